@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { cpuSeconds } from './process-tree.ts'
+
+const run = promisify(execFile)
+
+/** What a load on a server measured. */
+export interface Measurement {
+  readonly requestsPerSecond: number
+  /** Requests for each second of CPU that the whole server (all its processes) used. */
+  readonly requestsPerCpuSecond: number
+  readonly p99Ms: number
+  /** Connection errors and answers other than 2xx. */
+  readonly errors: number
+}
+
+/** A load. */
+export interface LoadOptions {
+  readonly url: string
+  readonly serverPid: number
+  readonly seconds: number
+  readonly connections: number
+  readonly host?: string
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 }
+
+function parseWrk(output: string): { requestsPerSecond: number; p99Ms: number; total: number; errors: number } {
+  const number = (pattern: RegExp) => Number(pattern.exec(output)?.[1] ?? 0)
+  const latency = /99%\s+([\d.]+)(us|ms|s|m)/.exec(output)
+  const socket = /connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(output)
+  const socketErrors = socket === null ? 0 : socket.slice(1).reduce((sum, count) => sum + Number(count), 0)
+  return {
+    requestsPerSecond: number(/Requests\/sec:\s+([\d.]+)/),
+    total: number(/(\d+) requests in/),
+    p99Ms: Number(latency?.[1] ?? 0) * (UNIT_MS[latency?.[2] ?? 'ms'] ?? 1),
+    errors: socketErrors + number(/Non-2xx or 3xx responses: (\d+)/),
+  }
+}
+
+async function wrk(options: LoadOptions, seconds: number): Promise<ReturnType<typeof parseWrk>> {
+  const headers = options.host === undefined ? [] : ['-H', `Host: ${options.host}`]
+  const args = ['-c', '1', 'wrk', '-t1', `-c${options.connections}`, `-d${seconds}s`, '--latency', ...headers, options.url]
+  const { stdout } = await run('taskset', args, { timeout: (seconds + 30) * 1000 })
+  return parseWrk(stdout)
+}
+
+/** Loads a server without measuring, until its code is compiled and its caches are filled. */
+export async function warmUp(options: LoadOptions): Promise<void> {
+  await wrk(options, options.seconds)
+}
+
+/** Loads a server from the second core with keep-alive connections and measures one round. */
+export async function measure(options: LoadOptions): Promise<Measurement> {
+  const before = cpuSeconds(options.serverPid)
+  const result = await wrk(options, options.seconds)
+  const spent = cpuSeconds(options.serverPid) - before
+  return { ...result, requestsPerCpuSecond: result.total / Math.max(spent, 0.01) }
+}

@@ -1,0 +1,37 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type ServerProcess, startPinned } from '../lib/server-process.ts'
+import { workDir } from './svc.ts'
+
+const BINARY = '/usr/sbin/nginx'
+
+export const hasNginx = existsSync(BINARY)
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
+
+/** Starts nginx with one worker process serving a directory, logs off. */
+export async function startNginx(root: string): Promise<ServerProcess> {
+  const dir = join(workDir, 'nginx')
+  mkdirSync(dir, { recursive: true })
+  const port = await freePort()
+  const file = join(dir, 'nginx.conf')
+  const text = `daemon off; master_process on; worker_processes 1; pid ${dir}/nginx.pid; error_log stderr notice;
+events { worker_connections 1024; }
+http { include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+  client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/proxy; fastcgi_temp_path ${dir}/fastcgi; uwsgi_temp_path ${dir}/uwsgi; scgi_temp_path ${dir}/scgi;
+  server { listen 127.0.0.1:${port}; root ${root}; } }
+`
+  writeFileSync(file, text)
+  const isReady = (output: string) => (output.includes('start worker process ') ? `http://127.0.0.1:${port}` : undefined)
+  return startPinned({ command: BINARY, args: ['-p', dir, '-e', 'stderr', '-c', file], ready: isReady })
+}

@@ -1,0 +1,51 @@
+// Runs the benchmarks and prints their tables:
+//
+//   npm run bench                       all scenarios
+//   npm run bench -- page100 static     some of them
+//   SECONDS=10 npm run bench            longer rounds
+//
+// Every server is pinned to one core and the load to the other, so ratios between servers of one run mean something;
+// absolute figures mean little on a shared machine.
+import { execFileSync } from 'node:child_process'
+import { formatTable, type Row } from './lib/table.ts'
+import { hasNext } from './peers/next.ts'
+import { hasNginx } from './peers/nginx.ts'
+import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
+import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
+
+const seconds = Number(process.env.SECONDS ?? 4)
+
+const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
+  static: () => staticFile(seconds),
+  page100: () => page100(seconds),
+  page1000: () => page1000(seconds),
+  streaming: () => pageStreaming(seconds),
+  ready: startToReady,
+  memory: memoryPerSite,
+  reload: reloadThousand,
+}
+
+function requireTools(): void {
+  try {
+    execFileSync('sh', ['-c', 'command -v wrk && command -v taskset'], { stdio: 'ignore' })
+  } catch {
+    console.error('wrk and taskset are needed: run bench/setup.sh')
+    process.exit(69)
+  }
+  if (!hasNginx) console.error('nginx is not installed: left out (bench/setup.sh installs it)')
+  if (!hasNext) console.error('the Next.js build is missing: left out (bench/setup.sh makes it)')
+}
+
+requireTools()
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !(name in scenarios))
+if (unknown.length > 0) {
+  console.error(`no scenario ${unknown.join(', ')}; there are: ${Object.keys(scenarios).join(', ')}`)
+  process.exit(64)
+}
+const rows: Row[] = []
+for (const name of names.length > 0 ? names : Object.keys(scenarios)) {
+  console.error(name)
+  rows.push(...((await scenarios[name]?.()) ?? []))
+}
+console.log(formatTable(rows))

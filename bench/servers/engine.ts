@@ -1,0 +1,12 @@
+// The engine with the smallest handler there is, for comparison with bare uWebSockets.js (`uws-hello.ts`). Sends the same bytes.
+import { createUwsEngine } from '../../packages/worker/src/engine/uws/index.ts'
+
+const body = Buffer.alloc(Number(process.argv[2] ?? 1024), 'x')
+const head = { status: 200, headers: Object.freeze([['Content-Type', 'text/plain'] as const]) }
+const engine = createUwsEngine({
+  onExchange: (exchange) => exchange.respond(head, body),
+  limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000 }),
+  isTrustedProxy: () => false,
+  onProblem: (error) => console.error(error),
+})
+console.log(`http://127.0.0.1:${await engine.listen({ name: 'bench', host: '127.0.0.1', port: 0 })}`)

@@ -1,0 +1,59 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { codeOf, messageOf } from '@svc/core'
+import { ExitCode } from '@svc/protocol'
+import type { Command } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { installation, ownCommand, shellWord } from '../installation.ts'
+import { printData, printMessage } from '../output.ts'
+import { makeDirectory } from '../scaffold/make-directory.ts'
+import { scaffoldFiles } from '../scaffold/scaffold-files.ts'
+import { withConfigOption } from '../source-options.ts'
+
+interface NewArgs {
+  readonly dir: string
+}
+
+async function refuseUnlessEmpty(dir: string): Promise<void> {
+  try {
+    const names = await readdir(dir)
+    if (names.length > 0) throw new CliError('CLI_USAGE', `${dir} is not empty; nothing was written`)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return
+    if (codeOf(error) === 'ENOTDIR') throw new CliError('CLI_USAGE', `${dir} is a file`, { cause: error })
+    throw error
+  }
+}
+
+async function writeSite(dir: string): Promise<string[]> {
+  const files = Object.entries(scaffoldFiles(basename(dir), installation()))
+  for (const [name, content] of files) {
+    const path = join(dir, name)
+    await makeDirectory(dirname(path))
+    // Never over a file that somebody made in the meantime.
+    await writeFile(path, content, { flag: 'wx' })
+  }
+  return files.map(([name]) => name)
+}
+
+/** `svc new`: a small site to begin with. */
+export const newCommand: Command<NewArgs> = {
+  usage: 'new <dir>',
+  describe: 'Make a small site that "svc serve <dir>" serves at once',
+  options: (yargs) =>
+    withConfigOption(yargs)
+      .positional('dir', { type: 'string', demandOption: true, describe: 'Directory to make; must be empty or absent' })
+      .example('$0 new my-site && $0 serve my-site', 'make a site and look at it'),
+  run: async (args) => {
+    const dir = resolve(args.dir)
+    try {
+      await refuseUnlessEmpty(dir)
+      for (const name of await writeSite(dir)) printData(join(relative(process.cwd(), dir) || '.', name))
+    } catch (error) {
+      if (error instanceof CliError || codeOf(error) === undefined) throw error
+      throw new CliError('CLI_USAGE', `cannot write ${dir}: ${messageOf(error)}`, { cause: error })
+    }
+    printMessage(`Now run: ${await ownCommand()} serve ${shellWord(args.dir)}`)
+    return ExitCode.ok
+  },
+}

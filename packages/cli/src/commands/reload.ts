@@ -1,0 +1,36 @@
+import { ExitCode, type ReloadReport } from '@svc/protocol'
+import type { Command } from '../command.ts'
+import { askServer, findControlSocket } from '../control-client.ts'
+import { printData, printMessage } from '../output.ts'
+import { type SourceArgs, withServerOptions } from '../source-options.ts'
+
+/** A reload prepares every worker and host before anything changes. */
+const TIMEOUT_MS = 120_000
+
+function describe(report: ReloadReport): string {
+  const changes = Object.entries(report.changed)
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => `${count} ${kind}`)
+  const what = changes.length === 0 ? 'no site changed' : `sites: ${changes.join(', ')}`
+  return `generation ${report.generation}: ${what} (${Math.round(report.took_ms)} ms)`
+}
+
+/** `svc reload`: the same as SIGHUP, with an answer. */
+export const reloadCommand: Command<SourceArgs> = {
+  usage: 'reload',
+  describe: 'Read the configuration anew in the running server',
+  options: (yargs) =>
+    withServerOptions(yargs).example('$0 reload', 'no request is dropped; on any error everything stays as it was'),
+  run: async (args) => {
+    const socket = await findControlSocket(args)
+    const report = await askServer(socket, { method: 'reload', request: undefined, timeoutMs: TIMEOUT_MS })
+    for (const error of report.errors) printMessage(error)
+    if (!report.ok) {
+      printMessage(`svc: not reloaded: generation ${report.generation} is still served`)
+      return ExitCode.config
+    }
+    if (report.needs_restart.length > 0) printMessage(`needs a restart to take effect: ${report.needs_restart.join(', ')}`)
+    printData(describe(report))
+    return ExitCode.ok
+  },
+}

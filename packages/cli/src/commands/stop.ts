@@ -1,0 +1,67 @@
+import { codeOf } from '@svc/core'
+import { ExitCode } from '@svc/protocol'
+import type { Command } from '../command.ts'
+import { askServer, findControlSocket } from '../control-client.ts'
+import { CliError } from '../errors.ts'
+import { printData } from '../output.ts'
+import { type SourceArgs, withServerOptions } from '../source-options.ts'
+
+interface StopArgs extends SourceArgs {
+  readonly timeout: number
+}
+
+const ANSWER_TIMEOUT_MS = 10_000
+const DEFAULT_TIMEOUT_SECS = 60
+const PROBE_INTERVAL_MS = 50
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // Somebody else's process is a live one too.
+    return codeOf(error) === 'EPERM'
+  }
+}
+
+/** Nothing tells of the end of a process that is no child, so it is asked for until the deadline. */
+function hasEnded(pid: number, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const probe = () => {
+    if (!isAlive(pid)) resolve(true)
+    else if (performance.now() >= deadline) resolve(false)
+    else setTimeout(probe, PROBE_INTERVAL_MS)
+  }
+  probe()
+  return promise
+}
+
+/** `svc stop`: a graceful stop, awaited. */
+export const stopCommand: Command<StopArgs> = {
+  usage: 'stop',
+  describe: 'Stop the running server gracefully and wait for its end',
+  options: (yargs) =>
+    withServerOptions(yargs)
+      .option('timeout', {
+        type: 'number',
+        requiresArg: true,
+        default: DEFAULT_TIMEOUT_SECS,
+        describe: 'Seconds to wait for its end; 0: do not wait',
+      })
+      .example('$0 stop', 'requests in flight end first'),
+  run: async ({ timeout, ...args }) => {
+    if (!(timeout >= 0)) throw new CliError('CLI_USAGE', '--timeout must be a number of seconds')
+    const socket = await findControlSocket(args)
+    const { pid } = await askServer(socket, { method: 'stop', request: undefined, timeoutMs: ANSWER_TIMEOUT_MS })
+    if (timeout === 0) {
+      printData(`stopping ${pid}`)
+      return ExitCode.ok
+    }
+    if (!(await hasEnded(pid, timeout * 1000))) {
+      throw new CliError('CLI_NOT_DONE', `${pid} is still ending its requests after ${timeout} s`)
+    }
+    printData(`stopped ${pid}`)
+    return ExitCode.ok
+  },
+}

@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { codeOf, createSocketChannel, messageOf, type ReplyOf, type RequestOf, RpcPeer } from '@svc/core'
+import { controlClientMethods, controlMethods, PROTOCOL_VERSION } from '@svc/protocol'
+import { CliError } from './errors.ts'
+import { printProblems } from './output.ts'
+import { configSource, type SourceArgs } from './source-options.ts'
+
+type ControlMethods = typeof controlMethods
+type Peer = RpcPeer<typeof controlClientMethods, ControlMethods>
+
+/** One question to the running server. */
+export interface ControlCall<Name extends keyof ControlMethods> {
+  readonly method: Name
+  readonly request: RequestOf<ControlMethods[Name]>
+  readonly timeoutMs: number
+}
+
+/** Where a server is looked for when nobody says and no file is there: it cannot be a mistake in a file. */
+function isNothingNamed(args: SourceArgs): boolean {
+  return args.config === undefined && args.dir === undefined && !process.env['SVC_CONFIG']
+}
+
+/**
+ * Finds the control socket of the instance that the options mean.
+ * @throws CLI_UNAVAILABLE when there is no configuration to find it by, CLI_CONFIG when that cannot be read
+ */
+export async function findControlSocket(args: SourceArgs): Promise<string> {
+  const { findConfigFile, findRunDirectory } = await import('@svc/config')
+  const source = configSource(args)
+  const found = await findRunDirectory(source)
+  if (found.ok) return join(found.dir, 'control.sock')
+  if (isNothingNamed(args) && (await findConfigFile(source)) === undefined) {
+    throw new CliError(
+      'CLI_UNAVAILABLE',
+      'no server found: there is no config file and no .svc here; name one with --config or --dir',
+    )
+  }
+  await printProblems(found.problems)
+  throw new CliError('CLI_CONFIG', 'cannot tell which server is meant')
+}
+
+async function open(path: string): Promise<Socket> {
+  const socket = connect({ path })
+  try {
+    await once(socket, 'connect')
+    return socket
+  } catch (error) {
+    const code = codeOf(error)
+    const isAbsent = code === 'ENOENT' || code === 'ECONNREFUSED'
+    const message = isAbsent ? `no server is running (${path})` : `cannot reach the server at ${path}: ${messageOf(error)}`
+    throw new CliError('CLI_UNAVAILABLE', message, { cause: error })
+  }
+}
+
+/**
+ * Asks the running server.
+ * @throws CLI_UNAVAILABLE when it cannot be reached or goes away; what the server refuses comes as it is
+ */
+export async function askServer<Name extends keyof ControlMethods & string>(
+  path: string,
+  call: ControlCall<Name>,
+): Promise<ReplyOf<ControlMethods[Name]>> {
+  const socket = await open(path)
+  let problem: Error | undefined
+  const peer: Peer = new RpcPeer({
+    channel: createSocketChannel(socket),
+    local: controlClientMethods,
+    handlers: {},
+    remote: controlMethods,
+    protocolVersion: PROTOCOL_VERSION,
+    peerName: 'the server',
+    onProblem: (error) => {
+      problem = error
+    },
+  })
+  try {
+    return await peer.call(call.method, call.request, { timeoutMs: call.timeoutMs })
+  } catch (error) {
+    if (codeOf(error)?.startsWith('CORE_') !== true) throw error
+    throw new CliError('CLI_UNAVAILABLE', messageOf(problem ?? error), { cause: error })
+  } finally {
+    peer.close()
+    socket.destroy()
+  }
+}

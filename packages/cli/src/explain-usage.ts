@@ -1,0 +1,48 @@
+/** The commands by their first word. */
+export const commandNames: readonly string[] = ['serve', 'config', 'reload', 'stop', 'status', 'sites', 'routes', 'new']
+/** The words that may follow `config`. */
+export const configCommandNames: readonly string[] = ['check', 'show', 'schema']
+const optionNames = ['config', 'platform', 'site', 'listen', 'production', 'dir', 'json', 'timeout', 'help', 'version']
+
+/** Finds the known name that a mistyped one most likely means. */
+export type FindNearest = (name: string, known: Iterable<string>) => string | undefined
+
+/** Finds an option on the command line as it was typed; the parser tells of `--no-cache` as `cache`. */
+function typedOption(name: string, args: readonly string[]): string | undefined {
+  const words = args.filter((word) => word.startsWith('-')).map((word) => word.replace(/=.*$/s, ''))
+  return words.find((word) => word.replace(/^--?(?:no-)?/, '') === name || word.replace(/^--?/, '') === name)
+}
+
+function explainOne(name: string, args: readonly string[], nearest: FindNearest): string {
+  const option = typedOption(name, args)
+  if (option !== undefined) {
+    const meant = nearest(name, optionNames)
+    return `unknown option ${option}${meant === undefined ? '' : `; did you mean --${meant}?`}`
+  }
+  const [first, second] = args.filter((word) => !word.startsWith('-'))
+  const isSub = first === 'config' && name === second
+  if (name !== first && !isSub) return `unexpected argument "${name}"`
+  const meant = nearest(name, isSub ? configCommandNames : commandNames)
+  return `unknown command "${isSub ? `config ${name}` : name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`
+}
+
+/**
+ * Says what is wrong with a command line in the words of who typed it.
+ * @param text what the parser says
+ * @param args the command line
+ */
+export function explainUsage(text: string, args: readonly string[], nearest: FindNearest): string {
+  const unknown = /^Unknown (?:argument|command)s?: (.*)$/.exec(text)?.[1]
+  if (unknown !== undefined) {
+    // The parser tells of `--some-option` a second time as `someOption`.
+    const isTyped = (name: string) => args.includes(name) || typedOption(name, args) !== undefined
+    const all = unknown.split(', ')
+    const names = all.length === 1 ? all : all.filter(isTyped)
+    return names.map((name) => explainOne(name, args, nearest)).join('\n     ')
+  }
+  if (text.startsWith('Not enough non-option arguments')) return 'an argument is missing'
+  const exclusive = /^Arguments (\S+) and (\S+) are mutually exclusive$/.exec(text)
+  if (exclusive?.[1] === undefined) return text
+  const nameOf = (name = '') => (name === 'dir' && !args.some((word) => /^--dir\b/.test(word)) ? 'a directory' : `--${name}`)
+  return `${nameOf(exclusive[1])} and ${nameOf(exclusive[2])} exclude each other`
+}

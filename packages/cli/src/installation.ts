@@ -1,0 +1,38 @@
+import { access, constants } from 'node:fs/promises'
+import { delimiter, dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * Returns the directory that this program is installed in.
+ * @param ownFile absolute path of this module's file, as it runs
+ */
+export function installation(ownFile: string = fileURLToPath(import.meta.url)): string {
+  const dir = dirname(ownFile)
+  if (ownFile.endsWith('.ts')) return join(dir, '../../..')
+  // Code that several bundles share lies in a directory of its own below theirs.
+  return dirname(dir.endsWith('chunks') ? dirname(dir) : dir)
+}
+
+async function isOnPath(name: string): Promise<boolean> {
+  const places = (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '')
+  const found = places.map((dir) =>
+    access(join(dir, name), constants.X_OK).then(
+      () => true,
+      () => false,
+    ),
+  )
+  return (await Promise.all(found)).includes(true)
+}
+
+/** Returns how this program is called from the current directory: by its name where a shell finds it, else by its path. */
+export async function ownCommand(): Promise<string> {
+  if (await isOnPath('svc')) return 'svc'
+  const path = join(installation(), 'bin/svc')
+  const near = relative(process.cwd(), path)
+  return shellWord(near.startsWith('..') ? path : near)
+}
+
+/** Writes a text as one word of a shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,88 @@
+import { messageOf } from '@svc/core'
+import { ExitCode, PRODUCT_VERSION } from '@svc/protocol'
+import createParser, { type Argv } from 'yargs'
+import { addCommand } from './command.ts'
+import { addConfigCommands } from './commands/config.ts'
+import { newCommand } from './commands/new.ts'
+import { reloadCommand } from './commands/reload.ts'
+import { routesCommand } from './commands/routes.ts'
+import { serveCommand } from './commands/serve.ts'
+import { sitesCommand } from './commands/sites.ts'
+import { statusCommand } from './commands/status.ts'
+import { stopCommand } from './commands/stop.ts'
+import { CliError } from './errors.ts'
+import { commandNames, configCommandNames, explainUsage } from './explain-usage.ts'
+import { printMessage } from './output.ts'
+
+const MAX_WIDTH = 100
+
+/** Told by the parser of a wrong command line (`message`), or of what a command threw (`error`). */
+function refuse(message: string | null, error: Error | undefined): never {
+  if (message === null && error !== undefined) throw error
+  throw new CliError('CLI_USAGE', message ?? 'the command line is not understood')
+}
+
+function buildParser(args: readonly string[], settle: (exitCode: number) => void): Argv {
+  const yargs = createParser([...args])
+    .scriptName('svc')
+    .locale('en')
+    .usage('$0 <command>\n\nA multi-site web application server.')
+    .example('$0 serve ./my-site', 'serve one site for development')
+    .example('$0 serve --config svc.config.toml', 'serve all sites of a config file')
+    .example('$0 config check', 'check the config file')
+    .epilogue('Each command has its own --help.\n\nExit codes: 0 done, 64 usage, 69 no server, 75 try later, 78 configuration.')
+  addCommand(yargs, serveCommand, settle)
+  addConfigCommands(yargs, settle)
+  addCommand(yargs, reloadCommand, settle)
+  addCommand(yargs, stopCommand, settle)
+  addCommand(yargs, statusCommand, settle)
+  addCommand(yargs, sitesCommand, settle)
+  addCommand(yargs, routesCommand, settle)
+  addCommand(yargs, newCommand, settle)
+  return yargs
+    .demandCommand(1, 'Name a command.')
+    .strict()
+    .version(PRODUCT_VERSION)
+    .help()
+    .wrap(Math.min(MAX_WIDTH, process.stdout.columns ?? MAX_WIDTH))
+    .parserConfiguration({ 'duplicate-arguments-array': false, 'parse-positional-numbers': false })
+    .exitProcess(false)
+    .fail(refuse)
+}
+
+/** The words before the first option, for a hint where to read on. */
+function helpHint(args: readonly string[]): string {
+  const end = args.findIndex((word) => word.startsWith('-'))
+  const [first, second] = args.slice(0, end === -1 ? args.length : end)
+  if (first === 'config') return `svc config${configCommandNames.includes(second ?? '') ? ` ${second}` : ''} --help`
+  return first !== undefined && commandNames.includes(first) ? `svc ${first} --help` : 'svc --help'
+}
+
+async function report(error: unknown, args: readonly string[]): Promise<number> {
+  if (error instanceof CliError) {
+    if (error.code !== 'CLI_USAGE') {
+      printMessage(`svc: ${error.message}`)
+      return error.exitCode
+    }
+    const { nearestName } = await import('@svc/config')
+    printMessage(`svc: ${explainUsage(error.message, args, nearestName)}`)
+    printMessage(`Run "${helpHint(args)}" for what is possible.`)
+    return error.exitCode
+  }
+  printMessage(`svc: internal error: ${error instanceof Error ? error.stack : messageOf(error)}`)
+  return ExitCode.internal
+}
+
+/** Runs one command line and resolves with the exit code. Data goes to standard output, messages to standard error. */
+export async function runCli(args: readonly string[]): Promise<number> {
+  let exitCode: number = ExitCode.ok
+  const parser = buildParser(args, (settled) => {
+    exitCode = settled
+  })
+  try {
+    await parser.parseAsync()
+    return exitCode
+  } catch (error) {
+    return report(error, args)
+  }
+}

@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { dirname } from 'node:path'
+import { createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
+import { controlClientMethods, controlMethods, PROTOCOL_VERSION } from '@svc/protocol'
+import type { Cleanup } from '@svc/testkit'
+
+/** What a master would answer; what is left out is refused. */
+export type ScriptedAnswers = Partial<Handlers<typeof controlMethods>>
+
+const notScripted = () => {
+  throw new Error('not scripted')
+}
+
+/** Answers on a control socket as a master would. Ends with the test. */
+export async function scriptMaster(
+  t: Cleanup,
+  path: string,
+  answers: ScriptedAnswers,
+  protocolVersion = PROTOCOL_VERSION,
+): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true })
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    new RpcPeer({
+      channel: createSocketChannel(socket),
+      local: controlMethods,
+      handlers: {
+        status: notScripted,
+        reload: notScripted,
+        stop: notScripted,
+        sites: notScripted,
+        routes: notScripted,
+        ...answers,
+      },
+      remote: controlClientMethods,
+      protocolVersion,
+      peerName: 'client',
+      onProblem: () => undefined,
+    })
+  })
+  server.listen({ path })
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PRODUCT_VERSION } from '@svc/protocol'
+import { tempDir } from '@svc/testkit'
+import { runSvc } from './run-svc.ts'
+
+const wrong: readonly [args: string, message: RegExp, help: string][] = [
+  ['', /Name a command/, 'svc --help'],
+  ['serv', /unknown command "serv"; did you mean "serve"\?/, 'svc --help'],
+  ['zap', /unknown command "zap"\n/, 'svc --help'],
+  ['serve --lsten 1', /unknown option --lsten; did you mean --listen\?/, 'svc serve --help'],
+  ['serve --no-such-thing', /unknown option --no-such-thing\n/, 'svc serve --help'],
+  ['sites blog', /unexpected argument "blog"/, 'svc sites --help'],
+  ['serve --config', /Not enough arguments following: config/, 'svc serve --help'],
+  ['serve site --config f', /a directory and --config exclude each other/, 'svc serve --help'],
+  ['config', /check, show or schema/, 'svc config --help'],
+  ['config chek', /unknown command "config chek"; did you mean "check"\?/, 'svc config --help'],
+  ['routes', /an argument is missing/, 'svc routes --help'],
+  ['stop --timeout soon', /--timeout must be a number/, 'svc stop --help'],
+]
+
+test('a wrong command line exits 64 with a message and no stack trace, and prints no data', async (t) => {
+  const outcomes = await Promise.all(wrong.map(([args]) => runSvc(t, args.split(' ').filter(Boolean))))
+  for (const [index, [args, message, help]] of wrong.entries()) {
+    const { code, stdout, stderr } = outcomes[index]!
+    assert.equal(code, 64, `svc ${args}: ${stderr}`)
+    assert.equal(stdout, '', args)
+    assert.match(stderr, message)
+    assert.ok(stderr.includes(`Run "${help}"`), stderr)
+    assert.doesNotMatch(stderr, /\n\s+at /)
+  }
+})
+
+test('every command has help with an example, on standard output', async (t) => {
+  const commands = [
+    '',
+    'serve',
+    'config',
+    'config check',
+    'config show',
+    'config schema',
+    'reload',
+    'stop',
+    'status',
+    'sites',
+    'routes',
+    'new',
+  ]
+  const outcomes = await Promise.all(commands.map((command) => runSvc(t, [...command.split(' ').filter(Boolean), '--help'])))
+  for (const [index, command] of commands.entries()) {
+    const { code, stdout, stderr } = outcomes[index]!
+    assert.deepEqual([code, stderr], [0, ''], command)
+    assert.ok(stdout.startsWith(`svc ${command}`), stdout)
+    assert.match(stdout, /Examples:\n {2}svc /, command)
+    if (command !== '' && command !== 'config') assert.match(stdout, /--config /, command)
+  }
+})
+
+test('--version prints the version of the product', async (t) => {
+  assert.deepEqual(await runSvc(t, ['--version']), { code: 0, stdout: `${PRODUCT_VERSION}\n`, stderr: '' })
+})
+
+test('serve refuses a directory or file that is not there with 78 and one line each', async (t) => {
+  const dir = tempDir(t)
+  const [gone, file] = await Promise.all([
+    runSvc(t, ['serve', 'gone'], { cwd: dir }),
+    runSvc(t, ['serve', '--config', 'gone.toml', '--listen', '127.0.0.1:0'], { cwd: dir }),
+  ])
+  assert.deepEqual([gone.code, gone.stdout, gone.stderr], [78, '', `${dir}/gone: no such directory: ${dir}/gone\n`])
+  assert.deepEqual([file.code, file.stdout, file.stderr], [78, '', `${dir}/gone.toml: no such file\n`])
+})

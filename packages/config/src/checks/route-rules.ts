@@ -1,0 +1,43 @@
+import type { Finding } from '../problem.ts'
+import type { KeyPath } from '../source/key-path.ts'
+import type { Config, RouteRule } from '../types.ts'
+import { findingIf } from './finding-of.ts'
+
+const targets = ['redirect', 'rewrite', 'upstream'] as const
+/** The key that each action cannot do without. */
+const needs = { redirect: 'redirect', rewrite: 'rewrite', proxy: 'upstream' } as const
+
+function isEmptyHeaders(rule: RouteRule): boolean {
+  return Object.keys(rule.headers).length === 0
+}
+
+function checkRule(rule: RouteRule, path: KeyPath): Finding[] {
+  const given = targets.filter((key) => rule[key] !== undefined)
+  const [first, second] = given
+  if (first !== undefined && second !== undefined)
+    return [{ path: [...path, second], message: `a rule with "${first}" has its target already` }]
+  if (rule.action === 'headers') {
+    if (first !== undefined) return [{ path: [...path, 'action'], message: `does not go with "${first}"` }]
+    return findingIf(
+      isEmptyHeaders(rule),
+      path,
+      'the rule does nothing',
+      'give it redirect, rewrite, upstream, headers or action',
+    )
+  }
+  const needed = rule.action === 'block' ? undefined : needs[rule.action]
+  const isForeign = first !== undefined && first !== needed
+  return [
+    ...findingIf(needed !== undefined && first === undefined, [...path, 'action'], `"${rule.action}" needs "${needed}"`),
+    ...findingIf(isForeign, [...path, 'action'], `does not go with "${first}"`),
+    ...findingIf(rule.strip_prefix !== undefined && rule.action !== 'proxy', [...path, 'strip_prefix'], 'needs "upstream"'),
+  ]
+}
+
+/** Checks that every rule has one clear thing to do. */
+export function checkRouteRules(config: Config): Finding[] {
+  const own = config.sites.flatMap((site, index) =>
+    site.route_rules.flatMap((rule, ruleIndex) => checkRule(rule, ['sites', index, 'route_rules', ruleIndex])),
+  )
+  return [...config.route_rules.flatMap((rule, index) => checkRule(rule, ['route_rules', index])), ...own]
+}

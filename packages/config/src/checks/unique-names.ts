@@ -1,0 +1,48 @@
+import { type Finding, formatPlace, type Place } from '../problem.ts'
+import type { KeyPath } from '../source/key-path.ts'
+import type { Config } from '../types.ts'
+
+/** Tells where a key was written. */
+export type PlaceOf = (path: KeyPath) => Place
+
+/** A name and where it was given. */
+export interface Claim {
+  readonly name: string
+  readonly path: KeyPath
+}
+
+/** Finds names given twice and names the place of the first. */
+export function findRepeats(claims: readonly Claim[], what: string, placeOf: PlaceOf): Finding[] {
+  const first = new Map<string, KeyPath>()
+  return claims.flatMap(({ name, path }) => {
+    const before = first.get(name)
+    if (before !== undefined) return [{ path, message: `${what} "${name}" is already taken at ${formatPlace(placeOf(before))}` }]
+    first.set(name, path)
+    return []
+  })
+}
+
+function claimsOf(items: readonly object[], base: KeyPath, key: string): Claim[] {
+  return items.map((item, index) => ({ name: String((item as Record<string, unknown>)[key]), path: [...base, index, key] }))
+}
+
+/** Checks that what is addressed by name has a name of its own. */
+export function checkUniqueNames(config: Config, placeOf: PlaceOf): Finding[] {
+  const siteIds = [...claimsOf(config.sites, ['sites'], 'id'), ...claimsOf(config.apps, ['apps'], 'name')]
+  return [
+    ...findRepeats(siteIds, 'site id', placeOf),
+    ...findRepeats(claimsOf(config.tasks, ['tasks'], 'name'), 'task name', placeOf),
+    ...findRepeats(claimsOf(config.admin.users, ['admin', 'users'], 'username'), 'username', placeOf),
+    ...findRepeats(claimsOf(config.waf.rules, ['waf', 'rules'], 'id'), 'rule id', placeOf),
+    ...findRepeats(claimsOf(config.obs.slos, ['obs', 'slos'], 'name'), 'objective name', placeOf),
+    ...findRepeats(claimsOf(config.obs.alerts, ['obs', 'alerts'], 'name'), 'alert name', placeOf),
+    ...findRepeats(hostClaims(config), 'host name', placeOf),
+  ]
+}
+
+function hostClaims(config: Config): Claim[] {
+  const ofSites = config.sites.flatMap((site, index) =>
+    site.hostnames.map((name, nameIndex) => ({ name, path: ['sites', index, 'hostnames', nameIndex] })),
+  )
+  return [...ofSites, ...claimsOf(config.apps, ['apps'], 'hostname')]
+}

@@ -1,0 +1,60 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type KeyPath, valueAt } from './source/key-path.ts'
+import type { Config, SiteConfig } from './types.ts'
+
+/** A configuration with its sites, as `loadConfig` returns it. */
+export interface ResolvedConfig {
+  readonly config: Config
+  readonly sites: readonly SiteConfig[]
+  /** Absolute path of the directory for compiled modules. */
+  readonly moduleDir: string
+}
+
+/** What a reload changes. */
+export interface ConfigDiff {
+  /** Site ids. */
+  readonly sites: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly changed: readonly string[] }
+  /** Keys whose new value takes effect after a restart only. */
+  readonly needs_restart: readonly string[]
+}
+
+/** Keys that cannot change in a running instance. A section stands for each of its keys. */
+const restartKeys: readonly KeyPath[] = [
+  ['server', 'engine'],
+  ['server', 'workers'],
+  ['server', 'state_dir'],
+  ['server', 'run_dir'],
+  ['cache', 'dir'],
+  ['render', 'hosts'],
+  ['redis', 'url'],
+  ['redis', 'pool_size'],
+  ['redis', 'key_prefix'],
+  ['admin', 'enabled'],
+  ['metrics', 'path'],
+  ['health', 'path'],
+  ['scaling', 'health_path'],
+  ['endpoints', 'health'],
+  ['endpoints', 'metrics'],
+  ['endpoints', 'api'],
+  ['endpoints', 'obs'],
+  ['endpoints', 'admin'],
+]
+
+function differingRestartKeys(before: Config, after: Config): KeyPath[] {
+  return restartKeys.filter((path) => !isDeepStrictEqual(valueAt(before, path), valueAt(after, path)))
+}
+
+/** Compares two configurations. */
+export function configDiff(before: ResolvedConfig, after: ResolvedConfig): ConfigDiff {
+  const old = new Map(before.sites.map((site) => [site.id, site]))
+  const kept = after.sites.filter(({ id }) => old.has(id))
+  const ids = new Set(after.sites.map(({ id }) => id))
+  return {
+    sites: {
+      added: after.sites.filter(({ id }) => !old.has(id)).map(({ id }) => id),
+      removed: before.sites.filter(({ id }) => !ids.has(id)).map(({ id }) => id),
+      changed: kept.filter((site) => !isDeepStrictEqual(site, old.get(site.id))).map(({ id }) => id),
+    },
+    needs_restart: differingRestartKeys(before.config, after.config).map((path) => path.join('.')),
+  }
+}

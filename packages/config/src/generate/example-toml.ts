@@ -1,0 +1,56 @@
+import { isTable } from '../source/key-path.ts'
+import { listSections, type Section, type SectionKey } from './sections.ts'
+import { tomlLine } from './toml-value.ts'
+
+const LINE_WIDTH = 110
+
+const head = `# Configuration of svc: every key with its default.
+#
+# A line that begins with "# " explains; a line that begins with "#" and no space is a setting, switched off. Take away the
+# "#" to set it, and the "#" of its [section]. Paths are relative to this file. Any key can be overridden by an environment
+# variable SVC_<SECTION>__<KEY>, such as SVC_SERVER__LISTEN.
+`
+
+function wrap(text: string): string[] {
+  const lines: string[] = []
+  let line = '#'
+  for (const word of text.split(' ')) {
+    if (line.length + word.length + 1 > LINE_WIDTH) {
+      lines.push(line)
+      line = '#'
+    }
+    line += ` ${word}`
+  }
+  return [...lines, line]
+}
+
+function shownValue(section: Section, key: SectionKey): unknown {
+  const [example] = section.node.items?.examples ?? []
+  const fromExample = isTable(example) ? example[key.name] : undefined
+  return fromExample ?? key.node.default ?? key.node.examples?.[0]
+}
+
+function keyLines(section: Section, key: SectionKey): string[] {
+  const { node } = key
+  const choices = node.enum === undefined ? '' : ` One of ${node.enum.map((choice) => JSON.stringify(choice)).join(', ')}.`
+  const computed = node.computed === undefined ? '' : ` Default: ${node.computed}.`
+  const value = shownValue(section, key)
+  const lines = wrap(`${node.description}${choices}${computed}`)
+  return value === undefined ? [...lines, `# (${key.name} has no default.)`] : [...lines, `#${tomlLine(key.name, value)}`]
+}
+
+function sectionLines(section: Section): string[] {
+  const header = section.isArray ? `#[[${section.name}]]` : `#[${section.name}]`
+  const title = wrap(section.node.description ?? '')
+  const [, ...others] = section.node.items?.examples ?? []
+  const further = others.filter(isTable).flatMap((example) => {
+    const entries = Object.entries(example).map(([key, value]) => `#${tomlLine(key, value)}`)
+    return ['', header, ...entries]
+  })
+  return ['', ...title, header, ...section.keys.flatMap((key) => keyLines(section, key)), ...further]
+}
+
+/** Writes the example config file: every key with its description, and its default or an example value, switched off. */
+export function exampleToml(): string {
+  return `${head}${listSections().flatMap(sectionLines).join('\n')}\n`
+}

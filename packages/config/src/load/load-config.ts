@@ -1,0 +1,96 @@
+import { availableParallelism, hostname } from 'node:os'
+import { isatty } from 'node:tty'
+import { certificateFiles } from '../checks/certificates.ts'
+import { checkConfig } from '../checks/check-config.ts'
+import type { ConfigProblem, Finding } from '../problem.ts'
+import { completeConfig, type HostFacts } from '../schema/computed-defaults.ts'
+import { type SchemaNode, schemaTree } from '../schema/schema-tree.ts'
+import { normalizeValues } from '../source/normalize.ts'
+import { followsFrom } from '../source/prune.ts'
+import { type ResolvedSecrets, resolveSecrets } from '../source/secrets.ts'
+import type { Config, SiteConfig } from '../types.ts'
+import { buildSites } from './build-sites.ts'
+import { chooseDirectories } from './choose-directories.ts'
+import type { ConfigSource } from './config-source.ts'
+import { deepFreeze } from './deep-freeze.ts'
+import { noticesOf } from './notices.ts'
+import { type ReadDocument, readDocument } from './read-document.ts'
+import { inReadingOrder, validate } from './validate.ts'
+
+/** A configuration ready to be served. */
+export interface LoadedConfig {
+  readonly ok: true
+  readonly config: Config
+  readonly sites: readonly SiteConfig[]
+  /** Absolute path of the directory for compiled modules. */
+  readonly moduleDir: string
+  /** Lines for the log or the terminal: not wrong, but worth knowing. */
+  readonly notices: readonly string[]
+  /** Absolute paths of all files that were read: a change in one of them may change the configuration. */
+  readonly files: readonly string[]
+}
+
+/** A configuration, or everything that is wrong with it. */
+export type LoadResult = LoadedConfig | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
+
+const STANDARD_ERROR = 2
+
+function hostFacts(): HostFacts {
+  return { cores: availableParallelism(), hostname: hostname(), isTerminal: isatty(STANDARD_ERROR) }
+}
+
+async function referToSecrets(read: ReadDocument, root: SchemaNode): Promise<ResolvedSecrets> {
+  const shared = read.document.data.env
+  const table = typeof shared === 'object' && shared !== null ? (shared as Record<string, unknown>) : {}
+  const lookup = (name: string) => {
+    const configured = table[name]
+    return read.osVariables[name] ?? (typeof configured === 'string' ? configured : read.dotenv[name])
+  }
+  return resolveSecrets(read.document, root, lookup)
+}
+
+async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSource, host: HostFacts): Promise<LoadResult> {
+  const { document } = read
+  const secrets = await referToSecrets(read, root)
+  normalizeValues(document, root)
+  const early: Finding[] = [...read.findings, ...secrets.findings]
+  const earlyPaths = early.map(({ path }) => path)
+  const { parsed, findings, originalPath } = validate(root, document.data, earlyPaths)
+  const known = [...early, ...findings]
+  const refuse = (late: readonly Finding[]): LoadResult => ({
+    ok: false,
+    problems: inReadingOrder([...known, ...late].map((finding) => document.problem(finding))),
+  })
+  if (parsed === undefined) return refuse([])
+
+  const directories = await chooseDirectories(read, source)
+  const config = completeConfig(parsed, directories, host)
+  const placeOf = (path: Finding['path']) => document.placeOf(originalPath(path))
+  const standalone = source.standalone === undefined ? undefined : { ...source.standalone, dir: read.baseDir }
+  const secretNames = new Set(secrets.variables)
+  const built = await buildSites(config, { standalone, osVariables: read.osVariables, secretNames })
+  const checked = [...(await checkConfig(config, placeOf)), ...built.findings]
+  const knownPaths = known.map(({ path }) => path)
+  const late = checked
+    .map((finding) => ({ ...finding, path: originalPath(finding.path) }))
+    .filter(({ path }) => !followsFrom(path, knownPaths))
+  if (known.length > 0 || late.length > 0) return refuse(late)
+  return deepFreeze({
+    ok: true,
+    config,
+    sites: built.sites,
+    moduleDir: directories.modules,
+    notices: noticesOf(root, document.data, config),
+    files: [...read.files, ...secrets.files, ...certificateFiles(config), ...built.files],
+  })
+}
+
+/**
+ * Reads, checks and resolves a configuration. Never throws for what a user wrote: every problem of all sources is in the result,
+ * each with its place. Nothing is written to `process.env`.
+ */
+export async function loadConfig(source: ConfigSource, host: HostFacts = hostFacts()): Promise<LoadResult> {
+  const root = schemaTree()
+  const read = await readDocument(source, root)
+  return read.ok ? resolveAll(read, root, source, host) : read
+}

@@ -1,0 +1,38 @@
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ConfigProblem } from '../problem.ts'
+import { schemaTree } from '../schema/schema-tree.ts'
+import { normalizeValues } from '../source/normalize.ts'
+import { parseTomlStart } from '../source/parse-toml.ts'
+import { chooseDirectories } from './choose-directories.ts'
+import type { ConfigSource } from './config-source.ts'
+import { findConfigFile } from './find-file.ts'
+import { readDocument } from './read-document.ts'
+
+/** Where a running instance has its pid file and sockets, or why that cannot be told. */
+export type RunDirectory =
+  | { readonly ok: true; readonly dir: string }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
+
+/** Without a config file there may still be a standalone instance of the current directory. */
+async function orStandalone(source: ConfigSource): Promise<ConfigSource> {
+  if (source.standalone !== undefined || (await findConfigFile(source)) !== undefined) return source
+  const isHere = await access(join(source.cwd, '.svc')).then(
+    () => true,
+    () => false,
+  )
+  return isHere ? { ...source, standalone: { dir: source.cwd, production: false } } : source
+}
+
+/**
+ * Finds the run directory of the instance that a source configures. Problems elsewhere in the file do not matter, so that a
+ * running server can be reached while its file is being changed; not even a mistake of syntax, if it comes later in the file.
+ */
+export async function findRunDirectory(given: ConfigSource): Promise<RunDirectory> {
+  const source = await orStandalone(given)
+  const root = schemaTree()
+  const read = await readDocument(source, root, parseTomlStart)
+  if (!read.ok) return read
+  normalizeValues(read.document, root)
+  return { ok: true, dir: (await chooseDirectories(read, source)).run }
+}

@@ -1,0 +1,25 @@
+import { type SchemaNode, schemaTree, visitValues } from './schema/schema-tree.ts'
+import { type KeyPath, setAt } from './source/key-path.ts'
+import type { Config } from './types.ts'
+
+/** What is shown in place of a secret. */
+export const REDACTED = '***'
+
+const userInfo = /\/\/[^/?#@\s]+@/g
+
+/** Values of environment variables are as often secret as not, so none is shown. */
+function isEnvironment(path: KeyPath): boolean {
+  return path[0] === 'env' || (path[0] === 'sites' && path[2] === 'env')
+}
+
+function shown(path: KeyPath, value: unknown, node: SchemaNode | undefined): unknown {
+  if (node?.secret === true || isEnvironment(path)) return REDACTED
+  return typeof value === 'string' ? value.replace(userInfo, `//${REDACTED}@`) : value
+}
+
+/** Returns a copy of a configuration for display: secrets, environment values and credentials in URLs as `***`. */
+export function redact(config: Config): Config {
+  const copy = structuredClone(config)
+  visitValues(schemaTree(), config, (path, value, node) => setAt(copy, path, shown(path, value, node)))
+  return copy
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { hostPattern, integer, secret, text } from './fields.ts'
+
+const user = z
+  .strictObject({
+    username: text().describe('Name to log in with.'),
+    password_hash: secret()
+      .regex(/^\$argon2id\$/, 'expected an argon2id hash in its encoded form ("$argon2id$v=19$...")')
+      .describe('argon2id hash of the password in encoded form.'),
+    role: z.enum(['super_admin', 'tenant_admin', 'viewer']).describe('What the user may do.'),
+    tenant_id: text().optional().describe('Tenant of a tenant_admin; no other role has one.'),
+  })
+  .describe('A user of the management interface.')
+  .meta({
+    examples: [
+      {
+        username: 'alice',
+        password_hash: '$argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>',
+        role: 'tenant_admin',
+        tenant_id: 'shop',
+      },
+    ],
+  })
+
+/** `[admin]`: the panel, its users and tokens. */
+export const admin = z
+  .strictObject({
+    enabled: z.boolean().default(false).describe('Whether the admin panel is there.'),
+    jwt_secret: secret()
+      .optional()
+      .describe('Secret that signs admin tokens, at least 32 bytes.')
+      .meta({ examples: ['env:SVC_JWT_SECRET'] }),
+    session_ttl_secs: integer(60).default(3600).describe('Lifetime of an admin token or session in seconds.'),
+    hosts: z
+      .array(hostPattern())
+      .optional()
+      .describe('Hosts on which the admin and obs pages and cookie sessions work.')
+      .meta({ computed: 'loopback names and IP literals that no site claims', examples: [['admin.example.org']] }),
+    users: z.array(user).default([]).describe('Users of the management interface.'),
+  })
+  .prefault({})
+  .describe('Admin panel, its users and tokens.')
+
+/** `[endpoints]`: which groups of built-in endpoints are there. */
+export const endpoints = z
+  .strictObject({
+    health: z.boolean().default(true).describe('Health endpoints.'),
+    metrics: z.boolean().default(true).describe('Metrics endpoints.'),
+    api: z.boolean().default(true).describe('Management endpoints.'),
+    obs: z.boolean().default(true).describe('Observability endpoints.'),
+    admin: z
+      .boolean()
+      .optional()
+      .describe('Admin panel endpoints.')
+      .meta({ computed: 'the value of `admin.enabled`', examples: [true] }),
+  })
+  .prefault({})
+  .describe('Groups of built-in endpoints; a disabled group answers 404.')

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Config, RouteRule } from '../types.ts'
+import type { ParsedConfig } from './config-schema.ts'
+import type { Directories } from './directories.ts'
+
+/** What the machine and the terminal say, for defaults that depend on them. */
+export interface HostFacts {
+  readonly cores: number
+  readonly hostname: string
+  /** Whether log lines go to a terminal. */
+  readonly isTerminal: boolean
+}
+
+type ParsedRule = ParsedConfig['route_rules'][number]
+
+const THREADS_PER_CORE = 4
+const HOSTNAME_CHARACTERS = 48
+
+/** Names the instance after its host; the hash tells two instances on one host apart. */
+function instanceIdOf(hostname: string, stateDir: string): string {
+  const name = hostname
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, HOSTNAME_CHARACTERS)
+  const hash = createHash('sha256').update(`${hostname}\0${stateDir}`).digest('hex').slice(0, 8)
+  return name === '' ? hash : `${name}-${hash}`
+}
+
+function actionOf(rule: ParsedRule): RouteRule['action'] {
+  if (rule.action !== undefined) return rule.action
+  if (rule.redirect !== undefined) return 'redirect'
+  if (rule.upstream !== undefined) return 'proxy'
+  return rule.rewrite === undefined ? 'headers' : 'rewrite'
+}
+
+function completeRules(rules: readonly ParsedRule[]): RouteRule[] {
+  return rules.map((rule) => ({ ...rule, action: actionOf(rule) }))
+}
+
+/** Fills in every default that is computed rather than written in the schema. */
+export function completeConfig(parsed: ParsedConfig, directories: Directories, host: HostFacts): Config {
+  const stateDir = parsed.server.state_dir ?? directories.state
+  return {
+    ...parsed,
+    server: { ...parsed.server, state_dir: stateDir, run_dir: parsed.server.run_dir ?? directories.run },
+    cache: { ...parsed.cache, dir: parsed.cache.dir ?? directories.cache },
+    render: { ...parsed.render, max_threads: parsed.render.max_threads ?? THREADS_PER_CORE * host.cores },
+    deploy: { ...parsed.deploy, sources: parsed.deploy.sources ?? join(stateDir, 'incoming') },
+    scaling: { ...parsed.scaling, instance_id: parsed.scaling.instance_id ?? instanceIdOf(host.hostname, stateDir) },
+    logging: { ...parsed.logging, format: parsed.logging.format ?? (host.isTerminal ? 'pretty' : 'json') },
+    endpoints: { ...parsed.endpoints, admin: parsed.endpoints.admin ?? parsed.admin.enabled },
+    route_rules: completeRules(parsed.route_rules),
+    sites: parsed.sites.map((site) => ({
+      ...site,
+      label: site.label ?? site.id,
+      public: site.public ?? join(site.root, 'public'),
+      route_rules: completeRules(site.route_rules),
+    })),
+  }
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { admin, endpoints } from './admin.ts'
+import { cache } from './cache.ts'
+import { deploy } from './deploy.ts'
+import { environment } from './fields.ts'
+import { obs } from './obs.ts'
+import { health, logging, metrics, telemetry } from './observability.ts'
+import { plugins } from './plugins.ts'
+import { rateLimit } from './rate-limit.ts'
+import { redis } from './redis.ts'
+import { render } from './render.ts'
+import { routeRules } from './route-rules.ts'
+import { scaling } from './scaling.ts'
+import { server } from './server.ts'
+import { apps, sites } from './sites.ts'
+import { tasks } from './tasks.ts'
+import { tls } from './tls.ts'
+import { waf } from './waf.ts'
+
+/** The whole configuration file. The only home of keys, defaults and descriptions. */
+export const configSchema = z
+  .strictObject({
+    server,
+    cache,
+    render,
+    deploy,
+    redis,
+    scaling,
+    rate_limit: rateLimit,
+    metrics,
+    health,
+    telemetry,
+    logging,
+    admin,
+    endpoints,
+    env: environment().default({}).describe('Environment variables of all sites; a variable of the operating system wins.'),
+    plugins,
+    tls,
+    waf,
+    obs,
+    sites,
+    apps,
+    route_rules: routeRules().describe('Rules of all sites, before those of a site.'),
+    tasks,
+  })
+  .describe('Configuration of svc.')
+
+/** The configuration as the file states it, defaults filled in, nothing computed yet. */
+export type ParsedConfig = z.output<typeof configSchema>

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { parseUrl } from '../values/url.ts'
+import { text, urlPath } from './fields.ts'
+
+/** `[metrics]`. */
+export const metrics = z
+  .strictObject({
+    enabled: z.boolean().default(true).describe('Whether metrics are exposed.'),
+    path: urlPath().default('/__svc/metrics').describe('Path of the metrics in text exposition format.'),
+    include_process: z.boolean().default(true).describe('Whether the process_* metrics are included.'),
+  })
+  .prefault({})
+  .describe('Metrics endpoint.')
+
+/** `[health]`. */
+export const health = z
+  .strictObject({
+    enabled: z.boolean().default(true).describe('Whether the health report is exposed.'),
+    path: urlPath().default('/__svc/health').describe('Path of the health report.'),
+    include_details: z.boolean().default(true).describe('Whether the report names the state of each component.'),
+  })
+  .prefault({})
+  .describe('Health endpoint.')
+
+/** `[telemetry]`. */
+export const telemetry = z
+  .strictObject({
+    otlp_endpoint: z
+      .string()
+      .refine((value) => parseUrl(value, ['http', 'https']) !== undefined, 'expected an http or https URL')
+      .optional()
+      .describe('OTLP collector. Without it nothing is exported.')
+      .meta({ examples: ['http://127.0.0.1:4317'] }),
+    otlp_protocol: z.enum(['grpc', 'http']).default('grpc').describe('Protocol of the collector.'),
+    sample_rate: z.number().min(0).max(1).default(0.1).describe('Share of traces that are kept, 0 to 1.'),
+    service_name: text().default('svc').describe('Service name in traces and metrics.'),
+  })
+  .prefault({})
+  .describe('Export of traces and metrics over OTLP.')
+
+/** `[logging]`. */
+export const logging = z
+  .strictObject({
+    level: z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])
+      .default('info')
+      .describe('Least severity that is logged.'),
+    access: z.boolean().default(true).describe('Whether every request gets an access line.'),
+    format: z
+      .enum(['json', 'pretty'])
+      .optional()
+      .describe('Form of log lines.')
+      .meta({ computed: '"json"; "pretty" on a terminal', examples: ['json'] }),
+  })
+  .prefault({})
+  .describe('Log lines on standard error.')

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { identifier, integer, urlPath } from './fields.ts'
+
+/** `[scaling]`: one instance among several. */
+export const scaling = z
+  .strictObject({
+    health_path: urlPath().default('/__svc/health').describe('Path of the health report for load balancers, beside health.path.'),
+    graceful_shutdown_timeout_secs: integer(0)
+      .default(30)
+      .describe('Seconds that requests in flight may take to end at shutdown.'),
+    session_affinity: z
+      .enum(['none', 'cookie', 'ip_hash'])
+      .default('none')
+      .describe('How a load balancer keeps a client at one instance.'),
+    session_cookie_name: z
+      .string()
+      .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'expected a cookie name (RFC 6265 section 4.1.1)')
+      .default('SVC_SID')
+      .describe('Name of the affinity cookie.'),
+    instance_id: identifier()
+      .optional()
+      .describe('Name of this instance.')
+      .meta({ computed: 'host name and a short hash', examples: ['web-1'] }),
+  })
+  .prefault({})
+  .describe('Several instances behind a load balancer.')

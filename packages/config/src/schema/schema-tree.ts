@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import type { KeyPath } from '../source/key-path.ts'
+import { configSchema } from './config-schema.ts'
+
+/** A node of the schema as JSON Schema, with the marks of this package. */
+export interface SchemaNode {
+  readonly type?: string
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: boolean | SchemaNode
+  readonly items?: SchemaNode
+  readonly required?: readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+  readonly const?: unknown
+  readonly anyOf?: readonly SchemaNode[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly pattern?: string
+  /** Says in words what a default is that is computed at load. */
+  readonly computed?: string
+  /** The value is never shown and may be given as `env:NAME` or `file:/path`. */
+  readonly secret?: boolean
+  /** The value is a path and becomes absolute. */
+  readonly path?: boolean
+  /** The value is a host name and becomes lower case. */
+  readonly host?: boolean
+}
+
+/** Returns the schema as a tree of plain data, made anew at each call. */
+export function schemaTree(): SchemaNode {
+  return z.toJSONSchema(configSchema, { io: 'input' }) as SchemaNode
+}
+
+/** Returns the node of one key or index below a node. */
+export function childOf(node: SchemaNode | undefined, part: string | number): SchemaNode | undefined {
+  if (typeof part === 'number') return node?.items
+  const own = node?.properties?.[part]
+  if (own !== undefined) return own
+  return typeof node?.additionalProperties === 'object' ? node.additionalProperties : undefined
+}
+
+/** Returns the node at a path, or undefined when the schema has no such key. */
+export function nodeAt(root: SchemaNode, path: KeyPath): SchemaNode | undefined {
+  let node: SchemaNode | undefined = root
+  for (const part of path) node = childOf(node, part)
+  return node
+}
+
+/** Calls back for each value below `value` that is neither table nor array, with its node where the schema knows it. */
+export function visitValues(
+  node: SchemaNode | undefined,
+  value: unknown,
+  visit: (path: KeyPath, value: unknown, node: SchemaNode | undefined) => void,
+  path: KeyPath = [],
+): void {
+  if (typeof value !== 'object' || value === null || value instanceof Date) {
+    visit(path, value, node)
+    return
+  }
+  const entries: Iterable<[string | number, unknown]> = Array.isArray(value) ? value.entries() : Object.entries(value)
+  for (const [part, child] of entries) visitValues(childOf(node, part), child, visit, [...path, part])
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { cidr, identifier, integer, text } from './fields.ts'
+
+const pack = () => z.enum(['off', 'monitor', 'block']).default('off')
+
+const conditions = z
+  .strictObject({
+    ip: z.array(cidr()).min(1).optional().describe('Client networks.'),
+    path: text().optional().describe('Pattern of the path (RE2).'),
+    method: text().optional().describe('Pattern of the method (RE2).'),
+    header: z.record(text(), text()).optional().describe('Patterns by lower-case header name (RE2).'),
+    query: text().optional().describe('Pattern of the query (RE2).'),
+    user_agent: text().optional().describe('Pattern of the User-Agent field (RE2).'),
+    body: text().optional().describe('Pattern of the body (RE2).'),
+  })
+  .refine((when) => Object.keys(when).length > 0, 'expected at least one condition')
+  .describe('Conditions, all of which must hold.')
+
+const rate = z
+  .strictObject({
+    count: integer(1).describe('Matches that are let through per client address.'),
+    window_secs: integer(1).describe('Length of the window in seconds.'),
+  })
+  .describe('Makes the rule act only past a rate.')
+
+const rule = z
+  .strictObject({
+    id: identifier().describe('Name of the rule, unique.'),
+    site: identifier().optional().describe('Only requests for this site.'),
+    action: z.enum(['block', 'monitor']).describe('Whether a match is refused or only counted.'),
+    when: conditions,
+    rate: rate.optional().describe('Makes the rule act only past a rate.'),
+  })
+  .describe('A rule of the firewall.')
+  .meta({
+    examples: [
+      {
+        id: 'login-flood',
+        site: 'shop',
+        action: 'block',
+        when: { path: '^/login$', method: '^POST$' },
+        rate: { count: 10, window_secs: 60 },
+      },
+    ],
+  })
+
+/** `[waf]`: the web application firewall. */
+export const waf = z
+  .strictObject({
+    mode: z.enum(['off', 'monitor', 'block']).default('block').describe('Strongest action that any rule or pack may take.'),
+    packs: z
+      .strictObject({
+        traversal: pack().describe('Path traversal.'),
+        sqli: pack().describe('SQL injection.'),
+        xss: pack().describe('Cross-site scripting.'),
+        scanner: pack().describe('Vulnerability scanners.'),
+        protocol: pack().describe('Malformed or suspicious protocol use.'),
+      })
+      .prefault({})
+      .describe('Built-in rule packs.'),
+    rules: z.array(rule).default([]).describe('Rules, in order.'),
+  })
+  .prefault({})
+  .describe('Web application firewall.')

@@ -1,0 +1,48 @@
+import type { ConfigProblem, Finding, Place } from '../problem.ts'
+import { formatPath, type KeyPath, startsWith, type Table } from './key-path.ts'
+
+/** A part of a document that does not come from its main file. */
+interface Overlay {
+  readonly prefix: KeyPath
+  readonly place: (path: KeyPath) => Place
+  /** Directory that relative paths in this part start from. */
+  readonly directory: string
+}
+
+/** The data of a configuration put together from its sources, which knows where each value was written. */
+export class ConfigDocument {
+  /** What the sources state, unchecked. Owned by the document and changed while it is put together. */
+  readonly data: Table
+  readonly #place: (path: KeyPath) => Place
+  readonly #directory: string
+  readonly #overlays: Overlay[] = []
+
+  constructor(data: Table, directory: string, place: (path: KeyPath) => Place) {
+    this.data = data
+    this.#directory = directory
+    this.#place = place
+  }
+
+  /** Notes that what lies at and below `prefix` was written elsewhere. Later overlays win. */
+  overlay(prefix: KeyPath, directory: string, place: (path: KeyPath) => Place): void {
+    this.#overlays.unshift({ prefix, directory, place })
+  }
+
+  placeOf(path: KeyPath): Place {
+    return this.#overlayOf(path)?.place(path) ?? this.#place(path)
+  }
+
+  /** Directory that a relative path written at `path` starts from. */
+  directoryOf(path: KeyPath): string {
+    return this.#overlayOf(path)?.directory ?? this.#directory
+  }
+
+  problem(finding: Finding): ConfigProblem {
+    const { path, message, hint } = finding
+    return { ...this.placeOf(path), path: formatPath(path), message, ...(hint === undefined ? {} : { hint }) }
+  }
+
+  #overlayOf(path: KeyPath): Overlay | undefined {
+    return this.#overlays.find(({ prefix }) => startsWith(path, prefix))
+  }
+}

@@ -1,0 +1,93 @@
+import { type Finding, wholeOf } from '../problem.ts'
+import type { SchemaNode } from '../schema/schema-tree.ts'
+import { suggestKey } from '../schema/suggest-key.ts'
+import type { ConfigDocument } from './document.ts'
+import { isTable, type Table } from './key-path.ts'
+import { parseToml } from './parse-toml.ts'
+
+/** Variables by name, as `process.env` has them. */
+export type Variables = Readonly<Record<string, string | undefined>>
+
+const overrideName = /^SVC_(.+?__.+)$/
+
+interface Target {
+  readonly path: string[]
+  /** Undefined when the schema has no such key. */
+  readonly node: SchemaNode | undefined
+}
+
+/** Finds the key that a variable names. Names of keys are lower case; keys of dictionaries are taken as they are. */
+function targetOf(root: SchemaNode, levels: readonly string[]): Target {
+  const path: string[] = []
+  let node: SchemaNode | undefined = root
+  for (const level of levels) {
+    const key = level.toLowerCase()
+    const property: SchemaNode | undefined = node?.properties?.[key]
+    const isDictionary: boolean = property === undefined && typeof node?.additionalProperties === 'object'
+    path.push(isDictionary ? level : key)
+    node = isDictionary ? (node?.additionalProperties as SchemaNode) : property
+  }
+  return { path, node }
+}
+
+type Coerced = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string }
+
+function inlineValue(text: string): Coerced {
+  const parsed = parseToml(`value = ${text}`, '')
+  return parsed.ok
+    ? { ok: true, value: parsed.data.value }
+    : { ok: false, message: `not a TOML value: ${parsed.problem.message}` }
+}
+
+function scalarOrList(node: SchemaNode, text: string): unknown {
+  switch (node.type) {
+    case 'integer':
+    case 'number':
+      return /^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+    case 'boolean':
+      return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : text
+    case 'array':
+      return text === '' ? [] : text.split(',').map((item) => item.trim())
+    default:
+      return text
+  }
+}
+
+/** Reads a variable's text as a value of the type that the key has. What does not fit stays text, for the schema to refuse. */
+function coerce(node: SchemaNode, text: string): Coerced {
+  const isInline = node.type === 'object' || (node.type === 'array' && text.trimStart().startsWith('['))
+  return isInline ? inlineValue(text) : { ok: true, value: scalarOrList(node, text) }
+}
+
+function assign(data: Table, path: readonly string[], value: unknown): void {
+  let table = data
+  for (const key of path.slice(0, -1)) {
+    const next = table[key] ?? {}
+    // A section that is not a table is refused by the schema; the override has nowhere to go.
+    if (!isTable(next)) return
+    table[key] = next
+    table = next
+  }
+  table[path.at(-1) ?? ''] = value
+}
+
+/**
+ * Applies variables of the form `SVC_<SECTION>__<KEY>` (double underscore between levels) to a document. Numbers and booleans
+ * are written plainly, lists of texts with commas, other lists and tables as TOML values. Relative paths start from `cwd`.
+ */
+export function applyEnvOverrides(document: ConfigDocument, root: SchemaNode, variables: Variables, cwd: string): Finding[] {
+  return Object.entries(variables).flatMap(([name, text]) => {
+    const levels = overrideName.exec(name)?.[1]?.split('__')
+    if (levels === undefined || text === undefined) return []
+    const { path, node } = targetOf(root, levels)
+    document.overlay(path, cwd, () => wholeOf(`environment variable ${name}`))
+    if (node !== undefined) {
+      const coerced = coerce(node, text)
+      if (!coerced.ok) return [{ path, message: coerced.message }]
+      assign(document.data, path, coerced.value)
+      return []
+    }
+    const hint = suggestKey(root, path.slice(0, -1), path.at(-1) ?? '')
+    return [{ path, message: 'unknown key', ...(hint === undefined ? {} : { hint }) }]
+  })
+}

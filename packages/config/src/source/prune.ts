@@ -1,0 +1,50 @@
+import { nodeAt, type SchemaNode } from '../schema/schema-tree.ts'
+import { isTable, type KeyPath, startsWith } from './key-path.ts'
+
+/** Data without its faulty parts, and the way back from a path in it to the path in the whole. */
+export interface PrunedData {
+  readonly data: unknown
+  readonly originalPath: (path: KeyPath) => KeyPath
+}
+
+/** What can be left out in place of a faulty value: itself, or what is around it when it is required there. */
+function removable(root: SchemaNode, path: KeyPath): KeyPath {
+  const last = path.at(-1)
+  const parent = path.slice(0, -1)
+  const isRequired = typeof last === 'string' && nodeAt(root, parent)?.required?.includes(last) === true
+  return isRequired ? removable(root, parent) : path
+}
+
+/**
+ * Returns a copy of `data` without the values at `faulty` paths, so that the rest can be checked further and every problem of a
+ * file is found in one go.
+ */
+export function pruneFaults(root: SchemaNode, data: unknown, faulty: readonly KeyPath[]): PrunedData {
+  const removed = new Set(faulty.map((path) => JSON.stringify(removable(root, path))))
+  const keptIndices = new Map<string, number[]>()
+  const copy = (value: unknown, path: KeyPath): unknown => {
+    const isKept = (part: string | number) => !removed.has(JSON.stringify([...path, part]))
+    if (Array.isArray(value)) {
+      const kept = [...value.keys()].filter(isKept)
+      keptIndices.set(JSON.stringify(path), kept)
+      return kept.map((index) => copy(value[index], [...path, index]))
+    }
+    if (!isTable(value)) return value
+    const entries = Object.entries(value).filter(([key]) => isKept(key))
+    return Object.fromEntries(entries.map(([key, child]) => [key, copy(child, [...path, key])]))
+  }
+  const originalPath = (path: KeyPath) => {
+    const original: (string | number)[] = []
+    for (const part of path) {
+      const kept = typeof part === 'number' ? keptIndices.get(JSON.stringify(original)) : undefined
+      original.push(kept === undefined ? part : (kept[part as number] ?? part))
+    }
+    return original
+  }
+  return { data: copy(data, []), originalPath }
+}
+
+/** Whether a finding at `path` may only follow from a known fault: one at it, around it or within it. */
+export function followsFrom(path: KeyPath, faulty: readonly KeyPath[]): boolean {
+  return faulty.some((fault) => startsWith(path, fault) || startsWith(fault, path))
+}

@@ -1,0 +1,84 @@
+import type { z } from 'zod'
+import type { Finding } from '../problem.ts'
+import { nearestName } from '../schema/nearest-name.ts'
+import { nodeAt, type SchemaNode } from '../schema/schema-tree.ts'
+import { suggestKey } from '../schema/suggest-key.ts'
+import { isTable, type KeyPath, valueAt } from './key-path.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** Says what kind of TOML value something is. */
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'an array'
+  if (isTable(value)) return 'a table'
+  if (value instanceof Date) return 'a date'
+  if (typeof value === 'string') return 'a string'
+  if (typeof value === 'boolean') return 'a boolean'
+  return Number.isInteger(value) ? 'an integer' : 'a float'
+}
+
+const expectedKinds: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'a table',
+  record: 'a table',
+}
+
+function wrongType(issue: Extract<Issue, { code: 'invalid_type' }>, value: unknown): string {
+  if (value === undefined) return 'is required'
+  return `expected ${expectedKinds[issue.expected] ?? issue.expected}, got ${kindOf(value)}`
+}
+
+function notInRange(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): string {
+  const isSmall = issue.code === 'too_small'
+  if (issue.origin === 'string' || issue.origin === 'array') return isSmall ? 'must not be empty' : 'is too long'
+  const bound = isSmall ? issue.minimum : issue.maximum
+  if (issue.inclusive === true) return isSmall ? `must be at least ${bound}` : `must be at most ${bound}`
+  return isSmall ? `must be greater than ${bound}` : `must be less than ${bound}`
+}
+
+function wrongValue(values: readonly unknown[], value: unknown): Omit<Finding, 'path'> {
+  if (value === undefined) return { message: 'is required' }
+  const list = values.map((allowed) => JSON.stringify(allowed))
+  const message = `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}, got ${JSON.stringify(value)}`
+  const near = typeof value === 'string' ? nearestName(value, values.map(String)) : undefined
+  return near === undefined ? { message } : { message, hint: `did you mean "${near}"?` }
+}
+
+function unknownKeys(root: SchemaNode, path: KeyPath, keys: readonly string[]): Finding[] {
+  return keys.map((key) => {
+    const hint = suggestKey(root, path, key)
+    return { path: [...path, key], message: 'unknown key', ...(hint === undefined ? {} : { hint }) }
+  })
+}
+
+function describeIssue(issue: Issue, value: unknown): Omit<Finding, 'path'> {
+  switch (issue.code) {
+    case 'invalid_type':
+      return { message: wrongType(issue, value) }
+    case 'too_small':
+    case 'too_big':
+      return { message: notInRange(issue) }
+    case 'invalid_value':
+      return wrongValue(issue.values, value)
+    case 'invalid_format':
+      return { message: issue.format === 'starts_with' ? 'must start with "/"' : issue.message }
+    case 'invalid_key':
+      return { message: issue.issues[0]?.message ?? 'invalid key' }
+    default:
+      return { message: issue.message }
+  }
+}
+
+/** Turns what the schema found wrong with `data` into findings for people. Values of secrets are not repeated. */
+export function schemaFindings(root: SchemaNode, data: unknown, issues: readonly Issue[]): Finding[] {
+  return issues.flatMap((issue) => {
+    const path = issue.path as KeyPath
+    if (issue.code === 'unrecognized_keys') return unknownKeys(root, path, issue.keys)
+    const value = nodeAt(root, path)?.secret === true ? '' : valueAt(data, path)
+    return [{ path, ...describeIssue(issue, value) }]
+  })
+}

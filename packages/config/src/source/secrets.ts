@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { isAbsolute, resolve } from 'node:path'
+import { codeOf } from '@svc/core'
+import type { Finding } from '../problem.ts'
+import { type SchemaNode, visitValues } from '../schema/schema-tree.ts'
+import type { ConfigDocument } from './document.ts'
+import { type KeyPath, setAt } from './key-path.ts'
+
+/** What came of replacing references to secrets. */
+export interface ResolvedSecrets {
+  readonly findings: readonly Finding[]
+  /** Files that secrets were read from. */
+  readonly files: readonly string[]
+  /** Environment variables that hold secrets of the server. */
+  readonly variables: readonly string[]
+}
+
+interface Reference {
+  readonly path: KeyPath
+  readonly scheme: 'env' | 'file'
+  readonly target: string
+}
+
+function referencesIn(document: ConfigDocument, root: SchemaNode): Reference[] {
+  const found: Reference[] = []
+  visitValues(root, document.data, (path, value, node) => {
+    if (node?.secret !== true || typeof value !== 'string') return
+    const match = /^(env|file):(.*)$/s.exec(value)
+    if (match !== null) found.push({ path, scheme: match[1] as Reference['scheme'], target: match[2] ?? '' })
+  })
+  return found
+}
+
+async function readSecret(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8')
+  return text.replace(/\r?\n$/, '')
+}
+
+/**
+ * Replaces `env:NAME` and `file:/path` in the secrets of a document by what they stand for. One line break at the end of a file
+ * does not belong to the secret. A relative file starts from the directory of the file that names it.
+ */
+export async function resolveSecrets(
+  document: ConfigDocument,
+  root: SchemaNode,
+  lookup: (name: string) => string | undefined,
+): Promise<ResolvedSecrets> {
+  const findings: Finding[] = []
+  const files: string[] = []
+  const variables: string[] = []
+  for (const { path, scheme, target } of referencesIn(document, root)) {
+    if (scheme === 'env') {
+      variables.push(target)
+      const value = lookup(target)
+      if (value === undefined || value === '') findings.push({ path, message: `environment variable ${target} is not set` })
+      else setAt(document.data, path, value)
+      continue
+    }
+    const file = isAbsolute(target) ? target : resolve(document.directoryOf(path), target)
+    try {
+      setAt(document.data, path, await readSecret(file))
+      files.push(file)
+    } catch (error) {
+      findings.push({ path, message: `cannot read secret file ${file}`, hint: codeOf(error) ?? 'unreadable' })
+    }
+  }
+  return { findings, files, variables }
+}

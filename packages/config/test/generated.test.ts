@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import toml from 'toml'
+import { exampleToml, referenceMarkdown, schemaJson } from '../src/index.ts'
+import { configSchema } from '../src/schema/config-schema.ts'
+import { nodeAt, type SchemaNode, schemaTree } from '../src/schema/schema-tree.ts'
+import { repositoryFile } from './load-text.ts'
+
+function everyNode(node: SchemaNode, name: string, visit: (name: string, node: SchemaNode) => void): void {
+  visit(name, node)
+  for (const [key, child] of Object.entries(node.properties ?? {})) everyNode(child, `${name}.${key}`, visit)
+  if (node.items !== undefined) everyNode(node.items, `${name}[]`, visit)
+}
+
+test('the files of the repository are what the schema generates', () => {
+  const hint = 'run bin/node scripts/generate-docs.mjs'
+  assert.equal(readFileSync(repositoryFile('svc.config.toml.example'), 'utf8'), exampleToml(), hint)
+  assert.equal(readFileSync(repositoryFile('docs/reference/config.md'), 'utf8'), referenceMarkdown(), hint)
+})
+
+test('every key is described', () => {
+  everyNode(schemaTree(), 'config', (name, node) => {
+    const isPlainItem = name.endsWith('[]') && node.properties === undefined
+    if (!isPlainItem) assert.ok(node.description, name)
+  })
+})
+
+test('the example with every setting switched on is a valid file that names every key', () => {
+  const text = exampleToml()
+  const data = toml.parse(text.replace(/^#(?=[^\s#])/gm, ''))
+  assert.deepEqual(configSchema.safeParse(data).error?.issues, undefined)
+  everyNode(schemaTree(), '', (name, node) => {
+    const isHeaded = node.properties !== undefined || node.items?.properties !== undefined
+    const key = name.split('.').at(-1) ?? ''
+    if (!isHeaded && !name.includes('[]')) assert.match(text, new RegExp(`^#( \\()?${key} (=|has no default)`, 'm'), name)
+  })
+})
+
+test('the example as it is changes nothing', () => {
+  assert.deepEqual(toml.parse(exampleToml()), Object.assign(Object.create(null), {}))
+})
+
+test('the reference has a row for every key of every section', () => {
+  const text = referenceMarkdown()
+  for (const section of ['server', 'cache.isr', 'waf.packs']) assert.ok(text.includes(`## \`[${section}]\``), section)
+  for (const section of ['sites', 'admin.users', 'obs.slos']) assert.ok(text.includes(`## \`[[${section}]]\``), section)
+  assert.match(text, /\| `workers` +\| integer +\| `0` +\| Connection worker processes/)
+  assert.match(text, /\| `jwt_secret` +\| secret +\| none +\|/)
+})
+
+test('the JSON Schema is plain: standard keywords, secrets write-only, nothing unknown allowed', () => {
+  const schema = schemaJson() as SchemaNode & { readonly $schema?: unknown }
+  assert.equal(schema.$schema, 'https://json-schema.org/draft/2020-12/schema')
+  assert.equal(schema.additionalProperties, false)
+  everyNode(schema, 'config', (name, node) => {
+    for (const mark of ['computed', 'secret', 'path', 'host']) assert.equal(mark in node, false, `${name} has ${mark}`)
+  })
+  const secret = nodeAt(schema, ['admin', 'jwt_secret'])
+  assert.equal((secret as { writeOnly?: boolean }).writeOnly, true)
+  assert.match(nodeAt(schema, ['cache', 'dir'])?.description ?? '', /Default: `\/var\/cache\/svc`/)
+})

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inertKeys } from '../src/inert-keys.ts'
+import { nodeAt, schemaTree } from '../src/schema/schema-tree.ts'
+import { loaded, loadText } from './load-text.ts'
+
+test('one line names the keys that are set and have no effect, each once', async (t) => {
+  const toml = [
+    '[server]\nlisten = "127.0.0.1:1"\nengine = "node"\nidle_timeout_secs = 1\n[cache.l0]\nmax_bytes = 1',
+    '[[tasks]]\nname = "a"\nschedule = "* * * * *"\nhandler = "http::GET /"',
+    '[[sites]]\nid = "a"\nhostnames = ["a.org"]\nroot = "site"\nprocess = "own"\ntenant = "t"',
+    '[[sites]]\nid = "b"\nhostnames = ["b.org"]\nroot = "site"\nprocess = "in-process"\ntenant = "t"',
+    '[[sites.route_rules]]\npattern = "/"\naction = "block"\n',
+  ].join('\n')
+  assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [
+    'these keys have no effect yet in this version: server.engine, server.idle_timeout_secs, cache.l0.max_bytes, tasks, sites[].process, sites[].tenant, sites[].route_rules',
+  ])
+})
+
+test('keys that take effect are not named', async (t) => {
+  const toml =
+    '[server]\nlisten = "127.0.0.1:1"\nengine = "uws"\n[render]\nhosts = 2\n[endpoints]\nhealth = false\n[env]\nA = "1"\n'
+  assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [])
+})
+
+test('behind proxies the stricter engine is recommended', async (t) => {
+  const [line, ...others] = loaded((await loadText(t, '[server]\ntrusted_proxies = ["10.0.0.1"]\n')).result).notices
+  assert.match(line ?? '', /server\.trusted_proxies is set: engine "node" is recommended/)
+  assert.deepEqual(others, [])
+})
+
+test('every key of the table is a key of the schema', () => {
+  const root = schemaTree()
+  for (const entry of inertKeys) {
+    const path = (entry.split('=')[0] ?? '').split('.').flatMap((part) => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]))
+    assert.ok(nodeAt(root, path), entry)
+  }
+})

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loaded, loadText, problemLines } from './load-text.ts'
+
+const long = 'a secret of more than thirty-two bytes'
+
+test('references that lead nowhere are problems', async (t) => {
+  const toml = '[admin]\njwt_secret = "env:MISSING"\n[redis]\nurl = "file:missing.txt"\n'
+  const { dir, result } = await loadText(t, toml)
+  assert.deepEqual(problemLines(dir, result), [
+    'svc.config.toml:2:1: admin.jwt_secret: environment variable MISSING is not set',
+    'svc.config.toml:4:1: redis.url: cannot read secret file missing.txt (ENOENT)',
+  ])
+})
+
+test('what a reference leads to is checked like a literal', async (t) => {
+  const { dir, result } = await loadText(t, '[admin]\njwt_secret = "env:SHORT"\n', { env: { SHORT: 'short' } })
+  assert.deepEqual(problemLines(dir, result), ['svc.config.toml:2:1: admin.jwt_secret: must have at least 32 bytes'])
+})
+
+test('secrets come from the environment, from [env], from .env and from files', async (t) => {
+  const toml = [
+    '[admin]\njwt_secret = "env:JWT"',
+    '[[admin.users]]\nusername = "a"\npassword_hash = "file:hash.txt"\nrole = "viewer"',
+    '[redis]\nurl = "env:REDIS"',
+    `[env]\nREDIS = "redis://from-env-table"\nJWT = "${'x'.repeat(40)}"\n`,
+  ].join('\n')
+  const files = { 'hash.txt': '$argon2id$v=19$hash\n', '.env': 'REDIS=redis://from-dotenv\n' }
+  const { dir, result } = await loadText(t, toml, { env: { JWT: long } }, files)
+  const { config, files: read } = loaded(result)
+  assert.equal(config.admin.jwt_secret, long)
+  assert.equal(config.admin.users[0]?.password_hash, '$argon2id$v=19$hash')
+  assert.equal(config.redis.url, 'redis://from-env-table')
+  assert.deepEqual(read, [`${dir}/svc.config.toml`, `${dir}/.env`, `${dir}/hash.txt`])
+})
+
+test('a key that is no secret keeps a text that looks like a reference', async (t) => {
+  const { result } = await loadText(t, '[redis]\nkey_prefix = "env:PREFIX"\n')
+  assert.equal(loaded(result).config.redis.key_prefix, 'env:PREFIX')
+})

@@ -1,0 +1,24 @@
+import { CoreError } from './errors.ts'
+
+/**
+ * Waits for a promise no longer than `timeoutMs`. The work itself is not stopped.
+ * @throws CORE_TIMEOUT naming `what` when the time is over first
+ */
+export function withDeadline<T>(promise: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new CoreError('CORE_TIMEOUT', `${what} took longer than ${timeoutMs} ms`)), timeoutMs)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** A promise with its two ends. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
+/** Makes a promise that is settled from outside. */
+export function deferred<T>(): Deferred<T> {
+  return Promise.withResolvers<T>()
+}

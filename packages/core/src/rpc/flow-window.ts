@@ -1,0 +1,44 @@
+import { type Deferred, deferred } from '../deadline.ts'
+import { CoreError } from '../errors.ts'
+
+/** Bytes of chunks that may be under way unacknowledged in one direction of one call. */
+export const WINDOW_BYTES = 256 * 1024
+
+/** Counts what was sent against what the other side has consumed, and lets a sender wait for room. */
+export class FlowWindow {
+  #outstanding = 0
+  #waiting: Deferred<void> | undefined
+  #hasEnded = false
+
+  /** Notes `byteCount` as sent. False: the window is full. */
+  sent(byteCount: number): boolean {
+    this.#outstanding += byteCount
+    return this.#outstanding < WINDOW_BYTES
+  }
+
+  acknowledged(byteCount: number): void {
+    this.#outstanding = Math.max(0, this.#outstanding - byteCount)
+    if (this.#outstanding >= WINDOW_BYTES) return
+    this.#waiting?.resolve()
+    this.#waiting = undefined
+  }
+
+  /** Resolves when there is room; rejects when the call has ended. */
+  drained(): Promise<void> {
+    if (this.#hasEnded) return Promise.reject(callEnded())
+    if (this.#outstanding < WINDOW_BYTES) return Promise.resolve()
+    this.#waiting ??= deferred<void>()
+    return this.#waiting.promise
+  }
+
+  /** Ends the window: whoever waits is told. Runs once for every call, so it makes an error only when somebody does. */
+  fail(): void {
+    this.#hasEnded = true
+    this.#waiting?.reject(callEnded())
+    this.#waiting = undefined
+  }
+}
+
+function callEnded(): CoreError {
+  return new CoreError('CORE_ABORTED', 'the call has ended')
+}

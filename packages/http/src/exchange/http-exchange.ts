@@ -1,0 +1,80 @@
+/** Header fields in the order received: lower-case names, values as sent (latin-1 decoded). */
+export type HeaderList = readonly (readonly [name: string, value: string])[]
+
+/** The request as every stage sees it. Plain values, valid for the life of the exchange. */
+export interface HttpRequest {
+  /** Upper-case token as sent; methods are case-sensitive (RFC 9110 section 9.1). */
+  readonly method: string
+  /** Origin-form target as sent: path and query, percent-encoding untouched. */
+  readonly target: string
+  /** Path part of `target`, still encoded and not normalised. */
+  readonly rawPath: string
+  /** Query part of `target` without "?", or "" when there is none. */
+  readonly query: string
+  /** Normalised path: unreserved escapes decoded, other escapes upper-cased, dot segments removed, `//` merged. */
+  readonly path: string
+  readonly scheme: 'http' | 'https'
+  /** Value of the Host field (or `:authority`), lower case, as sent otherwise. "" when a 1.0 request had none. */
+  readonly host: string
+  readonly httpVersion: '1.0' | '1.1' | '2'
+  /** Address of the TCP peer in canonical text form, IPv4-mapped addresses as IPv4. */
+  readonly remoteAddress: string
+  /** The listen address of the configuration that took the connection, e.g. "127.0.0.1:8080". */
+  readonly listener: string
+  readonly headers: HeaderList
+  /** First value of a field by lower-case name, or undefined. */
+  header(name: string): string | undefined
+}
+
+/** The head of a response. Values are checked for CR, LF and NUL before they are written. */
+export interface ResponseHead {
+  readonly status: number
+  /** Without Content-Length, Transfer-Encoding, Connection and Date: those belong to the engine. */
+  readonly headers: HeaderList
+}
+
+/** The body of a request, read once. Not reading it is allowed: the engine discards it. */
+export interface RequestBody {
+  /** Whether the request declares a body at all. */
+  readonly isPresent: boolean
+  /** Declared Content-Length, or undefined when unknown (chunked). */
+  readonly length: number | undefined
+  /**
+   * Starts reading. Chunks belong to the receiver. `ack` lets more come: without it the sender is slowed down.
+   * `onEnd(undefined)` after the last chunk, else with the error (HTTP_BODY_TOO_LARGE, HTTP_ABORTED).
+   */
+  read(onChunk: (chunk: Uint8Array, ack: () => void) => void, onEnd: (error: Error | undefined) => void): void
+}
+
+/** Writes a streamed response body. */
+export interface BodyWriter {
+  /** Queues a chunk. False: the peer is slow, wait for `onDrain` before writing more. */
+  write(chunk: Uint8Array): boolean
+  /** Sets the one listener that is called when more may be written. */
+  onDrain(listener: () => void): void
+  end(chunk?: Uint8Array): void
+  /** Cuts the response so that the client sees it is incomplete. */
+  abort(): void
+}
+
+/** How the body of a streamed response is framed. */
+export interface StreamOptions {
+  /** Exact body length when it is known: Content-Length instead of chunked framing. */
+  readonly length?: number
+}
+
+/**
+ * One request and its one response, whatever the engine (uws, node, inject). Single-threaded; exactly one of `respond`
+ * and `stream` may be called, once. After the client has gone both are accepted and do nothing. HEAD, 204 and 304 are
+ * handled by the engine: pass the body as for GET and it is not sent (its length is, for HEAD). Nothing throws but misuse.
+ */
+export interface HttpExchange {
+  readonly request: HttpRequest
+  readonly body: RequestBody
+  /** Sends a complete response; the engine adds Content-Length. */
+  respond(head: ResponseHead, body?: Uint8Array): void
+  /** Sends the head and returns a writer for the body. */
+  stream(head: ResponseHead, options?: StreamOptions): BodyWriter
+  /** Called once when the exchange is over: response written, or client gone (then `true`). At most one listener. */
+  onClosed(listener: (isAborted: boolean) => void): void
+}

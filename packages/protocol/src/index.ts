@@ -1,0 +1,8 @@
+export * from './control-methods.ts'
+export * from './exit-codes.ts'
+export type * from './generation.ts'
+export * from './host-methods.ts'
+export * from './render-methods.ts'
+export * from './reports.ts'
+export * from './version.ts'
+export * from './worker-methods.ts'

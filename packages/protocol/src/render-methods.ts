@@ -1,0 +1,80 @@
+import { type Guarded, guard, method } from '@svc/core'
+
+const headerList = guard.arrayOf(guard.anything) as guard.Guard<[name: string, value: string][]>
+const params = guard.anything as guard.Guard<Record<string, string | string[]>>
+
+/** What the guest is asked to run for a request. */
+export const renderKind = guard.oneOf('page', 'handler', 'metadata', 'not-found', 'middleware')
+
+/** One request for a render host. A request body follows as chunks of the caller (`hasChunks`), or as bytes when small. */
+export const renderRequest = guard.object({
+  site: guard.string,
+  /** Version of the manifest that the worker matched with; the host answers RENDER_STALE_MANIFEST when it has another. */
+  manifestVersion: guard.string,
+  kind: renderKind,
+  /** Id of the route in the manifest; "" for middleware and for a not-found outside of any route. */
+  route: guard.string,
+  params,
+  requestId: guard.string,
+  method: guard.string,
+  /** Absolute URL as the client sees it. */
+  url: guard.string,
+  headers: headerList,
+  /** Client address after trusted proxies. */
+  remoteAddress: guard.string,
+  /** Whether the answer may be streamed; false: it is collected whole and comes as bytes of the reply. */
+  mayStream: guard.boolean,
+})
+export type RenderRequest = Guarded<typeof renderRequest>
+
+/** Status and fields of a response. In a streamed answer it is the body of the first chunk. */
+export const renderHead = guard.object({ status: guard.number, headers: headerList })
+export type RenderHead = Guarded<typeof renderHead>
+
+/** What middleware decided. */
+export const middlewareVerdict = guard.object({
+  action: guard.oneOf('next', 'rewrite', 'respond'),
+  /** For `rewrite`: the new absolute URL. */
+  url: guard.optional(guard.string),
+  /** Full set of request fields for what follows, when middleware changed them. */
+  requestHeaders: guard.optional(headerList),
+  /** Fields to set on the response, whatever answers. */
+  responseHeaders: guard.optional(headerList),
+})
+export type MiddlewareVerdict = Guarded<typeof middlewareVerdict>
+
+/** What a render read of its request and wants for its caching. */
+export const cacheFacts = guard.object({
+  /** Any of: headers, cookies, query, host, no-store. */
+  reads: guard.arrayOf(guard.string),
+  tags: guard.arrayOf(guard.string),
+  /** Seconds, 0 or false (for ever); undefined: the site's default. */
+  revalidate: guard.anything as guard.Guard<number | false | undefined>,
+})
+export type CacheFacts = Guarded<typeof cacheFacts>
+
+/**
+ * The end of a render. `head` is set, with the body as bytes, when nothing was streamed; when it was streamed, the head was
+ * the body of the first chunk and this reply only ends it.
+ */
+export const renderReply = guard.object({
+  head: guard.optional(renderHead),
+  middleware: guard.optional(middlewareVerdict),
+  cache: guard.optional(cacheFacts),
+  /** Time spent waiting for a place in a pool. */
+  queueMs: guard.number,
+  /** Time from entering the isolate to the end of the body. */
+  renderMs: guard.number,
+})
+export type RenderReply = Guarded<typeof renderReply>
+
+/** What a render host answers to a worker, over its unix socket. `hello` must come first. */
+export const renderMethods = {
+  hello: method(guard.object({ token: guard.string, worker: guard.number }), guard.object({ host: guard.string })),
+  /** The frozen manifest of a site (`SiteManifest` of the site package) with middleware matchers filled in. */
+  describe: method(guard.object({ site: guard.string }), guard.object({ manifest: guard.anything })),
+  render: method(renderRequest, renderReply),
+} as const
+
+/** What a worker answers to a render host: nothing so far. */
+export const renderClientMethods = {} as const

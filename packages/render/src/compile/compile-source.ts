@@ -1,0 +1,81 @@
+import { relative, sep } from 'node:path'
+import type { ModuleFormat } from '../contract/isolate.ts'
+import { compileCommonJs } from './cjs-module.ts'
+import { checkDirectives } from './directives.ts'
+import { type CompiledScript, compileEsm } from './esm-module.ts'
+import type { ModuleKind } from './module-kind.ts'
+import { isPackageFile, type SiteResolver } from './site-resolver.ts'
+import { positionAt, sourceError } from './source-problem.ts'
+import type { StyleCompiler } from './style-module.ts'
+
+/** The result of compiling one source text: what is kept on disk by content. Imports are not resolved yet. */
+export interface CompiledSource extends CompiledScript {
+  readonly format: ModuleFormat
+  /** Other files whose text is part of the result. */
+  readonly watches: readonly string[]
+  /** Hash of the content of `watches`, set where it is stored. */
+  readonly watchHash?: string
+  readonly warnings: readonly string[]
+}
+
+/** What `compileSource` is given. */
+export interface SourceInput {
+  readonly file: string
+  readonly source: string
+  readonly kind: ModuleKind
+  readonly mode: 'production' | 'development'
+}
+
+const nothingImported = { imports: [], lateImports: [], maps: [] } as const
+
+function compileJson({ file, source }: SourceInput): CompiledSource {
+  try {
+    JSON.parse(source)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'not JSON'
+    const offset = Number(/position (\d+)/.exec(message)?.[1] ?? 0)
+    throw sourceError({ code: 'RENDER_COMPILE', file, source, at: positionAt(source, offset), message, cause: error })
+  }
+  return { ...nothingImported, format: 'json', code: source, watches: [], warnings: [] }
+}
+
+function resolveStyleImport(resolver: SiteResolver, source: string, importer: string, specifier: string): string {
+  const found = resolver.resolveStyle(importer, specifier)
+  if (found.kind === 'file') return found.id
+  const offset = Math.max(0, source.indexOf(specifier))
+  const facts = found.kind === 'none' ? found : { message: `"${specifier}" is not a style sheet` }
+  throw sourceError({ code: 'RENDER_RESOLVE', file: importer, source, at: positionAt(source, offset), ...facts })
+}
+
+async function compileSheet(input: SourceInput, resolver: SiteResolver, styles: StyleCompiler): Promise<CompiledSource> {
+  const { file, source } = input
+  const { css, classes, watches, warnings } = await styles.compile({
+    file,
+    source,
+    isModule: input.kind === 'css-module',
+    isMinified: input.mode === 'production',
+    sitePath: relative(resolver.root, file).split(sep).join('/'),
+    resolve: (importer, specifier) => resolveStyleImport(resolver, source, importer, specifier),
+  })
+  return { ...nothingImported, format: 'css', code: JSON.stringify({ css, classes }), watches, warnings }
+}
+
+/**
+ * Compiles one source text.
+ * @throws RENDER_COMPILE, RENDER_RESOLVE (style sheets only)
+ */
+export async function compileSource(input: SourceInput, resolver: SiteResolver, styles: StyleCompiler): Promise<CompiledSource> {
+  switch (input.kind) {
+    case 'json':
+      return compileJson(input)
+    case 'css':
+    case 'css-module':
+      return await compileSheet(input, resolver, styles)
+    case 'cjs':
+      return { ...compileCommonJs(input), format: 'cjs', watches: [], warnings: [] }
+    case 'esm': {
+      const warnings = isPackageFile(input.file) ? [] : checkDirectives(input.file, input.source)
+      return { ...compileEsm(input), format: 'esm', watches: [], warnings }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { createRequire } from 'node:module'
+
+/** Raised when the output of this compiler changes for the same source. */
+const OWN_VERSION = 2
+
+function versionOf(name: string): string {
+  const manifest: unknown = createRequire(import.meta.url)(`${name}/package.json`)
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : ''
+}
+
+/** Everything besides source and mode that decides what compiled code and bytecode look like. */
+export const COMPILER_VERSION = [
+  OWN_VERSION,
+  ...['oxc-transform', 'oxc-parser', 'esbuild'].map((name) => `${name}@${versionOf(name)}`),
+  `v8@${process.versions.v8}`,
+  process.arch,
+].join(' ')

@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import { type CacheCounters, newCacheCounters, readCacheFile, writeCacheFile } from './cache-file.ts'
+import type { CompiledSource } from './compile-source.ts'
+import { COMPILER_VERSION } from './compiler-version.ts'
+import { contentHash } from './content-hash.ts'
+
+/** Where the caches of compiled modules lie. */
+export interface ModuleCacheDirs {
+  /** `<.svc>/cache/modules`: compiled source by content. */
+  readonly modules: string
+  /** `<cache.dir>/compile`: what each path was compiled to. */
+  readonly index: string
+  /** `<cache.dir>/bytecode`: V8's code cache. */
+  readonly bytecode: string
+}
+
+/** What was last known of a source path. */
+export interface IndexEntry {
+  readonly path: string
+  /** Name of its compiled source. */
+  readonly hash: string
+  readonly size: number
+  /** Modification and change time in nanoseconds, as decimal text. */
+  readonly mtime: string
+  readonly ctime: string
+  /** Specifier -> module id. */
+  readonly imports: Readonly<Record<string, string>>
+}
+
+/** Size and times of a file, for telling whether it changed. */
+export type FileStamp = Pick<IndexEntry, 'size' | 'mtime' | 'ctime'>
+
+/**
+ * The caches of compiled modules on disk. Shared by all threads and processes without locks: files are named by content
+ * or replaced whole. All methods are synchronous and never throw.
+ */
+export class ModuleCache {
+  readonly counters: CacheCounters = newCacheCounters()
+  readonly #dirs: ModuleCacheDirs
+
+  constructor(dirs: ModuleCacheDirs) {
+    this.#dirs = dirs
+  }
+
+  compiled(hash: string): CompiledSource | undefined {
+    const body = readCacheFile(join(this.#dirs.modules, `${hash}.js`), this.counters)
+    return body === undefined ? undefined : parseCompiled(body)
+  }
+
+  storeCompiled(hash: string, compiled: CompiledSource): void {
+    writeCacheFile(join(this.#dirs.modules, `${hash}.js`), formatCompiled(compiled), this.counters)
+  }
+
+  indexed(path: string): IndexEntry | undefined {
+    const body = readCacheFile(this.#indexFile(path), this.counters)
+    const entry = body === undefined ? undefined : (JSON.parse(body.toString()) as IndexEntry)
+    return entry?.path === path ? entry : undefined
+  }
+
+  storeIndexed(entry: IndexEntry): void {
+    writeCacheFile(this.#indexFile(entry.path), JSON.stringify(entry), this.counters)
+  }
+
+  /** V8's code cache for a script text. */
+  bytecode(script: string): Buffer | undefined {
+    return readCacheFile(this.#bytecodeFile(script), this.counters)
+  }
+
+  storeBytecode(script: string, data: Uint8Array): void {
+    writeCacheFile(this.#bytecodeFile(script), data, this.counters)
+  }
+
+  #indexFile(path: string): string {
+    return join(this.#dirs.index, `${contentHash(`${COMPILER_VERSION}\n${path}`)}.json`)
+  }
+
+  #bytecodeFile(script: string): string {
+    return join(this.#dirs.bytecode, contentHash(`${COMPILER_VERSION}\n${script}`))
+  }
+}
+
+// A line of JSON with everything small, then the code, then the source maps, which are read only when something throws.
+function formatCompiled({ code, maps, ...rest }: CompiledSource): Buffer {
+  const codeBytes = Buffer.byteLength(code)
+  return Buffer.from(`// ${JSON.stringify({ ...rest, codeBytes })}\n${code}\n// ${JSON.stringify(maps)}`)
+}
+
+function parseCompiled(body: Buffer): CompiledSource {
+  const headEnd = body.indexOf(10)
+  const { codeBytes, ...rest } = JSON.parse(body.toString('utf8', 3, headEnd)) as Omit<CompiledSource, 'code' | 'maps'> & {
+    codeBytes: number
+  }
+  const codeEnd = headEnd + 1 + codeBytes
+  return {
+    ...rest,
+    code: body.toString('utf8', headEnd + 1, codeEnd),
+    get maps() {
+      return JSON.parse(body.toString('utf8', codeEnd + 4)) as string[]
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import { parseSync } from 'oxc-parser'
+import type { ModuleFormat } from '../contract/isolate.ts'
+
+/** How a source file is compiled: the format of its result, and what tells styles apart. */
+export type ModuleKind = Exclude<ModuleFormat, 'css'> | 'css' | 'css-module'
+
+/** What the kind of a file depends on. */
+export interface KindFacts {
+  readonly file: string
+  readonly source: string
+  /** `type` of the nearest package.json. */
+  readonly packageType: 'module' | 'commonjs' | undefined
+  readonly isPackage: boolean
+}
+
+const typescriptOrJsx = /\.(?:ts|tsx|jsx|mts|mjs)$/
+const looksCommonJs = /\b(?:module\s*\.\s*exports|exports\s*(?:\.|\[)|require\s*\()/
+
+/** The language of a script file as the parser and the transform name it. */
+export function languageOf(file: string): 'js' | 'jsx' | 'ts' | 'tsx' {
+  if (file.endsWith('.tsx')) return 'tsx'
+  if (/\.[cm]?ts$/.test(file)) return 'ts'
+  // JSX in plain .js files is common in sites and costs nothing to accept.
+  return 'jsx'
+}
+
+/**
+ * Decides how a file is compiled: by its extension, then by `type` of its package, then by its syntax. A package without
+ * a `type` that uses import or export (the old `module` field) is ESM.
+ */
+export function moduleKindOf({ file, source, packageType, isPackage }: KindFacts): ModuleKind {
+  if (file.endsWith('.json')) return 'json'
+  if (file.endsWith('.module.css')) return 'css-module'
+  if (file.endsWith('.css')) return 'css'
+  if (/\.c[jt]s$/.test(file)) return 'cjs'
+  if (typescriptOrJsx.test(file) || packageType === 'module') return 'esm'
+  if (parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' }).module.hasModuleSyntax) return 'esm'
+  return isPackage || looksCommonJs.test(source) ? 'cjs' : 'esm'
+}

@@ -1,0 +1,207 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { asError, codeOf, SingleFlight } from '@svc/core'
+import { parseSync } from 'oxc-parser'
+import type { ModuleFormat } from '../contract/isolate.ts'
+import { RenderError } from '../errors.ts'
+import { type CompiledSource, compileSource, type SourceInput } from './compile-source.ts'
+import { contentHash } from './content-hash.ts'
+import type { FileStamp, ModuleCache } from './module-cache.ts'
+import { languageOf, moduleKindOf } from './module-kind.ts'
+import { EMPTY_MODULE, isPackageFile, type Resolution, type SiteResolver } from './site-resolver.ts'
+import { positionAt, sourceError } from './source-problem.ts'
+import { StyleCompiler } from './style-module.ts'
+
+/** A module that is ready to be defined in an isolate. */
+export interface CompiledModule {
+  /** Absolute real path of its source, or `EMPTY_MODULE`. */
+  readonly id: string
+  readonly format: ModuleFormat
+  readonly code: string
+  /** Specifier -> module id, `builtin:<name>`, or `!<message>` for one that fails when it is reached. */
+  readonly dependencies: Readonly<Record<string, string>>
+  /** Source map mappings, outermost first. */
+  readonly maps: readonly string[]
+  /** Hash of source, mode and compiler. */
+  readonly hash: string
+  /** Further files whose text is part of it. */
+  readonly watches: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** What a compiler is made of. */
+export interface SiteCompilerOptions {
+  readonly resolver: SiteResolver
+  readonly cache: ModuleCache
+  readonly mode: 'production' | 'development'
+  /** Told in production when a file does not compile and the version before it is served instead. */
+  readonly onLastGood: (file: string, error: Error) => void
+}
+
+const emptyModule: CompiledModule = {
+  id: EMPTY_MODULE,
+  format: 'cjs',
+  code: '',
+  dependencies: {},
+  maps: [],
+  hash: '',
+  watches: [],
+  warnings: [],
+}
+
+/** Hash of the content of some files; "" for none, and for one that cannot be read: it is then compiled anew. */
+function hashOfFiles(files: readonly string[]): string {
+  if (files.length === 0) return ''
+  try {
+    return contentHash(files.map((file) => contentHash(readFileSync(file))).join())
+  } catch {
+    // Gone: compiling says so, with the place.
+    return 'gone'
+  }
+}
+
+function stampOf(file: string): FileStamp {
+  const { size, mtimeNs, ctimeNs } = statSync(file, { bigint: true })
+  return { size: Number(size), mtime: String(mtimeNs), ctime: String(ctimeNs) }
+}
+
+/** A file touched this recently may change again without a new time stamp. */
+const RACY_NS = 50_000_000n
+
+function isSettled(stamp: FileStamp): boolean {
+  return BigInt(Date.now()) * 1_000_000n - BigInt(stamp.ctime) > RACY_NS
+}
+
+/** Compiles the modules of one site, through the caches on disk. Keeps nothing in memory. */
+export class SiteCompiler {
+  readonly #options: SiteCompilerOptions
+  readonly #running = new SingleFlight<string, CompiledModule>()
+  readonly #styles = new StyleCompiler()
+
+  constructor(options: SiteCompilerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Compiles a module, or takes it from disk when its file has not changed. In production a file that does not compile is
+   * replaced by its last version that did, so that a half-written file breaks nothing.
+   * @throws RENDER_COMPILE, RENDER_RESOLVE
+   */
+  load(id: string): Promise<CompiledModule> {
+    if (id === EMPTY_MODULE) return Promise.resolve(emptyModule)
+    return this.#running.run(id, () => this.#load(id))
+  }
+
+  async #load(id: string): Promise<CompiledModule> {
+    try {
+      return await this.#compile(id)
+    } catch (error) {
+      const lastGood = this.#options.mode === 'production' ? this.#lastGood(id) : undefined
+      if (lastGood === undefined) throw error
+      this.#options.onLastGood(id, asError(error))
+      return lastGood
+    }
+  }
+
+  async #compile(id: string): Promise<CompiledModule> {
+    const { cache, resolver } = this.#options
+    const stamp = this.#stamp(id)
+    const entry = cache.indexed(id)
+    const isUnchanged = entry?.size === stamp.size && entry.mtime === stamp.mtime && entry.ctime === stamp.ctime
+    let hash = isUnchanged && isSettled(stamp) ? entry.hash : undefined
+    let compiled = hash === undefined ? undefined : this.#cached(hash)
+    if (compiled === undefined || hash === undefined) {
+      const source = readFileSync(id, 'utf8')
+      const kind = moduleKindOf({ file: id, source, packageType: resolver.packageTypeOf(id), isPackage: isPackageFile(id) })
+      hash = contentHash([kind, this.#options.mode, kind.startsWith('css') ? id : languageOf(id), source].join('\n'))
+      compiled = this.#cached(hash) ?? (await this.#compileAndStore(hash, { file: id, source, kind, mode: this.#options.mode }))
+    }
+    const dependencies = this.#resolveAll(id, compiled)
+    if (entry?.hash !== hash || !isUnchanged) cache.storeIndexed({ path: id, hash, ...stamp, imports: dependencies })
+    return moduleOf(id, hash, compiled, dependencies)
+  }
+
+  /** A style sheet is current only while the files that it imports are. */
+  #cached(hash: string): CompiledSource | undefined {
+    const compiled = this.#options.cache.compiled(hash)
+    return compiled === undefined || compiled.watchHash === hashOfFiles(compiled.watches) ? compiled : undefined
+  }
+
+  async #compileAndStore(hash: string, input: SourceInput): Promise<CompiledSource> {
+    const { cache, resolver } = this.#options
+    const fresh = await compileSource(input, resolver, this.#styles)
+    const compiled = { ...fresh, watchHash: hashOfFiles(fresh.watches) }
+    cache.storeCompiled(hash, compiled)
+    return compiled
+  }
+
+  /** @throws RENDER_RESOLVE when the file is gone or lies, by a link, outside of the site */
+  #stamp(id: string): FileStamp {
+    try {
+      if (this.#options.resolver.contains(realpathSync(id))) return stampOf(id)
+    } catch (error) {
+      throw new RenderError('RENDER_RESOLVE', `${id}: ${codeOf(error) === 'ENOENT' ? 'no such file' : 'not readable'}`, {
+        cause: error,
+      })
+    }
+    throw new RenderError('RENDER_RESOLVE', `${id}: leads outside of the site's directory`)
+  }
+
+  #resolveAll(id: string, compiled: CompiledSource): Record<string, string> {
+    const kind = compiled.format === 'cjs' ? 'require' : 'import'
+    const { resolver } = this.#options
+    const dependencies: Record<string, string> = {}
+    for (const specifier of compiled.imports) {
+      const found = resolver.resolve(id, specifier, kind)
+      if (found.kind === 'none') throw this.#unresolved(id, specifier, found)
+      dependencies[specifier] = found.id
+    }
+    for (const specifier of compiled.lateImports) {
+      const found = resolver.resolve(id, specifier, kind)
+      dependencies[specifier] ??= found.kind === 'none' ? `!${this.#unresolved(id, specifier, found).message}` : found.id
+    }
+    return dependencies
+  }
+
+  #unresolved(id: string, specifier: string, found: Extract<Resolution, { kind: 'none' }>): RenderError {
+    const source = readFileSync(id, 'utf8')
+    const at = positionAt(source, offsetOfSpecifier(id, source, specifier))
+    return sourceError({ code: 'RENDER_RESOLVE', file: id, source, at, ...found })
+  }
+
+  #lastGood(id: string): CompiledModule | undefined {
+    const entry = this.#options.cache.indexed(id)
+    const compiled = entry === undefined ? undefined : this.#options.cache.compiled(entry.hash)
+    return entry === undefined || compiled === undefined ? undefined : moduleOf(id, entry.hash, compiled, entry.imports)
+  }
+}
+
+function moduleOf(
+  id: string,
+  hash: string,
+  compiled: CompiledSource,
+  dependencies: Readonly<Record<string, string>>,
+): CompiledModule {
+  return {
+    id,
+    hash,
+    dependencies,
+    format: compiled.format,
+    code: compiled.code,
+    watches: compiled.watches,
+    warnings: compiled.warnings,
+    get maps() {
+      return compiled.maps
+    },
+  }
+}
+
+/** Where a specifier stands in a source text: only looked for when it could not be resolved. */
+function offsetOfSpecifier(file: string, source: string, specifier: string): number {
+  const { module } = parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' })
+  const requests = [...module.staticImports, ...module.staticExports.flatMap((statement) => statement.entries)]
+  for (const { moduleRequest } of requests) {
+    if (moduleRequest?.value === specifier) return moduleRequest.start
+  }
+  const quoted = source.search(new RegExp(`['"]${specifier.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}['"]`))
+  return Math.max(0, quoted)
+}

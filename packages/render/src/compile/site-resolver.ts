@@ -1,0 +1,164 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { dirname, join, sep } from 'node:path'
+import { type NapiResolveOptions, ResolverFactory } from 'oxc-resolver'
+import { type GuestSettings, guestBuiltins } from '../contract/isolate.ts'
+
+/** Id of the module that stands for what a package leaves out in browsers (`"fs": false` in its `browser` field). */
+export const EMPTY_MODULE = 'svc:empty'
+
+/** What a specifier leads to: a file, a module that is no file (served by the guest, or empty), or nothing. */
+export type Resolution =
+  | { readonly kind: 'file'; readonly id: string; readonly packageType: 'module' | 'commonjs' | undefined }
+  | { readonly kind: 'builtin'; readonly id: string }
+  | { readonly kind: 'none'; readonly message: string; readonly hint?: string }
+
+const conditions = ['edge-light', 'worker', 'browser']
+const extensions = ['.tsx', '.ts', '.jsx', '.js', '.mjs', '.cjs', '.mts', '.cts', '.json', '.css']
+const builtins = new Set(guestBuiltins)
+
+function optionsFor(root: string, kind: 'import' | 'require'): NapiResolveOptions {
+  const config = ['tsconfig.json', 'jsconfig.json'].map((name) => join(root, name)).find(isReadable)
+  return {
+    conditionNames: [...conditions, kind, 'default'],
+    extensions,
+    // TypeScript sources name their imports by what they compile to.
+    extensionAlias: {
+      '.js': ['.js', '.ts', '.tsx'],
+      '.mjs': ['.mjs', '.mts'],
+      '.jsx': ['.jsx', '.tsx'],
+      '.cjs': ['.cjs', '.cts'],
+    },
+    mainFields: ['browser', 'module', 'main'],
+    aliasFields: ['browser'],
+    symlinks: true,
+    moduleType: true,
+    nodePath: false,
+    ...(config === undefined ? {} : { tsconfig: { configFile: config, references: 'auto' } }),
+  }
+}
+
+function isReadable(file: string): boolean {
+  try {
+    readFileSync(file)
+    return true
+  } catch {
+    // Absent or not readable: both mean that the site has no such file.
+    return false
+  }
+}
+
+/** Whether the file is part of a package and not of the site's own source. */
+export function isPackageFile(file: string): boolean {
+  return file.includes(`${sep}node_modules${sep}`)
+}
+
+/**
+ * Resolves the imports of one site. Nothing outside of the site's directory is reached, with one exception: packages may
+ * be hoisted to a `node_modules` directory of a parent directory, as package managers do in workspaces. Links are followed
+ * first, so that a link does not lead out either.
+ */
+export class SiteResolver {
+  /** Real path of the site's directory. */
+  readonly root: string
+  readonly #hoistedDirs: readonly string[]
+  #importer: ResolverFactory
+  #requirer: ResolverFactory
+  #hasOwnReact = false
+
+  /** @throws ENOENT when the directory does not exist */
+  constructor(root: string) {
+    this.root = realpathSync(root)
+    this.#hoistedDirs = parentsOf(this.root).map((dir) => join(dir, `node_modules${sep}`))
+    this.#importer = new ResolverFactory(optionsFor(this.root, 'import'))
+    this.#requirer = this.#importer.cloneWithOptions(optionsFor(this.root, 'require'))
+  }
+
+  /** Resolves a specifier as written in `importer`, a real path. */
+  resolve(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
+    if (this.#hasOwnReact && /^react(?:-dom)?(?:$|\/)/.test(specifier)) return this.#resolveFile(importer, specifier, kind)
+    if (builtins.has(specifier)) return { kind: 'builtin', id: `builtin:${specifier}` }
+    if (isBuiltin(specifier)) return this.#resolveNodeName(importer, specifier, kind)
+    return this.#resolveFile(importer, specifier, kind)
+  }
+
+  /** Resolves an `@import` of a style sheet: a plain name is a file beside it before it is a package. */
+  resolveStyle(importer: string, specifier: string): Resolution {
+    const beside = /^[./]/.test(specifier) ? undefined : this.#resolveFile(importer, `./${specifier}`, 'import')
+    return beside?.kind === 'file' ? beside : this.#resolveFile(importer, specifier, 'import')
+  }
+
+  /** Resolves a package as the site's root sees it, whether the guest serves it too or not. */
+  resolvePackage(specifier: string): string | undefined {
+    const found = this.#resolveFile(join(this.root, 'package.json'), specifier, 'import')
+    return found.kind === 'file' ? found.id : undefined
+  }
+
+  /** Sets whether `react` and `react-dom` are the site's own; undefined: those of the guest. */
+  useReact(own: GuestSettings['react']): void {
+    this.#hasOwnReact = own !== undefined
+  }
+
+  /** `type` of the package that a file is part of. */
+  packageTypeOf(file: string): 'module' | 'commonjs' | undefined {
+    const found = this.#resolveFile(file, file, 'import')
+    return found.kind === 'file' ? found.packageType : undefined
+  }
+
+  /** Whether a file may be part of the site. `file` is a real path. */
+  contains(file: string): boolean {
+    return file.startsWith(this.root + sep) || this.#hoistedDirs.some((dir) => file.startsWith(dir))
+  }
+
+  /** Forgets what was seen on disk: files were added, removed or changed. */
+  clear(): void {
+    this.#importer = new ResolverFactory(optionsFor(this.root, 'import'))
+    this.#requirer = this.#importer.cloneWithOptions(optionsFor(this.root, 'require'))
+  }
+
+  /** A package may replace a Node built-in by its `browser` field or bring one of the same name. */
+  #resolveNodeName(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
+    if (!specifier.startsWith('node:')) {
+      const own = this.#resolveFile(importer, specifier, kind)
+      if (own.kind !== 'none') return own
+    }
+    return {
+      kind: 'none',
+      message: `the Node module "${specifier}" is not available to a site`,
+      hint: 'use the web platform (fetch, crypto, URL, streams) or a package that does without it',
+    }
+  }
+
+  #resolveFile(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
+    const resolver = kind === 'import' ? this.#importer : this.#requirer
+    const found = resolver.resolveFileSync(importer, specifier)
+    if (found.path === undefined) {
+      if (found.error?.startsWith('Path is ignored') === true) return { kind: 'builtin', id: EMPTY_MODULE }
+      return this.#missing(specifier, found.error)
+    }
+    const id = found.path.replace(/[?#].*$/, '')
+    if (!this.contains(id)) {
+      return {
+        kind: 'none',
+        message: `"${specifier}" leads to ${id}, outside of the site's directory`,
+        hint: 'a site may use files below its own directory and packages in a node_modules directory of it or of its parents',
+      }
+    }
+    const packageType = found.moduleType === 'module' || found.moduleType === 'commonjs' ? found.moduleType : undefined
+    return { kind: 'file', id, packageType }
+  }
+
+  #missing(specifier: string, error: string | undefined): Resolution {
+    const isRelative = /^[./]/.test(specifier)
+    const hint = isRelative ? 'is the file there, and its name spelled the same way?' : 'is the package installed?'
+    return { kind: 'none', message: `cannot find "${specifier}"${error === undefined ? '' : `: ${error}`}`, hint }
+  }
+}
+
+function parentsOf(dir: string): string[] {
+  const parents: string[] = []
+  for (let current = dirname(dir); ; current = dirname(current)) {
+    parents.push(current)
+    if (current === dirname(current)) return parents
+  }
+}

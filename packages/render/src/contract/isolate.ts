@@ -1,0 +1,197 @@
+/**
+ * The boundary between a render thread and the isolate of its site. Both sides import this file: the thread (Node) and the
+ * guest (bundled into the isolate). Everything that crosses is a primitive, a string of JSON or an ArrayBuffer.
+ *
+ * The guest bundle is one classic script. Evaluating it defines the non-enumerable global `__svc` with the functions of
+ * `GuestApi`. It is evaluated once into a V8 snapshot, so it captures no host function at evaluation: the thread hands its
+ * callbacks over with `install` after the isolate was made.
+ *
+ * Every function of `GuestApi` that can run site code is entered with isolated-vm's asynchronous API and reports by
+ * callbacks only, never by its return value: isolated-vm throws a floating rejection of the site out of whichever call is
+ * running. A throw out of such a call therefore means "background rejection: log it".
+ */
+
+/** How a module's factory is to be called. */
+export type ModuleFormat =
+  /**
+   * Transformed ESM: `factory(importModule, exports, exportAll, dynamicImport, importMeta)`. The first four are what the
+   * compiler's module transform refers to: `importModule(specifier, metadata?)` returns a namespace (synchronous),
+   * `exports` is the object that getters are defined on, `exportAll(namespace)` is `export *`, `dynamicImport(specifier)`
+   * returns a promise. Called with `this` undefined.
+   */
+  | 'esm'
+  /** `factory(exports, require, module, __filename, __dirname)` */
+  | 'cjs'
+  /** No factory: the source text is JSON, parsed on first use. */
+  | 'json'
+  /** No factory: the text is `{"css": string, "classes": {name: generated}}`. Default and named exports are the classes. */
+  | 'css'
+
+/** What the thread tells the guest about its site, once, before any module is defined. */
+export interface GuestSettings {
+  readonly site: string
+  readonly mode: 'production' | 'development'
+  /** The whole of `process.env` as the site sees it. */
+  readonly env: Readonly<Record<string, string>>
+  /** Module ids of the site's own React, when it has one; else the one of the snapshot is used. */
+  readonly react?: { readonly react: string; readonly jsxRuntime: string; readonly server: string }
+}
+
+/** What `begin` is asked to run. */
+export type BeginKind = 'page' | 'handler' | 'metadata' | 'not-found' | 'middleware' | 'inspect'
+
+/** The JSON argument of `begin`. For `inspect` see `InspectRequest`. */
+export interface BeginRequest {
+  readonly requestId: string
+  readonly method: string
+  /** Absolute URL as the client sees it. */
+  readonly url: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly params: Readonly<Record<string, string | string[]>>
+  readonly remoteAddress: string
+  readonly mayStream: boolean
+  /** Whether `bodyChunk` calls follow for this request. */
+  readonly hasBody: boolean
+}
+
+/** `begin` with kind `inspect`: evaluates modules and reports what the host must know about them (as FINISHED facts). */
+export interface InspectRequest {
+  /** Module ids to evaluate. Their config exports (`config`, `dynamic`, `revalidate`, `dynamicParams`, ...) are reported. */
+  readonly modules: readonly string[]
+}
+
+/** Kinds of `emit`. Numbers, because they cross on every request. */
+export const Emit = {
+  /** a: JSON of `EmittedHead`, b: whole body as text. The whole answer at once; `finished` facts are in the head. Ends the request. */
+  complete: 0,
+  /** a: JSON of `EmittedHead`. Body chunks follow. */
+  head: 1,
+  /** b: a piece of the body as text */
+  text: 2,
+  /** b: a piece of the body as ArrayBuffer */
+  bytes: 3,
+  /** a: JSON of `EmittedFacts`. Ends the request. */
+  finished: 4,
+  /** a: JSON of `EmittedError`. Ends the request: nothing of the answer was emitted before, or the answer is broken off. */
+  failed: 5,
+  /** a: JSON of `MiddlewareVerdict` of the protocol package plus facts. Ends the request. */
+  verdict: 6,
+  /** a: JSON of `EmittedError`: an error that the guest has dealt with (an error boundary was shown), for the site's log. */
+  handled: 7,
+} as const
+export type EmitKind = (typeof Emit)[keyof typeof Emit]
+
+export interface EmittedFacts {
+  /** Any of: headers, cookies, query, host, no-store. */
+  readonly reads: readonly string[]
+  readonly tags: readonly string[]
+  /** Seconds, 0, or false (for ever); absent: the site's default. */
+  readonly revalidate?: number | false
+  /** For `inspect`: module id -> its plain-data config exports. */
+  readonly modules?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+export interface EmittedHead {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  /** With `complete` only. */
+  readonly facts?: EmittedFacts
+}
+
+export interface EmittedError {
+  readonly name: string
+  readonly message: string
+  /** Stack with positions of the compiled modules; the thread maps it to sources. */
+  readonly stack: string
+  /** Short id that the client may see. */
+  readonly digest?: string
+  /** Component or file context, where known. */
+  readonly where?: string
+}
+
+/** The functions of the global `__svc` inside the isolate. */
+export interface GuestApi {
+  /** Sets the callbacks. Called once, with `evalClosure`, right after the isolate was made. */
+  install(callbacks: HostCallbacks): void
+  configure(settingsJson: string): void
+  /**
+   * Adds a module to the registry without running it. `id` is its absolute source path (or a `builtin:` id is refused).
+   * `dependenciesJson` maps each specifier it uses to a module id or `builtin:<name>`; a specifier that could not be resolved
+   * maps to `!<message>` and throws that message when it is required.
+   */
+  define(id: string, format: ModuleFormat, dependenciesJson: string, factoryOrText: unknown): void
+  /** Defines or replaces a route: JSON of `Route` of the site package. Reset by `forgetRoutes`. */
+  defineRoute(routeJson: string): void
+  forgetRoutes(): void
+  /** Drops modules by id with their instances. The thread names all transitive dependents. */
+  evict(idsJson: string): void
+  /** Starts a request. `json` is a `BeginRequest` or `InspectRequest`. Answers by `emit` with the same `requestNumber`. */
+  begin(requestNumber: number, kind: BeginKind, routeId: string, json: string): void
+  /** The next piece of the request's body; undefined: it is complete. */
+  bodyChunk(requestNumber: number, bytes: ArrayBuffer | undefined): void
+  /** The client is gone or the deadline has passed: stop working, emit nothing more for this request. */
+  abort(requestNumber: number): void
+  /** The consumer of a streamed answer has room again (after `emit` was answered by backpressure with `hold`). */
+  resume(requestNumber: number): void
+  hold(requestNumber: number): void
+  /** A timer that was set with `setTimer` has come. */
+  fire(timerId: number): void
+  /** The outcome of `call`: JSON plus bytes; for a failed call the JSON is `EmittedError`. `isLast` is false for a piece of a stream. */
+  settle(callId: number, isOk: boolean, json: string, bytes: ArrayBuffer | undefined, isLast: boolean): void
+}
+
+/** Operations that the guest may ask of the host by `call`. */
+export type HostOperation =
+  /**
+   * json: `{requestNumber, url, method, headers, redirect, hasBody}`, bytes: request body. Settles first with
+   * `{status, statusText, headers, url, redirected}` (isLast false), then with body pieces as bytes, last piece isLast true.
+   */
+  | 'fetch'
+  /** Gives up a fetch under way. json: `{callId}`. Settles with `{}`. */
+  | 'fetch-abort'
+  /** json: `{algorithm}`, bytes: data. Settles with the digest as bytes. */
+  | 'digest'
+  /** json: `{algorithm, hash, key: base64, signature?: base64}`; bytes: data. HMAC sign or verify. */
+  | 'hmac'
+  /** json: `{direction, key: base64, iv: base64, additionalData?: base64, tagLength}`; bytes: data. AES-GCM. */
+  | 'aes-gcm'
+
+/** What the thread gives to `install`. All but `randomBytes` are fire-and-forget and return nothing. */
+export interface HostCallbacks {
+  emit(requestNumber: number, kind: EmitKind, a: string | undefined, b: string | ArrayBuffer | undefined): void
+  call(callId: number, operation: HostOperation, json: string, bytes: ArrayBuffer | undefined): void
+  setTimer(timerId: number, delayMs: number): void
+  clearTimer(timerId: number): void
+  /** level: debug, info, warn, error. `requestNumber` 0: outside of any request. */
+  log(level: string, requestNumber: number, text: string): void
+  /** Synchronous. At most 65536 bytes. */
+  randomBytes(count: number): ArrayBuffer
+}
+
+/**
+ * Specifiers that the guest serves itself; the resolver maps them to `builtin:<specifier>` without looking at the disk.
+ * `react` and friends are left to the site's own copy when it has one (`GuestSettings.react`).
+ */
+export const guestBuiltins: readonly string[] = [
+  'react',
+  'react/jsx-runtime',
+  'react/jsx-dev-runtime',
+  'react-dom',
+  'server-only',
+  'client-only',
+  ...['navigation', 'headers', 'cache', 'server', 'link', 'image', 'script'].flatMap((name) => [`svc/${name}`, `next/${name}`]),
+  'node:async_hooks',
+  'async_hooks',
+  'node:buffer',
+  'buffer',
+  'node:events',
+  'events',
+  'node:path',
+  'path',
+  'node:url',
+  'url',
+  'node:util',
+  'util',
+  'node:process',
+  'process',
+]

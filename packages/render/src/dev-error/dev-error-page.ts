@@ -1,0 +1,105 @@
+import { type CodeLine, codeFrame } from './code-frame.ts'
+import { devErrorStyle } from './dev-error-style.ts'
+import { frameToShow, isOwn, type StackFrame, stackFrames } from './stack-frames.ts'
+
+/** What the page is made of. Everything is shown as text, whatever it contains. */
+export interface DevErrorInput {
+  readonly error: {
+    readonly name: string
+    readonly message: string
+    /** With positions already mapped to sources. */
+    readonly stack: string
+    readonly digest?: string
+    /** File whose run failed, where known. */
+    readonly where?: string
+  }
+  /** Absolute path of the site: paths below it are shown relative. */
+  readonly root: string
+  /** Reads a source file; undefined when it cannot be read. Called at most once, for the file of the shown frame. */
+  readonly readSource: (file: string) => string | undefined
+  readonly request: { readonly method: string; readonly url: string; readonly requestId: string; readonly route?: string }
+}
+
+/**
+ * Renders the page that development mode shows for an error: message, excerpt of the source, stack, facts of the request.
+ * Complete HTML without any script; light and dark. Never to be sent in production.
+ */
+export function devErrorPage(input: DevErrorInput): string {
+  const { error, root } = input
+  const frames = stackFrames(error.stack)
+  const shown = frameToShow(frames, root)
+  const source = shown === undefined ? undefined : input.readSource(shown.file)
+  const title = `${error.name}: ${error.message}`
+  return (
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n' +
+    `<meta name="robots" content="noindex">\n<title>${escapeText(title.slice(0, 200))}</title>\n<style>${devErrorStyle}</style>\n</head>\n<body>\n<main>\n` +
+    `<p class="kind">${escapeText(error.name)}</p>\n<h1>${escapeText(error.message === '' ? '(no message)' : error.message)}</h1>\n` +
+    (shown === undefined ? whereText(error.where, root) : excerpt(shown, source, root)) +
+    stackText(frames, error.stack, root) +
+    facts(input) +
+    '</main>\n</body>\n</html>\n'
+  )
+}
+
+function excerpt(frame: StackFrame, source: string | undefined, root: string): string {
+  const place = `${relative(frame.file, root)}:${frame.line}:${frame.column}`
+  const lines = source === undefined ? [] : codeFrame(source, frame.line)
+  const body = lines.map((line) => codeLine(line, frame.column)).join('')
+  const code = body === '' ? '' : `<pre tabindex="0" aria-label="Source"><code>${body}</code></pre>\n`
+  return `<section>\n<h2>${escapeText(place)}</h2>\n${code}</section>\n`
+}
+
+function codeLine({ number, text, isMarked }: CodeLine, column: number): string {
+  const row = `<span class="number">${String(number).padStart(5)}</span> ${escapeText(text)}`
+  if (!isMarked) return `<span class="line">${row}\n</span>`
+  // Tabs are kept, so that the mark stands below its character whatever their width.
+  const indent = text.slice(0, column - 1).replace(/[^\t]/g, ' ')
+  return `<mark class="line">${row}\n</mark><span class="line caret" aria-hidden="true">      ${indent}^\n</span>`
+}
+
+function whereText(where: string | undefined, root: string): string {
+  return where === undefined ? '' : `<section>\n<h2>${escapeText(relative(where, root))}</h2>\n</section>\n`
+}
+
+function stackText(frames: readonly StackFrame[], stack: string, root: string): string {
+  if (frames.length === 0)
+    return stack === '' ? '' : `<section>\n<h2>Stack</h2>\n<pre tabindex="0">${escapeText(stack)}</pre>\n</section>\n`
+  const items = frames.map((frame) => {
+    const kind = isOwn(frame, root) ? 'own' : 'foreign'
+    const name = frame.name === '' ? '(top level)' : frame.name
+    const place = `${relative(frame.file, root)}:${frame.line}:${frame.column}`
+    return `<li class="${kind}"><code>${escapeText(name)}</code> <span>${escapeText(place)}</span></li>\n`
+  })
+  return `<section>\n<h2>Stack</h2>\n<ol>\n${items.join('')}</ol>\n</section>\n`
+}
+
+function facts({ request, error }: DevErrorInput): string {
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ['Request', `${request.method} ${request.url}`],
+    ['Route', request.route],
+    ['Request id', request.requestId],
+    ['Digest', error.digest],
+  ]
+  const items = rows.flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [`<dt>${name}</dt><dd>${escapeText(value)}</dd>\n`],
+  )
+  return `<section>\n<h2>Request</h2>\n<dl>\n${items.join('')}</dl>\n</section>\n`
+}
+
+function relative(file: string, root: string): string {
+  const prefix = root.endsWith('/') ? root : `${root}/`
+  return file.startsWith(prefix) ? file.slice(prefix.length) : file
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#x27;',
+  '\0': '\ufffd',
+}
+
+function escapeText(text: string): string {
+  return text.toWellFormed().replace(/[&<>"'\0]/g, (character) => escapes[character] ?? character)
+}

@@ -1,0 +1,53 @@
+import type { EmittedError } from '../../contract/isolate.ts'
+import { currentContext } from '../context/context.ts'
+import { host } from './host.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** Writes to the site's log, under the request that the running code works for. */
+export function siteLog(level: LogLevel, text: string): void {
+  host().log(level, currentContext()?.request?.number ?? 0, text)
+}
+
+function describe(error: unknown): { name: string; message: string; stack: string } {
+  if (error instanceof Error)
+    return { name: String(error.name), message: String(error.message), stack: String(error.stack ?? '') }
+  const text = typeof error === 'string' ? error : `A value was thrown that is no Error: ${safeText(error)}`
+  return { name: 'Error', message: text, stack: '' }
+}
+
+function safeText(value: unknown): string {
+  try {
+    return typeof value === 'object' ? (JSON.stringify(value) ?? String(value)) : String(value)
+  } catch {
+    // A value that cannot even be shown must not hide that something was thrown.
+    return typeof value
+  }
+}
+
+function digestOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('digest' in error)) return undefined
+  return typeof error.digest === 'string' ? error.digest : undefined
+}
+
+/** Makes any thrown value ready to cross to the host. Never throws, whatever the site threw. */
+export function emittedError(error: unknown, where?: string): EmittedError {
+  try {
+    const digest = digestOf(error)
+    return { ...describe(error), ...(digest === undefined ? {} : { digest }), ...(where === undefined ? {} : { where }) }
+  } catch {
+    // Getters or proxies of the site threw while they were read.
+    return {
+      name: 'Error',
+      message: 'An error was thrown that cannot be read',
+      stack: '',
+      ...(where === undefined ? {} : { where }),
+    }
+  }
+}
+
+/** Logs an error that nobody caught. */
+export function logUncaught(error: unknown, what: string): void {
+  const { name, message, stack } = emittedError(error)
+  siteLog('error', `${what}: ${stack === '' ? `${name}: ${message}` : stack}`)
+}

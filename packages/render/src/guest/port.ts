@@ -1,0 +1,12 @@
+/** What the router and the helper modules use of the guest. */
+export type { BeginKind, BeginRequest, EmittedError } from '../contract/isolate.ts'
+export { keepContext, runInContext } from './context/context.ts'
+export type { HtmlSink, HtmlSource } from './react/html-source.ts'
+export type { ReactRuntime, RenderOptions } from './react/react-runtime.ts'
+export { reactRuntime } from './react/react-runtime.ts'
+export { registerBuiltin } from './registry/builtins.ts'
+export { cssOf, hasModule, requireModule, type StyleSheet } from './registry/registry.ts'
+export { currentRequest } from './request/current-request.ts'
+export type { AnswerHead, FactsCollector, GuestRequest, RequestRead, Runner } from './request/guest-request.ts'
+export { registerRunner } from './request/runners.ts'
+export { guestSettings } from './settings.ts'

@@ -1,0 +1,59 @@
+import { TransientMap } from '@svc/core/transient-map'
+import type { BeginKind, BeginRequest, InspectRequest } from '../../contract/isolate.ts'
+import { runInContext } from '../context/context.ts'
+import { GuestError } from '../errors.ts'
+import { clearTimersOf } from '../prelude/timers.ts'
+import { beginAttempt } from '../registry/registry.ts'
+import { inspectModules } from './inspect-modules.ts'
+import { routeOf } from './routes.ts'
+import { runnerOf } from './runners.ts'
+import { RunningRequest } from './running-request.ts'
+
+const running = new TransientMap<number, RunningRequest>()
+
+function run(request: RunningRequest): void {
+  const runner = runnerOf(request.kind)
+  if (runner === undefined) throw new GuestError('GUEST_NO_RUNNER', `nothing runs requests of kind ${request.kind}`)
+  const outcome = runner(request)
+  if (outcome !== undefined) Promise.resolve(outcome).catch((error: unknown) => request.fail(error))
+}
+
+/** Starts a request of the host. Reports by `emit` only. */
+export function beginRequest(number: number, kind: BeginKind, routeId: string, json: string): void {
+  beginAttempt()
+  if (kind === 'inspect') {
+    inspectModules(number, JSON.parse(json) as InspectRequest)
+    return
+  }
+  const begin = JSON.parse(json) as BeginRequest
+  const request = new RunningRequest({ number, kind, begin, route: routeOf(routeId), onEnd: () => running.delete(number) })
+  running.set(number, request)
+  runInContext(request.context, () => {
+    try {
+      run(request)
+    } catch (error) {
+      request.fail(error)
+    }
+  })
+}
+
+/** Hands a piece of a request's body over; undefined ends it. Unknown numbers are ignored: the request is over. */
+export function takeBodyChunk(number: number, bytes: ArrayBuffer | undefined): void {
+  running.get(number)?.takeBody(bytes)
+}
+
+export function holdRequest(number: number): void {
+  running.get(number)?.hold()
+}
+
+export function resumeRequest(number: number): void {
+  running.get(number)?.resume()
+}
+
+/** Gives a request up, with its timers and fetches. */
+export function abortRequest(number: number): void {
+  const request = running.get(number)
+  if (request === undefined) return
+  clearTimersOf(request)
+  runInContext(request.context, () => request.abort())
+}

@@ -1,0 +1,29 @@
+import { registerHelpers } from '../helpers/register.ts'
+import { type Runner, reactRuntime, registerRunner } from '../port.ts'
+import { fetch } from '../prelude/fetch/fetch.ts'
+import { runHandler } from './handler-runner.ts'
+import { runMetadata } from './metadata-route-runner.ts'
+import { runMiddleware } from './middleware-runner.ts'
+import { runNotFound, runPage } from './page-runner.ts'
+import { replaceReactCache } from './react-cache.ts'
+import { type Fetch, requestFetch } from './request-fetch.ts'
+
+/** Registers everything that the router adds to the guest: runners, helper modules, `fetch` with `next`. Calls no host. */
+export function installRouter(): void {
+  registerHelpers()
+  registerRunner('page', withReact(runPage))
+  registerRunner('not-found', withReact(runNotFound))
+  registerRunner('handler', withReact(runHandler))
+  registerRunner('metadata', withReact(runMetadata))
+  registerRunner('middleware', withReact(runMiddleware))
+  const site = requestFetch(fetch as unknown as Fetch)
+  Object.defineProperty(globalThis, 'fetch', { value: site, configurable: true, writable: true })
+}
+
+/** The site's React gets its request cache before any module of the site can import it. */
+function withReact(run: Runner): Runner {
+  return (guest) => {
+    replaceReactCache(reactRuntime())
+    return run(guest)
+  }
+}

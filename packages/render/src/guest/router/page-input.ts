@@ -1,0 +1,72 @@
+import type { Route, SegmentNode } from '@svc/site'
+import { type ReadablePromise, readablePromise } from './readable-promise.ts'
+import type { RequestScope } from './request-scope.ts'
+import { type SearchParams, searchParamsOf } from './search-params.ts'
+
+/**
+ * A route as the host defines it. For a path that no route matches the host defines one whose `tree` is the manifest's
+ * `notFound`, for middleware one whose `file` is the middleware module.
+ */
+export interface GuestRoute extends Route {
+  /** `global-error` of the site. */
+  readonly globalError?: string | null
+}
+
+/** Parameters of a request. */
+export type Params = Readonly<Record<string, string | readonly string[]>>
+
+/** What pages and layouts get of their request; each value is made on first use. */
+export class PageInput {
+  readonly scope: RequestScope
+  readonly #params = new Map<string, ReadablePromise<Params>>()
+  #searchParams: ReadablePromise<SearchParams> | undefined
+
+  constructor(scope: RequestScope) {
+    this.scope = scope
+  }
+
+  /** The parameters that the segments down to some layout define. */
+  paramsFor(names: readonly string[]): ReadablePromise<Params> {
+    const key = names.join('/')
+    const known = this.#params.get(key)
+    if (known !== undefined) return known
+    const all = this.scope.guest.begin.params
+    const own: Record<string, string | readonly string[]> = {}
+    for (const name of names) {
+      const value = all[name]
+      if (value !== undefined) own[name] = value
+    }
+    const made = readablePromise<Params>(own)
+    this.#params.set(key, made)
+    return made
+  }
+
+  /** All parameters: what a page gets. */
+  get allParams(): ReadablePromise<Params> {
+    return this.paramsFor(Object.keys(this.scope.guest.begin.params))
+  }
+
+  /** The query. Asking for it is reported as a read of it; empty when the segment is `force-static`. */
+  get searchParams(): ReadablePromise<SearchParams> {
+    const isRead = this.scope.read('query', 'searchParams')
+    this.#searchParams ??= readablePromise(isRead ? searchParamsOf(this.scope.url.searchParams) : {})
+    return this.#searchParams
+  }
+}
+
+/** The first argument of a page: properties are made when they are read, so that a page that does not look is not dynamic. */
+export function pageProps(input: PageInput): object {
+  return {
+    get params() {
+      return input.allParams
+    },
+    get searchParams() {
+      return input.searchParams
+    },
+  }
+}
+
+/** The parameter names of a node, appended to those above it. */
+export function namesWith(names: readonly string[], node: SegmentNode): readonly string[] {
+  return node.param === undefined ? names : [...names, node.param]
+}

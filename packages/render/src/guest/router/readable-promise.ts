@@ -1,0 +1,59 @@
+/** Names that the promise itself (or React's `use`) needs: as in Next they can be read only after `await`. */
+const reserved: ReadonlySet<string> = new Set(['then', 'catch', 'finally', 'status', 'value', 'reason'])
+
+/** A value that can be awaited, passed to React's `use` without suspending, or read at once as a plain object. */
+export type ReadablePromise<T extends object> = Promise<T> & T
+
+/**
+ * Makes a settled promise of a plain object that also carries the object's own properties, as `params` and
+ * `searchParams` need. `use()` finds it settled, so that a page that reads it does not suspend.
+ */
+export function readablePromise<T extends object>(value: T): ReadablePromise<T> {
+  const promise = settledPromise(value)
+  for (const key of Object.keys(value)) {
+    if (reserved.has(key)) continue
+    define(promise, key, { value: value[key as keyof T], enumerable: true, writable: true, configurable: true })
+  }
+  return promise as ReadablePromise<T>
+}
+
+/**
+ * Like `readablePromise` for an object with methods and a prototype (`headers()`, `cookies()`): every method and getter of
+ * `value` is there on the promise too, bound to `value`.
+ */
+export function readablePromiseOf<T extends object>(value: T): ReadablePromise<T> {
+  const promise = settledPromise(value)
+  for (const key of methodNames(value)) {
+    if (typeof key === 'string' && reserved.has(key)) continue
+    define(promise, key, { get: () => bound(value, key), enumerable: false, configurable: true })
+  }
+  return promise as ReadablePromise<T>
+}
+
+function settledPromise<T>(value: T): Promise<T> {
+  const promise = Promise.resolve(value)
+  define(promise, 'status', { value: 'fulfilled', writable: true, configurable: true })
+  define(promise, 'value', { value, writable: true, configurable: true })
+  return promise
+}
+
+function define(target: object, key: string | symbol, descriptor: PropertyDescriptor): void {
+  Object.defineProperty(target, key, descriptor)
+}
+
+function bound<T extends object>(value: T, key: string | symbol): unknown {
+  const member: unknown = Reflect.get(value, key, value)
+  return typeof member === 'function' ? member.bind(value) : member
+}
+
+function methodNames(value: object): (string | symbol)[] {
+  const names = new Set<string | symbol>(Reflect.ownKeys(value))
+  for (
+    let proto = Object.getPrototypeOf(value);
+    proto !== null && proto !== Object.prototype;
+    proto = Object.getPrototypeOf(proto)
+  ) {
+    for (const key of Reflect.ownKeys(proto)) if (key !== 'constructor') names.add(key)
+  }
+  return [...names]
+}

@@ -1,0 +1,89 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { chmodSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
+import { PROTOCOL_VERSION, renderClientMethods, renderMethods } from '@svc/protocol'
+import { RenderError } from '../errors.ts'
+
+/** What answers the workers, but for their hello. */
+export type RenderHandlers = Omit<Handlers<typeof renderMethods>, 'hello'>
+
+/** How a host server is made. */
+export interface HostServerOptions {
+  readonly id: string
+  readonly token: string
+  readonly handlers: RenderHandlers
+  readonly onProblem: (error: Error) => void
+}
+
+function isSameToken(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(a), digest(b))
+}
+
+/** Listens for workers on a unix socket. The first call of each must be a hello with the token. */
+export class HostServer {
+  readonly #options: HostServerOptions
+  readonly #server: Server
+  readonly #peers = new Set<RpcPeer<typeof renderMethods, typeof renderClientMethods>>()
+
+  constructor(options: HostServerOptions) {
+    this.#options = options
+    this.#server = createServer((socket) => this.#accept(socket))
+    this.#server.on('error', options.onProblem)
+  }
+
+  /** @throws the error of the system when it cannot listen at the path */
+  listen(path: string): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#server.once('error', reject)
+    this.#server.listen(path, () => {
+      this.#server.off('error', reject)
+      chmodSync(path, 0o600)
+      resolve()
+    })
+    return promise
+  }
+
+  /** Stops listening and ends all connections. */
+  close(): void {
+    this.#server.close()
+    for (const peer of this.#peers) peer.close()
+  }
+
+  #accept(socket: Socket): void {
+    const { id, token, handlers, onProblem } = this.#options
+    let isWelcome = false
+    const guarded = <Request, Context, Result>(handler: (request: Request, context: Context) => Result) => {
+      return (request: Request, context: Context): Result => {
+        if (!isWelcome) throw this.#refuse(socket)
+        return handler(request, context)
+      }
+    }
+    const peer = new RpcPeer({
+      channel: createSocketChannel(socket),
+      local: renderMethods,
+      handlers: {
+        hello: (request) => {
+          isWelcome = isSameToken(request.token, token)
+          if (!isWelcome) throw this.#refuse(socket)
+          return { host: id }
+        },
+        describe: guarded(handlers.describe),
+        render: guarded(handlers.render),
+      },
+      remote: renderClientMethods,
+      protocolVersion: PROTOCOL_VERSION,
+      peerName: 'worker',
+      onProblem,
+    })
+    this.#peers.add(peer)
+    peer.closed.then(() => this.#peers.delete(peer), onProblem)
+  }
+
+  /** The error goes out before the connection ends. */
+  #refuse(socket: Socket): RenderError {
+    setImmediate(() => socket.destroySoon())
+    return new RenderError('RENDER_UNAUTHORIZED', 'the first call must be a hello with the right token')
+  }
+}

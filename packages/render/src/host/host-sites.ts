@@ -1,0 +1,95 @@
+import type { GenerationSpec } from '@svc/protocol'
+import { RenderError } from '../errors.ts'
+import type { PoolEvents } from './site-pool.ts'
+import { type SiteDependencies, SiteRuntime } from './site-runtime.ts'
+import { siteSpecs } from './site-spec.ts'
+import type { ThreadBudget } from './thread-budget.ts'
+
+/** What the sites of a host are made with. */
+export interface HostSitesOptions {
+  readonly program: string
+  readonly guestDir: string
+  readonly budget: ThreadBudget
+  readonly eventsFor: (site: string) => PoolEvents
+  readonly onRetireFailed: (error: unknown) => void
+}
+
+interface Prepared {
+  readonly generation: number
+  readonly maxThreads: number
+  readonly sites: ReadonlyMap<string, SiteRuntime>
+}
+
+/** The sites of a render host in the generation that it serves, and in the one that is being prepared. */
+export class HostSites {
+  readonly #options: HostSitesOptions
+  readonly #retiring = new Set<Promise<void>>()
+  #sites: ReadonlyMap<string, SiteRuntime> = new Map()
+  #prepared: Prepared | undefined
+  #lastNumber = 0
+
+  constructor(options: HostSitesOptions) {
+    this.#options = options
+  }
+
+  /** @throws RENDER_UNKNOWN_SITE */
+  site(id: string): SiteRuntime {
+    const site = this.#sites.get(id)
+    if (site === undefined) throw new RenderError('RENDER_UNKNOWN_SITE', `no site ${id}`)
+    return site
+  }
+
+  get all(): Iterable<SiteRuntime> {
+    return this.#sites.values()
+  }
+
+  /** A number for a request that no other has. */
+  nextNumber(): number {
+    return ++this.#lastNumber
+  }
+
+  /** Builds the next generation. Sites whose settings are the same are kept with their isolates. */
+  prepare(spec: GenerationSpec): void {
+    const { guestDir, program, budget, eventsFor } = this.#options
+    const sites = new Map<string, SiteRuntime>()
+    for (const [id, next] of siteSpecs(spec, guestDir)) {
+      const current = this.#sites.get(id)
+      const isSame = current !== undefined && JSON.stringify(current.spec) === JSON.stringify(next)
+      const shared: SiteDependencies = { program, budget, events: eventsFor(id), nextNumber: () => this.nextNumber() }
+      sites.set(id, isSame ? current : new SiteRuntime(next, shared))
+    }
+    const { max_threads, max_isolates } = spec.config.render
+    this.#prepared = { generation: spec.generation, maxThreads: Math.min(max_threads, max_isolates), sites }
+  }
+
+  /**
+   * Serves the prepared generation. Pools of changed or removed sites end after their last request.
+   * @throws RENDER_UNKNOWN_SITE when another generation, or none, was prepared
+   */
+  commit(generation: number): void {
+    const prepared = this.#prepared
+    if (prepared?.generation !== generation) {
+      throw new RenderError('RENDER_UNKNOWN_SITE', `generation ${generation} was not prepared`)
+    }
+    const old = this.#sites
+    this.#sites = prepared.sites
+    this.#prepared = undefined
+    this.#options.budget.setMax(prepared.maxThreads)
+    for (const site of old.values()) if (prepared.sites.get(site.id) !== site) this.#retire(site)
+  }
+
+  abandon(generation: number): void {
+    if (this.#prepared?.generation === generation) this.#prepared = undefined
+  }
+
+  /** Ends all pools at once. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#sites.values()].map((site) => site.close()))
+  }
+
+  #retire(site: SiteRuntime): void {
+    const retiring = site.retire().catch(this.#options.onRetireFailed)
+    this.#retiring.add(retiring)
+    retiring.finally(() => this.#retiring.delete(retiring)).catch(this.#options.onRetireFailed)
+  }
+}

@@ -1,0 +1,31 @@
+// Entry of a render host, forked by the master.
+import { existsSync } from 'node:fs'
+import { asError, createIpcChannel, RpcPeer } from '@svc/core'
+import { ExitCode, hostMethods, hostParentMethods, PROTOCOL_VERSION } from '@svc/protocol'
+import { guestDir } from '../guest-files.ts'
+import { RenderHost } from './render-host.ts'
+
+// A terminal sends its signals to the whole process group: the master drains its children by message instead.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+
+/** An exit would wait for the threads of isolated-vm, one of which may never stop. */
+const die = () => process.kill(process.pid, 'SIGKILL')
+
+const bundled = new URL('./render-thread.js', import.meta.url)
+const host = new RenderHost({
+  threadProgram: existsSync(bundled) ? bundled.href : new URL('../thread/main.ts', import.meta.url).href,
+  guestDir: guestDir(),
+  onLost: (site, reason) => master.notify('isolateLost', { site, reason }),
+  die,
+})
+const master = new RpcPeer({
+  channel: createIpcChannel(process),
+  local: hostMethods,
+  handlers: host.handlers,
+  remote: hostParentMethods,
+  protocolVersion: PROTOCOL_VERSION,
+  peerName: 'master',
+  onProblem: (error) => process.emitWarning(asError(error)),
+})
+
+master.closed.then(() => host.close()).then(() => process.exit(ExitCode.ok), die)

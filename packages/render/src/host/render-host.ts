@@ -1,0 +1,207 @@
+import type { CallContext, Handlers } from '@svc/core'
+import type { hostMethods, RenderRequest } from '@svc/protocol'
+import { createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/telemetry'
+import { RenderError } from '../errors.ts'
+import { readGuestFiles } from '../guest-files.ts'
+import type { LossReason } from '../thread/thread-messages.ts'
+import { HostServer } from './host-server.ts'
+import { HostSites } from './host-sites.ts'
+import { RenderJob } from './render-job.ts'
+import type { PoolEvents, SitePool } from './site-pool.ts'
+import { ThreadBudget } from './thread-budget.ts'
+
+/** How often idle and stuck threads are looked for. */
+const SWEEP_MS = 1_000
+/** How long renders may go on in a process with a thread that nothing can stop: new ones wait for the next process meanwhile. */
+const LAST_RENDERS_MS = 300
+const DRAIN_CHECK_MS = 20
+
+/** What a render host is made of. */
+export interface RenderHostOptions {
+  /** URL of the program of render threads. */
+  readonly threadProgram: string
+  readonly guestDir: string
+  /** Tells the master that a site's isolate ended other than by idling. */
+  readonly onLost: (site: string, reason: LossReason) => void
+  /** Ends the process at once, whatever its threads do. */
+  readonly die: () => void
+}
+
+const logLevels = new Set(['debug', 'info', 'warn', 'error'])
+
+/** One render host: the sites, the workers' server, and what the master asks. */
+export class RenderHost {
+  readonly #options: RenderHostOptions
+  readonly #budget = new ThreadBudget(Number.POSITIVE_INFINITY)
+  readonly #sites: HostSites
+  readonly #metrics = new MetricSet()
+  readonly #renderMetrics: RenderMetrics
+  readonly #sweep: NodeJS.Timeout
+  #log: Logger = createLogger({ level: 'info', format: 'json', base: { proc: 'render-host' } })
+  #server: HostServer | undefined
+  #active = 0
+  #state: 'serving' | 'draining' | 'dying' = 'serving'
+
+  constructor(options: RenderHostOptions) {
+    this.#options = options
+    this.#renderMetrics = new RenderMetrics(this.#metrics, () => this.#threads())
+    this.#sites = new HostSites({
+      program: options.threadProgram,
+      guestDir: options.guestDir,
+      budget: this.#budget,
+      eventsFor: (site) => this.#eventsFor(site),
+      onRetireFailed: (error) => this.#log.error({ err: error }, 'a pool could not be closed'),
+    })
+    this.#sweep = setInterval(() => this.#sweepPools(), SWEEP_MS)
+    this.#sweep.unref()
+  }
+
+  /** What the master may ask. */
+  get handlers(): Handlers<typeof hostMethods> {
+    return {
+      start: async ({ id, socket, token }) => await this.#start(id, socket, token),
+      prepare: ({ spec }) => {
+        const { level, format } = spec.config.logging
+        this.#log = createLogger({ level, format, base: { proc: 'render-host' } })
+        return this.#sites.prepare(spec) as undefined
+      },
+      commit: ({ generation }) => this.#sites.commit(generation) as undefined,
+      abandon: ({ generation }) => this.#sites.abandon(generation) as undefined,
+      siteChanged: async ({ site, files }) => (await this.#sites.site(site).changed(files)) as undefined,
+      drain: async ({ timeoutMs }) => await this.#drain(timeoutMs),
+      ping: () => ({ rssBytes: process.memoryUsage.rss(), pools: this.#pools() }),
+      metrics: async () => ({ metrics: await this.#metrics.toJson() }),
+    }
+  }
+
+  /** Ends server and threads at once. */
+  async close(): Promise<void> {
+    this.#state = 'draining'
+    clearInterval(this.#sweep)
+    this.#server?.close()
+    await this.#sites.close()
+  }
+
+  async #start(id: string, socket: string, token: string): Promise<undefined> {
+    // Without a guest nothing can be rendered: the master is to know at once.
+    readGuestFiles(this.#options.guestDir)
+    this.#server = new HostServer({
+      id,
+      token,
+      onProblem: (error) => this.#log.warn({ err: error }, 'a connection of a worker failed'),
+      handlers: {
+        describe: async ({ site }) => ({ manifest: await this.#sites.site(site).manifest() }),
+        render: (request, context) => this.#render(request, context),
+      },
+    })
+    await this.#server.listen(socket)
+    return undefined
+  }
+
+  #render(request: RenderRequest, context: CallContext) {
+    // Not answered: when this process has ended, the worker tries again with its successor.
+    if (this.#state === 'dying') return Promise.withResolvers<never>().promise
+    if (this.#state === 'draining') throw new RenderError('RENDER_DRAINING', 'the render host is ending')
+    const site = this.#sites.site(request.site)
+    const pool = site.poolFor(request.manifestVersion)
+    const { timeoutMs } = site.spec.thread
+    this.#active++
+    const reply =
+      pool instanceof Promise
+        ? pool.then((opened) => this.#run(opened, request, context, timeoutMs))
+        : this.#run(pool, request, context, timeoutMs)
+    return reply.finally(() => this.#active--)
+  }
+
+  #run(pool: SitePool, request: RenderRequest, context: CallContext, timeoutMs: number) {
+    const job = new RenderJob({
+      number: this.#sites.nextNumber(),
+      request,
+      context,
+      pool,
+      timeoutMs,
+      onMeasured: (queueMs, renderMs) => {
+        this.#renderMetrics.wait.observe(queueMs / 1000)
+        this.#renderMetrics.duration.observe(renderMs / 1000)
+      },
+    })
+    if (!context.isAborted) {
+      try {
+        pool.run(job)
+      } catch (error) {
+        job.fail(error as Error)
+      }
+    }
+    return job.reply
+  }
+
+  #eventsFor(site: string): PoolEvents {
+    return {
+      lost: (reason) => {
+        if (reason === 'memory') this.#renderMetrics.oomKills.value++
+        this.#log.error({ site, reason }, 'an isolate was given up')
+        this.#options.onLost(site, reason)
+      },
+      stuck: (reason) => this.#stuck(site, reason),
+      died: (error) => {
+        this.#log.error({ site, err: error }, 'a render thread ended')
+        this.#options.onLost(site, 'crash')
+      },
+      log: (level, requestId, text) => {
+        const name = logLevels.has(level) ? (level as 'info') : 'info'
+        this.#log[name](requestId === '' ? { site } : { site, request_id: requestId }, text)
+      },
+    }
+  }
+
+  /** Native code that cannot be stopped: only another process helps. What other sites render may end first. */
+  #stuck(site: string, reason: LossReason): void {
+    if (this.#state === 'dying') return
+    this.#state = 'dying'
+    if (reason === 'memory') this.#renderMetrics.oomKills.value++
+    this.#log.fatal({ site, reason }, 'code of a site cannot be stopped: this process ends')
+    this.#options.onLost(site, reason)
+    this.#log.flush()
+    this.#whenIdle(LAST_RENDERS_MS).then(this.#options.die, this.#options.die)
+  }
+
+  async #drain(timeoutMs: number): Promise<undefined> {
+    if (this.#state === 'serving') this.#state = 'draining'
+    await this.#whenIdle(timeoutMs)
+    return undefined
+  }
+
+  /** Resolves when no render is under way, or after the time. */
+  #whenIdle(timeoutMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const deadline = performance.now() + timeoutMs
+    const check = () => {
+      if (this.#active === 0 || performance.now() >= deadline) resolve()
+      else setTimeout(check, DRAIN_CHECK_MS)
+    }
+    check()
+    return promise
+  }
+
+  #sweepPools(): void {
+    const now = performance.now()
+    for (const { pool } of this.#sites.all) pool?.sweep(now)
+  }
+
+  #pools() {
+    return [...this.#sites.all].flatMap(({ id, pool }) => {
+      if (pool === undefined) return []
+      return [{ site: id, threads: pool.threadCount, active: pool.active, queued: pool.queued }]
+    })
+  }
+
+  #threads(): { active: number; idle: number } {
+    let active = 0
+    let total = 0
+    for (const { pool } of this.#sites.all) {
+      active += pool?.activeThreads ?? 0
+      total += pool?.threadCount ?? 0
+    }
+    return { active, idle: total - active }
+  }
+}

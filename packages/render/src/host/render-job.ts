@@ -1,0 +1,165 @@
+import { asError, type CallContext, ReplyWithBytes } from '@svc/core'
+import type { RenderReply, RenderRequest } from '@svc/protocol'
+import type { BeginRequest } from '../contract/isolate.ts'
+import { RenderError } from '../errors.ts'
+import type { RenderResult, RenderTask } from '../thread/thread-messages.ts'
+import { readFacts, readHead, readVerdict } from './emitted.ts'
+import type { PoolJob, SitePool } from './site-pool.ts'
+import type { ThreadSlot } from './thread-slot.ts'
+
+/** What a render job is made of. */
+export interface RenderJobOptions {
+  readonly number: number
+  readonly request: RenderRequest
+  readonly context: CallContext
+  readonly pool: SitePool
+  readonly timeoutMs: number
+  /** Told once, in milliseconds. */
+  readonly onMeasured: (queueMs: number, renderMs: number) => void
+}
+
+type Reply = RenderReply | ReplyWithBytes<RenderReply>
+
+function cdnLoopOf(request: RenderRequest): string {
+  const found = request.headers.filter(([name]) => name.length === 8 && name.toLowerCase() === 'cdn-loop')
+  return found.map(([, value]) => value).join(', ')
+}
+
+function beginOf(request: RenderRequest, hasBody: boolean): BeginRequest {
+  const { requestId, method, url, headers, params, remoteAddress, mayStream } = request
+  return { requestId, method, url, headers, params, remoteAddress, mayStream, hasBody }
+}
+
+/** One render of a worker: between its call and a thread. */
+export class RenderJob implements PoolJob {
+  readonly task: RenderTask
+  /** What the worker gets. */
+  readonly reply: Promise<Reply>
+  deadlineAt = Number.POSITIVE_INFINITY
+  readonly #options: RenderJobOptions
+  readonly #settled = Promise.withResolvers<Reply>()
+  readonly #acks: (() => void)[] = []
+  readonly #createdAt = performance.now()
+  #queueMs = 0
+  #slot: ThreadSlot | undefined
+  #isHeld = false
+
+  constructor(options: RenderJobOptions) {
+    const { request, context, number } = options
+    this.#options = options
+    this.reply = this.#settled.promise
+    const hasBody = context.hasChunks || context.bytes !== undefined
+    this.task = {
+      number,
+      kind: request.kind,
+      route: request.route,
+      begin: JSON.stringify(beginOf(request, hasBody)),
+      requestId: request.requestId,
+      body: context.bytes,
+      hasBodyPieces: context.hasChunks,
+      mayStream: request.mayStream,
+      cdnLoop: cdnLoopOf(request),
+    }
+    context.onAbort(() => this.#abort())
+  }
+
+  started(slot: ThreadSlot): void {
+    const now = performance.now()
+    this.#slot = slot
+    this.#queueMs = now - this.#createdAt
+    this.deadlineAt = now + this.#options.timeoutMs
+  }
+
+  result(result: RenderResult): void {
+    switch (result.kind) {
+      case 'complete':
+        this.#attempt(() => this.#complete(result))
+        break
+      case 'verdict':
+        this.#attempt(() => this.#verdict(result))
+        break
+      case 'inspected':
+      case 'streamed':
+      case 'failed':
+      case 'aborted':
+      case 'untouched':
+        this.fail(new RenderError('RENDER_ISOLATE_LOST', `the render ended as ${result.kind}`))
+        break
+    }
+  }
+
+  head(head: string): void {
+    this.deadlineAt = Number.POSITIVE_INFINITY
+    const isSent = this.#attempt(() => this.#options.context.send(readHead(head).head))
+    if (!isSent) this.#slot?.abort(this)
+  }
+
+  chunk(bytes: Uint8Array): void {
+    if (this.#options.context.send(undefined, bytes) || this.#isHeld) return
+    this.#isHeld = true
+    this.#slot?.send({ t: 'hold', number: this.task.number })
+    this.#options.context.drained().then(
+      () => {
+        this.#isHeld = false
+        this.#slot?.send({ t: 'resume', number: this.task.number })
+      },
+      // The worker is gone: `onAbort` deals with it.
+      () => undefined,
+    )
+  }
+
+  end(facts: string, renderMs: number): void {
+    this.#attempt(() => this.#settle({ cache: readFacts(facts) }, renderMs, undefined))
+  }
+
+  wantBody(): void {
+    const { context } = this.#options
+    const { number } = this.task
+    context.onChunk((bytes, ack) => {
+      this.#acks.push(ack)
+      this.#slot?.send({ t: 'body', number, bytes })
+    })
+    context.onEnd(() => this.#slot?.send({ t: 'body', number, bytes: undefined }))
+  }
+
+  bodyTaken(): void {
+    this.#acks.shift()?.()
+  }
+
+  fail(error: Error): void {
+    this.#settled.reject(error)
+  }
+
+  #abort(): void {
+    if (this.#slot === undefined) this.#options.pool.cancel(this)
+    else this.#slot.abort(this)
+    this.fail(new RenderError('RENDER_ISOLATE_LOST', 'the render was given up'))
+  }
+
+  /** Whether it went well; else the job has failed with the error. */
+  #attempt(act: () => void): boolean {
+    try {
+      act()
+      return true
+    } catch (error) {
+      this.fail(asError(error))
+      return false
+    }
+  }
+
+  #complete({ head: json, body, renderMs }: Extract<RenderResult, { kind: 'complete' }>): void {
+    const { head, cache } = readHead(json)
+    this.#settle({ head, ...(cache === undefined ? {} : { cache }) }, renderMs, body)
+  }
+
+  #verdict({ verdict: json, renderMs }: Extract<RenderResult, { kind: 'verdict' }>): void {
+    const { verdict: middleware, cache } = readVerdict(json)
+    this.#settle({ middleware, ...(cache === undefined ? {} : { cache }) }, renderMs, undefined)
+  }
+
+  #settle(reply: Omit<RenderReply, 'queueMs' | 'renderMs'>, renderMs: number, body: Uint8Array | string | undefined): void {
+    const whole = { ...reply, queueMs: this.#queueMs, renderMs }
+    this.#options.onMeasured(this.#queueMs, renderMs)
+    this.#settled.resolve(body === undefined ? whole : new ReplyWithBytes(whole, body))
+  }
+}

@@ -1,0 +1,241 @@
+import type { SiteManifest } from '@svc/site'
+import { RenderError } from '../errors.ts'
+import type { LossReason, ThreadSettings } from '../thread/thread-messages.ts'
+import { shouldGrow } from './growth.ts'
+import type { BudgetMember, ThreadBudget } from './thread-budget.ts'
+import { type ThreadJob, ThreadSlot } from './thread-slot.ts'
+
+/** Limits of one site's pool. */
+export interface PoolLimits {
+  readonly maxThreads: number
+  /** Requests in flight in one thread. */
+  readonly concurrency: number
+  readonly queueMax: number
+  /** Time without work after which a thread is closed, in milliseconds. */
+  readonly idleMs: number
+}
+
+/** A job that may have to wait. */
+export interface PoolJob extends ThreadJob {
+  /** It has been given to a thread. */
+  started(slot: ThreadSlot): void
+}
+
+/** What a pool tells its host. */
+export interface PoolEvents {
+  lost(reason: LossReason): void
+  stuck(reason: LossReason): void
+  died(error: Error): void
+  log(level: string, requestId: string, text: string): void
+}
+
+/** What a pool is made of. */
+export interface PoolOptions {
+  readonly program: string
+  /** Of each thread; the manifest is the one of `setManifest`. */
+  readonly settings: Omit<ThreadSettings, 'manifest'>
+  readonly manifest: SiteManifest
+  readonly limits: PoolLimits
+  readonly budget: ThreadBudget
+  readonly events: PoolEvents
+}
+
+/** Threads that die this often in a row without a single answer are not started again for the requests that wait. */
+const MAX_FAILED_STARTS = 3
+
+/** The render threads of one site. None runs before the first request, and none after a time without one. */
+export class SitePool implements BudgetMember {
+  readonly #options: PoolOptions
+  readonly #slots = new Set<ThreadSlot>()
+  readonly #closing = new Set<Promise<void>>()
+  #queue: PoolJob[] = []
+  #manifest: SiteManifest
+  #failedStarts = 0
+  #drained: PromiseWithResolvers<void> | undefined
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#manifest = options.manifest
+    options.budget.add(this)
+  }
+
+  get threadCount(): number {
+    return this.#slots.size
+  }
+
+  get activeThreads(): number {
+    let count = 0
+    for (const slot of this.#slots) if (slot.active > 0) count++
+    return count
+  }
+
+  /** Requests in threads. */
+  get active(): number {
+    let count = 0
+    for (const slot of this.#slots) count += slot.active
+    return count
+  }
+
+  get queued(): number {
+    return this.#queue.length
+  }
+
+  get longestIdleMs(): number | undefined {
+    const slot = this.#longestIdle()
+    return slot === undefined ? undefined : slot.idleMs
+  }
+
+  /**
+   * Gives a job to the least busy thread, or lets it wait.
+   * @throws RENDER_QUEUE_FULL
+   */
+  run(job: PoolJob): void {
+    const slot = this.#queue.length === 0 ? this.#freeSlot() : undefined
+    if (slot !== undefined) {
+      job.started(slot)
+      slot.run(job)
+    } else if (this.#queue.length >= this.#options.limits.queueMax) {
+      throw new RenderError('RENDER_QUEUE_FULL', `${this.#queue.length} renders are waiting for ${this.#options.settings.site}`)
+    } else this.#queue.push(job)
+    this.#growIfNeeded()
+  }
+
+  /** Takes a waiting job out. */
+  cancel(job: PoolJob): void {
+    this.#queue = this.#queue.filter((waiting) => waiting !== job)
+    this.#checkDrained()
+  }
+
+  /** Tells every thread that files have changed. */
+  async update(manifest: SiteManifest, files: readonly string[]): Promise<void> {
+    this.#manifest = manifest
+    await Promise.all([...this.#slots].map((slot) => slot.update({ t: 'update', manifest, files }).catch(() => undefined)))
+  }
+
+  /** Closes threads that have had nothing to do, and finds threads that do not run any more. */
+  sweep(now: number): void {
+    for (const slot of this.#slots) {
+      if (slot.hasOverdueJob(now)) this.#options.events.stuck('timeout')
+      else if (slot.isReady && slot.idleMs > this.#options.limits.idleMs) this.#close(slot)
+    }
+  }
+
+  closeIdleThread(): void {
+    const slot = this.#longestIdle()
+    if (slot !== undefined) this.#close(slot)
+  }
+
+  roomCame(): void {
+    this.#growIfNeeded()
+  }
+
+  /** Resolves when no request is left; then all threads are closed. New requests must not come. */
+  async drain(): Promise<void> {
+    this.#drained ??= Promise.withResolvers<void>()
+    this.#checkDrained()
+    await this.#drained.promise
+    await this.close()
+  }
+
+  /** Ends all threads. Requests in them or waiting fail. */
+  async close(): Promise<void> {
+    const waiting = this.#queue
+    this.#queue = []
+    for (const job of waiting) job.fail(new RenderError('RENDER_DRAINING', 'the site is being closed'))
+    for (const slot of this.#slots) this.#close(slot)
+    await Promise.all(this.#closing)
+    this.#options.budget.remove(this)
+  }
+
+  #freeSlot(): ThreadSlot | undefined {
+    let best: ThreadSlot | undefined
+    for (const slot of this.#slots) {
+      if (slot.isReady && slot.active < (best?.active ?? this.#options.limits.concurrency)) best = slot
+    }
+    return best
+  }
+
+  #longestIdle(): ThreadSlot | undefined {
+    let longest: ThreadSlot | undefined
+    for (const slot of this.#slots) {
+      if (slot.isReady && slot.active === 0 && slot.idleMs >= (longest?.idleMs ?? 0)) longest = slot
+    }
+    return this.#queue.length > 0 ? undefined : longest
+  }
+
+  #growIfNeeded(): void {
+    let starting = 0
+    for (const slot of this.#slots) if (!slot.isReady) starting++
+    const { maxThreads, concurrency } = this.#options.limits
+    const { active, queued } = this
+    if (!shouldGrow({ threads: this.#slots.size, starting, maxThreads, concurrency, active, queued })) return
+    if (this.#options.budget.mayStart(this)) this.#start()
+  }
+
+  #start(): void {
+    const { program, settings, limits, events } = this.#options
+    const slot = new ThreadSlot({
+      program,
+      settings: { ...settings, manifest: this.#manifest },
+      concurrency: limits.concurrency,
+      events: {
+        ready: () => {
+          this.#failedStarts = 0
+          this.#serveQueue()
+        },
+        released: (freed) => this.#released(freed),
+        died: (dead, error) => this.#died(dead, error),
+        lost: events.lost,
+        stuck: events.stuck,
+        log: events.log,
+      },
+    })
+    this.#slots.add(slot)
+  }
+
+  #released(slot: ThreadSlot): void {
+    if (this.#queue.length > 0) this.#serveQueue()
+    else if (slot.active === 0) this.#options.budget.changed()
+    if (this.#drained !== undefined) this.#checkDrained()
+  }
+
+  #serveQueue(): void {
+    while (this.#queue.length > 0) {
+      const slot = this.#freeSlot()
+      if (slot === undefined) break
+      const job = this.#queue.shift()
+      if (job === undefined) break
+      job.started(slot)
+      slot.run(job)
+    }
+    this.#growIfNeeded()
+  }
+
+  #died(slot: ThreadSlot, error: Error): void {
+    this.#slots.delete(slot)
+    this.#options.events.died(error)
+    this.#options.budget.changed()
+    if (++this.#failedStarts < MAX_FAILED_STARTS) this.#growIfNeeded()
+    else {
+      const waiting = this.#queue
+      this.#queue = []
+      this.#failedStarts = 0
+      for (const job of waiting)
+        job.fail(new RenderError('RENDER_ISOLATE_LOST', 'the render thread does not start', { cause: error }))
+    }
+    this.#checkDrained()
+  }
+
+  #close(slot: ThreadSlot): void {
+    this.#slots.delete(slot)
+    const closed = slot.close().finally(() => {
+      this.#closing.delete(closed)
+      this.#options.budget.changed()
+    })
+    this.#closing.add(closed)
+  }
+
+  #checkDrained(): void {
+    if (this.#drained !== undefined && this.active === 0 && this.#queue.length === 0) this.#drained.resolve()
+  }
+}

@@ -1,0 +1,56 @@
+import { availableParallelism, networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import type { SiteConfig } from '@svc/config'
+import type { GenerationSpec } from '@svc/protocol'
+import type { EgressRules } from '../thread/egress/address-policy.ts'
+import type { SiteSpec } from './site-runtime.ts'
+
+function machineAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address))
+}
+
+function rulesFor(site: SiteConfig, { listen }: GenerationSpec, machine: readonly string[]): EgressRules {
+  return {
+    allow: site.fetch_allow,
+    allowLocal: site.fetch_allow_local,
+    own: listen.map(({ host, port }) => ({ address: host.replace(/^\[|\]$/g, ''), port })),
+    machine,
+  }
+}
+
+/** Derives from a generation how each of its sites is run, by site id. */
+export function siteSpecs(generation: GenerationSpec, guestDir: string): Map<string, SiteSpec> {
+  const { render, cache, scaling } = generation.config
+  const machine = machineAddresses()
+  const cacheDirs = {
+    modules: generation.moduleDir,
+    index: join(cache.dir, 'compile'),
+    bytecode: join(cache.dir, 'bytecode'),
+  }
+  const limits = {
+    maxThreads: render.workers === 0 ? availableParallelism() : render.workers,
+    concurrency: render.concurrency,
+    queueMax: render.queue_max,
+    idleMs: render.idle_secs * 1000,
+  }
+  const specs = generation.sites.map((site): [string, SiteSpec] => [
+    site.id,
+    {
+      config: { id: site.id, root: site.root, public: site.public },
+      limits,
+      thread: {
+        site: site.id,
+        root: site.root,
+        mode: site.mode,
+        env: site.env,
+        rules: rulesFor(site, generation, machine),
+        instanceId: scaling.instance_id,
+        timeoutMs: render.timeout_ms,
+        memoryLimitMb: render.memory_limit_mb,
+        cacheDirs,
+        guestDir,
+      },
+    },
+  ])
+  return new Map(specs)
+}

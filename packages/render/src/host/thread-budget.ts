@@ -1,0 +1,75 @@
+/** A pool as the budget sees it. */
+export interface BudgetMember {
+  readonly threadCount: number
+  /** Milliseconds since its longest idle thread had work; undefined: none is idle. */
+  readonly longestIdleMs: number | undefined
+  /** Closes the longest idle thread. */
+  closeIdleThread(): void
+  /** Room has come: start a thread if one is still wanted. */
+  roomCame(): void
+}
+
+/** Limits of threads and isolates over all pools of a host. A thread has one isolate. */
+export class ThreadBudget {
+  readonly #members = new Set<BudgetMember>()
+  readonly #waiting = new Set<BudgetMember>()
+  #max: number
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  add(member: BudgetMember): void {
+    this.#members.add(member)
+  }
+
+  remove(member: BudgetMember): void {
+    this.#members.delete(member)
+    this.#waiting.delete(member)
+    this.changed()
+  }
+
+  setMax(max: number): void {
+    this.#max = max
+    this.changed()
+  }
+
+  /** Whether the pool may start a thread now. If not, the longest idle thread of another is closed and it is told later. */
+  mayStart(member: BudgetMember): boolean {
+    if (this.#total() < this.#max) {
+      this.#waiting.delete(member)
+      return true
+    }
+    this.#waiting.add(member)
+    this.#makeRoom()
+    return false
+  }
+
+  /** A thread has ended or fallen idle. */
+  changed(): void {
+    if (this.#waiting.size === 0) return
+    if (this.#total() >= this.#max) {
+      this.#makeRoom()
+      return
+    }
+    const [first] = this.#waiting
+    if (first === undefined) return
+    this.#waiting.delete(first)
+    first.roomCame()
+  }
+
+  #total(): number {
+    let total = 0
+    for (const member of this.#members) total += member.threadCount
+    return total
+  }
+
+  #makeRoom(): void {
+    let longest: BudgetMember | undefined
+    for (const member of this.#members) {
+      const idleMs = member.longestIdleMs
+      if (idleMs !== undefined && idleMs >= (longest?.longestIdleMs ?? 0)) longest = member
+    }
+    longest?.closeIdleThread()
+  }
+}

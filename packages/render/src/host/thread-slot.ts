@@ -1,0 +1,260 @@
+import type { MessagePort } from 'node:worker_threads'
+import { fromWire, TransientMap, withDeadline } from '@svc/core'
+import { Piscina } from 'piscina'
+import { RenderError } from '../errors.ts'
+import { transferable } from '../thread/thread-link.ts'
+import type {
+  HostToThread,
+  LossReason,
+  RenderResult,
+  RenderTask,
+  ThreadSettings,
+  ThreadToHost,
+} from '../thread/thread-messages.ts'
+
+/** How long a thread may take to end its isolate before it is ended itself. */
+const CLOSE_TIMEOUT_MS = 2_000
+/** How much later than the thread's own deadline a result may come before the thread counts as stuck. */
+const GRACE_MS = 5_000
+
+/** One request on its way through a thread: where its messages go. */
+export interface ThreadJob {
+  readonly task: RenderTask
+  /** When the thread itself should have given up, on the clock of `performance.now()`; infinite once it is streamed. */
+  readonly deadlineAt: number
+  result(result: RenderResult): void
+  head(head: string): void
+  chunk(bytes: Uint8Array): void
+  end(facts: string, renderMs: number): void
+  wantBody(): void
+  bodyTaken(byteCount: number): void
+  fail(error: Error): void
+}
+
+/** What a slot tells its pool. */
+export interface SlotEvents {
+  ready(slot: ThreadSlot): void
+  /** A job has ended: there is room. */
+  released(slot: ThreadSlot): void
+  /** The thread ended by itself or never came up. Its jobs have failed. */
+  died(slot: ThreadSlot, error: Error): void
+  lost(reason: LossReason): void
+  stuck(reason: LossReason): void
+  log(level: string, requestId: string, text: string): void
+}
+
+/** How a slot's thread is made. */
+export interface SlotOptions {
+  /** URL of the thread's program. */
+  readonly program: string
+  readonly settings: ThreadSettings
+  readonly concurrency: number
+  readonly events: SlotEvents
+}
+
+/**
+ * One render thread: a pool of exactly one, so that who gets a request, when a thread is added and which one goes are
+ * decided here. Piscina itself would let requests wait for a thread that starts while another has room.
+ */
+export class ThreadSlot {
+  readonly #options: SlotOptions
+  readonly #pool: Piscina
+  readonly #jobs = new TransientMap<number, ThreadJob>()
+  /** What has come in this turn and is handed over at its end. */
+  #turn: RenderTask[] = []
+  readonly #opened = Promise.withResolvers<void>()
+  readonly #updates: (() => void)[] = []
+  readonly #isolateClosed = Promise.withResolvers<void>()
+  readonly #closed = Promise.withResolvers<void>()
+  #port: MessagePort | undefined
+  #isClosing = false
+  #idleSince = performance.now()
+
+  constructor(options: SlotOptions) {
+    this.#options = options
+    this.#pool = new Piscina({
+      filename: options.program,
+      minThreads: 1,
+      maxThreads: 1,
+      // Admission is the pool's: a job that ended for the host may not have for piscina.
+      concurrentTasksPerWorker: 1_000_000,
+      idleTimeout: Number.POSITIVE_INFINITY,
+      atomics: 'disabled',
+      recordTiming: false,
+      workerData: options.settings,
+      env: {},
+      trackUnmanagedFds: false,
+    })
+    this.#opened.promise.catch(() => undefined)
+    this.#pool.on('message', (message: { link: MessagePort }) => this.#linked(message.link))
+    this.#pool.on('error', (error: Error) => this.#died(error))
+    this.#pool.on('workerDestroy', () => this.#died(new RenderError('RENDER_ISOLATE_LOST', 'the render thread has ended')))
+  }
+
+  get isReady(): boolean {
+    return this.#port !== undefined && !this.#isClosing
+  }
+
+  get active(): number {
+    return this.#jobs.size
+  }
+
+  /** Time without a job, in milliseconds. */
+  get idleMs(): number {
+    return this.#jobs.size > 0 ? 0 : performance.now() - this.#idleSince
+  }
+
+  /** Hands a job over, together with the others of this turn: what the pool does for a task costs as much for many. */
+  run(job: ThreadJob): void {
+    this.#jobs.set(job.task.number, job)
+    if (this.#turn.length === 0) queueMicrotask(() => this.#handOver())
+    this.#turn.push(job.task)
+  }
+
+  #handOver(): void {
+    const tasks = this.#turn
+    this.#turn = []
+    if (tasks.length === 0) return
+    const transferList = tasks.flatMap(({ body }) => (body === undefined ? [] : transferable(body)))
+    this.#pool.run(tasks, { transferList }).catch((cause: unknown) => {
+      const error = new RenderError('RENDER_ISOLATE_LOST', 'the render thread has ended', { cause })
+      for (const { number } of tasks) this.#settle(number, (job) => job.fail(error))
+    })
+  }
+
+  send(message: HostToThread): void {
+    const bytes = message.t === 'body' ? message.bytes : undefined
+    this.#port?.postMessage(message, bytes === undefined ? [] : transferable(bytes))
+  }
+
+  /** Gives up a job: its client is gone. */
+  abort(job: ThreadJob): void {
+    const waiting = this.#turn.indexOf(job.task)
+    if (waiting >= 0) this.#turn.splice(waiting, 1)
+    else this.send({ t: 'abort', number: job.task.number })
+    this.#release(job)
+  }
+
+  /** Takes in that files of the site have changed. */
+  async update(message: Extract<HostToThread, { t: 'update' }>): Promise<void> {
+    await this.#opened.promise
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#updates.push(resolve)
+    this.send(message)
+    await promise
+  }
+
+  /** Whether the thread has let a job pass its deadline by far: it does not run any more. */
+  hasOverdueJob(now: number): boolean {
+    for (const job of this.#jobs.values()) if (job.deadlineAt + GRACE_MS < now) return true
+    return false
+  }
+
+  /** Ends isolate and thread; jobs still in it fail. Idempotent. */
+  async close(): Promise<void> {
+    if (!this.#isClosing) {
+      this.#isClosing = true
+      await this.#end()
+    }
+    await this.#closed.promise
+  }
+
+  async #end(): Promise<void> {
+    try {
+      if (this.#port !== undefined) {
+        this.send({ t: 'close' })
+        await withDeadline(this.#isolateClosed.promise, CLOSE_TIMEOUT_MS, 'end of an isolate')
+      }
+      await withDeadline(this.#pool.destroy(), CLOSE_TIMEOUT_MS, 'end of a render thread')
+    } catch {
+      // Only the deadlines reject.
+      this.#options.events.stuck('timeout')
+    }
+    this.#failAll(new RenderError('RENDER_ISOLATE_LOST', 'the render thread was closed'))
+    this.#port?.close()
+    this.#closed.resolve()
+  }
+
+  #linked(port: MessagePort): void {
+    this.#port = port
+    port.on('message', (message: ThreadToHost) => this.#received(message))
+    port.unref()
+    this.#opened.resolve()
+    this.#options.events.ready(this)
+  }
+
+  #received(message: ThreadToHost): void {
+    const { events } = this.#options
+    switch (message.t) {
+      case 'results':
+        for (const [number, result] of message.results) this.#finished(number, result)
+        break
+      case 'head':
+        this.#jobs.get(message.number)?.head(message.head)
+        break
+      case 'chunk':
+        this.#jobs.get(message.number)?.chunk(message.bytes)
+        break
+      case 'end':
+        this.#settle(message.number, (job) => job.end(message.facts, message.renderMs))
+        break
+      case 'broken':
+        this.#settle(message.number, (job) => job.fail(fromWire(message.error)))
+        break
+      case 'wantBody':
+        this.#jobs.get(message.number)?.wantBody()
+        break
+      case 'bodyTaken':
+        this.#jobs.get(message.number)?.bodyTaken(message.byteCount)
+        break
+      case 'log':
+        events.log(message.level, message.requestId, message.text)
+        break
+      case 'lost':
+        events.lost(message.reason)
+        break
+      case 'stuck':
+        events.stuck(message.reason)
+        break
+      case 'updated':
+        this.#updates.shift()?.()
+        break
+      case 'closed':
+        this.#isolateClosed.resolve()
+        break
+    }
+  }
+
+  #finished(number: number, result: RenderResult): void {
+    this.#settle(number, (job) => (result.kind === 'failed' ? job.fail(fromWire(result.error)) : job.result(result)))
+  }
+
+  #settle(number: number, tell: (job: ThreadJob) => void): void {
+    const job = this.#jobs.get(number)
+    if (job === undefined) return
+    this.#release(job)
+    tell(job)
+  }
+
+  #release(job: ThreadJob): void {
+    if (!this.#jobs.delete(job.task.number)) return
+    if (this.#jobs.size === 0) this.#idleSince = performance.now()
+    this.#options.events.released(this)
+  }
+
+  #died(error: Error): void {
+    if (this.#isClosing) return
+    this.#isClosing = true
+    this.#opened.reject(error)
+    for (const resolve of this.#updates) resolve()
+    this.#failAll(new RenderError('RENDER_ISOLATE_LOST', 'the render thread has ended', { cause: error }))
+    this.#port?.close()
+    // Piscina starts another thread for one that ended; this slot has had its thread.
+    this.#pool.destroy().then(this.#closed.resolve, this.#closed.resolve)
+    this.#options.events.died(this, error)
+  }
+
+  #failAll(error: Error): void {
+    for (const job of this.#jobs.values()) this.#settle(job.task.number, () => job.fail(error))
+  }
+}

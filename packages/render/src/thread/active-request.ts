@@ -1,0 +1,163 @@
+import { messageOf, toWire, type WireError } from '@svc/core'
+import { Emit, type EmitKind, type EmittedError, type EmittedHead } from '../contract/isolate.ts'
+import { RenderError } from '../errors.ts'
+import { encodeOwned, type ThreadLink } from './thread-link.ts'
+import type { RenderResult, RenderTask } from './thread-messages.ts'
+
+type Piece = string | ArrayBuffer | undefined
+
+function bytesOf(piece: Piece): Uint8Array | undefined {
+  if (piece === undefined) return undefined
+  return typeof piece === 'string' ? encodeOwned(piece) : new Uint8Array(piece)
+}
+
+/** What an active request asks of its session. */
+export interface RequestOwner {
+  readonly link: ThreadLink
+  /** The first byte is out: the deadline no longer holds. */
+  headSent(request: ActiveRequest): void
+  /** The request has its last result; `isAnswered`: the guest gave it. */
+  ended(request: ActiveRequest, isAnswered: boolean): void
+  /** Turns an error of the site into one with source positions, and logs it. */
+  siteError(request: ActiveRequest, error: EmittedError, isHandled: boolean): RenderError
+}
+
+/** One request in an isolate, from its beginning to the end of its body. */
+export class ActiveRequest {
+  readonly task: RenderTask
+  readonly startedAt = performance.now()
+  readonly result: Promise<RenderResult>
+  /** The call that begins it, as `GuestIsolate.enter` returned it. */
+  entry: Promise<void> | undefined
+  /** Its owner's timer. */
+  deadline: NodeJS.Timeout | undefined
+  readonly #owner: RequestOwner
+  readonly #resolve: (result: RenderResult) => void
+  #state: 'waiting' | 'streaming' | 'collecting' | 'ended' = 'waiting'
+  #head = ''
+  #collected: Uint8Array[] = []
+
+  constructor(task: RenderTask, owner: RequestOwner) {
+    this.task = task
+    this.#owner = owner
+    const { promise, resolve } = Promise.withResolvers<RenderResult>()
+    this.result = promise
+    this.#resolve = resolve
+  }
+
+  get hasEnded(): boolean {
+    return this.#state === 'ended'
+  }
+
+  /**
+   * Takes what the guest emits. What comes after the end is dropped. Code of the site may have replaced what the guest makes
+   * it with: nonsense fails the request.
+   */
+  emit(kind: EmitKind, a: string | undefined, b: Piece): void {
+    if (this.#state === 'ended') return
+    try {
+      this.#take(kind, a, b)
+    } catch (cause) {
+      this.fail(new RenderError('RENDER_FAILED', `the isolate gave no usable answer: ${messageOf(cause)}`, { cause }))
+    }
+  }
+
+  #take(kind: EmitKind, a: string | undefined, b: Piece): void {
+    switch (kind) {
+      case Emit.complete:
+        this.#end({
+          kind: 'complete',
+          head: a ?? '{}',
+          body: typeof b === 'string' ? b : bytesOf(b),
+          renderMs: this.#elapsedMs(),
+        })
+        break
+      case Emit.head:
+        this.#begin(a ?? '{}')
+        break
+      case Emit.text:
+      case Emit.bytes:
+        this.#piece(bytesOf(b))
+        break
+      case Emit.finished:
+        this.#finished(a ?? '{}')
+        break
+      case Emit.verdict:
+        this.#end({ kind: 'verdict', verdict: a ?? '{}', renderMs: this.#elapsedMs() })
+        break
+      case Emit.failed:
+        this.fail(this.#owner.siteError(this, JSON.parse(a ?? '{}') as EmittedError, false))
+        break
+      case Emit.handled:
+        this.#owner.siteError(this, JSON.parse(a ?? '{}') as EmittedError, true)
+        break
+    }
+  }
+
+  /** Ends the request with an error; a stream is broken off. */
+  fail(error: Error): void {
+    if (this.#state === 'ended') return
+    const wire = wireOf(error)
+    if (this.#state === 'streaming') {
+      this.#owner.link.post({ t: 'broken', number: this.task.number, error: wire })
+      this.#end({ kind: 'streamed' })
+    } else this.#end({ kind: 'failed', error: wire })
+  }
+
+  /** The isolate is gone, and nothing of the request has run in it. */
+  giveBack(): void {
+    if (this.#state !== 'ended') this.#end({ kind: 'untouched' })
+  }
+
+  /** The client is gone: nobody waits for a result. */
+  drop(): void {
+    if (this.#state !== 'ended') this.#end({ kind: 'aborted' })
+  }
+
+  #begin(head: string): void {
+    this.#head = head
+    if (!this.task.mayStream) {
+      this.#state = 'collecting'
+      return
+    }
+    this.#state = 'streaming'
+    this.#owner.link.post({ t: 'head', number: this.task.number, head })
+    this.#owner.headSent(this)
+    this.#resolve({ kind: 'streamed' })
+  }
+
+  #piece(bytes: Uint8Array | undefined): void {
+    if (bytes === undefined || bytes.byteLength === 0) return
+    if (this.#state === 'collecting') this.#collected.push(bytes)
+    else if (this.#state === 'streaming') this.#owner.link.post({ t: 'chunk', number: this.task.number, bytes })
+  }
+
+  #finished(facts: string): void {
+    const renderMs = this.#elapsedMs()
+    if (this.#state === 'streaming') {
+      this.#owner.link.post({ t: 'end', number: this.task.number, facts, renderMs })
+      this.#end({ kind: 'streamed' })
+    } else if (this.#state === 'collecting') {
+      const head = JSON.parse(this.#head) as EmittedHead
+      const body = Buffer.concat(this.#collected)
+      this.#end({ kind: 'complete', head: JSON.stringify({ ...head, facts: JSON.parse(facts) }), body, renderMs })
+    } else this.#end({ kind: 'inspected', facts })
+  }
+
+  #end(result: RenderResult): void {
+    this.#state = 'ended'
+    this.#resolve(result)
+    this.#collected = []
+    this.#owner.ended(this, result.kind !== 'failed' && result.kind !== 'aborted' && result.kind !== 'untouched')
+  }
+
+  #elapsedMs(): number {
+    return performance.now() - this.startedAt
+  }
+}
+
+/** An error without the stack of this process, which is no business of a worker's log. */
+export function wireOf(error: Error): WireError {
+  const { stack: _stack, ...wire } = toWire(error)
+  return error instanceof RenderError ? wire : { ...wire, code: 'RENDER_FAILED' }
+}

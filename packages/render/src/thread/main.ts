@@ -1,0 +1,12 @@
+import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
+import { SiteThread } from './site-thread.ts'
+import type { RenderTask, ThreadSettings } from './thread-messages.ts'
+
+const { port1, port2 } = new MessageChannel()
+const thread = new SiteThread(workerData as ThreadSettings, port1)
+parentPort?.postMessage({ link: port2 }, [port2])
+
+/** The task of the pool: some requests. It ends when all of them have their results, which go over the link. */
+export default function render(tasks: readonly RenderTask[]): Promise<void> {
+  return thread.run(tasks)
+}

@@ -1,0 +1,116 @@
+import { SingleFlight } from '@svc/core'
+import type { ModuleCache } from '../compile/module-cache.ts'
+import { ModuleGraph, modulesImported } from '../compile/module-graph.ts'
+import type { CompiledModule, SiteCompiler } from '../compile/site-compiler.ts'
+import type { GuestIsolate, IsolateModule } from './guest-isolate.ts'
+
+/** Small modules compile as fast as their code cache is read. */
+const BYTECODE_ABOVE_CHARS = 2_000
+
+const parameters = {
+  esm: '__vite_ssr_import__, __vite_ssr_exports__, __vite_ssr_exportAll__, __vite_ssr_dynamic_import__, __vite_ssr_import_meta__',
+  cjs: 'exports, require, module, __filename, __dirname',
+} as const
+
+/** The factory of a module, or its text. The first line is not counted in stack traces. */
+function factoryOf({ format, code }: CompiledModule): string {
+  if (format === 'json' || format === 'css') return code
+  // ES modules are strict code; a CommonJS module says so itself.
+  const directive = format === 'esm' ? '"use strict";' : ''
+  return `(function (${parameters[format]}) {${directive}\n${code}\n})`
+}
+
+/** What a module loader is made of. */
+export interface ModuleLoaderOptions {
+  readonly compiler: SiteCompiler
+  readonly cache: ModuleCache
+  readonly isolate: GuestIsolate
+  readonly onWarning: (text: string) => void
+}
+
+/** Brings the modules of a site into one isolate, each once, and takes out what has changed. */
+export class ModuleLoader {
+  readonly graph = new ModuleGraph()
+  readonly #options: ModuleLoaderOptions
+  readonly #loading = new SingleFlight<string, void>()
+
+  constructor(options: ModuleLoaderOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Makes sure that these modules and all they import are defined.
+   * @throws RENDER_COMPILE, RENDER_RESOLVE; nothing was defined then
+   */
+  async load(ids: readonly string[]): Promise<void> {
+    const missing = ids.filter((id) => !this.graph.has(id))
+    if (missing.length > 0) await this.#loading.run(missing.join('\n'), () => this.#loadGraph(missing))
+  }
+
+  /**
+   * Looks at changed files and evicts what differs, with everything that imports it. An empty list, or a file that no
+   * module is known for, means to look at all modules: a new file can change where an import leads.
+   * @returns whether anything was evicted
+   */
+  async update(files: readonly string[]): Promise<boolean> {
+    const isKnown = (file: string) => this.graph.dependentsOf([file]).size > 0
+    const suspects = files.length > 0 && files.every(isKnown) ? files.filter((file) => this.graph.has(file)) : this.graph.ids()
+    const changed = files.filter((file) => !this.graph.has(file) && isKnown(file))
+    for (const id of suspects) if (await this.#hasChanged(id)) changed.push(id)
+    const evicted = this.graph.dependentsOf(changed)
+    if (evicted.size === 0) return false
+    this.graph.remove(evicted)
+    await this.#options.isolate.enter('evict', JSON.stringify([...evicted]))
+    return true
+  }
+
+  async #hasChanged(id: string): Promise<boolean> {
+    const known = this.graph.get(id)
+    try {
+      const current = await this.#options.compiler.load(id)
+      return (
+        known === undefined ||
+        known.code !== current.code ||
+        JSON.stringify(known.dependencies) !== JSON.stringify(current.dependencies)
+      )
+    } catch {
+      // It is gone or does not compile: the next request that needs it is told so.
+      return true
+    }
+  }
+
+  async #loadGraph(ids: readonly string[]): Promise<void> {
+    const found = new Map<string, CompiledModule>()
+    let wave = [...new Set(ids)]
+    while (wave.length > 0) {
+      const modules = await Promise.all(wave.map((id) => this.#options.compiler.load(id)))
+      for (const module of modules) found.set(module.id, module)
+      const targets = new Set(modules.flatMap(modulesImported))
+      wave = [...targets].filter((id) => !found.has(id) && !this.graph.has(id))
+    }
+    await this.#define([...found.values()])
+  }
+
+  async #define(modules: readonly CompiledModule[]): Promise<void> {
+    const fresh = modules.filter((module) => !this.graph.has(module.id))
+    const { isolate, cache } = this.#options
+    const produced = await isolate.define(fresh.map((module) => this.#isolateModule(module)))
+    for (const module of fresh) {
+      this.graph.add(module)
+      for (const warning of module.warnings) this.#options.onWarning(warning)
+    }
+    for (const { code, data } of produced) if (code.length > BYTECODE_ABOVE_CHARS) cache.storeBytecode(code, data)
+  }
+
+  #isolateModule(module: CompiledModule): IsolateModule {
+    const code = factoryOf(module)
+    const isCached = hasBytecode(module.format) && code.length > BYTECODE_ABOVE_CHARS
+    const bytecode = isCached ? this.#options.cache.bytecode(code) : undefined
+    const { id, format } = module
+    return { id, format, dependencies: JSON.stringify(module.dependencies), code, bytecode }
+  }
+}
+
+function hasBytecode(format: CompiledModule['format']): boolean {
+  return format === 'esm' || format === 'cjs'
+}

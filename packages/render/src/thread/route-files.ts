@@ -1,0 +1,50 @@
+import type { Route, SegmentNode, SiteManifest } from '@svc/site'
+import type { BeginKind } from '../contract/isolate.ts'
+import { RenderError } from '../errors.ts'
+
+function addTree(node: SegmentNode, files: Set<string>): void {
+  const own = [node.layout, node.template, node.loading, node.error, node.notFound, node.page, node.default]
+  for (const file of own) if (file !== undefined) files.add(file)
+  for (const metadata of node.metadata) if (metadata.contentType === null) files.add(metadata.file)
+  for (const child of Object.values(node.slots)) if (child !== null) addTree(child, files)
+}
+
+/** The module files that a render of a route may need: its tree, and what stands in when it fails. */
+export function filesOfRoute(route: Route, manifest: SiteManifest): string[] {
+  const files = new Set<string>()
+  if (route.tree !== null) addTree(route.tree, files)
+  if (route.file !== '' && (route.kind !== 'metadata' || route.metadata?.contentType === null)) files.add(route.file)
+  if (route.kind === 'page') addFallbacks(manifest, files)
+  return [...files]
+}
+
+function addFallbacks(manifest: SiteManifest, files: Set<string>): void {
+  if (manifest.notFound !== null) addTree(manifest.notFound, files)
+  if (manifest.globalError !== null) files.add(manifest.globalError)
+}
+
+/** A route as the guest gets it: with what stands in when even the root layout fails. */
+export type DefinedRoute = Route & { readonly globalError: string | null }
+
+const unrouted = { pattern: '', segments: [], metadata: null, slotParams: [] } as const
+
+/** Id of the route of a request: those that no pattern leads to have one of their own. */
+export function routeIdOf(kind: BeginKind, route: string): string {
+  if (kind === 'middleware') return 'svc:middleware'
+  return kind === 'not-found' && route === '' ? 'svc:not-found' : route
+}
+
+/**
+ * The route of an id: of the manifest, the middleware, or the page for paths that no route matches.
+ * @throws RENDER_UNKNOWN_ROUTE
+ */
+export function routeById(manifest: SiteManifest, id: string): DefinedRoute {
+  const { globalError, middleware, notFound } = manifest
+  if (id === 'svc:not-found') return { ...unrouted, id, kind: 'page', file: '', tree: notFound, globalError }
+  if (id === 'svc:middleware' && middleware !== null) {
+    return { ...unrouted, id, kind: 'handler', file: middleware.file, tree: null, globalError: null }
+  }
+  const route = manifest.routes.find((one) => one.id === id)
+  if (route === undefined) throw new RenderError('RENDER_UNKNOWN_ROUTE', `no route ${id}`)
+  return { ...route, globalError }
+}

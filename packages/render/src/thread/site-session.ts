@@ -1,0 +1,309 @@
+import { randomFillSync } from 'node:crypto'
+import { TransientMap, withDeadline } from '@svc/core'
+import type { SiteManifest } from '@svc/site'
+import type { ModuleCache } from '../compile/module-cache.ts'
+import type { SiteCompiler } from '../compile/site-compiler.ts'
+import type { EmittedError, GuestSettings, HostCallbacks, InspectRequest } from '../contract/isolate.ts'
+import { RenderError } from '../errors.ts'
+import type { GuestFiles } from '../guest-files.ts'
+import { ActiveRequest, type RequestOwner } from './active-request.ts'
+import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
+import { GuestIsolate } from './guest-isolate.ts'
+import { GuestTimers } from './guest-timers.ts'
+import { HostOperations } from './host-operations.ts'
+import { ModuleLoader } from './module-loader.ts'
+import { filesOfRoute, routeById, routeIdOf } from './route-files.ts'
+import { mapStack } from './stack-mapper.ts'
+import type { ThreadLink } from './thread-link.ts'
+import type { LossReason, RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
+
+/** How long an isolate may take to answer when a request in it is given up. */
+const YIELD_TIMEOUT_MS = 1_000
+/**
+ * So many requests in a row that got no answer in time, with none between that did, end the isolate: it may be its state that
+ * keeps them waiting, which code of the site can spoil for good.
+ */
+const MAX_TIMEOUTS_IN_A_ROW = 3
+
+/** A longer text that a site logs is cut. */
+const MAX_LOG_CHARS = 64 * 1024
+
+/** What a session is made of. */
+export interface SessionOptions {
+  readonly settings: ThreadSettings
+  readonly guestSettings: GuestSettings
+  readonly files: GuestFiles
+  readonly compiler: SiteCompiler
+  readonly cache: ModuleCache
+  readonly link: ThreadLink
+  /** Called once when the isolate is lost: the next request needs a new session. */
+  readonly onLost: () => void
+}
+
+/** One isolate with everything that hangs on it: modules, requests, timers, fetches. */
+export class SiteSession implements RequestOwner {
+  readonly link: ThreadLink
+  readonly #options: SessionOptions
+  readonly #isolate: GuestIsolate
+  readonly #loader: ModuleLoader
+  readonly #timers: GuestTimers
+  readonly #operations: HostOperations
+  readonly #fetch: LazySiteFetch
+  readonly #requests = new TransientMap<number, ActiveRequest>()
+  /** Routes that are defined, with all their modules. */
+  readonly #ready = new Set<string>()
+  #manifest: SiteManifest
+  #timeoutsInARow = 0
+  #isLost = false
+
+  private constructor(options: SessionOptions, isolate: GuestIsolate) {
+    const { link, settings, compiler, cache } = options
+    this.link = link
+    this.#options = options
+    this.#isolate = isolate
+    this.#manifest = settings.manifest
+    this.#timers = new GuestTimers((timerId) => void isolate.enter('fire', timerId))
+    this.#fetch = new LazySiteFetch({ rules: settings.rules, instanceId: settings.instanceId })
+    this.#operations = new HostOperations(isolate, this.#fetch, (number) => this.#requests.get(number)?.task.cdnLoop ?? '')
+    this.#loader = new ModuleLoader({ compiler, cache, isolate, onWarning: (text) => link.log('warn', '', text) })
+  }
+
+  /** @throws RENDER_GUEST */
+  static async create(options: SessionOptions): Promise<SiteSession> {
+    const { settings, link } = options
+    let session: SiteSession | undefined
+    const isolate = await GuestIsolate.create({
+      files: options.files,
+      memoryLimitMb: settings.memoryLimitMb,
+      timeoutMs: settings.timeoutMs,
+      callbacks: callbacksFor(() => session),
+      events: {
+        backgroundError: (message) => session?.backgroundError(message),
+        lost: (reason) => session?.lose(reason),
+        catastrophe: () => link.post({ t: 'stuck', reason: 'memory' }),
+        snapshotFailed: (error) => link.log('warn', '', `the guest snapshot cannot be used: ${String(error)}`),
+      },
+    })
+    session = new SiteSession(options, isolate)
+    await isolate.enter('configure', JSON.stringify(options.guestSettings))
+    return session
+  }
+
+  /** Runs a request in the isolate. Never rejects. */
+  async run(task: RenderTask): Promise<RenderResult> {
+    const request = new ActiveRequest(task, this)
+    this.#requests.set(task.number, request)
+    try {
+      const preparing = this.#prepare(task)
+      if (preparing !== undefined) await preparing
+    } catch (error) {
+      request.fail(this.loadError(request, error))
+    }
+    if (this.#isLost) request.giveBack()
+    if (!request.hasEnded) this.#begin(request)
+    return request.result
+  }
+
+  /** Gives up a request whose client is gone. */
+  abort(number: number): void {
+    const request = this.#requests.get(number)
+    if (request === undefined) return
+    request.drop()
+    this.#giveUp(request)
+  }
+
+  /** Passes a piece of a request's body on; undefined: it is complete. */
+  body(number: number, bytes: Uint8Array | undefined): void {
+    if (!this.#requests.has(number)) return
+    if (bytes === undefined) void this.#isolate.enter('bodyChunk', number, undefined)
+    else this.#bodyPiece(number, bytes)
+  }
+
+  hold(number: number): void {
+    void this.#isolate.enter('hold', number)
+  }
+
+  resume(number: number): void {
+    void this.#isolate.enter('resume', number)
+  }
+
+  /** Takes in that files have changed. */
+  async update(manifest: SiteManifest, files: readonly string[]): Promise<void> {
+    const hasEvicted = await this.#loader.update(files)
+    const isOther = manifest.version !== this.#manifest.version
+    this.#manifest = manifest
+    if (isOther) await this.#isolate.enter('forgetRoutes')
+    if (isOther || hasEvicted) this.#ready.clear()
+  }
+
+  /** Ends the isolate; requests in it fail. */
+  async close(): Promise<void> {
+    await this.#end('crash')
+  }
+
+  /** Called when the isolate is gone or must go. */
+  lose(reason: LossReason): void {
+    if (this.#isLost) return
+    this.#options.onLost()
+    this.link.post({ t: 'lost', reason })
+    void this.#end(reason)
+  }
+
+  backgroundError(message: string): void {
+    this.link.log(
+      'error',
+      '',
+      mapStack(message, (id) => this.#loader.graph.get(id)?.maps),
+    )
+  }
+
+  headSent(request: ActiveRequest): void {
+    this.#clearDeadline(request)
+  }
+
+  ended(request: ActiveRequest, isAnswered: boolean): void {
+    if (isAnswered) this.#timeoutsInARow = 0
+    this.#clearDeadline(request)
+    this.#requests.delete(request.task.number)
+  }
+
+  siteError(request: ActiveRequest, error: EmittedError, isHandled: boolean): RenderError {
+    const stack = mapStack(error.stack, (id) => this.#loader.graph.get(id)?.maps)
+    const where = error.where === undefined ? '' : ` [${error.where}]`
+    const digest = error.digest === undefined ? '' : ` (digest ${error.digest})`
+    this.link.log('error', request.task.requestId, `${stack}${where}${digest}`)
+    const data = { ...error, stack, isHandled }
+    return new RenderError('RENDER_FAILED', `${error.name}: ${error.message}`, { data })
+  }
+
+  /** Logs why a request's modules could not be loaded. */
+  loadError(request: ActiveRequest, thrown: unknown): Error {
+    const error = thrown instanceof Error ? thrown : new RenderError('RENDER_FAILED', String(thrown))
+    this.link.log('error', request.task.requestId, error.message)
+    return error
+  }
+
+  emitted(number: number, ...rest: Parameters<ActiveRequest['emit']>): void {
+    this.#requests.get(number)?.emit(...rest)
+  }
+
+  call(...args: Parameters<HostCallbacks['call']>): void {
+    if (!this.#isLost) this.#operations.call(...args)
+  }
+
+  setTimer(timerId: number, delayMs: number): void {
+    if (!this.#isLost) this.#timers.set(timerId, delayMs)
+  }
+
+  clearTimer(timerId: number): void {
+    this.#timers.clear(timerId)
+  }
+
+  log(level: string, number: number, text: string): void {
+    const shown = text.length > MAX_LOG_CHARS ? `${text.slice(0, MAX_LOG_CHARS)}… (${text.length} characters)` : text
+    const mapped = shown.includes('\n    at ') ? mapStack(shown, (id) => this.#loader.graph.get(id)?.maps) : shown
+    this.link.log(level, this.#requests.get(number)?.task.requestId ?? '', mapped)
+  }
+
+  /** undefined: nothing to do, which is so for all but the first request of a route. */
+  #prepare(task: RenderTask): Promise<void> | undefined {
+    if (task.kind === 'inspect') return this.#loader.load((JSON.parse(task.begin) as InspectRequest).modules)
+    const id = routeIdOf(task.kind, task.route)
+    return this.#ready.has(id) ? undefined : this.#defineRoute(id)
+  }
+
+  async #defineRoute(id: string): Promise<void> {
+    const manifest = this.#manifest
+    const route = routeById(manifest, id)
+    await this.#loader.load(filesOfRoute(route, manifest))
+    await this.#isolate.enter('defineRoute', JSON.stringify(route))
+    // It may have changed meanwhile.
+    if (manifest === this.#manifest) this.#ready.add(id)
+  }
+
+  #begin(request: ActiveRequest): void {
+    const { number, kind, route, begin, body, hasBodyPieces } = request.task
+    const id = kind === 'inspect' ? '' : routeIdOf(kind, route)
+    request.deadline = setTimeout(() => this.#tooLate(request), this.#options.settings.timeoutMs)
+    request.entry = this.#isolate.enter('begin', number, kind, id, begin)
+    if (body !== undefined) this.#bodyPiece(number, body)
+    if (hasBodyPieces) this.link.post({ t: 'wantBody', number })
+    else if (body !== undefined) void this.#isolate.enter('bodyChunk', number, undefined)
+  }
+
+  #bodyPiece(number: number, bytes: Uint8Array): void {
+    const byteCount = bytes.byteLength
+    const copy = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + byteCount) as ArrayBuffer
+    void this.#isolate.enter('bodyChunk', number, copy).then(() => this.link.post({ t: 'bodyTaken', number, byteCount }))
+  }
+
+  #tooLate(request: ActiveRequest): void {
+    request.fail(timeoutError(this.#options.settings.timeoutMs))
+    if (++this.#timeoutsInARow < MAX_TIMEOUTS_IN_A_ROW) this.#giveUp(request)
+    else this.lose('timeout')
+  }
+
+  /** Tells the guest to stop; one that does not even take that in is running in circles. */
+  #giveUp(request: ActiveRequest): void {
+    const { number } = request.task
+    this.#operations.abortOf(number)
+    withDeadline(this.#isolate.enter('abort', number), YIELD_TIMEOUT_MS, 'abort of a render').catch(() => this.lose('timeout'))
+  }
+
+  /** A body that comes in pieces has been asked for: it cannot be had again. */
+  #isUntouched({ task, entry }: ActiveRequest): boolean {
+    if (task.hasBodyPieces) return false
+    return entry === undefined || this.#isolate.isWaiting(entry)
+  }
+
+  #clearDeadline(request: ActiveRequest): void {
+    clearTimeout(request.deadline)
+    request.deadline = undefined
+  }
+
+  async #end(reason: LossReason): Promise<void> {
+    if (this.#isLost) return
+    this.#isLost = true
+    this.#timers.clearAll()
+    this.#operations.abortAll()
+    const { timeoutMs } = this.#options.settings
+    for (const request of this.#requests.values()) {
+      if (this.#isUntouched(request)) {
+        request.giveBack()
+        continue
+      }
+      // Whoever has waited the whole time is not the victim of another.
+      const isCulprit = reason === 'timeout' && performance.now() - request.startedAt > timeoutMs * 0.9
+      request.fail(isCulprit ? timeoutError(timeoutMs) : lossError(reason))
+    }
+    const [hasStopped] = await Promise.all([this.#isolate.dispose(), this.#fetch.close()])
+    if (!hasStopped) this.link.post({ t: 'stuck', reason })
+  }
+}
+
+function timeoutError(timeoutMs: number): RenderError {
+  return new RenderError('RENDER_TIMEOUT', `the render took longer than ${timeoutMs} ms`)
+}
+
+function lossError(reason: LossReason): RenderError {
+  if (reason === 'memory') return new RenderError('RENDER_MEMORY', 'the isolate went past its memory limit')
+  return new RenderError('RENDER_ISOLATE_LOST', 'the isolate was given up')
+}
+
+const MAX_RANDOM_BYTES = 65_536
+
+/** The isolate is made before the session that owns it. */
+function callbacksFor(session: () => SiteSession | undefined): HostCallbacks {
+  return {
+    emit: (number, kind, a, b) => session()?.emitted(number, kind, a, b),
+    call: (callId, operation, json, bytes) => session()?.call(callId, operation, json, bytes),
+    setTimer: (timerId, delayMs) => session()?.setTimer(timerId, delayMs),
+    clearTimer: (timerId) => session()?.clearTimer(timerId),
+    log: (level, number, text) => session()?.log(level, number, text),
+    randomBytes: (count) => {
+      const bytes = new ArrayBuffer(Math.min(count, MAX_RANDOM_BYTES))
+      randomFillSync(new Uint8Array(bytes))
+      return bytes
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import type { MessagePort } from 'node:worker_threads'
+import { asError, codeOf, toWire } from '@svc/core'
+import { ModuleCache } from '../compile/module-cache.ts'
+import { ownReact } from '../compile/own-react.ts'
+import { SiteCompiler } from '../compile/site-compiler.ts'
+import { SiteResolver } from '../compile/site-resolver.ts'
+import { RenderError } from '../errors.ts'
+import { type GuestFiles, readGuestFiles } from '../guest-files.ts'
+import { wireOf } from './active-request.ts'
+import { devErrorAnswer } from './dev-error-answer.ts'
+import { SiteSession } from './site-session.ts'
+import { ThreadLink } from './thread-link.ts'
+import type { HostToThread, RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
+
+/** In how many isolates a request may wait in vain behind another that ruins it. */
+const MAX_TRIES = 3
+
+/** What runs in one render thread: one site, at most one isolate at a time. */
+export class SiteThread {
+  readonly #link: ThreadLink
+  readonly #files: GuestFiles
+  readonly #resolver: SiteResolver
+  readonly #cache: ModuleCache
+  readonly #compiler: SiteCompiler
+  #settings: ThreadSettings
+  #session: Promise<SiteSession> | undefined
+  #current: SiteSession | undefined
+  /** Requests that were given up before they reached the isolate. */
+  readonly #aborted = new Set<number>()
+  readonly #running = new Set<number>()
+
+  /** @throws RENDER_GUEST; ENOENT when the site's directory is gone */
+  constructor(settings: ThreadSettings, port: MessagePort) {
+    this.#settings = settings
+    this.#files = readGuestFiles(settings.guestDir)
+    this.#resolver = new SiteResolver(settings.root)
+    this.#cache = new ModuleCache(settings.cacheDirs)
+    this.#link = new ThreadLink(port, (message) => this.#received(message))
+    this.#compiler = new SiteCompiler({
+      resolver: this.#resolver,
+      cache: this.#cache,
+      mode: settings.mode,
+      onLastGood: (file, error) => this.#link.log('error', '', `${error.message}; the last good version of ${file} is served`),
+    })
+  }
+
+  /** Runs a task of the pool; results go over the link. Never rejects. */
+  async run(tasks: readonly RenderTask[]): Promise<void> {
+    await Promise.all(tasks.map((task) => this.#answer(task)))
+  }
+
+  async #answer(task: RenderTask): Promise<void> {
+    const result = await this.#run(task)
+    if (result.kind === 'streamed') return
+    const shown = result.kind === 'failed' ? devErrorAnswer(result.error, task, this.#settings) : undefined
+    this.#link.result(task.number, shown ?? result)
+  }
+
+  async #run(task: RenderTask): Promise<RenderResult> {
+    this.#running.add(task.number)
+    try {
+      for (let tries = 1; ; tries++) {
+        const session = this.#current ?? (await this.#openSession())
+        if (this.#aborted.has(task.number)) return { kind: 'aborted' }
+        const result = await session.run(task)
+        if (result.kind !== 'untouched') return result
+        if (tries === MAX_TRIES) throw new RenderError('RENDER_ISOLATE_LOST', 'one isolate after the other was given up')
+      }
+    } catch (error) {
+      return { kind: 'failed', error: wireOf(asError(error)) }
+    } finally {
+      this.#running.delete(task.number)
+      this.#aborted.delete(task.number)
+    }
+  }
+
+  async #openSession(): Promise<SiteSession> {
+    this.#session ??= this.#createSession()
+    const opening = this.#session
+    try {
+      return await opening
+    } catch (error) {
+      if (this.#session === opening) this.#session = undefined
+      throw error
+    }
+  }
+
+  async #createSession(): Promise<SiteSession> {
+    const { site, mode, env } = this.#settings
+    const react = ownReact(this.#resolver)
+    this.#resolver.useReact(react)
+    const session: SiteSession = await SiteSession.create({
+      settings: this.#settings,
+      guestSettings: { site, mode, env, ...(react === undefined ? {} : { react }) },
+      files: this.#files,
+      compiler: this.#compiler,
+      cache: this.#cache,
+      link: this.#link,
+      onLost: () => {
+        this.#current = undefined
+        this.#session = undefined
+      },
+    })
+    this.#current = session
+    return session
+  }
+
+  #received(message: HostToThread): void {
+    switch (message.t) {
+      case 'abort':
+        if (this.#running.has(message.number)) this.#aborted.add(message.number)
+        this.#current?.abort(message.number)
+        break
+      case 'hold':
+        this.#current?.hold(message.number)
+        break
+      case 'resume':
+        this.#current?.resume(message.number)
+        break
+      case 'body':
+        this.#current?.body(message.number, message.bytes)
+        break
+      case 'update':
+        this.#update(message).catch((error: unknown) => this.#link.log('error', '', JSON.stringify(toWire(error))))
+        break
+      case 'close':
+        this.#close().catch((error: unknown) => this.#link.log('error', '', String(codeOf(error))))
+        break
+    }
+  }
+
+  async #update({ manifest, files }: Extract<HostToThread, { t: 'update' }>): Promise<void> {
+    this.#settings = { ...this.#settings, manifest }
+    this.#resolver.clear()
+    const session = this.#current ?? (await this.#session)
+    await session?.update(manifest, files)
+    this.#link.post({ t: 'updated' })
+  }
+
+  async #close(): Promise<void> {
+    const session = this.#current ?? (await this.#session)
+    await session?.close()
+    this.#link.post({ t: 'closed' })
+  }
+}

@@ -1,0 +1,97 @@
+import type { WireError } from '@svc/core'
+import type { SiteManifest } from '@svc/site'
+import type { ModuleCacheDirs } from '../compile/module-cache.ts'
+import type { BeginKind } from '../contract/isolate.ts'
+import type { EgressRules } from './egress/address-policy.ts'
+
+/** Everything that a render thread is told when it starts. */
+export interface ThreadSettings {
+  readonly site: string
+  /** Absolute path of the site's directory. */
+  readonly root: string
+  readonly mode: 'production' | 'development'
+  readonly env: Readonly<Record<string, string>>
+  readonly rules: EgressRules
+  readonly instanceId: string
+  readonly timeoutMs: number
+  readonly memoryLimitMb: number
+  readonly cacheDirs: ModuleCacheDirs
+  readonly guestDir: string
+  readonly manifest: SiteManifest
+}
+
+/** One request for a thread. A task of the pool is a list of them: those that came in one turn of the host's event loop. */
+export interface RenderTask {
+  /** Unique in the host. */
+  readonly number: number
+  readonly kind: BeginKind
+  readonly route: string
+  /** JSON of `BeginRequest` or `InspectRequest`. */
+  readonly begin: string
+  readonly requestId: string
+  /** A whole body that came with the request. */
+  readonly body: Uint8Array | undefined
+  /** Whether pieces of a body follow as `body` messages, once the thread has asked for them. */
+  readonly hasBodyPieces: boolean
+  readonly mayStream: boolean
+  /** CDN-Loop of the request, or "". */
+  readonly cdnLoop: string
+}
+
+/** What becomes of a task. Times are milliseconds in the isolate. */
+export type RenderResult =
+  /**
+   * `head`: JSON of `EmittedHead` with facts. A body that is text stays text: memory for its bytes would have to be collected
+   * in every thread it passes.
+   */
+  | {
+      readonly kind: 'complete'
+      readonly head: string
+      readonly body: Uint8Array | string | undefined
+      readonly renderMs: number
+    }
+  /** The answer goes, or went, over the link; `end` or `broken` there is its end. Never leaves the thread. */
+  | { readonly kind: 'streamed' }
+  /** `verdict`: JSON of what middleware decided. */
+  | { readonly kind: 'verdict'; readonly verdict: string; readonly renderMs: number }
+  /** `facts`: JSON of `EmittedFacts`. */
+  | { readonly kind: 'inspected'; readonly facts: string }
+  | { readonly kind: 'failed'; readonly error: WireError }
+  | { readonly kind: 'aborted' }
+  /** The isolate was lost before it came to this request: it can be run in another. Never leaves the thread. */
+  | { readonly kind: 'untouched' }
+
+/** What the host sends over a thread's link. */
+export type HostToThread =
+  | { readonly t: 'abort' | 'hold' | 'resume'; readonly number: number }
+  /** `bytes` undefined: the body is complete. */
+  | { readonly t: 'body'; readonly number: number; readonly bytes: Uint8Array | undefined }
+  /** Files of the site changed; an empty list: look at everything. Answered by `updated`. */
+  | { readonly t: 'update'; readonly manifest: SiteManifest; readonly files: readonly string[] }
+  /** Ends the isolate. Answered by `closed`. */
+  | { readonly t: 'close' }
+
+/** Why an isolate is no more. */
+export type LossReason = 'memory' | 'timeout' | 'crash'
+
+/** What became of the request with this number. */
+export type TaskResult = readonly [number: number, result: RenderResult]
+
+/** What a thread sends over its link. */
+export type ThreadToHost =
+  /** Results of one turn of the thread's event loop. Those of streamed answers are left out: they end by `end` or `broken`. */
+  | { readonly t: 'results'; readonly results: readonly TaskResult[] }
+  | { readonly t: 'head'; readonly number: number; readonly head: string }
+  | { readonly t: 'chunk'; readonly number: number; readonly bytes: Uint8Array }
+  /** `facts`: JSON of `EmittedFacts`. */
+  | { readonly t: 'end'; readonly number: number; readonly facts: string; readonly renderMs: number }
+  | { readonly t: 'broken'; readonly number: number; readonly error: WireError }
+  | { readonly t: 'wantBody'; readonly number: number }
+  | { readonly t: 'bodyTaken'; readonly number: number; readonly byteCount: number }
+  | { readonly t: 'log'; readonly level: string; readonly requestId: string; readonly text: string }
+  /** The isolate was given up; the next request gets a fresh one. */
+  | { readonly t: 'lost'; readonly reason: LossReason }
+  /** Native code of the isolate cannot be stopped: only the end of the process ends it. */
+  | { readonly t: 'stuck'; readonly reason: LossReason }
+  | { readonly t: 'updated' }
+  | { readonly t: 'closed' }

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { codeOf } from '@svc/core'
+import { tempDir, tempSite, writeFiles } from '@svc/testkit'
+import { type CompiledModule, ModuleCache, ModuleGraph, SiteCompiler, SiteResolver } from '../src/index.ts'
+
+function setup(t: TestContext, files: Record<string, string>, mode: 'production' | 'development' = 'production') {
+  const root = tempSite(t, files)
+  const dir = tempDir(t, 'svc-cache')
+  const lastGood: string[] = []
+  const open = () => {
+    const cache = new ModuleCache({ modules: join(dir, 'm'), index: join(dir, 'c'), bytecode: join(dir, 'b') })
+    const onLastGood = (file: string) => lastGood.push(file)
+    return { cache, compiler: new SiteCompiler({ resolver: new SiteResolver(root), cache, mode, onLastGood }) }
+  }
+  return { root, dir, open, lastGood, page: join(root, 'page.ts') }
+}
+
+test('a compiled module is taken from disk by the next process, equal in all parts', async (t) => {
+  const { open, page, dir } = setup(t, { 'page.ts': 'export const a: number = 1', 'style.css': 'a{}' })
+  const first = await open().compiler.load(page)
+  const { cache, compiler } = open()
+  const second = await compiler.load(page)
+  assert.deepEqual({ ...second, maps: second.maps }, { ...first, maps: first.maps })
+  assert.ok(cache.counters.hits >= 2)
+  assert.deepEqual(readdirSync(join(dir, 'm')), [`${first.hash}.js`])
+  assert.equal(statSync(join(dir, 'm', `${first.hash}.js`)).mode & 0o777, 0o600)
+})
+
+for (const [name, damage] of [
+  ['changed', (text: string) => `${text} `],
+  ['cut short', (text: string) => text.slice(0, -10)],
+  ['emptied', () => ''],
+  ['foreign', () => 'module.exports = 1'],
+] as const) {
+  test(`a ${name} cache file is a miss, is deleted and counted`, async (t) => {
+    const { open, page, dir } = setup(t, { 'page.ts': 'export const a = 1' })
+    const first = await open().compiler.load(page)
+    for (const sub of ['m', 'c']) {
+      const file = join(dir, sub, readdirSync(join(dir, sub))[0] ?? '')
+      writeFileSync(file, damage(readFileSync(file, 'utf8')))
+    }
+    const { cache, compiler } = open()
+    assert.equal((await compiler.load(page)).code, first.code)
+    assert.equal(cache.counters.corrupt, 2)
+    assert.equal((await open().compiler.load(page)).code, first.code)
+  })
+}
+
+test('a change of the source is seen even when size and modification time stay', async (t) => {
+  const { open, page, root } = setup(t, { 'page.ts': 'export const a = 1' })
+  const { compiler } = open()
+  const first = await compiler.load(page)
+  const { atime, mtime } = statSync(page)
+  writeFiles(root, { 'page.ts': 'export const a = 2' })
+  utimesSync(page, atime, mtime)
+  assert.notEqual((await compiler.load(page)).hash, first.hash)
+})
+
+test('caches that cannot be written cost nothing but the time to compile', async (t) => {
+  const { root, page } = setup(t, { 'page.ts': 'export const a = 1', file: '' })
+  const dir = join(root, 'file')
+  const cache = new ModuleCache({ modules: dir, index: dir, bytecode: dir })
+  const compiler = new SiteCompiler({ resolver: new SiteResolver(root), cache, mode: 'production', onLastGood: () => undefined })
+  assert.match((await compiler.load(page)).code, /a = 1/)
+  assert.ok(cache.counters.writeFailures > 0)
+})
+
+test('in production a half-written file keeps its last good version, in development it is an error', async (t) => {
+  for (const mode of ['production', 'development'] as const) {
+    const { open, page, root, lastGood } = setup(t, { 'page.ts': 'import "./b"; export const a = 1', 'b.ts': '' }, mode)
+    const good = await open().compiler.load(page)
+    writeFiles(root, { 'page.ts': 'export const a = ' })
+    const next = open().compiler.load(page)
+    if (mode === 'development') await assert.rejects(next, { code: 'RENDER_COMPILE' })
+    else {
+      const kept = await next
+      assert.deepEqual([kept.code, kept.dependencies, lastGood], [good.code, good.dependencies, [page]])
+    }
+  }
+})
+
+test('a file that is gone, or a link that leads out of the site, is not compiled', async (t) => {
+  const { open, page, root } = setup(t, { 'page.ts': 'export const a = 1' })
+  const { compiler } = open()
+  const outside = join(tempSite(t, { 'secret.ts': 'export const secret = 1' }), 'secret.ts')
+  symlinkSync(outside, join(root, 'link.ts'))
+  await assert.rejects(compiler.load(join(root, 'link.ts')), (error) => codeOf(error) === 'RENDER_RESOLVE')
+  rmSync(page)
+  await assert.rejects(compiler.load(page), (error) => codeOf(error) === 'RENDER_RESOLVE')
+})
+
+test('the dependents of a file are found through cycles and watched files, and nothing else', () => {
+  const module = (id: string, imports: string[], watches: string[] = []): CompiledModule => ({
+    id,
+    format: 'esm',
+    code: '',
+    dependencies: Object.fromEntries(imports.map((target) => [target, target])),
+    maps: [],
+    hash: '',
+    watches,
+    warnings: [],
+  })
+  const graph = new ModuleGraph()
+  graph.add(module('page', ['a', 'builtin:react', '!gone']))
+  graph.add(module('a', ['b']))
+  graph.add(module('b', ['a', 'style']))
+  graph.add(module('style', [], ['part']))
+  graph.add(module('other', ['lib']))
+  graph.add(module('lib', []))
+  assert.deepEqual([...graph.dependentsOf(['part'])].sort(), ['a', 'b', 'page', 'style'])
+  assert.deepEqual([...graph.dependentsOf(['lib'])].sort(), ['lib', 'other'])
+  assert.deepEqual([...graph.dependentsOf(['unknown'])], [])
+  graph.remove(['page', 'a'])
+  assert.equal(graph.size, 4)
+  assert.deepEqual([...graph.dependentsOf(['style'])].sort(), ['b', 'style'])
+})

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { tempSite, waitFor } from '@svc/testkit'
+import { shouldGrow, ThreadBudget } from '../src/index.ts'
+import { HostProcess } from './host-process.ts'
+
+const page = 'export default () => <p>fine</p>'
+const hanging = 'export default () => new Promise(() => undefined)'
+
+test('a pool grows by one thread at a time, when it has work that waits or is busy', () => {
+  const load = { threads: 1, starting: 0, maxThreads: 4, concurrency: 16, active: 1, queued: 0 }
+  assert.equal(shouldGrow(load), false)
+  assert.equal(shouldGrow({ ...load, threads: 0, active: 0 }), false)
+  assert.equal(shouldGrow({ ...load, threads: 0, active: 0, queued: 1 }), true)
+  assert.equal(shouldGrow({ ...load, active: 4 }), true)
+  assert.equal(shouldGrow({ ...load, active: 7, threads: 2 }), false)
+  assert.equal(shouldGrow({ ...load, concurrency: 1, active: 1 }), true)
+  assert.equal(shouldGrow({ ...load, queued: 1 }), true)
+  assert.equal(shouldGrow({ ...load, queued: 9, starting: 1 }), false)
+  assert.equal(shouldGrow({ ...load, queued: 9, threads: 4 }), false)
+})
+
+test('a full budget closes the longest idle thread of another pool, and tells who waited when there is room', () => {
+  const budget = new ThreadBudget(2)
+  const calls: string[] = []
+  const member = (name: string, threadCount: number, longestIdleMs: number | undefined) => ({
+    threadCount,
+    longestIdleMs,
+    closeIdleThread() {
+      calls.push(`close ${name}`)
+      this.threadCount--
+    },
+    roomCame: () => calls.push(`room ${name}`),
+  })
+  const [a, b, c] = [member('a', 1, 10), member('b', 1, 20), member('c', 0, undefined)]
+  for (const one of [a, b, c]) budget.add(one)
+  assert.equal(budget.mayStart(c), false)
+  assert.deepEqual(calls, ['close b'])
+  budget.changed()
+  assert.deepEqual(calls, ['close b', 'room c'])
+  assert.equal(budget.mayStart(c), true)
+  budget.changed()
+  assert.deepEqual(calls, ['close b', 'room c'])
+})
+
+test('renders past concurrency wait, past queue_max they are refused, and room lets the next in', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page, 'app/hang/page.tsx': hanging })
+  const host = await HostProcess.start(t, {
+    render: { concurrency: 2, queue_max: 1, workers: 1, timeout_ms: 60_000 },
+    sites: [{ id: 'a', root }],
+  })
+  await host.render('a', '/')
+  const request = await host.request('a', '/hang')
+  const open = () => host.worker.open('render', request, { timeoutMs: 30_000 })
+  const running = [open(), open()]
+  const waiting = host.render('a', '/')
+  await assert.rejects(host.render('a', '/'), { code: 'RENDER_QUEUE_FULL', status: 503, retryable: true })
+  assert.deepEqual((await host.ping()).pools, [{ site: 'a', threads: 1, active: 2, queued: 1 }])
+  running[0]?.abort()
+  const late = await waiting
+  assert.match(late.text, /fine/)
+  assert.ok(late.body.queueMs > 0)
+  running[1]?.abort()
+})
+
+test('a thread budget over all sites lets the longest idle one go', async (t) => {
+  const sites = ['a', 'b', 'c'].map((id) => ({ id, root: tempSite(t, { 'app/page.tsx': page }) }))
+  const host = await HostProcess.start(t, { render: { max_threads: 2 }, sites })
+  await host.render('a', '/')
+  await host.render('b', '/')
+  assert.match((await host.render('c', '/')).text, /fine/)
+  const threads = () => host.ping().then(({ pools }) => pools.map((pool) => `${pool.site}${pool.threads}`).join(' '))
+  assert.equal(await threads(), 'a0 b1 c1')
+  assert.match((await host.render('a', '/')).text, /fine/)
+  assert.equal(await threads(), 'a1 b0 c1')
+})
+
+test('an idle pool is closed, and starts again with the next request', async (t) => {
+  const host = await HostProcess.start(t, {
+    render: { idle_secs: 1 },
+    sites: [{ id: 'a', root: tempSite(t, { 'app/page.tsx': page }) }],
+  })
+  await host.render('a', '/')
+  await waitFor('the idle thread to end', async () => (await host.ping()).pools[0]?.threads === 0)
+  assert.match((await host.render('a', '/')).text, /fine/)
+})
+
+test('many requests at once are spread over more threads', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page, 'app/hang/page.tsx': hanging })
+  const host = await HostProcess.start(t, { render: { workers: 2, timeout_ms: 60_000 }, sites: [{ id: 'a', root }] })
+  await host.render('a', '/')
+  const request = await host.request('a', '/hang')
+  const calls = Array.from({ length: 6 }, () => host.worker.open('render', request, { timeoutMs: 30_000 }))
+  await waitFor('a second thread', async () => (await host.ping()).pools[0]?.threads === 2)
+  assert.match((await host.render('a', '/')).text, /fine/)
+  for (const call of calls) call.abort()
+})

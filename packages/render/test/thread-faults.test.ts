@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Config } from '@svc/config'
+import { codeOf } from '@svc/core'
+import { tempSite, waitFor } from '@svc/testkit'
+import { HostProcess } from './host-process.ts'
+
+/** A site whose page `/` is in order, and whose other pages do what their names say. */
+function faultySite(t: TestContext, pages: Record<string, string>, before = ''): string {
+  const page = (body: string) => `${before}\nexport default async function Page() { ${body}; return <p>survived</p> }`
+  const files = Object.entries(pages).map(([name, body]) => [`app/${name}/page.tsx`, page(body)])
+  return tempSite(t, { 'app/page.tsx': 'export default () => <p>fine</p>', ...Object.fromEntries(files) })
+}
+
+async function hostWith(t: TestContext, root: string, render: Partial<Config['render']> = {}): Promise<HostProcess> {
+  const good = tempSite(t, { 'app/page.tsx': 'export default () => <p>good</p>' })
+  const sites = [
+    { id: 'bad', root },
+    { id: 'good', root: good },
+  ]
+  return await HostProcess.start(t, { render: { timeout_ms: 1_000, ...render }, sites })
+}
+
+async function codeOfRender(host: HostProcess, path = '/fault'): Promise<string | undefined> {
+  try {
+    const { status } = await host.render('bad', path)
+    return String(status)
+  } catch (error) {
+    return codeOf(error)
+  }
+}
+
+async function servesBoth(host: HostProcess): Promise<void> {
+  assert.match((await host.render('good', '/')).text, /good/)
+  assert.match((await host.render('bad', '/')).text, /fine/)
+}
+
+test('loops and promises that never settle cost their own request, and the next one gets a working isolate', async (t) => {
+  const faults: Record<string, [body: string, losses: string[]]> = {
+    loop: ['for (;;);', ['bad timeout']],
+    microtasks: ['for (;;) await null', ['bad timeout']],
+    regex: ['/^(a+)+$/.test("a".repeat(40) + "b")', ['bad timeout']],
+    never: ['await new Promise(() => undefined)', []],
+  }
+  const pages = Object.fromEntries(Object.entries(faults).map(([name, [body]]) => [name, body]))
+  const host = await hostWith(t, faultySite(t, pages), { timeout_ms: 400 })
+  for (const [name, [, losses]] of Object.entries(faults)) {
+    await servesBoth(host)
+    const [code, neighbour] = await Promise.all([codeOfRender(host, `/${name}`), host.render('good', '/')])
+    assert.equal(code, 'RENDER_TIMEOUT', name)
+    assert.match(neighbour.text, /good/)
+    await servesBoth(host)
+    assert.deepEqual(host.losses.splice(0), losses, name)
+  }
+})
+
+test('requests that wait behind an endless loop are served by the next isolate', async (t) => {
+  const host = await hostWith(t, faultySite(t, { fault: 'for (;;);' }), { timeout_ms: 400 })
+  await servesBoth(host)
+  const looping = codeOfRender(host)
+  const waiting = await Promise.all(Array.from({ length: 5 }, () => host.render('bad', '/')))
+  assert.deepEqual(new Set(waiting.map(({ text }) => /fine/.test(text))), new Set([true]))
+  assert.equal(await looping, 'RENDER_TIMEOUT')
+})
+
+test('a memory bomb ends its isolate, is counted, and the next request is served', async (t) => {
+  const bomb = 'const list: unknown[] = []; for (;;) list.push(new Array(100).fill({}))'
+  const host = await hostWith(t, faultySite(t, { fault: bomb }), { timeout_ms: 20_000, memory_limit_mb: 32 })
+  await host.render('good', '/')
+  const [code, neighbour] = await Promise.all([codeOfRender(host), host.render('good', '/')])
+  assert.equal(code, 'RENDER_MEMORY')
+  assert.match(neighbour.text, /good/)
+  await servesBoth(host)
+  assert.deepEqual(host.losses, ['bad memory'])
+  const { metrics } = await host.master.call('metrics', undefined, { timeoutMs: 5_000 })
+  const kills = (metrics as { name: string; values: { value: number }[] }[]).find(({ name }) => name === 'render_oom_kills_total')
+  assert.equal(kills?.values[0]?.value, 1)
+})
+
+test('answers that are none fail their requests, and neither the process nor its other sites notice', async (t) => {
+  const emitted = {
+    text: 'garbage',
+    nothing: 'null',
+    empty: '{}',
+    list: '{"status":200,"headers":5}',
+    fields: '{"status":200,"headers":[[1,2],null,"x",["a"]]}',
+    status: '{"status":"200","headers":[]}',
+    long: `{"status":200,"headers":[["a","${'b'.repeat(300_000)}"]]}`,
+  }
+  const pages = Object.entries(emitted).map(([name, json]) => [name, `JSON.stringify = () => ${JSON.stringify(json)}`])
+  const root = faultySite(t, Object.fromEntries(pages))
+  const host = await HostProcess.start(t, {
+    sites: [{ id: 'good', root }, ...Object.keys(emitted).map((id) => ({ id, root }))],
+  })
+  for (const id of Object.keys(emitted)) {
+    await assert.rejects(host.render(id, `/${id}`), { code: 'RENDER_FAILED' }, id)
+    assert.match((await host.render('good', '/')).text, /fine/)
+  }
+})
+
+test('a text without end in the log of a site is cut', async (t) => {
+  const host = await hostWith(t, faultySite(t, { fault: "console.log('a'.repeat(3_000_000))" }))
+  await host.render('bad', '/fault')
+  await waitFor('the end of the cut text', () => host.log.includes('… (3000000 characters)'))
+  assert.ok(host.log.length < 200_000, `${host.log.length} characters`)
+})
+
+test('an isolate that answers nothing any more is replaced', async (t) => {
+  const host = await hostWith(t, faultySite(t, { fault: 'Promise.prototype.then = () => new Promise(() => undefined)' }), {
+    timeout_ms: 300,
+  })
+  await servesBoth(host)
+  await codeOfRender(host)
+  for (let i = 0; i < 3; i++) await codeOfRender(host, '/')
+  await servesBoth(host)
+  assert.deepEqual(host.losses, ['bad timeout'])
+})
+
+test('a throw at import fails that request, names the source, and is tried again by the next', async (t) => {
+  const root = faultySite(
+    t,
+    { fault: '' },
+    'declare const globalThis: { tries?: number }\nglobalThis.tries = (globalThis.tries ?? 0) + 1\nif (globalThis.tries < 3) throw new TypeError("not yet")',
+  )
+  const host = await hostWith(t, root)
+  for (let i = 0; i < 2; i++) assert.equal(await codeOfRender(host), '500')
+  assert.match(host.log, /TypeError: not yet\\n +at [^\n]*app\/fault\/page\.tsx:3:\d+/)
+  assert.match((await host.render('bad', '/fault')).text, /survived/)
+  await servesBoth(host)
+  assert.deepEqual(host.losses, [])
+})
+
+test('an unhandled rejection is logged with its source and harms no request', async (t) => {
+  const host = await hostWith(t, faultySite(t, { fault: 'void Promise.reject(new Error("left behind"))' }))
+  assert.match((await host.render('bad', '/fault')).text, /survived/)
+  await servesBoth(host)
+  await servesBoth(host)
+  assert.match(host.log, /left behind/)
+  assert.match(host.log, /app\/fault\/page\.tsx:2/)
+  assert.deepEqual(host.losses, [])
+})
+
+const ending: [name: string, body: string][] = [
+  ['a growing Map', 'const map = new Map(); for (let i = 0; i < 1e8; i++) map.set(i, i)'],
+  ['a huge string split', 'void "x,".repeat(2 ** 27).split(",").length'],
+  ['a BigInt loop', 'let x = 2n ** 1000000n; for (;;) x = x * x'],
+  ['a huge sort', 'const list = Array.from({ length: 5e6 }, Math.random); list.sort()'],
+]
+
+for (const [name, body] of ending) {
+  test(`${name} is contained or ends the host process, never a hang`, async (t) => {
+    const host = await hostWith(t, faultySite(t, { fault: body }), { timeout_ms: 500 })
+    await host.render('good', '/')
+    const outcome = await Promise.race([codeOfRender(host), host.exited])
+    if (process.env['VERBOSE'] === '1') console.error(outcome, host.losses)
+    const hasEnded = Array.isArray(outcome) || outcome === 'CORE_PEER_GONE' || host.losses.length > 0
+    assert.ok(hasEnded || typeof outcome === 'string', String(outcome))
+    // Either it goes on serving, or its process ends and is replaced by the supervisor.
+    const after = await Promise.race([host.exited.then(() => 'exited'), host.render('bad', '/').then(({ text }) => text)]).catch(
+      codeOf,
+    )
+    assert.match(String(after), /fine|exited|CORE_PEER_GONE/)
+  })
+}
+
+test('memory that the limit does not count cannot be had', async (t) => {
+  const body = 'for (let i = 0; i < 2000; i++) new ArrayBuffer(1, { maxByteLength: 2 << 20 } as object)'
+  const host = await hostWith(t, faultySite(t, { fault: body }))
+  assert.equal(await codeOfRender(host), '500')
+  await servesBoth(host)
+})
+
+test('a request that its client gives up is dropped and leaves room', async (t) => {
+  const host = await hostWith(t, faultySite(t, { fault: 'await new Promise(() => undefined)' }), { timeout_ms: 60_000 })
+  const request = await host.request('bad', '/fault')
+  const call = host.worker.open('render', request, { timeoutMs: 30_000 })
+  await host.render('bad', '/')
+  call.abort()
+  await assert.rejects(call.reply, { code: 'CORE_ABORTED' })
+  await host.render('bad', '/')
+  const { pools } = await host.ping()
+  assert.deepEqual(
+    pools.find(({ site }) => site === 'bad'),
+    { site: 'bad', threads: 1, active: 0, queued: 0 },
+  )
+})

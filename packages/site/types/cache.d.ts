@@ -1,0 +1,22 @@
+/** `svc/cache` and `next/cache`. */
+
+/** Drops everything that carries this tag, for the very next request. */
+export declare function revalidateTag(tag: string): void
+/** Drops the pages of a path ("/blog/hello") or, with a type, of a pattern ("/blog/[slug]"). */
+export declare function revalidatePath(path: string, type?: 'page' | 'layout'): void
+
+/** How long a result is kept and what drops it. */
+export interface UnstableCacheOptions {
+  readonly tags?: readonly string[]
+  /** Seconds; false: until it is dropped. */
+  readonly revalidate?: number | false
+}
+
+/** Keeps the results of a function under its arguments and `keyParts`. */
+export declare function unstable_cache<F extends (...args: never[]) => Promise<unknown>>(
+  fn: F,
+  keyParts?: readonly string[],
+  options?: UnstableCacheOptions,
+): F
+/** The page that calls it is not cached. */
+export declare function unstable_noStore(): void

@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import { chmod, rm } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
+import { controlClientMethods, controlMethods, PROTOCOL_VERSION } from '@svc/protocol'
+
+/** What the command line may ask of a running master. */
+export type ControlHandlers = Handlers<typeof controlMethods>
+
+/** Requests are a few words; nobody needs to send more. */
+const MAX_REQUEST_BYTES = 1024 * 1024
+const PRIVATE = 0o600
+
+/** Answers the command line on a unix socket that only the user of the instance can open. */
+export class ControlServer {
+  readonly #path: string
+  readonly #handlers: ControlHandlers
+  readonly #onProblem: (error: Error) => void
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+
+  constructor(path: string, handlers: ControlHandlers, onProblem: (error: Error) => void) {
+    this.#path = path
+    this.#handlers = handlers
+    this.#onProblem = onProblem
+    this.#server = createServer((socket) => this.#accept(socket))
+  }
+
+  async start(): Promise<void> {
+    this.#server.listen({ path: this.#path })
+    await once(this.#server, 'listening')
+    await chmod(this.#path, PRIVATE)
+  }
+
+  /** Stops listening and lets answers under way go out. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return
+    this.#server.close()
+    for (const socket of this.#sockets) socket.end()
+    await once(this.#server, 'close')
+    await rm(this.#path, { force: true })
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    new RpcPeer({
+      channel: createSocketChannel(socket, { maxFrameBytes: MAX_REQUEST_BYTES }),
+      local: controlMethods,
+      handlers: this.#handlers,
+      remote: controlClientMethods,
+      protocolVersion: PROTOCOL_VERSION,
+      peerName: 'control client',
+      onProblem: this.#onProblem,
+    })
+  }
+}

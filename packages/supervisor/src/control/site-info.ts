@@ -1,0 +1,42 @@
+import type { SiteConfig } from '@svc/config'
+import type { HostEndpoint, SiteManifestInfo, SiteStatus } from '@svc/protocol'
+import { scanSite } from '@svc/site'
+import { SupervisorError } from '../errors.ts'
+
+/** Describes sites for listings. */
+export function siteStatuses(
+  sites: readonly SiteConfig[],
+  hosts: readonly HostEndpoint[],
+  quarantined: readonly string[],
+): SiteStatus[] {
+  const isServed = (id: string) => hosts.some((host) => host.sites === '*' || host.sites.includes(id))
+  const state = (site: SiteConfig) => {
+    if (site.maintenance) return 'maintenance'
+    if (quarantined.includes(site.id)) return 'quarantined'
+    return isServed(site.id) ? 'ok' : 'degraded'
+  }
+  return sites.map((site) => ({
+    id: site.id,
+    label: site.label,
+    hostnames: [...site.hostnames],
+    root: site.root,
+    process: site.process,
+    state: state(site),
+  }))
+}
+
+/**
+ * Reads the routes of a site from its directory.
+ * @throws SUP_UNKNOWN_SITE
+ */
+export async function siteManifestInfo(sites: readonly SiteConfig[], id: string): Promise<SiteManifestInfo> {
+  const site = sites.find((candidate) => candidate.id === id)
+  if (site === undefined) {
+    throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"; there are: ${sites.map((known) => known.id).join(', ')}`)
+  }
+  const manifest = await scanSite({ root: site.root, publicDir: site.public })
+  return {
+    routes: manifest.routes.map(({ pattern, kind, file }) => ({ pattern, kind, file })),
+    problems: manifest.problems.map(({ file, message }) => `${file}: ${message}`),
+  }
+}

@@ -1,0 +1,36 @@
+import { AppError, type AppErrorOptions, type ErrorTable } from '@svc/core'
+
+/** Codes of errors raised by `supervisor`. Each ends a start or a reload. */
+export type SupervisorErrorCode =
+  /** Another master uses the same run directory. */
+  | 'SUP_ALREADY_RUNNING'
+  /** A listen address is taken, not ours to open, or not an address. */
+  | 'SUP_LISTEN'
+  /** A directory of the configuration cannot be made or used. */
+  | 'SUP_DIRECTORY'
+  /** A program ended again and again before it was ready for the first time. */
+  | 'SUP_START_FAILED'
+  /** The start was given up because a stop was asked for. */
+  | 'SUP_STOPPED'
+  /** A process did not get ready, or could not build a generation. */
+  | 'SUP_NOT_READY'
+  /** The site is not in the configuration. */
+  | 'SUP_UNKNOWN_SITE'
+
+const table = {
+  SUP_ALREADY_RUNNING: {},
+  SUP_LISTEN: {},
+  SUP_DIRECTORY: {},
+  SUP_START_FAILED: { retryable: true },
+  SUP_STOPPED: {},
+  SUP_NOT_READY: { retryable: true },
+  SUP_UNKNOWN_SITE: { status: 404, exposable: true },
+} satisfies ErrorTable<SupervisorErrorCode>
+
+/** An error of the `supervisor` package. */
+export class SupervisorError extends AppError<SupervisorErrorCode> {
+  constructor(code: SupervisorErrorCode, message: string, options?: AppErrorOptions) {
+    super(code, message, table[code], options)
+    this.name = 'SupervisorError'
+  }
+}

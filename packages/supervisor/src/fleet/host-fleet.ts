@@ -1,0 +1,388 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  asError,
+  type BackoffState,
+  type Clock,
+  type Deferred,
+  deferred,
+  delayMs,
+  type Handlers,
+  noFailures,
+  recordFailure,
+} from '@svc/core'
+import type { GenerationSpec, HostEndpoint, hostParentMethods, StatusReport } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import type { HostProcess } from '../process/launch.ts'
+import { describeExit, type ProcessExit } from '../process/supervised-process.ts'
+import { bringHost, commitHost, forkHost, type PoolStatus, prepareHost, type RunningHost, watchHost } from './host-process.ts'
+import { afterAbort, isQuarantine, nothingApart, type Placement, release } from './placement.ts'
+import { type Death, Slot } from './slot.ts'
+import type { SupervisorTimings } from './timings.ts'
+
+/** What a fleet of render hosts is made of. */
+export interface HostFleetOptions {
+  /** Hosts that all sites share. One more is kept started as a spare. */
+  readonly count: number
+  readonly runDir: string
+  readonly launch: (id: string, handlers: Handlers<typeof hostParentMethods>) => HostProcess
+  readonly target: () => GenerationSpec
+  readonly timings: SupervisorTimings
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The set of endpoints has changed. */
+  readonly onEndpoints: (hosts: readonly HostEndpoint[]) => void
+  readonly onIsolateLost: (site: string) => void
+  readonly onGone: (process: HostProcess) => void
+  readonly onDeath: () => void
+}
+
+/** A role that one ready host fills. */
+interface Place {
+  readonly name: string
+  readonly sites: readonly string[] | '*'
+  host: RunningHost | undefined
+  failures: BackoffState
+  /** While true nothing fills the place: its host has just ended once more. */
+  isHeld: boolean
+}
+
+/** Workers report what was in flight on a host as they notice that it is gone: a moment before or after the master does. */
+const EVIDENCE_MS = 300
+const MEGABYTE = 1024 * 1024
+
+/**
+ * The render hosts: one process per place and a started spare, which fills a place the moment its host ends. Sites that bring
+ * their host down again and again are set apart from the others.
+ */
+export class HostFleet {
+  readonly #options: HostFleetOptions
+  readonly #slots: Slot<HostProcess>[] = []
+  readonly #hosts = new WeakMap<HostProcess, RunningHost>()
+  readonly #started: Deferred<void> = deferred()
+  readonly #inFlight = new Map<string, Set<string>>()
+  readonly #prepared = new WeakMap<RunningHost, number>()
+  #places: Place[]
+  #placement: Placement = nothingApart
+  #endpoints: readonly HostEndpoint[] = []
+  #launched = 0
+  #spares = 0
+  #isStopping = false
+
+  constructor(options: HostFleetOptions) {
+    this.#options = options
+    this.#places = Array.from({ length: options.count }, (_, i) => makePlace(`shared-${i + 1}`, '*'))
+  }
+
+  /** Starts the hosts. Resolves when every place is filled, or has failed often enough not to wait for it. */
+  start(): Promise<void> {
+    this.#fitSlots()
+    return this.#started.promise
+  }
+
+  /** From now on a started spare is kept. Called when the service is ready: until then the spare would only slow it down. */
+  keepSpare(): void {
+    this.#spares = 1
+    if (!this.#isStopping) this.#fitSlots()
+  }
+
+  /** Where sites are rendered. The array is replaced, never changed. */
+  get endpoints(): readonly HostEndpoint[] {
+    return this.#endpoints
+  }
+
+  get wanted(): number {
+    return this.#places.length
+  }
+
+  get filled(): number {
+    return this.#places.filter((place) => place.host !== undefined).length
+  }
+
+  get processes(): HostProcess[] {
+    return this.#slots.flatMap((slot) => slot.readyProcess ?? [])
+  }
+
+  get pools(): PoolStatus[] {
+    return this.#running().flatMap((host) => host.pools)
+  }
+
+  /** Sites that have a host of their own because they bring it down. */
+  get quarantined(): string[] {
+    return this.#placement.groups.filter(isQuarantine).flatMap((group) => group.sites)
+  }
+
+  /** Has all hosts build a generation. A reload is not held up by one that cannot: `commit` replaces it. */
+  async prepare(spec: GenerationSpec): Promise<void> {
+    await Promise.all(
+      this.#running().map(async (host) => {
+        try {
+          await prepareHost(host, spec, this.#options.timings)
+          this.#prepared.set(host, spec.generation)
+        } catch (error) {
+          this.#options.logger.warn({ host: host.id, err: asError(error) }, 'render host could not prepare')
+        }
+      }),
+    )
+  }
+
+  abandon(generation: number): void {
+    for (const host of this.#running()) host.process.peer.notify('abandon', { generation })
+  }
+
+  /** Has all hosts swap to the generation, which must be the target by now. One that cannot is replaced by a new one. */
+  async commit(generation: number): Promise<void> {
+    await Promise.all(
+      this.#running().map(async (host) => {
+        try {
+          if (this.#prepared.get(host) !== generation) await prepareHost(host, this.#options.target(), this.#options.timings)
+          await commitHost(host, generation, this.#options.timings)
+        } catch (error) {
+          this.#options.logger.warn({ host: host.id, err: asError(error) }, 'render host could not follow the reload')
+          this.#replace(host)
+        }
+      }),
+    )
+  }
+
+  /** Drops what a reload took away. */
+  sitesChanged(sites: readonly string[]): void {
+    this.#apply(release(this.#placement, this.#options.clock.monotonic(), sites))
+  }
+
+  siteChanged(site: string, files: readonly string[]): void {
+    for (const host of this.#running()) host.process.peer.notify('siteChanged', { site, files: [...files] })
+  }
+
+  /** A worker says which sites it had renders of under way on a host that is gone. */
+  noteInFlight(hostId: string, sites: readonly string[]): void {
+    const known = this.#inFlight.get(hostId)
+    if (known !== undefined) for (const site of sites) known.add(site)
+  }
+
+  /** Lets renders end, then ends the hosts. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isStopping = true
+    for (const slot of this.#slots) slot.beginDrain()
+    const { exitGraceMs } = this.#options.timings
+    await Promise.all(
+      this.#running().map((host) =>
+        host.process.peer.call('drain', { timeoutMs }, { timeoutMs: timeoutMs + exitGraceMs }).catch(() => undefined),
+      ),
+    )
+    await this.stop()
+  }
+
+  /** Ends the hosts at once. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#started.resolve()
+    await Promise.all(this.#slots.map((slot) => slot.stop(this.#options.timings.exitGraceMs)))
+  }
+
+  cut(): void {
+    for (const slot of this.#slots) {
+      slot.beginDrain()
+      slot.process?.kill()
+    }
+  }
+
+  status(siteIds: readonly string[]): StatusReport['hosts'] {
+    const apart = new Set(this.#placement.groups.flatMap((group) => group.sites))
+    return this.#slots.flatMap((slot) => {
+      const host = slot.process === undefined ? undefined : this.#hosts.get(slot.process)
+      const place = this.#places.find((candidate) => candidate.host === host)
+      const sites = place?.sites === '*' ? siteIds.filter((id) => !apart.has(id)) : [...(place?.sites ?? [])]
+      const state = slot.state === 'ready' && place === undefined ? 'spare' : slot.state
+      return {
+        id: host?.id ?? 'none',
+        pid: slot.process?.pid ?? 0,
+        state,
+        sites: host === undefined || place === undefined ? [] : sites,
+      }
+    })
+  }
+
+  #running(): RunningHost[] {
+    return this.processes.flatMap((process) => this.#hosts.get(process) ?? [])
+  }
+
+  /** As many processes as places and spares. */
+  #fitSlots(): void {
+    const wanted = this.#places.length + this.#spares
+    while (this.#slots.length < wanted) {
+      const slot = this.#makeSlot()
+      this.#slots.push(slot)
+      slot.start()
+    }
+    while (this.#slots.length > wanted) {
+      const index = this.#slots.findIndex((slot) => !this.#places.some((place) => place.host?.process === slot.process))
+      const [slot] = this.#slots.splice(Math.max(0, index), 1)
+      if (slot !== undefined) this.#dismiss(slot).catch(this.#problem)
+    }
+  }
+
+  async #dismiss(slot: Slot<HostProcess>): Promise<void> {
+    const { prepareTimeoutMs, exitGraceMs } = this.#options.timings
+    slot.beginDrain()
+    // Its end is awaited below, whatever it answers.
+    await slot.process?.peer
+      .call('drain', { timeoutMs: prepareTimeoutMs }, { timeoutMs: prepareTimeoutMs })
+      .catch(() => undefined)
+    await slot.stop(exitGraceMs)
+  }
+
+  #makeSlot(): Slot<HostProcess> {
+    const { timings, clock, target } = this.#options
+    const driver = {
+      launch: () => this.#launch(),
+      bring: async (process: HostProcess) => bringHost(this.#of(process), target, timings),
+      ready: (process: HostProcess) => this.#becameReady(this.#of(process)),
+      died: (death: Death<HostProcess>) => this.#died(death),
+      retire: async (process: HostProcess) => {
+        this.#vacate(process)
+        await process.peer.call('drain', { timeoutMs: timings.prepareTimeoutMs }, { timeoutMs: timings.prepareTimeoutMs + 1_000 })
+      },
+    }
+    return new Slot(driver, timings, clock)
+  }
+
+  #of(process: HostProcess): RunningHost {
+    return this.#hosts.get(process) as RunningHost
+  }
+
+  readonly #problem = (error: unknown): void => {
+    this.#options.logger.error({ err: asError(error) }, 'render host bookkeeping failed')
+  }
+
+  #launch(): HostProcess {
+    const { launch, runDir, onIsolateLost, onGone } = this.#options
+    const host = forkHost(`host-${++this.#launched}`, runDir, launch, onIsolateLost)
+    this.#hosts.set(host.process, host)
+    this.#inFlight.set(host.id, new Set())
+    host.process.exited
+      .then(() => {
+        host.stopWatch()
+        onGone(host.process)
+        this.#options.clock.after(2 * EVIDENCE_MS, () => this.#inFlight.delete(host.id))
+        return rm(host.socket, { force: true })
+      })
+      .catch(this.#problem)
+    return host.process
+  }
+
+  #becameReady(host: RunningHost): void {
+    const { timings, clock, target, logger } = this.#options
+    const limit = () => target().config.render.host_memory_limit_mb * MEGABYTE
+    watchHost(host, timings, clock, limit, (reason) => {
+      logger.error({ host: host.id, host_pid: host.process.pid, reason, rss_bytes: host.rssBytes }, 'render host is replaced')
+      if (reason === 'memory') this.#replace(host)
+      else host.process.kill()
+    })
+    this.#fill()
+  }
+
+  #replace(host: RunningHost): void {
+    host.stopWatch()
+    const slot = this.#slots.find((candidate) => candidate.process === host.process)
+    slot?.replace().catch((error) => {
+      this.#options.logger.error({ host: host.id, err: asError(error) }, 'no replacement for the render host; it is ended')
+      host.process.kill()
+    })
+  }
+
+  /** Gives every empty place a ready host that has none. */
+  #fill(): void {
+    for (const place of this.#places) {
+      if (place.host !== undefined || place.isHeld) continue
+      place.host = this.#running().find((host) => !this.#places.some((other) => other.host === host))
+    }
+    this.#announce()
+    if (this.#places.every((place) => place.host !== undefined)) this.#started.resolve()
+  }
+
+  #vacate(process: HostProcess): Place | undefined {
+    const place = this.#places.find((candidate) => candidate.host?.process === process)
+    if (place === undefined) return undefined
+    place.host = undefined
+    this.#fill()
+    return place
+  }
+
+  #announce(): void {
+    const next = this.#places.flatMap((place): HostEndpoint[] => {
+      if (place.host !== undefined)
+        return [{ id: place.host.id, socket: place.host.socket, token: place.host.token, sites: place.sites }]
+      if (place.sites === '*') return []
+      // Named all the same: left out, its sites would go to the shared hosts that they must be kept from.
+      return [{ id: place.name, socket: join(this.#options.runDir, `${place.name}.absent`), token: '', sites: place.sites }]
+    })
+    if (JSON.stringify(next) === JSON.stringify(this.#endpoints)) return
+    this.#endpoints = next
+    if (!this.#isStopping) this.#options.onEndpoints(next)
+  }
+
+  #died(death: Death<HostProcess>): void {
+    const { logger, onDeath, timings } = this.#options
+    const host = this.#of(death.process)
+    onDeath()
+    const place = this.#places.find((candidate) => candidate.host === host)
+    const reason = death.cause === undefined ? describeExit(death.exit) : death.cause.message
+    const facts = { host: host.id, host_pid: death.process.pid, place: place?.name, retry_in_ms: death.retryInMs }
+    logger.error(facts, `render host died: ${reason}`)
+    if (place !== undefined) this.#lost(place, host, death.exit)
+    if (death.failures >= timings.startAttempts) this.#started.resolve()
+  }
+
+  #lost(place: Place, host: RunningHost, exit: ProcessExit): void {
+    const { clock, timings } = this.#options
+    const at = clock.monotonic()
+    place.host = undefined
+    place.failures = recordFailure(place.failures, timings.backoff, at)
+    const holdMs = place.sites === '*' ? 0 : delayMs(place.failures, timings.backoff)
+    if (holdMs > 0) {
+      place.isHeld = true
+      clock.after(holdMs, () => {
+        place.isHeld = false
+        this.#fill()
+      })
+    }
+    this.#fill()
+    const atPing = host.pools.filter((pool) => pool.active > 0).map((pool) => pool.site)
+    clock.after(EVIDENCE_MS, () => {
+      const sites = [...new Set([...(this.#inFlight.get(host.id) ?? []), ...atPing])].sort()
+      this.#options.logger.warn(
+        { host: host.id, place: place.name, sites, exit: describeExit(exit) },
+        'renders in flight were lost',
+      )
+      if (!this.#isStopping) this.#apply(afterAbort(this.#placement, { at, place: place.name, sites }))
+    })
+  }
+
+  /** Makes the places follow a placement. */
+  #apply(next: Placement): void {
+    const before = this.#placement
+    this.#placement = next
+    for (const group of next.groups) {
+      if (before.groups.some((old) => old.name === group.name)) continue
+      const alert = isQuarantine(group) ? 'render_site_quarantined' : 'render_sites_suspected'
+      this.#options.logger.error({ alert, sites: group.sites }, 'sites that bring down their render host are set apart')
+    }
+    const shared = this.#places.filter((place) => place.sites === '*')
+    const apart = next.groups.map((group) => {
+      const old = this.#places.find((place) => place.name === group.name && sameSites(place.sites, group.sites))
+      return old ?? makePlace(group.name, group.sites)
+    })
+    this.#places = [...shared, ...apart]
+    this.#fill()
+    this.#fitSlots()
+  }
+}
+
+function makePlace(name: string, sites: Place['sites']): Place {
+  return { name, sites, host: undefined, failures: noFailures, isHeld: false }
+}
+
+function sameSites(left: Place['sites'], right: Place['sites']): boolean {
+  return left === right || (left !== '*' && right !== '*' && left.join('\n') === right.join('\n'))
+}

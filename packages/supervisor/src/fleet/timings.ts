@@ -1,0 +1,35 @@
+import type { BackoffPolicy } from '@svc/core'
+
+/** How patient the master is. Milliseconds. */
+export interface SupervisorTimings {
+  /** Pause between a pong and the next ping. */
+  readonly pingIntervalMs: number
+  /** A process that has not answered for this long is killed and replaced. */
+  readonly pingTimeoutMs: number
+  /** From the fork of a process until it is ready. */
+  readonly startTimeoutMs: number
+  /** For one process to build a generation, and for it to swap to one. */
+  readonly prepareTimeoutMs: number
+  readonly commitTimeoutMs: number
+  /** For a process to end by itself once its pipe is closed. */
+  readonly exitGraceMs: number
+  /** For a process to answer a scrape. */
+  readonly metricsTimeoutMs: number
+  /** Waits between repeated deaths. */
+  readonly backoff: BackoffPolicy
+  /** Deaths of one worker before it was ever ready that end the start. */
+  readonly startAttempts: number
+}
+
+/** The timings of a server; tests shorten some. */
+export const defaultTimings: SupervisorTimings = {
+  pingIntervalMs: 2_000,
+  pingTimeoutMs: 10_000,
+  startTimeoutMs: 30_000,
+  prepareTimeoutMs: 30_000,
+  commitTimeoutMs: 10_000,
+  exitGraceMs: 2_000,
+  metricsTimeoutMs: 1_500,
+  backoff: { firstMs: 100, maxMs: 10_000, resetAfterMs: 60_000 },
+  startAttempts: 3,
+}

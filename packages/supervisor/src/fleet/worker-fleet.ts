@@ -1,0 +1,284 @@
+import { asError, type Clock, codeOf, type Deferred, deferred, type Handlers, messageOf, withDeadline } from '@svc/core'
+import { ExitCode, type GenerationSpec, type HostEndpoint, type masterMethods, type StatusReport } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import { SupervisorError } from '../errors.ts'
+import { watchHeartbeat } from '../process/heartbeat.ts'
+import type { WorkerProcess } from '../process/launch.ts'
+import { describeExit } from '../process/supervised-process.ts'
+import { type Death, Slot } from './slot.ts'
+import type { SupervisorTimings } from './timings.ts'
+
+/** What every worker should serve. */
+export interface Target {
+  readonly spec: GenerationSpec
+  readonly hosts: readonly HostEndpoint[]
+}
+
+/** What a fleet of workers is made of. */
+export interface WorkerFleetOptions {
+  readonly count: number
+  readonly launch: (id: number, handlers: Handlers<typeof masterMethods>) => WorkerProcess
+  /** What a worker may ask of the master, but for `ready`. */
+  readonly handlers: Omit<Handlers<typeof masterMethods>, 'ready'>
+  readonly target: () => Target
+  readonly timings: SupervisorTimings
+  readonly clock: Clock
+  readonly logger: Logger
+  /** A process is gone for good, by whatever way. */
+  readonly onGone: (process: WorkerProcess) => void
+  readonly onDeath: () => void
+}
+
+interface WorkerFacts {
+  readonly id: number
+  generation: number
+  connections: number
+  readonly ready: Set<() => void>
+  stopWatch: () => void
+}
+
+const SIGNAL_EXIT_CODES = new Set<number>([ExitCode.unavailable, ExitCode.temporary, ExitCode.config])
+
+/** The connection workers: keeps their number up, and carries generations, news of hosts and the end of the service to them. */
+export class WorkerFleet {
+  readonly #options: WorkerFleetOptions
+  readonly #slots: Slot<WorkerProcess>[]
+  readonly #facts = new WeakMap<WorkerProcess, WorkerFacts>()
+  readonly #started: Deferred<void> = deferred()
+  readonly #everReady = new Set<number>()
+
+  constructor(options: WorkerFleetOptions) {
+    this.#options = options
+    this.#slots = Array.from({ length: options.count }, (_, i) => this.#makeSlot(i + 1))
+    // Whoever stops the fleet before it is up does not wait for it.
+    this.#started.promise.catch(() => undefined)
+  }
+
+  get count(): number {
+    return this.#slots.length
+  }
+
+  /** Starts all workers. Resolves when each has been ready once. @throws SUP_START_FAILED with `data.exitCode` */
+  start(): Promise<void> {
+    for (const slot of this.#slots) slot.start()
+    return this.#started.promise
+  }
+
+  get ready(): WorkerProcess[] {
+    return this.#slots.flatMap((slot) => slot.readyProcess ?? [])
+  }
+
+  get isCrashLooping(): boolean {
+    return this.#slots.some((slot) => slot.isLooping)
+  }
+
+  /** Has all ready workers build a generation. Rejects with the first failure; then `abandon` is due. */
+  async prepare(target: Target): Promise<readonly WorkerProcess[]> {
+    const workers = this.ready
+    const { prepareTimeoutMs } = this.#options.timings
+    const results = await Promise.allSettled(
+      workers.map((worker) =>
+        worker.peer.call('prepare', { spec: target.spec, hosts: [...target.hosts] }, { timeoutMs: prepareTimeoutMs }),
+      ),
+    )
+    const failed = results.findIndex((result) => result.status === 'rejected')
+    const failure = results[failed]
+    if (failure?.status !== 'rejected') return workers
+    const message = `${workers[failed]?.name} could not prepare: ${messageOf(failure.reason)}`
+    throw new SupervisorError('SUP_NOT_READY', message, { cause: failure.reason })
+  }
+
+  /** Has them forget what they prepared. */
+  abandon(generation: number): void {
+    for (const worker of this.ready) worker.peer.notify('abandon', { generation })
+  }
+
+  /**
+   * Has workers that prepared swap to the generation, which must be the target by now. One that cannot is replaced by a new
+   * one; one that got ready meanwhile follows.
+   */
+  async commit(workers: readonly WorkerProcess[], generation: number): Promise<void> {
+    const late = this.ready.filter((worker) => !workers.includes(worker))
+    await Promise.all([
+      ...workers.map((worker) => this.#commitOne(worker, generation)),
+      ...late.map((worker) => this.#bring(worker).catch(() => worker.kill())),
+    ])
+  }
+
+  /** Tells the workers about a changed set of render hosts. */
+  announceHosts(hosts: readonly HostEndpoint[]): void {
+    for (const worker of this.#live()) worker.peer.notify('hosts', { hosts: [...hosts] })
+  }
+
+  siteChanged(site: string): void {
+    for (const worker of this.#live()) worker.peer.notify('siteChanged', { site })
+  }
+
+  /** Lets all requests end, for `timeoutMs` at most, and ends the workers. Resolves with how many were cut. */
+  async drain(timeoutMs: number): Promise<number> {
+    for (const slot of this.#slots) slot.beginDrain()
+    const cuts = await Promise.all(this.#slots.map((slot) => this.#drainSlot(slot, timeoutMs)))
+    return cuts.reduce((sum, cut) => sum + cut, 0)
+  }
+
+  /** Cuts what is in flight at once: a drain under way ends. One that does not even do that is killed. */
+  cut(): void {
+    const { clock, timings } = this.#options
+    for (const worker of this.#live()) {
+      worker.peer.notify('cut', undefined)
+      clock.after(timings.exitGraceMs, () => worker.kill())
+    }
+  }
+
+  /** Ends all workers without a drain. */
+  async stop(): Promise<void> {
+    this.#started.reject(new SupervisorError('SUP_STOPPED', 'the start was given up'))
+    await Promise.all(this.#slots.map((slot) => slot.stop(this.#options.timings.exitGraceMs)))
+  }
+
+  status(): StatusReport['workers'] {
+    return this.#slots.map((slot, i) => {
+      const facts = slot.process === undefined ? undefined : this.#facts.get(slot.process)
+      return {
+        id: i + 1,
+        pid: slot.process?.hasExited === false ? slot.process.pid : 0,
+        state: slot.state,
+        generation: facts?.generation ?? 0,
+        connections: facts?.connections ?? 0,
+      }
+    })
+  }
+
+  #live(): WorkerProcess[] {
+    return this.#slots.flatMap((slot) => (slot.process?.hasExited === false ? slot.process : []))
+  }
+
+  #makeSlot(id: number): Slot<WorkerProcess> {
+    const { timings, clock } = this.#options
+    const driver = {
+      launch: () => this.#launch(id),
+      bring: (worker: WorkerProcess) => this.#bring(worker),
+      ready: (worker: WorkerProcess) => this.#becameReady(id, worker),
+      died: (death: Death<WorkerProcess>) => this.#died(id, death),
+      retire: async (worker: WorkerProcess) => {
+        await worker.peer.call('drain', { timeoutMs: timings.prepareTimeoutMs }, { timeoutMs: timings.prepareTimeoutMs + 1_000 })
+      },
+    }
+    return new Slot(driver, timings, clock)
+  }
+
+  #launch(id: number): WorkerProcess {
+    const facts: WorkerFacts = { id, generation: 0, connections: 0, ready: new Set(), stopWatch: () => undefined }
+    const worker = this.#options.launch(id, {
+      ...this.#options.handlers,
+      ready: ({ generation }) => {
+        facts.generation = generation
+        for (const waiter of facts.ready) waiter()
+        return undefined
+      },
+    })
+    this.#facts.set(worker, facts)
+    worker.exited.then(() => {
+      facts.stopWatch()
+      this.#options.onGone(worker)
+    }, this.#problem)
+    return worker
+  }
+
+  readonly #problem = (error: unknown): void => this.#options.logger.error({ err: asError(error) }, 'worker bookkeeping failed')
+
+  /** Brings a new worker to what should be served by the time it is there. */
+  async #bring(worker: WorkerProcess): Promise<void> {
+    const { timings, target } = this.#options
+    let served: Target
+    do {
+      served = target()
+      const { generation } = served.spec
+      await worker.peer.call('prepare', { spec: served.spec, hosts: [...served.hosts] }, { timeoutMs: timings.prepareTimeoutMs })
+      await Promise.all([
+        worker.peer.call('commit', { generation }, { timeoutMs: timings.commitTimeoutMs }),
+        this.#servesGeneration(worker, generation),
+      ])
+    } while (target().spec.generation !== served.spec.generation)
+    if (target().hosts !== served.hosts) worker.peer.notify('hosts', { hosts: [...target().hosts] })
+  }
+
+  /** Resolves when the worker says that it serves the generation; rejects when it ends. */
+  async #servesGeneration(worker: WorkerProcess, generation: number): Promise<void> {
+    const facts = this.#facts.get(worker)
+    if (facts === undefined || facts.generation === generation) return
+    const { promise, resolve, reject } = deferred<void>()
+    const look = () => {
+      if (facts.generation === generation) resolve()
+    }
+    facts.ready.add(look)
+    worker.exited.then((exit) => reject(new SupervisorError('SUP_NOT_READY', `ended with ${describeExit(exit)}`)), reject)
+    try {
+      await withDeadline(promise, this.#options.timings.commitTimeoutMs, `${worker.name} serving generation ${generation}`)
+    } finally {
+      facts.ready.delete(look)
+    }
+  }
+
+  #becameReady(id: number, worker: WorkerProcess): void {
+    const { timings, clock, logger } = this.#options
+    const facts = this.#facts.get(worker)
+    if (facts === undefined) return
+    facts.stopWatch = watchHeartbeat({
+      ping: (timeoutMs) => worker.peer.call('ping', undefined, { timeoutMs }),
+      intervalMs: timings.pingIntervalMs,
+      timeoutMs: timings.pingTimeoutMs,
+      clock,
+      onPong: ({ connections }) => {
+        facts.connections = connections
+      },
+      onHang: () => {
+        logger.error({ worker: id, worker_pid: worker.pid }, 'worker has stopped answering and is replaced')
+        worker.kill()
+      },
+    })
+    this.#everReady.add(id)
+    if (this.#everReady.size === this.#slots.length) this.#started.resolve()
+  }
+
+  #died(id: number, death: Death<WorkerProcess>): void {
+    const { logger, timings, onDeath } = this.#options
+    const { process, exit, cause, failures, retryInMs } = death
+    onDeath()
+    const reason = exit.signal === 'SIGKILL' && cause !== undefined ? cause.message : describeExit(exit)
+    logger.error({ worker: id, worker_pid: process.pid, failures, retry_in_ms: retryInMs }, `worker died: ${reason}`)
+    if (this.#everReady.has(id) || failures < timings.startAttempts) return
+    const why = cause === undefined || codeOf(cause) === 'CORE_PEER_GONE' ? describeExit(exit) : cause.message
+    const exitCode = exit.code !== null && SIGNAL_EXIT_CODES.has(exit.code) ? exit.code : ExitCode.internal
+    const message = `worker ${id} ended ${failures} times before it was ready: ${why}`
+    this.#started.reject(new SupervisorError('SUP_START_FAILED', message, { cause, data: { exitCode } }))
+  }
+
+  async #commitOne(worker: WorkerProcess, generation: number): Promise<void> {
+    try {
+      await Promise.all([
+        worker.peer.call('commit', { generation }, { timeoutMs: this.#options.timings.commitTimeoutMs }),
+        this.#servesGeneration(worker, generation),
+      ])
+    } catch (error) {
+      // One that died is being replaced already, and its replacement starts on the new generation.
+      if (worker.hasExited || worker.peer.isClosed) return
+      this.#options.logger.error({ err: asError(error), worker_pid: worker.pid }, 'worker could not commit and is replaced')
+      const slot = this.#slots.find((candidate) => candidate.process === worker)
+      await slot?.replace().catch(() => worker.kill())
+    }
+  }
+
+  async #drainSlot(slot: Slot<WorkerProcess>, timeoutMs: number): Promise<number> {
+    const { exitGraceMs } = this.#options.timings
+    let cut = 0
+    const worker = slot.process
+    if (worker !== undefined && !worker.hasExited) {
+      // A worker that dies now has nothing left to report; its connections went with it.
+      const reply = await worker.peer.call('drain', { timeoutMs }, { timeoutMs: timeoutMs + exitGraceMs }).catch(() => undefined)
+      cut = reply?.cut ?? 0
+    }
+    await slot.stop(exitGraceMs)
+    return cut
+  }
+}

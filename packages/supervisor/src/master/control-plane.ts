@@ -1,0 +1,72 @@
+import type { Clock } from '@svc/core'
+import { type GenerationSpec, type HealthReport, PRODUCT_VERSION, type StatusReport } from '@svc/protocol'
+import { evaluateHealth } from '@svc/telemetry'
+import { siteStatuses } from '../control/site-info.ts'
+import type { HostFleet } from '../fleet/host-fleet.ts'
+import type { WorkerFleet } from '../fleet/worker-fleet.ts'
+import { diskSpace } from '../health/disk-space.ts'
+import type { IsolateLosses } from '../health/isolate-losses.ts'
+import { addressUrl } from '../listen/parse-address.ts'
+
+/** The parts of a running instance that reports are made from. */
+export interface InstanceParts {
+  readonly spec: () => GenerationSpec
+  readonly workers: WorkerFleet
+  readonly hosts: HostFleet
+  readonly losses: IsolateLosses
+  readonly lastReload: () => StatusReport['last_reload']
+  readonly clock: Clock
+  /** When the master was started, on the clock's monotonic time. */
+  readonly startedAt: number
+}
+
+/** URLs of the addresses that the instance listens on. */
+export function listenUrls(spec: GenerationSpec): string[] {
+  return spec.listen.map((address) => addressUrl(address.name === spec.config.server.listen_tls ? 'https' : 'http', address))
+}
+
+/** What `svc status` shows. */
+export function statusOf(parts: InstanceParts): StatusReport {
+  const spec = parts.spec()
+  return {
+    pid: process.pid,
+    version: PRODUCT_VERSION,
+    generation: spec.generation,
+    uptime_secs: Math.floor((parts.clock.monotonic() - parts.startedAt) / 1000),
+    listen: listenUrls(spec),
+    workers: parts.workers.status(),
+    hosts: parts.hosts.status(spec.sites.map((site) => site.id)),
+    sites: siteStatuses(spec.sites, parts.hosts.endpoints, parts.hosts.quarantined),
+    last_reload: parts.lastReload(),
+  }
+}
+
+/** Judges the instance for the health endpoint. */
+export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
+  const { hosts, workers, clock } = parts
+  const { config } = parts.spec()
+  const now = clock.monotonic()
+  const disks = await diskSpace([config.cache.dir, config.server.state_dir])
+  return evaluateHealth({
+    uptimeMs: now - parts.startedAt,
+    renderPool: {
+      hostsWanted: hosts.wanted,
+      hostsReady: hosts.filled,
+      starvedSites: starvedSites(hosts),
+      loopingSites: [...new Set([...parts.losses.looping(now), ...hosts.quarantined])],
+    },
+    workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.isCrashLooping },
+    disks,
+  })
+}
+
+/** Sites whose renders wait while no host has a thread for them. */
+function starvedSites(hosts: HostFleet): string[] {
+  const threads = new Map<string, number>()
+  const waiting = new Set<string>()
+  for (const pool of hosts.pools) {
+    threads.set(pool.site, (threads.get(pool.site) ?? 0) + pool.threads)
+    if (pool.queued > 0) waiting.add(pool.site)
+  }
+  return [...waiting].filter((site) => threads.get(site) === 0)
+}

@@ -1,0 +1,14 @@
+import type { ConfigSource } from '@svc/config'
+import type { SupervisorTimings } from '../fleet/timings.ts'
+
+/** What a master is started with. */
+export interface MasterOptions {
+  /** Where the configuration comes from; read again at each reload. */
+  readonly source: ConfigSource
+  /** Absolute paths of the programs to fork. */
+  readonly programs: { readonly worker: string; readonly renderHost: string }
+  /** Serve this site alone. */
+  readonly onlySite?: string
+  /** Other than usual patience. */
+  readonly timings?: Partial<SupervisorTimings>
+}

@@ -1,0 +1,71 @@
+import { formatProblem, type LoadResult, loadConfig } from '@svc/config'
+import { asError, codeOf, systemClock } from '@svc/core'
+import { ExitCode } from '@svc/protocol'
+import { createLogger } from '@svc/telemetry'
+import { SupervisorError, type SupervisorErrorCode } from '../errors.ts'
+import { defaultTimings } from '../fleet/timings.ts'
+import { Master } from './master.ts'
+import type { MasterOptions } from './options.ts'
+
+const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
+  SUP_ALREADY_RUNNING: ExitCode.unavailable,
+  SUP_LISTEN: ExitCode.unavailable,
+  SUP_DIRECTORY: ExitCode.config,
+}
+
+/** What to do about a start that was refused. */
+const ADVICE: Readonly<Partial<Record<SupervisorErrorCode, string>>> = {
+  SUP_ALREADY_RUNNING: '"svc status" shows it, "svc stop" ends it, "svc reload" gives it a changed configuration.',
+  SUP_LISTEN: 'Choose another address with --listen (port 0: any that is free) or server.listen, or stop what has this one.',
+}
+
+/** The configuration, cut down to one site where that is asked for. */
+async function load(options: MasterOptions): Promise<LoadResult> {
+  const result = await loadConfig(options.source)
+  const { onlySite } = options
+  if (!result.ok || onlySite === undefined) return result
+  const sites = result.sites.filter((site) => site.id === onlySite)
+  if (sites.length > 0) return { ...result, sites }
+  const known = result.sites.map((site) => site.id).join(', ')
+  const message = `no site "${onlySite}"; there are: ${known === '' ? 'none' : known}`
+  return { ok: false, problems: [{ file: result.files[0] ?? '', line: 1, column: 1, path: 'sites', message }] }
+}
+
+function complain(error: unknown): void {
+  process.stderr.write(`svc: ${asError(error).message}\n`)
+  const advice = error instanceof SupervisorError ? ADVICE[error.code] : undefined
+  if (advice !== undefined) process.stderr.write(`${advice}\n`)
+}
+
+/** The exit code for a start that failed. */
+function exitCodeOf(error: unknown): number {
+  if (!(error instanceof SupervisorError)) return ExitCode.internal
+  const own = error.data?.['exitCode']
+  return typeof own === 'number' ? own : (EXIT_CODES[error.code] ?? ExitCode.internal)
+}
+
+/**
+ * Runs the server in this process as its master until it is told to stop by a signal or over the control socket. Resolves
+ * with the exit code of the process; everything that it started has ended by then.
+ */
+export async function runMaster(options: MasterOptions): Promise<number> {
+  const startedAt = systemClock.monotonic()
+  const loaded = await load(options)
+  if (!loaded.ok) {
+    for (const problem of loaded.problems) process.stderr.write(`${formatProblem(problem)}\n`)
+    return ExitCode.config
+  }
+  const { level, format } = loaded.config.logging
+  const logger = createLogger({ level, format, base: { proc: 'master', pid: process.pid } })
+  for (const notice of loaded.notices) logger.warn(notice)
+  const timings = { ...defaultTimings, ...options.timings }
+  const master = new Master({ options, timings, clock: systemClock, logger, startedAt, load: () => load(options) })
+  try {
+    await master.run(loaded)
+    return ExitCode.ok
+  } catch (error) {
+    if (codeOf(error)?.startsWith('SUP_') === true) complain(error)
+    else logger.fatal({ err: asError(error) }, 'the master could not go on')
+    return exitCodeOf(error)
+  }
+}

@@ -1,0 +1,34 @@
+import type { SiteConfig } from '@svc/config'
+import { type GenerationSpec, PRODUCT_VERSION } from '@svc/protocol'
+
+const MOST_SITES = 10
+const DEFAULT_PORT = 80
+
+function addressesOf(site: SiteConfig, { listen }: GenerationSpec): string {
+  const [first] = listen
+  if (first === undefined) return ''
+  const port = first.port === DEFAULT_PORT ? '' : `:${first.port}`
+  const names = site.any_host ? [first.host] : site.hostnames
+  return names.map((name) => `http://${name}${port}/`).join(' ')
+}
+
+/** Says to a person at a terminal what is served, where, and how to end it. */
+export function startSummary(spec: GenerationSpec, tookMs: number): string {
+  const shown = spec.sites.slice(0, MOST_SITES)
+  const width = Math.max(0, ...shown.map((site) => site.id.length))
+  const rest = spec.sites.length - shown.length
+  const count = spec.sites.length === 1 ? '1 site' : `${spec.sites.length} sites`
+  const bound = spec.listen.map(({ host, port }) => `${host}:${port}`).join(', ')
+  const mode = spec.sites.some((site) => site.mode === 'development') ? ', development mode' : ''
+  return [
+    '',
+    `  svc ${PRODUCT_VERSION} serves ${count} on ${bound} (ready in ${tookMs} ms${mode})`,
+    '',
+    ...shown.map((site) => `  ${site.id.padEnd(width)}  ${addressesOf(site, spec)}  ${site.root}`),
+    ...(rest > 0 ? [`  and ${rest} more: svc sites`] : []),
+    '',
+    '  Ctrl+C stops it.',
+    '',
+    '',
+  ].join('\n')
+}

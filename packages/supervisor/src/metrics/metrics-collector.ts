@@ -1,0 +1,94 @@
+import { guard } from '@svc/core'
+import {
+  addProcessMetrics,
+  addUptimeMetric,
+  keepTotals,
+  type MetricJson,
+  MetricSet,
+  mergeMetrics,
+  NumberFamily,
+} from '@svc/telemetry'
+
+/** A process that can be asked for its metrics. */
+export interface MetricsProcess {
+  readonly peer: {
+    call(name: 'metrics', request: undefined, options: { timeoutMs: number }): Promise<{ readonly metrics?: unknown }>
+  }
+}
+
+const snapshot = guard.arrayOf(
+  guard.object({
+    name: guard.string,
+    type: guard.string,
+    aggregator: guard.oneOf('sum', 'first', 'omit', 'average', 'min', 'max'),
+    values: guard.arrayOf(guard.object({ value: guard.number, labels: guard.recordOf(guard.anything) })),
+  }),
+) as unknown as guard.Guard<MetricJson[]>
+
+/** What the master itself measures. */
+export interface MasterMetrics {
+  readonly generation: () => number
+  /** Workers and render hosts that serve at the moment. */
+  readonly up: () => { readonly worker: number; readonly host: number }
+}
+
+/**
+ * Sums the metrics of all processes. A process that does not answer in time is shown as it was last seen, and the totals of
+ * one that has ended are kept, so that no counter goes backwards.
+ */
+export class MetricsCollector {
+  readonly #timeoutMs: number
+  readonly #own = new MetricSet()
+  readonly #deaths: NumberFamily
+  readonly #seen = new Map<object, readonly MetricJson[]>()
+  #kept: Promise<readonly MetricJson[]> = Promise.resolve([])
+
+  constructor(timeoutMs: number, includeProcess: boolean, master: MasterMetrics) {
+    this.#timeoutMs = timeoutMs
+    if (includeProcess) {
+      addProcessMetrics(this.#own)
+      addUptimeMetric(this.#own)
+    }
+    const generation = { name: 'svc_config_generation', help: 'Number of the configuration in service.' }
+    const family: NumberFamily = new NumberFamily('gauge', generation, () => {
+      family.series().value = master.generation()
+    })
+    this.#own.add(family)
+    const upOptions = { name: 'svc_processes_up', help: 'Processes that serve.', labels: ['kind'] }
+    const up: NumberFamily = new NumberFamily('gauge', upOptions, () => {
+      for (const [kind, count] of Object.entries(master.up())) up.series(kind).value = count
+    })
+    this.#own.add(up)
+    const deaths = { name: 'svc_process_deaths_total', help: 'Processes that ended without being told to.', labels: ['kind'] }
+    this.#deaths = this.#own.add(new NumberFamily('counter', deaths))
+    this.#deaths.series('worker')
+    this.#deaths.series('host')
+  }
+
+  countDeath(kind: 'worker' | 'host'): void {
+    this.#deaths.series(kind).value++
+  }
+
+  /** Adds up what is known of a process that has ended. */
+  gone(process: object): void {
+    const last = this.#seen.get(process)
+    this.#seen.delete(process)
+    if (last !== undefined) this.#kept = this.#kept.then((kept) => keepTotals(kept, last))
+  }
+
+  /** All metrics of the instance in the text exposition format. */
+  async text(processes: readonly MetricsProcess[]): Promise<string> {
+    await Promise.all(processes.map((process) => this.#pull(process)))
+    const kept = await this.#kept
+    return mergeMetrics([await this.#own.toJson(), ...this.#seen.values()], kept)
+  }
+
+  async #pull(process: MetricsProcess): Promise<void> {
+    try {
+      const reply = await process.peer.call('metrics', undefined, { timeoutMs: this.#timeoutMs })
+      this.#seen.set(process, snapshot(reply.metrics, 'metrics'))
+    } catch {
+      // Busy, just ended, or speaking nonsense: what was seen last stands for it.
+    }
+  }
+}

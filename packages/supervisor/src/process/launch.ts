@@ -1,0 +1,47 @@
+import { fork } from 'node:child_process'
+import cluster from 'node:cluster'
+import type { Handlers } from '@svc/core'
+import { hostMethods, hostParentMethods, masterMethods, workerMethods } from '@svc/protocol'
+import { hostEnvironment, onlyThese, workerEnvironment } from './child-environment.ts'
+import { SupervisedProcess } from './supervised-process.ts'
+
+export type WorkerProcess = SupervisedProcess<typeof masterMethods, typeof workerMethods>
+export type HostProcess = SupervisedProcess<typeof hostParentMethods, typeof hostMethods>
+
+/** A worker or host keeps one core busy and there are as many as cores: helper threads of the collector only take turns with it. */
+const COMMON_FLAGS = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc']
+/**
+ * isolated-vm asks for the first. V8 sizes the young generation of an isolate by its memory limit; without the others large
+ * pages take two to four times as long.
+ */
+const HOST_FLAGS = [...COMMON_FLAGS, '--no-node-snapshot', '--max-semi-space-size=8', '--min-semi-space-size=1']
+
+/** Where programs lie and what they may know of the machine. */
+export interface LaunchSettings {
+  readonly programs: { readonly worker: string; readonly renderHost: string }
+  readonly runDir: string
+  readonly maxHeaderBytes: number
+  readonly onProblem: (name: string, error: Error) => void
+}
+
+/** Forks one worker through node:cluster. */
+export function launchWorker(settings: LaunchSettings, name: string, handlers: Handlers<typeof masterMethods>): WorkerProcess {
+  cluster.setupPrimary({ exec: settings.programs.worker, args: [], execArgv: COMMON_FLAGS, serialization: 'advanced' })
+  const wanted = workerEnvironment(process.env, settings.runDir, settings.maxHeaderBytes)
+  // The type of `fork` does not admit the undefined that node:child_process leaves out.
+  const worker = cluster.fork(onlyThese(process.env, wanted) as Record<string, string>)
+  const onProblem = (error: Error) => settings.onProblem(name, error)
+  worker.on('error', onProblem)
+  return new SupervisedProcess({ child: worker.process, name, local: masterMethods, handlers, remote: workerMethods, onProblem })
+}
+
+/** Forks one render host. */
+export function launchHost(settings: LaunchSettings, name: string, handlers: Handlers<typeof hostParentMethods>): HostProcess {
+  const child = fork(settings.programs.renderHost, [], {
+    env: hostEnvironment(process.env, settings.runDir),
+    execArgv: HOST_FLAGS,
+    serialization: 'advanced',
+  })
+  const onProblem = (error: Error) => settings.onProblem(name, error)
+  return new SupervisedProcess({ child, name, local: hostParentMethods, handlers, remote: hostMethods, onProblem })
+}

@@ -1,0 +1,21 @@
+import type { Config, ResolvedConfig } from '@svc/config'
+import type { GenerationSpec, ListenAddress } from '@svc/protocol'
+import { resolveListen } from '../listen/resolve-listen.ts'
+
+/** The addresses that a configuration names. */
+export function listenNames(config: Config): string[] {
+  return [config.server.listen, config.server.listen_tls].filter((name) => name !== undefined)
+}
+
+/**
+ * Makes the value that all processes serve.
+ * @throws SUP_LISTEN when an address that is not in `held` cannot be opened
+ */
+export async function buildGeneration(
+  generation: number,
+  loaded: ResolvedConfig,
+  held: readonly ListenAddress[],
+): Promise<GenerationSpec> {
+  const listen = await resolveListen(listenNames(loaded.config), held)
+  return Object.freeze({ generation, config: loaded.config, sites: loaded.sites, moduleDir: loaded.moduleDir, listen })
+}

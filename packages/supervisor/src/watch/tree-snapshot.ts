@@ -1,0 +1,73 @@
+import type { BigIntStats } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Absolute paths below a site's directory, and what tells one state of them from another. */
+export interface TreeSnapshot {
+  readonly files: ReadonlyMap<string, string>
+  /** The times of directories change when an entry is added, removed or renamed, not when a file is edited. */
+  readonly directories: ReadonlyMap<string, string>
+}
+
+interface Walk {
+  readonly files: Map<string, string>
+  readonly directories: Map<string, string>
+  readonly visited: Set<string>
+}
+
+/** Never site code, and often huge. Names that begin with a dot are left out too. */
+const SKIPPED = new Set(['node_modules', 'public'])
+/** A site with more files is watched up to this many. */
+const MAX_FILES = 20_000
+const MAX_DEPTH = 32
+
+// The change time too: a file that is swapped for an older one keeps neither inode nor change time.
+function signature(stats: BigIntStats): string {
+  return `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
+}
+
+function look(path: string): Promise<BigIntStats | undefined> {
+  return stat(path, { bigint: true }).catch(() => undefined)
+}
+
+async function walk(directory: string, stats: BigIntStats, depth: number, found: Walk): Promise<void> {
+  const identity = `${stats.dev}:${stats.ino}`
+  if (depth > MAX_DEPTH || found.visited.has(identity)) return
+  found.visited.add(identity)
+  found.directories.set(directory, signature(stats))
+  // A directory that vanishes while it is read is an empty one.
+  const names = await readdir(directory).catch(() => [])
+  for (const name of names) {
+    if (name.startsWith('.') || SKIPPED.has(name)) continue
+    if (found.files.size >= MAX_FILES) return
+    const path = join(directory, name)
+    const entry = await look(path)
+    if (entry?.isDirectory() === true) await walk(path, entry, depth + 1, found)
+    else if (entry !== undefined) found.files.set(path, signature(entry))
+  }
+}
+
+/** Looks at all files below a site's directory, links followed, each directory once. Never rejects. */
+export async function snapshotTree(root: string): Promise<TreeSnapshot> {
+  const found: Walk = { files: new Map(), directories: new Map(), visited: new Set() }
+  const stats = await look(root)
+  if (stats?.isDirectory() === true) await walk(root, stats, 0, found)
+  return found
+}
+
+/** Whether an entry was added or removed in any of the directories since the snapshot: far cheaper than another snapshot. */
+export async function haveEntriesMoved(tree: TreeSnapshot): Promise<boolean> {
+  for (const [path, state] of tree.directories) {
+    const stats = await look(path)
+    if (stats === undefined || signature(stats) !== state) return true
+  }
+  return false
+}
+
+/** Paths that were added, removed or changed between two snapshots. */
+export function changedFiles(before: TreeSnapshot, after: TreeSnapshot): string[] {
+  const changed: string[] = []
+  for (const [path, state] of after.files) if (before.files.get(path) !== state) changed.push(path)
+  for (const path of before.files.keys()) if (!after.files.has(path)) changed.push(path)
+  return changed
+}

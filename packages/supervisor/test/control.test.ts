@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { waitFor, writeFiles } from '@svc/testkit'
+import { Instance } from './harness.ts'
+
+test('the control socket answers status, sites and routes, and turns nonsense away', async (t) => {
+  const instance = new Instance(t)
+  writeFiles(instance.dir, { 'site/app/blog/[slug]/page.tsx': '', 'site/app/api/route.ts': '' })
+  const server = await instance.start()
+  const control = await server.control()
+
+  const status = await server.statusWhen('a spare', ({ hosts }) => hosts.some(({ state }) => state === 'spare'))
+  assert.equal(status.pid, server.child.pid)
+  assert.equal(status.generation, 1)
+  assert.deepEqual(status.listen, server.ready.listen)
+  assert.deepEqual(
+    status.workers.map(({ id, state, generation }) => ({ id, state, generation })),
+    [{ id: 1, state: 'ready', generation: 1 }],
+  )
+  assert.deepEqual(
+    status.hosts.map(({ state, sites }) => ({ state, sites })).sort((a, b) => a.state.localeCompare(b.state)),
+    [
+      { state: 'ready', sites: ['shop'] },
+      { state: 'spare', sites: [] },
+    ],
+  )
+  assert.equal(status.last_reload, null)
+
+  const { sites } = await control.call('sites', undefined, { timeoutMs: 5000 })
+  assert.deepEqual(sites, [
+    { id: 'shop', label: 'shop', hostnames: ['shop.test'], root: join(instance.dir, 'site'), process: 'in-process', state: 'ok' },
+  ])
+  const { routes } = await control.call('routes', { site: 'shop' }, { timeoutMs: 5000 })
+  assert.deepEqual(routes.map(({ pattern, kind }) => `${kind} ${pattern}`).sort(), [
+    'handler /api',
+    'page /',
+    'page /blog/[slug]',
+  ])
+  await assert.rejects(control.call('routes', { site: 'nope' }, { timeoutMs: 5000 }), {
+    code: 'SUP_UNKNOWN_SITE',
+    message: /there are: shop/,
+  })
+
+  const stranger = connect({ path: join(instance.runDir, 'control.sock') })
+  stranger.end('GET / HTTP/1.1\r\n\r\n')
+  stranger.resume()
+  await new Promise((resolve) => stranger.once('close', resolve))
+  assert.equal((await server.status()).generation, 1)
+})
+
+test('health and metrics reach the workers, and totals of dead workers are kept', async (t) => {
+  const server = await new Instance(t).start()
+  assert.deepEqual(JSON.parse(await server.fetch('/health')).checks, { render_pool: 'ok', disk_space: 'ok' })
+  const requests = (text: string) => Number(/^http_requests_total\{.*\} (\d+)$/m.exec(text)?.[1])
+  const first = await server.fetch('/metrics')
+  assert.equal(requests(first), 2)
+  for (const line of [
+    /^svc_processes_up\{kind="worker"\} 1$/m,
+    /^svc_config_generation 1$/m,
+    /^render_pool_total [24]$/m,
+    /^process_uptime_seconds \d/m,
+  ])
+    assert.match(first, line)
+  const { pid } = await server.worker()
+  await assert.rejects(server.fetch('/crash'))
+  await server.statusWhen('a new worker', ({ workers }) => workers[0]?.state === 'ready' && workers[0].pid !== pid)
+  const second = await server.fetch('/metrics')
+  assert.ok(requests(second) >= 3, second)
+})
+
+test('an edit of a site reaches workers', async (t) => {
+  const instance = new Instance(t, { more: 'mode = "development"' })
+  const server = await instance.start({ env: { SVC_MASQUERADE_ROUTE_WATCH_MS: '50' } })
+  let edits = 0
+  await waitFor('the edit to be seen', async () => {
+    writeFiles(instance.dir, { [`site/app/page-${edits++}.tsx`]: 'x' })
+    return (await server.worker()).sitesChanged.includes('shop')
+  })
+})

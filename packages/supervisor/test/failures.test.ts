@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { waitFor } from '@svc/testkit'
+import { fetchText, Instance, takePort } from './harness.ts'
+
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('a configuration with mistakes ends the start with all of them and code 78', async (t) => {
+  const instance = new Instance(t)
+  instance.configure({ server: 'wrokers = 1', more: '[render]\nhosts = "many"' })
+  const child = instance.spawn()
+  const exit = await child.exited
+  assert.equal(exit.code, 78)
+  assert.match(child.stderr, /svc\.config\.toml:\d+:\d+: .*wrokers/)
+  assert.match(child.stderr, /svc\.config\.toml:\d+:\d+: .*hosts/)
+  assert.equal(child.stdout, '')
+})
+
+test('a port that is taken ends the start with code 69 and names the address', async (t) => {
+  const { port } = await takePort(t)
+  const child = new Instance(t, { listen: `127.0.0.1:${port}` }).spawn()
+  assert.equal((await child.exited).code, 69)
+  const [fault, advice] = child.stderr.split('\n')
+  assert.equal(fault, `svc: cannot listen on 127.0.0.1:${port}: the port is in use`)
+  assert.match(advice ?? '', /--listen/)
+})
+
+test('a worker that never gets ready ends the start with its reason', async (t) => {
+  const instance = new Instance(t, { more: '[env]\nWORKER = "die-at-start"' })
+  const child = instance.spawn()
+  assert.equal((await child.exited).code, 70)
+  assert.match(child.stderr, /svc: worker 1 ended 3 times before it was ready: exit code 70\n/)
+})
+
+test('a second master on the same run directory is turned away, and the first goes on', async (t) => {
+  const instance = new Instance(t)
+  const first = await instance.start()
+  const second = instance.spawn()
+  assert.equal((await second.exited).code, 69)
+  assert.match(second.stderr, new RegExp(`svc: another server \\(pid ${first.child.pid}\\) is running with the run directory `))
+  assert.equal((await first.worker()).generation, 1)
+})
+
+test('what a killed master leaves behind does not hinder the next, and its children end', async (t) => {
+  const instance = new Instance(t)
+  const first = await instance.start()
+  const { workers, hosts } = await first.status()
+  const pids = [...workers, ...hosts].map(({ pid }) => pid)
+  assert.equal(pids.filter(isAlive).length, 3)
+  await first.child.kill()
+  await waitFor('the orphans to end', () => !pids.some(isAlive))
+  const second = await instance.start()
+  assert.equal((await second.status()).pid, second.child.pid)
+})
+
+test('a worker that crashes is replaced at once while the other serves', async (t) => {
+  const server = await new Instance(t, { workers: 2 }).start()
+  const before = await server.status()
+  await assert.rejects(server.fetch('/crash'))
+  const after = await server.statusWhen('a new worker', ({ workers }) => {
+    return (
+      workers.every(({ state }) => state === 'ready') && workers.some(({ pid }) => !before.workers.some((old) => old.pid === pid))
+    )
+  })
+  assert.equal(after.workers.length, 2)
+  assert.equal(after.workers.filter(({ pid }) => before.workers.some((old) => old.pid === pid)).length, 1)
+  const line = JSON.parse(await server.logged('worker died'))
+  assert.equal(line.retry_in_ms, 0)
+  assert.match(line.msg, /signal SIGABRT/)
+  assert.match(await server.fetch('/metrics'), /^svc_process_deaths_total\{kind="worker"\} 1$/m)
+})
+
+test('a worker that dies again and again is waited for longer and longer, and health says so', async (t) => {
+  const server = await new Instance(t, { workers: 2 }).start()
+  const pidOf = async () => (await server.status()).workers[0]?.pid ?? 0
+  let pid = await pidOf()
+  for (let death = 1; death <= 4; death++) {
+    process.kill(pid, 'SIGKILL')
+    const dead = pid
+    const status = await server.statusWhen(
+      'a new worker',
+      ({ workers }) => workers[0]?.state === 'ready' && workers[0].pid !== dead,
+    )
+    pid = status.workers[0]?.pid ?? 0
+  }
+  const waits = server.child.stderr
+    .split('\n')
+    .filter((line) => line.includes('worker died'))
+    .map((line) => JSON.parse(line).retry_in_ms)
+  assert.deepEqual(waits, [0, 100, 200, 400])
+  const health = JSON.parse(await server.fetch('/health'))
+  assert.equal(health.status, 'degraded')
+  assert.match(health.checks.workers, /^degraded: workers die in a loop/)
+})
+
+test('a worker that stops answering is killed and replaced', async (t) => {
+  const server = await new Instance(t).start({ timings: { pingIntervalMs: 20, pingTimeoutMs: 300 } })
+  const before = await server.worker()
+  await assert.rejects(server.fetch('/hang'))
+  await server.logged('worker has stopped answering')
+  const after = await waitFor('a new worker', () => server.worker().catch(() => undefined))
+  assert.notEqual(after.pid, before.pid)
+})
+
+test('the spare takes over when a render host dies, and workers are told', async (t) => {
+  const server = await new Instance(t).start()
+  const ready = await server.statusWhen('a spare', ({ hosts }) => hosts.some(({ state }) => state === 'spare'))
+  const active = ready.hosts.find(({ state }) => state === 'ready')
+  const spare = ready.hosts.find(({ state }) => state === 'spare')
+  assert.deepEqual(active?.sites, ['shop'])
+  assert.equal((await server.worker()).hosts[0]?.id, active?.id)
+  process.kill(active?.pid ?? 0, 'SIGKILL')
+  await waitFor('the worker to know the spare', async () => (await server.worker()).hosts[0]?.id === spare?.id)
+  const after = await server.statusWhen('a new spare', ({ hosts }) => hosts.filter(({ state }) => state === 'spare').length === 1)
+  assert.equal(after.hosts.find(({ id }) => id === spare?.id)?.state, 'ready')
+  assert.equal(after.hosts.length, 2)
+})
+
+test('the site that was in flight at two deaths of its host gets a host of its own', async (t) => {
+  const server = await new Instance(t).start()
+  const crash = async (sites: readonly string[]) => {
+    const { hosts } = await server.statusWhen('a spare', (status) => status.hosts.some(({ state }) => state === 'spare'))
+    const active = hosts.find(({ state, sites: served }) => state === 'ready' && served.includes('shop'))
+    await server.fetch(`/lost?host=${active?.id}&${sites.map((site) => `site=${site}`).join('&')}`)
+    process.kill(active?.pid ?? 0, 'SIGABRT')
+    await server.statusWhen('the death to be seen', (status) => !status.hosts.some(({ pid }) => pid === active?.pid))
+    await server.logged(`"host":"${active?.id}","place":"shared-1","sites"`)
+  }
+  await crash(['shop', 'innocent'])
+  await crash(['shop'])
+  assert.match(await server.logged('render_site_quarantined'), /"sites":\["shop"\]/)
+  const status = await server.statusWhen(
+    'a host for the site alone',
+    ({ hosts }) => hosts.filter(({ state }) => state === 'ready').length === 2,
+  )
+  assert.equal(status.sites[0]?.state, 'quarantined')
+  const worker = await server.worker()
+  assert.deepEqual(
+    worker.hosts.map(({ sites }) => sites),
+    ['*', ['shop']],
+  )
+  const health = JSON.parse(await server.fetch('/health'))
+  assert.equal(health.checks.render_pool, 'degraded: isolates die in a loop: shop')
+})
+
+test('a render host past its memory limit is replaced by a new one that takes over first', async (t) => {
+  const instance = new Instance(t, { more: '[env]\nHOST = "big"' })
+  const server = await instance.start({
+    timings: { pingIntervalMs: 50, backoff: { firstMs: 10, maxMs: 300, resetAfterMs: 1000 } },
+  })
+  const first = (await server.worker()).hosts[0]?.id
+  await waitFor('another host', async () => {
+    const { hosts } = await server.worker()
+    assert.equal(hosts.length, 1)
+    return hosts[0]?.id !== first
+  })
+  assert.match(await server.logged('"reason":"memory"'), /render host is replaced/)
+  assert.doesNotMatch(server.child.stderr, /render host died/)
+})
+
+test('a render host that cannot start does not keep the rest from serving', async (t) => {
+  const server = await new Instance(t, { more: '[env]\nHOST = "die-at-start"' }).start()
+  assert.deepEqual((await server.worker()).hosts, [])
+  const health = JSON.parse(await fetchText(`${server.url}/health`))
+  assert.equal(health.checks.render_pool, 'degraded: 0 of 1 render hosts are up')
+})

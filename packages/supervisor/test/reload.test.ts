@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fetchText, Instance, takePort } from './harness.ts'
+
+test('a configuration with mistakes keeps the old one in service and reports each with its place', async (t) => {
+  const instance = new Instance(t)
+  const server = await instance.start()
+  instance.configure({ server: 'wrokers = 2' })
+  const report = await server.reload()
+  assert.equal(report.ok, false)
+  assert.equal(report.generation, 1)
+  assert.match(report.errors[0] ?? '', /svc\.config\.toml:\d+:\d+: .*wrokers/)
+  assert.equal((await server.worker()).generation, 1)
+  assert.equal((await server.status()).last_reload?.ok, false)
+})
+
+test('a worker that refuses or dies in prepare aborts the reload everywhere', async (t) => {
+  const instance = new Instance(t, { workers: 2 })
+  const server = await instance.start()
+  for (const wish of ['refuse-prepare', 'die-in-prepare']) {
+    instance.configure({ workers: 2, more: `[env]\nWORKER = "${wish}"` })
+    const report = await server.reload()
+    assert.equal(report.ok, false)
+    assert.match(report.errors[0] ?? '', /^worker \d could not prepare: /)
+    const status = await server.statusWhen('all workers', ({ workers }) => workers.every(({ state }) => state === 'ready'))
+    assert.deepEqual(
+      status.workers.map(({ generation }) => generation),
+      [1, 1],
+    )
+  }
+  instance.configure({ workers: 2 })
+  assert.equal((await server.reload()).ok, true)
+})
+
+test('a worker that refuses or dies in commit is replaced by one on the new generation', async (t) => {
+  const instance = new Instance(t, { workers: 2 })
+  const server = await instance.start()
+  for (const [i, wish] of ['die-in-commit', 'refuse-commit'].entries()) {
+    const before = (await server.status()).workers.map(({ pid }) => pid)
+    instance.configure({ workers: 2, more: `[env]\nWORKER = "${wish}"` })
+    assert.equal((await server.reload()).ok, true)
+    await server.statusWhen('new workers on the new generation', ({ workers }) =>
+      workers.every(({ state, generation, pid }) => state === 'ready' && generation === i + 2 && !before.includes(pid)),
+    )
+  }
+})
+
+test('a render host that cannot prepare does not hold up the reload and is replaced', async (t) => {
+  const instance = new Instance(t)
+  const server = await instance.start()
+  const before = (await server.statusWhen('a spare', ({ hosts }) => hosts.some(({ state }) => state === 'spare'))).hosts.map(
+    ({ pid }) => pid,
+  )
+  instance.configure({ more: '[env]\nHOST = "refuse-prepare"' })
+  const report = await server.reload()
+  assert.equal(report.ok, true)
+  assert.equal((await server.worker()).generation, 2)
+  // The replacement refuses generation 2 as well, so the hosts stay away until the next generation.
+  instance.configure({ more: '[env]\nHOST = "well"' })
+  assert.equal((await server.reload()).ok, true)
+  const status = await server.statusWhen('new hosts', ({ hosts }) => {
+    return hosts.every(({ state, pid }) => state !== 'starting' && state !== 'backing-off' && !before.includes(pid))
+  })
+  assert.equal(status.hosts.length, 2)
+})
+
+test('workers take over a valid configuration, on the same port, and the report says what changed', async (t) => {
+  const instance = new Instance(t, { workers: 2 })
+  const server = await instance.start()
+  const before = (await server.status()).workers.map(({ pid }) => pid)
+  instance.configure({
+    workers: 3,
+    more: '[[sites]]\nid = "blog"\nhostnames = ["blog.test"]\nroot = "site"\n[metrics]\npath = "/elsewhere"',
+  })
+  server.child.signal('SIGHUP')
+  await server.logged('"msg":"reloaded"')
+  const status = await server.status()
+  assert.equal(status.generation, 2)
+  assert.deepEqual(
+    status.workers.map(({ pid }) => pid),
+    before,
+  )
+  assert.deepEqual(
+    status.workers.map(({ generation }) => generation),
+    [2, 2],
+  )
+  assert.deepEqual(status.listen, server.ready.listen)
+  assert.deepEqual(
+    status.sites.map(({ id, state }) => `${id} ${state}`),
+    ['shop ok', 'blog ok'],
+  )
+  const line = JSON.parse(await server.logged('"msg":"reloaded"'))
+  assert.deepEqual(line.changed, { added: 1, removed: 0, changed: 0 })
+  assert.deepEqual(line.needs_restart, ['server.workers', 'metrics.path'])
+})
+
+test('a listen address that is taken fails the reload; a free one is opened and the old one closed', async (t) => {
+  const instance = new Instance(t)
+  const server = await instance.start()
+  const { port, release } = await takePort(t)
+  instance.configure({ listen: `127.0.0.1:${port}` })
+  const refused = await server.reload()
+  assert.deepEqual(refused.errors, [`cannot listen on 127.0.0.1:${port}: the port is in use`])
+  assert.equal((await server.worker()).generation, 1)
+
+  await release()
+  assert.equal((await server.reload()).ok, true)
+  assert.equal(JSON.parse(await fetchText(`http://127.0.0.1:${port}/`)).generation, 3)
+  await assert.rejects(server.fetch('/'))
+})
+
+test('reloads that are asked for at once share runs', async (t) => {
+  const server = await new Instance(t).start()
+  const reports = await Promise.all(Array.from({ length: 8 }, () => server.reload()))
+  assert.ok(reports.every(({ ok }) => ok))
+  assert.deepEqual([...new Set(reports.map(({ generation }) => generation))], [2, 3])
+})

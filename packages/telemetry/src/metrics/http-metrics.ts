@@ -1,0 +1,119 @@
+import { type Histogram, HistogramFamily, NumberFamily, type Series } from './families.ts'
+import type { MetricSet } from './metric-set.ts'
+
+/** Upper bounds in seconds of every duration histogram. */
+export const DURATION_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+/** Upper bounds in bytes of the size histograms. */
+export const SIZE_BUCKETS: readonly number[] = [256, 1024, 4096, 16384, 65536, 262144, 1048576, 10485760]
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
+
+/** The method as a label: the registered nine (RFC 9110 section 9, RFC 5789), else "OTHER". */
+export function methodLabel(method: string): string {
+  return METHODS.has(method) ? method : 'OTHER'
+}
+
+/** Counts of one pair of method and path group. Look it up once per route and keep it. */
+export interface HttpSeries {
+  /** Counts one finished request. Sizes are body bytes. */
+  record(status: number, durationMs: number, requestBytes: number, responseBytes: number): void
+}
+
+class CountedHttpSeries implements HttpSeries {
+  readonly #requests: NumberFamily
+  readonly #method: string
+  readonly #pathGroup: string
+  readonly #byStatus = new Map<number, Series>()
+  readonly #duration: Histogram
+  readonly #requestSize: Histogram
+  readonly #responseSize: Histogram
+
+  constructor(owner: HttpMetrics, method: string, pathGroup: string) {
+    this.#requests = owner.requests
+    this.#method = method
+    this.#pathGroup = pathGroup
+    this.#duration = owner.duration.series(method, pathGroup)
+    this.#requestSize = owner.requestSize.series(method)
+    this.#responseSize = owner.responseSize.series(method)
+  }
+
+  record(status: number, durationMs: number, requestBytes: number, responseBytes: number): void {
+    let count = this.#byStatus.get(status)
+    if (count === undefined) {
+      count = this.#requests.series(this.#method, String(status), this.#pathGroup)
+      this.#byStatus.set(status, count)
+    }
+    count.value++
+    this.#duration.observe(durationMs / 1000)
+    this.#requestSize.observe(requestBytes)
+    this.#responseSize.observe(responseBytes)
+  }
+}
+
+/** Distinct path groups kept apart; further ones count as "other". */
+const MAX_PATH_GROUPS = 500
+
+/** The `http_*` metrics of a worker. */
+export class HttpMetrics {
+  readonly requests: NumberFamily
+  readonly duration: HistogramFamily
+  readonly requestSize: HistogramFamily
+  readonly responseSize: HistogramFamily
+  /** Open client connections: change `value` as they come and go. */
+  readonly activeConnections: Series
+  readonly #series = new Map<string, Map<string, HttpSeries>>()
+
+  constructor(metrics: MetricSet) {
+    this.requests = metrics.add(
+      new NumberFamily('counter', {
+        name: 'http_requests_total',
+        help: 'Requests answered.',
+        labels: ['method', 'status', 'path_group'],
+      }),
+    )
+    this.duration = metrics.add(
+      new HistogramFamily({
+        name: 'http_request_duration_seconds',
+        help: 'Time from the end of the request head to the end of the response.',
+        labels: ['method', 'path_group'],
+        buckets: DURATION_BUCKETS,
+      }),
+    )
+    this.requestSize = metrics.add(
+      new HistogramFamily({
+        name: 'http_request_size_bytes',
+        help: 'Size of request bodies.',
+        labels: ['method'],
+        buckets: SIZE_BUCKETS,
+      }),
+    )
+    this.responseSize = metrics.add(
+      new HistogramFamily({
+        name: 'http_response_size_bytes',
+        help: 'Size of response bodies sent.',
+        labels: ['method'],
+        buckets: SIZE_BUCKETS,
+      }),
+    )
+    this.activeConnections = metrics
+      .add(new NumberFamily('gauge', { name: 'http_active_connections', help: 'Open client connections.' }))
+      .series()
+  }
+
+  /** The counts of a method as sent and a path group: a route pattern, `static`, `proxy`, `builtin` or `other`. */
+  series(method: string, pathGroup: string): HttpSeries {
+    let byMethod = this.#series.get(pathGroup)
+    if (byMethod === undefined) {
+      if (this.#series.size >= MAX_PATH_GROUPS && pathGroup !== 'other') return this.series(method, 'other')
+      byMethod = new Map()
+      this.#series.set(pathGroup, byMethod)
+    }
+    const label = methodLabel(method)
+    let series = byMethod.get(label)
+    if (series === undefined) {
+      series = new CountedHttpSeries(this, label, pathGroup)
+      byMethod.set(label, series)
+    }
+    return series
+  }
+}

@@ -1,0 +1,45 @@
+import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+
+/** A response read to its end. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  readonly text: string
+}
+
+/** What a request may say besides its URL. */
+export interface HttpOptions {
+  readonly method?: string
+  /** Value of the Host field, to address a site by name on a loopback port. */
+  readonly host?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  readonly agent?: Agent
+  readonly timeoutMs?: number
+}
+
+const DEFAULT_TIMEOUT_MS = 20_000
+
+/** Makes one HTTP/1.1 request and reads the whole answer. No redirect is followed, nothing is decompressed. */
+export function fetchHttp(url: string, options: HttpOptions = {}): Promise<HttpAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
+  const headers = { ...options.headers, ...(options.host === undefined ? {} : { host: options.host }) }
+  const request = httpRequest(
+    url,
+    { method: options.method ?? 'GET', headers, ...(options.agent === undefined ? {} : { agent: options.agent }) },
+    (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const body = Buffer.concat(chunks)
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body, text: body.toString() })
+      })
+    },
+  )
+  request.setTimeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, () => request.destroy(new Error(`no answer from ${url} in time`)))
+  request.on('error', reject)
+  request.end(options.body)
+  return promise
+}

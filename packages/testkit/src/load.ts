@@ -1,0 +1,66 @@
+import { Agent } from 'node:http'
+import { fetchHttp, type HttpAnswer, type HttpOptions } from './http-client.ts'
+
+/** What a load saw. */
+export interface LoadReport {
+  readonly ok: number
+  /** One line per failed request: an error of the connection or an unexpected answer. */
+  readonly failures: readonly string[]
+}
+
+/** A load on a server. */
+export interface LoadOptions extends HttpOptions {
+  readonly url: string
+  /** Clients that keep their connection. */
+  readonly keepAlive: number
+  /** Clients that open a connection for each request. */
+  readonly fresh: number
+  /** Says what is wrong with an answer, or nothing. @default status 200 */
+  readonly check?: (answer: HttpAnswer) => string | undefined
+}
+
+/** A load that runs until it is stopped or has made `maxRequests`. */
+export interface Load {
+  /** Requests that have ended so far. */
+  readonly done: () => number
+  /** Lets the requests under way end and reports. */
+  stop(): Promise<LoadReport>
+}
+
+const MAX_REQUESTS = 2_000_000
+
+function defaultCheck(answer: HttpAnswer): string | undefined {
+  return answer.status === 200 ? undefined : `status ${answer.status}`
+}
+
+/** Starts clients that request one URL again and again, each its next request when the last has ended. */
+export function startLoad(options: LoadOptions): Load {
+  const check = options.check ?? defaultCheck
+  const failures: string[] = []
+  let ok = 0
+  let isStopping = false
+  const client = async (agent: Agent) => {
+    while (!isStopping && ok + failures.length < MAX_REQUESTS) {
+      try {
+        const problem = check(await fetchHttp(options.url, { ...options, agent }))
+        if (problem === undefined) ok++
+        else failures.push(problem)
+      } catch (error) {
+        failures.push(error instanceof Error ? error.message : String(error))
+      }
+    }
+    agent.destroy()
+  }
+  const clients = [
+    ...Array.from({ length: options.keepAlive }, () => client(new Agent({ keepAlive: true, maxSockets: 1 }))),
+    ...Array.from({ length: options.fresh }, () => client(new Agent({ keepAlive: false }))),
+  ]
+  return {
+    done: () => ok + failures.length,
+    async stop() {
+      isStopping = true
+      await Promise.all(clients)
+      return { ok, failures }
+    },
+  }
+}

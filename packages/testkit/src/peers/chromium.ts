@@ -1,0 +1,19 @@
+import { type Browser, chromium } from 'playwright-core'
+import type { Cleanup } from '../temp-dir.ts'
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Starts a headless browser that ends with the test. `executable` comes from `requireProgram`. */
+export async function startBrowser(t: Cleanup, executable: string): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: executable, headless: true, args: FLAGS })
+  t.after(() => browser.close())
+  return browser
+}

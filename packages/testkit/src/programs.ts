@@ -1,0 +1,38 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+/** Programs of Debian packages that tests use. */
+const packages = {
+  'redis-server': { packageName: 'redis-server', names: ['redis-server'] },
+  'php-fpm': { packageName: 'php-fpm', names: ['php-fpm', 'php-fpm8.2', 'php-fpm8.4', 'php-fpm8.3', 'php-fpm8.1'] },
+  nginx: { packageName: 'nginx-light', names: ['nginx'] },
+  chromium: { packageName: 'chromium', names: ['chromium', 'chromium-browser', 'google-chrome'] },
+} as const
+
+function findExecutable(names: readonly string[]): string | undefined {
+  const dirs = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
+  for (const path of names.flatMap((name) => dirs.map((dir) => join(dir, name)))) {
+    try {
+      accessSync(path, constants.X_OK)
+      return path
+    } catch {
+      // Not here: the next place.
+    }
+  }
+  return undefined
+}
+
+/**
+ * Path of a program from a Debian package, or undefined after marking the test as skipped for want of it. Under CI a missing
+ * program is a failure.
+ */
+export function requireProgram(t: TestContext, program: keyof typeof packages): string | undefined {
+  const { packageName, names } = packages[program]
+  const path = findExecutable(names)
+  if (path !== undefined) return path
+  const message = `needs ${program} of the Debian package ${packageName}: sudo apt-get install ${packageName}`
+  if (process.env['CI'] === 'true') throw new Error(message)
+  t.skip(message)
+  return undefined
+}

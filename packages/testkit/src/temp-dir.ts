@@ -1,0 +1,33 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+/** The part of a test that clean-up hooks into. */
+export type Cleanup = Pick<TestContext, 'after'>
+
+/** Makes an empty directory that goes away with the test; `KEEP_TMP=1` keeps it and prints where it is. */
+export function tempDir(t: Cleanup, name = 'svc'): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), `${name}-`)))
+  t.after(() => {
+    if (process.env['KEEP_TMP'] === '1') console.error(`kept ${dir}`)
+    else rmSync(dir, { recursive: true, force: true, maxRetries: 3 })
+  })
+  return dir
+}
+
+/** Writes files below `dir`, making directories as needed. Keys are relative paths. */
+export function writeFiles(dir: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(dir, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+  }
+}
+
+/** Makes a site directory with these files. */
+export function tempSite(t: Cleanup, files: Readonly<Record<string, string | Uint8Array>>): string {
+  const dir = tempDir(t, 'svc-site')
+  writeFiles(dir, files)
+  return dir
+}

@@ -1,0 +1,26 @@
+const POLL_MS = 15
+const DEFAULT_TIMEOUT_MS = 15_000
+
+/**
+ * Waits until `probe` returns something other than undefined, null or false, and returns it. For conditions that have no event of
+ * their own; whatever has one is awaited directly.
+ * @throws naming `what` after `timeoutMs`, with the last error of the probe as cause
+ */
+export async function waitFor<T>(
+  what: string,
+  probe: () => T | undefined | null | false | Promise<T | undefined | null | false>,
+  timeoutMs = DEFAULT_TIMEOUT_MS,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs
+  let lastError: unknown
+  for (;;) {
+    try {
+      const value = await probe()
+      if (value !== undefined && value !== null && value !== false) return value
+    } catch (error) {
+      lastError = error
+    }
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`, { cause: lastError })
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}

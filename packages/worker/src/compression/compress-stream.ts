@@ -1,0 +1,114 @@
+import type { Transform } from 'node:stream'
+import type { BodyWriter, ResponseHead } from '@svc/http'
+import { type CodedRequest, chooseCoding, codedHead, withVary } from './coding-choice.ts'
+import { createEncoder } from './encoders.ts'
+
+/** Bytes waiting for the encoder past which the writer of the body is told to wait. */
+const HIGH_WATER_BYTES = 64 * 1024
+
+/**
+ * Opens a streamed response and compresses what is written, as its request accepts. What was written reaches the client
+ * without waiting for more.
+ * @param open sends the final head and returns the writer below
+ */
+export function compressStream(request: CodedRequest, head: ResponseHead, open: (head: ResponseHead) => BodyWriter): BodyWriter {
+  const coding = chooseCoding(request, head)
+  if (coding === undefined) return open(head)
+  if (coding === 'identity') return open(withVary(head))
+  const writer = open(codedHead(head, coding))
+  return request.method === 'HEAD' ? writer : new CompressingWriter(writer, createEncoder(coding))
+}
+
+/**
+ * Passes a body through an encoder. What is written while the encoder works goes in as one piece when it is done: each piece
+ * costs a flush, and so a slow encoder makes fewer of them.
+ */
+class CompressingWriter implements BodyWriter {
+  readonly #writer: BodyWriter
+  readonly #encoder: Transform
+  #pending: Uint8Array[] = []
+  #pendingBytes = 0
+  #isEncoding = false
+  #isBlocked = false
+  #isEnded = false
+  #isOver = false
+  #mustNotify = false
+  #onDrain: (() => void) | undefined
+
+  constructor(writer: BodyWriter, encoder: Transform) {
+    this.#writer = writer
+    this.#encoder = encoder
+    encoder.on('data', (chunk: Uint8Array) => {
+      if (!writer.write(chunk)) this.#isBlocked = true
+    })
+    encoder.on('end', () => {
+      this.#isOver = true
+      writer.end()
+    })
+    encoder.on('error', () => this.abort())
+    writer.onDrain(() => {
+      this.#isBlocked = false
+      this.#pump()
+    })
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.#isEnded || this.#isOver || chunk.byteLength === 0) return true
+    this.#pending.push(chunk)
+    this.#pendingBytes += chunk.byteLength
+    this.#pump()
+    const mayGoOn = !this.#isBlocked && this.#pendingBytes < HIGH_WATER_BYTES
+    if (!mayGoOn) this.#mustNotify = true
+    return mayGoOn
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain = listener
+  }
+
+  end(chunk?: Uint8Array): void {
+    if (this.#isEnded) return
+    if (chunk !== undefined) this.write(chunk)
+    this.#isEnded = true
+    this.#pump()
+  }
+
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#pending = []
+    this.#encoder.destroy()
+    this.#writer.abort()
+  }
+
+  #pump(): void {
+    if (this.#isOver || this.#isEncoding || this.#isBlocked) return
+    if (this.#pending.length > 0) this.#encode()
+    else if (this.#isEnded) this.#finish()
+    this.#notify()
+  }
+
+  /** The encoder stays busy to its end; a response can still be cut until then. */
+  #finish(): void {
+    this.#isEncoding = true
+    this.#encoder.end()
+  }
+
+  #encode(): void {
+    const [first] = this.#pending
+    const piece = this.#pending.length === 1 && first !== undefined ? first : Buffer.concat(this.#pending)
+    this.#pending = []
+    this.#pendingBytes = 0
+    this.#isEncoding = true
+    this.#encoder.write(piece, () => {
+      this.#isEncoding = false
+      this.#pump()
+    })
+  }
+
+  #notify(): void {
+    if (!this.#mustNotify || this.#isOver) return
+    this.#mustNotify = false
+    this.#onDrain?.()
+  }
+}

@@ -1,0 +1,2 @@
+export * from './compress-complete.ts'
+export * from './compress-stream.ts'

@@ -1,0 +1,78 @@
+import type { HeaderList, HttpRequest, ParsedTarget } from '@svc/http'
+import { isAscii } from './ascii.ts'
+
+/** Says who the peer is; asked at most once for a request. */
+export interface PeerSource {
+  remoteAddress(): string
+}
+
+/** What an engine has copied out of its own request object. */
+export interface RequestParts {
+  readonly method: string
+  readonly target: string
+  readonly parsed: ParsedTarget
+  readonly host: string
+  /** Names and values in turn. Values may still be decoded as UTF-8. */
+  readonly fields: readonly string[]
+  /** Whether `fields` values were decoded as UTF-8 and have to be read back as latin-1. */
+  readonly areUtf8: boolean
+  readonly listener: string
+}
+
+/** The request of an exchange, whatever the engine. What is seldom asked for is made when it is. */
+export class EngineRequest implements HttpRequest {
+  readonly method: string
+  readonly target: string
+  readonly rawPath: string
+  readonly query: string
+  readonly path: string
+  readonly scheme = 'http'
+  readonly host: string
+  readonly httpVersion = '1.1'
+  readonly listener: string
+  readonly #fields: readonly string[]
+  readonly #areUtf8: boolean
+  readonly #peer: PeerSource
+  #headers: HeaderList | undefined
+  #remoteAddress: string | undefined
+
+  constructor(parts: RequestParts, peer: PeerSource) {
+    this.method = parts.method
+    this.target = parts.target
+    this.rawPath = parts.parsed.rawPath
+    this.query = parts.parsed.query
+    this.path = parts.parsed.path
+    this.host = parts.host
+    this.listener = parts.listener
+    this.#fields = parts.fields
+    this.#areUtf8 = parts.areUtf8
+    this.#peer = peer
+  }
+
+  get remoteAddress(): string {
+    this.#remoteAddress ??= this.#peer.remoteAddress()
+    return this.#remoteAddress
+  }
+
+  get headers(): HeaderList {
+    this.#headers ??= this.#pairs()
+    return this.#headers
+  }
+
+  header(name: string): string | undefined {
+    const fields = this.#fields
+    for (let i = 0; i < fields.length; i += 2) if (fields[i] === name) return this.#value(i + 1)
+    return undefined
+  }
+
+  #pairs(): HeaderList {
+    const pairs: Array<readonly [string, string]> = []
+    for (let i = 0; i < this.#fields.length; i += 2) pairs.push([this.#fields[i] ?? '', this.#value(i + 1)])
+    return pairs
+  }
+
+  #value(index: number): string {
+    const value = this.#fields[index] ?? ''
+    return this.#areUtf8 && !isAscii(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
+  }
+}

@@ -1,0 +1,55 @@
+import { guardResponse, type HeaderList, type ResponseHead, statusLine } from '@svc/http'
+import { isAscii } from './ascii.ts'
+import { EngineError } from './errors.ts'
+
+/** A response head ready to write: the first field name, and everything behind it as one value with line breaks in it. */
+export interface HeaderBlock {
+  readonly status: number
+  readonly statusLine: string
+  /** "" when there is no field. */
+  readonly name: string
+  readonly rest: string | Uint8Array
+}
+
+/**
+ * Makes heads safe and joins their fields. The owner of a head that is sent again and again (a cache entry) should freeze its
+ * header list: it is then checked and joined once.
+ */
+export class HeaderBlocks {
+  readonly #onProblem: (error: Error) => void
+  readonly #kept = new WeakMap<HeaderList, HeaderBlock>()
+
+  /** @param onProblem told of each field that is dropped because it may not be written */
+  constructor(onProblem: (error: Error) => void) {
+    this.#onProblem = onProblem
+  }
+
+  of(head: ResponseHead): HeaderBlock {
+    if (!Object.isFrozen(head.headers)) return this.#build(head)
+    const known = this.#kept.get(head.headers)
+    if (known !== undefined && known.status === head.status) return known
+    const block = this.#build(head)
+    this.#kept.set(head.headers, block)
+    return block
+  }
+
+  #build(head: ResponseHead): HeaderBlock {
+    return joined(
+      guardResponse(head, (name, reason) => {
+        this.#onProblem(new EngineError('ENGINE_FIELD_DROPPED', `response field ${JSON.stringify(name)} was dropped: ${reason}`))
+      }),
+    )
+  }
+}
+
+/** Values are written as latin-1 (RFC 9110 section 5.5). */
+function joined({ status, headers }: ResponseHead): HeaderBlock {
+  const [first] = headers
+  if (first === undefined) return { status, statusLine: statusLine(status), name: '', rest: '' }
+  let rest = first[1]
+  for (let i = 1; i < headers.length; i++) {
+    const field = headers[i]
+    if (field !== undefined) rest += `\r\n${field[0]}: ${field[1]}`
+  }
+  return { status, statusLine: statusLine(status), name: first[0], rest: isAscii(rest) ? rest : Buffer.from(rest, 'latin1') }
+}

@@ -1,0 +1,143 @@
+import {
+  type BodyWriter,
+  guardResponse,
+  type HeaderList,
+  HttpError,
+  type HttpExchange,
+  type ResponseHead,
+  type StreamOptions,
+} from '@svc/http'
+import { discardingWriter } from '../discarding-writer.ts'
+import type { EngineRequest } from '../engine-request.ts'
+import { EngineError } from '../errors.ts'
+import type { MemoryBody } from './memory-body.ts'
+import { type MemorySink, MemoryWriter } from './memory-writer.ts'
+
+/** A response as a client would have seen it. */
+export interface MemoryResponse {
+  readonly status: number
+  /** Lower-case names; of repeated fields all values, in `headerList`. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly headerList: HeaderList
+  readonly body: Buffer
+  readonly text: string
+  /** The body as it was written, piece by piece. */
+  readonly chunks: readonly Buffer[]
+  /** Whether the response is incomplete. */
+  readonly aborted: boolean
+}
+
+/** What a memory exchange tells while it goes on. */
+export interface MemoryEvents {
+  readonly onChunk: ((chunk: Buffer, abort: () => void) => void) | undefined
+  readonly onProblem: (error: Error) => void
+  /** Body bytes that the client takes before a writer has to wait. */
+  readonly windowBytes: number
+}
+
+/** An exchange without a socket, with the rules of the real engines. */
+export class MemoryExchange implements HttpExchange, MemorySink {
+  readonly request: EngineRequest
+  readonly body: MemoryBody
+  readonly response: Promise<MemoryResponse>
+  readonly #events: MemoryEvents
+  readonly #resolve: (response: MemoryResponse) => void
+  readonly #chunks: Buffer[] = []
+  #head: ResponseHead = { status: 0, headers: [] }
+  #contentLength: number | undefined
+  #writer: MemoryWriter | undefined
+  #onClosed: ((isAborted: boolean) => void) | undefined
+  #isAnswered = false
+  #ending: 'none' | 'written' | 'aborted' = 'none'
+
+  constructor(request: EngineRequest, body: MemoryBody, events: MemoryEvents) {
+    this.request = request
+    this.body = body
+    this.#events = events
+    const { promise, resolve } = Promise.withResolvers<MemoryResponse>()
+    this.response = promise
+    this.#resolve = resolve
+  }
+
+  get isOver(): boolean {
+    return this.#ending !== 'none'
+  }
+
+  respond(head: ResponseHead, body: Uint8Array = new Uint8Array(0)): void {
+    if (!this.#claim(head, body.byteLength)) return
+    if (!this.#isBodiless && body.byteLength > 0) this.data(body.slice())
+    this.end()
+  }
+
+  stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
+    if (!this.#claim(head, options?.length)) return discardingWriter
+    if (this.#isBodiless || options?.length === 0) {
+      this.end()
+      return discardingWriter
+    }
+    this.#writer = new MemoryWriter(this, this.#events.windowBytes, options?.length)
+    return this.#writer
+  }
+
+  onClosed(listener: (isAborted: boolean) => void): void {
+    if (this.#ending === 'none') this.#onClosed = listener
+    else listener(this.#ending === 'aborted')
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.isOver) return
+    const piece = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    this.#chunks.push(piece)
+    this.#events.onChunk?.(piece, () => this.cut())
+  }
+
+  end(): void {
+    this.#close('written')
+  }
+
+  /** The client goes away, or the response is given up. */
+  cut(reason?: 'longer' | 'shorter'): void {
+    if (reason !== undefined) {
+      this.#events.onProblem(new EngineError('ENGINE_WRONG_LENGTH', `a response body was ${reason} than its declared length`))
+    }
+    this.#close('aborted')
+  }
+
+  get #isBodiless(): boolean {
+    const { status } = this.#head
+    return status === 204 || status === 304 || this.request.method === 'HEAD'
+  }
+
+  #claim(head: ResponseHead, length: number | undefined): boolean {
+    if (this.#isAnswered) throw new HttpError('HTTP_MISUSE', 'a request was answered twice')
+    this.#isAnswered = true
+    if (this.isOver) return false
+    this.#head = guardResponse(head, (name, why) => {
+      this.#events.onProblem(
+        new EngineError('ENGINE_FIELD_DROPPED', `response field ${JSON.stringify(name)} was dropped: ${why}`),
+      )
+    })
+    const { status } = this.#head
+    this.#contentLength = status === 204 || status === 304 ? undefined : length
+    return true
+  }
+
+  #close(ending: 'written' | 'aborted'): void {
+    if (this.isOver) return
+    this.#ending = ending
+    this.body.fail(
+      new HttpError('HTTP_ABORTED', ending === 'aborted' ? 'the client went away' : 'the request was answered before its end'),
+    )
+    this.#writer?.gone()
+    this.#onClosed?.(ending === 'aborted')
+    this.#resolve(this.#toResponse(ending === 'aborted'))
+  }
+
+  #toResponse(aborted: boolean): MemoryResponse {
+    const framing = this.#contentLength === undefined ? [] : [['content-length', String(this.#contentLength)] as const]
+    const headerList = [...this.#head.headers.map(([name, value]) => [name.toLowerCase(), value] as const), ...framing]
+    const body = Buffer.concat(this.#chunks)
+    const headers = Object.fromEntries([...headerList].reverse())
+    return { status: this.#head.status, headers, headerList, body, text: body.toString(), chunks: this.#chunks, aborted }
+  }
+}

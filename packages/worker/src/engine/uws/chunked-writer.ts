@@ -1,0 +1,154 @@
+import type { BodyWriter } from '@svc/http'
+import { DrainSignal } from '../drain-signal.ts'
+import type { ResponsePort, WriterSide } from './response-port.ts'
+
+/** Bytes waiting here past which a writer is told to wait. */
+const HIGH_WATER_BYTES = 64 * 1024
+/**
+ * Most body bytes for one cork. The library loses bytes when what is written in one cork outgrows its buffer of 16 KB and the
+ * socket is full at that moment (uWebSockets.js issue 1249): a piece always fits together with its framing.
+ */
+const MAX_PIECE_BYTES = 16 * 1024 - 64
+/** Room for status line, Date and Transfer-Encoding before the first piece. */
+const HEAD_ROOM_BYTES = 256
+
+/** What `end` has to wait for before it may write the last chunk. */
+export type EndGate = (proceed: () => void) => void
+
+/**
+ * Writes a body of unknown length in chunks (RFC 9112 section 7.1). Everything is written in a tick of its own, one piece per
+ * cork, what was queued in the same tick together.
+ */
+export class ChunkedWriter implements BodyWriter, WriterSide {
+  readonly #port: ResponsePort
+  readonly #writeHead: () => void
+  readonly #endGate: EndGate
+  readonly #drain = new DrainSignal()
+  #pieceLimit: number
+  #queue: Uint8Array[] = []
+  #queuedBytes = 0
+  #isHeadWritten = false
+  #isScheduled = false
+  #isEnded = false
+  blockedSince: number | undefined
+
+  /**
+   * @param headBytes length of the head that `writeHead` writes
+   * @param endGate calls back when the last chunk may be written
+   */
+  constructor(port: ResponsePort, writeHead: () => void, headBytes: number, endGate: EndGate) {
+    this.#port = port
+    this.#writeHead = writeHead
+    this.#endGate = endGate
+    this.#pieceLimit = MAX_PIECE_BYTES - HEAD_ROOM_BYTES - headBytes
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.#port.isOver || this.#isEnded || chunk.byteLength === 0) return true
+    this.#queue.push(chunk)
+    this.#queuedBytes += chunk.byteLength
+    this.#schedule()
+    if (this.blockedSince === undefined && this.#queuedBytes < HIGH_WATER_BYTES) return true
+    this.#drain.arm()
+    return false
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drain.listen(listener)
+  }
+
+  end(chunk?: Uint8Array): void {
+    if (this.#isEnded) return
+    if (chunk !== undefined) this.write(chunk)
+    this.#isEnded = true
+    this.#schedule()
+  }
+
+  abort(): void {
+    this.#port.cut()
+  }
+
+  writable(): void {
+    this.blockedSince = undefined
+    // The library flushes what it buffered only with the next write, or with a cork of nothing.
+    if (this.#queuedBytes === 0) this.#port.res.cork(nothing)
+    this.#flush()
+  }
+
+  gone(): void {
+    this.#queue = []
+    this.#queuedBytes = 0
+    this.#drain.fire()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.blockedSince !== undefined) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    while (!this.#port.isOver && this.#queuedBytes > 0 && this.blockedSince === undefined) this.#writePiece()
+    if (this.#port.isOver || this.blockedSince !== undefined) return
+    if (this.#isEnded) this.#endGate(() => this.#finish())
+    else this.#drain.fire()
+  }
+
+  #writePiece(): void {
+    const { res } = this.#port
+    if (!this.#isHeadWritten && this.#pieceLimit <= 0) this.#corkHead()
+    const piece = this.#takePiece()
+    let isTaken = true
+    res.cork(() => {
+      this.#ensureHead()
+      isTaken = res.write(piece)
+    })
+    this.#pieceLimit = MAX_PIECE_BYTES
+    if (!isTaken) this.blockedSince = performance.now()
+  }
+
+  /** A head that leaves no room for data goes alone. */
+  #corkHead(): void {
+    this.#port.res.cork(() => this.#ensureHead())
+    this.#pieceLimit = MAX_PIECE_BYTES
+  }
+
+  #ensureHead(): void {
+    if (this.#isHeadWritten) return
+    this.#isHeadWritten = true
+    this.#writeHead()
+  }
+
+  #takePiece(): Uint8Array {
+    const parts: Uint8Array[] = []
+    let room = this.#pieceLimit
+    while (room > 0) {
+      const first = this.#queue[0]
+      if (first === undefined) break
+      if (first.byteLength <= room) this.#queue.shift()
+      else this.#queue[0] = first.subarray(room)
+      const part = first.byteLength <= room ? first : first.subarray(0, room)
+      parts.push(part)
+      room -= part.byteLength
+      this.#queuedBytes -= part.byteLength
+    }
+    return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+  }
+
+  #finish(): void {
+    if (this.#port.isOver) return
+    this.#port.beforeEnd()
+    this.#port.res.cork(() => {
+      this.#ensureHead()
+      this.#port.res.end()
+    })
+    this.#port.completed()
+  }
+}
+
+function nothing(): void {
+  // A cork of nothing: its end flushes what the socket did not take before.
+}

@@ -1,0 +1,52 @@
+import type { EngineLimits } from '../engine.ts'
+import type { WatchedExchange } from './exchange-context.ts'
+
+/** How exact deadlines are. */
+const SWEEP_MS = 100
+
+/**
+ * Looks at unanswered exchanges from time to time: one timer for all instead of one for each request. Without any the timer
+ * rests.
+ */
+export class ExchangeWatch {
+  readonly #limits: () => EngineLimits
+  readonly #onProblem: (error: unknown) => void
+  /** A list, and each exchange knows its place: the table of a `Set` would keep exchanges that are over (see `TransientMap`). */
+  readonly #watched: WatchedExchange[] = []
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(limits: () => EngineLimits, onProblem: (error: unknown) => void) {
+    this.#limits = limits
+    this.#onProblem = onProblem
+  }
+
+  add(exchange: WatchedExchange): void {
+    exchange.watchPlace = this.#watched.push(exchange) - 1
+    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
+  }
+
+  remove(exchange: WatchedExchange): void {
+    const place = exchange.watchPlace
+    if (place === undefined) return
+    exchange.watchPlace = undefined
+    const last = this.#watched.pop()
+    if (last === undefined || last === exchange) return
+    this.#watched[place] = last
+    last.watchPlace = place
+  }
+
+  #sweep(): void {
+    if (this.#watched.length === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+      return
+    }
+    try {
+      const limits = this.#limits()
+      const now = performance.now()
+      for (const exchange of [...this.#watched]) exchange.check(now, limits)
+    } catch (error) {
+      this.#onProblem(error)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import type { HttpResponse } from 'uWebSockets.js'
+import { canonicalAddress } from '@svc/http'
+
+/**
+ * Reads who the peer of a response is, in canonical text form; "" when the connection is gone. Keeps the last IPv4 address:
+ * requests of one connection come in a row.
+ */
+export class PeerAddresses {
+  #lastNumber = -1
+  #lastText = ''
+
+  read(res: HttpResponse): string {
+    const bytes = new Uint8Array(res.getRemoteAddress())
+    if (bytes.length === 4) return this.#ipv4(bytes, 0)
+    if (bytes.length !== 16) return ''
+    if (isMapped(bytes)) return this.#ipv4(bytes, 12)
+    return canonicalAddress(Buffer.from(res.getRemoteAddressAsText()).toString('latin1')) ?? ''
+  }
+
+  #ipv4(bytes: Uint8Array, offset: number): string {
+    const [a = 0, b = 0, c = 0, d = 0] = offset === 0 ? bytes : bytes.subarray(offset)
+    const number = a * 0x1000000 + b * 0x10000 + c * 0x100 + d
+    if (number !== this.#lastNumber) {
+      this.#lastNumber = number
+      this.#lastText = `${a}.${b}.${c}.${d}`
+    }
+    return this.#lastText
+  }
+}
+
+/** ::ffff:0:0/96 (RFC 4291 section 2.5.5.2). */
+function isMapped(bytes: Uint8Array): boolean {
+  for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return false
+  return bytes[10] === 0xff && bytes[11] === 0xff
+}

@@ -1,0 +1,27 @@
+import type { HttpResponse } from 'uWebSockets.js'
+
+/** What a body writer needs of the exchange that it writes for. Owned by the writers; all calls are synchronous. */
+export interface ResponsePort {
+  /** Not to be touched once `isOver`. */
+  readonly res: HttpResponse
+  /** Whether uWebSockets.js has let go of the response: complete, cut, or the client is gone. */
+  readonly isOver: boolean
+  /** To be called before the call that may complete the response. */
+  beforeEnd(): void
+  /** The library says that the response is complete. */
+  completed(): void
+  /** Every byte was handed over while the library still waits for more, so that the connection can be closed. */
+  flushed(): void
+  /** Cuts the connection because the body cannot be completed. */
+  cut(reason?: Error): void
+}
+
+/** What the exchange tells its writer. */
+export interface WriterSide {
+  /** The socket takes more. */
+  writable(): void
+  /** The response is over without the writer's doing. */
+  gone(): void
+  /** Since when (monotonic ms) the peer takes nothing, or undefined. */
+  readonly blockedSince: number | undefined
+}

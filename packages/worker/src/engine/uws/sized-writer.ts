@@ -1,0 +1,120 @@
+import type { BodyWriter } from '@svc/http'
+import { DrainSignal } from '../drain-signal.ts'
+import { EngineError } from '../errors.ts'
+import type { ResponsePort, WriterSide } from './response-port.ts'
+
+/**
+ * Writes a body of known length without letting the library buffer it.
+ *
+ * A held one is declared one byte longer to the library than to the client, once the head is out: the client has the whole
+ * response, but for the library it is still pending. So it takes no further request from this connection, however the bytes
+ * behind the request read, until the engine closes it.
+ */
+export class SizedWriter implements BodyWriter, WriterSide {
+  readonly #port: ResponsePort
+  readonly #totalBytes: number
+  readonly #isHeld: boolean
+  readonly #drain = new DrainSignal()
+  #writeHead: (() => void) | undefined
+  #queue: Uint8Array[] = []
+  #acceptedBytes = 0
+  #writtenBytes = 0
+  blockedSince: number | undefined
+
+  /** @param totalBytes at least 1 */
+  constructor(port: ResponsePort, writeHead: () => void, totalBytes: number, isHeld: boolean) {
+    this.#port = port
+    this.#writeHead = writeHead
+    this.#totalBytes = totalBytes
+    this.#isHeld = isHeld
+  }
+
+  /** Sends the head before there is any data. */
+  start(): void {
+    if (!this.#port.isOver) this.#port.res.cork(() => this.#ensureHead())
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.#port.isOver || chunk.byteLength === 0) return true
+    this.#acceptedBytes += chunk.byteLength
+    if (this.#acceptedBytes > this.#totalBytes) return this.#refuse('longer')
+    this.#queue.push(chunk)
+    this.#pump()
+    if (this.blockedSince === undefined) return true
+    this.#drain.arm()
+    return false
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drain.listen(listener)
+  }
+
+  end(chunk?: Uint8Array): void {
+    if (chunk !== undefined) this.write(chunk)
+    if (!this.#port.isOver && this.#acceptedBytes < this.#totalBytes) this.#refuse('shorter')
+  }
+
+  abort(): void {
+    this.#port.cut()
+  }
+
+  writable(): void {
+    this.blockedSince = undefined
+    this.#pump()
+    if (this.blockedSince === undefined) this.#drain.fire()
+  }
+
+  gone(): void {
+    this.#queue = []
+    this.#drain.fire()
+  }
+
+  #refuse(how: 'longer' | 'shorter'): boolean {
+    const facts = `a response body was ${how} than its declared ${this.#totalBytes} bytes`
+    this.#port.cut(new EngineError('ENGINE_WRONG_LENGTH', facts))
+    return true
+  }
+
+  #pump(): void {
+    while (this.blockedSince === undefined && !this.#port.isOver) {
+      const chunk = this.#queue.shift()
+      if (chunk === undefined) return
+      this.#writeChunk(chunk)
+    }
+  }
+
+  #writeChunk(chunk: Uint8Array): void {
+    const { res } = this.#port
+    const before = this.#writtenBytes
+    let isTaken = true
+    let isDone = false
+    if (before + chunk.byteLength === this.#totalBytes) this.#port.beforeEnd()
+    res.cork(() => {
+      if (this.#isHeld) this.#ensureHead()
+      else this.#takeHead()?.()
+      ;[isTaken, isDone] = res.tryEnd(chunk, this.#isHeld ? this.#totalBytes + 1 : this.#totalBytes)
+    })
+    if (isDone) {
+      this.#port.completed()
+      return
+    }
+    this.#writtenBytes = res.getWriteOffset()
+    const taken = this.#writtenBytes - before
+    if (taken < chunk.byteLength) this.#queue.unshift(chunk.subarray(taken))
+    if (!isTaken) this.blockedSince = performance.now()
+    if (this.#isHeld && this.#writtenBytes === this.#totalBytes) this.#port.flushed()
+  }
+
+  #ensureHead(): void {
+    const writeHead = this.#takeHead()
+    if (writeHead === undefined) return
+    writeHead()
+    this.#port.res.tryEnd('', this.#totalBytes)
+  }
+
+  #takeHead(): (() => void) | undefined {
+    const writeHead = this.#writeHead
+    this.#writeHead = undefined
+    return writeHead
+  }
+}

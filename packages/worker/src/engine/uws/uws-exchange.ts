@@ -1,0 +1,368 @@
+import type { HttpResponse } from 'uWebSockets.js'
+import { type BodyWriter, HttpError, type HttpExchange, type RequestBody, type ResponseHead, type StreamOptions } from '@svc/http'
+import { discardingWriter } from '../discarding-writer.ts'
+import type { EngineLimits } from '../engine.ts'
+import type { EngineRequest, PeerSource } from '../engine-request.ts'
+import type { HeaderBlock } from '../header-block.ts'
+import type { RequestGate } from '../request-gate.ts'
+import { ChunkedWriter } from './chunked-writer.ts'
+import type { ExchangeContext, WatchedExchange } from './exchange-context.ts'
+import type { ResponsePort, WriterSide } from './response-port.ts'
+import { SizedWriter } from './sized-writer.ts'
+import { type BodyOwner, noBody, UwsBody } from './uws-body.ts'
+
+/** Longest body that goes out in one call: it fits in the library's cork buffer together with a usual head. */
+const MAX_SINGLE_BYTES = 12 * 1024
+/** How long, and how much of, a request body is still taken after the answer to it, so that the answer is not lost in a reset. */
+const LINGER_MS = 3_000
+const LINGER_BYTES = 64 * 1024 * 1024
+/** A peer that takes nothing for this long is cut; the library does the same after some ten seconds. */
+const WRITE_STALL_MS = 10_000
+
+const empty = new Uint8Array(0)
+
+/** One request and its response on uWebSockets.js. */
+export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerSource, WatchedExchange {
+  readonly res: HttpResponse
+  watchPlace: number | undefined
+  readonly #context: ExchangeContext
+  readonly #listener: string
+  #request: EngineRequest | undefined
+  #body: UwsBody | undefined
+  #writer: (WriterSide & BodyWriter) | undefined
+  #onClosed: ((isAborted: boolean) => void) | undefined
+  #answeredBy: 'app' | 'engine' | undefined
+  #ending: 'none' | 'written' | 'aborted' = 'none'
+  #method = ''
+  #target = ''
+  /** The client wants the connection closed after the response. */
+  #wantsClose = false
+  /** No further request may be taken from this connection, whatever the bytes behind this one say. */
+  #stopsParser = false
+  #isInHandler = true
+  #watchedSince = 0
+  #lingerUntil = 0
+  #afterLinger: (() => void) | undefined
+  isOver = false
+
+  constructor(context: ExchangeContext, listener: string, res: HttpResponse) {
+    this.#context = context
+    this.#listener = listener
+    this.res = res
+    context.began()
+  }
+
+  get request(): EngineRequest {
+    if (this.#request === undefined) throw new HttpError('HTTP_MISUSE', 'a refused request has no contents')
+    return this.#request
+  }
+
+  get body(): RequestBody {
+    return this.#body ?? noBody
+  }
+
+  get isAnswered(): boolean {
+    return this.#answeredBy !== undefined
+  }
+
+  /** Sets what the request line and the fields said. */
+  open(method: string, target: string, { wantsClose, isChunked }: Pick<RequestGate, 'wantsClose' | 'isChunked'>): void {
+    this.#method = method
+    this.#target = target
+    this.#wantsClose = wantsClose
+    this.#stopsParser = isChunked
+  }
+
+  /** Begins to receive the body. */
+  receiveBody(length: number | undefined, maxBytes: number): void {
+    this.#body = new UwsBody(this.res, this, length, maxBytes)
+  }
+
+  /** Hands the request over to the application. */
+  admit(request: EngineRequest): void {
+    this.#request = request
+  }
+
+  /** The handler of uWebSockets.js returns: what is not answered by now is watched. */
+  handlerReturned(): void {
+    this.#isInHandler = false
+    if (this.isOver) return
+    this.#watchedSince = performance.now()
+    this.#request?.remoteAddress
+    this.#context.watch(this)
+  }
+
+  respond(head: ResponseHead, body: Uint8Array = empty): void {
+    if (this.#claim()) this.#answer(this.#context.blocks.of(head), body)
+  }
+
+  stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
+    if (!this.#claim()) return discardingWriter
+    const block = this.#context.blocks.of(head)
+    if (this.#isBodiless(block)) {
+      this.#answerBodiless(block, options?.length)
+      return discardingWriter
+    }
+    if (options?.length === 0) {
+      this.#answer(block, empty)
+      return discardingWriter
+    }
+    if (options?.length === undefined) return this.#use(this.#chunkedWriter(block))
+    const writer = this.#use(this.#sizedWriter(block, options.length))
+    writer.start()
+    return writer
+  }
+
+  onClosed(listener: (isAborted: boolean) => void): void {
+    if (this.#ending === 'none') this.#onClosed = listener
+    else this.#call(() => listener(this.#ending === 'aborted'))
+  }
+
+  remoteAddress(): string {
+    return this.isOver ? '' : this.#context.peers.read(this.res)
+  }
+
+  /** Answers in place of the application and closes the connection. Does nothing once the response has begun. */
+  refuse(status: number, code: string, failure?: Error): void {
+    if (this.isOver || this.#writer !== undefined || this.#ending !== 'none') return
+    this.#answeredBy = 'engine'
+    this.#stopsParser = true
+    const remoteAddress = this.#request?.remoteAddress ?? this.remoteAddress()
+    this.#context.refused({
+      status,
+      code,
+      listener: this.#listener,
+      remoteAddress,
+      method: this.#method,
+      target: this.#target,
+      request: this.#request,
+    })
+    this.#body?.fail(failure ?? new HttpError('HTTP_ABORTED', `the request was refused: ${code}`))
+    const headers = [['Content-Type', 'text/plain; charset=utf-8']] as const
+    const block = this.#context.blocks.of({ status, headers })
+    this.#answer(block, Buffer.from(`${block.statusLine}\n`))
+  }
+
+  /** The client is gone, or the connection was cut. */
+  aborted(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.#settle(true)
+    this.#release()
+  }
+
+  completed(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.#settle(false)
+    this.#release()
+  }
+
+  beforeEnd(): void {
+    if (this.#onClosed !== undefined) this.#request?.remoteAddress
+    this.#body?.resume()
+  }
+
+  flushed(): void {
+    this.#settle(false)
+    this.#linger(() => this.cut())
+  }
+
+  cut(reason?: Error): void {
+    if (reason !== undefined) this.#context.problem(reason)
+    if (this.isOver) return
+    this.res.close()
+    // Within the handler the library has no listener yet to tell.
+    if (this.#isInHandler) this.aborted()
+  }
+
+  check(now: number, limits: EngineLimits): void {
+    if (this.isOver) return
+    if (this.#afterLinger !== undefined) {
+      if (now > this.#lingerUntil || (this.#body?.receivedBytes ?? 0) > LINGER_BYTES) this.#lingered()
+    } else if (this.#answeredBy === undefined) {
+      if (now - this.#watchedSince > limits.requestTimeoutMs) this.#expire()
+    } else if (now - (this.#writer?.blockedSince ?? now) > WRITE_STALL_MS || this.#isBodyStalled(now, limits)) {
+      this.cut()
+    }
+  }
+
+  bodyTooLarge(): void {
+    // Whoever reads the body has been told and may answer; if not, the answer is given here.
+    setImmediate(() => {
+      if (this.#answeredBy === undefined) this.refuse(413, 'body_too_large')
+    })
+  }
+
+  bodyEnded(): void {
+    if (this.#afterLinger !== undefined) setImmediate(() => this.#lingered())
+  }
+
+  problem(error: unknown): void {
+    this.#context.problem(error)
+  }
+
+  beforePause(): void {
+    if (this.#writer === undefined) this.res.onWritable(() => true)
+  }
+
+  #claim(): boolean {
+    if (this.#answeredBy === 'app') throw new HttpError('HTTP_MISUSE', 'a request was answered twice')
+    const isFree = this.#answeredBy === undefined && !this.isOver
+    this.#answeredBy ??= 'app'
+    return isFree
+  }
+
+  /** Whether the connection ends with this response. */
+  get #closes(): boolean {
+    return this.#stopsParser || this.#wantsClose || this.#context.isDraining
+  }
+
+  /** Whether the response is kept pending for the library until the connection is closed. */
+  get #holds(): boolean {
+    return this.#stopsParser || (this.#closes && this.#body?.isOpen === true)
+  }
+
+  #isBodiless(block: HeaderBlock): boolean {
+    return block.status === 204 || block.status === 304 || this.#method === 'HEAD'
+  }
+
+  #answer(block: HeaderBlock, body: Uint8Array): void {
+    if (this.#body !== undefined) this.#stopBody('the request was answered before its end')
+    if (this.#isBodiless(block)) this.#answerBodiless(block, body.byteLength)
+    else if (body.byteLength === 0 && this.#holds) this.#linger(() => this.#endNow(block, empty, true))
+    else if (body.byteLength > MAX_SINGLE_BYTES || this.#holds) this.#use(this.#sizedWriter(block, body.byteLength)).end(body)
+    else this.#endNow(block, body, this.#closes)
+  }
+
+  #endNow(block: HeaderBlock, body: Uint8Array, closes: boolean): void {
+    this.beforeEnd()
+    if (this.#isInHandler) this.#writeWhole(block, body, closes)
+    else this.res.cork(() => this.#writeWhole(block, body, closes))
+    this.completed()
+  }
+
+  #writeWhole(block: HeaderBlock, body: Uint8Array, closes: boolean): void {
+    this.#writeHead(block)
+    if (closes) this.res.end(body, true)
+    else this.res.end(body)
+  }
+
+  #writeHead(block: HeaderBlock): void {
+    if (block.status !== 200) this.res.writeStatus(block.statusLine)
+    if (block.name !== '') this.res.writeHeader(block.name, block.rest)
+  }
+
+  #writeClosingHead(block: HeaderBlock): void {
+    this.#writeHead(block)
+    if (this.#closes) this.res.writeHeader('Connection', 'close')
+  }
+
+  /** HEAD, 204 and 304 (RFC 9110 sections 8.6, 9.3.2, 15.3.5 and 15.4.5). */
+  #answerBodiless(block: HeaderBlock, length: number | undefined): void {
+    const isHead = this.#method === 'HEAD' && block.status !== 204 && block.status !== 304
+    if (isHead && length !== undefined && this.#closes && length > 0) {
+      this.#use(this.#sizedWriter(block, length)).start()
+      this.flushed()
+    } else if (this.#holds) {
+      this.#linger(() => this.#endBodiless(block, isHead ? length : undefined))
+    } else {
+      this.#endBodiless(block, isHead ? length : undefined)
+    }
+  }
+
+  #endBodiless(block: HeaderBlock, length: number | undefined): void {
+    this.beforeEnd()
+    this.res.cork(() => {
+      this.#writeClosingHead(block)
+      if (length !== undefined) this.res.writeHeader('Content-Length', String(length))
+      this.res.endWithoutBody()
+    })
+    this.completed()
+  }
+
+  /**
+   * Waits until the request is read to its end, or long enough, then acts in a tick of its own: whatever the parser takes for
+   * a request behind this one finds it pending until then.
+   */
+  #linger(act: () => void): void {
+    this.#stopBody('the request was answered before its end')
+    this.#afterLinger = act
+    if (this.#body?.isOpen) this.#lingerUntil = performance.now() + LINGER_MS
+    else setImmediate(() => this.#lingered())
+  }
+
+  #lingered(): void {
+    const act = this.#afterLinger
+    this.#afterLinger = undefined
+    if (!this.isOver) act?.()
+  }
+
+  #stopBody(why: string): void {
+    this.#call(() => this.#body?.fail(new HttpError('HTTP_ABORTED', why)))
+  }
+
+  #chunkedWriter(block: HeaderBlock): ChunkedWriter {
+    const headBytes = block.name.length + block.rest.length
+    return new ChunkedWriter(
+      this,
+      () => this.#writeClosingHead(block),
+      headBytes,
+      (proceed) => {
+        if (this.#holds) this.#linger(proceed)
+        else proceed()
+      },
+    )
+  }
+
+  #sizedWriter(block: HeaderBlock, length: number): SizedWriter {
+    return new SizedWriter(this, () => this.#writeClosingHead(block), length, this.#closes)
+  }
+
+  #use<Writer extends WriterSide & BodyWriter>(writer: Writer): Writer {
+    this.#writer = writer
+    this.res.onWritable(() => {
+      this.#call(() => writer.writable())
+      return true
+    })
+    return writer
+  }
+
+  #expire(): void {
+    if (this.#body?.isOpen) {
+      this.refuse(408, 'request_timeout', new HttpError('HTTP_REQUEST_TIMEOUT', 'the request did not arrive in time'))
+    } else {
+      this.refuse(504, 'response_timeout')
+    }
+  }
+
+  #isBodyStalled(now: number, limits: EngineLimits): boolean {
+    const body = this.#body
+    return (
+      body?.isOpen === true && !body.isPaused && now - Math.max(body.lastChunkAt, this.#watchedSince) > limits.requestTimeoutMs
+    )
+  }
+
+  /** Tells everybody, once, that the response is written or will never be. */
+  #settle(isAborted: boolean): void {
+    if (this.#ending !== 'none') return
+    this.#ending = isAborted || this.#answeredBy === 'engine' ? 'aborted' : 'written'
+    if (this.#body !== undefined) this.#stopBody(isAborted ? 'the client went away' : 'the request was answered before its end')
+    this.#call(() => this.#writer?.gone())
+    const listener = this.#onClosed
+    this.#onClosed = undefined
+    if (listener !== undefined) this.#call(() => listener(this.#ending === 'aborted'))
+  }
+
+  #release(): void {
+    this.#context.released(this)
+  }
+
+  #call(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#context.problem(error)
+    }
+  }
+}

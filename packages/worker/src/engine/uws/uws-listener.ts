@@ -1,0 +1,129 @@
+import uws, { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp } from 'uWebSockets.js'
+import type { ListenAddress } from '@svc/protocol'
+import type { EngineOptions } from '../engine.ts'
+import { EngineRequest } from '../engine-request.ts'
+import { RequestGate } from '../request-gate.ts'
+import { bindFailure } from './bind-failure.ts'
+import type { ExchangeContext } from './exchange-context.ts'
+import { UwsExchange } from './uws-exchange.ts'
+
+/**
+ * One listen address with an app of its own, so that requests know where they came in. Never throws into the library: that
+ * would end the process.
+ */
+export class UwsListener {
+  readonly name: string
+  readonly #options: EngineOptions
+  readonly #context: ExchangeContext
+  readonly #onConnections: (change: number) => void
+  readonly #gate = new RequestGate()
+  readonly #app: TemplatedApp
+  #socket: ListenSocket | undefined
+  #connections = 0
+  /** The request whose handler runs at this moment. */
+  #current: UwsExchange | undefined
+
+  constructor(name: string, options: EngineOptions, context: ExchangeContext, onConnections: (change: number) => void) {
+    this.name = name
+    this.#options = options
+    this.#context = context
+    this.#onConnections = onConnections
+    this.#app = uws.App()
+    this.#app.any('/*', (res, req) => this.#handle(res, req))
+    this.#app.filter((_res, change) => this.#counted(change))
+  }
+
+  get connections(): number {
+    return this.#connections
+  }
+
+  get isListening(): boolean {
+    return this.#socket !== undefined
+  }
+
+  /** @returns the port that is bound */
+  async listen(address: ListenAddress): Promise<number> {
+    this.#app.listen(address.host, address.port, (socket) => {
+      if (socket !== false) this.#socket = socket
+    })
+    if (this.#socket === undefined) throw await bindFailure(address)
+    return uws.us_socket_local_port(this.#socket)
+  }
+
+  /** Stops accepting. */
+  unlisten(): void {
+    if (this.#socket === undefined) return
+    uws.us_listen_socket_close(this.#socket)
+    this.#socket = undefined
+  }
+
+  /** Stops accepting and cuts all connections. */
+  close(): void {
+    this.unlisten()
+    this.#app.close()
+    // The one request that is being handled has no abort listener yet.
+    this.#current?.aborted()
+  }
+
+  #counted(change: number): void {
+    this.#connections += change
+    this.#onConnections(change)
+  }
+
+  #handle(res: HttpResponse, req: HttpRequest): void {
+    const exchange = new UwsExchange(this.#context, this.name, res)
+    this.#current = exchange
+    try {
+      this.#accept(exchange, req)
+    } catch (error) {
+      this.#failed(exchange, error)
+    }
+    this.#current = undefined
+    // No later than here: a handler that returns with neither an answer nor this listener ends the process. Not earlier,
+    // because it is a tenth of the cost of a request that is answered at once (bench/engine.ts).
+    if (!exchange.isOver) res.onAborted(() => exchange.aborted())
+    exchange.handlerReturned()
+  }
+
+  #accept(exchange: UwsExchange, req: HttpRequest): void {
+    const method = req.getCaseSensitiveMethod()
+    const query = req.getQuery()
+    const target = query === undefined ? req.getUrl() : `${req.getUrl()}?${query}`
+    const gate = this.#gate
+    const fault = gate.enter(method, target, req)
+    exchange.open(method, target, gate)
+    if (fault !== undefined || gate.parsed === undefined) {
+      exchange.receiveBody(undefined, 0)
+      exchange.refuse(fault?.status ?? 400, fault?.code ?? 'bad_request')
+      return
+    }
+    if ((gate.contentLength ?? 0) > 0 || gate.isChunked) {
+      if (this.#refuseBody(exchange)) return
+    }
+    const { parsed, host, fields } = gate
+    const parts = { method, target, parsed, host, fields, areUtf8: true, listener: this.name }
+    exchange.admit(new EngineRequest(parts, exchange))
+    this.#options.onExchange(exchange)
+  }
+
+  /** Begins to receive a body, unless it may not come. */
+  #refuseBody(exchange: UwsExchange): boolean {
+    const { contentLength, isChunked } = this.#gate
+    const { maxBodyBytes } = this.#context.limits()
+    exchange.receiveBody(contentLength, maxBodyBytes)
+    if ((contentLength ?? 0) > maxBodyBytes) exchange.refuse(413, 'body_too_large')
+    // A proxy shares its connections among clients, and the library's reading of chunks can be led astray.
+    else if (isChunked && this.#options.isTrustedProxy(exchange.remoteAddress())) exchange.refuse(411, 'length_required')
+    else return false
+    return true
+  }
+
+  #failed(exchange: UwsExchange, error: unknown): void {
+    this.#context.problem(error)
+    try {
+      if (!exchange.isAnswered) exchange.refuse(500, 'handler_failed')
+    } catch (second) {
+      this.#context.problem(second)
+    }
+  }
+}

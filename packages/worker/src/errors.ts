@@ -1,0 +1,24 @@
+import { AppError, type AppErrorOptions, type ErrorTable } from '@svc/core'
+
+/** Codes of errors raised by a worker outside of its engine and its files. */
+export type WorkerErrorCode =
+  /** A generation was asked for that was not prepared here. */
+  | 'WORKER_NOT_PREPARED'
+  /** A site changed again and again while a request was being matched with it. */
+  | 'WORKER_SITE_UNSETTLED'
+  /** No render host for the site turned up in time. */
+  | 'WORKER_NO_HOST'
+
+const table = {
+  WORKER_NOT_PREPARED: {},
+  WORKER_SITE_UNSETTLED: { status: 503, retryable: true },
+  WORKER_NO_HOST: { status: 503, retryable: true },
+} satisfies ErrorTable<WorkerErrorCode>
+
+/** An error of a worker. */
+export class WorkerError extends AppError<WorkerErrorCode> {
+  constructor(code: WorkerErrorCode, message: string, options?: AppErrorOptions) {
+    super(code, message, table[code], options)
+    this.name = 'WorkerError'
+  }
+}

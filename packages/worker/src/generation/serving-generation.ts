@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util'
+import { EndpointTable, listEndpoints } from '@svc/admin'
+import type { Config, SiteConfig } from '@svc/config'
+import { CidrSet, HostMatcher, parseHost } from '@svc/http'
+import type { GenerationSpec } from '@svc/protocol'
+import type { Renderer } from '../render-client/renderer.ts'
+import { SiteRuntime } from './site-runtime.ts'
+
+/** One generation as this worker serves it. Frozen; a request keeps the one it began with. */
+export interface ServingGeneration {
+  readonly number: number
+  readonly spec: GenerationSpec
+  readonly config: Config
+  readonly sites: ReadonlyMap<string, SiteRuntime>
+  /** The site of a host, which may have a port; what no site claims goes to the first one. Undefined without any site. */
+  siteOf(host: string): SiteRuntime | undefined
+  readonly endpoints: EndpointTable
+  readonly trustedProxies: CidrSet
+}
+
+/** What a generation is built with. */
+export interface GenerationTools {
+  readonly renderer: Renderer
+  readonly onProblem: (error: Error) => void
+}
+
+function buildSites(
+  configs: readonly SiteConfig[],
+  previous: ServingGeneration | undefined,
+  tools: GenerationTools,
+): Map<string, SiteRuntime> {
+  const sites = new Map<string, SiteRuntime>()
+  for (const config of configs) {
+    const known = previous?.sites.get(config.id)
+    const isSame = known !== undefined && isDeepStrictEqual(known.config, config)
+    sites.set(config.id, isSame ? known : new SiteRuntime(config, tools.renderer, tools.onProblem))
+  }
+  return sites
+}
+
+function buildEndpoints(config: Config): EndpointTable {
+  return new EndpointTable(
+    listEndpoints({
+      healthGroup: config.endpoints.health,
+      metricsGroup: config.endpoints.metrics,
+      healthPaths: config.health.enabled ? [config.health.path, config.scaling.health_path] : [],
+      hasHealthDetails: config.health.include_details,
+      metricsPaths: ['/metrics', ...(config.metrics.enabled ? [config.metrics.path] : [])],
+    }),
+  )
+}
+
+/** Host name of a host with or without port; "" (no Host, HTTP/1.0) matches no name. */
+function hostnameOf(host: string): string {
+  const parsed = parseHost(host)
+  return parsed === 'bad_host' ? '' : parsed.hostname
+}
+
+/** Builds a generation beside the current one. Sites whose configuration is unchanged keep what they have. */
+export function buildGeneration(
+  spec: GenerationSpec,
+  previous: ServingGeneration | undefined,
+  tools: GenerationTools,
+): ServingGeneration {
+  const { config } = spec
+  const sites = buildSites(spec.sites, previous, tools)
+  const entries = [...sites.values()].map((site) => ({
+    hostnames: site.config.hostnames,
+    isDefault: site.config.any_host,
+    value: site,
+  }))
+  const hosts = new HostMatcher(entries)
+  return Object.freeze({
+    number: spec.generation,
+    spec,
+    config,
+    sites,
+    siteOf: (host: string) => hosts.match(hostnameOf(host))?.value,
+    endpoints: buildEndpoints(config),
+    trustedProxies: new CidrSet(config.server.trusted_proxies),
+  })
+}

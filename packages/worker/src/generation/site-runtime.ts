@@ -1,0 +1,74 @@
+import type { SiteConfig } from '@svc/config'
+import { SingleFlight } from '@svc/core'
+import { compileMiddlewareMatcher, compileRoutes, type MiddlewareMatcher, type RouteTable, type SiteManifest } from '@svc/site'
+import type { Renderer } from '../render-client/renderer.ts'
+import { createStaticFiles, type StaticFiles } from '../static/index.ts'
+
+/** The application of a site as the worker needs it: its routes and where its middleware runs. */
+export interface SiteApp {
+  readonly manifest: SiteManifest
+  readonly routes: RouteTable
+  /** undefined: no middleware. */
+  readonly middleware: MiddlewareMatcher | undefined
+  /** Files of the public directory. A site that is nothing but files has its `index.html` answer for directories. */
+  readonly files: StaticFiles
+}
+
+/**
+ * What a worker keeps of one site while its configuration stays the same, over any number of reloads. Everything is made at
+ * the first request: a site that nobody asks for costs no more than its configuration.
+ */
+export class SiteRuntime {
+  readonly config: SiteConfig
+  readonly #renderer: Renderer
+  readonly #onProblem: (error: Error) => void
+  readonly #describing = new SingleFlight<'app', SiteApp>()
+  #app: SiteApp | undefined
+  /** Raised by every change, so that an answer that was under way during one is not kept. */
+  #changes = 0
+
+  constructor(config: SiteConfig, renderer: Renderer, onProblem: (error: Error) => void) {
+    this.config = config
+    this.#renderer = renderer
+    this.#onProblem = onProblem
+  }
+
+  /** The application, if its manifest is at hand. */
+  get knownApp(): SiteApp | undefined {
+    return this.#app
+  }
+
+  /**
+   * The application, asking the render host for its manifest when it is not at hand.
+   * @throws what `Renderer.describe` rejects with
+   */
+  app(): Promise<SiteApp> {
+    return this.#app === undefined ? this.#describing.run('app', () => this.#describe()) : Promise.resolve(this.#app)
+  }
+
+  /** The site's files have changed: the next request asks for the manifest again. */
+  forget(): void {
+    this.#changes++
+    this.#app = undefined
+  }
+
+  async #describe(): Promise<SiteApp> {
+    for (;;) {
+      const changes = this.#changes
+      const app = this.#compile(await this.#renderer.describe(this.config.id))
+      if (changes !== this.#changes) continue
+      this.#app = app
+      return app
+    }
+  }
+
+  #compile(manifest: SiteManifest): SiteApp {
+    const middleware = manifest.middleware === null ? undefined : compileMiddlewareMatcher(manifest.middleware)
+    const files = createStaticFiles({
+      root: this.config.public,
+      hasIndex: manifest.appDir === null,
+      onProblem: this.#onProblem,
+    })
+    return { manifest, routes: compileRoutes(manifest), middleware, files }
+  }
+}

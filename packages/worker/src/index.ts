@@ -1,0 +1,2 @@
+export * from './engine/inject/index.ts'
+export type * from './render-client/renderer.ts'

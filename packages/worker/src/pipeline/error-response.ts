@@ -1,0 +1,23 @@
+import { asError } from '@svc/core'
+import { type HeaderList, type Problem, problemOf, problemResponse } from '@svc/http'
+import type { RequestContext } from './request-context.ts'
+
+/** Answers with an error: problem+json, or a small page for a browser. Does nothing when an answer has begun. */
+export function sendError(context: RequestContext, problem: Problem, headers: HeaderList = []): void {
+  if (context.isAnswered) return
+  const { requestId } = context
+  const accept = context.request.header('accept')
+  const { head, body } = problemResponse({ requestId, ...problem }, accept, [...headers, ['x-request-id', requestId]])
+  context.respond(head, body)
+}
+
+/** How long a client is asked to wait before it tries again, in seconds. */
+const RETRY_AFTER: HeaderList = [['retry-after', '1']]
+
+/** Answers for a failure inside the service, logs it under the request's id, and shows its message only where it may. */
+export function sendFailure(context: RequestContext, thrown: unknown): void {
+  const error = asError(thrown)
+  const problem = problemOf(error)
+  context.reportFailure(error, problem.status)
+  sendError(context, problem, problem.status === 503 ? RETRY_AFTER : [])
+}

@@ -1,0 +1,45 @@
+import type { RequestContext } from './request-context.ts'
+import type { Stage } from './stage.ts'
+
+/** Told of a stage that threw; must answer the request if nothing was answered yet. */
+export type StageFailure = (context: RequestContext, error: unknown) => void
+
+/** Runs stages in order until one answers. Stays synchronous as long as the stages do. */
+export class Pipeline {
+  readonly #stages: readonly Stage[]
+  readonly #onFailure: StageFailure
+
+  constructor(stages: readonly Stage[], onFailure: StageFailure) {
+    this.#stages = stages
+    this.#onFailure = onFailure
+  }
+
+  run(context: RequestContext): void {
+    this.#runFrom(0, context)
+  }
+
+  #runFrom(start: number, context: RequestContext): void {
+    for (let index = start; index < this.#stages.length; index++) {
+      try {
+        const result = this.#stages[index]?.run(context)
+        if (result === 'answered') return
+        if (result instanceof Promise) {
+          this.#continueAfter(result, index + 1, context)
+          return
+        }
+      } catch (error) {
+        this.#onFailure(context, error)
+        return
+      }
+    }
+  }
+
+  #continueAfter(pending: Promise<'answered' | 'next'>, next: number, context: RequestContext): void {
+    pending.then(
+      (result) => {
+        if (result === 'next') this.#runFrom(next, context)
+      },
+      (error) => this.#onFailure(context, error),
+    )
+  }
+}

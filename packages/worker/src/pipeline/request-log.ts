@@ -1,0 +1,90 @@
+import type { HttpRequest } from '@svc/http'
+import type { AccessLog, HttpMetrics, HttpSeries } from '@svc/telemetry'
+import type { Refusal } from '../engine/engine.ts'
+import type { RequestContext, RequestOutcome } from './request-context.ts'
+
+/** Metric series of one method and path group, found without joining strings for each request. */
+class SeriesCache {
+  readonly #metrics: HttpMetrics
+  #lastMethod = ''
+  #lastGroup = ''
+  #last: HttpSeries | undefined
+
+  constructor(metrics: HttpMetrics) {
+    this.#metrics = metrics
+  }
+
+  get(method: string, group: string): HttpSeries {
+    if (this.#last !== undefined && this.#lastMethod === method && this.#lastGroup === group) return this.#last
+    this.#lastMethod = method
+    this.#lastGroup = group
+    this.#last = this.#metrics.series(method, group)
+    return this.#last
+  }
+}
+
+/** Status that nginx made customary for "the client went away before it was answered". */
+const CLIENT_CLOSED_REQUEST = 499
+
+/** Writes down finished requests: metrics and, where it is on, the access log. */
+export class RequestLog {
+  readonly #series: SeriesCache
+  readonly #accessLog: AccessLog | undefined
+  /** Status that the engine gave requests that were in the pipeline already. */
+  readonly #refused = new WeakMap<HttpRequest, number>()
+
+  constructor(metrics: HttpMetrics, accessLog: AccessLog | undefined) {
+    this.#series = new SeriesCache(metrics)
+    this.#accessLog = accessLog
+  }
+
+  /** Writes down a request that the engine answered by itself; one that is in the pipeline when it is finished there. */
+  refused({ request, method, target, status, remoteAddress }: Refusal): void {
+    if (request !== undefined) {
+      this.#refused.set(request, status)
+      return
+    }
+    this.#series.get(method, 'other').record(status, 0, 0, 0)
+    this.#accessLog?.write({
+      startedAt: Date.now(),
+      requestId: '',
+      site: '',
+      method,
+      path: target,
+      status,
+      bytes: 0,
+      durationMs: 0,
+      cache: '',
+      client: remoteAddress,
+      userAgent: '',
+    })
+  }
+
+  finished(context: RequestContext, isAborted: boolean): void {
+    if (!context.isLogged) return
+    const durationMs = performance.now() - context.startedAt
+    const { request } = context
+    const { status, bytes } = this.#outcome(context, isAborted)
+    this.#series.get(request.method, context.pathGroup).record(status, durationMs, context.exchange.body.length ?? 0, bytes)
+    this.#accessLog?.write({
+      startedAt: Date.now() - durationMs,
+      requestId: context.requestId,
+      site: context.site?.config.id ?? '',
+      method: request.method,
+      path: request.rawPath,
+      status,
+      bytes,
+      durationMs,
+      cache: '',
+      client: context.client.address,
+      userAgent: request.header('user-agent') ?? '',
+    })
+  }
+  #outcome(context: RequestContext, isAborted: boolean): RequestOutcome {
+    const sent = context.outcome()
+    if (!isAborted) return sent
+    const refused = this.#refused.get(context.request)
+    if (refused !== undefined) return { status: refused, bytes: 0 }
+    return sent.status === 0 ? { status: CLIENT_CLOSED_REQUEST, bytes: 0 } : sent
+  }
+}

@@ -1,0 +1,57 @@
+import { isTrustedOnlyField, type ParsedTarget, parseCookies, parseHost, removeCookies } from '@svc/http'
+import type { RequestFacts } from '@svc/site'
+import type { RequestContext } from './request-context.ts'
+
+/**
+ * The URL that the client asked for, with the path as the router reads it: code of a site that guards paths by their URL must
+ * not be passed by with another spelling of the same path, like `//admin` or `/%61dmin`.
+ */
+export function absoluteUrl(context: RequestContext): string {
+  const { request, client } = context
+  return siteUrl(`${client.scheme}://${client.host}`, request)
+}
+
+/** An absolute URL with a normalised path. */
+export function siteUrl(origin: string, { path, query }: Pick<ParsedTarget, 'path' | 'query'>): string {
+  return query === '' ? origin + path : `${origin}${path}?${query}`
+}
+
+/** Cookies of the service itself: no site ever sees them. */
+const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_ADMIN'])
+
+/**
+ * The request's fields as the site's code may see them: without what only a trusted proxy may say, without the service's own
+ * cookies, and with the host that the client named.
+ */
+export function headersForSite(context: RequestContext): [string, string][] {
+  const headers: [string, string][] = []
+  for (const [name, sent] of context.request.headers) {
+    const value = valueForSite(context, name, sent)
+    if (value !== undefined) headers.push([name, value])
+  }
+  return headers
+}
+
+function valueForSite({ client }: RequestContext, name: string, value: string): string | undefined {
+  if (name === 'host') return client.host
+  if (name === 'cookie') return removeCookies(value, OWN_COOKIES)
+  return client.isPeerTrusted || !isTrustedOnlyField(name) ? value : undefined
+}
+
+/** What conditions of a middleware matcher may ask about a request: what the site's code may see. Parsed when they do. */
+export function requestFacts(context: RequestContext): RequestFacts {
+  const { request, client } = context
+  const header = (name: string) => {
+    const sent = request.header(name)
+    return sent === undefined ? undefined : valueForSite(context, name, sent)
+  }
+  return {
+    get host() {
+      const host = parseHost(client.host)
+      return host === 'bad_host' ? '' : host.hostname
+    },
+    header,
+    cookie: (name) => parseCookies(header('cookie')).get(name),
+    query: (name) => new URLSearchParams(request.query).getAll(name).at(-1),
+  }
+}

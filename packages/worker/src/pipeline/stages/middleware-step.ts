@@ -1,0 +1,59 @@
+import { parseTarget } from '@svc/http'
+import type { MiddlewareVerdict } from '@svc/protocol'
+import type { Renderer, RenderSink } from '../../render-client/renderer.ts'
+import { sendError, sendFailure } from '../error-response.ts'
+import { absoluteUrl, siteUrl } from '../site-request.ts'
+import { AnswerSink } from './answer-sink.ts'
+import { isStale, renderRequestOf } from './render-plan.ts'
+import type { SiteTarget, SiteVisit } from './site-visit.ts'
+
+/**
+ * Runs the middleware of a site. Resolves with what is to be served next, or with "answered" when middleware (or an error)
+ * has answered, or with "stale" when the site has
+ * changed and the manifest must be asked for again. Middleware sees no request body: it would be gone for the route.
+ */
+export function runMiddleware(visit: SiteVisit, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
+  const { promise, resolve } = Promise.withResolvers<SiteTarget | 'answered' | 'stale'>()
+  const answer = new AnswerSink(visit.context, (error) => {
+    if (!isStale(error)) sendFailure(visit.context, error)
+    resolve(isStale(error) ? 'stale' : 'answered')
+  })
+  const sink: RenderSink = {
+    head: (head) => answer.head(head),
+    chunk: (bytes, ack) => answer.chunk(bytes, ack),
+    fail: (error) => answer.fail(error),
+    end() {
+      answer.end()
+      resolve('answered')
+    },
+    complete(reply, body) {
+      const verdict = reply.middleware
+      if (verdict !== undefined && verdict.action !== 'respond') {
+        resolve(apply(visit, verdict))
+        return
+      }
+      answer.complete(reply, body)
+      resolve('answered')
+    },
+  }
+  answer.attach(renderer.render(renderRequestOf(visit, { kind: 'middleware', route: '', params: {} }), undefined, sink))
+  return promise
+}
+
+/** Takes over what middleware changed. A rewrite to another host would be a proxy's work and is refused. */
+function apply({ context, target }: SiteVisit, verdict: MiddlewareVerdict): SiteTarget | 'answered' {
+  context.responseHeaders = verdict.responseHeaders ?? []
+  const headers = verdict.requestHeaders ?? target.headers
+  if (verdict.action === 'next' || verdict.url === undefined) return { ...target, headers }
+  const url = URL.parse(verdict.url)
+  const parsed = url === null ? 'target_not_origin_form' : parseTarget(url.pathname + url.search)
+  if (url === null || typeof parsed === 'string') {
+    sendError(context, { status: 500, code: 'bad_rewrite', detail: 'Middleware rewrote to a URL that cannot be read.' })
+    return 'answered'
+  }
+  if (url.host !== URL.parse(target.url ?? absoluteUrl(context))?.host) {
+    sendError(context, { status: 501, code: 'external_rewrite', detail: 'Middleware rewrote to another host.' })
+    return 'answered'
+  }
+  return { url: siteUrl(url.origin, parsed), path: parsed.path, headers }
+}

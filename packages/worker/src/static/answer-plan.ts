@@ -1,0 +1,96 @@
+import {
+  type ByteRange,
+  contentRange,
+  equalStrongly,
+  evaluateConditions,
+  formatHttpDate,
+  type HeaderList,
+  type HttpRequest,
+  isRangeCurrent,
+  parseRange,
+  planMultipart,
+  type ResponseHead,
+  rangeLength,
+  unsatisfiedContentRange,
+} from '@svc/http'
+import { chooseVariant, contentFields, type StaticResource, type Variant, validatorFields } from './variant.ts'
+
+/** A piece of a body: bytes as they are, or a part of the file. */
+export type BodyPiece = Uint8Array | ByteRange
+
+/** What is to be sent for a request for a file. */
+export type AnswerPlan =
+  | {
+      readonly kind: 'content'
+      readonly head: ResponseHead
+      readonly variant: Variant
+      readonly pieces: readonly BodyPiece[]
+      readonly length: number
+    }
+  | { readonly kind: 'not-modified'; readonly head: ResponseHead }
+  | { readonly kind: 'bad-method'; readonly headers: HeaderList }
+  | { readonly kind: 'precondition-failed'; readonly headers: HeaderList }
+  | { readonly kind: 'unsatisfiable'; readonly headers: HeaderList }
+
+type FileRequest = Pick<HttpRequest, 'method' | 'header'>
+
+/**
+ * Decides what a request for a file is answered: method, then conditions first, then ranges (RFC 9110 section 13.2.2).
+ * @param boundary makes the boundary of a body with several ranges
+ */
+export function planAnswer(request: FileRequest, resource: StaticResource, nowMs: number, boundary: () => string): AnswerPlan {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return { kind: 'bad-method', headers: [['allow', 'GET, HEAD']] }
+  const range = request.method === 'GET' ? request.header('range') : undefined
+  const variant = variantFor(request, resource, range, nowMs)
+  const { facts } = variant
+  // A file from the future must not look newer than the response (RFC 9110 section 8.8.2.1).
+  const shared = validatorFields(resource, variant, facts.lastModifiedMs <= nowMs ? facts.lastModified : formatHttpDate(nowMs))
+  const outcome = evaluateConditions(request, facts)
+  if (outcome === 'precondition-failed') return { kind: 'precondition-failed', headers: [] }
+  if (outcome === 'not-modified') return { kind: 'not-modified', head: { status: 304, headers: shared } }
+  const headers: HeaderList = [...contentFields(resource, variant), ...shared, ['accept-ranges', 'bytes']]
+  const isPartial = range !== undefined && isRangeCurrent(request.header('if-range'), facts, nowMs)
+  const ranges = isPartial ? parseRange(range, facts.size) : 'ignore'
+  if (ranges === 'unsatisfiable')
+    return { kind: 'unsatisfiable', headers: [['content-range', unsatisfiedContentRange(facts.size)], ...shared] }
+  if (ranges === 'ignore') return wholeContent(headers, variant)
+  return partialContent(headers, variant, ranges, resource.contentType, boundary)
+}
+
+/**
+ * Parts are cut from the file as it is, since a part of a compressed stream is of use only to a client that has the rest of
+ * the very same one: it says so by If-Range.
+ */
+function variantFor(request: FileRequest, resource: StaticResource, range: string | undefined, nowMs: number): Variant {
+  const negotiated = chooseVariant(resource, request.header('accept-encoding'))
+  if (range === undefined || negotiated === resource.identity) return negotiated
+  const ifRange = request.header('if-range')
+  if (ifRange !== undefined && equalStrongly(ifRange, negotiated.facts.etag)) return negotiated
+  return isRangeCurrent(ifRange, resource.identity.facts, nowMs) ? resource.identity : negotiated
+}
+
+function wholeContent(headers: HeaderList, variant: Variant): AnswerPlan {
+  const { size } = variant.facts
+  const pieces = size === 0 ? [] : [{ start: 0, end: size - 1 }]
+  return { kind: 'content', head: { status: 200, headers }, variant, pieces, length: size }
+}
+
+function partialContent(
+  headers: HeaderList,
+  variant: Variant,
+  ranges: readonly ByteRange[],
+  contentType: string,
+  boundary: () => string,
+): AnswerPlan {
+  const { size } = variant.facts
+  const [first] = ranges
+  if (ranges.length === 1 && first !== undefined) {
+    const head = { status: 206, headers: [...headers, ['content-range', contentRange(first, size)] as const] }
+    return { kind: 'content', head, variant, pieces: [first], length: rangeLength(first) }
+  }
+  const multipart = planMultipart(ranges, size, contentType, boundary())
+  const others = headers.filter(([name]) => name !== 'content-type')
+  const head = { status: 206, headers: [['content-type', multipart.contentType] as const, ...others] }
+  const pieces = [...multipart.parts.flatMap((part) => [part.head, part.range]), multipart.tail]
+  return { kind: 'content', head, variant, pieces, length: multipart.length }
+}

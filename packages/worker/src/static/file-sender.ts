@@ -1,0 +1,135 @@
+import { closeSync, fstatSync, read } from 'node:fs'
+import { asError } from '@svc/core'
+import { type BodyWriter, type HttpExchange, type ResponseHead, rangeLength } from '@svc/http'
+import type { BodyPiece } from './answer-plan.ts'
+import { StaticError } from './errors.ts'
+import { contentStateOf } from './file-facts.ts'
+import type { OpenFile } from './public-root.ts'
+
+/** Bytes read at a time: few enough to keep memory flat, enough to keep system calls rare. */
+const CHUNK_BYTES = 256 * 1024
+
+/** What is sent of an open file. */
+export interface FileTransfer {
+  readonly file: OpenFile
+  readonly head: ResponseHead
+  readonly pieces: readonly BodyPiece[]
+  /** Sum of all pieces in bytes. */
+  readonly length: number
+}
+
+/**
+ * Streams pieces of a file at the pace of the client, one chunk in memory at a time. Takes the open file over and closes it
+ * in all cases. A file that changes under way makes a cut response, never a wrong one.
+ */
+export function sendFile(exchange: HttpExchange, transfer: FileTransfer, onProblem: (error: Error) => void): void {
+  const sender = new FileSender(transfer, onProblem)
+  exchange.onClosed(() => sender.clientGone())
+  sender.start(exchange.stream(transfer.head, { length: transfer.length }))
+}
+
+class FileSender {
+  readonly #file: OpenFile
+  readonly #pieces: BodyPiece[]
+  readonly #onProblem: (error: Error) => void
+  readonly #contentState: string
+  #writer: BodyWriter | undefined
+  #isReading = false
+  #isWaiting = false
+  #isOver = false
+  #isClosed = false
+
+  constructor(transfer: FileTransfer, onProblem: (error: Error) => void) {
+    this.#file = transfer.file
+    this.#pieces = [...transfer.pieces]
+    this.#contentState = contentStateOf(transfer.file.stat)
+    this.#onProblem = onProblem
+  }
+
+  start(writer: BodyWriter): void {
+    this.#writer = writer
+    writer.onDrain(() => {
+      if (!this.#isWaiting) return
+      this.#isWaiting = false
+      this.#advance()
+    })
+    this.#advance()
+  }
+
+  clientGone(): void {
+    this.#isOver = true
+    this.#closeFile()
+  }
+
+  /** Sends pieces until one has to be read, or the client is slow. */
+  #advance(): void {
+    while (!this.#isOver && !this.#isWaiting) {
+      const piece = this.#pieces.shift()
+      if (piece instanceof Uint8Array) {
+        this.#write(piece)
+        continue
+      }
+      if (piece === undefined) this.#finish()
+      else this.#readFirstPart(piece.start, Math.min(rangeLength(piece), CHUNK_BYTES), piece.end)
+      return
+    }
+  }
+
+  #readFirstPart(start: number, length: number, end: number): void {
+    if (start + length <= end) this.#pieces.unshift({ start: start + length, end })
+    // A chunk of its own each time: the engine may hold it until the socket takes it.
+    const chunk = Buffer.allocUnsafeSlow(length)
+    this.#isReading = true
+    read(this.#file.fd, chunk, 0, length, start, (error, bytesRead) => {
+      this.#isReading = false
+      if (this.#isOver) this.#closeFile()
+      else if (error !== null) this.#fail('STATIC_READ_FAILED', error)
+      else if (bytesRead === 0) this.#fail('STATIC_FILE_CHANGED')
+      else this.#took(chunk.subarray(0, bytesRead), start, length)
+    })
+  }
+
+  #took(chunk: Uint8Array, start: number, length: number): void {
+    if (chunk.byteLength < length) this.#pieces.unshift({ start: start + chunk.byteLength, end: start + length - 1 })
+    // Looked at before the last byte goes out: after it the client would take the response for complete.
+    if (!this.#hasMoreToRead() && this.#isChanged()) {
+      this.#fail('STATIC_FILE_CHANGED')
+      return
+    }
+    this.#write(chunk)
+    this.#advance()
+  }
+
+  #write(chunk: Uint8Array): void {
+    this.#isWaiting = this.#writer?.write(chunk) === false
+  }
+
+  #hasMoreToRead(): boolean {
+    return this.#pieces.some((piece) => !(piece instanceof Uint8Array))
+  }
+
+  #isChanged(): boolean {
+    return contentStateOf(fstatSync(this.#file.fd, { bigint: true })) !== this.#contentState
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#closeFile()
+    this.#writer?.end()
+  }
+
+  #fail(code: 'STATIC_FILE_CHANGED' | 'STATIC_READ_FAILED', cause?: unknown): void {
+    this.#isOver = true
+    this.#closeFile()
+    this.#writer?.abort()
+    const what = code === 'STATIC_FILE_CHANGED' ? 'changed while it was being sent' : 'could not be read to its end'
+    this.#onProblem(new StaticError(code, `a file ${what}`, cause === undefined ? {} : { cause: asError(cause) }))
+  }
+
+  /** Not while a read is under way: its number could by then belong to another file. */
+  #closeFile(): void {
+    if (this.#isClosed || this.#isReading) return
+    this.#isClosed = true
+    closeSync(this.#file.fd)
+  }
+}

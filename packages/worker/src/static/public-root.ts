@@ -1,0 +1,117 @@
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { codeOf } from '@svc/core'
+import { StaticError } from './errors.ts'
+import { type FileFacts, factsOf, isSameState } from './file-facts.ts'
+import { hasHiddenSegment } from './file-name.ts'
+
+/** A file open for reading; who has it closes `fd`. */
+export interface OpenFile {
+  readonly fd: number
+  readonly stat: BigIntStats
+}
+
+/** Codes that mean: there is no such file. */
+const MISSING_CODES: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ENXIO', 'ENODEV'])
+/** Not blocking, so that a FIFO put in place of a file cannot hold the thread. */
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
+/** How many files are remembered as lying inside of the root. */
+const MAX_VERIFIED = 4096
+
+/**
+ * The directory whose files are served. Nothing outside of it is ever opened for a client, whatever symbolic links say: where
+ * a name really led to is asked of the open file itself, so that no swap of a link between check and use helps. Calls are
+ * synchronous: they cost about a microsecond each on a local disk, a tenth of what a thread pool would add.
+ */
+export class PublicRoot {
+  readonly #root: string
+  readonly #onProblem: (error: Error) => void
+  /** What names were last found to lead to, inside of the root. */
+  readonly #verified = new Map<string, { readonly stat: BigIntStats; readonly facts: FileFacts }>()
+  #realRoot: string | undefined
+
+  constructor(root: string, onProblem: (error: Error) => void) {
+    this.#root = root
+    this.#onProblem = onProblem
+  }
+
+  /** Absolute path of a relative name. */
+  pathOf(name: string): string {
+    return `${this.#root}/${name}`
+  }
+
+  /** Looks at what a name leads to: a regular file inside of the root, a directory, or nothing that is served. */
+  find(name: string): FileFacts | 'directory' | undefined {
+    const stat = this.#stat(this.pathOf(name))
+    if (stat === undefined) return undefined
+    if (stat.isDirectory()) return 'directory'
+    if (!stat.isFile()) return undefined
+    const known = this.#verified.get(name)
+    return known !== undefined && isSameState(known.stat, stat) ? known.facts : this.#verify(name)
+  }
+
+  /** Opens a regular file inside of the root; undefined for anything else. */
+  open(name: string): OpenFile | undefined {
+    const path = this.pathOf(name)
+    let fd = -1
+    try {
+      fd = openSync(path, OPEN_FLAGS)
+      const stat = fstatSync(fd, { bigint: true })
+      if (stat.isFile() && this.#isInside(realPathOf(fd, path))) return { fd, stat }
+      closeSync(fd)
+      return undefined
+    } catch (error) {
+      if (fd !== -1) closeSync(fd)
+      return this.#missing(error, path)
+    }
+  }
+
+  /** Remembers a file that lies inside of the root; it is checked again when anything about it changes. */
+  #verify(name: string): FileFacts | undefined {
+    const file = this.open(name)
+    if (file === undefined) return undefined
+    closeSync(file.fd)
+    const facts = factsOf(file.stat)
+    if (this.#verified.size >= MAX_VERIFIED) this.#verified.clear()
+    this.#verified.set(name, { stat: file.stat, facts })
+    return facts
+  }
+
+  #stat(path: string): BigIntStats | undefined {
+    try {
+      return statSync(path, { bigint: true, throwIfNoEntry: false })
+    } catch (error) {
+      return this.#missing(error, path)
+    }
+  }
+
+  /** The root may be a link that a deploy points elsewhere: it is resolved again before a file is refused. */
+  #isInside(realPath: string): boolean {
+    if (this.#isBelow(realPath)) return true
+    this.#realRoot = realpathSync.native(this.#root)
+    return this.#isBelow(realPath)
+  }
+
+  #isBelow(realPath: string): boolean {
+    const root = this.#realRoot
+    if (root === undefined || !realPath.startsWith(root)) return false
+    const rest = root.endsWith('/') ? realPath.slice(root.length) : realPath.slice(root.length + 1)
+    return (root.endsWith('/') || realPath[root.length] === '/') && !hasHiddenSegment(rest)
+  }
+
+  #missing(error: unknown, path: string): undefined {
+    if (!MISSING_CODES.has(codeOf(error))) {
+      this.#onProblem(new StaticError('STATIC_UNREADABLE', `cannot read ${path}`, { cause: error }))
+    }
+    return undefined
+  }
+}
+
+/** Where an open file really lies. Linux knows; elsewhere the name is resolved again. */
+function realPathOf(fd: number, path: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    // No /proc here.
+    return realpathSync.native(path)
+  }
+}

@@ -1,0 +1,79 @@
+import { type ContentCoding, contentTypeOf, type HeaderList, isCompressibleType, negotiateEncoding } from '@svc/http'
+import { cacheControlOf } from './cache-lifetime.ts'
+import type { FileFacts } from './file-facts.ts'
+import type { PublicRoot } from './public-root.ts'
+
+/** One form of a file that can be sent: as it is, or its precompressed sibling. */
+export interface Variant {
+  /** Name of the file to send, relative to the root. */
+  readonly name: string
+  readonly coding: ContentCoding
+  readonly facts: FileFacts
+}
+
+/** A file with all its forms. */
+export interface StaticResource {
+  readonly contentType: string
+  readonly cacheControl: string
+  readonly identity: Variant
+  /** Precompressed siblings that are there and up to date. */
+  readonly compressed: readonly Variant[]
+}
+
+const siblings: ReadonlyArray<readonly [suffix: string, coding: ContentCoding]> = [
+  ['.br', 'br'],
+  ['.zst', 'zstd'],
+  ['.gz', 'gzip'],
+]
+
+/** By how much a sibling may be older than its file: archives and checkouts write them in any order. */
+const SIBLING_SLACK_MS = 2000
+
+/**
+ * Looks up a file and its precompressed siblings. A sibling that is older than the file is not used: the file was edited and
+ * the sibling forgotten.
+ */
+export function findResource(root: PublicRoot, name: string, facts: FileFacts): StaticResource {
+  const contentType = contentTypeOf(name.slice(name.lastIndexOf('/') + 1))
+  const identity: Variant = { name, coding: 'identity', facts }
+  const compressed = isCompressibleType(contentType) ? findSiblings(root, name, facts) : []
+  return { contentType, cacheControl: cacheControlOf(name), identity, compressed }
+}
+
+/** The form for an Accept-Encoding field. */
+export function chooseVariant(resource: StaticResource, acceptEncoding: string | undefined): Variant {
+  if (resource.compressed.length === 0) return resource.identity
+  const coding = negotiateEncoding(
+    acceptEncoding,
+    resource.compressed.map((variant) => variant.coding),
+  )
+  return resource.compressed.find((variant) => variant.coding === coding) ?? resource.identity
+}
+
+/** Fields that a 200 and a 304 of a form have in common (RFC 9110 section 15.4.5). */
+export function validatorFields(resource: StaticResource, variant: Variant, lastModified: string): HeaderList {
+  const fields: Array<readonly [string, string]> = [
+    ['etag', variant.facts.etag],
+    ['last-modified', lastModified],
+    ['cache-control', resource.cacheControl],
+  ]
+  if (resource.compressed.length > 0) fields.push(['vary', 'Accept-Encoding'])
+  return fields
+}
+
+/** Fields that say what the content is. */
+export function contentFields(resource: StaticResource, variant: Variant): HeaderList {
+  const type: HeaderList = [['content-type', resource.contentType]]
+  return variant.coding === 'identity' ? type : [...type, ['content-encoding', variant.coding]]
+}
+
+function findSiblings(root: PublicRoot, name: string, facts: FileFacts): readonly Variant[] {
+  const found: Variant[] = []
+  for (const [suffix, coding] of siblings) {
+    const sibling = root.find(name + suffix)
+    if (sibling === undefined || sibling === 'directory') continue
+    if (sibling.lastModifiedMs + SIBLING_SLACK_MS < facts.lastModifiedMs) continue
+    found.push({ name: name + suffix, coding, facts: sibling })
+  }
+  return found
+}

@@ -1,0 +1,208 @@
+import type { ControlPlane } from '@svc/admin'
+import { createIpcChannel, type Handlers, RpcPeer } from '@svc/core'
+import { type GenerationSpec, type HostEndpoint, masterMethods, PROTOCOL_VERSION, workerMethods } from '@svc/protocol'
+import { AccessLog, addProcessMetrics, createLogger, createRequestIds, HttpMetrics, type Logger, MetricSet } from '@svc/telemetry'
+import type { Engine, Refusal } from './engine/engine.ts'
+import { createUwsEngine } from './engine/uws/index.ts'
+import { WorkerError } from './errors.ts'
+import { buildGeneration, type ServingGeneration } from './generation/serving-generation.ts'
+import { sendFailure } from './pipeline/error-response.ts'
+import { Pipeline } from './pipeline/pipeline.ts'
+import type { RequestContext } from './pipeline/request-context.ts'
+import { createRequestHandler } from './pipeline/request-handler.ts'
+import { RequestLog } from './pipeline/request-log.ts'
+import { createStages } from './pipeline/stages.ts'
+import { HostRenderer } from './render-client/host-renderer.ts'
+import { HostSet } from './render-client/host-set.ts'
+
+const MASTER_TIMEOUT_MS = 5_000
+const LOG_CLOSE_TIMEOUT_MS = 1_000
+
+type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
+
+/** A connection worker: an engine, the generation it serves, and the line to the master. */
+export class WorkerProcess {
+  readonly #workerId: number
+  readonly #metrics = new MetricSet()
+  readonly #httpMetrics = new HttpMetrics(this.#metrics)
+  readonly #hosts: HostSet
+  readonly #renderer: HostRenderer
+  readonly #master: MasterPeer
+  readonly #prepared = new Map<number, ServingGeneration>()
+  #logger: Logger
+  #accessLog: AccessLog | undefined
+  #requestLog: RequestLog
+  #generation: ServingGeneration | undefined
+  #engine: Engine | undefined
+  #isDraining = false
+
+  constructor(workerId: number, endpoint: Parameters<typeof createIpcChannel>[0]) {
+    this.#workerId = workerId
+    this.#logger = createLogger({ level: 'info', format: 'json', base: { proc: 'worker', worker: workerId } })
+    this.#requestLog = new RequestLog(this.#httpMetrics, undefined)
+    this.#hosts = new HostSet(workerId, {
+      problem: this.#onProblem,
+      lost: (host, sites) => this.#master.notify('hostLost', { host, sites: [...sites] }),
+    })
+    this.#renderer = new HostRenderer(this.#hosts)
+    addProcessMetrics(this.#metrics)
+    this.#master = new RpcPeer({
+      channel: createIpcChannel(endpoint),
+      local: workerMethods,
+      handlers: this.#handlers(),
+      remote: masterMethods,
+      protocolVersion: PROTOCOL_VERSION,
+      peerName: 'the master',
+      onProblem: this.#onProblem,
+    })
+  }
+
+  /** Resolves when the master is gone: a worker does not outlive it. */
+  get orphaned(): Promise<unknown> {
+    return this.#master.closed
+  }
+
+  readonly #onProblem = (error: Error): void => {
+    this.#logger.warn({ err: error }, error.message)
+  }
+
+  #handlers(): Handlers<typeof workerMethods> {
+    return {
+      prepare: ({ spec, hosts }) => this.#prepare(spec, hosts),
+      commit: ({ generation }) => this.#commit(generation),
+      abandon: ({ generation }) => this.#abandon(generation),
+      hosts: ({ hosts }) => {
+        this.#hosts.update(hosts)
+        return undefined
+      },
+      siteChanged: ({ site }) => {
+        this.#generation?.sites.get(site)?.forget()
+        return undefined
+      },
+      drain: ({ timeoutMs }) => this.#drain(timeoutMs),
+      cut: () => {
+        this.#engine?.cut()
+        return undefined
+      },
+      ping: () => ({ connections: this.#engine?.connections ?? 0, inFlight: this.#engine?.inFlight ?? 0 }),
+      metrics: async () => {
+        this.#httpMetrics.activeConnections.value = this.#engine?.connections ?? 0
+        return { metrics: await this.#metrics.toJson() }
+      },
+    }
+  }
+
+  async #prepare(spec: GenerationSpec, hosts: readonly HostEndpoint[]): Promise<undefined> {
+    this.#hosts.update(hosts)
+    const tools = { renderer: this.#renderer, onProblem: this.#onProblem }
+    const next = buildGeneration(spec, this.#generation, tools)
+    this.#prepared.set(spec.generation, next)
+    this.#engine ??= this.#createEngine()
+    const current = this.#generation?.spec.listen ?? []
+    for (const address of spec.listen) {
+      if (!current.some((known) => known.name === address.name)) await this.#engine.listen(address)
+    }
+    return undefined
+  }
+
+  async #commit(number: number): Promise<undefined> {
+    const next = this.#prepared.get(number)
+    if (next === undefined) throw new WorkerError('WORKER_NOT_PREPARED', `generation ${number} was not prepared`)
+    this.#prepared.clear()
+    const previous = this.#generation
+    this.#generation = next
+    this.#applyLogging(next, previous)
+    if (previous !== undefined) this.#stopListening(previous, next)
+    await this.#master.call('ready', { generation: number, pid: process.pid }, { timeoutMs: MASTER_TIMEOUT_MS })
+    return undefined
+  }
+
+  #abandon(number: number): undefined {
+    const abandoned = this.#prepared.get(number)
+    this.#prepared.delete(number)
+    if (abandoned !== undefined) this.#stopListening(abandoned, this.#generation)
+    return undefined
+  }
+
+  /** Stops listening on the addresses of `left` that `kept` does not have. */
+  #stopListening(left: ServingGeneration, kept: ServingGeneration | undefined): void {
+    for (const address of left.spec.listen) {
+      if (kept?.spec.listen.some(({ name }) => name === address.name) !== true) this.#engine?.unlisten(address.name)
+    }
+  }
+
+  #applyLogging(next: ServingGeneration, previous: ServingGeneration | undefined): void {
+    const { level, format, access } = next.config.logging
+    const before = previous?.config.logging
+    if (before?.level === level && before.format === format && before.access === access) return
+    this.#logger = createLogger({ level, format, base: { proc: 'worker', worker: this.#workerId } })
+    const old = this.#accessLog
+    this.#accessLog = access ? new AccessLog({ format }) : undefined
+    this.#requestLog = new RequestLog(this.#httpMetrics, this.#accessLog)
+    old?.close(LOG_CLOSE_TIMEOUT_MS).catch(this.#onProblem)
+  }
+
+  #createEngine(): Engine {
+    const ids = createRequestIds()
+    const pipeline = new Pipeline(createStages(this.#controlPlane(), this.#renderer), sendFailure)
+    const onExchange = createRequestHandler({
+      generation: () => this.#current(),
+      pipeline,
+      log: () => this.#requestLog,
+      tools: { makeRequestId: ids, reportFailure: (context, error, status) => this.#reportFailure(context, error, status) },
+    })
+    return createUwsEngine({
+      onExchange,
+      limits: () => this.#limits(),
+      isTrustedProxy: (address) => this.#current().trustedProxies.contains(address),
+      onProblem: this.#onProblem,
+      onRefused: (refusal) => this.#onRefused(refusal),
+    })
+  }
+
+  #onRefused(refusal: Refusal): void {
+    this.#requestLog.refused(refusal)
+    const { status, code, method, target, listener, remoteAddress } = refusal
+    this.#logger.debug({ status, code, method, target, listener, client: remoteAddress }, 'a request was refused')
+  }
+
+  #limits(): ReturnType<Parameters<typeof createUwsEngine>[0]['limits']> {
+    const { server } = this.#current().config
+    return { maxBodyBytes: server.max_body_bytes, requestTimeoutMs: server.request_timeout_secs * 1000 }
+  }
+
+  /** Before the first commit, requests that come in already are served by the generation that is being prepared. */
+  #current(): ServingGeneration {
+    const generation = this.#generation ?? this.#prepared.values().next().value
+    if (generation === undefined) throw new WorkerError('WORKER_NOT_PREPARED', 'no generation is prepared yet')
+    return generation
+  }
+
+  #controlPlane(): ControlPlane {
+    return {
+      health: () => this.#master.call('health', undefined, { timeoutMs: MASTER_TIMEOUT_MS }),
+      metrics: async () => (await this.#master.call('metrics', undefined, { timeoutMs: MASTER_TIMEOUT_MS })).text,
+      isDraining: () => this.#isDraining,
+    }
+  }
+
+  #reportFailure(context: RequestContext, error: Error, status: number): void {
+    const facts = {
+      request_id: context.requestId,
+      site: context.site?.config.id,
+      path: context.request.rawPath,
+      status,
+      err: error,
+    }
+    if (status >= 500) this.#logger.error(facts, error.message)
+    else this.#logger.warn(facts, error.message)
+  }
+
+  async #drain(timeoutMs: number): Promise<{ cut: number }> {
+    this.#isDraining = true
+    const result = (await this.#engine?.drain(timeoutMs)) ?? { cut: 0 }
+    this.#hosts.close()
+    await this.#accessLog?.close(LOG_CLOSE_TIMEOUT_MS)
+    return result
+  }
+}

@@ -1,0 +1,35 @@
+import type { TestContext } from 'node:test'
+import type { HttpExchange } from '@svc/http'
+
+/** A request of the suite. */
+export interface ContractRequest {
+  readonly method?: string
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | readonly Uint8Array[]
+  /** The client goes away when the first byte of the response body has come. */
+  readonly leaveAtFirstChunk?: boolean
+  /** The client reads slowly, so that writers have to wait. */
+  readonly isSlow?: boolean
+}
+
+/** What the client saw. */
+export interface ContractResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+  readonly aborted: boolean
+}
+
+/** An engine under test that hands its requests to `handler`. */
+export interface ContractSubject {
+  readonly problems: Error[]
+  send(request: ContractRequest): Promise<ContractResponse>
+}
+
+/** Starts the engine for one test. */
+export type StartSubject = (
+  t: TestContext,
+  handler: (exchange: HttpExchange) => void,
+  limits?: { maxBodyBytes?: number },
+) => Promise<ContractSubject>

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AppError, CoreError } from '@svc/core'
+import { complete, streamed } from './canned-renderer.ts'
+import { PipelineServer } from './pipeline-server.ts'
+
+/** What a render host refuses with, and what the client gets. */
+const refusals: [code: string, status: number | undefined, answered: number][] = [
+  ['RENDER_COMPILE', 500, 500],
+  ['RENDER_RESOLVE', 500, 500],
+  ['RENDER_FAILED', 500, 500],
+  ['RENDER_TIMEOUT', 504, 504],
+  ['RENDER_MEMORY', 500, 500],
+  ['RENDER_ISOLATE_LOST', 502, 502],
+  ['RENDER_QUEUE_FULL', 503, 503],
+  ['RENDER_UNKNOWN_SITE', 404, 404],
+  ['RENDER_UNKNOWN_ROUTE', 404, 404],
+  ['RENDER_DRAINING', 503, 503],
+  ['RENDER_UNAUTHORIZED', undefined, 500],
+  ['RENDER_GUEST', 500, 500],
+]
+
+test('each failure of a render has its status, an id, and no message', async (t) => {
+  const server = await PipelineServer.start(t)
+  for (const [code, status, answered] of refusals) {
+    const error = new AppError(code, `the secret of ${code}`, status === undefined ? {} : { status })
+    server.renderer.answer = ({ sink }) => sink.fail(error)
+    const response = await server.get('/')
+    assert.equal(response.status, answered, code)
+    assert.equal(PipelineServer.codeOf(response), status === undefined ? 'internal_error' : code.toLowerCase())
+    assert.doesNotMatch(response.text + JSON.stringify(response.headers), /secret/)
+    assert.equal(response.headers['retry-after'], answered === 503 ? '1' : undefined, code)
+    const failure = server.failures.at(-1)
+    assert.deepEqual(failure, { requestId: response.headers['x-request-id'], message: error.message, status: answered })
+    assert.equal(JSON.parse(response.text).request_id, failure.requestId)
+  }
+})
+
+test('a host that is gone is 502, and an answer without a head is an internal error', async (t) => {
+  const server = await PipelineServer.start(t)
+  server.renderer.answer = ({ sink }) => sink.fail(new CoreError('CORE_PEER_GONE', 'gone'))
+  assert.equal((await server.get('/')).status, 502)
+  server.renderer.answer = ({ sink }) => sink.complete(streamed, undefined)
+  assert.equal(PipelineServer.codeOf(await server.get('/')), 'internal_error')
+})
+
+test('a site that cannot be described fails with the reason of the host, on every path of its own', async (t) => {
+  const server = await PipelineServer.start(t)
+  server.renderer.beforeDescribe = () => Promise.reject(new AppError('WORKER_NO_HOST', 'no host', { status: 503 }))
+  const response = await server.get('/')
+  assert.equal(response.status, 503)
+  assert.equal(response.headers['retry-after'], '1')
+  server.renderer.beforeDescribe = async () => undefined
+  assert.equal((await server.get('/')).status, 200)
+})
+
+test('a failure in the middle of a stream cuts it and is written down', async (t) => {
+  const server = await PipelineServer.start(t)
+  server.renderer.answer = ({ sink }) => {
+    sink.head({ status: 200, headers: [] })
+    sink.chunk(Buffer.from('begun'), () => undefined)
+    sink.fail(new AppError('RENDER_TIMEOUT', 'too slow', { status: 504 }))
+  }
+  const response = await server.get('/')
+  assert.equal(response.status, 200)
+  assert.equal(response.text, 'begun')
+  assert.ok(response.aborted)
+  assert.deepEqual(server.failures, [{ requestId: 'id-1', message: 'too slow', status: 504 }])
+})
+
+const stale = () => new AppError('RENDER_STALE_MANIFEST', 'stale', { status: 503 })
+
+test('a render with an old manifest is matched again with the new one', async (t) => {
+  const server = await PipelineServer.start(t)
+  server.renderer.version = 'old'
+  await server.get('/')
+  server.renderer.version = 'new'
+  server.renderer.answer = ({ request, sink }) => {
+    if (request.manifestVersion === 'old') sink.fail(stale())
+    else sink.complete(complete(), Buffer.from('fresh'))
+  }
+  const response = await server.get('/')
+  assert.equal(response.text, 'fresh')
+  assert.deepEqual(server.failures, [])
+})
+
+test('a site that never settles is an error after a few tries', async (t) => {
+  const server = await PipelineServer.start(t)
+  server.renderer.answer = ({ sink }) => sink.fail(stale())
+  const response = await server.get('/')
+  assert.equal(response.status, 503)
+  assert.equal(PipelineServer.codeOf(response), 'render_stale_manifest')
+  assert.equal(server.renderer.requests.length, 4)
+})
+
+test('a body cannot be sent twice: with an old manifest the client is asked to come again, and then it works', async (t) => {
+  const server = await PipelineServer.start(t)
+  server.renderer.version = 'old'
+  await server.get('/')
+  server.renderer.version = 'new'
+  server.renderer.answer = ({ request, body, sink }) => {
+    body?.read(
+      (_chunk, ack) => ack(),
+      () => undefined,
+    )
+    if (request.manifestVersion === 'old') sink.fail(stale())
+    else sink.complete(complete(), Buffer.from('taken'))
+  }
+  const first = await server.get('/api', { method: 'POST', body: 'a=1' })
+  assert.equal(first.status, 503)
+  assert.equal(first.headers['retry-after'], '1')
+  assert.equal((await server.get('/api', { method: 'POST', body: 'a=1' })).text, 'taken')
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { loadConfig } from '@svc/config'
+import type { GenerationSpec, HealthReport } from '@svc/protocol'
+import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemetry'
+import { tempDir, writeFiles } from '@svc/testkit'
+import { type InjectOptions, inject, type MemoryResponse } from '../src/engine/inject/index.ts'
+import { buildGeneration, type ServingGeneration } from '../src/generation/serving-generation.ts'
+import { sendFailure } from '../src/pipeline/error-response.ts'
+import { Pipeline } from '../src/pipeline/pipeline.ts'
+import { createRequestHandler } from '../src/pipeline/request-handler.ts'
+import { RequestLog } from '../src/pipeline/request-log.ts'
+import { createStages } from '../src/pipeline/stages.ts'
+import { CannedRenderer } from './canned-renderer.ts'
+
+/** A site of a test: its files by relative path, e.g. "app/page.tsx" or "public/a.txt". */
+export interface TestSite {
+  readonly id: string
+  readonly hostnames: readonly string[]
+  readonly files: Readonly<Record<string, string>>
+}
+
+/** A failure that the pipeline wrote down. */
+export interface ReportedFailure {
+  readonly requestId: string
+  readonly message: string
+  readonly status: number
+}
+
+/** The one site that most tests need. */
+export const shop: TestSite = {
+  id: 'shop',
+  hostnames: ['shop.test'],
+  files: { 'app/page.tsx': '', 'app/layout.tsx': '', 'app/items/[id]/page.tsx': '', 'app/api/route.ts': '' },
+}
+
+/**
+ * The pipeline as a worker builds it, with a configuration from a file, sites in real directories and a canned renderer,
+ * but no socket.
+ */
+export class PipelineServer {
+  readonly dir: string
+  readonly renderer: CannedRenderer
+  readonly failures: ReportedFailure[] = []
+  health: () => Promise<HealthReport> = async () => ({ status: 'healthy', uptime_secs: 1, checks: {} })
+  isDraining = false
+  #generation: ServingGeneration | undefined
+  readonly #metrics = new MetricSet()
+  readonly #accessFile: string
+  readonly #accessLog: AccessLog
+  readonly #handler: ReturnType<typeof createRequestHandler>
+  #ids = 0
+
+  private constructor(t: TestContext) {
+    this.dir = tempDir(t, 'pipeline')
+    this.renderer = new CannedRenderer((site) => join(this.dir, site))
+    this.#accessFile = join(this.dir, 'access.log')
+    const fd = openSync(this.#accessFile, 'a')
+    this.#accessLog = new AccessLog({ format: 'json', fd })
+    t.after(async () => {
+      await this.#accessLog.close(1000)
+      closeSync(fd)
+    })
+    const log = new RequestLog(new HttpMetrics(this.#metrics), this.#accessLog)
+    const plane = {
+      health: () => this.health(),
+      metrics: async () => 'all_metrics 1\n',
+      isDraining: () => this.isDraining,
+    }
+    this.#handler = createRequestHandler({
+      generation: () => this.generation,
+      pipeline: new Pipeline(createStages(plane, this.renderer), sendFailure),
+      log: () => log,
+      tools: {
+        makeRequestId: () => `id-${++this.#ids}`,
+        reportFailure: ({ requestId }, { message }, status) => this.failures.push({ requestId, message, status }),
+      },
+    })
+  }
+
+  /** Serves these sites. `more` goes in front of them in the configuration. */
+  static async start(t: TestContext, sites: readonly TestSite[] = [shop], more = ''): Promise<PipelineServer> {
+    const server = new PipelineServer(t)
+    await server.reload(sites, more)
+    return server
+  }
+
+  get generation(): ServingGeneration {
+    assert.ok(this.#generation, 'a generation is served')
+    return this.#generation
+  }
+
+  /** Swaps to a generation with these sites; requests under way keep theirs. */
+  async reload(sites: readonly TestSite[], more = ''): Promise<void> {
+    const tables = sites.map(({ id, hostnames, files }) => {
+      writeFiles(join(this.dir, id), { 'public/.keep': '', ...files })
+      return `[[sites]]\nid = "${id}"\nroot = "${id}"\nhostnames = ${JSON.stringify(hostnames)}\n`
+    })
+    writeFiles(this.dir, { 'svc.config.toml': `${more}\n${tables.join('')}` })
+    const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: this.dir, isRoot: false })
+    assert.ok(loaded.ok, JSON.stringify(loaded))
+    const generation = (this.#generation?.number ?? 0) + 1
+    const { config, sites: configs } = loaded
+    const spec: GenerationSpec = { generation, config, sites: configs, listen: [], moduleDir: join(this.dir, 'modules') }
+    const onProblem = (error: Error) => assert.fail(error)
+    this.#generation = buildGeneration(spec, this.#generation, { renderer: this.renderer, onProblem })
+  }
+
+  /** Sends a request to shop.test unless told otherwise. */
+  get(url: string, options: Omit<InjectOptions, 'url'> = {}): Promise<MemoryResponse> {
+    return inject(this.#handler, { host: 'shop.test', url, ...options })
+  }
+
+  /** Everything in the access log. Ends it. */
+  async accessLog(): Promise<Record<string, unknown>[]> {
+    await this.#accessLog.close(1000)
+    const lines = readFileSync(this.#accessFile, 'utf8').split('\n')
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+  }
+
+  /** Values of a metric, by its labels joined with spaces. */
+  async metric(name: string): Promise<Record<string, number>> {
+    const found = (await this.#metrics.toJson()).find((metric: MetricJson) => metric.name === name)
+    const values = (found?.values ?? []).map(({ labels, value }) => [Object.values(labels).join(' '), value] as const)
+    return Object.fromEntries(values)
+  }
+
+  /** The code of a problem+json answer. */
+  static codeOf(response: MemoryResponse): string {
+    assert.equal(response.headers['content-type'], 'application/problem+json')
+    return JSON.parse(response.text).code
+  }
+}

@@ -1,0 +1,77 @@
+// Bundles each program of the service into dist/: one file per process or thread, so that start-up reads few files.
+//
+//   node scripts/build.mjs             build
+//   node scripts/build.mjs --if-stale  build only when a source is newer than the last build
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const outDir = join(root, 'dist')
+const stamp = join(outDir, 'build.stamp')
+
+/** Programs by name of their bundle. */
+const programs = {
+  cli: 'packages/cli/src/main.ts',
+  worker: 'packages/worker/src/main.ts',
+  'render-host': 'packages/render/src/host/main.ts',
+  'render-thread': 'packages/render/src/thread/main.ts',
+}
+
+/** Packages that carry native code or find files beside themselves. */
+const external = ['esbuild', 'isolated-vm', 'oxc-parser', 'oxc-resolver', 'oxc-transform', 'piscina', 'uWebSockets.js']
+
+async function newestChange(path) {
+  const info = await stat(path)
+  if (!info.isDirectory()) return info.mtimeMs
+  let newest = info.mtimeMs
+  for (const name of await readdir(path)) {
+    if (name === 'node_modules' || name === 'test') continue
+    newest = Math.max(newest, await newestChange(join(path, name)))
+  }
+  return newest
+}
+
+async function isFresh() {
+  const built = await stat(stamp).catch(() => undefined)
+  if (built === undefined) return false
+  const sources = ['packages', 'scripts/build.mjs', 'package-lock.json']
+  const changes = await Promise.all(sources.map((path) => newestChange(join(root, path))))
+  return Math.max(...changes) < built.mtimeMs
+}
+
+async function bundlePrograms() {
+  const { build } = await import('esbuild')
+  await build({
+    absWorkingDir: root,
+    entryPoints: programs,
+    outdir: outDir,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    target: 'node22',
+    format: 'esm',
+    chunkNames: 'chunks/[name]-[hash]',
+    external,
+    legalComments: 'external',
+    logLevel: 'warning',
+    // Packages in CommonJS form call `require`, which a module does not have.
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
+  })
+}
+
+async function main() {
+  if (process.argv.includes('--if-stale') && (await isFresh())) return
+  const startedAt = Date.now()
+  await rm(stamp, { force: true })
+  await rm(join(outDir, 'chunks'), { recursive: true, force: true })
+  await mkdir(outDir, { recursive: true })
+  const { buildGuest } = await import('../packages/render/build/guest.mjs')
+  await Promise.all([bundlePrograms(), buildGuest({ outDir, nodeBinary: join(root, 'bin/node') })])
+  await writeFile(stamp, '')
+  console.error(`built dist/ in ${Date.now() - startedAt} ms`)
+}
+
+await main()

@@ -1,0 +1,80 @@
+// Runs everything that `npm test` promises, in the order in which it fails fastest.
+//
+//   node scripts/test.mjs           all
+//   node scripts/test.mjs --check   format, lint, types and structure only
+//   node scripts/test.mjs --unit    tests of the packages only
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const binary = (name) => join(root, 'node_modules/.bin', name)
+/** A test that hangs must fail before the whole run does. */
+const TEST_TIMEOUT_MS = 240_000
+/** Files at a time. Most wait for processes; Node's own default, one less than there are cores, leaves half of two cores idle. */
+const TEST_CONCURRENCY = Math.max(2, availableParallelism())
+
+function run(name, command, args) {
+  const startedAt = Date.now()
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: 'inherit' })
+    child.on('error', (error) => {
+      console.error(`${name}: ${error.message}`)
+      resolve(false)
+    })
+    child.on('exit', (code) => {
+      console.error(`${code === 0 ? 'ok  ' : 'FAIL'} ${name} (${((Date.now() - startedAt) / 1000).toFixed(1)} s)`)
+      resolve(code === 0)
+    })
+  })
+}
+
+async function typesOk() {
+  const projects = readdirSync(join(root, 'packages')).flatMap((name) =>
+    ['tsconfig.json', 'tsconfig.guest.json'].map((file) => join('packages', name, file)),
+  )
+  projects.push('test/tsconfig.json', 'bench/tsconfig.json')
+  let isOk = true
+  for (const project of projects.filter((file) => existsSync(join(root, file)))) {
+    isOk = (await run(`types ${project}`, binary('tsc'), ['-p', project])) && isOk
+  }
+  return isOk
+}
+
+async function checksOk() {
+  const results = [
+    await run('format and lint', binary('biome'), ['check', '--error-on-warnings', '.']),
+    await run('structure', process.execPath, ['scripts/check-structure.mjs']),
+    await typesOk(),
+  ]
+  return results.every(Boolean)
+}
+
+function testFiles(isUnitOnly) {
+  const packages = readdirSync(join(root, 'packages')).map((name) => join('packages', name, 'test'))
+  const dirs = (isUnitOnly ? packages : [...packages, 'test']).filter((dir) => existsSync(join(root, dir)))
+  const files = dirs.flatMap((dir) => readdirSync(join(root, dir), { recursive: true }).map((name) => join(dir, name)))
+  return files.filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules')).sort()
+}
+
+function testsOk(isUnitOnly) {
+  const files = testFiles(isUnitOnly)
+  if (files.length === 0) throw new Error('no test files found')
+  const limits = [`--test-timeout=${TEST_TIMEOUT_MS}`, `--test-concurrency=${TEST_CONCURRENCY}`]
+  const args = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec', ...limits]
+  return run('tests', join(root, 'bin/node'), [...args, ...files])
+}
+
+async function main() {
+  const only = process.argv[2]
+  if (only !== '--unit' && !(await checksOk())) return false
+  if (only === '--check') return true
+  if (!(await run('build', process.execPath, ['scripts/build.mjs', '--if-stale']))) return false
+  if (only === '--unit') return testsOk(true)
+  if (!(await run('packages for tests', 'sh', ['scripts/test-setup.sh']))) return false
+  return testsOk(false)
+}
+
+process.exitCode = (await main()) ? 0 : 1

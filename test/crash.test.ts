@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Child, type Cleanup, fetchHttp, type Server, startLoad, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
+
+interface Status {
+  readonly workers: readonly { readonly id: number; readonly pid: number; readonly state: string }[]
+  readonly hosts: readonly { readonly id: string; readonly pid: number; readonly state: string }[]
+}
+
+async function statusOf(t: Cleanup, server: Server): Promise<Status> {
+  const child = new Child(t, svcCommand, ['status', '--json', '--config', server.configFile ?? ''])
+  const exit = await child.exited
+  assert.equal(exit.code, 0, child.stderr)
+  return JSON.parse(child.stdout) as Status
+}
+
+const config = (root: string) =>
+  `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
+
+test('no GET fails when a render host is killed under load', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': 'export default async function Page() { return <p>hello</p> }' })
+  const server = await startServer(t, { config: config(root) })
+  assert.equal((await fetchHttp(`${server.url}/`, { host: 'one.localhost' })).status, 200)
+  const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive: 6, fresh: 2 })
+  for (let round = 1; round <= 3; round++) {
+    const before = load.done()
+    await waitFor('some load', () => load.done() > before + 500)
+    const { hosts } = await statusOf(t, server)
+    const victim = hosts.find((host) => host.state === 'ready')
+    assert.ok(victim, 'a host is ready')
+    process.kill(victim.pid, 'SIGKILL')
+    await waitFor('a replacement', async () => {
+      const now = await statusOf(t, server)
+      return now.hosts.some((host) => host.state === 'ready' && host.pid !== victim.pid)
+    })
+  }
+  const report = await load.stop()
+  assert.deepEqual(report.failures.slice(0, 5), [])
+  assert.ok(report.ok > 1500)
+})
+
+test('a killed worker is replaced, and only its own connections fail', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': 'export default function Page() { return <p>hello</p> }' })
+  const server = await startServer(t, { config: config(root) })
+  const keepAlive = 8
+  const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive, fresh: 0 })
+  await waitFor('some load', () => load.done() > 500)
+  const { workers } = await statusOf(t, server)
+  assert.equal(workers.length, 2)
+  const victim = workers[0]
+  assert.ok(victim)
+  process.kill(victim.pid, 'SIGKILL')
+  await waitFor('a new worker', async () => {
+    const now = await statusOf(t, server)
+    return now.workers.length === 2 && now.workers.every((worker) => worker.pid !== victim.pid && worker.state === 'ready')
+  })
+  const before = load.done()
+  await waitFor('more load', () => load.done() > before + 500)
+  const report = await load.stop()
+  assert.ok(report.failures.length <= keepAlive, `each connection fails at most once: ${report.failures.join('; ')}`)
+})

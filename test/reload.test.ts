@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Child, fetchHttp, startLoad, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
+
+/** The full proof asks for 100,000; each run of the tests makes do with fewer. */
+const LOAD_REQUESTS = Number(process.env.LOAD_REQUESTS ?? 15_000)
+const RELOADS = 20
+
+const page = (text: string) => `export default function Page() { return <p>${text}</p> }`
+
+function siteConfig(sites: Readonly<Record<string, string>>): string {
+  return Object.entries(sites)
+    .map(([id, root]) => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${root}"\n`)
+    .join('\n')
+}
+
+test('no request fails while the configuration is reloaded again and again', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page('hello') })
+  const server = await startServer(t, { config: siteConfig({ one: root, two: root }) })
+  const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive: 6, fresh: 2 })
+  for (let round = 1; round <= RELOADS; round++) {
+    await waitFor(`${round}/${RELOADS} of the load`, () => load.done() >= (LOAD_REQUESTS * round) / RELOADS, 120_000)
+    const file = server.configFile ?? ''
+    writeFileSync(file, `${readFileSync(file, 'utf8').split('# round')[0]}# round ${round}\n[env]\nROUND = "${round}"\n`)
+    const reload = new Child(t, svcCommand, ['reload', '--config', file])
+    assert.deepEqual(await reload.exited, { code: 0, signal: null }, reload.stderr)
+  }
+  const report = await load.stop()
+  assert.deepEqual(report.failures.slice(0, 5), [])
+  assert.ok(report.ok >= LOAD_REQUESTS)
+})
+
+test('a broken configuration is refused with its position, and the old one goes on', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page('still here') })
+  const server = await startServer(t, { config: siteConfig({ one: root }) })
+  const file = server.configFile ?? ''
+  const good = readFileSync(file, 'utf8')
+  writeFileSync(file, `${good}\n[render]\ntimeout_sm = 5\n`)
+  const reload = new Child(t, svcCommand, ['reload', '--config', file])
+  assert.equal((await reload.exited).code, 78)
+  assert.match(reload.stderr, /svc\.config\.toml:\d+:1: .*timeout_sm.*timeout_ms/s)
+  assert.equal((await fetchHttp(`${server.url}/`, { host: 'one.localhost' })).status, 200)
+})
+
+test('SIGHUP adds and removes sites without a restart', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page('one') })
+  const other = tempSite(t, { 'app/page.tsx': page('two') })
+  const server = await startServer(t, { config: siteConfig({ one: root }) })
+  const file = server.configFile ?? ''
+  const text = readFileSync(file, 'utf8')
+  writeFileSync(file, text.replace('one.localhost', 'uno.localhost') + siteConfig({ two: other }))
+  server.child.signal('SIGHUP')
+  const answer = await waitFor('the new site', async () => {
+    const found = await fetchHttp(`${server.url}/`, { host: 'two.localhost' })
+    return found.text.includes('two') ? found : undefined
+  })
+  assert.equal(answer.status, 200)
+  assert.match((await fetchHttp(`${server.url}/`, { host: 'uno.localhost' })).text, /one/)
+})
