@@ -23,7 +23,7 @@ const ranks = {
   cli: 5,
 }
 /** Imports that are allowed as types only: the importer does not run the other's code. */
-const typeOnly = { protocol: ['config', 'http'], render: ['config'] }
+const typeOnly = { protocol: ['config', 'http', 'cache'], render: ['config'] }
 
 const breaches = []
 const sources = new Map()

@@ -1,4 +1,5 @@
 import { guard, method } from '@svc/core'
+import { modulePurge, purgeOrder, purgeOutcome, restartStatus } from './cache-messages.ts'
 import { reloadReport, siteManifestInfo, siteStatus, statusReport } from './reports.ts'
 
 /** What the master answers on `<run_dir>/control.sock`. */
@@ -9,6 +10,14 @@ export const controlMethods = {
   stop: method(guard.nothing, guard.object({ pid: guard.number })),
   sites: method(guard.nothing, guard.object({ sites: guard.arrayOf(siteStatus) })),
   routes: method(guard.object({ site: guard.string }), siteManifestInfo),
+  purge: method(guard.object({ order: purgeOrder }), purgeOutcome),
+  purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
+  flushIsolates: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
+  restartRenderers: method(guard.nothing, restartStatus),
+  restartStatus: method(
+    guard.object({ id: guard.string, wait: guard.boolean }),
+    guard.object({ status: guard.optional(restartStatus) }),
+  ),
 } as const
 
 /** What a client of the control socket answers: nothing. */

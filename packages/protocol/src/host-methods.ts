@@ -1,4 +1,5 @@
 import { guard, method } from '@svc/core'
+import { modulePurge, purgeMessage, purgeOrder, purgeOutcome, purgeState } from './cache-messages.ts'
 import type { GenerationSpec } from './generation.ts'
 
 const generationSpec = guard.anything as guard.Guard<GenerationSpec>
@@ -15,12 +16,25 @@ export const hostMethods = {
   /** Tells the host where to listen and with which token; the answer comes when it listens and its snapshot is loaded. */
   start: method(guard.object({ id: guard.string, socket: guard.string, token: guard.string }), guard.nothing),
   /** Builds generation n+1 beside the current one (site settings only: no isolate is started for it). */
-  prepare: method(guard.object({ spec: generationSpec }), guard.nothing),
+  prepare: method(guard.object({ spec: generationSpec, purges: guard.optional(purgeState) }), guard.nothing),
   /** Swaps to the prepared generation; pools of changed or removed sites end after their last render. */
   commit: method(guard.object({ generation: guard.number }), guard.nothing),
   abandon: method(guard.object({ generation: guard.number }), guard.nothing),
-  /** Files of a site changed: absolute paths, or none for "look at everything". Evicts modules and rescans routes. */
-  siteChanged: method(guard.object({ site: guard.string, files: guard.arrayOf(guard.string) }), guard.nothing),
+  /**
+   * Files of a site changed: absolute paths, or none for "look at everything". Evicts modules and rescans routes. Answers with
+   * the patterns of the routes whose code was touched; null: any may be.
+   */
+  siteChanged: method(
+    guard.object({ site: guard.string, files: guard.arrayOf(guard.string) }),
+    guard.object({ routes: guard.nullable(guard.arrayOf(guard.string)) }),
+  ),
+  /** A purge: data of the site's own code that it matches is neither served nor stored from now on. Sent before the workers get it. */
+  purge: method(purgeMessage, guard.nothing),
+  purgeSettled: method(guard.object({ number: guard.number }), guard.nothing),
+  /** Forgets compiled modules in every isolate. `evicted`: how many there were. */
+  purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
+  /** Gives a site fresh isolates: warmed first, then swapped in at once; requests in flight end on the old ones. */
+  flush: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   /** Stops taking renders and answers when the last one has ended. */
   drain: method(guard.object({ timeoutMs: guard.number }), guard.nothing),
   ping: method(guard.nothing, guard.object({ rssBytes: guard.number, pools: guard.arrayOf(poolStatus) })),
@@ -29,6 +43,8 @@ export const hostMethods = {
 
 /** What the master answers to a render host. */
 export const hostParentMethods = {
+  /** Code of a site asks for a purge (`revalidateTag`, `revalidatePath`); the host has cut the order down to that site. */
+  purge: method(guard.object({ order: purgeOrder }), purgeOutcome),
   /** A site's isolate ended other than by idling: out of memory, stuck, or crashed. */
   isolateLost: method(guard.object({ site: guard.string, reason: guard.oneOf('memory', 'timeout', 'crash') }), guard.nothing),
 } as const

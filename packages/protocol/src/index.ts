@@ -1,3 +1,4 @@
+export * from './cache-messages.ts'
 export * from './control-methods.ts'
 export * from './exit-codes.ts'
 export type * from './generation.ts'

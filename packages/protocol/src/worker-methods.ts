@@ -1,4 +1,15 @@
 import { guard, method } from '@svc/core'
+import {
+  leaseOutcome,
+  leaseReply,
+  modulePurge,
+  purgeMessage,
+  purgeOrder,
+  purgeOutcome,
+  purgeState,
+  restartStatus,
+  workerCacheStats,
+} from './cache-messages.ts'
 import type { GenerationSpec, HostEndpoint } from './generation.ts'
 import { healthReport, siteManifestInfo } from './reports.ts'
 
@@ -10,7 +21,10 @@ const hostEndpoints = guard.arrayOf(
 /** What a worker answers to the master. */
 export const workerMethods = {
   /** Builds generation n+1 beside the current one. Rejects when it cannot. */
-  prepare: method(guard.object({ spec: generationSpec, hosts: hostEndpoints }), guard.nothing),
+  prepare: method(
+    guard.object({ spec: generationSpec, hosts: hostEndpoints, purges: guard.optional(purgeState) }),
+    guard.nothing,
+  ),
   /** Swaps to the prepared generation: listens on new addresses, stops listening on old ones. */
   commit: method(guard.object({ generation: guard.number }), guard.nothing),
   /** Forgets a prepared generation. */
@@ -19,6 +33,16 @@ export const workerMethods = {
   hosts: method(guard.object({ hosts: hostEndpoints }), guard.nothing),
   /** A site's files changed: forget its manifest. */
   siteChanged: method(guard.object({ site: guard.string }), guard.nothing),
+  /**
+   * A purge: drops what it matches in memory, keeps fills under way from being stored, waits for its own writes that are under
+   * way, and answers with how many L0 entries it dropped. From then on the worker serves nothing older that matches.
+   */
+  purge: method(purgeMessage, guard.object({ l0: guard.number })),
+  /** The shared stores hold nothing any more that this purge matches. */
+  purgeSettled: method(guard.object({ number: guard.number }), guard.nothing),
+  /** Renders pages of a site that can be known in advance (`generateStaticParams`) into the ISR store, in the background. */
+  warm: method(guard.object({ site: guard.string }), guard.nothing),
+  cacheStats: method(guard.nothing, workerCacheStats),
   /** Stops accepting, finishes what is in flight, and answers with how many requests and connections were cut. */
   drain: method(guard.object({ timeoutMs: guard.number }), guard.object({ cut: guard.number })),
   /** Cuts everything at once: the second signal. */
@@ -37,6 +61,24 @@ export const masterMethods = {
   health: method(guard.nothing, healthReport),
   /** All metrics of the instance in the text exposition format. */
   metrics: method(guard.nothing, guard.object({ text: guard.string })),
+  /** Asks for the right to make the entry of a key. Answered when it is granted, or when another holder has ended. */
+  lease: method(guard.object({ key: guard.string }), leaseReply),
+  leaseEnded: method(guard.object({ id: guard.number, outcome: leaseOutcome }), guard.nothing),
+  /** Carries out a purge in the whole instance. */
+  purge: method(guard.object({ order: purgeOrder }), purgeOutcome),
+  /** Forgets compiled modules in every isolate and on disk. `evicted`: modules dropped from isolates and from disk. */
+  purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
+  /** Gives a site fresh isolates in every host. */
+  flushIsolates: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
+  /** Begins a rolling restart of all render workers, or joins the one under way. */
+  restartRenderers: method(guard.nothing, restartStatus),
+  /** Of a restart begun before; `wait`: answered at its end. Undefined: none of that id. */
+  restartStatus: method(
+    guard.object({ id: guard.string, wait: guard.boolean }),
+    guard.object({ status: guard.optional(restartStatus) }),
+  ),
+  /** Figures of all layers, for display. */
+  cacheStats: method(guard.nothing, guard.object({ stats: guard.anything })),
   /** A route table or site fact for an endpoint or the command line. */
   siteInfo: method(guard.object({ site: guard.string }), siteManifestInfo),
 } as const

@@ -1,0 +1,49 @@
+/** What a purge is about. Hosts are lower case without port; paths are normalised; tags are full: `route:<label>:<name>`. */
+export type PurgeScope =
+  | { readonly kind: 'everything' }
+  /** Whole sites. */
+  | { readonly kind: 'labels'; readonly labels: readonly string[] }
+  | { readonly kind: 'hosts'; readonly hosts: readonly string[] }
+  | { readonly kind: 'tags'; readonly tags: readonly string[] }
+  /** A glob over tags (`*` any run of characters, `\*` a star), for these labels only; null: for all. */
+  | { readonly kind: 'pattern'; readonly pattern: string; readonly labels: readonly string[] | null }
+  /** All queries and encodings of these paths, on these hosts; null: on all. */
+  | { readonly kind: 'paths'; readonly paths: readonly string[]; readonly hosts: readonly string[] | null }
+  /** All paths that begin like this, on these hosts. */
+  | { readonly kind: 'prefixes'; readonly prefixes: readonly string[]; readonly hosts: readonly string[] }
+
+/** Where entries are dropped. What was made from an entry of a deeper layer goes with it: `isr` and `proxy` include `l0`. */
+export type PurgeLayer = 'l0' | 'isr' | 'proxy'
+
+/** What somebody asks for; the master makes a purge of it by giving it a number. */
+export interface PurgeOrder {
+  readonly layers: readonly PurgeLayer[]
+  /** An entry is taken when any of these matches it. */
+  readonly scopes: readonly PurgeScope[]
+  /** `drop`: gone. `stale`: ISR entries are served once more while they are rendered anew; L0 entries are dropped all the same. */
+  readonly mode: 'drop' | 'stale'
+}
+
+/** An order with its place in the order of all purges of this instance. Numbers only grow, over restarts too. */
+export interface Purge extends PurgeOrder {
+  readonly number: number
+}
+
+/** What is known about the purges of an instance: given to a process that begins to take part. */
+export interface PurgeState {
+  /** Number of the last purge. */
+  readonly last: number
+  /** Purges whose entries may still be found in the shared stores. */
+  readonly unsettled: readonly Purge[]
+}
+
+/** What a purge can match in an entry or in a fill under way. */
+export interface Purgeable {
+  readonly label: string
+  /** "" when the entry is not bound to a host. */
+  readonly host: string
+  /** Normalised path, "" for data of site code. */
+  readonly path: string
+  /** Full tags, with those of the path and the route pattern. */
+  readonly tags: readonly string[]
+}

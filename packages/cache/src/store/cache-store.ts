@@ -1,0 +1,25 @@
+import type { Purge } from '../purge/purge.ts'
+import type { EntryFacts, StoredEntry, Variance } from './entry.ts'
+
+/** How much a store holds. */
+export interface StoreSize {
+  readonly entries: number
+  /** Bytes of bodies and facts. */
+  readonly bytes: number
+}
+
+/**
+ * Entries by key, shared by all processes of an instance. Reads are synchronous and see everything that was committed before
+ * the turn began, or before `refresh`. A store never fails a request: reads that fail are misses, writes that fail are lost
+ * and counted.
+ */
+export interface CacheStore {
+  get(key: string): StoredEntry | undefined
+  /** Resolves when the entry is committed and visible to every process after its `refresh`; false when it was not kept. */
+  put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean>
+  /** Takes away or marks stale what matches and is older than the purge (`seq < purge.number`). Resolves with how many. */
+  purge(purge: Purge): Promise<number>
+  variance(label: string, path: string): Variance | undefined
+  /** Adds to the variance record and drops entries of the narrower key. Resolves when committed. */
+  widen(label: string, path: string, variance: Variance): Promise<void>
+}

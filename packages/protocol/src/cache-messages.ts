@@ -1,0 +1,56 @@
+import type { Purge, PurgeOrder, PurgeState } from '@svc/cache'
+import { type Guarded, guard } from '@svc/core'
+
+/** A numbered purge on its way from the master to every process that keeps or makes entries. */
+export const purgeMessage = guard.object({ purge: guard.anything as guard.Guard<Purge> })
+export const purgeOrder = guard.anything as guard.Guard<PurgeOrder>
+export const purgeState = guard.anything as guard.Guard<PurgeState>
+
+/** What a purge did, once no process of the instance serves anything that it took away. */
+export const purgeOutcome = guard.object({
+  number: guard.number,
+  /** Entries dropped or marked, by layer; L0 summed over all workers. */
+  l0: guard.number,
+  isr: guard.number,
+  proxy: guard.number,
+  workersAcked: guard.number,
+  workersTotal: guard.number,
+  tookMs: guard.number,
+})
+export type PurgeOutcome = Guarded<typeof purgeOutcome>
+
+/** How a lease ended: the entry is in the store, the response cannot be stored, or there was none. */
+export const leaseOutcome = guard.oneOf('stored', 'pass', 'failed')
+export type LeaseOutcome = Guarded<typeof leaseOutcome>
+
+/** The answer to who asks for a lease: it holds the lease now (`id`), or another had it and it ended. */
+export const leaseReply = guard.object({
+  granted: guard.boolean,
+  /** To be given back with `leaseEnded`; 0 when not granted. */
+  id: guard.number,
+  outcome: guard.optional(leaseOutcome),
+})
+export type LeaseReply = Guarded<typeof leaseReply>
+
+/** What of compiled code is to be forgotten. */
+export const modulePurge = guard.object({
+  /** Absolute files; their transitive dependents go too. */
+  paths: guard.optional(guard.arrayOf(guard.string)),
+  /** Absolute directory: everything below it. Without both: everything. */
+  dir: guard.optional(guard.string),
+})
+export type ModulePurge = Guarded<typeof modulePurge>
+
+/** A rolling restart of the render workers. */
+export const restartStatus = guard.object({
+  id: guard.string,
+  state: guard.oneOf('running', 'done', 'failed'),
+  replaced: guard.number,
+  total: guard.number,
+  error: guard.optional(guard.string),
+})
+export type RestartStatus = Guarded<typeof restartStatus>
+
+/** What one worker keeps in memory. */
+export const workerCacheStats = guard.object({ l0Entries: guard.number, l0Bytes: guard.number })
+export type WorkerCacheStats = Guarded<typeof workerCacheStats>
