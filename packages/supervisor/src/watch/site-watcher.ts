@@ -1,14 +1,15 @@
 import type { SiteConfig } from '@svc/config'
-import { asError, type Clock } from '@svc/core'
+import { asError, type Clock, codeOf } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
-import { changedFiles, haveEntriesMoved, snapshotTree, type TreeSnapshot } from './tree-snapshot.ts'
+import { openFileEvents } from './file-events.ts'
+import { SiteWatch } from './site-watch.ts'
 import { chooseTurn, type Heat } from './turns.ts'
 
 /** How the poll goes. */
 export interface WatchSettings {
-  /** Milliseconds between looks at a site in use; 0 turns the poll off. */
+  /** Milliseconds between looks at a site in use; 0 turns the poll off, not the events. */
   readonly intervalMs: number
-  /** Milliseconds between looks at a site in development mode. */
+  /** Milliseconds between looks at a site in development mode for which the system gives no events. */
   readonly liveMs: number
 }
 
@@ -17,6 +18,8 @@ const LIVE_MS = 250
 const MIN_INTERVAL_MS = 50
 /** Up to this many files in all, every site is looked at as if it were in use. */
 const FEW_FILES = 5_000
+/** How often a site without events is asked about again, in intervals of the poll. */
+const LISTEN_AGAIN_INTERVALS = 5
 
 /** Reads the settings of the poll from the environment: `SVC_MASQUERADE_ROUTE_WATCH` and `SVC_MASQUERADE_ROUTE_WATCH_MS`. */
 export function watchSettings(env: Readonly<Record<string, string | undefined>>): WatchSettings {
@@ -31,53 +34,117 @@ export interface SiteWatcherOptions {
   readonly settings: WatchSettings
   readonly clock: Clock
   readonly logger: Logger
+  /** Asks the system for events; replaced where a test needs a system that has none. */
+  readonly openEvents?: typeof openFileEvents
   /** Whether a site has been asked for lately. */
   readonly isInUse: (site: string) => boolean
   /** Files of a site were added, removed or changed. */
   readonly onChange: (site: string, files: readonly string[]) => void
 }
 
-/** Polls the directories of sites for edits: one look at a time, the next only when the last has ended. */
+/** Watches the directories of sites for edits: by events of the system, and by a poll that finds what events do not tell. */
 export class SiteWatcher {
   readonly #options: SiteWatcherOptions
-  readonly #seen = new Map<string, { readonly root: string; readonly tree: TreeSnapshot }>()
+  readonly #watches = new Map<string, SiteWatch>()
+  /** Files that changed later than this were perhaps read before by somebody: wall clock, for the sites named next. */
+  #servedSince: number
   #sites: readonly SiteConfig[] = []
   #nextCold = 0
-  #fileCount = 0
   #sinceIntervalMs = 0
+  #intervals = 0
+  #isStarted = false
   #isClosed = false
+  #isListening = false
+  #hasWarned = false
   #cancel: () => void = () => undefined
 
   constructor(options: SiteWatcherOptions) {
     this.#options = options
+    this.#servedSince = options.clock.now()
   }
 
   start(): void {
-    if (this.#options.settings.intervalMs === 0) return
-    this.#run()
+    this.#isStarted = true
+    this.#listenToAll()
+    if (this.#options.settings.intervalMs > 0) this.#run()
   }
 
   /** Watches these sites from now on. */
   setSites(sites: readonly SiteConfig[]): void {
     this.#sites = sites
     const roots = new Map(sites.map((site) => [site.id, site.root]))
-    for (const [id, { root, tree }] of this.#seen) {
-      if (roots.get(id) === root) continue
-      this.#seen.delete(id)
-      this.#fileCount -= tree.files.size
+    for (const [id, watch] of this.#watches) {
+      if (roots.get(id) === watch.root) continue
+      this.#watches.delete(id)
+      watch.close().catch(this.#problem)
     }
+    for (const site of sites) {
+      if (!this.#watches.has(site.id)) this.#watches.set(site.id, this.#watch(site))
+    }
+    this.#servedSince = this.#options.clock.now()
+    if (this.#isStarted) this.#listenToAll()
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isClosed = true
     this.#cancel()
+    await Promise.all([...this.#watches.values()].map((watch) => watch.close()))
+  }
+
+  readonly #problem = (error: unknown): void => {
+    this.#options.logger.error({ err: asError(error) }, 'watching sites failed')
+  }
+
+  #watch(site: SiteConfig): SiteWatch {
+    const { clock, logger, onChange, openEvents = openFileEvents } = this.#options
+    return new SiteWatch(site, {
+      clock,
+      logger,
+      openEvents,
+      servedSince: this.#servedSince,
+      onChange: (files) => onChange(site.id, files),
+      onNoEvents: (error) => this.#warn(site.id, error),
+    })
+  }
+
+  /** One site after another: a thousand of them must not take the machine at the start. */
+  #listenToAll(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    const listen = async () => {
+      for (let site = this.#deaf(); site !== undefined && !this.#isClosed; site = this.#deaf(site)) {
+        await this.#watches.get(site.id)?.listen()
+      }
+    }
+    listen()
+      .catch(this.#problem)
+      .finally(() => {
+        this.#isListening = false
+      })
+  }
+
+  /** The next site after another, in the order of the configuration, that has no events. */
+  #deaf(after?: SiteConfig): SiteConfig | undefined {
+    const start = after === undefined ? 0 : this.#sites.indexOf(after) + 1
+    return this.#sites.slice(start).find((site) => this.#watches.get(site.id)?.hasEvents === false)
+  }
+
+  #warn(site: string, error: Error): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    const remedy =
+      codeOf(error) === 'ENOSPC' || /no space left|limit/i.test(error.message)
+        ? 'raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl'
+        : 'the poll finds edits, later'
+    this.#options.logger.warn({ site, err: error }, `no file events for some sites, which are polled instead: ${remedy}`)
   }
 
   #run(): void {
-    const { clock, logger, settings } = this.#options
-    const pauseMs = this.#sites.some((site) => site.mode === 'development') ? settings.liveMs : settings.intervalMs
+    const { clock, settings } = this.#options
+    const isLive = this.#sites.some((site) => this.#isLive(site))
+    const pauseMs = isLive ? settings.liveMs : settings.intervalMs
     this.#tick(pauseMs)
-      .catch((error) => logger.error({ err: asError(error) }, 'watching sites failed'))
+      .catch(this.#problem)
       .finally(() => {
         if (!this.#isClosed) this.#cancel = clock.after(pauseMs, () => this.#run())
       })
@@ -86,18 +153,22 @@ export class SiteWatcher {
   async #tick(sincePreviousMs: number): Promise<void> {
     this.#sinceIntervalMs += sincePreviousMs
     const isInterval = this.#sinceIntervalMs >= this.#options.settings.intervalMs
-    if (isInterval) this.#sinceIntervalMs = 0
+    if (isInterval) {
+      this.#sinceIntervalMs = 0
+      if (++this.#intervals % LISTEN_AGAIN_INTERVALS === 0) this.#listenToAll()
+    }
+    const isFew = this.#fileCount < FEW_FILES
     const turn = chooseTurn(
       this.#sites,
-      (site) => this.#heat(site),
-      (site) => this.#seen.has(site.id),
+      (site) => this.#heat(site, isFew),
+      (site) => this.#watches.get(site.id)?.isSeen === true,
       isInterval,
       this.#nextCold,
     )
     this.#nextCold = turn.nextCold
     for (const site of turn.due) {
       if (this.#isClosed) return
-      await this.#look(site)
+      await this.#watches.get(site.id)?.look()
     }
     if (isInterval) await this.#lookAtEntries(this.#sites.filter((site) => !turn.due.includes(site)))
   }
@@ -105,28 +176,24 @@ export class SiteWatcher {
   /** New and removed routes show at once on every site; only edits of files wait for a cold site's turn. */
   async #lookAtEntries(sites: readonly SiteConfig[]): Promise<void> {
     for (const site of sites) {
-      const seen = this.#seen.get(site.id)
       if (this.#isClosed) return
-      if (seen !== undefined && (await haveEntriesMoved(seen.tree))) await this.#look(site)
+      await this.#watches.get(site.id)?.lookIfMoved()
     }
   }
 
-  #heat(site: SiteConfig): Heat {
-    if (site.mode === 'development') return 'live'
-    return this.#fileCount < FEW_FILES || this.#options.isInUse(site.id) ? 'used' : 'cold'
+  #heat(site: SiteConfig, isFew: boolean): Heat {
+    if (this.#isLive(site)) return 'live'
+    return isFew || this.#options.isInUse(site.id) ? 'used' : 'cold'
   }
 
-  async #look(site: SiteConfig): Promise<void> {
-    const tree = await snapshotTree(site.root)
-    // A reload may have taken the site away meanwhile.
-    if (this.#isClosed || !this.#sites.includes(site)) return
-    const before = this.#seen.get(site.id)
-    this.#fileCount += tree.files.size - (before?.tree.files.size ?? 0)
-    this.#seen.set(site.id, { root: site.root, tree })
-    if (before === undefined) return
-    const files = changedFiles(before.tree, tree)
-    if (files.length === 0) return
-    this.#options.logger.debug({ site: site.id, files: files.length }, 'files of a site changed')
-    this.#options.onChange(site.id, files)
+  /** Whoever edits a site wants to see it at once, with or without events. */
+  #isLive(site: SiteConfig): boolean {
+    return site.mode === 'development' && this.#watches.get(site.id)?.hasEvents !== true
+  }
+
+  get #fileCount(): number {
+    let count = 0
+    for (const watch of this.#watches.values()) count += watch.fileCount
+    return count
   }
 }

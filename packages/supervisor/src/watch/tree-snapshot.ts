@@ -5,11 +5,13 @@ import { join } from 'node:path'
 /** Absolute paths below a site's directory, and what tells one state of them from another. */
 export interface TreeSnapshot {
   readonly files: ReadonlyMap<string, string>
+  /** Real directories that were read, as device and inode: another one may have taken the place of the root. */
+  readonly visited: ReadonlySet<string>
   /** The times of directories change when an entry is added, removed or renamed, not when a file is edited. */
   readonly directories: ReadonlyMap<string, string>
 }
 
-interface Walk {
+interface Walk extends TreeSnapshot {
   readonly files: Map<string, string>
   readonly directories: Map<string, string>
   readonly visited: Set<string>
@@ -17,6 +19,8 @@ interface Walk {
 
 /** Never site code, and often huge. Names that begin with a dot are left out too. */
 const SKIPPED = new Set(['node_modules', 'public'])
+/** The same for a watcher by events. */
+export const ignoredGlobs: string[] = [...[...SKIPPED].flatMap((name) => [name, `**/${name}/**`]), '**/.*', '**/.*/**']
 /** A site with more files is watched up to this many. */
 const MAX_FILES = 20_000
 const MAX_DEPTH = 32
@@ -62,6 +66,27 @@ export async function haveEntriesMoved(tree: TreeSnapshot): Promise<boolean> {
     if (stats === undefined || signature(stats) !== state) return true
   }
   return false
+}
+
+/**
+ * Looks at some known files again. Resolves with the snapshot as it is now, or undefined when the paths tell of more than edits:
+ * then only another snapshot can say what happened.
+ */
+export async function lookAgain(tree: TreeSnapshot, paths: readonly string[]): Promise<TreeSnapshot | undefined> {
+  const files = new Map(tree.files)
+  for (const path of paths) {
+    const stats = tree.files.has(path) ? await look(path) : undefined
+    if (stats?.isFile() !== true) return undefined
+    files.set(path, signature(stats))
+  }
+  return { ...tree, files }
+}
+
+/** Paths of the files that changed after a moment of the wall clock, in milliseconds. */
+export function changedAfter(tree: TreeSnapshot, since: number): string[] {
+  const sinceNs = BigInt(Math.floor(since)) * 1_000_000n
+  const changeTime = (state: string) => BigInt(state.slice(state.lastIndexOf(':') + 1))
+  return [...tree.files].flatMap(([path, state]) => (changeTime(state) > sinceNs ? [path] : []))
 }
 
 /** Paths that were added, removed or changed between two snapshots. */
