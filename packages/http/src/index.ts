@@ -1,5 +1,6 @@
 export * from './accept-encoding.ts'
 export * from './cache-control.ts'
+export * from './cache-status.ts'
 export { isFieldValue, isToken } from './characters.ts'
 export * from './conditional.ts'
 export * from './cookies.ts'

@@ -1,0 +1,51 @@
+import { coversLabel, tagMatcher } from '../tags/tag-glob.ts'
+import { withoutTrailingSlash } from '../tags/tags.ts'
+import type { Purge, Purgeable, PurgeLayer, PurgeOrder, PurgeScope } from './purge.ts'
+
+/** A purge ready to be asked about many entries. */
+export type PurgeMatcher = (entry: Purgeable) => boolean
+
+/** Whether a purge is about a layer: what was made from an entry of a deeper one goes with it. */
+export function touchesLayer(order: PurgeOrder, layer: PurgeLayer): boolean {
+  return layer === 'l0' ? order.layers.length > 0 : order.layers.includes(layer)
+}
+
+/** Compiles the scopes of a purge: an entry is taken when any of them matches. */
+export function purgeMatcher({ scopes }: PurgeOrder): PurgeMatcher {
+  const matchers = scopes.map(scopeMatcher)
+  return (entry) => matchers.some((isMatch) => isMatch(entry))
+}
+
+/** Whether a purge takes an entry; where many entries are asked about, keep a `purgeMatcher`. */
+export function matches(purge: Purge, entry: Purgeable): boolean {
+  return purgeMatcher(purge)(entry)
+}
+
+function scopeMatcher(scope: PurgeScope): PurgeMatcher {
+  switch (scope.kind) {
+    case 'everything':
+      return () => true
+    case 'labels':
+      return ({ label }) => scope.labels.includes(label)
+    case 'hosts':
+      return ({ host }) => scope.hosts.includes(host)
+    case 'tags': {
+      const wanted = new Set(scope.tags)
+      return ({ tags }) => tags.some((tag) => wanted.has(tag))
+    }
+    case 'pattern':
+      return patternMatcher(scope.pattern, scope.labels)
+    case 'paths': {
+      const wanted = new Set(scope.paths.map(withoutTrailingSlash))
+      return ({ path, host }) => wanted.has(withoutTrailingSlash(path)) && (scope.hosts?.includes(host) ?? true)
+    }
+    case 'prefixes':
+      return ({ path, host }) => scope.hosts.includes(host) && scope.prefixes.some((prefix) => path.startsWith(prefix))
+  }
+}
+
+function patternMatcher(pattern: string, labels: readonly string[] | null): PurgeMatcher {
+  const matchesTag = tagMatcher(pattern)
+  return ({ label, tags }) =>
+    (labels?.includes(label) ?? true) && (tags.some((tag) => matchesTag(tag)) || coversLabel(matchesTag, label))
+}
