@@ -18,9 +18,10 @@ export interface ChildOptions {
   readonly endSignal?: 'SIGKILL' | 'SIGTERM'
 }
 
-const STOP_TIMEOUT_MS = 20_000
-const DEFAULT_WAIT_MS = 20_000
-const PIPE_TIMEOUT_MS = 1_000
+// None of these is what a test is about: they only end a run that hangs, and a machine under load must not reach them.
+const STOP_TIMEOUT_MS = 60_000
+const DEFAULT_WAIT_MS = 60_000
+const PIPE_TIMEOUT_MS = 5_000
 
 /** A child process whose output can be waited for, and that never outlives its test. */
 export class Child {
@@ -41,8 +42,9 @@ export class Child {
       this.#ended({ code: null, signal: null }, resolve)
     })
     this.process.on('exit', (code, signal) => this.#drainThenEnd({ code, signal }, resolve))
-    this.process.stdout?.on('data', (data: Buffer) => this.#received('stdout', data))
-    this.process.stderr?.on('data', (data: Buffer) => this.#received('stderr', data))
+    // Decoded by the stream: a character may be cut in two by the pipe.
+    this.process.stdout?.setEncoding('utf8').on('data', (data: string) => this.#received('stdout', data))
+    this.process.stderr?.setEncoding('utf8').on('data', (data: string) => this.#received('stderr', data))
     t.after(async () => {
       if (options.endSignal === 'SIGTERM') await this.stop()
       else await this.kill()
@@ -59,7 +61,7 @@ export class Child {
    */
   waitForLine(what: string, accept: (line: string) => boolean, timeoutMs = DEFAULT_WAIT_MS): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>()
-    const find = () => `${this.stdout}\n${this.stderr}`.split('\n').find((line) => line !== '' && accept(line))
+    const find = () => this.#lines().find((line) => line !== '' && accept(line))
     const settle = () => {
       const line = find()
       if (line !== undefined) finish(() => resolve(line))
@@ -97,8 +99,14 @@ export class Child {
     await this.exited
   }
 
-  #received(stream: 'stdout' | 'stderr', data: Buffer): void {
-    this[stream] += data.toString()
+  /** Lines so far; the last of a stream counts when its end has come. */
+  #lines(): string[] {
+    const whole = (text: string) => (this.#exit === undefined ? text.slice(0, text.lastIndexOf('\n') + 1) : text)
+    return `${whole(this.stdout)}\n${whole(this.stderr)}`.split('\n')
+  }
+
+  #received(stream: 'stdout' | 'stderr', data: string): void {
+    this[stream] += data
     if (process.env['VERBOSE'] === '1') process.stderr.write(data)
     for (const waiter of [...this.#waiters]) waiter()
   }
@@ -109,11 +117,13 @@ export class Child {
       clearTimeout(timer)
       if (this.#exit === undefined) this.#ended(exit, resolve)
     }
-    const timer = setTimeout(() => {
+    const giveUp = () => {
       this.process.stdout?.destroy()
       this.process.stderr?.destroy()
       end()
-    }, PIPE_TIMEOUT_MS)
+    }
+    // What is in the pipes by then is read first, should this process itself have been held up.
+    const timer = setTimeout(() => setImmediate(giveUp), PIPE_TIMEOUT_MS)
     this.process.once('close', end)
   }
 

@@ -19,7 +19,8 @@ export interface HttpOptions {
   readonly timeoutMs?: number
 }
 
-const DEFAULT_TIMEOUT_MS = 20_000
+/** Without a byte; far more than a loaded machine needs. */
+const DEFAULT_TIMEOUT_MS = 60_000
 
 /** Makes one HTTP/1.1 request and reads the whole answer. No redirect is followed, nothing is decompressed. */
 export function fetchHttp(url: string, options: HttpOptions = {}): Promise<HttpAnswer> {
