@@ -9,6 +9,8 @@ const poolStatus = guard.object({
   threads: guard.number,
   active: guard.number,
   queued: guard.number,
+  /** Of each isolate: milliseconds from the beginning of its creation until it took requests; 0 since a flush. */
+  lastBuildMs: guard.optional(guard.arrayOf(guard.number)),
 })
 
 /** What a render host answers to the master, over process IPC. */
@@ -37,7 +39,11 @@ export const hostMethods = {
   flush: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   /** Stops taking renders and answers when the last one has ended. */
   drain: method(guard.object({ timeoutMs: guard.number }), guard.nothing),
-  ping: method(guard.nothing, guard.object({ rssBytes: guard.number, pools: guard.arrayOf(poolStatus) })),
+  /** `hasSpareThread`: whether a started thread waits for a site. */
+  ping: method(
+    guard.nothing,
+    guard.object({ rssBytes: guard.number, pools: guard.arrayOf(poolStatus), hasSpareThread: guard.optional(guard.boolean) }),
+  ),
   metrics: method(guard.nothing, guard.object({ metrics: guard.anything })),
 } as const
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf } from '@svc/core'
 import { contentHash } from './content-hash.ts'
@@ -28,7 +28,7 @@ export function newCacheCounters(): CacheCounters {
 export function readCacheFile(file: string, counters: CacheCounters): Buffer | undefined {
   let content: Buffer
   try {
-    content = readFileSync(file)
+    content = readWhole(file)
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') counters.corrupt++
     counters.misses++
@@ -41,6 +41,20 @@ export function readCacheFile(file: string, counters: CacheCounters): Buffer | u
   }
   deleteCorrupt(file, counters)
   return undefined
+}
+
+/** Most files of the caches fit in here: then they are read without asking for their size first. */
+const scratch = Buffer.allocUnsafeSlow(128 * 1024)
+
+/** Two system calls less per file than `readFileSync`. */
+function readWhole(file: string): Buffer {
+  const descriptor = openSync(file, 'r')
+  try {
+    const length = readSync(descriptor, scratch, 0, scratch.length, 0)
+    return length < scratch.length ? Buffer.from(scratch.subarray(0, length)) : readFileSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 /** Deletes a cache file that proved unusable, and counts it. */

@@ -61,21 +61,17 @@ export class ModuleCache {
     writeCacheFile(this.#indexFile(entry.path), JSON.stringify(entry), this.counters)
   }
 
-  /** V8's code cache for a script text. */
-  bytecode(script: string): Buffer | undefined {
-    return readCacheFile(this.#bytecodeFile(script), this.counters)
+  /** V8's code cache of the module with this hash. */
+  bytecode(hash: string): Buffer | undefined {
+    return readCacheFile(join(this.#dirs.bytecode, hash), this.counters)
   }
 
-  storeBytecode(script: string, data: Uint8Array): void {
-    writeCacheFile(this.#bytecodeFile(script), data, this.counters)
+  storeBytecode(hash: string, data: Uint8Array): void {
+    writeCacheFile(join(this.#dirs.bytecode, hash), data, this.counters)
   }
 
   #indexFile(path: string): string {
     return join(this.#dirs.index, `${contentHash(`${COMPILER_VERSION}\n${path}`)}.json`)
-  }
-
-  #bytecodeFile(script: string): string {
-    return join(this.#dirs.bytecode, contentHash(`${COMPILER_VERSION}\n${script}`))
   }
 }
 

@@ -1,4 +1,3 @@
-import { parseSync } from 'oxc-parser'
 import type { ModuleFormat } from '../contract/isolate.ts'
 
 /** How a source file is compiled: the format of its result, and what tells styles apart. */
@@ -28,12 +27,14 @@ export function languageOf(file: string): 'js' | 'jsx' | 'ts' | 'tsx' {
  * Decides how a file is compiled: by its extension, then by `type` of its package, then by its syntax. A package without
  * a `type` that uses import or export (the old `module` field) is ESM.
  */
-export function moduleKindOf({ file, source, packageType, isPackage }: KindFacts): ModuleKind {
+export async function moduleKindOf({ file, source, packageType, isPackage }: KindFacts): Promise<ModuleKind> {
   if (file.endsWith('.json')) return 'json'
   if (file.endsWith('.module.css')) return 'css-module'
   if (file.endsWith('.css')) return 'css'
   if (/\.c[jt]s$/.test(file)) return 'cjs'
   if (typescriptOrJsx.test(file) || packageType === 'module') return 'esm'
+  // Loaded here: few files need it, and on a warm disk none does.
+  const { parseSync } = await import('oxc-parser')
   if (parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' }).module.hasModuleSyntax) return 'esm'
   return isPackage || looksCommonJs.test(source) ? 'cjs' : 'esm'
 }

@@ -1,15 +1,15 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { asError, codeOf, SingleFlight } from '@svc/core'
-import { parseSync } from 'oxc-parser'
 import type { ModuleFormat } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
-import { type CompiledSource, compileSource, type SourceInput } from './compile-source.ts'
+import type { CompiledSource, SourceInput } from './compile-source.ts'
+import { COMPILER_VERSION } from './compiler-version.ts'
 import { contentHash } from './content-hash.ts'
 import type { FileStamp, ModuleCache } from './module-cache.ts'
 import { languageOf, moduleKindOf } from './module-kind.ts'
 import { EMPTY_MODULE, isPackageFile, type Resolution, type SiteResolver } from './site-resolver.ts'
 import { positionAt, sourceError } from './source-problem.ts'
-import { StyleCompiler } from './style-module.ts'
+import type { StyleCompiler } from './style-module.ts'
 
 /** A module that is ready to be defined in an isolate. */
 export interface CompiledModule {
@@ -75,7 +75,7 @@ function isSettled(stamp: FileStamp): boolean {
 export class SiteCompiler {
   readonly #options: SiteCompilerOptions
   readonly #running = new SingleFlight<string, CompiledModule>()
-  readonly #styles = new StyleCompiler()
+  #styles: StyleCompiler | undefined
 
   constructor(options: SiteCompilerOptions) {
     this.#options = options
@@ -111,11 +111,13 @@ export class SiteCompiler {
     let compiled = hash === undefined ? undefined : this.#cached(hash)
     if (compiled === undefined || hash === undefined) {
       const source = readFileSync(id, 'utf8')
-      const kind = moduleKindOf({ file: id, source, packageType: resolver.packageTypeOf(id), isPackage: isPackageFile(id) })
-      hash = contentHash([kind, this.#options.mode, kind.startsWith('css') ? id : languageOf(id), source].join('\n'))
+      const facts = { file: id, source, packageType: resolver.packageTypeOf(id), isPackage: isPackageFile(id) }
+      const kind = await moduleKindOf(facts)
+      const name = kind.startsWith('css') ? id : languageOf(id)
+      hash = contentHash([COMPILER_VERSION, kind, this.#options.mode, name, source].join('\n'))
       compiled = this.#cached(hash) ?? (await this.#compileAndStore(hash, { file: id, source, kind, mode: this.#options.mode }))
     }
-    const dependencies = this.#resolveAll(id, compiled)
+    const dependencies = await this.#resolveAll(id, compiled)
     if (entry?.hash !== hash || !isUnchanged) cache.storeIndexed({ path: id, hash, ...stamp, imports: dependencies })
     return moduleOf(id, hash, compiled, dependencies)
   }
@@ -128,6 +130,9 @@ export class SiteCompiler {
 
   async #compileAndStore(hash: string, input: SourceInput): Promise<CompiledSource> {
     const { cache, resolver } = this.#options
+    // Loaded here, with the parser and the transform: on a warm disk nothing of them is ever needed.
+    const [{ compileSource }, { StyleCompiler }] = await Promise.all([import('./compile-source.ts'), import('./style-module.ts')])
+    this.#styles ??= new StyleCompiler()
     const fresh = await compileSource(input, resolver, this.#styles)
     const compiled = { ...fresh, watchHash: hashOfFiles(fresh.watches) }
     cache.storeCompiled(hash, compiled)
@@ -137,7 +142,7 @@ export class SiteCompiler {
   /** @throws RENDER_RESOLVE when the file is gone or lies, by a link, outside of the site */
   #stamp(id: string): FileStamp {
     try {
-      if (this.#options.resolver.contains(realpathSync(id))) return stampOf(id)
+      if (this.#options.resolver.contains(realpathSync.native(id))) return stampOf(id)
     } catch (error) {
       throw new RenderError('RENDER_RESOLVE', `${id}: ${codeOf(error) === 'ENOENT' ? 'no such file' : 'not readable'}`, {
         cause: error,
@@ -146,25 +151,25 @@ export class SiteCompiler {
     throw new RenderError('RENDER_RESOLVE', `${id}: leads outside of the site's directory`)
   }
 
-  #resolveAll(id: string, compiled: CompiledSource): Record<string, string> {
+  async #resolveAll(id: string, compiled: CompiledSource): Promise<Record<string, string>> {
     const kind = compiled.format === 'cjs' ? 'require' : 'import'
     const { resolver } = this.#options
     const dependencies: Record<string, string> = {}
     for (const specifier of compiled.imports) {
       const found = resolver.resolve(id, specifier, kind)
-      if (found.kind === 'none') throw this.#unresolved(id, specifier, found)
+      if (found.kind === 'none') throw await this.#unresolved(id, specifier, found)
       dependencies[specifier] = found.id
     }
     for (const specifier of compiled.lateImports) {
       const found = resolver.resolve(id, specifier, kind)
-      dependencies[specifier] ??= found.kind === 'none' ? `!${this.#unresolved(id, specifier, found).message}` : found.id
+      dependencies[specifier] ??= found.kind === 'none' ? `!${(await this.#unresolved(id, specifier, found)).message}` : found.id
     }
     return dependencies
   }
 
-  #unresolved(id: string, specifier: string, found: Extract<Resolution, { kind: 'none' }>): RenderError {
+  async #unresolved(id: string, specifier: string, found: Extract<Resolution, { kind: 'none' }>): Promise<RenderError> {
     const source = readFileSync(id, 'utf8')
-    const at = positionAt(source, offsetOfSpecifier(id, source, specifier))
+    const at = positionAt(source, await offsetOfSpecifier(id, source, specifier))
     return sourceError({ code: 'RENDER_RESOLVE', file: id, source, at, ...found })
   }
 
@@ -196,7 +201,8 @@ function moduleOf(
 }
 
 /** Where a specifier stands in a source text: only looked for when it could not be resolved. */
-function offsetOfSpecifier(file: string, source: string, specifier: string): number {
+async function offsetOfSpecifier(file: string, source: string, specifier: string): Promise<number> {
+  const { parseSync } = await import('oxc-parser')
   const { module } = parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' })
   const requests = [...module.staticImports, ...module.staticExports.flatMap((statement) => statement.entries)]
   for (const { moduleRequest } of requests) {

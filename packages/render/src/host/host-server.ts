@@ -13,6 +13,8 @@ export interface HostServerOptions {
   readonly id: string
   readonly token: string
   readonly handlers: RenderHandlers
+  /** A worker has said hello. */
+  readonly onWelcome: () => void
   readonly onProblem: (error: Error) => void
 }
 
@@ -52,7 +54,7 @@ export class HostServer {
   }
 
   #accept(socket: Socket): void {
-    const { id, token, handlers, onProblem } = this.#options
+    const { id, token, handlers, onWelcome, onProblem } = this.#options
     let isWelcome = false
     const guarded = <Request, Context, Result>(handler: (request: Request, context: Context) => Result) => {
       return (request: Request, context: Context): Result => {
@@ -67,6 +69,7 @@ export class HostServer {
         hello: (request) => {
           isWelcome = isSameToken(request.token, token)
           if (!isWelcome) throw this.#refuse(socket)
+          onWelcome()
           return { host: id }
         },
         describe: guarded(handlers.describe),

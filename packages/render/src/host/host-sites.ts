@@ -1,13 +1,15 @@
 import type { GenerationSpec } from '@svc/protocol'
 import { RenderError } from '../errors.ts'
+import type { ThreadBase } from '../thread/thread-messages.ts'
 import type { PoolEvents } from './site-pool.ts'
 import { type SiteDependencies, SiteRuntime } from './site-runtime.ts'
-import { siteSpecs } from './site-spec.ts'
+import { siteSpecs, threadBase } from './site-spec.ts'
+import type { SpareThread } from './spare-thread.ts'
 import type { ThreadBudget } from './thread-budget.ts'
 
 /** What the sites of a host are made with. */
 export interface HostSitesOptions {
-  readonly program: string
+  readonly threads: SpareThread
   readonly guestDir: string
   readonly budget: ThreadBudget
   readonly eventsFor: (site: string) => PoolEvents
@@ -17,6 +19,7 @@ export interface HostSitesOptions {
 interface Prepared {
   readonly generation: number
   readonly maxThreads: number
+  readonly base: ThreadBase
   readonly sites: ReadonlyMap<string, SiteRuntime>
 }
 
@@ -50,16 +53,17 @@ export class HostSites {
 
   /** Builds the next generation. Sites whose settings are the same are kept with their isolates. */
   prepare(spec: GenerationSpec): void {
-    const { guestDir, program, budget, eventsFor } = this.#options
+    const { guestDir, threads, budget, eventsFor } = this.#options
     const sites = new Map<string, SiteRuntime>()
     for (const [id, next] of siteSpecs(spec, guestDir)) {
       const current = this.#sites.get(id)
       const isSame = current !== undefined && JSON.stringify(current.spec) === JSON.stringify(next)
-      const shared: SiteDependencies = { program, budget, events: eventsFor(id), nextNumber: () => this.nextNumber() }
+      const shared: SiteDependencies = { threads, budget, events: eventsFor(id), nextNumber: () => this.nextNumber() }
       sites.set(id, isSame ? current : new SiteRuntime(next, shared))
     }
     const { max_threads, max_isolates } = spec.config.render
-    this.#prepared = { generation: spec.generation, maxThreads: Math.min(max_threads, max_isolates), sites }
+    const maxThreads = Math.min(max_threads, max_isolates)
+    this.#prepared = { generation: spec.generation, maxThreads, base: threadBase(spec, guestDir), sites }
   }
 
   /**
@@ -75,6 +79,7 @@ export class HostSites {
     this.#sites = prepared.sites
     this.#prepared = undefined
     this.#options.budget.setMax(prepared.maxThreads)
+    this.#options.threads.useBase(prepared.base)
     for (const site of old.values()) if (prepared.sites.get(site.id) !== site) this.#retire(site)
   }
 
@@ -84,6 +89,7 @@ export class HostSites {
 
   /** Ends all pools at once. */
   async close(): Promise<void> {
+    this.#options.threads.close()
     await Promise.allSettled([...this.#sites.values()].map((site) => site.close()))
   }
 

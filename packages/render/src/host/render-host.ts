@@ -8,6 +8,7 @@ import { HostServer } from './host-server.ts'
 import { HostSites } from './host-sites.ts'
 import { RenderJob } from './render-job.ts'
 import type { PoolEvents, SitePool } from './site-pool.ts'
+import { SpareThread } from './spare-thread.ts'
 import { ThreadBudget } from './thread-budget.ts'
 
 /** How often idle and stuck threads are looked for. */
@@ -33,6 +34,7 @@ const logLevels = new Set(['debug', 'info', 'warn', 'error'])
 export class RenderHost {
   readonly #options: RenderHostOptions
   readonly #budget = new ThreadBudget(Number.POSITIVE_INFINITY)
+  readonly #threads: SpareThread
   readonly #sites: HostSites
   readonly #metrics = new MetricSet()
   readonly #renderMetrics: RenderMetrics
@@ -44,9 +46,16 @@ export class RenderHost {
 
   constructor(options: RenderHostOptions) {
     this.#options = options
-    this.#renderMetrics = new RenderMetrics(this.#metrics, () => this.#threads())
-    this.#sites = new HostSites({
+    this.#renderMetrics = new RenderMetrics(this.#metrics, () => this.#threadCounts())
+    this.#threads = new SpareThread({
       program: options.threadProgram,
+      budget: this.#budget,
+      isQuiet: () => this.#active === 0,
+      onFailed: (error) => this.#log.error({ err: error }, 'a spare render thread ended'),
+      onCloseFailed: (error) => this.#log.error({ err: error }, 'a spare render thread could not be closed'),
+    })
+    this.#sites = new HostSites({
+      threads: this.#threads,
       guestDir: options.guestDir,
       budget: this.#budget,
       eventsFor: (site) => this.#eventsFor(site),
@@ -67,9 +76,12 @@ export class RenderHost {
       },
       commit: ({ generation }) => this.#sites.commit(generation) as undefined,
       abandon: ({ generation }) => this.#sites.abandon(generation) as undefined,
-      siteChanged: async ({ site, files }) => (await this.#sites.site(site).changed(files)) as undefined,
+      siteChanged: async ({ site, files }) => {
+        await this.#sites.site(site).changed(files)
+        return { routes: null }
+      },
       drain: async ({ timeoutMs }) => await this.#drain(timeoutMs),
-      ping: () => ({ rssBytes: process.memoryUsage.rss(), pools: this.#pools() }),
+      ping: () => ({ rssBytes: process.memoryUsage.rss(), pools: this.#pools(), hasSpareThread: this.#threads.isReady }),
       metrics: async () => ({ metrics: await this.#metrics.toJson() }),
     }
   }
@@ -88,6 +100,7 @@ export class RenderHost {
     this.#server = new HostServer({
       id,
       token,
+      onWelcome: () => this.#threads.want(),
       onProblem: (error) => this.#log.warn({ err: error }, 'a connection of a worker failed'),
       handlers: {
         describe: async ({ site }) => ({ manifest: await this.#sites.site(site).manifest() }),
@@ -167,6 +180,7 @@ export class RenderHost {
 
   async #drain(timeoutMs: number): Promise<undefined> {
     if (this.#state === 'serving') this.#state = 'draining'
+    this.#threads.close()
     await this.#whenIdle(timeoutMs)
     return undefined
   }
@@ -186,6 +200,7 @@ export class RenderHost {
   #sweepPools(): void {
     const now = performance.now()
     for (const { pool } of this.#sites.all) pool?.sweep(now)
+    this.#threads.refillSoon()
   }
 
   #pools() {
@@ -195,7 +210,7 @@ export class RenderHost {
     })
   }
 
-  #threads(): { active: number; idle: number } {
+  #threadCounts(): { active: number; idle: number } {
     let active = 0
     let total = 0
     for (const { pool } of this.#sites.all) {

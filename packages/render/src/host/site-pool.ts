@@ -2,6 +2,7 @@ import type { SiteManifest } from '@svc/site'
 import { RenderError } from '../errors.ts'
 import type { LossReason, ThreadSettings } from '../thread/thread-messages.ts'
 import { shouldGrow } from './growth.ts'
+import type { SpareThread } from './spare-thread.ts'
 import type { BudgetMember, ThreadBudget } from './thread-budget.ts'
 import { type ThreadJob, ThreadSlot } from './thread-slot.ts'
 
@@ -31,7 +32,8 @@ export interface PoolEvents {
 
 /** What a pool is made of. */
 export interface PoolOptions {
-  readonly program: string
+  /** Where its threads come from. */
+  readonly threads: Pick<SpareThread, 'take'>
   /** Of each thread; the manifest is the one of `setManifest`. */
   readonly settings: Omit<ThreadSettings, 'manifest'>
   readonly manifest: SiteManifest
@@ -173,9 +175,10 @@ export class SitePool implements BudgetMember {
   }
 
   #start(): void {
-    const { program, settings, limits, events } = this.#options
+    const { threads, settings, limits, events } = this.#options
+    const { guestDir, timeoutMs, memoryLimitMb } = settings
     const slot = new ThreadSlot({
-      program,
+      thread: threads.take({ guestDir, timeoutMs, memoryLimitMb }),
       settings: { ...settings, manifest: this.#manifest },
       concurrency: limits.concurrency,
       events: {

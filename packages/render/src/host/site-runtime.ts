@@ -4,7 +4,7 @@ import { problemText, type SiteManifest, scanSite, withMiddlewareMatcher } from 
 import { RenderError } from '../errors.ts'
 import type { ThreadSettings } from '../thread/thread-messages.ts'
 import { InspectJob } from './inspect-job.ts'
-import { type PoolEvents, type PoolLimits, SitePool } from './site-pool.ts'
+import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
 import type { ThreadBudget } from './thread-budget.ts'
 
 /** Everything that decides how a site is run. Two of them that are equal as JSON need no new isolates. */
@@ -16,7 +16,7 @@ export interface SiteSpec {
 
 /** What a site runtime shares with the others of its host. */
 export interface SiteDependencies {
-  readonly program: string
+  readonly threads: PoolOptions['threads']
   readonly budget: ThreadBudget
   readonly events: PoolEvents
   readonly nextNumber: () => number
@@ -90,9 +90,9 @@ export class SiteRuntime {
 
   #ensurePool(manifest: SiteManifest): SitePool {
     if (this.#isRetired) throw stale(this.id)
-    const { program, budget, events } = this.#shared
+    const { threads, budget, events } = this.#shared
     const { thread: settings, limits } = this.spec
-    this.#pool ??= new SitePool({ program, settings, manifest, limits, budget, events })
+    this.#pool ??= new SitePool({ threads, settings, manifest, limits, budget, events })
     return this.#pool
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
 import type { GenerationSpec } from '@svc/protocol'
 import type { EgressRules } from '../thread/egress/address-policy.ts'
+import type { ThreadBase } from '../thread/thread-messages.ts'
 import type { SiteSpec } from './site-runtime.ts'
 
 function machineAddresses(): string[] {
@@ -16,6 +17,11 @@ function rulesFor(site: SiteConfig, { listen }: GenerationSpec, machine: readonl
     own: listen.map(({ host, port }) => ({ address: host.replace(/^\[|\]$/g, ''), port })),
     machine,
   }
+}
+
+/** What the threads of all sites of a generation have in common. */
+export function threadBase({ config: { render } }: GenerationSpec, guestDir: string): ThreadBase {
+  return { guestDir, timeoutMs: render.timeout_ms, memoryLimitMb: render.memory_limit_mb }
 }
 
 /** Derives from a generation how each of its sites is run, by site id. */
@@ -45,10 +51,8 @@ export function siteSpecs(generation: GenerationSpec, guestDir: string): Map<str
         env: site.env,
         rules: rulesFor(site, generation, machine),
         instanceId: scaling.instance_id,
-        timeoutMs: render.timeout_ms,
-        memoryLimitMb: render.memory_limit_mb,
         cacheDirs,
-        guestDir,
+        ...threadBase(generation, guestDir),
       },
     },
   ])

@@ -13,6 +13,8 @@ export interface BudgetMember {
 export class ThreadBudget {
   readonly #members = new Set<BudgetMember>()
   readonly #waiting = new Set<BudgetMember>()
+  /** Threads that wait for a site: a pool that starts one takes such a thread, so that they never keep it from doing so. */
+  #spare = 0
   #max: number
 
   constructor(max: number) {
@@ -32,6 +34,20 @@ export class ThreadBudget {
   setMax(max: number): void {
     this.#max = max
     this.changed()
+  }
+
+  setSpare(count: number): void {
+    this.#spare = count
+  }
+
+  /** Whether there are more threads than there may be, which a lower limit leads to. */
+  get isOverfull(): boolean {
+    return this.#total() + this.#spare > this.#max
+  }
+
+  /** Whether a thread that no pool has asked for may be started. */
+  get hasRoomForSpare(): boolean {
+    return this.#waiting.size === 0 && this.#total() + this.#spare < this.#max
   }
 
   /** Whether the pool may start a thread now. If not, the longest idle thread of another is closed and it is told later. */

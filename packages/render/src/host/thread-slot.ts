@@ -1,6 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
 import { fromWire, TransientMap, withDeadline } from '@svc/core'
-import { Piscina } from 'piscina'
 import { RenderError } from '../errors.ts'
 import { transferable } from '../thread/thread-link.ts'
 import type {
@@ -11,6 +10,7 @@ import type {
   ThreadSettings,
   ThreadToHost,
 } from '../thread/thread-messages.ts'
+import type { StartedThread } from './started-thread.ts'
 
 /** How long a thread may take to end its isolate before it is ended itself. */
 const CLOSE_TIMEOUT_MS = 2_000
@@ -45,20 +45,20 @@ export interface SlotEvents {
 
 /** How a slot's thread is made. */
 export interface SlotOptions {
-  /** URL of the thread's program. */
-  readonly program: string
+  /** The slot's own from now on. */
+  readonly thread: StartedThread
   readonly settings: ThreadSettings
   readonly concurrency: number
   readonly events: SlotEvents
 }
 
 /**
- * One render thread: a pool of exactly one, so that who gets a request, when a thread is added and which one goes are
- * decided here. Piscina itself would let requests wait for a thread that starts while another has room.
+ * One render thread of a site. Who gets a request, when a thread is added and which one goes are decided here and in the pool
+ * of the site: piscina itself would let requests wait for a thread that starts while another has room.
  */
 export class ThreadSlot {
   readonly #options: SlotOptions
-  readonly #pool: Piscina
+  readonly #thread: StartedThread
   readonly #jobs = new TransientMap<number, ThreadJob>()
   /** What has come in this turn and is handed over at its end. */
   #turn: RenderTask[] = []
@@ -72,23 +72,9 @@ export class ThreadSlot {
 
   constructor(options: SlotOptions) {
     this.#options = options
-    this.#pool = new Piscina({
-      filename: options.program,
-      minThreads: 1,
-      maxThreads: 1,
-      // Admission is the pool's: a job that ended for the host may not have for piscina.
-      concurrentTasksPerWorker: 1_000_000,
-      idleTimeout: Number.POSITIVE_INFINITY,
-      atomics: 'disabled',
-      recordTiming: false,
-      workerData: options.settings,
-      env: {},
-      trackUnmanagedFds: false,
-    })
+    this.#thread = options.thread
     this.#opened.promise.catch(() => undefined)
-    this.#pool.on('message', (message: { link: MessagePort }) => this.#linked(message.link))
-    this.#pool.on('error', (error: Error) => this.#died(error))
-    this.#pool.on('workerDestroy', () => this.#died(new RenderError('RENDER_ISOLATE_LOST', 'the render thread has ended')))
+    this.#thread.own({ linked: (port) => this.#linked(port), ended: (error) => this.#died(error) })
   }
 
   get isReady(): boolean {
@@ -116,7 +102,7 @@ export class ThreadSlot {
     this.#turn = []
     if (tasks.length === 0) return
     const transferList = tasks.flatMap(({ body }) => (body === undefined ? [] : transferable(body)))
-    this.#pool.run(tasks, { transferList }).catch((cause: unknown) => {
+    this.#thread.run(tasks, transferList).catch((cause: unknown) => {
       const error = new RenderError('RENDER_ISOLATE_LOST', 'the render thread has ended', { cause })
       for (const { number } of tasks) this.#settle(number, (job) => job.fail(error))
     })
@@ -165,7 +151,7 @@ export class ThreadSlot {
         this.send({ t: 'close' })
         await withDeadline(this.#isolateClosed.promise, CLOSE_TIMEOUT_MS, 'end of an isolate')
       }
-      await withDeadline(this.#pool.destroy(), CLOSE_TIMEOUT_MS, 'end of a render thread')
+      await withDeadline(this.#thread.close(), CLOSE_TIMEOUT_MS, 'end of a render thread')
     } catch {
       // Only the deadlines reject.
       this.#options.events.stuck('timeout')
@@ -176,7 +162,9 @@ export class ThreadSlot {
   }
 
   #linked(port: MessagePort): void {
+    if (this.#isClosing) return
     this.#port = port
+    port.postMessage({ t: 'assign', settings: this.#options.settings } satisfies HostToThread)
     port.on('message', (message: ThreadToHost) => this.#received(message))
     port.unref()
     this.#opened.resolve()
@@ -250,7 +238,7 @@ export class ThreadSlot {
     this.#failAll(new RenderError('RENDER_ISOLATE_LOST', 'the render thread has ended', { cause: error }))
     this.#port?.close()
     // Piscina starts another thread for one that ended; this slot has had its thread.
-    this.#pool.destroy().then(this.#closed.resolve, this.#closed.resolve)
+    this.#thread.close().then(this.#closed.resolve, this.#closed.resolve)
     this.#options.events.died(this, error)
   }
 

@@ -1,9 +1,9 @@
 import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
-import { SiteThread } from './site-thread.ts'
-import type { RenderTask, ThreadSettings } from './thread-messages.ts'
+import type { RenderTask, ThreadBase } from './thread-messages.ts'
+import { WaitingThread } from './waiting-thread.ts'
 
 const { port1, port2 } = new MessageChannel()
-const thread = new SiteThread(workerData as ThreadSettings, port1)
+const thread = new WaitingThread(workerData as ThreadBase, port1)
 parentPort?.postMessage({ link: port2 }, [port2])
 
 /** The task of the pool: some requests. It ends when all of them have their results, which go over the link. */

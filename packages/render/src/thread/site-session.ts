@@ -8,10 +8,11 @@ import { RenderError } from '../errors.ts'
 import type { GuestFiles } from '../guest-files.ts'
 import { ActiveRequest, type RequestOwner } from './active-request.ts'
 import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
-import { GuestIsolate } from './guest-isolate.ts'
+import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
 import { HostOperations } from './host-operations.ts'
 import { ModuleLoader } from './module-loader.ts'
+import type { CreateIsolate } from './prepared-isolate.ts'
 import { filesOfRoute, routeById, routeIdOf } from './route-files.ts'
 import { mapStack } from './stack-mapper.ts'
 import type { ThreadLink } from './thread-link.ts'
@@ -33,6 +34,7 @@ export interface SessionOptions {
   readonly settings: ThreadSettings
   readonly guestSettings: GuestSettings
   readonly files: GuestFiles
+  readonly createIsolate: CreateIsolate
   readonly compiler: SiteCompiler
   readonly cache: ModuleCache
   readonly link: ThreadLink
@@ -72,7 +74,7 @@ export class SiteSession implements RequestOwner {
   static async create(options: SessionOptions): Promise<SiteSession> {
     const { settings, link } = options
     let session: SiteSession | undefined
-    const isolate = await GuestIsolate.create({
+    const isolate = await options.createIsolate({
       files: options.files,
       memoryLimitMb: settings.memoryLimitMb,
       timeoutMs: settings.timeoutMs,

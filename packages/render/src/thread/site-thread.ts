@@ -5,9 +5,10 @@ import { ownReact } from '../compile/own-react.ts'
 import { SiteCompiler } from '../compile/site-compiler.ts'
 import { SiteResolver } from '../compile/site-resolver.ts'
 import { RenderError } from '../errors.ts'
-import { type GuestFiles, readGuestFiles } from '../guest-files.ts'
+import type { GuestFiles } from '../guest-files.ts'
 import { wireOf } from './active-request.ts'
 import { devErrorAnswer } from './dev-error-answer.ts'
+import type { CreateIsolate } from './prepared-isolate.ts'
 import { SiteSession } from './site-session.ts'
 import { ThreadLink } from './thread-link.ts'
 import type { HostToThread, RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
@@ -15,10 +16,16 @@ import type { HostToThread, RenderResult, RenderTask, ThreadSettings } from './t
 /** In how many isolates a request may wait in vain behind another that ruins it. */
 const MAX_TRIES = 3
 
+/** What a thread has from its start. */
+export interface ThreadStart {
+  readonly files: GuestFiles
+  readonly createIsolate: CreateIsolate
+}
+
 /** What runs in one render thread: one site, at most one isolate at a time. */
 export class SiteThread {
   readonly #link: ThreadLink
-  readonly #files: GuestFiles
+  readonly #start: ThreadStart
   readonly #resolver: SiteResolver
   readonly #cache: ModuleCache
   readonly #compiler: SiteCompiler
@@ -29,10 +36,10 @@ export class SiteThread {
   readonly #aborted = new Set<number>()
   readonly #running = new Set<number>()
 
-  /** @throws RENDER_GUEST; ENOENT when the site's directory is gone */
-  constructor(settings: ThreadSettings, port: MessagePort) {
+  /** @throws ENOENT when the site's directory is gone */
+  constructor(settings: ThreadSettings, port: MessagePort, start: ThreadStart) {
     this.#settings = settings
-    this.#files = readGuestFiles(settings.guestDir)
+    this.#start = start
     this.#resolver = new SiteResolver(settings.root)
     this.#cache = new ModuleCache(settings.cacheDirs)
     this.#link = new ThreadLink(port, (message) => this.#received(message))
@@ -92,7 +99,7 @@ export class SiteThread {
     const session: SiteSession = await SiteSession.create({
       settings: this.#settings,
       guestSettings: { site, mode, env, ...(react === undefined ? {} : { react }) },
-      files: this.#files,
+      ...this.#start,
       compiler: this.#compiler,
       cache: this.#cache,
       link: this.#link,
@@ -107,6 +114,9 @@ export class SiteThread {
 
   #received(message: HostToThread): void {
     switch (message.t) {
+      case 'assign':
+        // Taken before this thread knew its site.
+        break
       case 'abort':
         if (this.#running.has(message.number)) this.#aborted.add(message.number)
         this.#current?.abort(message.number)

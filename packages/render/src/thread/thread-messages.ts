@@ -4,7 +4,10 @@ import type { ModuleCacheDirs } from '../compile/module-cache.ts'
 import type { BeginKind } from '../contract/isolate.ts'
 import type { EgressRules } from './egress/address-policy.ts'
 
-/** Everything that a render thread is told when it starts. */
+/** What a render thread is told when it starts: what the sites of a host have in common. */
+export type ThreadBase = Pick<ThreadSettings, 'guestDir' | 'timeoutMs' | 'memoryLimitMb'>
+
+/** Everything that a render thread is told of its site. */
 export interface ThreadSettings {
   readonly site: string
   /** Absolute path of the site's directory. */
@@ -63,6 +66,8 @@ export type RenderResult =
 
 /** What the host sends over a thread's link. */
 export type HostToThread =
+  /** Makes the thread that of a site. The first message, and sent once. */
+  | { readonly t: 'assign'; readonly settings: ThreadSettings }
   | { readonly t: 'abort' | 'hold' | 'resume'; readonly number: number }
   /** `bytes` undefined: the body is complete. */
   | { readonly t: 'body'; readonly number: number; readonly bytes: Uint8Array | undefined }

@@ -1,0 +1,87 @@
+import type { MessagePort, TransferListItem } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import { RenderError } from '../errors.ts'
+import type { RenderTask, ThreadBase } from '../thread/thread-messages.ts'
+
+/** What a started thread tells whoever has it. */
+export interface ThreadEvents {
+  /** It runs; messages go over the port. Told once, in a later turn than the one that asks for it. */
+  linked(port: MessagePort): void
+  /** It ended by itself or never came up. Told once, not after `close`. */
+  ended(error: Error): void
+}
+
+/**
+ * A render thread that has been started and may not know its site yet: a pool of exactly one. Whoever takes it sends the
+ * settings of a site over its port first.
+ */
+export class StartedThread {
+  /** What it was started with. */
+  readonly base: ThreadBase
+  readonly #pool: Piscina
+  #port: MessagePort | undefined
+  #failure: Error | undefined
+  #events: ThreadEvents | undefined
+  #isClosing = false
+
+  /** @param program URL of the thread's program */
+  constructor(program: string, base: ThreadBase) {
+    this.base = base
+    this.#pool = new Piscina({
+      filename: program,
+      minThreads: 1,
+      maxThreads: 1,
+      // Admission is the pool's: a job that ended for the host may not have for piscina.
+      concurrentTasksPerWorker: 1_000_000,
+      idleTimeout: Number.POSITIVE_INFINITY,
+      atomics: 'disabled',
+      recordTiming: false,
+      workerData: base,
+      env: {},
+      trackUnmanagedFds: false,
+    })
+    this.#pool.on('message', (message: { link: MessagePort }) => this.#linked(message.link))
+    this.#pool.on('error', (error: Error) => this.#ended(error))
+    // The error that ended it is told after this, in the same turn.
+    const lost = () => this.#ended(new RenderError('RENDER_ISOLATE_LOST', 'the render thread has ended'))
+    this.#pool.on('workerDestroy', () => queueMicrotask(lost))
+  }
+
+  /** Whether it runs and waits for nothing but its settings. */
+  get isLinked(): boolean {
+    return this.#port !== undefined
+  }
+
+  /** Tells `events` from now on, also what has happened before. */
+  own(events: ThreadEvents): void {
+    this.#events = events
+    queueMicrotask(() => {
+      if (this.#events !== events) return
+      if (this.#failure !== undefined) events.ended(this.#failure)
+      else if (this.#port !== undefined) events.linked(this.#port)
+    })
+  }
+
+  /** Runs tasks in the thread; rejects when it ends before they have. */
+  async run(tasks: readonly RenderTask[], transferList: TransferListItem[]): Promise<void> {
+    await this.#pool.run(tasks, { transferList })
+  }
+
+  /** Ends the thread. Does not settle while native code runs in it that does not stop. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    await this.#pool.destroy()
+    this.#port?.close()
+  }
+
+  #linked(port: MessagePort): void {
+    this.#port = port
+    this.#events?.linked(port)
+  }
+
+  #ended(error: Error): void {
+    if (this.#isClosing || this.#failure !== undefined) return
+    this.#failure = error
+    this.#events?.ended(error)
+  }
+}

@@ -1,0 +1,57 @@
+import type { HostCallbacks } from '../contract/isolate.ts'
+import type { GuestFiles } from '../guest-files.ts'
+import { GuestIsolate, type IsolateEvents, type IsolateOptions } from './guest-isolate.ts'
+import type { ThreadBase } from './thread-messages.ts'
+
+/** Makes an isolate. @throws RENDER_GUEST */
+export type CreateIsolate = (options: IsolateOptions) => Promise<GuestIsolate>
+
+type Owner = Pick<IsolateOptions, 'callbacks' | 'events'>
+
+/** The guest and the events of isolated-vm speak to whoever owns the isolate at that moment; before that, to nobody. */
+function speakingTo(owner: () => Owner | undefined): Owner {
+  const callbacks: HostCallbacks = {
+    emit: (...args) => owner()?.callbacks.emit(...args),
+    call: (...args) => owner()?.callbacks.call(...args),
+    setTimer: (...args) => owner()?.callbacks.setTimer(...args),
+    clearTimer: (timerId) => owner()?.callbacks.clearTimer(timerId),
+    log: (...args) => owner()?.callbacks.log(...args),
+    randomBytes: (count) => owner()?.callbacks.randomBytes(count) ?? new ArrayBuffer(0),
+  }
+  const events: IsolateEvents = {
+    backgroundError: (message) => owner()?.events.backgroundError(message),
+    lost: (reason) => owner()?.events.lost(reason),
+    catastrophe: (message) => owner()?.events.catastrophe(message),
+    snapshotFailed: (error) => owner()?.events.snapshotFailed(error),
+  }
+  return { callbacks, events }
+}
+
+/** An isolate that is started before it is known for which site. No code of any site is in it until then. */
+export class PreparedIsolate {
+  readonly #base: ThreadBase
+  readonly #files: GuestFiles
+  #isolate: Promise<GuestIsolate> | undefined
+  #owner: Owner | undefined
+
+  constructor(base: ThreadBase, files: GuestFiles) {
+    this.#base = base
+    this.#files = files
+    const { memoryLimitMb, timeoutMs } = base
+    this.#isolate = GuestIsolate.create({ files, memoryLimitMb, timeoutMs, ...speakingTo(() => this.#owner) })
+    // A failure is that of whoever asks for it.
+    this.#isolate.catch(() => undefined)
+  }
+
+  /** The isolate, once; whoever comes later, or wants another kind, gets one of its own. */
+  readonly take: CreateIsolate = async (options) => {
+    const isolate = this.#isolate
+    const { memoryLimitMb, timeoutMs } = this.#base
+    const fits = options.memoryLimitMb === memoryLimitMb && options.timeoutMs === timeoutMs && options.files === this.#files
+    if (isolate === undefined || !fits) return await GuestIsolate.create(options)
+    this.#isolate = undefined
+    this.#owner = options
+    const taken = await isolate
+    return taken.isGone ? await GuestIsolate.create(options) : taken
+  }
+}
