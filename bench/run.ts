@@ -10,6 +10,7 @@ import { execFileSync } from 'node:child_process'
 import { formatTable, type Row } from './lib/table.ts'
 import { hasNext } from './peers/next.ts'
 import { hasNginx } from './peers/nginx.ts'
+import { compileModules } from './scenarios/compile.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 
@@ -20,6 +21,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   page100: () => page100(seconds),
   page1000: () => page1000(seconds),
   streaming: () => pageStreaming(seconds),
+  compile: compileModules,
   ready: startToReady,
   memory: memoryPerSite,
   reload: reloadThousand,

@@ -55,12 +55,14 @@ export interface IsolateModule {
   readonly dependencies: string
   /** An expression that gives the factory, beginning on a line of its own; the text itself for formats without one. */
   readonly code: string
+  /** Under which name its bytecode is kept; undefined: not worth it. */
+  readonly bytecodeName: string | undefined
   readonly bytecode: Uint8Array | undefined
 }
 
-/** V8's code cache for a script. */
+/** V8's code cache for a script, to be kept under a name. */
 export interface ProducedBytecode {
-  readonly code: string
+  readonly name: string
   readonly data: Uint8Array
 }
 
@@ -180,8 +182,9 @@ export class GuestIsolate {
   }
 
   async #compile(module: IsolateModule, produced: ProducedBytecode[]): Promise<ivm.Script> {
-    const { id, code, bytecode } = module
-    const info = bytecode === undefined ? { produceCachedData: true } : { cachedData: externalCopy(bytecode) }
+    const { id, code, bytecode, bytecodeName } = module
+    const produceCachedData = bytecodeName !== undefined
+    const info = bytecode === undefined ? { produceCachedData } : { cachedData: externalCopy(bytecode) }
     // The first line is the wrapper's: positions stay those of the compiled module.
     const script = await this.#isolate.compileScript(code, { filename: id, lineOffset: -1, ...info })
     const { cachedData, cachedDataRejected } = script as {
@@ -192,8 +195,8 @@ export class GuestIsolate {
       script.release()
       return await this.#compile({ ...module, bytecode: undefined }, produced)
     }
-    if (cachedData !== undefined && bytecode === undefined) {
-      produced.push({ code, data: new Uint8Array(cachedData.copy({ release: true })) })
+    if (cachedData !== undefined && bytecodeName !== undefined && bytecode === undefined) {
+      produced.push({ name: bytecodeName, data: new Uint8Array(cachedData.copy({ release: true })) })
     }
     return script
   }

@@ -1,24 +1,9 @@
 import { SingleFlight } from '@svc/core'
 import type { ModuleCache } from '../compile/module-cache.ts'
 import { ModuleGraph, modulesImported } from '../compile/module-graph.ts'
+import { hasBytecode, scriptOf } from '../compile/module-script.ts'
 import type { CompiledModule, SiteCompiler } from '../compile/site-compiler.ts'
 import type { GuestIsolate, IsolateModule } from './guest-isolate.ts'
-
-/** Small modules compile as fast as their code cache is read. */
-const BYTECODE_ABOVE_CHARS = 2_000
-
-const parameters = {
-  esm: '__vite_ssr_import__, __vite_ssr_exports__, __vite_ssr_exportAll__, __vite_ssr_dynamic_import__, __vite_ssr_import_meta__',
-  cjs: 'exports, require, module, __filename, __dirname',
-} as const
-
-/** The factory of a module, or its text. The first line is not counted in stack traces. */
-function factoryOf({ format, code }: CompiledModule): string {
-  if (format === 'json' || format === 'css') return code
-  // ES modules are strict code; a CommonJS module says so itself.
-  const directive = format === 'esm' ? '"use strict";' : ''
-  return `(function (${parameters[format]}) {${directive}\n${code}\n})`
-}
 
 /** What a module loader is made of. */
 export interface ModuleLoaderOptions {
@@ -99,18 +84,14 @@ export class ModuleLoader {
       this.graph.add(module)
       for (const warning of module.warnings) this.#options.onWarning(warning)
     }
-    for (const { code, data } of produced) if (code.length > BYTECODE_ABOVE_CHARS) cache.storeBytecode(code, data)
+    for (const { name, data } of produced) cache.storeBytecode(name, data)
   }
 
   #isolateModule(module: CompiledModule): IsolateModule {
-    const code = factoryOf(module)
-    const isCached = hasBytecode(module.format) && code.length > BYTECODE_ABOVE_CHARS
-    const bytecode = isCached ? this.#options.cache.bytecode(code) : undefined
-    const { id, format } = module
-    return { id, format, dependencies: JSON.stringify(module.dependencies), code, bytecode }
+    const code = scriptOf(module)
+    const { id, format, hash } = module
+    const bytecodeName = hasBytecode(format, code) ? hash : undefined
+    const bytecode = bytecodeName === undefined ? undefined : this.#options.cache.bytecode(bytecodeName)
+    return { id, format, dependencies: JSON.stringify(module.dependencies), code, bytecodeName, bytecode }
   }
-}
-
-function hasBytecode(format: CompiledModule['format']): boolean {
-  return format === 'esm' || format === 'cjs'
 }
