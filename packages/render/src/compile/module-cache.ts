@@ -57,6 +57,14 @@ export class ModuleCache {
     return entry?.path === path ? entry : undefined
   }
 
+  /** The entry in a file of the index; undefined when it is damaged or of another version of the compiler. */
+  entryIn(fileName: string): IndexEntry | undefined {
+    const file = join(this.#dirs.index, fileName)
+    const body = readCacheFile(file, this.counters)
+    const entry = body === undefined ? undefined : (JSON.parse(body.toString()) as IndexEntry)
+    return entry !== undefined && this.#indexFile(entry.path) === file ? entry : undefined
+  }
+
   storeIndexed(entry: IndexEntry): void {
     writeCacheFile(this.#indexFile(entry.path), JSON.stringify(entry), this.counters)
   }

@@ -4,6 +4,7 @@ import { createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/teleme
 import { RenderError } from '../errors.ts'
 import { readGuestFiles } from '../guest-files.ts'
 import type { LossReason } from '../thread/thread-messages.ts'
+import { CachePruner } from './cache-pruner.ts'
 import { HostServer } from './host-server.ts'
 import { HostSites } from './host-sites.ts'
 import { RenderJob } from './render-job.ts'
@@ -39,6 +40,10 @@ export class RenderHost {
   readonly #metrics = new MetricSet()
   readonly #renderMetrics: RenderMetrics
   readonly #sweep: NodeJS.Timeout
+  readonly #pruner = new CachePruner({
+    specs: () => Array.from(this.#sites.all, ({ spec }) => spec),
+    log: () => this.#log,
+  })
   #log: Logger = createLogger({ level: 'info', format: 'json', base: { proc: 'render-host' } })
   #server: HostServer | undefined
   #active = 0
@@ -90,6 +95,7 @@ export class RenderHost {
   async close(): Promise<void> {
     this.#state = 'draining'
     clearInterval(this.#sweep)
+    this.#pruner.stop()
     this.#server?.close()
     await this.#sites.close()
   }
@@ -108,6 +114,7 @@ export class RenderHost {
       },
     })
     await this.#server.listen(socket)
+    this.#pruner.start()
     return undefined
   }
 
