@@ -22,6 +22,7 @@ export interface ConfigDiff {
 const restartKeys: readonly KeyPath[] = [
   ['server', 'engine'],
   ['server', 'workers'],
+  ['server', 'max_header_bytes'],
   ['server', 'state_dir'],
   ['server', 'run_dir'],
   ['cache', 'dir'],
