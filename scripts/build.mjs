@@ -19,7 +19,17 @@ const programs = {
 }
 
 /** Packages that carry native code or find files beside themselves. */
-const external = ['@parcel/watcher', 'esbuild', 'isolated-vm', 'oxc-parser', 'oxc-resolver', 'oxc-transform', 'piscina', 'uWebSockets.js']
+const external = [
+  '@parcel/watcher',
+  'esbuild',
+  'isolated-vm',
+  'lmdb',
+  'oxc-parser',
+  'oxc-resolver',
+  'oxc-transform',
+  'piscina',
+  'uWebSockets.js',
+]
 
 async function newestChange(path) {
   const info = await stat(path)

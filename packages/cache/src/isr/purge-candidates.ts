@@ -1,0 +1,63 @@
+import type { PurgeScope } from '../purge/purge.ts'
+import { coversLabel, globPrefix, tagMatcher } from '../tags/tag-glob.ts'
+import { withoutTrailingSlash } from '../tags/tags.ts'
+import type { Databases } from './databases.ts'
+import { ROW, type RowKind, rowKey, rowRange, rowText } from './index-keys.ts'
+
+/** Ids that a scope may be about. */
+export interface Candidates {
+  readonly ids: readonly Buffer[]
+  /** Whether the scope matches all of them; else each entry must be looked at. */
+  readonly isExact: boolean
+}
+
+/** Finds the entries of a scope by the index, with work in proportion to the rows that lead to them. */
+export function candidatesOf(databases: Databases, scope: PurgeScope): Candidates[] {
+  const exactly = (kind: RowKind, texts: readonly string[]) =>
+    texts.map((text) => ({ ids: idsOf(databases, rowKey(kind, text)), isExact: true }))
+  switch (scope.kind) {
+    case 'everything':
+      return [{ ids: Array.from(databases.heads.getKeys()), isExact: true }]
+    case 'labels':
+      return exactly(ROW.label, scope.labels)
+    case 'hosts':
+      return exactly(ROW.host, scope.hosts)
+    case 'tags':
+      return exactly(ROW.tag, scope.tags)
+    case 'pattern':
+      return patternCandidates(databases, scope.pattern, scope.labels)
+    case 'paths':
+      return scope.paths.flatMap((path) => pathCandidates(databases, `${withoutTrailingSlash(path)}\0`))
+    case 'prefixes':
+      return scope.prefixes.flatMap((prefix) => pathCandidates(databases, withoutTrailingSlash(prefix)))
+  }
+}
+
+function idsOf({ index }: Databases, row: Buffer): Buffer[] {
+  return Array.from(index.getValues(row))
+}
+
+function rowsOf({ index }: Databases, kind: RowKind, prefix: string): Buffer[] {
+  return Array.from(index.getKeys(rowRange(kind, prefix)))
+}
+
+function pathCandidates(databases: Databases, prefix: string): Candidates[] {
+  return rowsOf(databases, ROW.path, prefix).map((row) => ({ ids: idsOf(databases, row), isExact: false }))
+}
+
+/** A glob is about the tags that it matches, and about all entries of a label when it matches the beginning of its tags. */
+function patternCandidates(databases: Databases, pattern: string, labels: readonly string[] | null): Candidates[] {
+  const matchesTag = tagMatcher(pattern)
+  const isExact = labels === null
+  const found: Candidates[] = []
+  for (const row of rowsOf(databases, ROW.label, '')) {
+    const label = rowText(row)
+    if (label === undefined || coversLabel(matchesTag, label)) found.push({ ids: idsOf(databases, row), isExact: false })
+  }
+  for (const row of rowsOf(databases, ROW.tag, globPrefix(pattern))) {
+    const tag = rowText(row)
+    if (tag === undefined) found.push({ ids: idsOf(databases, row), isExact: false })
+    else if (matchesTag(tag)) found.push({ ids: idsOf(databases, row), isExact })
+  }
+  return found
+}

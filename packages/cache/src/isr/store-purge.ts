@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type PurgeMatcher, purgeMatcher } from '../purge/match-purge.ts'
+import type { Purge } from '../purge/purge.ts'
+import type { Databases } from './databases.ts'
+import { decodeRecord, type EntryHead } from './entry-codec.ts'
+import { candidatesOf } from './purge-candidates.ts'
+import { StoreTransaction } from './store-transaction.ts'
+
+/** Entries looked at in one transaction: others wait for its end. */
+const ENTRIES_PER_STEP = 512
+/** Entries per row of the garbage list, which is cleared a row at a time. */
+const IDS_PER_GARBAGE_ROW = 64
+
+/** Drops or marks what a purge matches and what is older than it. Resolves with how many entries that were. */
+export async function purgeStore(databases: Databases, purge: Purge): Promise<number> {
+  const matchesEntry = purgeMatcher(purge)
+  // What several rows lead to is taken once; a single list names no id twice.
+  const lists = purge.scopes.flatMap((scope) => candidatesOf(databases, scope))
+  const seen = lists.length > 1 ? new Set<string>() : undefined
+  let count = 0
+  let steps = 0
+  for (const { ids, isExact } of lists) {
+    for (let at = 0; at < ids.length; at += ENTRIES_PER_STEP) {
+      if (steps++ > 0) await nextTurn()
+      const step = ids.slice(at, at + ENTRIES_PER_STEP)
+      count += purgeStep({ databases, purge, seen, matchesEntry: isExact ? undefined : matchesEntry }, step)
+    }
+  }
+  return count
+}
+
+interface Step {
+  readonly databases: Databases
+  readonly purge: Purge
+  readonly seen: Set<string> | undefined
+  /** Undefined: all ids are known to match. */
+  readonly matchesEntry: PurgeMatcher | undefined
+}
+
+function purgeStep({ databases, purge, seen, matchesEntry }: Step, ids: readonly Buffer[]): number {
+  return StoreTransaction.run(databases, (transaction) => {
+    const taken: Buffer[] = []
+    for (const id of ids) {
+      const head = transaction.head(id)
+      if (head === undefined || head.isDead || head.seq >= purge.number) continue
+      if (matchesEntry !== undefined && !isMatch(databases, id, head, matchesEntry)) continue
+      if (seen?.has(id.toString('latin1'))) continue
+      seen?.add(id.toString('latin1'))
+      if (purge.mode === 'drop') transaction.bury(id, head)
+      else transaction.markStale(id, head)
+      taken.push(id)
+    }
+    if (purge.mode === 'drop') listGarbage(databases, taken)
+    return taken.length
+  })
+}
+
+function isMatch({ records }: Databases, id: Buffer, head: EntryHead, matchesEntry: PurgeMatcher): boolean {
+  const record = records.getBinary(id)
+  return record === undefined || matchesEntry(decodeRecord(head, record).entry)
+}
+
+function listGarbage({ garbage }: Databases, ids: readonly Buffer[]): void {
+  for (let at = 0; at < ids.length; at += IDS_PER_GARBAGE_ROW) {
+    garbage.putSync(randomBytes(16), Buffer.concat(ids.slice(at, at + IDS_PER_GARBAGE_ROW)))
+  }
+}
