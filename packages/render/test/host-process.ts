@@ -194,6 +194,11 @@ export class HostProcess {
     await this.describe(site)
   }
 
+  /** How many isolates were replaced. */
+  async flush(site: string): Promise<number> {
+    return (await this.master.call('flush', { site }, { timeoutMs: TIMEOUT_MS })).isolates
+  }
+
   ping() {
     return this.master.call('ping', undefined, { timeoutMs: TIMEOUT_MS })
   }

@@ -6,6 +6,7 @@ import { type SiteDependencies, SiteRuntime } from './site-runtime.ts'
 import { siteSpecs, threadBase } from './site-spec.ts'
 import type { SpareThread } from './spare-thread.ts'
 import type { ThreadBudget } from './thread-budget.ts'
+import { TurnQueue } from './turn-queue.ts'
 
 /** What the sites of a host are made with. */
 export interface HostSitesOptions {
@@ -29,6 +30,7 @@ export class HostSites {
   readonly #retiring = new Set<Promise<void>>()
   #sites: ReadonlyMap<string, SiteRuntime> = new Map()
   #prepared: Prepared | undefined
+  readonly #flushes = new TurnQueue()
   #lastNumber = 0
 
   constructor(options: HostSitesOptions) {
@@ -49,6 +51,14 @@ export class HostSites {
   /** A number for a request that no other has. */
   nextNumber(): number {
     return ++this.#lastNumber
+  }
+
+  /**
+   * Gives a site fresh isolates; one site at a time, since each has its old and its new ones for a while.
+   * @throws RENDER_UNKNOWN_SITE, and what `SiteRuntime.flush` throws
+   */
+  flush(id: string): Promise<number> {
+    return this.#flushes.run(() => this.site(id).flush())
   }
 
   /** Builds the next generation. Sites whose settings are the same are kept with their isolates. */

@@ -3,6 +3,7 @@ import type { hostMethods, RenderRequest } from '@svc/protocol'
 import { createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/telemetry'
 import { RenderError } from '../errors.ts'
 import { readGuestFiles } from '../guest-files.ts'
+import { routeIdOf } from '../thread/route-files.ts'
 import type { LossReason } from '../thread/thread-messages.ts'
 import { CachePruner } from './cache-pruner.ts'
 import { HostServer } from './host-server.ts'
@@ -85,6 +86,7 @@ export class RenderHost {
         await this.#sites.site(site).changed(files)
         return { routes: null }
       },
+      flush: async ({ site }) => ({ isolates: await this.#sites.flush(site) }),
       drain: async ({ timeoutMs }) => await this.#drain(timeoutMs),
       ping: () => ({ rssBytes: process.memoryUsage.rss(), pools: this.#pools(), hasSpareThread: this.#threads.isReady }),
       metrics: async () => ({ metrics: await this.#metrics.toJson() }),
@@ -123,7 +125,7 @@ export class RenderHost {
     if (this.#state === 'dying') return Promise.withResolvers<never>().promise
     if (this.#state === 'draining') throw new RenderError('RENDER_DRAINING', 'the render host is ending')
     const site = this.#sites.site(request.site)
-    const pool = site.poolFor(request.manifestVersion)
+    const pool = site.poolFor(request.manifestVersion, routeIdOf(request.kind, request.route))
     const { timeoutMs } = site.spec.thread
     this.#active++
     const reply =
@@ -206,23 +208,29 @@ export class RenderHost {
 
   #sweepPools(): void {
     const now = performance.now()
-    for (const { pool } of this.#sites.all) pool?.sweep(now)
+    for (const { pools } of this.#sites.all) for (const pool of pools) pool.sweep(now)
     this.#threads.refillSoon()
   }
 
   #pools() {
-    return [...this.#sites.all].flatMap(({ id, pool }) => {
+    return [...this.#sites.all].flatMap(({ id, pool, pools }) => {
       if (pool === undefined) return []
-      return [{ site: id, threads: pool.threadCount, active: pool.active, queued: pool.queued }]
+      const sum = (count: (one: SitePool) => number) => pools.reduce((total, one) => total + count(one), 0)
+      const counts = {
+        threads: sum((one) => one.threadCount),
+        active: sum((one) => one.active),
+        queued: sum((one) => one.queued),
+      }
+      return [{ site: id, ...counts, lastBuildMs: pool.lastBuildMs }]
     })
   }
 
   #threadCounts(): { active: number; idle: number } {
     let active = 0
     let total = 0
-    for (const { pool } of this.#sites.all) {
-      active += pool?.activeThreads ?? 0
-      total += pool?.threadCount ?? 0
+    for (const pool of [...this.#sites.all].flatMap(({ pools }) => pools)) {
+      active += pool.activeThreads
+      total += pool.threadCount
     }
     return { active, idle: total - active }
   }

@@ -40,6 +40,8 @@ export interface PoolOptions {
   readonly limits: PoolLimits
   readonly budget: ThreadBudget
   readonly events: PoolEvents
+  /** It is to take the place of another pool: until then its first thread may be one more than the budget allows. */
+  readonly isReplacing?: boolean
 }
 
 /** Threads that die this often in a row without a single answer are not started again for the requests that wait. */
@@ -52,13 +54,20 @@ export class SitePool implements BudgetMember {
   readonly #closing = new Set<Promise<void>>()
   #queue: PoolJob[] = []
   #manifest: SiteManifest
+  #isReplacing: boolean
+  #isClosed = false
   #failedStarts = 0
   #drained: PromiseWithResolvers<void> | undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
     this.#manifest = options.manifest
+    this.#isReplacing = options.isReplacing === true
     options.budget.add(this)
+  }
+
+  get mayExceed(): boolean {
+    return this.#isReplacing && this.#slots.size === 0
   }
 
   get threadCount(): number {
@@ -78,6 +87,17 @@ export class SitePool implements BudgetMember {
     return count
   }
 
+  /** Of each isolate: how long it took until it was ready, in milliseconds. */
+  get lastBuildMs(): number[] {
+    return [...this.#slots].map((slot) => slot.lastBuildMs)
+  }
+
+  /** Begins to serve in the place of another pool. How long its isolates took so far is forgotten. */
+  takeOver(): void {
+    this.#isReplacing = false
+    for (const slot of this.#slots) slot.lastBuildMs = 0
+  }
+
   get queued(): number {
     return this.#queue.length
   }
@@ -89,9 +109,10 @@ export class SitePool implements BudgetMember {
 
   /**
    * Gives a job to the least busy thread, or lets it wait.
-   * @throws RENDER_QUEUE_FULL
+   * @throws RENDER_QUEUE_FULL; RENDER_STALE_MANIFEST when the pool has ended
    */
   run(job: PoolJob): void {
+    if (this.#isClosed) throw new RenderError('RENDER_STALE_MANIFEST', `${this.#options.settings.site} has other isolates now`)
     const slot = this.#queue.length === 0 ? this.#freeSlot() : undefined
     if (slot !== undefined) {
       job.started(slot)
@@ -141,6 +162,7 @@ export class SitePool implements BudgetMember {
 
   /** Ends all threads. Requests in them or waiting fail. */
   async close(): Promise<void> {
+    this.#isClosed = true
     const waiting = this.#queue
     this.#queue = []
     for (const job of waiting) job.fail(new RenderError('RENDER_DRAINING', 'the site is being closed'))

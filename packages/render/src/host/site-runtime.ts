@@ -6,6 +6,11 @@ import type { ThreadSettings } from '../thread/thread-messages.ts'
 import { InspectJob } from './inspect-job.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
 import type { ThreadBudget } from './thread-budget.ts'
+import { TurnQueue } from './turn-queue.ts'
+import { warmPool } from './warm-pool.ts'
+
+/** More routes than these are not loaded ahead of their first request after a flush. */
+const MAX_USED_ROUTES = 1_000
 
 /** Everything that decides how a site is run. Two of them that are equal as JSON need no new isolates. */
 export interface SiteSpec {
@@ -30,7 +35,11 @@ export class SiteRuntime {
   #manifest: SiteManifest | undefined
   #pool: SitePool | undefined
   #isRetired = false
-  #changes: Promise<void> = Promise.resolve()
+  /** Pools that begin or end beside the one that serves. */
+  readonly #others = new Set<SitePool>()
+  /** Ids of routes that were asked for. */
+  readonly #usedRoutes = new Set<string>()
+  readonly #turns = new TurnQueue()
   /** Problems of the directory that are in the log and still there. */
   #reported: ReadonlySet<string> = new Set()
 
@@ -48,16 +57,22 @@ export class SiteRuntime {
     return this.#pool
   }
 
+  /** All its pools: the one that serves, and those that end after a flush. */
+  get pools(): SitePool[] {
+    return this.#pool === undefined ? [...this.#others] : [this.#pool, ...this.#others]
+  }
+
   /** The manifest with the matcher of its middleware. */
   async manifest(): Promise<SiteManifest> {
     return this.#manifest ?? (await this.#scans.run('scan', () => this.#scan()))
   }
 
   /**
-   * The pool for a request that was matched with a version of the manifest.
+   * The pool for a request of a route that was matched with a version of the manifest.
    * @throws RENDER_STALE_MANIFEST
    */
-  poolFor(manifestVersion: string): SitePool | Promise<SitePool> {
+  poolFor(manifestVersion: string, routeId: string): SitePool | Promise<SitePool> {
+    if (this.#usedRoutes.size < MAX_USED_ROUTES) this.#usedRoutes.add(routeId)
     const manifest = this.#manifest
     if (manifest === undefined || this.#pool === undefined) return this.#openPool(manifestVersion)
     if (manifest.version !== manifestVersion) throw stale(this.id)
@@ -66,20 +81,57 @@ export class SiteRuntime {
 
   /** Takes in that files have changed; an empty list: look at everything. Resolves when every isolate has. */
   changed(files: readonly string[]): Promise<void> {
-    this.#changes = this.#changes.then(() => this.#rescan(files))
-    return this.#changes
+    return this.#turns.run(() => this.#rescan(files))
+  }
+
+  /**
+   * Gives the site fresh isolates. They are warm before the first request comes to them; requests in flight end in the old
+   * ones. Returns how many were replaced. The old ones stay when no fresh one starts.
+   * @throws RENDER_ISOLATE_LOST, RENDER_GUEST, CORE_TIMEOUT when no fresh isolate starts
+   */
+  flush(): Promise<number> {
+    return this.#turns.run(() => this.#flush())
   }
 
   /** Ends the pool after its last request. */
   async retire(): Promise<void> {
     this.#isRetired = true
-    await this.#pool?.drain()
+    await Promise.all(this.pools.map((pool) => pool.drain()))
   }
 
   /** Ends the pool at once. */
   async close(): Promise<void> {
     this.#isRetired = true
-    await this.#pool?.close()
+    await Promise.all(this.pools.map((pool) => pool.close()))
+  }
+
+  async #flush(): Promise<number> {
+    const old = this.#pool
+    const manifest = this.#manifest
+    if (old === undefined || manifest === undefined || old.threadCount === 0 || this.#isRetired) return 0
+    const fresh = this.#newPool(manifest, true)
+    this.#others.add(fresh)
+    try {
+      const { timeoutMs } = this.spec.thread
+      await warmPool(fresh, { manifest, routes: this.#usedRoutes, nextNumber: this.#shared.nextNumber, timeoutMs })
+    } catch (error) {
+      this.#others.delete(fresh)
+      await fresh.close()
+      if (!this.#isRetired) throw error
+    }
+    const count = old.threadCount
+    // Another runtime serves the site meanwhile, with isolates of its own: these end with the rest of this one.
+    if (!this.#isRetired) this.#swap(old, fresh)
+    return count
+  }
+
+  #swap(old: SitePool, fresh: SitePool): void {
+    fresh.takeOver()
+    this.#pool = fresh
+    this.#others.delete(fresh)
+    this.#others.add(old)
+    const ended = () => this.#others.delete(old)
+    old.drain().then(ended, ended)
   }
 
   async #openPool(manifestVersion: string): Promise<SitePool> {
@@ -90,10 +142,14 @@ export class SiteRuntime {
 
   #ensurePool(manifest: SiteManifest): SitePool {
     if (this.#isRetired) throw stale(this.id)
+    this.#pool ??= this.#newPool(manifest, false)
+    return this.#pool
+  }
+
+  #newPool(manifest: SiteManifest, isReplacing: boolean): SitePool {
     const { threads, budget, events } = this.#shared
     const { thread: settings, limits } = this.spec
-    this.#pool ??= new SitePool({ threads, settings, manifest, limits, budget, events })
-    return this.#pool
+    return new SitePool({ threads, settings, manifest, limits, budget, events, isReplacing })
   }
 
   async #scan(): Promise<SiteManifest> {

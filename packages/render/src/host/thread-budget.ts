@@ -3,6 +3,8 @@ export interface BudgetMember {
   readonly threadCount: number
   /** Milliseconds since its longest idle thread had work; undefined: none is idle. */
   readonly longestIdleMs: number | undefined
+  /** It replaces a pool that ends soon: it does not wait for that one's threads. */
+  readonly mayExceed?: boolean
   /** Closes the longest idle thread. */
   closeIdleThread(): void
   /** Room has come: start a thread if one is still wanted. */
@@ -52,7 +54,7 @@ export class ThreadBudget {
 
   /** Whether the pool may start a thread now. If not, the longest idle thread of another is closed and it is told later. */
   mayStart(member: BudgetMember): boolean {
-    if (this.#total() < this.#max) {
+    if (this.#total() < this.#max || member.mayExceed === true) {
       this.#waiting.delete(member)
       return true
     }

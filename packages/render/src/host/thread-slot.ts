@@ -57,6 +57,8 @@ export interface SlotOptions {
  * of the site: piscina itself would let requests wait for a thread that starts while another has room.
  */
 export class ThreadSlot {
+  /** How long its isolate took from the beginning of its creation until it was ready, in milliseconds; 0: not known. */
+  lastBuildMs = 0
   readonly #options: SlotOptions
   readonly #thread: StartedThread
   readonly #jobs = new TransientMap<number, ThreadJob>()
@@ -197,6 +199,9 @@ export class ThreadSlot {
         break
       case 'log':
         events.log(message.level, message.requestId, message.text)
+        break
+      case 'built':
+        this.lastBuildMs = message.buildMs
         break
       case 'lost':
         events.lost(message.reason)

@@ -33,14 +33,24 @@ export class PreparedIsolate {
   readonly #files: GuestFiles
   #isolate: Promise<GuestIsolate> | undefined
   #owner: Owner | undefined
+  readonly #startedAt = performance.now()
+  #createMs: number | undefined
 
   constructor(base: ThreadBase, files: GuestFiles) {
     this.#base = base
     this.#files = files
     const { memoryLimitMb, timeoutMs } = base
     this.#isolate = GuestIsolate.create({ files, memoryLimitMb, timeoutMs, ...speakingTo(() => this.#owner) })
+    const done = () => {
+      this.#createMs = this.#ageMs()
+    }
     // A failure is that of whoever asks for it.
-    this.#isolate.catch(() => undefined)
+    this.#isolate.then(done, done)
+  }
+
+  /** How much of the time that its creation takes has passed before `take`; 0 when there is nothing left to take. */
+  get headStartMs(): number {
+    return this.#isolate === undefined ? 0 : (this.#createMs ?? this.#ageMs())
   }
 
   /** The isolate, once; whoever comes later, or wants another kind, gets one of its own. */
@@ -53,5 +63,9 @@ export class PreparedIsolate {
     this.#owner = options
     const taken = await isolate
     return taken.isGone ? await GuestIsolate.create(options) : taken
+  }
+
+  #ageMs(): number {
+    return performance.now() - this.#startedAt
   }
 }

@@ -8,7 +8,7 @@ import { RenderError } from '../errors.ts'
 import type { GuestFiles } from '../guest-files.ts'
 import { wireOf } from './active-request.ts'
 import { devErrorAnswer } from './dev-error-answer.ts'
-import type { CreateIsolate } from './prepared-isolate.ts'
+import type { PreparedIsolate } from './prepared-isolate.ts'
 import { SiteSession } from './site-session.ts'
 import { ThreadLink } from './thread-link.ts'
 import type { HostToThread, RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
@@ -19,7 +19,7 @@ const MAX_TRIES = 3
 /** What a thread has from its start. */
 export interface ThreadStart {
   readonly files: GuestFiles
-  readonly createIsolate: CreateIsolate
+  readonly isolate: PreparedIsolate
 }
 
 /** What runs in one render thread: one site, at most one isolate at a time. */
@@ -94,12 +94,15 @@ export class SiteThread {
 
   async #createSession(): Promise<SiteSession> {
     const { site, mode, env } = this.#settings
+    const { files, isolate } = this.#start
+    const startedAt = performance.now() - isolate.headStartMs
     const react = ownReact(this.#resolver)
     this.#resolver.useReact(react)
     const session: SiteSession = await SiteSession.create({
       settings: this.#settings,
       guestSettings: { site, mode, env, ...(react === undefined ? {} : { react }) },
-      ...this.#start,
+      files,
+      createIsolate: isolate.take,
       compiler: this.#compiler,
       cache: this.#cache,
       link: this.#link,
@@ -109,6 +112,7 @@ export class SiteThread {
       },
     })
     this.#current = session
+    this.#link.post({ t: 'built', buildMs: performance.now() - startedAt })
     return session
   }
 

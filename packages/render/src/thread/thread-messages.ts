@@ -94,6 +94,8 @@ export type ThreadToHost =
   | { readonly t: 'wantBody'; readonly number: number }
   | { readonly t: 'bodyTaken'; readonly number: number; readonly byteCount: number }
   | { readonly t: 'log'; readonly level: string; readonly requestId: string; readonly text: string }
+  /** An isolate is ready; time since the beginning of its creation. */
+  | { readonly t: 'built'; readonly buildMs: number }
   /** The isolate was given up; the next request gets a fresh one. */
   | { readonly t: 'lost'; readonly reason: LossReason }
   /** Native code of the isolate cannot be stopped: only the end of the process ends it. */

@@ -13,8 +13,7 @@ export class WaitingThread {
     const files = readGuestFiles(base.guestDir)
     const isolate = new PreparedIsolate(base, files)
     port.once('message', (message: HostToThread) => {
-      if (message.t === 'assign')
-        this.#site.resolve(new SiteThread(message.settings, port, { files, createIsolate: isolate.take }))
+      if (message.t === 'assign') this.#site.resolve(new SiteThread(message.settings, port, { files, isolate }))
     })
   }
 
