@@ -91,7 +91,7 @@ export async function GET(request) {
 }
 `
 
-test('100 interleaved requests each see only their own headers, cookies and stores', { timeout: 60_000 }, async (t) => {
+test('100 interleaved requests each see only their own headers, cookies and stores', async (t) => {
   const origin = await startEcho(t)
   const harness = await IsolateHarness.start(t, dir)
   await harness.define('/site/late.ts', 'export const late = 1')

@@ -10,7 +10,7 @@ before(async (t) => {
   dir = await buildGuestForTest(t as never)
 })
 
-const DEADLINE_MS = 10_000
+const DEADLINE_MS = 60_000
 type T = { after(fn: () => void): void }
 
 async function withRoute(t: T, source: string, exposeGc = false): Promise<IsolateHarness> {
@@ -76,8 +76,8 @@ test('an abort ends the signal, the timers and the fetches of its request only',
   const kept = harness.begin('handler', 'r')
   await waitFor('both fetches', () => waiting.length === 2 && harness.timerCount === 2)
   await harness.enter('abort', given.number)
-  await waitFor('the end of the aborted fetch', () => harness.fetchCount === 1 && harness.log.length === 2)
-  assert.equal(harness.timerCount, 1)
+  const isOver = () => harness.fetchCount === 1 && harness.log.length === 2 && harness.timerCount === 1
+  await waitFor('the end of the fetch and the timer of the aborted request', isOver)
   assert.deepEqual(harness.log.map(({ requestNumber, text }) => [requestNumber, text]).sort(), [
     [given.number, 'fetch AbortError'],
     [given.number, 'signal AbortError'],
@@ -181,7 +181,7 @@ test('the guest starts without its snapshot, too', async (t) => {
   ])
 })
 
-test('10,000 requests leave no memory behind', { timeout: 60_000 }, async (t) => {
+test('10,000 requests leave no memory behind', async (t) => {
   const harness = await withRoute(
     t,
     `const store = new AsyncLocalStorage()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { waitFor } from '@svc/testkit'
 import { cookieText, parseCookies } from '../src/guest/helpers/cookie-text.ts'
 import { userAgentFromString } from '../src/guest/helpers/user-agent.ts'
 import { routerSites } from './router-support/router-site.ts'
@@ -129,8 +130,8 @@ test('after() runs when the answer is out', async (t) => {
       'import { after } from "next/server"; import { headers } from "next/headers"; export const GET = () => { after(async () => { console.log("after " + (await headers()).get("x")) }); console.log("during"); return new Response("x") }',
   })
   const { answer, isolate } = await site.begin('/', { headers: [['x', 'own']] })
-  await answer.ended.within(10_000, 'answer')
-  await isolate.evaluate('export const config = 1')
+  await answer.ended.within(60_000, 'answer')
+  await waitFor('what runs after', () => isolate.log.length > 1)
   assert.deepEqual(
     isolate.log.map(({ text }) => text),
     ['during', 'after own'],

@@ -42,17 +42,20 @@ test('what only needs microtasks is not streamed', async (t) => {
 })
 
 test('parts come in the order in which they are ready', async (t) => {
-  const part = (ms: number) => `<Suspense fallback="-"><Part ms={${ms}}/></Suspense>`
+  const part = (name: string) => `<Suspense fallback="-"><Part name="${name}"/></Suspense>`
   const site = open(t, {
     ...base,
     'app/page.tsx': `import { Suspense } from "react"
-async function Part({ ms }) { await new Promise((r) => setTimeout(r, ms)); return <u>{ms}</u> }
-export default () => <main>${part(60)}${part(5)}${part(30)}</main>`,
+const pause = () => new Promise((r) => setTimeout(r, 1))
+const first = pause(), second = first.then(pause), third = second.then(pause)
+const ready = { first, second, third }
+async function Part({ name }) { await ready[name]; return <u>{name}</u> }
+export default () => <main>${part('third')}${part('first')}${part('second')}</main>`,
   })
   const { body } = await site.ask('/', { mayStream: true })
   assert.deepEqual(
-    [...body.matchAll(/<u>(\d+)<\/u>/g)].map(([, ms]) => ms),
-    ['5', '30', '60'],
+    [...body.matchAll(/<u>(\w+)<\/u>/g)].map(([, name]) => name),
+    ['first', 'second', 'third'],
   )
 })
 
