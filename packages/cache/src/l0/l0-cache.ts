@@ -1,0 +1,106 @@
+import type { ResponseHead } from '@svc/http'
+import { LRUCache } from 'lru-cache'
+import type { Purge } from '../purge/purge.ts'
+import { L0Entry, type L0Facts, type MakeBlock } from './l0-entry.ts'
+import { L0Index } from './l0-index.ts'
+import { SecondAsk } from './second-ask.ts'
+
+/** How much L0 keeps. */
+export interface L0Bounds {
+  /** Memory of all entries, at least 1. */
+  readonly maxBytes: number
+  /** Largest body. */
+  readonly maxEntryBytes: number
+}
+
+/** What a response is stored with. */
+export interface L0Response {
+  readonly facts: L0Facts
+  /** Without fields of the engine. */
+  readonly head: ResponseHead
+  readonly body: Uint8Array
+}
+
+/** Within this time a key must be asked for twice to be kept. */
+const WINDOW_MS = 10_000
+
+/**
+ * Responses ready to write, in the memory of one worker: bounded by bytes, least recently used first out, found by what a
+ * purge names. All times are milliseconds of the monotonic clock. Synchronous, never throws.
+ */
+export class L0Cache<Block> {
+  readonly #entries: LRUCache<string, L0Entry<Block>>
+  readonly #index = new L0Index<L0Entry<Block>>()
+  readonly #asked = new SecondAsk(WINDOW_MS)
+  readonly #makeBlock: MakeBlock<Block>
+  readonly #maxEntryBytes: number
+  #evictions = 0
+
+  constructor({ maxBytes, maxEntryBytes }: L0Bounds, makeBlock: MakeBlock<Block>) {
+    this.#makeBlock = makeBlock
+    this.#maxEntryBytes = maxEntryBytes
+    this.#entries = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: (entry) => entry.bytes,
+      dispose: (entry, _key, reason) => {
+        this.#index.remove(entry)
+        if (reason === 'evict') this.#evictions++
+      },
+    })
+  }
+
+  get entries(): number {
+    return this.#entries.size
+  }
+
+  /** Bytes of all entries, by the estimate that bounds them. */
+  get bytes(): number {
+    return this.#entries.calculatedSize
+  }
+
+  /** Entries that had to go to stay within the bound. */
+  get evictions(): number {
+    return this.#evictions
+  }
+
+  /** Largest body that is kept. */
+  get maxEntryBytes(): number {
+    return this.#maxEntryBytes
+  }
+
+  /** The entry of a key if it may be used now. */
+  find(key: string, nowMs: number): L0Entry<Block> | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined || nowMs < entry.dueAt || entry.renew(nowMs)) return entry
+    this.#entries.delete(key)
+    // It was wanted until now: what takes its place need not be asked for twice.
+    this.#asked.ask(key, nowMs)
+    return undefined
+  }
+
+  /** Notes that an answer for a key is being made. True: it has been wanted before, a moment ago, and should be stored. */
+  isWanted(key: string, nowMs: number): boolean {
+    return this.#asked.ask(key, nowMs)
+  }
+
+  /** Stores a response, with a body of its own. False: it is too large. */
+  put(key: string, { facts, head, body }: L0Response, nowMs: number): boolean {
+    if (body.byteLength > this.#maxEntryBytes) return false
+    const entry = new L0Entry(key, facts, head, body, this.#makeBlock, nowMs)
+    this.#entries.set(key, entry)
+    if (this.#entries.peek(key) !== entry) return false
+    this.#index.add(entry)
+    return true
+  }
+
+  /** Drops what a purge takes. @returns how many entries */
+  purge(purge: Pick<Purge, 'scopes'>): number {
+    const taken = this.#index.taken(purge)
+    for (const { key } of taken) this.#entries.delete(key)
+    return taken.size
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+}

@@ -1,0 +1,86 @@
+import type { ResponseHead } from '@svc/http'
+import type { Purgeable } from '../purge/purge.ts'
+import { AgingHead } from './l0-head.ts'
+
+/** What an entry costs beside its texts and its body: objects, its places in the LRU list and in the index. */
+const OVERHEAD_BYTES = 1_024
+/** What each tag costs in the index. */
+const TAG_BYTES = 64
+/** How often an entry is asked whether it still holds. */
+const CHECK_MS = 1_000
+
+/** How long an entry lives and what it belongs to. */
+export interface L0Facts {
+  /** What a purge may match: the response under the path of the request, and under the one that it was rewritten to. */
+  readonly purgeables: readonly Purgeable[]
+  /** End of freshness, ms of the monotonic clock. */
+  readonly expiresAt: number
+  readonly dependsOnCookies: boolean
+  readonly isCurrent?: (() => boolean) | undefined
+}
+
+/** Makes a head ready to write. */
+export type MakeBlock<Block> = (head: ResponseHead) => Block
+
+/** One response of L0, ready to write. `Block` is what the engine writes a head from. */
+export class L0Entry<Block> {
+  readonly key: string
+  readonly facts: L0Facts
+  readonly body: Uint8Array
+  readonly head: AgingHead
+  readonly etag: string | undefined
+  /** Memory that the entry takes, an estimate. */
+  readonly bytes: number
+  block: Block
+  notModified: Block
+  /** From when on (monotonic ms) `renew` must be called before the entry is used. */
+  dueAt = 0
+  readonly #makeBlock: MakeBlock<Block>
+  readonly #storedAt: number
+  #checkAt: number
+
+  constructor(key: string, facts: L0Facts, head: ResponseHead, body: Uint8Array, makeBlock: MakeBlock<Block>, nowMs: number) {
+    this.key = key
+    this.facts = facts
+    this.body = body
+    this.head = new AgingHead(head)
+    this.etag = this.head.etag
+    this.bytes = sizeOf(key, facts, head, body)
+    this.#makeBlock = makeBlock
+    this.#storedAt = nowMs
+    this.#checkAt = facts.isCurrent === undefined ? Number.POSITIVE_INFINITY : nowMs + CHECK_MS
+    this.block = makeBlock(this.head.after(0))
+    this.notModified = makeBlock(this.head.notModifiedAfter(0))
+    this.#setDue(nowMs)
+  }
+
+  /** Brings the entry up to date; false when it may not be used any more. */
+  renew(nowMs: number): boolean {
+    if (nowMs >= this.facts.expiresAt) return false
+    if (nowMs >= this.#checkAt) {
+      if (this.facts.isCurrent?.() === false) return false
+      this.#checkAt = nowMs + CHECK_MS
+    }
+    if (this.head.ages) {
+      const seconds = Math.floor((nowMs - this.#storedAt) / 1000)
+      this.block = this.#makeBlock(this.head.after(seconds))
+      this.notModified = this.#makeBlock(this.head.notModifiedAfter(seconds))
+    }
+    this.#setDue(nowMs)
+    return true
+  }
+
+  #setDue(nowMs: number): void {
+    const ageMs = nowMs - this.#storedAt
+    const nextSecondAt = this.head.ages ? nowMs + 1000 - (ageMs % 1000) : Number.POSITIVE_INFINITY
+    this.dueAt = Math.min(this.facts.expiresAt, this.#checkAt, nextSecondAt)
+  }
+}
+
+/** Texts count twice: as the head and as that of the 304. */
+function sizeOf(key: string, facts: L0Facts, head: ResponseHead, body: Uint8Array): number {
+  const headChars = head.headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
+  const tags = facts.purgeables.flatMap((purgeable) => purgeable.tags)
+  const tagChars = tags.reduce((sum, tag) => sum + tag.length + TAG_BYTES, 0)
+  return OVERHEAD_BYTES + body.byteLength + 2 * headChars + key.length + tagChars
+}

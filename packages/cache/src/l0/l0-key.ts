@@ -1,0 +1,21 @@
+import type { ContentCoding, ParsedTarget } from '@svc/http'
+
+/** What tells the responses of L0 apart, beside the path and the query. */
+export interface L0Origin {
+  readonly scheme: 'http' | 'https'
+  /** As the client named it: lower case, with its port if it named one. */
+  readonly host: string
+}
+
+const codingMarks: Readonly<Record<ContentCoding, string>> = { br: 'b', zstd: 'z', gzip: 'g', identity: 'i' }
+
+/** The part of a key before the path. No host holds a slash, and every path begins with one. */
+export function l0KeyPrefix({ scheme, host }: L0Origin, coding: ContentCoding): string {
+  return `${codingMarks[coding]}${scheme === 'http' ? 'p' : 's'}${host}`
+}
+
+/** The part of a key behind the prefix: the normalised path, and the query as sent. Costs nothing when the target is normal. */
+export function l0KeyTarget(target: string, { path, rawPath, query }: ParsedTarget): string {
+  if (path === rawPath) return target
+  return query === '' ? path : `${path}?${query}`
+}

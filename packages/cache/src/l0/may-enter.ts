@@ -1,0 +1,62 @@
+import { type ContentCoding, type HeaderList, parseCacheControl, type ResponseHead } from '@svc/http'
+
+/** What a request says that decides whether its answer may be given to others. */
+export interface L0Asker {
+  readonly method: string
+  /** First value of a field by lower-case name. */
+  header(name: string): string | undefined
+}
+
+const STATUSES: ReadonlySet<number> = new Set([200, 203, 204, 301, 308, 404, 410])
+
+/** Cookies of the service itself never count. */
+const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_SID', 'SVC_ADMIN'])
+
+/** Whether a Cookie field holds a cookie that is not the service's own. */
+export function hasForeignCookie(field: string | undefined): boolean {
+  if (field === undefined) return false
+  return field.split(';').some((pair) => pair.trim() !== '' && !OWN_COOKIES.has((pair.split('=')[0] ?? '').trim()))
+}
+
+/**
+ * Whether a request may be answered from L0, or its answer enter it, as far as credentials go. They are never shared; and
+ * with a cookie only what no cookie changes.
+ */
+export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean): boolean {
+  if (asker.header('authorization') !== undefined) return false
+  return !dependsOnCookies || !hasForeignCookie(asker.header('cookie'))
+}
+
+/**
+ * Whether a response is of a kind that L0 keeps: complete, for everybody, and not bound to more of the request than the key.
+ * @param coding the encoding class of the request
+ */
+export function mayEnterL0(asker: L0Asker, coding: ContentCoding, head: ResponseHead, dependsOnCookies: boolean): boolean {
+  if (asker.method !== 'GET' || !STATUSES.has(head.status)) return false
+  return isCredentialFree(asker, dependsOnCookies) && !forbidsTransform(asker) && areShareable(head.headers, coding)
+}
+
+/** Its answer is not compressed, so it is not what others of its encoding class get. */
+function forbidsTransform(asker: L0Asker): boolean {
+  return parseCacheControl(asker.header('cache-control')).noTransform
+}
+
+function areShareable(headers: HeaderList, coding: ContentCoding): boolean {
+  return headers.every(([name, value]) => {
+    switch (name.toLowerCase()) {
+      case 'set-cookie':
+        return false
+      case 'vary':
+        return value.split(',').every((member) => ['', 'accept-encoding'].includes(member.trim().toLowerCase()))
+      case 'content-encoding':
+        // A precompressed file may be in another coding than the one that this class likes best.
+        return value === coding
+      case 'cache-control': {
+        const { isPrivate, noStore, noCache } = parseCacheControl(value)
+        return !isPrivate && !noStore && !noCache
+      }
+      default:
+        return true
+    }
+  })
+}
