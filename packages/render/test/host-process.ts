@@ -17,12 +17,13 @@ import {
   renderMethods,
 } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import { tempDir } from '@svc/testkit'
+import { tempDir, waitFor } from '@svc/testkit'
 
 const sourceProgram = fileURLToPath(new URL('../src/host/main.ts', import.meta.url))
 const execArgv = ['--disable-warning=ExperimentalWarning', '--no-node-snapshot', '--max-semi-space-size=8']
 const TOKEN = 'token-of-the-test'
-const TIMEOUT_MS = 30_000
+/** Of calls that are to succeed: a loaded machine must not reach it. */
+const TIMEOUT_MS = 60_000
 
 /** Keys of `[render]` that a test sets, and what it wants of its sites. */
 export interface HostOptions {
@@ -37,7 +38,7 @@ const renderDefaults = {
   hosts: 1,
   concurrency: 16,
   queue_max: 512,
-  timeout_ms: 5_000,
+  timeout_ms: 30_000,
   memory_limit_mb: 64,
   idle_secs: 300,
   max_threads: 8,
@@ -92,12 +93,12 @@ export class HostProcess {
     this.socket = join(dir, 'host.sock')
     this.child = fork(program, [], { execArgv, serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
     this.exited = once(this.child, 'exit')
-    const collect = (data: Buffer) => {
-      this.log += data.toString()
+    const collect = (data: string) => {
+      this.log += data
       if (process.env['VERBOSE'] === '1') process.stderr.write(data)
     }
-    this.child.stdout?.on('data', collect)
-    this.child.stderr?.on('data', collect)
+    this.child.stdout?.setEncoding('utf8').on('data', collect)
+    this.child.stderr?.setEncoding('utf8').on('data', collect)
     t.after(async () => {
       this.child.kill('SIGKILL')
       await this.exited
@@ -187,6 +188,35 @@ export class HostProcess {
     const options = bytes === undefined ? {} : { bytes }
     const reply = await this.worker.open('render', request, { timeoutMs: TIMEOUT_MS, ...options }).reply
     return { ...reply, status: reply.body.head?.status ?? 0, text: Buffer.from(reply.bytes ?? []).toString() }
+  }
+
+  /**
+   * Starts a POST that the site gets and cannot answer before its body has come. Resolves when it is in the isolate's thread.
+   * @returns sends the body and waits for the answer
+   */
+  async hold(site: string, path: string, more: Partial<RenderRequest> = {}): Promise<(body: string) => Promise<string>> {
+    const request = await this.request(site, path, { method: 'POST', ...more })
+    const call = this.worker.open('render', request, { timeoutMs: TIMEOUT_MS, hasChunks: true })
+    call.reply.catch(() => undefined)
+    await waitFor('the render to begin', async () =>
+      (await this.ping()).pools.some((pool) => pool.site === site && pool.active > 0),
+    )
+    return async (body) => {
+      call.write(Buffer.from(body))
+      call.end()
+      return Buffer.from((await call.reply).bytes ?? []).toString()
+    }
+  }
+
+  /** Waits for a text in the log, which comes by a way of its own: later or earlier than answers do. */
+  async logged(pattern: RegExp): Promise<void> {
+    await waitFor(`${pattern} in the log`, () => pattern.test(this.log))
+  }
+
+  /** Losses that the host has told of since the last time, by the way on which its answer to a ping comes after them. */
+  async lossesSoFar(): Promise<string[]> {
+    await this.ping()
+    return this.losses.splice(0)
   }
 
   async changed(site: string, files: string[] = []): Promise<void> {

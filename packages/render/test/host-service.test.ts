@@ -9,7 +9,9 @@ import { tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { HostProcess } from './host-process.ts'
 
 const page = (text: string) => `export default () => <p>${text}</p>`
-const TIMEOUT = { timeoutMs: 10_000 }
+const TIMEOUT = { timeoutMs: 60_000 }
+/** Answers when the whole body of its request has come. */
+const echo = 'export const POST = async (request: Request) => new Response(await request.text())'
 
 test('a worker without the right token is refused, whatever it asks first', async (t) => {
   const host = await HostProcess.start(t, { sites: [{ id: 'a', root: tempSite(t, { 'app/page.tsx': page('a') }) }] })
@@ -86,27 +88,26 @@ test('a half-written file keeps the last good version in production, also in a f
   writeFiles(root, { 'app/page.tsx': 'export default () => <p>' })
   await host.changed('a', [join(root, 'app/page.tsx')])
   assert.match((await host.render('a', '/')).text, /good/)
-  await host.serve(2, { render: { timeout_ms: 4_000 }, sites: [{ id: 'a', root }] })
+  await host.serve(2, { render: { timeout_ms: 40_000 }, sites: [{ id: 'a', root }] })
   assert.match((await host.render('a', '/')).text, /good/)
-  assert.match(host.log, /last good version/)
+  await host.logged(/last good version/)
 })
 
 test('a new generation keeps the isolates of unchanged sites and lets changed ones end after their last render', async (t) => {
   const counting = "let count = 0\nexport default () => <p>{process.env.NAME + ' ' + ++count}</p>"
   const root = tempSite(t, {
     'app/page.tsx': counting,
-    'app/slow/page.tsx': 'export default () => new Promise((done) => setTimeout(() => done(<p>slow</p>), 300))',
+    'app/slow/route.ts': echo,
   })
   const sites = (name: string) => ['a', 'b'].map((id) => ({ id, root, env: { NAME: id === 'b' ? name : 'same' } }))
   const host = await HostProcess.start(t, { sites: sites('first') })
   assert.match((await host.render('a', '/')).text, /same 1/)
   assert.match((await host.render('b', '/')).text, /first 1/)
-  const slow = host.render('b', '/slow')
-  await host.ping()
+  const end = await host.hold('b', '/slow')
   await host.serve(2, { sites: sites('second') })
   assert.match((await host.render('a', '/')).text, /same 2/)
   assert.match((await host.render('b', '/')).text, /second 1/)
-  assert.match((await slow).text, /slow/)
+  assert.equal(await end('slow'), 'slow')
   await assert.rejects(host.master.call('commit', { generation: 9 }, TIMEOUT))
 })
 
@@ -175,7 +176,7 @@ test('the matcher of middleware is in the manifest, and its errors do not keep t
   writeFiles(root, { 'middleware.ts': 'throw new Error("broken")' })
   await host.changed('a', [join(root, 'middleware.ts')])
   assert.match((await host.render('a', '/')).text, /a/)
-  assert.match(host.log, /broken/)
+  await host.logged(/broken/)
 })
 
 test('the code cache is used again, and a damaged one does no harm', async (t) => {
@@ -191,11 +192,11 @@ test('the code cache is used again, and a damaged one does no harm', async (t) =
   assert.ok(files.length > 0)
   const times = () => files.map((file) => statSync(file).mtimeMs)
   const first = times()
-  await host.serve(2, { render: { timeout_ms: 4_001 }, sites: [{ id: 'a', root }] })
+  await host.serve(2, { render: { timeout_ms: 40_001 }, sites: [{ id: 'a', root }] })
   assert.match((await host.render('a', '/')).text, /500/)
   assert.deepEqual(times(), first)
   for (const file of files) truncateSync(file, 100)
-  await host.serve(3, { render: { timeout_ms: 4_002 }, sites: [{ id: 'a', root }] })
+  await host.serve(3, { render: { timeout_ms: 40_002 }, sites: [{ id: 'a', root }] })
   assert.match((await host.render('a', '/')).text, /500/)
   assert.ok(files.every((file) => statSync(file).size > 100))
 })
@@ -220,24 +221,22 @@ test('fetch of a site reaches local servers only where it is allowed', async (t)
 })
 
 test('a draining host refuses new renders and answers when the last has ended', async (t) => {
-  const slow = 'export default () => new Promise((done) => setTimeout(() => done(<p>slow</p>), 200))'
   const host = await HostProcess.start(t, {
-    sites: [{ id: 'a', root: tempSite(t, { 'app/page.tsx': page('a'), 'app/slow/page.tsx': slow }) }],
+    sites: [{ id: 'a', root: tempSite(t, { 'app/page.tsx': page('a'), 'app/slow/route.ts': echo }) }],
   })
   await host.render('a', '/')
-  const last = host.render('a', '/slow')
-  await host.ping()
-  let isAnswered = false
-  const answered = last.then(() => {
-    isAnswered = true
+  const end = await host.hold('a', '/slow')
+  let isDrained = false
+  const drained = host.master.call('drain', { timeoutMs: 60_000 }, TIMEOUT).then(() => {
+    isDrained = true
   })
-  const drained = host.master.call('drain', { timeoutMs: 10_000 }, TIMEOUT)
   // Its answer comes after the drain was taken in, which comes by another way than renders do.
   await host.ping()
   await assert.rejects(host.render('a', '/'), { code: 'RENDER_DRAINING' })
+  await host.ping()
+  assert.equal(isDrained, false)
+  assert.equal(await end('the last'), 'the last')
   await drained
-  await answered
-  assert.ok(isAnswered)
 })
 
 test('a host ends with its master, and not by the signals of a terminal', async (t) => {
