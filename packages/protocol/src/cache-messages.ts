@@ -54,3 +54,26 @@ export type RestartStatus = Guarded<typeof restartStatus>
 /** What one worker keeps in memory. */
 export const workerCacheStats = guard.object({ l0Entries: guard.number, l0Bytes: guard.number })
 export type WorkerCacheStats = Guarded<typeof workerCacheStats>
+
+/** What a reset of a site by the directory of its app did; `roots`: those that there are, when no site has this one. */
+export const appReset = guard.object({
+  sites: guard.arrayOf(guard.string),
+  roots: guard.arrayOf(guard.string),
+  /** Compiled modules that were forgotten. */
+  evicted: guard.number,
+  /** Entries that were dropped or marked as stale. */
+  l0: guard.number,
+  isr: guard.number,
+})
+export type AppReset = Guarded<typeof appReset>
+
+/** Render threads of one site in one host; each has one isolate. */
+export const isolatePool = guard.object({
+  host: guard.string,
+  pid: guard.number,
+  site: guard.string,
+  threads: guard.number,
+  active: guard.number,
+  queued: guard.number,
+})
+export type IsolatePool = Guarded<typeof isolatePool>

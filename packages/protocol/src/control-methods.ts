@@ -1,5 +1,5 @@
 import { guard, method } from '@svc/core'
-import { modulePurge, purgeOrder, purgeOutcome, restartStatus } from './cache-messages.ts'
+import { appReset, modulePurge, purgeOrder, purgeOutcome, restartStatus } from './cache-messages.ts'
 import { reloadReport, siteManifestInfo, siteStatus, statusReport } from './reports.ts'
 
 /** What the master answers on `<run_dir>/control.sock`. */
@@ -12,6 +12,7 @@ export const controlMethods = {
   routes: method(guard.object({ site: guard.string }), siteManifestInfo),
   purge: method(guard.object({ order: purgeOrder }), purgeOutcome),
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
+  resetApp: method(guard.object({ root: guard.string }), appReset),
   flushIsolates: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   restartRenderers: method(guard.nothing, restartStatus),
   restartStatus: method(

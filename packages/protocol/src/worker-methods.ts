@@ -1,5 +1,7 @@
 import { guard, method } from '@svc/core'
 import {
+  appReset,
+  isolatePool,
   leaseOutcome,
   leaseReply,
   modulePurge,
@@ -68,6 +70,10 @@ export const masterMethods = {
   purge: method(guard.object({ order: purgeOrder }), purgeOutcome),
   /** Forgets compiled modules in every isolate and on disk. `evicted`: modules dropped from isolates and from disk. */
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
+  /** Forgets what is known of the routes and modules of the site that has this app directory or root. */
+  resetApp: method(guard.object({ root: guard.string }), appReset),
+  /** The isolates of all hosts, as of their last sign of life. */
+  isolates: method(guard.nothing, guard.object({ pools: guard.arrayOf(isolatePool) })),
   /** Gives a site fresh isolates in every host. */
   flushIsolates: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   /** Begins a rolling restart of all render workers, or joins the one under way. */

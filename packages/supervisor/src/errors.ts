@@ -1,6 +1,6 @@
 import { AppError, type AppErrorOptions, type ErrorTable } from '@svc/core'
 
-/** Codes of errors raised by `supervisor`. Each ends a start or a reload. */
+/** Codes of errors raised by `supervisor`. */
 export type SupervisorErrorCode =
   /** Another master uses the same run directory. */
   | 'SUP_ALREADY_RUNNING'
@@ -16,6 +16,10 @@ export type SupervisorErrorCode =
   | 'SUP_NOT_READY'
   /** The site is not in the configuration. */
   | 'SUP_UNKNOWN_SITE'
+  /** A purge names a path or a host that cannot be one. */
+  | 'SUP_BAD_PURGE'
+  /** The entries are served no more, but the store still holds them. */
+  | 'SUP_PURGE_FAILED'
 
 const table = {
   SUP_ALREADY_RUNNING: {},
@@ -25,6 +29,8 @@ const table = {
   SUP_STOPPED: {},
   SUP_NOT_READY: { retryable: true },
   SUP_UNKNOWN_SITE: { status: 404, exposable: true },
+  SUP_BAD_PURGE: { status: 400, exposable: true },
+  SUP_PURGE_FAILED: { status: 500, retryable: true },
 } satisfies ErrorTable<SupervisorErrorCode>
 
 /** An error of the `supervisor` package. */

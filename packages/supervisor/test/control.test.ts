@@ -52,7 +52,7 @@ test('the control socket answers status, sites and routes, and turns nonsense aw
 
 test('health and metrics reach the workers, and totals of dead workers are kept', async (t) => {
   const server = await new Instance(t).start()
-  assert.deepEqual(JSON.parse(await server.fetch('/health')).checks, { render_pool: 'ok', disk_space: 'ok' })
+  assert.deepEqual(JSON.parse(await server.fetch('/health')).checks, { render_pool: 'ok', isr_cache: 'ok', disk_space: 'ok' })
   const requests = (text: string) => Number(/^http_requests_total\{.*\} (\d+)$/m.exec(text)?.[1])
   const first = await server.fetch('/metrics')
   assert.equal(requests(first), 2)

@@ -77,6 +77,8 @@ export interface WorkerFacts {
   readonly generation: number
   readonly hosts: readonly { readonly id: string; readonly socket: string; readonly sites: string | readonly string[] }[]
   readonly sitesChanged: readonly string[]
+  readonly purgeLog: readonly string[]
+  readonly purgesKnown: { readonly last: number; readonly unsettled: readonly unknown[] }
   readonly env: readonly string[]
 }
 

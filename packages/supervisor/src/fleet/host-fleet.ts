@@ -1,22 +1,24 @@
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import {
-  asError,
-  type BackoffState,
-  type Clock,
-  type Deferred,
-  deferred,
-  delayMs,
-  type Handlers,
-  noFailures,
-  recordFailure,
-} from '@svc/core'
+import type { PurgeState } from '@svc/cache'
+import { asError, type Clock, type Deferred, deferred, delayMs, type Handlers, recordFailure } from '@svc/core'
 import type { GenerationSpec, HostEndpoint, hostParentMethods, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { HostProcess } from '../process/launch.ts'
 import { describeExit, type ProcessExit } from '../process/supervised-process.ts'
-import { bringHost, commitHost, forkHost, type PoolStatus, prepareHost, type RunningHost, watchHost } from './host-process.ts'
+import type { PurgeMember } from '../purges/purge-member.ts'
+import {
+  bringHost,
+  commitHost,
+  forkHost,
+  type PoolStatus,
+  prepareHost,
+  purgeMemberOf,
+  type RunningHost,
+  watchHost,
+} from './host-process.ts'
+import { endpointsOf, makePlace, type Place, servesSame } from './place.ts'
 import { afterAbort, isQuarantine, nothingApart, type Placement, release } from './placement.ts'
+import type { Replaceable } from './rolling-restart.ts'
 import { type Death, Slot } from './slot.ts'
 import type { SupervisorTimings } from './timings.ts'
 
@@ -30,21 +32,14 @@ export interface HostFleetOptions {
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
-  /** The set of endpoints has changed. */
-  readonly onEndpoints: (hosts: readonly HostEndpoint[]) => void
-  readonly onIsolateLost: (site: string) => void
+  /** What a host that begins to serve has to know of purges. */
+  readonly purgeState: () => PurgeState
+  /** The set of endpoints has changed. Resolves when workers send nothing new to hosts that are left out. */
+  readonly onEndpoints: (hosts: readonly HostEndpoint[]) => Promise<void>
+  /** What a host may ask of the master. */
+  readonly handlers: Handlers<typeof hostParentMethods>
   readonly onGone: (process: HostProcess) => void
   readonly onDeath: () => void
-}
-
-/** A role that one ready host fills. */
-interface Place {
-  readonly name: string
-  readonly sites: readonly string[] | '*'
-  host: RunningHost | undefined
-  failures: BackoffState
-  /** While true nothing fills the place: its host has just ended once more. */
-  isHeld: boolean
 }
 
 /** Workers report what was in flight on a host as they notice that it is gone: a moment before or after the master does. */
@@ -65,6 +60,9 @@ export class HostFleet {
   #places: Place[]
   #placement: Placement = nothingApart
   #endpoints: readonly HostEndpoint[] = []
+  #announced: Promise<void> = Promise.resolve()
+  /** Hosts that know the state of purges, until their end. */
+  readonly #joined = new Set<RunningHost>()
   #launched = 0
   #spares = 0
   #isStopping = false
@@ -104,7 +102,7 @@ export class HostFleet {
   }
 
   get pools(): PoolStatus[] {
-    return this.#running().flatMap((host) => host.pools)
+    return this.running.flatMap((host) => host.pools)
   }
 
   /** Sites that have a host of their own because they bring it down. */
@@ -115,7 +113,7 @@ export class HostFleet {
   /** Has all hosts build a generation. A reload is not held up by one that cannot: `commit` replaces it. */
   async prepare(spec: GenerationSpec): Promise<void> {
     await Promise.all(
-      this.#running().map(async (host) => {
+      this.running.map(async (host) => {
         try {
           await prepareHost(host, spec, this.#options.timings)
           this.#prepared.set(host, spec.generation)
@@ -127,13 +125,13 @@ export class HostFleet {
   }
 
   abandon(generation: number): void {
-    for (const host of this.#running()) host.process.peer.notify('abandon', { generation })
+    for (const host of this.running) host.process.peer.notify('abandon', { generation })
   }
 
   /** Has all hosts swap to the generation, which must be the target by now. One that cannot is replaced by a new one. */
   async commit(generation: number): Promise<void> {
     await Promise.all(
-      this.#running().map(async (host) => {
+      this.running.map(async (host) => {
         try {
           if (this.#prepared.get(host) !== generation) await prepareHost(host, this.#options.target(), this.#options.timings)
           await commitHost(host, generation, this.#options.timings)
@@ -150,8 +148,20 @@ export class HostFleet {
     this.#apply(release(this.#placement, this.#options.clock.monotonic(), sites))
   }
 
-  siteChanged(site: string, files: readonly string[]): void {
-    for (const host of this.#running()) host.process.peer.notify('siteChanged', { site, files: [...files] })
+  /** Those who take part in purges. */
+  get purgeMembers(): PurgeMember[] {
+    return Array.from(this.#joined, purgeMemberOf)
+  }
+
+  /** Each process, the spare first: it is what fills the first place that is given up. */
+  get replaceables(): Replaceable[] {
+    const isSpare = (slot: Slot<HostProcess>) => !this.#places.some((place) => place.host?.process === slot.process)
+    const slots = [...this.#slots.filter(isSpare), ...this.#slots.filter((slot) => !isSpare(slot))]
+    return slots.map((slot) => {
+      const old = slot.process
+      // One that has ended meanwhile has been replaced already.
+      return { replace: async () => (slot.process === old && old?.hasExited === false ? slot.replace() : undefined) }
+    })
   }
 
   /** A worker says which sites it had renders of under way on a host that is gone. */
@@ -166,7 +176,7 @@ export class HostFleet {
     for (const slot of this.#slots) slot.beginDrain()
     const { exitGraceMs } = this.#options.timings
     await Promise.all(
-      this.#running().map((host) =>
+      this.running.map((host) =>
         host.process.peer.call('drain', { timeoutMs }, { timeoutMs: timeoutMs + exitGraceMs }).catch(() => undefined),
       ),
     )
@@ -203,7 +213,8 @@ export class HostFleet {
     })
   }
 
-  #running(): RunningHost[] {
+  /** Hosts that serve or could at once. */
+  get running(): RunningHost[] {
     return this.processes.flatMap((process) => this.#hosts.get(process) ?? [])
   }
 
@@ -236,15 +247,23 @@ export class HostFleet {
     const { timings, clock, target } = this.#options
     const driver = {
       launch: () => this.#launch(),
-      bring: async (process: HostProcess) => bringHost(this.#of(process), target, timings),
+      bring: async (process: HostProcess) => bringHost(this.#of(process), target, () => this.#join(this.#of(process)), timings),
       ready: (process: HostProcess) => this.#becameReady(this.#of(process)),
       died: (death: Death<HostProcess>) => this.#died(death),
       retire: async (process: HostProcess) => {
         this.#vacate(process)
+        await this.#announced
         await process.peer.call('drain', { timeoutMs: timings.prepareTimeoutMs }, { timeoutMs: timings.prepareTimeoutMs + 1_000 })
       },
     }
     return new Slot(driver, timings, clock)
+  }
+
+  /** From the turn in which it is told of the purges so far, a host is told of those that follow. */
+  #join(host: RunningHost): PurgeState | undefined {
+    if (this.#joined.has(host)) return undefined
+    if (!host.process.hasExited) this.#joined.add(host)
+    return this.#options.purgeState()
   }
 
   #of(process: HostProcess): RunningHost {
@@ -256,13 +275,14 @@ export class HostFleet {
   }
 
   #launch(): HostProcess {
-    const { launch, runDir, onIsolateLost, onGone } = this.#options
-    const host = forkHost(`host-${++this.#launched}`, runDir, launch, onIsolateLost)
+    const { launch, runDir, handlers, onGone } = this.#options
+    const host = forkHost(`host-${++this.#launched}`, runDir, (id) => launch(id, handlers))
     this.#hosts.set(host.process, host)
     this.#inFlight.set(host.id, new Set())
     host.process.exited
       .then(() => {
         host.stopWatch()
+        this.#joined.delete(host)
         onGone(host.process)
         this.#options.clock.after(2 * EVIDENCE_MS, () => this.#inFlight.delete(host.id))
         return rm(host.socket, { force: true })
@@ -295,7 +315,7 @@ export class HostFleet {
   #fill(): void {
     for (const place of this.#places) {
       if (place.host !== undefined || place.isHeld) continue
-      place.host = this.#running().find((host) => !this.#places.some((other) => other.host === host))
+      place.host = this.running.find((host) => !this.#places.some((other) => other.host === host))
     }
     this.#announce()
     if (this.#places.every((place) => place.host !== undefined)) this.#started.resolve()
@@ -310,16 +330,10 @@ export class HostFleet {
   }
 
   #announce(): void {
-    const next = this.#places.flatMap((place): HostEndpoint[] => {
-      if (place.host !== undefined)
-        return [{ id: place.host.id, socket: place.host.socket, token: place.host.token, sites: place.sites }]
-      if (place.sites === '*') return []
-      // Named all the same: left out, its sites would go to the shared hosts that they must be kept from.
-      return [{ id: place.name, socket: join(this.#options.runDir, `${place.name}.absent`), token: '', sites: place.sites }]
-    })
+    const next = endpointsOf(this.#places, this.#options.runDir)
     if (JSON.stringify(next) === JSON.stringify(this.#endpoints)) return
     this.#endpoints = next
-    if (!this.#isStopping) this.#options.onEndpoints(next)
+    if (!this.#isStopping) this.#announced = this.#options.onEndpoints(next)
   }
 
   #died(death: Death<HostProcess>): void {
@@ -370,19 +384,11 @@ export class HostFleet {
     }
     const shared = this.#places.filter((place) => place.sites === '*')
     const apart = next.groups.map((group) => {
-      const old = this.#places.find((place) => place.name === group.name && sameSites(place.sites, group.sites))
+      const old = this.#places.find((place) => place.name === group.name && servesSame(place, group.sites))
       return old ?? makePlace(group.name, group.sites)
     })
     this.#places = [...shared, ...apart]
     this.#fill()
     this.#fitSlots()
   }
-}
-
-function makePlace(name: string, sites: Place['sites']): Place {
-  return { name, sites, host: undefined, failures: noFailures, isHeld: false }
-}
-
-function sameSites(left: Place['sites'], right: Place['sites']): boolean {
-  return left === right || (left !== '*' && right !== '*' && left.join('\n') === right.join('\n'))
 }

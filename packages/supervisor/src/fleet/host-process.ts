@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock, Handlers } from '@svc/core'
-import type { GenerationSpec, hostParentMethods } from '@svc/protocol'
+import type { PurgeState } from '@svc/cache'
+import type { Clock } from '@svc/core'
+import type { GenerationSpec } from '@svc/protocol'
 import { watchHeartbeat } from '../process/heartbeat.ts'
 import type { HostProcess } from '../process/launch.ts'
+import type { PurgeMember } from '../purges/purge-member.ts'
 import type { SupervisorTimings } from './timings.ts'
 
 /** Threads of one site in one host. */
@@ -22,6 +24,8 @@ export interface RunningHost {
   readonly socket: string
   readonly token: string
   generation: number
+  /** Whether it has built a generation, and so may serve. */
+  hasPrepared: boolean
   rssBytes: number
   pools: readonly PoolStatus[]
   stopWatch: () => void
@@ -30,45 +34,67 @@ export interface RunningHost {
 const TOKEN_BYTES = 32
 
 /** Starts the program of a render host under a new id. */
-export function forkHost(
-  id: string,
-  runDir: string,
-  launch: (id: string, handlers: Handlers<typeof hostParentMethods>) => HostProcess,
-  onIsolateLost: (site: string) => void,
-): RunningHost {
-  const process = launch(id, {
-    isolateLost: ({ site }) => {
-      onIsolateLost(site)
-      return undefined
-    },
-  })
+export function forkHost(id: string, runDir: string, launch: (id: string) => HostProcess): RunningHost {
+  const process = launch(id)
   return {
     id,
     process,
     socket: join(runDir, `${id}.sock`),
     token: randomBytes(TOKEN_BYTES).toString('base64url'),
     generation: 0,
+    hasPrepared: false,
     rssBytes: 0,
     pools: [],
     stopWatch: () => undefined,
   }
 }
 
-/** Makes a host listen and serve what should be served by the time it is there. */
-export async function bringHost(host: RunningHost, target: () => GenerationSpec, timings: SupervisorTimings): Promise<void> {
+/**
+ * Makes a host listen and serve what should be served by the time it is there. `join` gives the state of purges the first time
+ * that it is asked.
+ */
+export async function bringHost(
+  host: RunningHost,
+  target: () => GenerationSpec,
+  join: () => PurgeState | undefined,
+  timings: SupervisorTimings,
+): Promise<void> {
   const { peer } = host.process
   await rm(host.socket, { force: true })
   await peer.call('start', { id: host.id, socket: host.socket, token: host.token }, { timeoutMs: timings.startTimeoutMs })
   do {
     const spec = target()
-    await prepareHost(host, spec, timings)
+    await prepareHost(host, spec, timings, join())
     await commitHost(host, spec.generation, timings)
   } while (host.generation !== target().generation)
 }
 
-/** Has a host build a generation. */
-export async function prepareHost(host: RunningHost, spec: GenerationSpec, timings: SupervisorTimings): Promise<void> {
-  await host.process.peer.call('prepare', { spec }, { timeoutMs: timings.prepareTimeoutMs })
+/** Has a host build a generation. `purges` only at its first: it hears of later ones as they come. */
+export async function prepareHost(
+  host: RunningHost,
+  spec: GenerationSpec,
+  timings: SupervisorTimings,
+  purges?: PurgeState,
+): Promise<void> {
+  const known = purges === undefined ? {} : { purges }
+  await host.process.peer.call('prepare', { spec, ...known }, { timeoutMs: timings.prepareTimeoutMs })
+  host.hasPrepared = true
+}
+
+/** A host as it takes part in purges: it keeps no entries in memory. */
+export function purgeMemberOf(host: RunningHost): PurgeMember {
+  const { process } = host
+  return {
+    name: process.name,
+    isBooting: !host.hasPrepared,
+    purge: async (purge) => {
+      await process.peer.call('purge', { purge }, { timeoutMs: Number.POSITIVE_INFINITY })
+      return 0
+    },
+    settled: (number) => process.peer.notify('purgeSettled', { number }),
+    kill: () => process.kill(),
+    exited: process.exited,
+  }
 }
 
 /** Has a host swap to the generation that it prepared. */

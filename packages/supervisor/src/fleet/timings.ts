@@ -13,6 +13,8 @@ export interface SupervisorTimings {
   readonly commitTimeoutMs: number
   /** For a process to end by itself once its pipe is closed. */
   readonly exitGraceMs: number
+  /** For a process to note a purge; one that does not is killed. */
+  readonly purgeTimeoutMs: number
   /** For a process to answer a scrape. */
   readonly metricsTimeoutMs: number
   /** Waits between repeated deaths. */
@@ -29,6 +31,7 @@ export const defaultTimings: SupervisorTimings = {
   prepareTimeoutMs: 30_000,
   commitTimeoutMs: 10_000,
   exitGraceMs: 2_000,
+  purgeTimeoutMs: 1_000,
   metricsTimeoutMs: 1_500,
   backoff: { firstMs: 100, maxMs: 10_000, resetAfterMs: 60_000 },
   startAttempts: 3,

@@ -1,10 +1,19 @@
+import type { PurgeState } from '@svc/cache'
 import { asError, type Clock, codeOf, type Deferred, deferred, type Handlers, messageOf, withDeadline } from '@svc/core'
-import { ExitCode, type GenerationSpec, type HostEndpoint, type masterMethods, type StatusReport } from '@svc/protocol'
+import {
+  ExitCode,
+  type GenerationSpec,
+  type HostEndpoint,
+  type masterMethods,
+  type StatusReport,
+  type WorkerCacheStats,
+} from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { SupervisorError } from '../errors.ts'
 import { watchHeartbeat } from '../process/heartbeat.ts'
 import type { WorkerProcess } from '../process/launch.ts'
 import { describeExit } from '../process/supervised-process.ts'
+import type { PurgeMember } from '../purges/purge-member.ts'
 import { type Death, Slot } from './slot.ts'
 import type { SupervisorTimings } from './timings.ts'
 
@@ -18,14 +27,16 @@ export interface Target {
 export interface WorkerFleetOptions {
   readonly count: number
   readonly launch: (id: number, handlers: Handlers<typeof masterMethods>) => WorkerProcess
-  /** What a worker may ask of the master, but for `ready`. */
-  readonly handlers: Omit<Handlers<typeof masterMethods>, 'ready'>
+  /** What a worker may ask of the master, but for `ready`. `connection` stands for this one process. */
+  readonly handlers: (connection: object) => Omit<Handlers<typeof masterMethods>, 'ready'>
   readonly target: () => Target
+  /** What a worker that begins to serve has to know of purges. */
+  readonly purgeState: () => PurgeState
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
   /** A process is gone for good, by whatever way. */
-  readonly onGone: (process: WorkerProcess) => void
+  readonly onGone: (process: WorkerProcess, connection: object) => void
   readonly onDeath: () => void
 }
 
@@ -34,6 +45,8 @@ interface WorkerFacts {
   generation: number
   connections: number
   readonly ready: Set<() => void>
+  /** Whether it has built a generation, and so may serve. */
+  hasPrepared: boolean
   stopWatch: () => void
 }
 
@@ -46,6 +59,8 @@ export class WorkerFleet {
   readonly #facts = new WeakMap<WorkerProcess, WorkerFacts>()
   readonly #started: Deferred<void> = deferred()
   readonly #everReady = new Set<number>()
+  /** Processes that know the state of purges, also those that are being replaced, until their end. */
+  readonly #joined = new Set<WorkerProcess>()
 
   constructor(options: WorkerFleetOptions) {
     this.#options = options
@@ -105,9 +120,41 @@ export class WorkerFleet {
     ])
   }
 
-  /** Tells the workers about a changed set of render hosts. */
-  announceHosts(hosts: readonly HostEndpoint[]): void {
-    for (const worker of this.#live()) worker.peer.notify('hosts', { hosts: [...hosts] })
+  /**
+   * Tells the workers about a changed set of render hosts. Resolves when all have taken it, or are gone, or are too busy to say:
+   * from then on they send nothing new to a host that is left out.
+   */
+  async announceHosts(hosts: readonly HostEndpoint[]): Promise<void> {
+    const { commitTimeoutMs } = this.#options.timings
+    await Promise.all(
+      [...this.#joined].map((worker) =>
+        worker.peer.call('hosts', { hosts: [...hosts] }, { timeoutMs: commitTimeoutMs }).catch((error) => {
+          if (codeOf(error) !== 'CORE_PEER_GONE') this.#problem(error)
+        }),
+      ),
+    )
+  }
+
+  /** Those who take part in purges. */
+  get purgeMembers(): PurgeMember[] {
+    return Array.from(this.#joined, (worker) => ({
+      name: worker.name,
+      isBooting: this.#facts.get(worker)?.hasPrepared !== true,
+      purge: async (purge) => (await worker.peer.call('purge', { purge }, { timeoutMs: Number.POSITIVE_INFINITY })).l0,
+      settled: (number) => worker.peer.notify('purgeSettled', { number }),
+      kill: () => worker.kill(),
+      exited: worker.exited,
+    }))
+  }
+
+  /** What all workers together keep in memory. One that does not answer counts as empty. */
+  async cacheStats(timeoutMs: number): Promise<WorkerCacheStats> {
+    const empty: WorkerCacheStats = { l0Entries: 0, l0Bytes: 0 }
+    const all = await Promise.all(
+      this.ready.map((worker) => worker.peer.call('cacheStats', undefined, { timeoutMs }).catch(() => empty)),
+    )
+    const sum = (read: (stats: WorkerCacheStats) => number) => all.reduce((total, stats) => total + read(stats), 0)
+    return { l0Entries: sum(({ l0Entries }) => l0Entries), l0Bytes: sum(({ l0Bytes }) => l0Bytes) }
   }
 
   siteChanged(site: string): void {
@@ -168,9 +215,16 @@ export class WorkerFleet {
   }
 
   #launch(id: number): WorkerProcess {
-    const facts: WorkerFacts = { id, generation: 0, connections: 0, ready: new Set(), stopWatch: () => undefined }
+    const facts: WorkerFacts = {
+      id,
+      generation: 0,
+      connections: 0,
+      ready: new Set(),
+      hasPrepared: false,
+      stopWatch: () => undefined,
+    }
     const worker = this.#options.launch(id, {
-      ...this.#options.handlers,
+      ...this.#options.handlers(facts),
       ready: ({ generation }) => {
         facts.generation = generation
         for (const waiter of facts.ready) waiter()
@@ -180,7 +234,8 @@ export class WorkerFleet {
     this.#facts.set(worker, facts)
     worker.exited.then(() => {
       facts.stopWatch()
-      this.#options.onGone(worker)
+      this.#joined.delete(worker)
+      this.#options.onGone(worker, facts)
     }, this.#problem)
     return worker
   }
@@ -194,13 +249,23 @@ export class WorkerFleet {
     do {
       served = target()
       const { generation } = served.spec
-      await worker.peer.call('prepare', { spec: served.spec, hosts: [...served.hosts] }, { timeoutMs: timings.prepareTimeoutMs })
+      await this.#prepareFresh(worker, served)
       await Promise.all([
         worker.peer.call('commit', { generation }, { timeoutMs: timings.commitTimeoutMs }),
         this.#servesGeneration(worker, generation),
       ])
     } while (target().spec.generation !== served.spec.generation)
     if (target().hosts !== served.hosts) worker.peer.notify('hosts', { hosts: [...target().hosts] })
+  }
+
+  /** Has a new worker build a generation. It takes part in purges from the very turn in which it is told of those so far. */
+  async #prepareFresh(worker: WorkerProcess, { spec, hosts }: Target): Promise<void> {
+    const { timings, purgeState } = this.#options
+    const purges = this.#joined.has(worker) ? {} : { purges: purgeState() }
+    if (!worker.hasExited) this.#joined.add(worker)
+    await worker.peer.call('prepare', { spec, hosts: [...hosts], ...purges }, { timeoutMs: timings.prepareTimeoutMs })
+    const facts = this.#facts.get(worker)
+    if (facts !== undefined) facts.hasPrepared = true
   }
 
   /** Resolves when the worker says that it serves the generation; rejects when it ends. */

@@ -15,6 +15,8 @@ export interface InstanceParts {
   readonly hosts: HostFleet
   readonly losses: IsolateLosses
   readonly lastReload: () => StatusReport['last_reload']
+  /** Why the ISR store cannot be used, or undefined when it can. */
+  readonly isrProblem: () => string | undefined
   readonly clock: Clock
   /** When the master was started, on the clock's monotonic time. */
   readonly startedAt: number
@@ -57,6 +59,7 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
     },
     workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.isCrashLooping },
     disks,
+    isrCache: { problem: parts.isrProblem() },
   })
 }
 

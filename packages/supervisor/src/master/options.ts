@@ -1,4 +1,6 @@
-import type { ConfigSource } from '@svc/config'
+import type { ConfigSource, LoadResult } from '@svc/config'
+import type { Clock } from '@svc/core'
+import type { Logger } from '@svc/telemetry'
 import type { SupervisorTimings } from '../fleet/timings.ts'
 
 /** What a master is started with. */
@@ -11,4 +13,15 @@ export interface MasterOptions {
   readonly onlySite?: string
   /** Other than usual patience. */
   readonly timings?: Partial<SupervisorTimings>
+}
+
+/** What a master works with. */
+export interface MasterDeps {
+  readonly options: MasterOptions
+  readonly timings: SupervisorTimings
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Reads the configuration anew. */
+  readonly load: () => Promise<LoadResult>
+  readonly startedAt: number
 }

@@ -1,10 +1,12 @@
 import { guard } from '@svc/core'
 import {
+  addCacheEntries,
   addProcessMetrics,
   addUptimeMetric,
   keepTotals,
   type MetricJson,
   MetricSet,
+  type MetricSource,
   mergeMetrics,
   NumberFamily,
 } from '@svc/telemetry'
@@ -30,6 +32,10 @@ export interface MasterMetrics {
   readonly generation: () => number
   /** Workers and render hosts that serve at the moment. */
   readonly up: () => { readonly worker: number; readonly host: number }
+  /** Entries of the ISR store: counted by the master alone, since all processes share it. */
+  readonly isrEntries: () => number
+  /** Counted by other parts of the master. */
+  readonly sources: readonly MetricSource[]
 }
 
 /**
@@ -59,6 +65,8 @@ export class MetricsCollector {
       for (const [kind, count] of Object.entries(master.up())) up.series(kind).value = count
     })
     this.#own.add(up)
+    addCacheEntries(this.#own, { l1: master.isrEntries })
+    for (const source of master.sources) this.#own.add(source)
     const deaths = { name: 'svc_process_deaths_total', help: 'Processes that ended without being told to.', labels: ['kind'] }
     this.#deaths = this.#own.add(new NumberFamily('counter', deaths))
     this.#deaths.series('worker')

@@ -1,0 +1,67 @@
+import { asError, codeOf } from '@svc/core'
+import type { ModulePurge } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import type { RunningHost } from './host-process.ts'
+
+/** Compiling a site from nothing, on a busy machine, takes this long at most. */
+const FLUSH_TIMEOUT_MS = 60_000
+const MODULES_TIMEOUT_MS = 30_000
+const CHANGE_TIMEOUT_MS = 30_000
+
+/** Routes by pattern; null: any may be meant. */
+export type TouchedRoutes = readonly string[] | null
+
+/** Asks all hosts. One that is gone has nothing left to be told; what others refuse is logged and counts as no answer. */
+async function askAll<Answer>(
+  hosts: readonly RunningHost[],
+  logger: Logger,
+  ask: (host: RunningHost) => Promise<Answer>,
+): Promise<(Answer | undefined)[]> {
+  const one = async (host: RunningHost) => {
+    try {
+      return await ask(host)
+    } catch (error) {
+      if (codeOf(error) !== 'CORE_PEER_GONE') logger.warn({ host: host.id, err: asError(error) }, 'a render host refused')
+      return undefined
+    }
+  }
+  return Promise.all(hosts.map(one))
+}
+
+/** Gives a site fresh isolates in every host. Resolves with how many were replaced. */
+export async function flushSite(hosts: readonly RunningHost[], site: string, logger: Logger): Promise<number> {
+  const answers = await askAll(hosts, logger, ({ process }) =>
+    process.peer.call('flush', { site }, { timeoutMs: FLUSH_TIMEOUT_MS }),
+  )
+  return answers.reduce((sum, answer) => sum + (answer?.isolates ?? 0), 0)
+}
+
+/** Has every host forget compiled modules. Resolves with how many there were, over all hosts. */
+export async function forgetModules(hosts: readonly RunningHost[], purge: ModulePurge, logger: Logger): Promise<number> {
+  const answers = await askAll(hosts, logger, ({ process }) =>
+    process.peer.call('purgeModules', purge, { timeoutMs: MODULES_TIMEOUT_MS }),
+  )
+  return answers.reduce((sum, answer) => sum + (answer?.evicted ?? 0), 0)
+}
+
+/**
+ * Tells every host which files of a site changed. Resolves with the routes whose code they are part of, as far as any host knows;
+ * null when one of them cannot say.
+ */
+export async function tellOfChange(
+  hosts: readonly RunningHost[],
+  change: { readonly site: string; readonly files: readonly string[] },
+  logger: Logger,
+): Promise<TouchedRoutes> {
+  const { site, files } = change
+  const answers = await askAll(hosts, logger, ({ process }) =>
+    process.peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS }),
+  )
+  const routes = new Set<string>()
+  for (const answer of answers) {
+    if (answer === undefined || answer.routes === null) return null
+    for (const route of answer.routes) routes.add(route)
+  }
+  // Without any host nobody knows.
+  return answers.length === 0 ? null : [...routes]
+}

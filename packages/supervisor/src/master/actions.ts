@@ -1,0 +1,68 @@
+import type { AppReset, GenerationSpec, IsolatePool, ModulePurge } from '@svc/protocol'
+import { SupervisorError } from '../errors.ts'
+import { flushSite, forgetModules } from '../fleet/host-commands.ts'
+import { sitesAt } from './app-roots.ts'
+import type { MasterParts } from './parts.ts'
+
+/** How long a worker may take to say what it keeps. */
+const STATS_TIMEOUT_MS = 1_000
+
+/** @throws SUP_UNKNOWN_SITE */
+function requireSite(spec: GenerationSpec, id: string): void {
+  if (spec.sites.some((site) => site.id === id)) return
+  throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"; there are: ${spec.sites.map((site) => site.id).join(', ')}`)
+}
+
+/**
+ * Gives a site fresh isolates in every host.
+ * @throws SUP_UNKNOWN_SITE
+ */
+export async function flushIsolates(parts: MasterParts, site: string): Promise<{ isolates: number }> {
+  requireSite(parts.spec(), site)
+  return { isolates: await flushSite(parts.hosts.running, site, parts.logger) }
+}
+
+/** Forgets compiled modules in every isolate and on disk. */
+export async function purgeModules(parts: MasterParts, purge: ModulePurge): Promise<{ evicted: number }> {
+  return { evicted: await forgetModules(parts.hosts.running, purge, parts.logger) }
+}
+
+/** Forgets modules, routes and pages of the sites at a directory. */
+export async function resetApp(parts: MasterParts, root: string): Promise<AppReset> {
+  const { sites } = parts.spec()
+  const found = await sitesAt(sites, root)
+  let evicted = 0
+  let l0 = 0
+  let isr = 0
+  for (const site of found) {
+    evicted += (await purgeModules(parts, { dir: site.root })).evicted
+    const outcome = await parts.changes.changed(site.id, [])
+    l0 += outcome?.l0 ?? 0
+    isr += outcome?.isr ?? 0
+  }
+  const roots = found.length === 0 ? sites.map((site) => site.root) : []
+  return { sites: found.map(({ id }) => id), roots, evicted, l0, isr }
+}
+
+/** The isolates of all hosts, as of their last sign of life. */
+export function isolatePools(parts: MasterParts): IsolatePool[] {
+  return parts.hosts.running.flatMap(({ id, process, pools }) =>
+    pools.map(({ site, threads, active, queued }) => ({ host: id, pid: process.pid, site, threads, active, queued })),
+  )
+}
+
+/** Figures of all layers, for display. */
+export async function cacheStats(parts: MasterParts): Promise<Record<string, unknown>> {
+  const { workers, hosts, caches, spec } = parts
+  const { l0Entries, l0Bytes } = await workers.cacheStats(STATS_TIMEOUT_MS)
+  const { l0, isr } = spec().config.cache
+  const { last, unsettled } = caches.purges.hostState()
+  const pools = isolatePools(parts)
+  return {
+    l0: { entries: l0Entries, bytes: l0Bytes, max_bytes: l0.max_bytes * workers.count, workers: workers.ready.length },
+    isr: { ...caches.store.size(), max_entries: isr.max_entries, max_bytes: isr.max_bytes },
+    isolates: { hosts: hosts.filled, threads: pools.reduce((sum, { threads }) => sum + threads, 0) },
+    leases: { held: caches.leases.held, waiting: caches.leases.waiting },
+    purges: { last, unsettled: unsettled.length },
+  }
+}

@@ -1,0 +1,166 @@
+import { availableParallelism } from 'node:os'
+import type { CloseStack } from '@svc/core'
+import type { GenerationSpec } from '@svc/protocol'
+import { SupervisorError } from '../errors.ts'
+import { tellOfChange } from '../fleet/host-commands.ts'
+import { HostFleet } from '../fleet/host-fleet.ts'
+import { RollingRestart } from '../fleet/rolling-restart.ts'
+import { WorkerFleet } from '../fleet/worker-fleet.ts'
+import { IsolateLosses } from '../health/isolate-losses.ts'
+import { MetricsCollector } from '../metrics/metrics-collector.ts'
+import { PurgeCounts } from '../metrics/purge-counts.ts'
+import type { ServiceManager } from '../notify/service-manager.ts'
+import { type LaunchSettings, launchHost, launchWorker } from '../process/launch.ts'
+import { Reloader } from '../reload/reloader.ts'
+import { SiteWatcher, watchSettings } from '../watch/site-watcher.ts'
+import { Caches } from './caches.ts'
+import { hostHandlers, workerHandlers } from './handlers.ts'
+import type { MasterDeps } from './options.ts'
+import type { MasterParts } from './parts.ts'
+import { type GenerationAccess, makeReloadTarget } from './reload-target.ts'
+import { SiteChanges } from './site-changes.ts'
+
+/** What an instance is put together from. */
+export interface AssembleOptions {
+  readonly deps: MasterDeps
+  readonly access: GenerationAccess
+  readonly manager: ServiceManager
+  /** Gets the release of everything that is made. */
+  readonly stack: CloseStack
+}
+
+/** An instance that is ready to be started. */
+export interface Instance {
+  readonly parts: MasterParts
+  readonly watcher: SiteWatcher
+}
+
+/** Parts know each other: this is how they are reached by those that were made before them. */
+type Later = () => MasterParts
+
+function launchSettings({ options, logger }: MasterDeps, server: GenerationSpec['config']['server']): LaunchSettings {
+  return {
+    programs: options.programs,
+    runDir: server.run_dir,
+    maxHeaderBytes: server.max_header_bytes,
+    onProblem: (name, error) => logger.warn({ err: error }, `trouble with ${name}`),
+  }
+}
+
+function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: IsolateLosses): HostFleet {
+  const { clock, logger, timings } = deps
+  const { config } = access.get()
+  const settings = launchSettings(deps, config.server)
+  return new HostFleet({
+    count: config.render.hosts,
+    runDir: config.server.run_dir,
+    launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
+    handlers: hostHandlers(later, (site) => losses.note(site, clock.monotonic())),
+    target: access.get,
+    purgeState: () => later().caches.purges.hostState(),
+    timings,
+    clock,
+    logger,
+    onEndpoints: (endpoints) => later().workers.announceHosts(endpoints),
+    onGone: (host) => later().metrics.gone(host),
+    onDeath: () => later().metrics.countDeath('host'),
+  })
+}
+
+function makeWorkers({ deps, access }: AssembleOptions, later: Later): WorkerFleet {
+  const { clock, logger, timings } = deps
+  const { server } = access.get().config
+  const settings = launchSettings(deps, server)
+  return new WorkerFleet({
+    count: server.workers === 0 ? availableParallelism() : server.workers,
+    launch: (id, handlers) => launchWorker(settings, `worker ${id}`, handlers),
+    handlers: (connection) => workerHandlers(later, connection),
+    target: () => ({ spec: access.get(), hosts: later().hosts.endpoints }),
+    purgeState: () => later().caches.purges.workerState(),
+    timings,
+    clock,
+    logger,
+    onGone: (worker, connection) => {
+      const { metrics, caches } = later()
+      metrics.gone(worker)
+      caches.workerGone(connection)
+    },
+    onDeath: () => later().metrics.countDeath('worker'),
+  })
+}
+
+function makeWatcher({ deps }: AssembleOptions, later: Later): SiteWatcher {
+  return new SiteWatcher({
+    settings: watchSettings(deps.options.source.env),
+    clock: deps.clock,
+    logger: deps.logger,
+    isInUse: (site) => later().hosts.pools.some((pool) => pool.site === site && pool.threads > 0),
+    onChange: (site, files) => later().changes.noticed(site, files),
+  })
+}
+
+function makeReloader(
+  { deps, access, manager }: AssembleOptions,
+  fleets: Pick<MasterParts, 'workers' | 'hosts'>,
+  watcher: SiteWatcher,
+): Reloader {
+  const { load, clock, logger } = deps
+  const onServed = (spec: GenerationSpec) => {
+    logger.level = spec.config.logging.level
+    watcher.setSites(spec.sites)
+  }
+  const target = makeReloadTarget({ ...fleets, access, manager, onServed })
+  return new Reloader({ load, current: access.get, target, clock, logger })
+}
+
+/** Makes the parts of an instance. No process runs yet. */
+export async function assemble(options: AssembleOptions): Promise<Instance> {
+  const { deps, access, stack } = options
+  const { clock, logger, timings, startedAt } = deps
+  let made: MasterParts | undefined
+  const later: Later = () => {
+    if (made === undefined) throw new SupervisorError('SUP_STOPPED', 'the server is not up yet')
+    return made
+  }
+  const counts = new PurgeCounts()
+  const caches = await Caches.open({ spec: access.get, fleets: later, timings, clock, logger, counts }, stack)
+  const metrics = new MetricsCollector(timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
+    generation: () => access.get().generation,
+    up: () => ({ worker: later().workers.ready.length, host: later().hosts.processes.length }),
+    isrEntries: () => caches.store.size().entries,
+    sources: [counts.source],
+  })
+  const losses = new IsolateLosses()
+  const hosts = makeHosts(options, later, losses)
+  const workers = makeWorkers(options, later)
+  const watcher = makeWatcher(options, later)
+  const changes = new SiteChanges({
+    sites: () => access.get().sites,
+    tellHosts: (site, files) => tellOfChange(hosts.running, { site, files }, logger),
+    tellWorkers: (site) => workers.siteChanged(site),
+    purge: (order) => caches.purge(order),
+    logger,
+  })
+  const reloader = makeReloader(options, { workers, hosts }, watcher)
+  const restarts = new RollingRestart(() => hosts.replaceables)
+  stack.push('render hosts', () => hosts.stop())
+  stack.push('workers', () => workers.stop())
+  stack.push('site watcher', () => watcher.close())
+  made = {
+    spec: access.get,
+    workers,
+    hosts,
+    losses,
+    lastReload: () => reloader.last,
+    isrProblem: () => caches.problem,
+    clock,
+    startedAt,
+    caches,
+    reloader,
+    restarts,
+    changes,
+    metrics,
+    logger,
+  }
+  return { parts: made, watcher }
+}

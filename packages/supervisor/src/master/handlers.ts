@@ -1,0 +1,75 @@
+import type { Handlers } from '@svc/core'
+import type { hostParentMethods, masterMethods } from '@svc/protocol'
+import type { ControlHandlers } from '../control/control-server.ts'
+import { siteManifestInfo, siteStatuses } from '../control/site-info.ts'
+import { cacheStats, flushIsolates, isolatePools, purgeModules, resetApp } from './actions.ts'
+import { healthOf, statusOf } from './control-plane.ts'
+import type { MasterParts } from './parts.ts'
+
+/** What is behind the methods that more than one boundary has. */
+function sharedHandlers(parts: () => MasterParts) {
+  return {
+    purge: ({ order }) => parts().caches.purge(order),
+    purgeModules: (purge) => purgeModules(parts(), purge),
+    resetApp: ({ root }) => resetApp(parts(), root),
+    flushIsolates: ({ site }) => flushIsolates(parts(), site),
+    restartRenderers: () => parts().restarts.begin(),
+    restartStatus: async ({ id, wait }) => ({ status: await parts().restarts.status(id, wait) }),
+  } satisfies Partial<Handlers<typeof masterMethods>> & Partial<ControlHandlers>
+}
+
+/** What the master answers to one worker, but for `ready`. */
+export function workerHandlers(parts: () => MasterParts, connection: object): Omit<Handlers<typeof masterMethods>, 'ready'> {
+  return {
+    ...sharedHandlers(parts),
+    hostLost: ({ host, sites }) => {
+      parts().hosts.noteInFlight(host, sites)
+      return undefined
+    },
+    health: () => healthOf(parts()),
+    metrics: async () => {
+      const { workers, hosts, metrics } = parts()
+      return { text: await metrics.text([...workers.ready, ...hosts.processes]) }
+    },
+    lease: ({ key }, context) => parts().caches.leases.lease(connection, key, context),
+    leaseEnded: ({ id, outcome }) => {
+      parts().caches.leases.ended(connection, id, outcome)
+      return undefined
+    },
+    isolates: () => ({ pools: isolatePools(parts()) }),
+    cacheStats: async () => ({ stats: await cacheStats(parts()) }),
+    siteInfo: ({ site }) => siteManifestInfo(parts().spec().sites, site),
+  }
+}
+
+/** What the master answers to the render hosts. */
+export function hostHandlers(
+  parts: () => MasterParts,
+  onIsolateLost: (site: string) => void,
+): Handlers<typeof hostParentMethods> {
+  return {
+    purge: ({ order }) => parts().caches.purge(order),
+    isolateLost: ({ site }) => {
+      onIsolateLost(site)
+      return undefined
+    },
+  }
+}
+
+/** What the master answers to the command line. */
+export function controlHandlers(parts: () => MasterParts, stop: () => void): ControlHandlers {
+  return {
+    ...sharedHandlers(parts),
+    status: () => statusOf(parts()),
+    reload: () => parts().reloader.reload(),
+    stop: () => {
+      setImmediate(stop)
+      return { pid: process.pid }
+    },
+    sites: () => {
+      const { spec, hosts } = parts()
+      return { sites: siteStatuses(spec().sites, hosts.endpoints, hosts.quarantined) }
+    },
+    routes: ({ site }) => siteManifestInfo(parts().spec().sites, site),
+  }
+}

@@ -1,0 +1,44 @@
+import type { GenerationSpec } from '@svc/protocol'
+import type { HostFleet } from '../fleet/host-fleet.ts'
+import type { WorkerFleet } from '../fleet/worker-fleet.ts'
+import type { ServiceManager } from '../notify/service-manager.ts'
+import type { ReloadTarget } from '../reload/reloader.ts'
+
+/** The generation in service, which a reload replaces. */
+export interface GenerationAccess {
+  get(): GenerationSpec
+  set(spec: GenerationSpec): void
+}
+
+/** What a reload reaches. */
+export interface ReloadTargetParts {
+  readonly workers: WorkerFleet
+  readonly hosts: HostFleet
+  readonly access: GenerationAccess
+  readonly manager: ServiceManager
+  readonly onServed: (spec: GenerationSpec) => void
+}
+
+/** Carries a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
+export function makeReloadTarget(parts: ReloadTargetParts): ReloadTarget {
+  const { workers, hosts, access, manager, onServed } = parts
+  return {
+    async prepare(spec) {
+      await manager.announce('RELOADING=1')
+      const [prepared] = await Promise.all([workers.prepare({ spec, hosts: hosts.endpoints }), hosts.prepare(spec)])
+      return async () => {
+        access.set(spec)
+        await hosts.commit(spec.generation)
+        await workers.commit(prepared, spec.generation)
+        hosts.sitesChanged(spec.sites.map((site) => site.id))
+        onServed(spec)
+        await manager.announce('READY=1')
+      }
+    },
+    abandon(generation) {
+      workers.abandon(generation)
+      hosts.abandon(generation)
+      manager.announce('READY=1').catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import type { PurgeOrder, PurgeScope } from '@svc/cache'
+import type { SiteConfig } from '@svc/config'
+import { asError } from '@svc/core'
+import type { PurgeOutcome } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import type { TouchedRoutes } from '../fleet/host-commands.ts'
+
+/** What a change of a site's files is told to. */
+export interface SiteChangesOptions {
+  readonly sites: () => readonly SiteConfig[]
+  /** Tells the hosts and resolves with the routes that the files are part of. */
+  readonly tellHosts: (site: string, files: readonly string[]) => Promise<TouchedRoutes>
+  /** Has the workers forget the routes of a site. */
+  readonly tellWorkers: (site: string) => void
+  readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
+  readonly logger: Logger
+}
+
+/** Responses of these routes; null: of the whole site. Data of the site's code stays: its tags never begin with a slash. */
+function scopeOf(label: string, routes: TouchedRoutes): PurgeScope {
+  if (routes === null) return { kind: 'pattern', pattern: `route:${label}:/*`, labels: [label] }
+  return { kind: 'tags', tags: routes.map((route) => `route:${label}:${route}`) }
+}
+
+/**
+ * The purge that follows from a change of code: in production the pages are served once more while they are made anew, in
+ * development nobody wants to see the old ones. Undefined: no page is made of it.
+ */
+export function orderOfChange(site: Pick<SiteConfig, 'label' | 'mode'>, routes: TouchedRoutes): PurgeOrder | undefined {
+  if (routes?.length === 0) return undefined
+  const mode = site.mode === 'development' ? 'drop' : 'stale'
+  return { layers: ['isr'], scopes: [scopeOf(site.label, routes)], mode }
+}
+
+/** Carries changes of the files of sites to everyone who keeps something that was made of them. */
+export class SiteChanges {
+  readonly #options: SiteChangesOptions
+
+  constructor(options: SiteChangesOptions) {
+    this.#options = options
+  }
+
+  /** For a watcher, which waits for nothing: failures are logged. */
+  noticed(site: string, files: readonly string[]): void {
+    this.changed(site, files).catch((error) => {
+      this.#options.logger.error({ site, err: asError(error) }, 'a change of files did not get everywhere')
+    })
+  }
+
+  /**
+   * Resolves when nothing made of the old files is served as fresh any more, with what the purge did.
+   * @param files absolute paths; none: any may have changed
+   */
+  async changed(site: string, files: readonly string[]): Promise<PurgeOutcome | undefined> {
+    const { sites, tellHosts, tellWorkers, purge } = this.#options
+    const routes = await tellHosts(site, files)
+    tellWorkers(site)
+    const config = sites().find(({ id }) => id === site)
+    const order = config === undefined ? undefined : orderOfChange(config, routes)
+    return order === undefined ? undefined : purge(order)
+  }
+}

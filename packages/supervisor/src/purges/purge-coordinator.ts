@@ -1,0 +1,136 @@
+import type { CacheStore, Purge, PurgeOrder, PurgeState } from '@svc/cache'
+import { asError, type Deferred, deferred } from '@svc/core'
+import type { PurgeOutcome } from '@svc/protocol'
+import { SupervisorError } from '../errors.ts'
+import { type Acknowledged, type AskSettings, askMembers, type PurgeMember } from './purge-member.ts'
+import type { PurgeNumbers } from './purge-numbers.ts'
+
+/** What purges are carried out with. */
+export interface PurgeCoordinatorOptions extends AskSettings {
+  readonly numbers: PurgeNumbers
+  readonly store: Pick<CacheStore, 'purge'>
+  /** Processes that take part at the moment: all that were given a state, until their end. */
+  readonly hosts: () => readonly PurgeMember[]
+  readonly workers: () => readonly PurgeMember[]
+  readonly onDone: (purge: Purge, outcome: PurgeOutcome) => void
+}
+
+/** A purge that the shared stores do not follow yet. */
+interface Unsettled {
+  readonly purge: Purge
+  isWithWorkers: boolean
+}
+
+/** A purge that has its number, and that hosts were told of. */
+interface Begun {
+  readonly purge: Purge
+  readonly hostsDone: Promise<unknown>
+  /** Every earlier purge has been sent to the workers. */
+  readonly turn: Promise<void>
+  readonly isSent: Deferred<void>
+}
+
+/** Render hosts keep and make ISR entries alone: the other layers are no business of theirs. */
+function concernsStore(order: PurgeOrder): boolean {
+  return order.layers.includes('isr')
+}
+
+/**
+ * Carries out purges: numbers them and takes each to the render hosts, then the workers, then the store. Purges overlap, but
+ * every process hears of them in the order of their numbers, and no worker of one before all hosts have noted it.
+ */
+export class PurgeCoordinator {
+  readonly #options: PurgeCoordinatorOptions
+  readonly #unsettled = new Map<number, Unsettled>()
+  #lastOfHosts: number
+  #lastOfWorkers: number
+  #beginning: Promise<unknown> = Promise.resolve()
+  #previousSent: Promise<void> = Promise.resolve()
+
+  constructor(options: PurgeCoordinatorOptions) {
+    this.#options = options
+    this.#lastOfHosts = options.numbers.last
+    this.#lastOfWorkers = options.numbers.last
+  }
+
+  /** What a render host that begins to take part has to know. */
+  hostState(): PurgeState {
+    return { last: this.#lastOfHosts, unsettled: Array.from(this.#unsettled.values(), ({ purge }) => purge) }
+  }
+
+  /**
+   * What a worker that begins to take part has to know. It must not claim to know a purge that a host may not have noted: its
+   * entries could be made of data that the purge takes away.
+   */
+  workerState(): PurgeState {
+    const known = [...this.#unsettled.values()].filter(({ isWithWorkers }) => isWithWorkers)
+    return { last: this.#lastOfWorkers, unsettled: known.map(({ purge }) => purge) }
+  }
+
+  /**
+   * Resolves when no process of the instance serves anything that the purge takes away.
+   * @throws SUP_PURGE_FAILED when the store could not follow: no process serves those entries all the same
+   */
+  async purge(order: PurgeOrder): Promise<PurgeOutcome> {
+    const { clock } = this.#options
+    const startedAt = clock.monotonic()
+    const beginning = this.#beginning.then(() => this.#begin(order))
+    this.#beginning = beginning.catch(() => undefined)
+    const begun = await beginning
+    const { purge } = begun
+    await begun.hostsDone
+    const workers = await this.#tellWorkers(begun)
+    const isr = concernsStore(purge) ? await this.#purgeStore(purge) : 0
+    this.#settle(purge)
+    const outcome: PurgeOutcome = {
+      number: purge.number,
+      l0: workers.dropped,
+      isr,
+      proxy: 0,
+      workersAcked: workers.acked,
+      workersTotal: workers.total,
+      tookMs: clock.monotonic() - startedAt,
+    }
+    this.#options.onDone(purge, outcome)
+    return outcome
+  }
+
+  /** Gives the purge its number and tells the hosts of it in the same turn. */
+  async #begin(order: PurgeOrder): Promise<Begun> {
+    const number = await this.#options.numbers.next()
+    const purge: Purge = { number, layers: order.layers, scopes: order.scopes, mode: order.mode }
+    this.#unsettled.set(number, { purge, isWithWorkers: false })
+    this.#lastOfHosts = number
+    const hostsDone = concernsStore(order) ? askMembers(this.#options.hosts(), purge, this.#options) : Promise.resolve()
+    const isSent = deferred<void>()
+    const turn = this.#previousSent
+    this.#previousSent = isSent.promise
+    return { purge, hostsDone, turn, isSent }
+  }
+
+  async #tellWorkers({ purge, turn, isSent }: Begun): Promise<Acknowledged> {
+    await turn
+    const known = this.#unsettled.get(purge.number)
+    if (known !== undefined) known.isWithWorkers = true
+    this.#lastOfWorkers = purge.number
+    // Sent to all of them before this returns.
+    const answers = askMembers(this.#options.workers(), purge, this.#options)
+    isSent.resolve()
+    return answers
+  }
+
+  async #purgeStore(purge: Purge): Promise<number> {
+    try {
+      return await this.#options.store.purge(purge)
+    } catch (error) {
+      // It stays unsettled: every process goes on filtering what it reads from the store.
+      this.#options.logger.error({ purge: purge.number, err: asError(error) }, 'the ISR store could not follow a purge')
+      throw new SupervisorError('SUP_PURGE_FAILED', 'the ISR store could not follow the purge', { cause: error })
+    }
+  }
+
+  #settle({ number }: Purge): void {
+    this.#unsettled.delete(number)
+    for (const member of [...this.#options.hosts(), ...this.#options.workers()]) member.settled(number)
+  }
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Clock, createMemoryChannels, type Handlers, RpcPeer } from '@svc/core'
+import { masterMethods, PROTOCOL_VERSION } from '@svc/protocol'
+import { LeaseDesk } from '../src/leases/lease-desk.ts'
+import { LeaseTable } from '../src/leases/lease-table.ts'
+
+const a = { name: 'a' }
+const b = { name: 'b' }
+const c = { name: 'c' }
+
+test('one holds a key, the others wait, and all wake with the outcome of its end', () => {
+  const table = new LeaseTable(10)
+  assert.deepEqual(table.ask('k', a), { kind: 'granted', id: 1 })
+  assert.deepEqual(table.ask('k', b), { kind: 'waits', ticket: 1 })
+  assert.deepEqual(table.ask('k', c), { kind: 'waits', ticket: 2 })
+  assert.deepEqual(table.ask('other', b), { kind: 'granted', id: 2 })
+  assert.deepEqual(table.end(1, b, 'stored'), [], 'only the holder can end a lease')
+  assert.deepEqual(table.end(1, a, 'stored'), [
+    { ticket: 1, granted: undefined, outcome: 'stored' },
+    { ticket: 2, granted: undefined, outcome: 'stored' },
+  ])
+  assert.deepEqual(table.end(1, a, 'stored'), [])
+  assert.deepEqual([table.size, table.waiting], [1, 0])
+})
+
+test('a lease that its holder lost goes to the next who waits', () => {
+  const table = new LeaseTable(10)
+  table.ask('k', a)
+  table.ask('k', b)
+  table.ask('k', c)
+  assert.deepEqual(table.gone(a), [{ ticket: 1, granted: 2, outcome: undefined }])
+  assert.deepEqual(table.expire(2), [{ ticket: 2, granted: 3, outcome: undefined }])
+  assert.deepEqual(table.end(2, b, 'stored'), [], 'too late: it is the next one’s now')
+  assert.deepEqual(table.end(3, c, 'pass'), [])
+  assert.deepEqual([table.size, table.waiting], [0, 0])
+})
+
+test('who is gone or has given up is not granted what it waited for', () => {
+  const table = new LeaseTable(10)
+  table.ask('k', a)
+  table.ask('k', b)
+  const waiting = table.ask('k', c)
+  assert.ok(waiting.kind === 'waits')
+  assert.deepEqual(table.gone(b), [])
+  table.forget(waiting.ticket)
+  assert.deepEqual(table.gone(a), [])
+  assert.deepEqual([table.size, table.waiting], [0, 0])
+})
+
+test('past the bound nothing is kept, and nobody is refused', () => {
+  const table = new LeaseTable(2)
+  table.ask('1', a)
+  table.ask('2', a)
+  assert.deepEqual(table.ask('3', a), { kind: 'unbounded' })
+  table.ask('1', b)
+  table.ask('2', b)
+  assert.deepEqual(table.ask('1', c), { kind: 'unbounded' })
+  assert.deepEqual([table.size, table.waiting], [2, 2])
+})
+
+/** A clock whose timers run when the test says so. */
+class ManualClock implements Clock {
+  readonly timers = new Map<() => void, number>()
+  now = () => 0
+  monotonic = () => 0
+  after(delayMs: number, task: () => void): () => void {
+    this.timers.set(task, delayMs)
+    return () => this.timers.delete(task)
+  }
+  fire(): void {
+    const due = [...this.timers.keys()]
+    this.timers.clear()
+    for (const task of due) task()
+  }
+}
+
+type LeaseMethods = Pick<typeof masterMethods, 'lease' | 'leaseEnded'>
+const methods: LeaseMethods = { lease: masterMethods.lease, leaseEnded: masterMethods.leaseEnded }
+const none = {} as const
+
+/** A desk and a way to connect workers to it over the RPC. */
+function openDesk() {
+  const clock = new ManualClock()
+  const expired: string[] = []
+  const desk = new LeaseDesk({ clock, timeoutMs: () => 5000, onExpired: (key) => expired.push(key) })
+  const connectWorker = () => {
+    const [masterEnd, workerEnd] = createMemoryChannels()
+    const connection = {}
+    const handlers: Handlers<LeaseMethods> = {
+      lease: ({ key }, context) => desk.lease(connection, key, context),
+      leaseEnded: ({ id, outcome }) => {
+        desk.ended(connection, id, outcome)
+        return undefined
+      },
+    }
+    const common = { protocolVersion: PROTOCOL_VERSION, onProblem: (error: Error) => assert.fail(error) }
+    const master = new RpcPeer({ ...common, channel: masterEnd, local: methods, handlers, remote: none, peerName: 'worker' })
+    master.closed.then(() => desk.gone(connection), assert.fail)
+    return new RpcPeer({ ...common, channel: workerEnd, local: none, handlers: {}, remote: methods, peerName: 'master' })
+  }
+  return { desk, clock, expired, connectWorker }
+}
+
+const forever = { timeoutMs: Number.POSITIVE_INFINITY }
+
+test('over connections: the second worker waits and is told that the entry is stored', async () => {
+  const { desk, connectWorker, clock } = openDesk()
+  const [first, second] = [connectWorker(), connectWorker()]
+  const lease = await first.call('lease', { key: 'k' }, forever)
+  assert.equal(lease.granted, true)
+  const waiting = second.call('lease', { key: 'k' }, forever)
+  // Its request is there once a later one of the same connection is answered.
+  await second.call('leaseEnded', { id: 0, outcome: 'stored' }, forever)
+  assert.equal(desk.waiting, 1)
+  await second.call('leaseEnded', { id: lease.id, outcome: 'failed' }, forever)
+  assert.deepEqual([desk.held, desk.waiting], [1, 1], 'another worker cannot end it')
+  await first.call('leaseEnded', { id: lease.id, outcome: 'stored' }, forever)
+  assert.deepEqual(await waiting, { granted: false, id: 0, outcome: 'stored' })
+  assert.deepEqual([desk.held, desk.waiting, clock.timers.size], [0, 0, 0])
+})
+
+test('over connections: a lease outlives neither its worker nor its time', async () => {
+  const { desk, connectWorker, clock, expired } = openDesk()
+  const [first, second, third] = [connectWorker(), connectWorker(), connectWorker()]
+  await first.call('lease', { key: 'k' }, forever)
+  const secondWaits = second.call('lease', { key: 'k' }, forever)
+  await second.call('leaseEnded', { id: 0, outcome: 'stored' }, forever)
+  const thirdWaits = third.call('lease', { key: 'k' }, forever)
+  await third.call('leaseEnded', { id: 0, outcome: 'stored' }, forever)
+  first.close()
+  assert.equal((await secondWaits).granted, true)
+  clock.fire()
+  assert.deepEqual(expired, ['k'])
+  const granted = await thirdWaits
+  assert.equal(granted.granted, true)
+  await third.call('leaseEnded', { id: granted.id, outcome: 'pass' }, forever)
+  assert.deepEqual([desk.held, desk.waiting, clock.timers.size], [0, 0, 0])
+})
+
+test('over connections: a worker that gives up waiting is forgotten', async () => {
+  const { desk, connectWorker } = openDesk()
+  const [first, second] = [connectWorker(), connectWorker()]
+  const lease = await first.call('lease', { key: 'k' }, forever)
+  const call = second.open('lease', { key: 'k' }, forever)
+  await second.call('leaseEnded', { id: 0, outcome: 'stored' }, forever)
+  assert.equal(desk.waiting, 1)
+  call.abort()
+  await assert.rejects(call.reply, { code: 'CORE_ABORTED' })
+  await second.call('leaseEnded', { id: 0, outcome: 'stored' }, forever)
+  assert.equal(desk.waiting, 0)
+  await first.call('leaseEnded', { id: lease.id, outcome: 'failed' }, forever)
+  assert.equal(desk.held, 0)
+})

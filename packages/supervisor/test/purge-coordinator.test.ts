@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Purge, PurgeOrder } from '@svc/cache'
+import { type Clock, CoreError, type Deferred, deferred } from '@svc/core'
+import { createLogger } from '@svc/telemetry'
+import { tempDir } from '@svc/testkit'
+import { PurgeCoordinator } from '../src/purges/purge-coordinator.ts'
+import type { PurgeMember } from '../src/purges/purge-member.ts'
+import { PurgeNumbers } from '../src/purges/purge-numbers.ts'
+
+const order: PurgeOrder = { layers: ['isr'], scopes: [{ kind: 'everything' }], mode: 'drop' }
+const l0Order: PurgeOrder = { ...order, layers: ['l0'] }
+const logger = createLogger({ level: 'silent', format: 'json', base: {} })
+
+/** A clock whose timers run when the test says so. */
+class ManualClock implements Clock {
+  #now = 0
+  readonly #timers = new Set<{ readonly at: number; readonly task: () => void }>()
+
+  now = () => 1_000_000 + this.#now
+  monotonic = () => this.#now
+
+  after(delayMs: number, task: () => void): () => void {
+    const timer = { at: this.#now + delayMs, task }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  /** Lets time pass; with `lateMs` the timers of the time run that much too late. */
+  pass(ms: number, lateMs = 0): void {
+    const due = [...this.#timers].filter(({ at }) => at <= this.#now + ms)
+    this.#now += ms + lateMs
+    for (const timer of due) if (this.#timers.delete(timer)) timer.task()
+  }
+
+  get pending(): number {
+    return this.#timers.size
+  }
+}
+
+/** A process that answers when the test says so. */
+class ScriptedMember implements PurgeMember {
+  readonly name: string
+  isBooting = false
+  isKilled = false
+  readonly asked: Purge[] = []
+  readonly settledNumbers: number[] = []
+  readonly #log: string[]
+  readonly #answers: Deferred<number>[] = []
+  readonly #exit = deferred<void>()
+  exited: Promise<unknown> = this.#exit.promise
+
+  constructor(name: string, log: string[] = []) {
+    this.name = name
+    this.#log = log
+  }
+
+  purge(purge: Purge): Promise<number> {
+    this.asked.push(purge)
+    this.#log.push(`${this.name} asked ${this.asked.length}`)
+    const answer = deferred<number>()
+    this.#answers.push(answer)
+    return answer.promise
+  }
+
+  settled(number: number): void {
+    this.settledNumbers.push(number)
+  }
+
+  kill(): void {
+    this.isKilled = true
+  }
+
+  /** Answers the n-th purge. */
+  answer(index = 0, dropped = 0): void {
+    this.#answers[index]?.resolve(dropped)
+  }
+
+  refuse(error: Error): void {
+    this.#answers[0]?.reject(error)
+  }
+
+  end(): void {
+    this.#exit.resolve()
+  }
+}
+
+class ScriptedStore {
+  readonly purged: Purge[] = []
+  result: () => Promise<number> = async () => 7
+
+  purge(purge: Purge): Promise<number> {
+    this.purged.push(purge)
+    return this.result()
+  }
+}
+
+async function setup(t: TestContext, members: { readonly hosts?: PurgeMember[]; readonly workers?: PurgeMember[] }) {
+  const clock = new ManualClock()
+  const store = new ScriptedStore()
+  const numbers = await PurgeNumbers.open(join(tempDir(t), 'purge-number'), 100)
+  const done: Purge[] = []
+  const coordinator = new PurgeCoordinator({
+    numbers,
+    store,
+    hosts: () => members.hosts ?? [],
+    workers: () => members.workers ?? [],
+    onDone: (purge) => done.push(purge),
+    clock,
+    logger,
+    ackTimeoutMs: 1000,
+  })
+  return { clock, store, coordinator, done }
+}
+
+/** Waits for a condition that promises of this process bring about, turn by turn. */
+async function until(what: string, isTrue: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 10_000; turn++) {
+    if (isTrue()) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.fail(`never: ${what}`)
+}
+
+test('hosts are asked first, then workers, then the store; only then it is answered, and all are told', async (t) => {
+  const host = new ScriptedMember('host')
+  const worker = new ScriptedMember('worker')
+  const { coordinator, store, done } = await setup(t, { hosts: [host], workers: [worker] })
+  let isAnswered = false
+  const answered = coordinator.purge(order).then((outcome) => {
+    isAnswered = true
+    return outcome
+  })
+  await until('the host is asked', () => host.asked.length === 1)
+  assert.equal(worker.asked.length, 0)
+  assert.deepEqual(coordinator.hostState(), { last: 101, unsettled: [{ ...order, number: 101 }] })
+  assert.deepEqual(coordinator.workerState(), { last: 100, unsettled: [] })
+  host.answer()
+  await until('the worker is asked', () => worker.asked.length === 1)
+  assert.equal(store.purged.length, 0)
+  assert.deepEqual(coordinator.workerState(), { last: 101, unsettled: [{ ...order, number: 101 }] })
+  assert.equal(isAnswered, false)
+  worker.answer(0, 3)
+  const outcome = await answered
+  assert.deepEqual(
+    { ...outcome, tookMs: 0 },
+    { number: 101, l0: 3, isr: 7, proxy: 0, workersAcked: 1, workersTotal: 1, tookMs: 0 },
+  )
+  assert.deepEqual([store.purged[0]?.number, host.settledNumbers, worker.settledNumbers], [101, [101], [101]])
+  assert.deepEqual(coordinator.workerState(), { last: 101, unsettled: [] })
+  assert.deepEqual(done, [{ ...order, number: 101 }])
+})
+
+test('a worker that does not answer in time is killed, and the purge is answered only when it has ended', async (t) => {
+  const good = new ScriptedMember('good')
+  const stuck = new ScriptedMember('stuck')
+  const { coordinator, clock, store } = await setup(t, { workers: [good, stuck] })
+  const answered = coordinator.purge(order)
+  await until('the workers are asked', () => stuck.asked.length === 1)
+  good.answer(0, 1)
+  clock.pass(999)
+  assert.equal(stuck.isKilled, false)
+  clock.pass(1)
+  await until('it is killed', () => stuck.isKilled)
+  assert.equal(store.purged.length, 0)
+  stuck.end()
+  const { workersAcked, workersTotal, l0 } = await answered
+  assert.deepEqual({ workersAcked, workersTotal, l0 }, { workersAcked: 1, workersTotal: 2, l0: 1 })
+  assert.equal(good.isKilled, false)
+  assert.equal(clock.pending, 0)
+})
+
+test('a host that refuses or is gone is ended too, before the workers hear of the purge', async (t) => {
+  const refusing = new ScriptedMember('refusing')
+  const gone = new ScriptedMember('gone')
+  const worker = new ScriptedMember('worker')
+  const { coordinator } = await setup(t, { hosts: [refusing, gone], workers: [worker] })
+  const answered = coordinator.purge(order)
+  await until('the hosts are asked', () => gone.asked.length === 1)
+  refusing.refuse(new Error('no'))
+  gone.refuse(new CoreError('CORE_PEER_GONE', 'gone'))
+  await until('both are killed', () => refusing.isKilled && gone.isKilled)
+  assert.equal(worker.asked.length, 0)
+  refusing.end()
+  gone.end()
+  await until('the worker is asked', () => worker.asked.length === 1)
+  worker.answer()
+  await answered
+})
+
+test('a process that is starting is not killed: it finds the purge in its pipe before it serves', async (t) => {
+  const starting = new ScriptedMember('starting')
+  starting.isBooting = true
+  const { coordinator, clock } = await setup(t, { workers: [starting] })
+  const answered = coordinator.purge(order)
+  await until('it is asked', () => starting.asked.length === 1)
+  clock.pass(1000)
+  assert.equal((await answered).workersAcked, 0)
+  assert.equal(starting.isKilled, false)
+})
+
+test('while the master itself is held up nobody is killed for it', async (t) => {
+  const worker = new ScriptedMember('worker')
+  const { coordinator, clock } = await setup(t, { workers: [worker] })
+  const answered = coordinator.purge(order)
+  await until('it is asked', () => worker.asked.length === 1)
+  clock.pass(1000, 5000)
+  assert.equal(worker.isKilled, false)
+  worker.answer()
+  assert.equal((await answered).workersAcked, 1)
+})
+
+test('purges overlap, and every process hears of them in their order', async (t) => {
+  const log: string[] = []
+  const slow = new ScriptedMember('slow host', log)
+  const worker = new ScriptedMember('worker', log)
+  const { coordinator } = await setup(t, { hosts: [slow], workers: [worker] })
+  const both = Promise.all([coordinator.purge(order), coordinator.purge(order)])
+  await until('the host knows both', () => slow.asked.length === 2)
+  slow.answer(1)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(worker.asked.length, 0, 'the second does not overtake the first')
+  slow.answer(0)
+  await until('the worker knows both', () => worker.asked.length === 2)
+  assert.deepEqual(
+    worker.asked.map(({ number }) => number),
+    [101, 102],
+  )
+  worker.answer(1)
+  worker.answer(0)
+  assert.deepEqual(
+    (await both).map(({ number }) => number),
+    [101, 102],
+  )
+})
+
+test('a purge of L0 alone asks neither hosts nor the store', async (t) => {
+  const host = new ScriptedMember('host')
+  const worker = new ScriptedMember('worker')
+  const { coordinator, store } = await setup(t, { hosts: [host], workers: [worker] })
+  const answered = coordinator.purge(l0Order)
+  await until('the worker is asked', () => worker.asked.length === 1)
+  worker.answer(0, 4)
+  const { l0, isr } = await answered
+  assert.deepEqual([l0, isr, host.asked.length, store.purged.length], [4, 0, 0, 0])
+})
+
+test('when the store fails the purge fails, and stays known so that nobody uses what the store still has', async (t) => {
+  const worker = new ScriptedMember('worker')
+  const { coordinator, store } = await setup(t, { workers: [worker] })
+  store.result = () => Promise.reject(new Error('disk full'))
+  const answered = coordinator.purge(order)
+  const refused = assert.rejects(answered, { code: 'SUP_PURGE_FAILED', status: 500 })
+  await until('the worker is asked', () => worker.asked.length === 1)
+  worker.answer()
+  await refused
+  assert.deepEqual(worker.settledNumbers, [])
+  assert.equal(coordinator.workerState().unsettled.length, 1)
+})
+
+test('numbers only grow, over restarts, crashes and a lost file', async (t) => {
+  const file = join(tempDir(t), 'purge-number')
+  const first = await PurgeNumbers.open(file, 500)
+  assert.equal(first.last, 500)
+  assert.equal(existsSync(file), false)
+  const given: number[] = []
+  for (let i = 0; i < 1500; i++) given.push(await first.next())
+  assert.deepEqual([given[0], given.at(-1), first.last], [501, 2000, 2000])
+  assert.ok(given.every((number, i) => i === 0 || number > (given[i - 1] ?? 0)))
+  // The first was never told to end: what it reserved counts as used.
+  const second = await PurgeNumbers.open(file, 1)
+  assert.ok((await second.next()) > 2000)
+  for (const damaged of ['', 'x', '-5', '1e400']) {
+    writeFileSync(file, damaged)
+    assert.equal(await (await PurgeNumbers.open(file, 9_000_000)).next(), 9_000_001)
+  }
+  rmSync(file)
+  assert.equal((await PurgeNumbers.open(file, 10_000_000)).last, 10_000_000)
+})
