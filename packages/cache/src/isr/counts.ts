@@ -9,20 +9,22 @@ export interface Counts {
   bytes: number
   queryEntries: number
   queryBytes: number
+  /** The last stamp given to an access: see `nextStamp`. */
+  lastStamp: number
 }
 
 /** Reads the counters: inside a transaction those of the transaction, else the last committed. */
 export function readCounts({ counters }: Databases): Counts {
   const bytes = counters.getBinary(KEY)
-  if (bytes === undefined) return { entries: 0, bytes: 0, queryEntries: 0, queryBytes: 0 }
+  if (bytes === undefined) return { entries: 0, bytes: 0, queryEntries: 0, queryBytes: 0, lastStamp: 0 }
   const at = (index: number) => bytes.readDoubleLE(index * 8)
-  return { entries: at(0), bytes: at(1), queryEntries: at(2), queryBytes: at(3) }
+  return { entries: at(0), bytes: at(1), queryEntries: at(2), queryBytes: at(3), lastStamp: at(4) }
 }
 
 /** Writes the counters; only inside a transaction. */
 export function writeCounts({ counters }: Databases, counts: Counts): void {
-  const bytes = Buffer.alloc(32)
-  const values = [counts.entries, counts.bytes, counts.queryEntries, counts.queryBytes]
+  const bytes = Buffer.alloc(40)
+  const values = [counts.entries, counts.bytes, counts.queryEntries, counts.queryBytes, counts.lastStamp]
   values.forEach((value, index) => {
     bytes.writeDoubleLE(value, index * 8)
   })

@@ -1,41 +1,43 @@
 import type { EntryFacts, StoredEntry } from '../store/entry.ts'
 
-/** Bytes of a head. */
-export const HEAD_BYTES = 32
+const HEAD_BYTES = 40
 
 const DEAD = 1
 const STALE = 2
 const QUERY_KEYED = 4
 
 /** Offsets in a head. */
-const AT = { flags: 0, accessedAt: 4, deadlineAt: 8, recordBytes: 12, seq: 16, factsBytes: 24 } as const
+const AT = { flags: 0, checksum: 4, accessStamp: 8, deadlineAt: 16, seq: 24, recordBytes: 32, factsBytes: 36 } as const
 
 /**
  * What changes in an entry while it is stored, and what tells whether it must change: small and of one size, so that a purge
  * rewrites little. What stays the same (facts and body) is the entry's record.
  */
 export interface EntryHead {
-  /** Purged, but not yet cleared away: reads as a miss. */
+  /** Purged or evicted, but not yet cleared away: reads as a miss. */
   readonly isDead: boolean
   readonly isMarkedStale: boolean
   readonly isQueryKeyed: boolean
-  /** Last access as far as it has been merged, in seconds of the wall clock. */
-  readonly accessedAtSeconds: number
-  /** When the entry is of no use any more, in seconds of the wall clock; 0: never. */
-  readonly deadlineSeconds: number
+  /** CRC-32 of the record. */
+  readonly checksum: number
+  /** Last access as far as it has been merged: see `accessStamp`. */
+  readonly accessStamp: number
+  /** When the entry is of no use any more, in milliseconds of the wall clock; 0: never. */
+  readonly deadlineAt: number
+  readonly seq: number
   readonly recordBytes: number
   /** Bytes at the beginning of the record that are facts. */
   readonly factsBytes: number
-  readonly seq: number
 }
 
 export function encodeHead(head: EntryHead): Buffer {
   const bytes = Buffer.alloc(HEAD_BYTES)
   bytes[AT.flags] = (head.isDead ? DEAD : 0) | (head.isMarkedStale ? STALE : 0) | (head.isQueryKeyed ? QUERY_KEYED : 0)
-  bytes.writeUInt32LE(head.accessedAtSeconds, AT.accessedAt)
-  bytes.writeUInt32LE(head.deadlineSeconds, AT.deadlineAt)
-  bytes.writeUInt32LE(head.recordBytes, AT.recordBytes)
+  bytes.writeUInt32LE(head.checksum, AT.checksum)
+  bytes.writeDoubleLE(head.accessStamp, AT.accessStamp)
+  bytes.writeDoubleLE(head.deadlineAt, AT.deadlineAt)
   bytes.writeDoubleLE(head.seq, AT.seq)
+  bytes.writeUInt32LE(head.recordBytes, AT.recordBytes)
   bytes.writeUInt32LE(head.factsBytes, AT.factsBytes)
   return bytes
 }
@@ -46,12 +48,20 @@ export function decodeHead(bytes: Buffer): EntryHead {
     isDead: (flags & DEAD) !== 0,
     isMarkedStale: (flags & STALE) !== 0,
     isQueryKeyed: (flags & QUERY_KEYED) !== 0,
-    accessedAtSeconds: bytes.readUInt32LE(AT.accessedAt),
-    deadlineSeconds: bytes.readUInt32LE(AT.deadlineAt),
+    checksum: bytes.readUInt32LE(AT.checksum),
+    accessStamp: bytes.readDoubleLE(AT.accessStamp),
+    deadlineAt: bytes.readDoubleLE(AT.deadlineAt),
+    seq: bytes.readDoubleLE(AT.seq),
     recordBytes: bytes.readUInt32LE(AT.recordBytes),
     factsBytes: bytes.readUInt32LE(AT.factsBytes),
-    seq: bytes.readDoubleLE(AT.seq),
   }
+}
+
+/** An entry on its way into the store. */
+export interface NewEntry {
+  readonly key: string
+  readonly facts: EntryFacts
+  readonly body: Uint8Array
 }
 
 /** Facts as they lie in a record: those that are in the head are left out. */
@@ -70,7 +80,7 @@ type PackedFacts = readonly [
 ]
 
 /** Facts and body in one piece, and how many bytes of it are facts. */
-export function encodeRecord(key: string, facts: EntryFacts, body: Uint8Array): { record: Buffer; factsBytes: number } {
+export function encodeRecord({ key, facts, body }: NewEntry): { record: Buffer; factsBytes: number } {
   const packed: PackedFacts = [
     key,
     facts.kind === 'response' ? 1 : 0,

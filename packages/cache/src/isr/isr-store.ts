@@ -1,139 +1,213 @@
 import { join } from 'node:path'
-import { type Clock, systemClock } from '@svc/core'
+import { type Clock, messageOf, systemClock } from '@svc/core'
+import { CacheError } from '../errors.ts'
 import { touchesLayer } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
 import type { CacheStore, StoreSize } from '../store/cache-store.ts'
 import type { EntryFacts, StoredEntry, Variance } from '../store/entry.ts'
+import { admits } from './bounds.ts'
 import { readCounts } from './counts.ts'
-import { type Databases, openDatabases } from './databases.ts'
 import { decodeHead, decodeRecord } from './entry-codec.ts'
-import { idOf, pathText, ROW, rowKey } from './index-keys.ts'
-import { PutQueue } from './put-queue.ts'
+import { idOf } from './index-keys.ts'
+import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
+import { mapBytesFor } from './space.ts'
+import { joinHome, type OpenedHome, openHome } from './store-home.ts'
 import { purgeStore } from './store-purge.ts'
-import { StoreTransaction } from './store-transaction.ts'
-import { decodeVariance, encodeVariance, varianceKey } from './variances.ts'
+import { noteDamage, sealLeft } from './store-seal.ts'
+import { decodeVariance, varianceKey } from './variances.ts'
+import { widenVariance } from './widen.ts'
 
 export interface IsrStoreOptions {
   /** `cache.dir` of the instance; the store lies in `isr` below it. */
   readonly cacheDir: string
+  /** Most entries; 0: nothing is stored. */
   readonly maxEntries: number
-  /** Bytes of facts and bodies. */
+  /** Most bytes of facts and bodies; 0: nothing is stored. The file may have twice as many. */
   readonly maxBytes: number
   /** Milliseconds that an entry is kept after its stale time, for when it cannot be made anew. */
   readonly graceMs: number
   readonly clock?: Clock
 }
 
+/** How long closing may take to bring the store to the disk: if it takes longer, a crash of the machine costs the store. */
+const SYNC_MS = 2_000
+/** What lmdb says when the file is not as it must be. */
+const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH)/
+
 /**
- * The lmdb store that all processes of an instance share. Reads and small writes are synchronous calls into shared memory;
- * bodies are copied out, so that what `get` returns is the caller's own.
+ * The lmdb store that all processes of an instance share. Its master opens it, before workers and render hosts join it. Reads
+ * and small writes are synchronous calls into shared memory; bodies are copied out, so that what `get` returns is the caller's
+ * own. Without a usable directory the store is off: every read is a miss and nothing is kept.
  */
 export class IsrStore implements CacheStore {
-  readonly #databases: Databases
-  readonly #queue: PutQueue
-  readonly #isOff: boolean
+  readonly stats: StoreStats = { evictions: 0, lostWrites: 0, failedReads: 0 }
+  /** Why the store is off; undefined when it works, or is not wanted. */
+  readonly problem: string | undefined
+  /** What was found damaged on opening, and where it went. */
+  readonly damage: string | undefined
+  readonly #options: Required<IsrStoreOptions>
+  readonly #isOwner: boolean
+  #parts: StoreParts | undefined
   #isSnapshotHeld = false
-  #isClosed = false
-  #failedReads = 0
+  #isDamaged = false
+  #evicting: Promise<number> | undefined
+  #closing: Promise<void> | undefined
 
-  private constructor(databases: Databases, options: Required<IsrStoreOptions>) {
-    this.#databases = databases
-    this.#isOff = options.maxEntries === 0 || options.maxBytes === 0
-    this.#queue = new PutQueue(databases, options)
+  private constructor(home: OpenedHome, options: Required<IsrStoreOptions>, isOwner: boolean) {
+    this.problem = home.problem
+    this.damage = home.damage
+    this.#options = options
+    this.#isOwner = isOwner
+    const onFailure = (error: unknown) => this.#fail(error)
+    if (home.databases !== undefined) this.#parts = partsOf(home.databases, { ...options, stats: this.stats, onFailure })
   }
 
+  /** Opens the store as the master of an instance. A store that cannot be used is moved aside and a new one begun. */
   static async open(options: IsrStoreOptions): Promise<IsrStore> {
-    const databases = await openDatabases(join(options.cacheDir, 'isr'), Math.max(2 * options.maxBytes, 1 << 20))
-    return new IsrStore(databases, { clock: systemClock, ...options })
+    const home = isWanted(options) ? await openHome(options.cacheDir, mapBytesFor(options.maxBytes)) : NOT_WANTED
+    return new IsrStore(home, { clock: systemClock, ...options }, true)
+  }
+
+  /** Opens the store as another process of the instance, after its master. */
+  static async join(options: IsrStoreOptions): Promise<IsrStore> {
+    const home = isWanted(options) ? await joinHome(options.cacheDir, mapBytesFor(options.maxBytes)) : NOT_WANTED
+    return new IsrStore(home, { clock: systemClock, ...options }, false)
   }
 
   get(key: string): StoredEntry | undefined {
-    return this.#read(() => {
+    const entry = this.#read(({ databases: { heads, records } }) => {
       const id = idOf(key)
-      const headBytes = this.#databases.heads.getBinary(id)
-      if (headBytes === undefined) return undefined
-      const head = decodeHead(headBytes)
-      const record = head.isDead ? undefined : this.#databases.records.getBinary(id)
+      const bytes = heads.getBinary(id)
+      if (bytes === undefined) return undefined
+      const head = decodeHead(bytes)
+      const record = head.isDead ? undefined : records.getBinary(id)
       if (record === undefined) return undefined
       const found = decodeRecord(head, record)
       return found.key === key ? found.entry : undefined
     })
+    if (entry !== undefined) this.touch(key)
+    return entry
   }
 
-  put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean> {
-    if (this.#isOff || this.#isClosed) return Promise.resolve(false)
-    return this.#queue.add({ key, facts, body })
+  async put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean> {
+    const entry = { key, facts, body }
+    return this.#parts !== undefined && admits(this.#options, entry) ? this.#parts.queue.add(entry) : false
   }
 
+  /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
   async purge(purge: Purge): Promise<number> {
-    if (this.#isClosed || !touchesLayer(purge, 'isr')) return 0
-    await this.flushed()
-    this.refresh()
-    return purgeStore(this.#databases, purge)
+    if (this.#parts === undefined || !touchesLayer(purge, 'isr')) return 0
+    try {
+      await this.flushed()
+      this.refresh()
+      return await purgeStore(this.#parts.databases, purge)
+    } catch (error) {
+      this.#fail(error)
+      throw new CacheError('CACHE_PURGE_FAILED', 'the ISR store could not be purged', { cause: error })
+    }
   }
 
   variance(label: string, path: string): Variance | undefined {
-    return this.#read(() => {
-      const bytes = this.#databases.variances.getBinary(varianceKey(label, path))
+    return this.#read(({ databases }) => {
+      const bytes = databases.variances.getBinary(varianceKey(label, path))
       return bytes === undefined ? undefined : decodeVariance(bytes)
     })
   }
 
   async widen(label: string, path: string, variance: Variance): Promise<void> {
-    if (this.#isOff || this.#isClosed) return
-    const { index, records, variances } = this.#databases
-    StoreTransaction.run(this.#databases, (transaction) => {
-      const key = varianceKey(label, path)
-      const bytes = variances.getBinary(key)
-      const known = bytes === undefined ? { query: false, host: false } : decodeVariance(bytes)
-      const wide = { query: known.query || variance.query, host: known.host || variance.host }
-      for (const id of index.getValues(rowKey(ROW.path, pathText(path, label)))) {
-        const head = transaction.head(id)
-        const record = records.getBinary(id)
-        if (head === undefined || record === undefined) continue
-        const { entry } = decodeRecord(head, record)
-        if ((wide.query && !entry.isQueryKeyed) || (wide.host && entry.host === '')) transaction.clear(id)
-      }
-      variances.putSync(key, encodeVariance(wide))
-    })
+    if (this.#parts === undefined) return
+    await this.flushed()
+    try {
+      widenVariance(this.#parts.databases, label, path, variance)
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   /** Reads after this call see all that any process has committed before it. */
   refresh(): void {
-    this.#databases.root.resetReadTxn()
+    this.#parts?.databases.root.resetReadTxn()
   }
 
   /** Resolves when all that this process has put so far is committed or given up. */
-  flushed(): Promise<void> {
-    return this.#queue.flushed()
+  async flushed(): Promise<void> {
+    await this.#parts?.queue.flushed()
+  }
+
+  /** Notes that an entry was used, also where a copy of it was. `get` notes it by itself. */
+  touch(key: string): void {
+    this.#parts?.access.touch(key)
   }
 
   size(): StoreSize {
-    const { entries, bytes } = this.#read(() => readCounts(this.#databases)) ?? { entries: 0, bytes: 0 }
-    return { entries, bytes }
+    const counts = this.#read(({ databases }) => readCounts(databases))
+    return { entries: counts?.entries ?? 0, bytes: counts?.bytes ?? 0 }
   }
 
-  /** Reads that failed in this process and were misses therefore. */
-  get failedReads(): number {
-    return this.#failedReads
+  /** Whether `evict` has something to do, but for entries whose deadline has passed. */
+  get needsEviction(): boolean {
+    return this.#read(({ maintenance }) => maintenance.isNeeded) ?? false
   }
 
-  async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    await this.flushed()
-    await this.#databases.root.close()
+  /**
+   * Clears away what is purged or expired, and evicts what is too much. One process should do this now and then: the master.
+   * Resolves with how many entries were evicted; never rejects.
+   */
+  evict(): Promise<number> {
+    this.#evicting ??= this.#evict().finally(() => {
+      this.#evicting = undefined
+    })
+    return this.#evicting
+  }
+
+  /** Frees what processes that died have held in the store. Returns how many there were. */
+  checkReaders(): number {
+    return this.#read(({ databases }) => databases.root.readerCheck() as unknown as number) ?? 0
+  }
+
+  /** Waits for writes under way and gives the store back. Everything is a miss from then on. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #evict(): Promise<number> {
+    const parts = this.#parts
+    if (parts === undefined) return 0
+    try {
+      return await parts.maintenance.run(() => this.#parts === undefined)
+    } catch (error) {
+      this.#fail(error)
+      return 0
+    }
+  }
+
+  async #close(): Promise<void> {
+    const parts = this.#parts
+    if (parts === undefined) return
+    await parts.queue.flushed()
+    parts.access.merge()
+    this.#parts = undefined
+    await this.#evicting
+    await parts.databases.root.close()
+    if (!this.#isOwner || this.#isDamaged) return
+    // The store is in order, even if the seal cannot be written: it is then looked at once more.
+    const sealed = sealLeft(join(this.#options.cacheDir, 'isr')).catch(() => undefined)
+    const { promise: tooLate, resolve } = Promise.withResolvers<void>()
+    const cancel = systemClock.after(SYNC_MS, resolve)
+    await Promise.race([sealed, tooLate])
+    cancel()
   }
 
   /** Runs a read in the snapshot of this turn. A read that fails is a miss. */
-  #read<Result>(read: () => Result): Result | undefined {
-    if (this.#isClosed) return undefined
+  #read<Result>(read: (parts: StoreParts) => Result): Result | undefined {
+    if (this.#parts === undefined) return undefined
     this.#holdSnapshot()
     try {
-      return read()
-    } catch {
-      // A damaged page: the entry is as good as not there, and the request goes on without it.
-      this.#failedReads++
+      return read(this.#parts)
+    } catch (error) {
+      this.stats.failedReads++
+      this.#noteDamage(error)
       return undefined
     }
   }
@@ -144,7 +218,26 @@ export class IsrStore implements CacheStore {
     this.#isSnapshotHeld = true
     queueMicrotask(() => {
       this.#isSnapshotHeld = false
-      if (!this.#isClosed) this.refresh()
+      this.refresh()
     })
   }
+
+  #fail(error: unknown): void {
+    this.stats.lostWrites++
+    this.#noteDamage(error)
+  }
+
+  /** A damaged file is not repaired in use: the next master moves it aside. */
+  #noteDamage(error: unknown): void {
+    if (this.#isDamaged || !DAMAGE.test(messageOf(error))) return
+    this.#isDamaged = true
+    // Where even this cannot be written, the next master finds the damage by looking.
+    noteDamage(join(this.#options.cacheDir, 'isr'), messageOf(error)).catch(() => undefined)
+  }
+}
+
+const NOT_WANTED: OpenedHome = { databases: undefined, problem: undefined, damage: undefined }
+
+function isWanted({ maxEntries, maxBytes }: IsrStoreOptions): boolean {
+  return maxEntries > 0 && maxBytes > 0
 }

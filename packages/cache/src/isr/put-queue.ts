@@ -1,25 +1,38 @@
 import type { Clock } from '@svc/core'
 import type { Databases } from './databases.ts'
-import { type NewEntry, StoreTransaction } from './store-transaction.ts'
+import type { NewEntry } from './entry-codec.ts'
+import type { Maintenance } from './maintenance.ts'
+import { StoreTransaction } from './store-transaction.ts'
 
 /** Bounds of one transaction: others wait for its end. */
 const ENTRIES_PER_STEP = 64
 const BYTES_PER_STEP = 2 << 20
+/** A step may have to bury this many entries for each that it writes, when those were small. */
+const EVICTED_PER_ENTRY = 4
 
 interface Waiting extends NewEntry {
   readonly settle: (isStored: boolean) => void
 }
 
+export interface PutQueueOptions {
+  readonly databases: Databases
+  readonly maintenance: Maintenance
+  readonly graceMs: number
+  readonly clock: Clock
+  /** Told of what had to give way. */
+  readonly onEvicted: (count: number) => void
+  /** Told when a commit failed. */
+  readonly onFailure: (error: unknown) => void
+}
+
 /** Collects what a turn puts and commits it together, a bounded piece per turn. */
 export class PutQueue {
-  readonly #databases: Databases
-  readonly #options: { readonly graceMs: number; readonly clock: Clock }
+  readonly #options: PutQueueOptions
   #waiting: Waiting[] = []
   #last: Promise<boolean> = Promise.resolve(true)
   #isScheduled = false
 
-  constructor(databases: Databases, options: { readonly graceMs: number; readonly clock: Clock }) {
-    this.#databases = databases
+  constructor(options: PutQueueOptions) {
     this.#options = options
   }
 
@@ -42,7 +55,9 @@ export class PutQueue {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      this.#commit(this.#takeStep())
+      const step = this.#takeStep()
+      const isStored = this.#commit(step)
+      for (const { settle } of step) settle(isStored)
       if (this.#waiting.length > 0) this.#schedule()
     })
   }
@@ -58,20 +73,21 @@ export class PutQueue {
     return this.#waiting.splice(0, count)
   }
 
-  #commit(step: readonly Waiting[]): void {
-    const isStored = this.#write(step)
-    for (const { settle } of step) settle(isStored)
-  }
-
-  #write(step: readonly Waiting[]): boolean {
-    const now = this.#options.clock.now()
+  #commit(step: readonly Waiting[]): boolean {
+    const { databases, maintenance, graceMs, clock, onEvicted } = this.#options
+    const bytes = step.reduce((sum, { body }) => sum + body.byteLength, 0)
     try {
-      StoreTransaction.run(this.#databases, (transaction) => {
-        for (const entry of step) transaction.write(entry, { graceMs: this.#options.graceMs, now })
+      if (!maintenance.makeRoom(bytes)) return false
+      const now = clock.now()
+      const evicted = StoreTransaction.run(databases, (transaction) => {
+        for (const entry of step) transaction.write(entry, { graceMs, now })
+        return maintenance.evictWithin(transaction, step.length * EVICTED_PER_ENTRY)
       })
+      onEvicted(evicted)
       return true
-    } catch {
-      // No room or a damaged store: nothing of the step is committed, and no request fails for it.
+    } catch (error) {
+      // No room on the disk or a damaged store: nothing of the step is committed, and no request fails for it.
+      this.#options.onFailure(error)
       return false
     }
   }

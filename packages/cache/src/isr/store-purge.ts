@@ -1,16 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type PurgeMatcher, purgeMatcher } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
 import type { Databases } from './databases.ts'
 import { decodeRecord, type EntryHead } from './entry-codec.ts'
+import { listGarbage } from './garbage.ts'
 import { candidatesOf } from './purge-candidates.ts'
 import { StoreTransaction } from './store-transaction.ts'
 
 /** Entries looked at in one transaction: others wait for its end. */
 const ENTRIES_PER_STEP = 512
-/** Entries per row of the garbage list, which is cleared a row at a time. */
-const IDS_PER_GARBAGE_ROW = 64
 
 /** Drops or marks what a purge matches and what is older than it. Resolves with how many entries that were. */
 export async function purgeStore(databases: Databases, purge: Purge): Promise<number> {
@@ -59,10 +57,4 @@ function purgeStep({ databases, purge, seen, matchesEntry }: Step, ids: readonly
 function isMatch({ records }: Databases, id: Buffer, head: EntryHead, matchesEntry: PurgeMatcher): boolean {
   const record = records.getBinary(id)
   return record === undefined || matchesEntry(decodeRecord(head, record).entry)
-}
-
-function listGarbage({ garbage }: Databases, ids: readonly Buffer[]): void {
-  for (let at = 0; at < ids.length; at += IDS_PER_GARBAGE_ROW) {
-    garbage.putSync(randomBytes(16), Buffer.concat(ids.slice(at, at + IDS_PER_GARBAGE_ROW)))
-  }
 }

@@ -1,21 +1,15 @@
-import type { EntryFacts, StoredEntry } from '../store/entry.ts'
+import { crc32 } from 'node:zlib'
+import type { StoredEntry } from '../store/entry.ts'
 import { deadlineOf } from '../store/freshness.ts'
 import { type Counts, readCounts, writeCounts } from './counts.ts'
 import { type Databases, inTransaction } from './databases.ts'
-import { decodeHead, decodeRecord, type EntryHead, encodeHead, encodeRecord } from './entry-codec.ts'
+import { decodeHead, decodeRecord, type EntryHead, encodeHead, encodeRecord, type NewEntry } from './entry-codec.ts'
 import { idOf, pathText, ROW, rowKey, rowKeysOf } from './index-keys.ts'
-import { dueKeysOf } from './schedule.ts'
+import { accessKey, accessStamp, deadlineKey } from './schedule.ts'
 import { varianceKey } from './variances.ts'
 
 /** One byte where only the key of a row matters: lmdb has no empty values. */
 const PRESENT = Buffer.of(1)
-
-/** An entry on its way into the store. */
-export interface NewEntry {
-  readonly key: string
-  readonly facts: EntryFacts
-  readonly body: Uint8Array
-}
 
 /** Changes to the store inside one write transaction: entry, index, schedule and counters always agree. */
 export class StoreTransaction {
@@ -47,26 +41,29 @@ export class StoreTransaction {
   }
 
   /** Stores an entry in place of the one that has its key. */
-  write({ key, facts, body }: NewEntry, { graceMs, now }: { graceMs: number; now: number }): void {
-    const id = idOf(key)
+  write(entry: NewEntry, { graceMs, now }: { graceMs: number; now: number }): void {
+    const { facts } = entry
+    const id = idOf(entry.key)
     this.#remove(id)
-    const { record, factsBytes } = encodeRecord(key, facts, body)
-    const deadline = deadlineOf(facts, graceMs)
+    const { record, factsBytes } = encodeRecord(entry)
+    this.#counts.lastStamp = accessStamp(now, this.#counts.lastStamp)
     const head: EntryHead = {
       isDead: false,
       isMarkedStale: facts.isMarkedStale,
       isQueryKeyed: facts.isQueryKeyed,
-      accessedAtSeconds: toSeconds(now),
-      deadlineSeconds: deadline === null ? 0 : toSeconds(deadline) + 1,
+      checksum: crc32(record),
+      accessStamp: this.#counts.lastStamp,
+      deadlineAt: Math.ceil(deadlineOf(facts, graceMs) ?? 0),
+      seq: facts.seq,
       recordBytes: record.byteLength,
       factsBytes,
-      seq: facts.seq,
     }
-    const { heads, records, index, schedule } = this.#databases
-    heads.putSync(id, encodeHead(head))
+    const { records, index, schedule } = this.#databases
     records.putSync(id, record)
     for (const row of rowKeysOf(facts)) index.putSync(row, id)
-    for (const due of dueKeysOf(id, head)) schedule.putSync(due, PRESENT)
+    const deadline = deadlineKey(id, head)
+    if (deadline !== undefined) schedule.putSync(deadline, PRESENT)
+    this.#schedule(id, head)
     this.#count(head, 1)
   }
 
@@ -80,26 +77,39 @@ export class StoreTransaction {
     this.#databases.heads.putSync(id, encodeHead({ ...head, isMarkedStale: true }))
   }
 
-  /** Takes away all that belongs to an id. Returns whether there was an entry that could be read. */
-  clear(id: Buffer): boolean {
-    const removed = this.#remove(id)
-    if (removed === undefined) return false
-    if (removed.entry !== undefined) this.#forgetVariance(removed.entry)
-    return !removed.head.isDead
+  /** Notes an access, when it is later than what is known. */
+  touch(id: Buffer, stamp: number): void {
+    const head = this.head(id)
+    if (head === undefined || head.isDead || head.accessStamp >= stamp) return
+    this.#databases.schedule.removeSync(accessKey(id, head))
+    this.#schedule(id, { ...head, accessStamp: stamp })
   }
 
-  #remove(id: Buffer): { head: EntryHead; entry: StoredEntry | undefined } | undefined {
+  /** Takes away all that belongs to an id. */
+  clear(id: Buffer): void {
+    const entry = this.#remove(id)
+    if (entry !== undefined) this.#forgetVariance(entry)
+  }
+
+  #schedule(id: Buffer, head: EntryHead): void {
+    this.#databases.schedule.putSync(accessKey(id, head), PRESENT)
+    this.#databases.heads.putSync(id, encodeHead(head))
+  }
+
+  #remove(id: Buffer): StoredEntry | undefined {
     const head = this.head(id)
     if (head === undefined) return undefined
     const { heads, records, index, schedule } = this.#databases
     const record = records.getBinary(id)
     const entry = record === undefined ? undefined : decodeRecord(head, record).entry
     if (entry !== undefined) for (const row of rowKeysOf(entry)) index.removeSync(row, id)
-    for (const due of dueKeysOf(id, head)) schedule.removeSync(due)
+    const deadline = deadlineKey(id, head)
+    if (deadline !== undefined) schedule.removeSync(deadline)
+    schedule.removeSync(accessKey(id, head))
     heads.removeSync(id)
     records.removeSync(id)
     if (!head.isDead) this.#count(head, -1)
-    return { head, entry }
+    return entry
   }
 
   /** A variance record goes with the last entry of its path: the next render writes it anew. */
@@ -116,8 +126,4 @@ export class StoreTransaction {
     this.#counts.queryEntries += sign
     this.#counts.queryBytes += sign * head.recordBytes
   }
-}
-
-function toSeconds(ms: number): number {
-  return Math.min(0xffff_fffe, Math.max(0, Math.floor(ms / 1000)))
 }

@@ -1,0 +1,18 @@
+import { AppError, type AppErrorOptions, type ErrorTable } from '@svc/core'
+
+/** Codes of errors raised by `cache`. */
+export type CacheErrorCode =
+  /** The store could not follow a purge: what the purge is about may still be found in it. */
+  'CACHE_PURGE_FAILED'
+
+const table = {
+  CACHE_PURGE_FAILED: { status: 500, retryable: true },
+} satisfies ErrorTable<CacheErrorCode>
+
+/** An error of the `cache` package. */
+export class CacheError extends AppError<CacheErrorCode> {
+  constructor(code: CacheErrorCode, message: string, options?: AppErrorOptions) {
+    super(code, message, table[code], options)
+    this.name = 'CacheError'
+  }
+}

@@ -1,0 +1,27 @@
+import type { Counts } from './counts.ts'
+import type { NewEntry } from './entry-codec.ts'
+
+/** Entries with the query in their key take at most this share of the store. */
+const QUERY_SHARE = 4
+
+/** How much a store may hold. */
+export interface Bounds {
+  readonly maxEntries: number
+  /** Bytes of facts and bodies. */
+  readonly maxBytes: number
+}
+
+/** What has too much room: the entries keyed by a query, or all together. */
+export type Excess = 'query' | 'all' | undefined
+
+/** Which entries must give way. */
+export function excessOf(counts: Readonly<Counts>, { maxEntries, maxBytes }: Bounds): Excess {
+  if (counts.queryEntries > Math.floor(maxEntries / QUERY_SHARE) || counts.queryBytes > maxBytes / QUERY_SHARE) return 'query'
+  return counts.entries > maxEntries || counts.bytes > maxBytes ? 'all' : undefined
+}
+
+/** Whether an entry has room at all, once enough others have given way. */
+export function admits({ maxEntries, maxBytes }: Bounds, { facts, body }: NewEntry): boolean {
+  const share = facts.isQueryKeyed ? QUERY_SHARE : 1
+  return maxEntries >= share && body.byteLength < maxBytes / share
+}

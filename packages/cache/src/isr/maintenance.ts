@@ -1,0 +1,88 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Bounds, excessOf } from './bounds.ts'
+import { readCounts } from './counts.ts'
+import type { Databases } from './databases.ts'
+import { clearExpired, evictExcess, evictOldest } from './eviction.ts'
+import { sweepRow } from './garbage.ts'
+import type { Space } from './space.ts'
+import { StoreTransaction } from './store-transaction.ts'
+
+/** Entries of one transaction: others wait for its end. */
+const ENTRIES_PER_STEP = 64
+/** Steps that a writer takes for room before it gives up. */
+const STEPS_FOR_ROOM = 16
+
+export interface MaintenanceOptions {
+  readonly databases: Databases
+  readonly space: Space
+  readonly bounds: Bounds
+  readonly now: () => number
+  /** Told of every eviction: entries that were readable until then. */
+  readonly onEvicted: (count: number) => void
+}
+
+/** Keeps the store within its bounds, in steps that hold the lock of writers for a moment each. */
+export class Maintenance {
+  readonly #options: MaintenanceOptions
+
+  constructor(options: MaintenanceOptions) {
+    this.#options = options
+  }
+
+  /** Whether there is more in the store than may be, or buried entries wait to be cleared away. */
+  get isNeeded(): boolean {
+    const { databases, bounds, space } = this.#options
+    if (excessOf(readCounts(databases), bounds) !== undefined || !space.hasRoom(0)) return true
+    for (const _ of databases.garbage.getKeys({ limit: 1 })) return true
+    return false
+  }
+
+  /** Clears away what is buried or expired and evicts what is too much. Resolves with how many entries were evicted. */
+  async run(shouldStop: () => boolean): Promise<number> {
+    let evicted = 0
+    while (!shouldStop()) {
+      const step = this.#step()
+      if (step === undefined) break
+      evicted += step
+      await nextTurn()
+    }
+    return evicted
+  }
+
+  /** Entries evicted in this step; undefined when there was nothing to do. */
+  #step(): number | undefined {
+    const { databases, bounds, space, now } = this.#options
+    return this.#transact((transaction) => {
+      if (sweepRow(databases, transaction)) return 0
+      if (clearExpired(databases, transaction, now(), ENTRIES_PER_STEP) > 0) return 0
+      if (excessOf(transaction.counts, bounds) !== undefined) {
+        return evictExcess(databases, transaction, bounds, ENTRIES_PER_STEP)
+      }
+      return space.hasRoom(0) ? undefined : evictOldest(databases, transaction, ENTRIES_PER_STEP) || undefined
+    })
+  }
+
+  /** Makes room in the file for a writer. Returns whether there is enough now. */
+  makeRoom(bytes: number): boolean {
+    const { databases, space } = this.#options
+    for (let step = 0; step < STEPS_FOR_ROOM; step++) {
+      if (space.hasRoom(bytes)) return true
+      this.#transact((transaction) => {
+        return sweepRow(databases, transaction) ? 0 : evictOldest(databases, transaction, ENTRIES_PER_STEP)
+      })
+    }
+    return space.hasRoom(bytes)
+  }
+
+  /** Buries what a writer has made too much, inside its own transaction. Returns how many entries that were. */
+  evictWithin(transaction: StoreTransaction, limit: number): number {
+    const { databases, bounds } = this.#options
+    return evictExcess(databases, transaction, bounds, limit)
+  }
+
+  #transact<Result extends number | undefined>(work: (transaction: StoreTransaction) => Result): Result {
+    const evicted = StoreTransaction.run(this.#options.databases, work)
+    this.#options.onEvicted(evicted ?? 0)
+    return evicted
+  }
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '@svc/core'
+import { AccessTimes } from './access-times.ts'
+import type { Databases } from './databases.ts'
+import { Maintenance } from './maintenance.ts'
+import { PutQueue } from './put-queue.ts'
+import { Space } from './space.ts'
+
+/** What a process did with the store since it opened it. */
+export interface StoreStats {
+  /** Entries that gave way to others. */
+  evictions: number
+  /** Writes that were lost: a full disk, a full store, damage. */
+  lostWrites: number
+  /** Reads that failed and were misses therefore. */
+  failedReads: number
+}
+
+export interface StoreParts {
+  readonly databases: Databases
+  readonly access: AccessTimes
+  readonly maintenance: Maintenance
+  readonly queue: PutQueue
+}
+
+export interface PartsOptions {
+  readonly maxEntries: number
+  readonly maxBytes: number
+  readonly graceMs: number
+  readonly clock: Clock
+  readonly stats: StoreStats
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Puts together what works on open databases. */
+export function partsOf(databases: Databases, options: PartsOptions): StoreParts {
+  const { maxEntries, maxBytes, graceMs, clock, stats, onFailure } = options
+  const onEvicted = (count: number) => {
+    stats.evictions += count
+  }
+  const maintenance = new Maintenance({
+    databases,
+    space: new Space(databases, maxBytes),
+    bounds: { maxEntries, maxBytes },
+    now: () => clock.now(),
+    onEvicted,
+  })
+  const queue = new PutQueue({ databases, maintenance, graceMs, clock, onEvicted, onFailure })
+  return { databases, access: new AccessTimes(databases, clock), maintenance, queue }
+}

@@ -1,0 +1,85 @@
+import type { Databases } from './databases.ts'
+
+/** The file is never smaller bounded than this: each database takes some pages. */
+const LEAST_FILE_BYTES = 4 << 20
+/** What the map has beyond the bound of the file, so that no transaction makes lmdb map it anew. */
+const MAP_SLACK_BYTES = 32 << 20
+/** What a transaction writes beside its entries: pages of the trees that it touches. */
+const OVERHEAD_BYTES = 256 << 10
+
+/** Bytes that the file of a store may have. lmdb itself would let it grow without end. */
+export function fileBytesFor(maxBytes: number): number {
+  return Math.max(LEAST_FILE_BYTES, 2 * maxBytes)
+}
+
+/** Bytes to map for a store. */
+export function mapBytesFor(maxBytes: number): number {
+  return fileBytesFor(maxBytes) + MAP_SLACK_BYTES
+}
+
+/** lmdb's own figures, which its types do not tell of. */
+interface EnvInfo {
+  readonly lastPageNumber: number
+}
+interface TreeStat {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+interface Native {
+  readonly env: { info(): EnvInfo }
+  readonly db: { stat(): TreeStat }
+  ensureReadTxn(): void
+}
+
+/** Room in the file of a store. */
+export class Space {
+  readonly #databases: Databases
+  readonly #maxFileBytes: number
+  readonly #pageBytes: number
+
+  constructor(databases: Databases, maxBytes: number) {
+    this.#databases = databases
+    this.#maxFileBytes = fileBytesFor(maxBytes)
+    this.#pageBytes = statOf(databases.heads).pageSize
+  }
+
+  /** Bytes of the file that are or were in use. */
+  get fileBytes(): number {
+    return (nativeOf(this.#databases.root).env.info().lastPageNumber + 1) * this.#pageBytes
+  }
+
+  /** Bytes of pages in use. */
+  get usedBytes(): number {
+    const { heads, records, index, schedule, variances, garbage, counters } = this.#databases
+    let pages = 0
+    for (const table of [heads, records, index, schedule, variances, garbage, counters]) {
+      const stat = statOf(table)
+      pages += stat.treeBranchPageCount + stat.treeLeafPageCount + stat.overflowPages
+    }
+    return pages * this.#pageBytes
+  }
+
+  /**
+   * Whether so many bytes can be written without the file outgrowing its bound. Past the bound free pages must do; twice as
+   * many as asked for, since what is large needs neighbouring ones.
+   */
+  hasRoom(bytes: number): boolean {
+    const needed = bytes + OVERHEAD_BYTES
+    const { fileBytes } = this
+    if (fileBytes + needed <= this.#maxFileBytes) return true
+    const isOvergrown = fileBytes > this.#maxFileBytes + MAP_SLACK_BYTES / 2
+    return !isOvergrown && fileBytes - this.usedBytes >= 2 * needed
+  }
+}
+
+function statOf(table: unknown): TreeStat {
+  const native = nativeOf(table)
+  native.ensureReadTxn()
+  return native.db.stat()
+}
+
+function nativeOf(table: unknown): Native {
+  return table as Native
+}

@@ -1,0 +1,134 @@
+import { open, readFile, rename, stat } from 'node:fs/promises'
+import { arch, endianness } from 'node:os'
+import { join } from 'node:path'
+
+/** Raised whenever what lies in the databases changes its form: stores of another form are not read. */
+const FORMAT = 1
+
+/** What is known of a store without opening it. */
+interface Seal {
+  readonly format: number
+  readonly arch: string
+  readonly endianness: string
+  /** The boot of the machine in which it was used last; "" where the system has no such thing. */
+  readonly bootId: string
+  /** The data file as its last owner left it; null while it is in use. */
+  readonly left: DataFile | null
+  /** Whether all that was written has reached the disk. */
+  readonly isSynced: boolean
+}
+
+interface DataFile {
+  readonly bytes: number
+  readonly mtimeMs: number
+}
+
+/** What the seal says of a store: none there, to be used, to be looked at first, or not to be used. */
+export type SealVerdict =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'sound' }
+  | { readonly kind: 'doubtful' }
+  | { readonly kind: 'damaged'; readonly reason: string }
+
+export const DATA_FILE = 'data.mdb'
+const SEAL_FILE = 'store.json'
+/** Left by a process that met damage while the store was in use. */
+const DAMAGE_FILE = 'damaged'
+
+/** Judges the store in a directory. */
+export async function judgeSeal(dir: string): Promise<SealVerdict> {
+  const data = await statData(dir)
+  if (data === undefined) return { kind: 'empty' }
+  if (data === 'strange') return { kind: 'damaged', reason: 'the data is no file' }
+  if ((await stat(join(dir, DAMAGE_FILE)).catch(() => undefined)) !== undefined) {
+    return { kind: 'damaged', reason: 'it was found damaged in use' }
+  }
+  const seal = await readSeal(dir)
+  if (seal === undefined) return { kind: 'damaged', reason: 'it has no readable seal' }
+  const foreign = foreignness(seal)
+  if (foreign !== undefined) return { kind: 'damaged', reason: foreign }
+  const isSameBoot = seal.bootId === (await bootId())
+  if (!isSameBoot && !seal.isSynced) return { kind: 'damaged', reason: 'the machine stopped while it was in use' }
+  const isAsLeft = seal.left !== null && seal.left.bytes === data.bytes && seal.left.mtimeMs === data.mtimeMs
+  return { kind: isAsLeft ? 'sound' : 'doubtful' }
+}
+
+/** Whether another process of this instance has opened the store and uses this form. */
+export async function isInUse(dir: string): Promise<boolean> {
+  const seal = await readSeal(dir)
+  return seal !== undefined && foreignness(seal) === undefined && seal.left === null
+}
+
+/** Notes that the store is in use from now on. */
+export async function sealInUse(dir: string): Promise<void> {
+  await writeSeal(dir, { left: null, isSynced: false })
+}
+
+/** Notes how the data file is left, so that the next owner can trust it; then again once it is on the disk. */
+export async function sealLeft(dir: string): Promise<void> {
+  const left = await statData(dir)
+  if (left === undefined || left === 'strange') return
+  await writeSeal(dir, { left, isSynced: false })
+  const file = await open(join(dir, DATA_FILE), 'r')
+  try {
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+  await writeSeal(dir, { left, isSynced: true })
+}
+
+/** Leaves word that the store is damaged: its next owner moves it aside. */
+export async function noteDamage(dir: string, reason: string): Promise<void> {
+  await writeDurably(join(dir, DAMAGE_FILE), `${reason}\n`)
+}
+
+async function statData(dir: string): Promise<DataFile | 'strange' | undefined> {
+  const info = await stat(join(dir, DATA_FILE)).catch(() => undefined)
+  if (info === undefined) return undefined
+  return info.isFile() ? { bytes: info.size, mtimeMs: info.mtimeMs } : 'strange'
+}
+
+function foreignness(seal: Seal): string | undefined {
+  if (seal.format !== FORMAT) return 'it has another format'
+  return seal.arch === arch() && seal.endianness === endianness() ? undefined : 'it is from another kind of machine'
+}
+
+async function readSeal(dir: string): Promise<Seal | undefined> {
+  try {
+    const seal: unknown = JSON.parse(await readFile(join(dir, SEAL_FILE), 'utf8'))
+    return isSeal(seal) ? seal : undefined
+  } catch {
+    // Not there, or not ours: the same to who asks.
+    return undefined
+  }
+}
+
+function isSeal(value: unknown): value is Seal {
+  if (typeof value !== 'object' || value === null) return false
+  const seal = value as Partial<Record<keyof Seal, unknown>>
+  const isTyped = typeof seal.format === 'number' && typeof seal.bootId === 'string' && typeof seal.isSynced === 'boolean'
+  return isTyped && (seal.left === null || typeof seal.left === 'object')
+}
+
+async function writeSeal(dir: string, state: Pick<Seal, 'left' | 'isSynced'>): Promise<void> {
+  const seal: Seal = { format: FORMAT, arch: arch(), endianness: endianness(), bootId: await bootId(), ...state }
+  await writeDurably(join(dir, SEAL_FILE), `${JSON.stringify(seal)}\n`)
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}`
+  const file = await open(temporary, 'w')
+  try {
+    await file.writeFile(text)
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, path)
+}
+
+/** Names the running boot of the machine: what a killed process has written survives in it, whether synced or not. */
+async function bootId(): Promise<string> {
+  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim()
+}
