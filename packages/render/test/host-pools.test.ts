@@ -56,7 +56,7 @@ test('renders past concurrency wait, past queue_max they are refused, and room l
   })
   await host.render('a', '/')
   const request = await host.request('a', '/hang')
-  const open = () => host.worker.open('render', request, { timeoutMs: 30_000 })
+  const open = () => host.worker.open('render', request, { timeoutMs: 60_000 })
   const running = [open(), open()]
   const waiting = host.render('a', '/')
   await assert.rejects(host.render('a', '/'), { code: 'RENDER_QUEUE_FULL', status: 503, retryable: true })
@@ -95,7 +95,7 @@ test('many requests at once are spread over more threads', async (t) => {
   const host = await HostProcess.start(t, { render: { workers: 2, timeout_ms: 60_000 }, sites: [{ id: 'a', root }] })
   await host.render('a', '/')
   const request = await host.request('a', '/hang')
-  const calls = Array.from({ length: 6 }, () => host.worker.open('render', request, { timeoutMs: 30_000 }))
+  const calls = Array.from({ length: 6 }, () => host.worker.open('render', request, { timeoutMs: 60_000 }))
   await waitFor('a second thread', async () => (await host.ping()).pools[0]?.threads === 2)
   assert.match((await host.render('a', '/')).text, /fine/)
   for (const call of calls) call.abort()
