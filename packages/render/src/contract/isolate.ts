@@ -145,9 +145,10 @@ export type HostOperation =
   /**
    * json: `{requestNumber, url, method, headers, redirect, hasBody}`, bytes: request body. Settles first with
    * `{status, statusText, headers, url, redirected}` (isLast false), then with body pieces as bytes, last piece isLast true.
+   * Those of a request that `abort` was called for do not settle any more.
    */
   | 'fetch'
-  /** Gives up a fetch under way. json: `{callId}`. Settles with `{}`. */
+  /** Gives up a fetch under way. json: `{callId}`. Neither this call nor that fetch settles any more. */
   | 'fetch-abort'
   /** json: `{algorithm}`, bytes: data. Settles with the digest as bytes. */
   | 'digest'

@@ -72,7 +72,6 @@ export class HostOperations {
       case 'fetch-abort': {
         const target = (JSON.parse(json) as { callId: number }).callId
         this.#running.get(target)?.controller.abort(new RenderError('RENDER_FETCH_FAILED', 'aborted'))
-        await this.#settle(callId, '{}', undefined, true)
         break
       }
       case 'digest':
@@ -100,6 +99,10 @@ export class HostOperations {
         },
         controller.signal,
       )
+    } catch (error) {
+      // Nobody waits for it any more, and its number would stand in the way of those that somebody waits for.
+      if (controller.signal.aborted) return
+      throw error
     } finally {
       this.#running.delete(callId)
     }

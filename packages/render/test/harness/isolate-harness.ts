@@ -211,10 +211,8 @@ export class IsolateHarness {
   #called(id: number, operation: HostOperation, json: string, bytes: ArrayBuffer | undefined): void {
     const argument = JSON.parse(json) as Argument
     if (operation === 'fetch') void this.#fetch(id, argument as never, bytes)
-    else if (operation === 'fetch-abort') {
-      this.#fetches.get(Number(argument.callId))?.abort()
-      void this.enter('settle', id, true, '{}', undefined, true)
-    } else {
+    else if (operation === 'fetch-abort') this.#fetches.get(Number(argument.callId))?.abort()
+    else {
       try {
         const result = compute(operation, argument, Buffer.from(bytes ?? new ArrayBuffer(0)))
         void this.enter('settle', id, true, '{}', exact(result), true)

@@ -33,6 +33,11 @@ export function forgetCall(id: number): void {
   pending.delete(id)
 }
 
+/** Tells the host something that it does not answer. */
+export function tellHost(operation: HostOperation, argument: object): void {
+  host().call(++lastId, operation, JSON.stringify(argument), undefined)
+}
+
 /** Asks the host for something that is answered in one piece, and returns its bytes. */
 export function callHostOnce(
   operation: HostOperation,

@@ -2,6 +2,8 @@ import { TransientMap } from '@svc/core/transient-map'
 import type { BeginKind, BeginRequest, InspectRequest } from '../../contract/isolate.ts'
 import { runInContext } from '../context/context.ts'
 import { GuestError } from '../errors.ts'
+import { DOMException } from '../prelude/events/dom-exception.ts'
+import { dropFetchesOf } from '../prelude/fetch/fetch.ts'
 import { clearTimersOf } from '../prelude/timers.ts'
 import { beginAttempt } from '../registry/registry.ts'
 import { inspectModules } from './inspect-modules.ts'
@@ -53,7 +55,10 @@ export function resumeRequest(number: number): void {
 /** Gives a request up, with its timers and fetches. */
 export function abortRequest(number: number): void {
   const request = running.get(number)
-  if (request === undefined) return
-  clearTimersOf(request)
-  runInContext(request.context, () => request.abort())
+  if (request !== undefined) {
+    clearTimersOf(request)
+    runInContext(request.context, () => request.abort())
+  }
+  // The host has let go of them, also of those that a request left behind which has ended here meanwhile.
+  dropFetchesOf(number, request?.signal.reason ?? new DOMException('The request is over', 'AbortError'))
 }

@@ -37,13 +37,28 @@ export async function allowedAddresses(hostname: string, port: number, rules: Eg
 }
 
 /**
+ * Refuses a URL whose address needs no look-up before anything is done for it: a page may ask for thousands.
+ * @throws RENDER_FETCH_REFUSED
+ */
+export function refuseAddress(url: URL, rules: EgressRules): void {
+  const hostname = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(hostname) === 0) return
+  const verdict = checkEgress({ hostname, address: hostname, port: portOf(url) }, rules)
+  if (!verdict.isAllowed) throw new RenderError('RENDER_FETCH_REFUSED', verdict.reason)
+}
+
+function portOf({ port, protocol }: { readonly port: string | null; readonly protocol: string }): number {
+  return Number(port === '' || port === null ? (protocol === 'https:' ? 443 : 80) : port)
+}
+
+/**
  * A connector for undici that connects to exactly the addresses it has checked: there is no second look-up between the
  * check and the connection.
  */
 export function checkedConnector(rules: EgressRules, timeoutMs: number): buildConnector.connector {
   return (options, callback) => {
     const hostname = options.hostname.replace(/^\[|\]$/g, '').toLowerCase()
-    const port = Number(options.port === '' || options.port === null ? (options.protocol === 'https:' ? 443 : 80) : options.port)
+    const port = portOf(options)
     allowedAddresses(hostname, port, rules).then(
       (addresses) => {
         const connect = buildConnector({

@@ -4,7 +4,7 @@ import { codeOf, messageOf } from '@svc/core'
 import { Agent, type Dispatcher, request } from 'undici'
 import { RenderError } from '../../errors.ts'
 import type { EgressRules } from './address-policy.ts'
-import { checkedConnector } from './checked-connector.ts'
+import { checkedConnector, refuseAddress } from './checked-connector.ts'
 import { type HeaderList, outgoingHeaders, redirectedRequest } from './request-headers.ts'
 
 /** A fetch of a site. */
@@ -78,7 +78,8 @@ export class SiteFetch {
       connect: checkedConnector(rules, limits.connectTimeoutMs),
       headersTimeout: limits.headTimeoutMs,
       bodyTimeout: limits.idleTimeoutMs,
-      connections: 64,
+      // No fewer than an isolate has under way at once: streams that do not end must not keep others out.
+      connections: 256,
     })
   }
 
@@ -121,6 +122,7 @@ export class SiteFetch {
     if (forbiddenMethods.has(method.toUpperCase()))
       throw new RenderError('RENDER_FETCH_REFUSED', `method ${method} is not allowed`)
     for (let redirects = 0; ; redirects++) {
+      refuseAddress(url, this.#options.rules)
       const response = await this.#send(url, { method, headers, body, signal, cdnLoop: site.cdnLoop })
       const location = redirectStatus.has(response.statusCode) ? headerOf(response, 'location') : undefined
       if (location === undefined || site.redirect === 'manual') return { response, url, isRedirected: redirects > 0 }

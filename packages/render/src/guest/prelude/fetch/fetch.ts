@@ -1,5 +1,6 @@
 import type { EmittedError } from '../../../contract/isolate.ts'
-import { callHost, callHostOnce, forgetCall } from '../../host/host-calls.ts'
+import { callHost, forgetCall, tellHost } from '../../host/host-calls.ts'
+import { type Turn, Turns } from '../../host/turns.ts'
 import { currentRequest } from '../../request/current-request.ts'
 import { exactBuffer } from '../encoding/bytes.ts'
 import { encodeUtf8 } from '../encoding/utf8.ts'
@@ -40,58 +41,89 @@ function toResponse(request: Request, head: FetchedHead, body: ByteQueue | null)
   return Response.received({ ...head, headers: head.headers }, { url: head.url, isRedirected: head.redirected, type }, body)
 }
 
-/** One fetch under way: settles `resolve`/`reject` with the head, then fills the body. */
+/** A fetch that is not over: in the host's hands, or waiting to get there. */
+interface OpenFetch {
+  /** Number of the request that it is made for; 0: none. */
+  readonly requestNumber: number
+  drop(reason: unknown): void
+}
+
+/** Fetches of an isolate that are carried out at once; the others wait. */
+const MAX_RUNNING = 256
+/** Fetches that have begun and are not over. */
+const MAX_BEGUN = 4_096
+const turns = new Turns(MAX_RUNNING)
+const open = new Set<OpenFetch>()
+let begun = 0
+
+/** Ends the fetches of a request that is given up. */
+export function dropFetchesOf(requestNumber: number, reason: unknown): void {
+  for (const fetch of open) if (fetch.requestNumber === requestNumber) fetch.drop(reason)
+}
+
+/** One fetch: settles `resolve`/`reject` with the head, then fills the body. */
 function send(request: Request, bytes: ArrayBuffer | undefined): Promise<Response> {
   return new Promise((resolve, reject) => {
+    const { url, method, redirect, signal } = request
+    const requestNumber = currentRequest()?.number ?? 0
     const queue = new ByteQueue()
-    const owner = currentRequest()
-    // A fetch ends with its own signal and with the request that it is made for.
-    const signals = owner === undefined ? [request.signal] : [request.signal, owner.signal]
     let isHeadDone = false
-    const { url, method, redirect } = request
-    const headers = Headers.list(request.headers)
-    const argument = {
-      requestNumber: owner?.number ?? 0,
-      url,
-      method,
-      headers,
-      redirect,
-      hasBody: bytes !== undefined,
+    let callId: number | undefined
+    let turn: Turn | undefined
+    const over = () => {
+      if (open.delete(entry)) begun--
+      signal.removeEventListener('abort', onAbort)
+      turn?.end()
     }
     const giveUp = () => {
-      forget()
+      over()
+      if (callId === undefined) return
       forgetCall(callId)
-      // Nothing is left to be told about it: the fetch is over either way.
-      callHostOnce('fetch-abort', { callId }, undefined).catch(() => undefined)
+      tellHost('fetch-abort', { callId })
     }
-    const onAbort = () => {
-      giveUp()
-      const { reason } = signals.find((signal) => signal.aborted) ?? request.signal
-      reject(reason)
-      queue.fail(reason)
-    }
-    const forget = () => {
-      for (const signal of signals) signal.removeEventListener('abort', onAbort)
-    }
-    const callId = callHost('fetch', argument, bytes, {
-      onPiece(json, piece, isLast) {
-        if (!isHeadDone) {
-          isHeadDone = true
-          resolve(toResponse(request, JSON.parse(json) as FetchedHead, method === 'HEAD' ? null : queue))
-        }
-        if (piece !== undefined && piece.byteLength > 0) queue.push(new Uint8Array(piece))
-        if (!isLast) return
-        queue.end()
-        forget()
+    const entry: OpenFetch = {
+      requestNumber,
+      drop(reason) {
+        giveUp()
+        reject(reason)
+        queue.fail(reason)
       },
-      onError(error) {
-        forget()
-        reject(networkError(error))
-        queue.fail(networkError(error))
-      },
-    })
+    }
+    const onAbort = () => entry.drop(signal.reason)
+    const ask = () => {
+      const headers = Headers.list(request.headers)
+      const argument = { requestNumber, url, method, headers, redirect, hasBody: bytes !== undefined }
+      callId = callHost('fetch', argument, bytes, {
+        onPiece(json, piece, isLast) {
+          if (!isHeadDone) {
+            isHeadDone = true
+            resolve(toResponse(request, JSON.parse(json) as FetchedHead, method === 'HEAD' ? null : queue))
+          }
+          if (piece !== undefined && piece.byteLength > 0) queue.push(new Uint8Array(piece))
+          if (!isLast) return
+          queue.end()
+          over()
+        },
+        onError(error) {
+          over()
+          reject(networkError(error))
+          queue.fail(networkError(error))
+        },
+      })
+    }
+    const start = () => {
+      try {
+        ask()
+      } catch (error) {
+        // Code of the site may have replaced what the question is made with.
+        entry.drop(error)
+      }
+    }
+    open.add(entry)
     queue.onCancel(giveUp)
-    for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true })
+    signal.addEventListener('abort', onAbort, { once: true })
+    turn = turns.take(start)
+    if (!open.has(entry)) turn.end()
   })
 }
 
@@ -100,10 +132,18 @@ function send(request: Request, bytes: ArrayBuffer | undefined): Promise<Respons
  * the signal's reason when aborted; a request of the site that is given up aborts its fetches.
  */
 export async function fetch(input: unknown, init?: RequestInit): Promise<Response> {
-  const request = new Request(input, init)
-  request.signal.throwIfAborted()
-  if (!/^https?:/.test(request.url)) throw new TypeError(`fetch failed: ${request.url} is neither http nor https`)
-  const bytes = await outgoingBody(request)
-  request.signal.throwIfAborted()
-  return send(request, bytes)
+  if (begun >= MAX_BEGUN) throw new TypeError(`fetch failed: ${MAX_BEGUN} fetches of this site are under way already`)
+  begun++
+  let isSent = false
+  try {
+    const request = new Request(input, init)
+    request.signal.throwIfAborted()
+    if (!/^https?:/.test(request.url)) throw new TypeError(`fetch failed: ${request.url} is neither http nor https`)
+    const bytes = await outgoingBody(request)
+    request.signal.throwIfAborted()
+    isSent = true
+    return send(request, bytes)
+  } finally {
+    if (!isSent) begun--
+  }
 }
