@@ -32,6 +32,8 @@ export type RenderErrorCode =
   /** A `fetch` of a site failed on the way: name, connection, redirects, size. */
   | 'RENDER_FETCH_FAILED'
   | 'RENDER_FETCH_TIMEOUT'
+  /** Code of a site orders purges that are not valid, or more than can be carried out. */
+  | 'RENDER_PURGE_REFUSED'
 
 const table = {
   RENDER_COMPILE: { status: 500 },
@@ -50,6 +52,7 @@ const table = {
   RENDER_FETCH_REFUSED: {},
   RENDER_FETCH_FAILED: {},
   RENDER_FETCH_TIMEOUT: {},
+  RENDER_PURGE_REFUSED: {},
 } satisfies ErrorTable<RenderErrorCode>
 
 /** An error of the `render` package. */

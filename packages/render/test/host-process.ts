@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { PurgeOrder, PurgeState } from '@svc/cache'
 import type { Config, SiteConfig } from '@svc/config'
 import { createIpcChannel, createSocketChannel, type Received, RpcPeer } from '@svc/core'
 import {
@@ -11,6 +12,7 @@ import {
   hostMethods,
   hostParentMethods,
   PROTOCOL_VERSION,
+  type PurgeOutcome,
   type RenderReply,
   type RenderRequest,
   renderClientMethods,
@@ -30,6 +32,13 @@ export interface HostOptions {
   /** Path of the host's program. @default its source */
   readonly program?: string
   readonly render?: Partial<Config['render']>
+  /** Directory of the caches that several hosts share. @default one of its own */
+  readonly cacheDir?: string
+  /** How long stale entries are served, in milliseconds. */
+  readonly swrMs?: number
+  /** What the master does with a purge that code of a site asks for. @default it refuses */
+  readonly purges?: PurgeState
+  readonly onPurge?: (order: PurgeOrder) => Promise<PurgeOutcome>
   readonly sites: readonly (Partial<SiteConfig> & { readonly id: string; readonly root: string })[]
 }
 
@@ -47,10 +56,14 @@ const renderDefaults = {
 }
 
 /** A generation as the master would send it: no more of it is read by a render host. */
-export function generationOf(generation: number, cacheDir: string, { render, sites }: HostOptions): GenerationSpec {
+export function generationOf(
+  generation: number,
+  cacheDir: string,
+  { render, sites, swrMs = 3_600_000 }: HostOptions,
+): GenerationSpec {
   const config = {
     render: { ...renderDefaults, ...render },
-    cache: { dir: cacheDir },
+    cache: { dir: cacheDir, isr: { max_entries: 1_000, max_bytes: 16 << 20, default_swr_ms: swrMs } },
     scaling: { instance_id: 'test' },
     logging: { level: 'info', format: 'json' },
   }
@@ -65,6 +78,8 @@ export function generationOf(generation: number, cacheDir: string, { render, sit
     listen: [],
   }
 }
+
+const refusePurge = () => Promise.reject(new Error('this master carries out no purges'))
 
 type MasterPeer = RpcPeer<typeof hostParentMethods, typeof hostMethods>
 type WorkerPeer = RpcPeer<typeof renderClientMethods, typeof renderMethods>
@@ -87,9 +102,9 @@ export class HostProcess {
   worker!: WorkerPeer
   readonly manifests = new Map<string, SiteManifest>()
 
-  private constructor(t: Pick<TestContext, 'after'>, program: string) {
+  private constructor(t: Pick<TestContext, 'after'>, { program = sourceProgram, cacheDir, onPurge = refusePurge }: HostOptions) {
     const dir = tempDir(t, 'svc-host')
-    this.cacheDir = join(dir, 'cache')
+    this.cacheDir = cacheDir ?? join(dir, 'cache')
     this.socket = join(dir, 'host.sock')
     this.child = fork(program, [], { execArgv, serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
     this.exited = once(this.child, 'exit')
@@ -111,6 +126,7 @@ export class HostProcess {
           this.losses.push(`${site} ${reason}`)
           return undefined
         },
+        purge: async ({ order }) => await onPurge(order),
       },
       remote: hostMethods,
       protocolVersion: PROTOCOL_VERSION,
@@ -123,7 +139,7 @@ export class HostProcess {
 
   /** Starts a host that serves generation 1 with these sites, and connects a worker. */
   static async start(t: Pick<TestContext, 'after'>, options: HostOptions): Promise<HostProcess> {
-    const host = new HostProcess(t, options.program ?? sourceProgram)
+    const host = new HostProcess(t, options)
     await host.master.call('start', { id: 'h1', socket: host.socket, token: TOKEN }, { timeoutMs: TIMEOUT_MS })
     await host.serve(1, options)
     host.worker = await host.connect()
@@ -132,7 +148,8 @@ export class HostProcess {
 
   async serve(generation: number, options: HostOptions): Promise<void> {
     const spec = generationOf(generation, this.cacheDir, options)
-    await this.master.call('prepare', { spec }, { timeoutMs: TIMEOUT_MS })
+    const { purges } = options
+    await this.master.call('prepare', { spec, ...(purges === undefined ? {} : { purges }) }, { timeoutMs: TIMEOUT_MS })
     await this.master.call('commit', { generation }, { timeoutMs: TIMEOUT_MS })
   }
 

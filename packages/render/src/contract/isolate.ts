@@ -38,7 +38,7 @@ export interface GuestSettings {
 }
 
 /** What `begin` is asked to run. */
-export type BeginKind = 'page' | 'handler' | 'metadata' | 'not-found' | 'middleware' | 'inspect'
+export type BeginKind = 'page' | 'handler' | 'metadata' | 'not-found' | 'middleware' | 'static-paths' | 'inspect'
 
 /** The JSON argument of `begin`. For `inspect` see `InspectRequest`. */
 export interface BeginRequest {
@@ -143,13 +143,27 @@ export interface GuestApi {
 /** Operations that the guest may ask of the host by `call`. */
 export type HostOperation =
   /**
-   * json: `{requestNumber, url, method, headers, redirect, hasBody}`, bytes: request body. Settles first with
-   * `{status, statusText, headers, url, redirected}` (isLast false), then with body pieces as bytes, last piece isLast true.
+   * json: `{requestNumber, url, method, headers, redirect, hasBody, cache?}`, bytes: request body. `cache` is `{revalidate,
+   * tags, isExplicit}` for a fetch that may be answered from the data cache, and stored there. Settles first with
+   * `{status, statusText, headers, url, redirected, tags?}` (isLast false; `tags` of an entry of the cache), then with body
+   * pieces as bytes, last piece isLast true.
    * Those of a request that `abort` was called for do not settle any more.
    */
   | 'fetch'
   /** Gives up a fetch under way. json: `{callId}`. Neither this call nor that fetch settles any more. */
   | 'fetch-abort'
+  /**
+   * Looks up what `unstable_cache` has kept. json: `{requestNumber, mode, parts, tags, revalidate}`. Settles with `{kind: 'hit',
+   * isStale, tags}` and the entry as bytes, `{kind: 'fill', fill}` for whoever is to make it, or `{kind: 'pass'}`. `mode`
+   * is `read`, `refresh` (the right to make a stale entry anew) or `fallback` (the entry at any age).
+   */
+  | 'data-read'
+  /** Gives a fill back with its result. json: `{fill, tags, revalidate}`, bytes: the entry. Settles with `{isStored}`. */
+  | 'data-store'
+  /** Gives a fill back without one. json: `{fill, outcome}` (`pass`, `failed` or `lost`). Does not settle. */
+  | 'data-end'
+  /** Purges. json: `{tags, paths: {path, type?}[]}`. Settles with `{}` when nothing of it is served any more. */
+  | 'purge'
   /** json: `{algorithm}`, bytes: data. Settles with the digest as bytes. */
   | 'digest'
   /** json: `{algorithm, hash, key: base64, signature?: base64}`; bytes: data. HMAC sign or verify. */

@@ -1,7 +1,6 @@
 import type { GenerationSpec } from '@svc/protocol'
 import { RenderError } from '../errors.ts'
 import type { ThreadBase } from '../thread/thread-messages.ts'
-import type { PoolEvents } from './site-pool.ts'
 import { type SiteDependencies, SiteRuntime } from './site-runtime.ts'
 import { siteSpecs, threadBase } from './site-spec.ts'
 import type { SpareThread } from './spare-thread.ts'
@@ -13,7 +12,8 @@ export interface HostSitesOptions {
   readonly threads: SpareThread
   readonly guestDir: string
   readonly budget: ThreadBudget
-  readonly eventsFor: (site: string) => PoolEvents
+  readonly eventsFor: (site: string) => SiteDependencies['events']
+  readonly serve: SiteDependencies['serve']
   readonly onRetireFailed: (error: unknown) => void
 }
 
@@ -63,12 +63,12 @@ export class HostSites {
 
   /** Builds the next generation. Sites whose settings are the same are kept with their isolates. */
   prepare(spec: GenerationSpec): void {
-    const { guestDir, threads, budget, eventsFor } = this.#options
+    const { guestDir, threads, budget, eventsFor, serve } = this.#options
     const sites = new Map<string, SiteRuntime>()
     for (const [id, next] of siteSpecs(spec, guestDir)) {
       const current = this.#sites.get(id)
       const isSame = current !== undefined && JSON.stringify(current.spec) === JSON.stringify(next)
-      const shared: SiteDependencies = { threads, budget, events: eventsFor(id), nextNumber: () => this.nextNumber() }
+      const shared: SiteDependencies = { threads, budget, events: eventsFor(id), serve, nextNumber: () => this.nextNumber() }
       sites.set(id, isSame ? current : new SiteRuntime(next, shared))
     }
     const { max_threads, max_isolates } = spec.config.render

@@ -8,6 +8,9 @@ import { RenderHost } from './render-host.ts'
 // A terminal sends its signals to the whole process group: the master drains its children by message instead.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
 
+/** Longer than the master waits for its workers. */
+const PURGE_TIMEOUT_MS = 30_000
+
 /** An exit would wait for the threads of isolated-vm, one of which may never stop. */
 const die = () => process.kill(process.pid, 'SIGKILL')
 
@@ -16,6 +19,7 @@ const host = new RenderHost({
   threadProgram: existsSync(bundled) ? bundled.href : new URL('../thread/main.ts', import.meta.url).href,
   guestDir: guestDir(),
   onLost: (site, reason) => master.notify('isolateLost', { site, reason }),
+  sendPurge: (order) => master.call('purge', { order }, { timeoutMs: PURGE_TIMEOUT_MS }),
   die,
 })
 const master = new RpcPeer({

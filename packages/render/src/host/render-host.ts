@@ -6,10 +6,12 @@ import { readGuestFiles } from '../guest-files.ts'
 import { routeIdOf } from '../thread/route-files.ts'
 import type { LossReason } from '../thread/thread-messages.ts'
 import { CachePruner } from './cache-pruner.ts'
+import { HostCaches, type HostCachesOptions } from './data/host-caches.ts'
 import { HostServer } from './host-server.ts'
 import { HostSites } from './host-sites.ts'
 import { RenderJob } from './render-job.ts'
-import type { PoolEvents, SitePool } from './site-pool.ts'
+import type { SitePool } from './site-pool.ts'
+import type { SiteDependencies } from './site-runtime.ts'
 import { SpareThread } from './spare-thread.ts'
 import { ThreadBudget } from './thread-budget.ts'
 
@@ -26,6 +28,8 @@ export interface RenderHostOptions {
   readonly guestDir: string
   /** Tells the master that a site's isolate ended other than by idling. */
   readonly onLost: (site: string, reason: LossReason) => void
+  /** Has the master carry out a purge; resolves when it is done. */
+  readonly sendPurge: HostCachesOptions['sendPurge']
   /** Ends the process at once, whatever its threads do. */
   readonly die: () => void
 }
@@ -45,6 +49,7 @@ export class RenderHost {
     specs: () => Array.from(this.#sites.all, ({ spec }) => spec),
     log: () => this.#log,
   })
+  readonly #caches: HostCaches
   #log: Logger = createLogger({ level: 'info', format: 'json', base: { proc: 'render-host' } })
   #server: HostServer | undefined
   #active = 0
@@ -60,11 +65,16 @@ export class RenderHost {
       onFailed: (error) => this.#log.error({ err: error }, 'a spare render thread ended'),
       onCloseFailed: (error) => this.#log.error({ err: error }, 'a spare render thread could not be closed'),
     })
+    this.#caches = new HostCaches({
+      sendPurge: options.sendPurge,
+      onProblem: (error, what) => this.#log.error({ err: error }, what),
+    })
     this.#sites = new HostSites({
       threads: this.#threads,
       guestDir: options.guestDir,
       budget: this.#budget,
       eventsFor: (site) => this.#eventsFor(site),
+      serve: (site, port) => this.#caches.services.serve(site, port),
       onRetireFailed: (error) => this.#log.error({ err: error }, 'a pool could not be closed'),
     })
     this.#sweep = setInterval(() => this.#sweepPools(), SWEEP_MS)
@@ -75,9 +85,10 @@ export class RenderHost {
   get handlers(): Handlers<typeof hostMethods> {
     return {
       start: async ({ id, socket, token }) => await this.#start(id, socket, token),
-      prepare: ({ spec }) => {
+      prepare: async ({ spec, purges }) => {
         const { level, format } = spec.config.logging
         this.#log = createLogger({ level, format, base: { proc: 'render-host' } })
+        await this.#caches.prepare(spec.config.cache, purges)
         return this.#sites.prepare(spec) as undefined
       },
       commit: ({ generation }) => this.#sites.commit(generation) as undefined,
@@ -86,6 +97,7 @@ export class RenderHost {
         await this.#sites.site(site).changed(files)
         return { routes: null }
       },
+      ...this.#caches.handlers,
       flush: async ({ site }) => ({ isolates: await this.#sites.flush(site) }),
       drain: async ({ timeoutMs }) => await this.#drain(timeoutMs),
       ping: () => ({ rssBytes: process.memoryUsage.rss(), pools: this.#pools(), hasSpareThread: this.#threads.isReady }),
@@ -100,6 +112,7 @@ export class RenderHost {
     this.#pruner.stop()
     this.#server?.close()
     await this.#sites.close()
+    await this.#caches.close()
   }
 
   async #start(id: string, socket: string, token: string): Promise<undefined> {
@@ -157,7 +170,7 @@ export class RenderHost {
     return job.reply
   }
 
-  #eventsFor(site: string): PoolEvents {
+  #eventsFor(site: string): SiteDependencies['events'] {
     return {
       lost: (reason) => {
         if (reason === 'memory') this.#renderMetrics.oomKills.value++

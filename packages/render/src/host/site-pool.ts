@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { SiteManifest } from '@svc/site'
 import { RenderError } from '../errors.ts'
 import type { LossReason, ThreadSettings } from '../thread/thread-messages.ts'
@@ -28,6 +29,8 @@ export interface PoolEvents {
   stuck(reason: LossReason): void
   died(error: Error): void
   log(level: string, requestId: string, text: string): void
+  /** A thread of the pool asks on this port for what it needs of the host. */
+  serve(port: MessagePort): void
 }
 
 /** What a pool is made of. */
@@ -213,6 +216,7 @@ export class SitePool implements BudgetMember {
         lost: events.lost,
         stuck: events.stuck,
         log: events.log,
+        serve: events.serve,
       },
     })
     this.#slots.add(slot)

@@ -1,8 +1,10 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { SiteConfig } from '@svc/config'
 import { messageOf, SingleFlight } from '@svc/core'
 import { problemText, type SiteManifest, scanSite, withMiddlewareMatcher } from '@svc/site'
 import { RenderError } from '../errors.ts'
 import type { ThreadSettings } from '../thread/thread-messages.ts'
+import type { ServedSite } from './data/site-services.ts'
 import { InspectJob } from './inspect-job.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
 import type { ThreadBudget } from './thread-budget.ts'
@@ -17,13 +19,17 @@ export interface SiteSpec {
   readonly config: Pick<SiteConfig, 'id' | 'root' | 'public'>
   readonly thread: Omit<ThreadSettings, 'manifest'>
   readonly limits: PoolLimits
+  /** What the threads of the site are served as by their host. */
+  readonly served: ServedSite
 }
 
 /** What a site runtime shares with the others of its host. */
 export interface SiteDependencies {
   readonly threads: PoolOptions['threads']
   readonly budget: ThreadBudget
-  readonly events: PoolEvents
+  readonly events: Omit<PoolEvents, 'serve'>
+  /** Answers a thread of the site over a port. */
+  readonly serve: (site: ServedSite, port: MessagePort) => void
   readonly nextNumber: () => number
 }
 
@@ -147,8 +153,9 @@ export class SiteRuntime {
   }
 
   #newPool(manifest: SiteManifest, isReplacing: boolean): SitePool {
-    const { threads, budget, events } = this.#shared
-    const { thread: settings, limits } = this.spec
+    const { threads, budget, serve } = this.#shared
+    const { thread: settings, limits, served } = this.spec
+    const events = { ...this.#shared.events, serve: (port: MessagePort) => serve(served, port) }
     return new SitePool({ threads, settings, manifest, limits, budget, events, isReplacing })
   }
 

@@ -1,4 +1,4 @@
-import type { MessagePort } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { fromWire, TransientMap, withDeadline } from '@svc/core'
 import { RenderError } from '../errors.ts'
 import { transferable } from '../thread/thread-link.ts'
@@ -41,6 +41,8 @@ export interface SlotEvents {
   lost(reason: LossReason): void
   stuck(reason: LossReason): void
   log(level: string, requestId: string, text: string): void
+  /** The thread asks on this port for what it needs of the host (`siteServiceMethods`), as long as it runs. */
+  serve(port: MessagePort): void
 }
 
 /** How a slot's thread is made. */
@@ -166,11 +168,15 @@ export class ThreadSlot {
   #linked(port: MessagePort): void {
     if (this.#isClosing) return
     this.#port = port
-    port.postMessage({ t: 'assign', settings: this.#options.settings } satisfies HostToThread)
+    const { settings, events } = this.#options
+    const services = new MessageChannel()
+    const assign: HostToThread = { t: 'assign', settings, services: services.port2 }
+    port.postMessage(assign, [services.port2])
+    events.serve(services.port1)
     port.on('message', (message: ThreadToHost) => this.#received(message))
     port.unref()
     this.#opened.resolve()
-    this.#options.events.ready(this)
+    events.ready(this)
   }
 
   #received(message: ThreadToHost): void {

@@ -1,10 +1,17 @@
-import { asError } from '@svc/core'
+import { asError, codeOf } from '@svc/core'
 import type { EmittedError, HostOperation } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
 import { cryptoOperation } from './crypto-operations.ts'
+import { CachedFetch } from './data/cached-fetch.ts'
+import type { DataClient } from './data/data-client.ts'
+import type { PathPurge } from './data/data-methods.ts'
+import { DataOperations } from './data/data-operations.ts'
+import { placeOf } from './data/route-place.ts'
+import type { FetchWish } from './data/stored-response.ts'
 import type { FetchClient } from './egress/lazy-site-fetch.ts'
 import type { HeaderList } from './egress/request-headers.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
+import type { RenderTask } from './thread-messages.ts'
 
 interface FetchFields {
   readonly requestNumber: number
@@ -12,6 +19,7 @@ interface FetchFields {
   readonly method: string
   readonly headers: HeaderList
   readonly redirect?: 'follow' | 'manual' | 'error'
+  readonly cache?: FetchWish
 }
 
 interface RunningFetch {
@@ -19,9 +27,30 @@ interface RunningFetch {
   readonly controller: AbortController
 }
 
-/** Errors that the web platform's `fetch` gives are all TypeErrors; crypto has one name for what it cannot do. */
-function emittedError({ message }: Error, operation: HostOperation): EmittedError {
-  const name = operation === 'fetch' ? 'TypeError' : 'OperationError'
+/** What host operations are made of. */
+export interface HostOperationsOptions {
+  readonly isolate: Pick<GuestIsolate, 'enter'>
+  readonly fetch: FetchClient
+  readonly data: DataClient
+  /** The request under way with this number. */
+  readonly taskOf: (requestNumber: number) => RenderTask | undefined
+  /** Data that is served stale could not be made anew. */
+  readonly onRefreshFailed: (what: string, error: unknown) => void
+}
+
+const errorNames: Readonly<Partial<Record<HostOperation, string>>> = {
+  // Errors that the web platform's `fetch` gives are all TypeErrors; crypto has one name for what it cannot do.
+  fetch: 'TypeError',
+  digest: 'OperationError',
+  hmac: 'OperationError',
+  'aes-gcm': 'OperationError',
+}
+
+function emittedError(error: Error, operation: HostOperation): EmittedError {
+  const name = errorNames[operation] ?? 'Error'
+  const code = codeOf(error)
+  // What the host itself refuses tells the site more than that it was refused.
+  const message = operation === 'purge' && code !== undefined ? `${error.message} (${code})` : error.message
   return { name, message, stack: `${name}: ${message}` }
 }
 
@@ -32,36 +61,40 @@ function owned(bytes: Uint8Array): ArrayBuffer {
 
 /** Carries out what a guest asks of its host by `call`. */
 export class HostOperations {
-  readonly #isolate: GuestIsolate
-  readonly #fetch: FetchClient
-  readonly #cdnLoopOf: (requestNumber: number) => string
+  readonly #options: HostOperationsOptions
+  readonly #cachedFetch: CachedFetch
+  readonly #data: DataOperations
   readonly #running = new Map<number, RunningFetch>()
 
-  constructor(isolate: GuestIsolate, fetch: FetchClient, cdnLoopOf: (requestNumber: number) => string) {
-    this.#isolate = isolate
-    this.#fetch = fetch
-    this.#cdnLoopOf = cdnLoopOf
+  constructor(options: HostOperationsOptions) {
+    const { fetch, data, onRefreshFailed } = options
+    this.#options = options
+    this.#cachedFetch = new CachedFetch({ fetch, data, onRefreshFailed })
+    this.#data = new DataOperations(data)
   }
 
   /** Starts an operation; its outcome goes to the guest by `settle`. Never throws. */
   call(callId: number, operation: HostOperation, json: string, bytes: ArrayBuffer | undefined): void {
     this.#run(callId, operation, json, bytes).catch((thrown: unknown) => {
       const error = JSON.stringify(emittedError(asError(thrown), operation))
-      return this.#isolate.enter('settle', callId, false, error, undefined, true)
+      return this.#options.isolate.enter('settle', callId, false, error, undefined, true)
     })
   }
 
-  /** Gives up the fetches of a request that is over. */
+  /** Gives up what a request that is over has under way. */
   abortOf(requestNumber: number): void {
     for (const { requestNumber: owner, controller } of this.#running.values()) {
       if (owner === requestNumber) controller.abort(new RenderError('RENDER_FETCH_FAILED', 'the request is over'))
     }
+    this.#data.abortOf(requestNumber)
   }
 
   /** Gives up everything. */
   abortAll(): void {
     for (const { controller } of this.#running.values())
       controller.abort(new RenderError('RENDER_FETCH_FAILED', 'the isolate is gone'))
+    this.#cachedFetch.close()
+    this.#data.abortAll()
   }
 
   async #run(callId: number, operation: HostOperation, json: string, bytes: ArrayBuffer | undefined): Promise<void> {
@@ -72,6 +105,23 @@ export class HostOperations {
       case 'fetch-abort': {
         const target = (JSON.parse(json) as { callId: number }).callId
         this.#running.get(target)?.controller.abort(new RenderError('RENDER_FETCH_FAILED', 'aborted'))
+        break
+      }
+      case 'data-read': {
+        const { json: answer, body } = await this.#data.read(json, (requestNumber) => this.#placeOf(requestNumber))
+        await this.#settle(callId, answer, body, true)
+        break
+      }
+      case 'data-store':
+        await this.#settle(callId, await this.#data.store(json, new Uint8Array(bytes ?? new ArrayBuffer(0))), undefined, true)
+        break
+      case 'data-end':
+        this.#data.end(json)
+        break
+      case 'purge': {
+        const { tags, paths } = JSON.parse(json) as { readonly tags: readonly string[]; readonly paths: readonly PathPurge[] }
+        await this.#options.data.purge(tags, paths)
+        await this.#settle(callId, '{}', undefined, true)
         break
       }
       case 'digest':
@@ -85,20 +135,19 @@ export class HostOperations {
   }
 
   async #runFetch(callId: number, fields: FetchFields, bytes: ArrayBuffer | undefined): Promise<void> {
-    const { requestNumber, url, method, headers, redirect = 'follow' } = fields
+    const { requestNumber, url, method, headers, redirect = 'follow', cache: wish } = fields
     const controller = new AbortController()
     this.#running.set(callId, { requestNumber, controller })
     const body = bytes === undefined ? undefined : new Uint8Array(bytes)
-    const cdnLoop = this.#cdnLoopOf(requestNumber)
+    const cdnLoop = this.#options.taskOf(requestNumber)?.cdnLoop ?? ''
+    const site = { url, method, headers, redirect, body, cdnLoop }
+    const sink = {
+      head: (head: object) => void this.#settle(callId, JSON.stringify(head), undefined, false),
+      piece: (piece: Uint8Array) => this.#settle(callId, '{}', piece, false),
+    }
     try {
-      await this.#fetch.run(
-        { url, method, headers, redirect, body, cdnLoop },
-        {
-          head: (head) => void this.#settle(callId, JSON.stringify(head), undefined, false),
-          piece: (piece) => this.#settle(callId, '{}', piece, false),
-        },
-        controller.signal,
-      )
+      if (wish === undefined) await this.#options.fetch.run(site, sink, controller.signal)
+      else await this.#cachedFetch.run({ site, wish, place: this.#placeOf(requestNumber) }, sink, controller.signal)
     } catch (error) {
       // Nobody waits for it any more, and its number would stand in the way of those that somebody waits for.
       if (controller.signal.aborted) return
@@ -109,7 +158,13 @@ export class HostOperations {
     await this.#settle(callId, '{}', undefined, true)
   }
 
+  #placeOf(requestNumber: number) {
+    const task = this.#options.taskOf(requestNumber)
+    return task === undefined ? undefined : placeOf(task)
+  }
+
   #settle(callId: number, json: string, bytes: Uint8Array | undefined, isLast: boolean): Promise<void> {
-    return this.#isolate.enter('settle', callId, true, json, bytes === undefined ? undefined : owned(bytes), isLast)
+    const copy = bytes === undefined ? undefined : owned(bytes)
+    return this.#options.isolate.enter('settle', callId, true, json, copy, isLast)
   }
 }

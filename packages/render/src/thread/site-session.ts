@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { TransientMap, withDeadline } from '@svc/core'
+import { messageOf, TransientMap, withDeadline } from '@svc/core'
 import type { SiteManifest } from '@svc/site'
 import type { ModuleCache } from '../compile/module-cache.ts'
 import type { SiteCompiler } from '../compile/site-compiler.ts'
@@ -7,6 +7,7 @@ import type { EmittedError, GuestSettings, HostCallbacks, InspectRequest } from 
 import { RenderError } from '../errors.ts'
 import type { GuestFiles } from '../guest-files.ts'
 import { ActiveRequest, type RequestOwner } from './active-request.ts'
+import type { DataClient } from './data/data-client.ts'
 import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
@@ -38,6 +39,7 @@ export interface SessionOptions {
   readonly compiler: SiteCompiler
   readonly cache: ModuleCache
   readonly link: ThreadLink
+  readonly data: DataClient
   /** Called once when the isolate is lost: the next request needs a new session. */
   readonly onLost: () => void
 }
@@ -59,14 +61,20 @@ export class SiteSession implements RequestOwner {
   #isLost = false
 
   private constructor(options: SessionOptions, isolate: GuestIsolate) {
-    const { link, settings, compiler, cache } = options
+    const { link, settings, compiler, cache, data } = options
     this.link = link
     this.#options = options
     this.#isolate = isolate
     this.#manifest = settings.manifest
     this.#timers = new GuestTimers((timerId) => void isolate.enter('fire', timerId))
     this.#fetch = new LazySiteFetch({ rules: settings.rules, instanceId: settings.instanceId })
-    this.#operations = new HostOperations(isolate, this.#fetch, (number) => this.#requests.get(number)?.task.cdnLoop ?? '')
+    this.#operations = new HostOperations({
+      isolate,
+      fetch: this.#fetch,
+      data,
+      taskOf: (number) => this.#requests.get(number)?.task,
+      onRefreshFailed: (what, error) => link.log('warn', '', `${what} could not be made anew: ${messageOf(error)}`),
+    })
     this.#loader = new ModuleLoader({ compiler, cache, isolate, onWarning: (text) => link.log('warn', '', text) })
   }
 

@@ -7,6 +7,7 @@ import { SiteResolver } from '../compile/site-resolver.ts'
 import { RenderError } from '../errors.ts'
 import type { GuestFiles } from '../guest-files.ts'
 import { wireOf } from './active-request.ts'
+import { DataClient } from './data/data-client.ts'
 import { devErrorAnswer } from './dev-error-answer.ts'
 import type { PreparedIsolate } from './prepared-isolate.ts'
 import { SiteSession } from './site-session.ts'
@@ -20,6 +21,8 @@ const MAX_TRIES = 3
 export interface ThreadStart {
   readonly files: GuestFiles
   readonly isolate: PreparedIsolate
+  /** Where the host answers what the site needs of it. */
+  readonly services: MessagePort
 }
 
 /** What runs in one render thread: one site, at most one isolate at a time. */
@@ -29,6 +32,7 @@ export class SiteThread {
   readonly #resolver: SiteResolver
   readonly #cache: ModuleCache
   readonly #compiler: SiteCompiler
+  readonly #data: DataClient
   #settings: ThreadSettings
   #session: Promise<SiteSession> | undefined
   #current: SiteSession | undefined
@@ -43,6 +47,7 @@ export class SiteThread {
     this.#resolver = new SiteResolver(settings.root)
     this.#cache = new ModuleCache(settings.cacheDirs)
     this.#link = new ThreadLink(port, (message) => this.#received(message))
+    this.#data = new DataClient(start.services, (error) => this.#link.log('error', '', error.message))
     this.#compiler = new SiteCompiler({
       resolver: this.#resolver,
       cache: this.#cache,
@@ -106,6 +111,7 @@ export class SiteThread {
       compiler: this.#compiler,
       cache: this.#cache,
       link: this.#link,
+      data: this.#data,
       onLost: () => {
         this.#current = undefined
         this.#session = undefined

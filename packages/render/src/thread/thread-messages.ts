@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { WireError } from '@svc/core'
 import type { SiteManifest } from '@svc/site'
 import type { ModuleCacheDirs } from '../compile/module-cache.ts'
@@ -66,8 +67,8 @@ export type RenderResult =
 
 /** What the host sends over a thread's link. */
 export type HostToThread =
-  /** Makes the thread that of a site. The first message, and sent once. */
-  | { readonly t: 'assign'; readonly settings: ThreadSettings }
+  /** Makes the thread that of a site. The first message, and sent once. On `services` the host answers what the site needs of it. */
+  | { readonly t: 'assign'; readonly settings: ThreadSettings; readonly services: MessagePort }
   | { readonly t: 'abort' | 'hold' | 'resume'; readonly number: number }
   /** `bytes` undefined: the body is complete. */
   | { readonly t: 'body'; readonly number: number; readonly bytes: Uint8Array | undefined }

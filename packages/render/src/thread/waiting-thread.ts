@@ -13,7 +13,9 @@ export class WaitingThread {
     const files = readGuestFiles(base.guestDir)
     const isolate = new PreparedIsolate(base, files)
     port.once('message', (message: HostToThread) => {
-      if (message.t === 'assign') this.#site.resolve(new SiteThread(message.settings, port, { files, isolate }))
+      if (message.t !== 'assign') return
+      const { settings, services } = message
+      this.#site.resolve(new SiteThread(settings, port, { files, isolate, services }))
     })
   }
 

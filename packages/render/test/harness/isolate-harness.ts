@@ -98,6 +98,8 @@ const DEADLINE_MS = 60_000
 export class IsolateHarness {
   readonly log: LogLine[] = []
   readonly background: Error[] = []
+  /** What code of the site has purged, one for each order. */
+  readonly purges: unknown[] = []
   readonly #isolate: ivm.Isolate
   readonly #context: ivm.Context
   readonly #answers = new Map<number, Answer>()
@@ -212,7 +214,11 @@ export class IsolateHarness {
     const argument = JSON.parse(json) as Argument
     if (operation === 'fetch') void this.#fetch(id, argument as never, bytes)
     else if (operation === 'fetch-abort') this.#fetches.get(Number(argument.callId))?.abort()
-    else {
+    else if (operation === 'data-read') void this.enter('settle', id, true, '{"kind":"pass"}', undefined, true)
+    else if (operation === 'purge') {
+      this.purges.push(JSON.parse(json))
+      void this.enter('settle', id, true, '{}', undefined, true)
+    } else {
       try {
         const result = compute(operation, argument, Buffer.from(bytes ?? new ArrayBuffer(0)))
         void this.enter('settle', id, true, '{}', exact(result), true)

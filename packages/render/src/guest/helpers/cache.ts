@@ -1,5 +1,8 @@
+import { sourceOf } from '../port.ts'
+import { cachedResult, freshResult } from '../router/cached-result.ts'
+import { flushPurges } from '../router/pending-purges.ts'
 import { checkedRevalidate, checkedTag } from '../router/request-fetch.ts'
-import { currentScope, findScope, type RequestScope } from '../router/request-scope.ts'
+import { findScope, type RequestScope } from '../router/request-scope.ts'
 import { RouterError } from '../router/router-error.ts'
 
 /** Second and third argument of `unstable_cache`. */
@@ -10,30 +13,39 @@ export interface CacheOptions {
 }
 
 type AsyncFunction = (...args: unknown[]) => Promise<unknown>
+type UnstableCache = (compute: AsyncFunction, keyParts?: readonly string[], options?: CacheOptions) => AsyncFunction
 
 /**
- * Remembers the results of a function by its arguments and reports tags and time for the page. There is no data cache here:
- * results are shared within one request only. Throws ROUTER_BAD_ARGUMENT for a revalidate of 0 or a bad tag.
+ * `unstable_cache` as one module imports it. `file` is the id of that module, by the registry: with the text of the function, the
+ * key parts and the arguments it makes the key, so that equal functions of two files have results of their own.
  */
-export function unstable_cache(
-  compute: AsyncFunction,
-  keyParts: readonly string[] = [],
-  options: CacheOptions = {},
-): AsyncFunction {
-  const tags = (options.tags ?? []).map(checkedTag)
-  const { revalidate } = options
-  if (revalidate !== undefined && checkedRevalidate(revalidate) === 0) {
-    throw new RouterError('ROUTER_BAD_ARGUMENT', 'unstable_cache: revalidate must be above 0, or false.')
-  }
-  return async (...args) => {
-    const scope = findScope()
-    if (scope === undefined) return await compute(...args)
-    for (const tag of tags) scope.guest.facts.tags.add(tag)
-    if (revalidate !== undefined) scope.guest.facts.limitRevalidate(revalidate)
-    return await remembered(scope, compute, JSON.stringify([keyParts, args]), () => compute(...args))
+export function unstableCacheOf(file: string): UnstableCache {
+  return (compute, keyParts = [], options = {}) => {
+    const tags = (options.tags ?? []).map(checkedTag)
+    const { revalidate } = options
+    if (revalidate !== undefined && checkedRevalidate(revalidate) === 0) {
+      throw new RouterError('ROUTER_BAD_ARGUMENT', 'unstable_cache: revalidate must be above 0, or false.')
+    }
+    if (typeof compute !== 'function') throw new RouterError('ROUTER_BAD_ARGUMENT', 'unstable_cache() needs a function.')
+    const name = [file, sourceOf(compute), JSON.stringify(keyParts)]
+    return async (...args) => {
+      const scope = findScope()
+      if (scope === undefined || scope.phase === 'middleware') return await compute(...args)
+      for (const tag of tags) scope.facts.tags.add(tag)
+      if (revalidate !== undefined) scope.facts.limitRevalidate(revalidate)
+      const run = async () => await compute(...args)
+      // Within another cached function the outer result is what is kept.
+      if (scope.isCached || scope.fetchCache === 'force-no-store') return await freshResult(scope, run)
+      const parts = [...name, JSON.stringify(args)]
+      return await remembered(scope, compute, parts.join('\0'), async () => {
+        await flushPurges(scope.guest)
+        return await cachedResult(scope, { parts, tags, revalidate: revalidate ?? false, compute: run })
+      })
+    }
   }
 }
 
+/** Equal calls of one request share a result. */
 function remembered(scope: RequestScope, compute: AsyncFunction, key: string, run: () => Promise<unknown>): Promise<unknown> {
   const calls = (scope.memo.get(compute) ?? new Map<string, Promise<unknown>>()) as Map<string, Promise<unknown>>
   scope.memo.set(compute, calls)
@@ -47,36 +59,4 @@ function remembered(scope: RequestScope, compute: AsyncFunction, key: string, ru
 /** Makes the answer of this request one that no cache keeps. */
 export function unstable_noStore(): void {
   findScope()?.read('no-store', 'unstable_noStore()')
-}
-
-/** Purges everything with a tag. Checked and recorded with the request; nothing is kept across requests that had to be purged. */
-export function revalidateTag(tag: string): void {
-  recorder('revalidateTag()').add(`tag:${checkedTag(tag)}`)
-}
-
-/** Purges a path, or with `type` a route pattern. Checked and recorded like `revalidateTag`. */
-export function revalidatePath(path: string, type?: 'layout' | 'page'): void {
-  if (typeof path !== 'string' || !path.startsWith('/') || path.length > 1024) {
-    throw new RouterError(
-      'ROUTER_BAD_ARGUMENT',
-      'revalidatePath() needs a path that begins with "/", of at most 1024 characters.',
-    )
-  }
-  if (type !== undefined && type !== 'layout' && type !== 'page') {
-    throw new RouterError('ROUTER_BAD_ARGUMENT', 'revalidatePath(): the type is "layout", "page" or left out.')
-  }
-  recorder('revalidatePath()').add(`path:${path}${type === undefined ? '' : `:${type}`}`)
-}
-
-/** Key under which a request's `locals` hold the set of its purges: `tag:<tag>` and `path:<path>[:<type>]`. */
-export const purgesKey: unique symbol = Symbol('purges')
-
-function recorder(helper: string): Set<string> {
-  const scope = currentScope(helper)
-  if (scope.phase === 'page')
-    throw new RouterError('ROUTER_MISUSE', `${helper} cannot be called while a page is rendered. Call it in a route handler.`)
-  const { locals } = scope.guest
-  const purges = (locals.get(purgesKey) ?? new Set<string>()) as Set<string>
-  locals.set(purgesKey, purges)
-  return purges
 }

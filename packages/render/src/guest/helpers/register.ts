@@ -1,6 +1,6 @@
-import { registerBuiltin } from '../port.ts'
+import { registerBuiltin, registerImporterBuiltin } from '../port.ts'
 import { after, connection } from './after.ts'
-import * as cache from './cache.ts'
+import { unstable_noStore, unstableCacheOf } from './cache.ts'
 import { cookies, draftMode, headers } from './headers.ts'
 import { getImageProps, Image } from './image.ts'
 import { Link } from './link.ts'
@@ -8,17 +8,15 @@ import * as navigation from './navigation.ts'
 import { NextRequest } from './next-request.ts'
 import { NextResponse } from './next-response.ts'
 import { NextURL } from './next-url.ts'
+import { revalidatePath, revalidateTag } from './revalidate.ts'
 import { Script } from './script.ts'
 import { userAgent, userAgentFromString } from './user-agent.ts'
 
 type Exports = Readonly<Record<string, unknown>>
 
-const { purgesKey: _own, ...siteCache } = cache
-
 const modules: Readonly<Record<string, () => Exports>> = {
   navigation: () => ({ ...navigation }),
   headers: () => ({ headers, cookies, draftMode }),
-  cache: () => ({ ...siteCache }),
   server: () => ({ NextRequest, NextResponse, NextURL, after, connection, userAgent, userAgentFromString }),
   link: () => ({ default: Link, Link }),
   image: () => ({ default: Image, Image, getImageProps }),
@@ -30,5 +28,13 @@ export function registerHelpers(): void {
   for (const [name, load] of Object.entries(modules)) {
     registerBuiltin(`svc/${name}`, load)
     registerBuiltin(`next/${name}`, load)
+  }
+  for (const name of ['svc/cache', 'next/cache']) {
+    registerImporterBuiltin(name, (file) => ({
+      revalidatePath,
+      revalidateTag,
+      unstable_cache: unstableCacheOf(file),
+      unstable_noStore,
+    }))
   }
 }

@@ -75,12 +75,31 @@ class AsyncRun {
 
 type GeneratorFunction = (...args: unknown[]) => Generator<unknown, unknown, unknown>
 
+/** What an async function is called with to be asked for the generator function that it was made of. */
+const bodyWanted = Object.freeze({})
+
 /** Turns a generator function back into an async function. */
 export function asyncToGenerator(body: GeneratorFunction): (...args: unknown[]) => Promise<unknown> {
   return function (this: unknown, ...args) {
+    if (args[0] === bodyWanted) return body as unknown as Promise<unknown>
     return new Promise((resolve, reject) => {
       // Parameter defaults run here; a throw of theirs rejects, as in an async function.
       new AsyncRun(body.apply(this, args), resolve, reject).step(undefined, false)
     })
   }
+}
+
+const { toString: functionText } = Function.prototype
+const asyncFunctionText: string = Reflect.apply(
+  functionText,
+  asyncToGenerator(function* () {
+    yield
+  }),
+  [],
+)
+
+/** The text of a function of a site as it was compiled; of an async function, that of what it does. */
+export function sourceOf(task: (...args: unknown[]) => unknown): string {
+  const text: string = Reflect.apply(functionText, task, [])
+  return text === asyncFunctionText ? Reflect.apply(functionText, task(bodyWanted), []) : text
 }

@@ -4,11 +4,23 @@ import { restoreName } from '../prelude/restore-name.ts'
 export type BuiltinExports = Readonly<Record<string, unknown>>
 
 const loaders = new Map<string, () => BuiltinExports>()
+const importerLoaders = new Map<string, (importer: string) => BuiltinExports>()
 const loaded = new Map<string, BuiltinExports>()
 
 /** Adds a module that the guest serves itself, under its specifier (`svc/navigation`). It is made on first use. */
 export function registerBuiltin(specifier: string, load: () => BuiltinExports): void {
   loaders.set(specifier, load)
+}
+
+/** Adds a module of which every module that imports it gets its own: `load` is told the id of the importer. */
+export function registerImporterBuiltin(specifier: string, load: (importer: string) => BuiltinExports): void {
+  importerLoaders.set(specifier, load)
+  loaders.set(specifier, () => load(''))
+}
+
+/** What one importer gets of such a module; undefined: all importers get the same. */
+export function builtinFor(specifier: string, importer: string): BuiltinExports | undefined {
+  return importerLoaders.get(specifier)?.(importer)
 }
 
 /** Returns a built-in module, or undefined when there is none of that name. */

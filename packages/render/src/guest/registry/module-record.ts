@@ -19,6 +19,12 @@ export interface CommonJsModule {
   loaded: boolean
 }
 
+/** A built-in module that was made for one importer. */
+export interface OwnBuiltin {
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly namespace: Namespace
+}
+
 /** One module of the site. Namespace and `module` object stay the same over attempts: importers in a cycle hold them. */
 export interface ModuleRecord {
   readonly id: string
@@ -30,6 +36,8 @@ export interface ModuleRecord {
   /** What ESM sees; for CommonJS made when it is first imported. */
   namespace: Namespace | undefined
   readonly module: CommonJsModule
+  /** By id: those that are made for each importer. */
+  readonly ownBuiltins: Map<string, OwnBuiltin>
   /** Counts up over the isolate's life: the order in which modules began to run. */
   order: number
 }
@@ -44,6 +52,7 @@ export function moduleRecord(id: string, format: ModuleFormat, dependencies: Dep
     state: { kind: 'defined' },
     namespace: undefined,
     module: { exports: {}, id, filename: id, loaded: false },
+    ownBuiltins: new Map(),
     order: Number.POSITIVE_INFINITY,
   }
 }

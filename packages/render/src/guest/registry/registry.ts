@@ -1,9 +1,9 @@
 import type { ModuleFormat } from '../../contract/isolate.ts'
 import { GuestError } from '../errors.ts'
-import { builtinModule } from './builtins.ts'
+import { builtinFor, builtinModule } from './builtins.ts'
 import { type CssModule, evaluate, type ModuleLinks } from './evaluate.ts'
 import { commonJsOfNamespace, type Namespace, namespaceOfCommonJs, namespaceOfExports } from './interop.ts'
-import { type Dependencies, type ModuleRecord, moduleRecord } from './module-record.ts'
+import { type Dependencies, type ModuleRecord, moduleRecord, type OwnBuiltin } from './module-record.ts'
 
 const builtinPrefix = 'builtin:'
 const records = new Map<string, ModuleRecord>()
@@ -45,9 +45,28 @@ export function hasModule(id: string): boolean {
 
 function linksOf(record: ModuleRecord): ModuleLinks {
   return {
-    import: (specifier) => requireModule(targetOf(record, specifier)),
-    require: (specifier) => requireExports(targetOf(record, specifier)),
+    import: (specifier) => {
+      const target = targetOf(record, specifier)
+      const own = ownBuiltin(record, target)
+      return own === undefined ? requireModule(target) : own.namespace
+    },
+    require: (specifier) => {
+      const target = targetOf(record, specifier)
+      return ownBuiltin(record, target)?.exports ?? requireExports(target)
+    },
   }
+}
+
+/** A built-in module of which every importer has its own. */
+function ownBuiltin(record: ModuleRecord, target: string): OwnBuiltin | undefined {
+  if (!target.startsWith(builtinPrefix)) return undefined
+  const known = record.ownBuiltins.get(target)
+  if (known !== undefined) return known
+  const exports = builtinFor(target.slice(builtinPrefix.length), record.id)
+  if (exports === undefined) return undefined
+  const made = { exports, namespace: namespaceOfExports(exports) }
+  record.ownBuiltins.set(target, made)
+  return made
 }
 
 function targetOf(record: ModuleRecord, specifier: string): string {

@@ -5,6 +5,7 @@ import { emitResponse, isResponse } from './emit-response.ts'
 import type { ModuleExports } from './module-exports.ts'
 import { answerRedirect } from './page-answer.ts'
 import type { GuestRoute } from './page-input.ts'
+import { purgeBeforeAnswer, purgeBeforeFailure } from './pending-purges.ts'
 import { readablePromise } from './readable-promise.ts'
 import { openScope, type RequestScope } from './request-scope.ts'
 import { RouterError } from './router-error.ts'
@@ -46,17 +47,20 @@ async function answer(scope: RequestScope, file: string, handler: Handler): Prom
     if (!isResponse(result)) {
       throw new RouterError('ROUTER_BAD_EXPORT', `${file}: ${guest.begin.method} did not return a Response.`)
     }
+    const purged = purgeBeforeAnswer(scope)
+    if (purged !== undefined) await purged
     const cookies = scope.responseCookies.fields
     await scope.run(() => emitResponse(guest, result, { cookies, withBody: guest.begin.method !== 'HEAD' }))
   } catch (error) {
-    answerFailure(scope, error, file)
+    await answerFailure(scope, error, file)
   }
 }
 
-function answerFailure(scope: RequestScope, error: unknown, file: string): void {
+async function answerFailure(scope: RequestScope, error: unknown, file: string): Promise<void> {
   const { guest } = scope
-  const flow = controlFlowOf(error)
-  if (flow === undefined) guest.fail(error, file)
+  const failed = await purgeBeforeFailure(scope, error)
+  const flow = controlFlowOf(failed)
+  if (flow === undefined) guest.fail(failed, file)
   else if (flow.kind === 'redirect') answerRedirect(guest, flow, scope.responseCookies.fields)
   else guest.emitComplete({ status: flow.status, headers: [] }, '')
 }

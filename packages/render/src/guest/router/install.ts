@@ -6,7 +6,8 @@ import { runMetadata } from './metadata-route-runner.ts'
 import { runMiddleware } from './middleware-runner.ts'
 import { runNotFound, runPage } from './page-runner.ts'
 import { replaceReactCache } from './react-cache.ts'
-import { type Fetch, requestFetch } from './request-fetch.ts'
+import { requestFetch, type SendFetch } from './request-fetch.ts'
+import { runStaticPaths } from './static-paths-runner.ts'
 
 /** Registers everything that the router adds to the guest: runners, helper modules, `fetch` with `next`. Calls no host. */
 export function installRouter(): void {
@@ -16,7 +17,8 @@ export function installRouter(): void {
   registerRunner('handler', withReact(runHandler))
   registerRunner('metadata', withReact(runMetadata))
   registerRunner('middleware', withReact(runMiddleware))
-  const site = requestFetch(fetch as unknown as Fetch)
+  registerRunner('static-paths', withReact(runStaticPaths))
+  const site = requestFetch(fetch as unknown as SendFetch)
   Object.defineProperty(globalThis, 'fetch', { value: site, configurable: true, writable: true })
 }
 

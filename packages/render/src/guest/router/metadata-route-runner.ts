@@ -6,6 +6,7 @@ import { robotsText, sitemapXml } from './metadata/metadata-routes-text.ts'
 import type { ModuleExports } from './module-exports.ts'
 import { answerRedirect } from './page-answer.ts'
 import type { Params } from './page-input.ts'
+import { purgeBeforeAnswer } from './pending-purges.ts'
 import { readablePromise } from './readable-promise.ts'
 import { openScope, type RequestScope } from './request-scope.ts'
 import { RouterError } from './router-error.ts'
@@ -45,6 +46,7 @@ async function answer(scope: RequestScope, file: MetadataFile, exports: ModuleEx
     return
   }
   const result: unknown = await scope.run(() => make(props))
+  await purgeBeforeAnswer(scope)
   if (isResponse(result)) {
     await scope.run(() => emitResponse(guest, result, { cookies: [], withBody: guest.begin.method === 'GET' }))
     return

@@ -4,6 +4,7 @@ import { controlFlowOf } from './control-flow.ts'
 import { emitResponse, headOf, isResponse } from './emit-response.ts'
 import { handlerRequest } from './handler-runner.ts'
 import { answerRedirect } from './page-answer.ts'
+import { purgeBeforeAnswer, purgeBeforeFailure } from './pending-purges.ts'
 import { openScope, type RequestScope } from './request-scope.ts'
 import { RouterError } from './router-error.ts'
 
@@ -26,8 +27,10 @@ export async function runMiddleware(guest: GuestRequest): Promise<void> {
   const event: MiddlewareEvent = { waitUntil: (work) => guest.after(() => work) }
   try {
     const result = await scope.run(() => (run as Middleware)(handlerRequest(scope), event))
+    await purgeBeforeAnswer(scope)
     await scope.run(() => conclude(scope, result, file))
-  } catch (error) {
+  } catch (thrown) {
+    const error = await purgeBeforeFailure(scope, thrown)
     const flow = controlFlowOf(error)
     if (flow?.kind === 'redirect') answerRedirect(guest, flow, scope.responseCookies.fields)
     else guest.fail(error, file)

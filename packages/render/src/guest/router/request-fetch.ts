@@ -1,3 +1,5 @@
+import type { FetchCache } from '../port.ts'
+import { flushPurges } from './pending-purges.ts'
 import { findScope, type RequestScope } from './request-scope.ts'
 import { RouterError } from './router-error.ts'
 
@@ -10,23 +12,33 @@ interface NextFetchOptions {
 type FetchInit = RequestInit & { readonly cache?: string; readonly next?: NextFetchOptions }
 /** What `fetch` is called like. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+/** The fetch behind it, which may be told to go through the data cache. */
+export type SendFetch = (input: string | URL | Request, init?: RequestInit, cache?: FetchCache) => Promise<Response>
 
 /**
- * Wraps `fetch` for site code: takes its `next` and `cache` options into the facts of the page, and answers equal GETs of one
- * page render with one response. There is no data cache here: across requests every fetch goes out.
+ * Wraps `fetch` for site code: takes its `next` and `cache` options into the facts of the page, sends through the data cache what
+ * is to be kept, and answers equal GETs of one page render with one response.
  */
-export function requestFetch(send: Fetch): Fetch {
+export function requestFetch(send: SendFetch): Fetch {
   return (input, init?: FetchInit) => {
     const scope = findScope()
     if (scope === undefined || scope.phase === 'middleware') return send(input, init)
+    let cache: FetchCache | undefined
     try {
-      noteCaching(scope, init)
+      cache = noteCaching(scope, input, init)
     } catch (error) {
       return Promise.reject(error)
     }
+    const go = cache === undefined ? () => send(input, init) : () => sendCached(scope, () => send(input, init, cache))
     const key = scope.phase === 'page' ? memoKey(input, init) : undefined
-    return key === undefined ? send(input, init) : remembered(scope, key, () => send(input, init))
+    return key === undefined ? go() : remembered(scope, key, go)
   }
+}
+
+/** What this request has purged must not come back to it. */
+function sendCached(scope: RequestScope, send: () => Promise<Response>): Promise<Response> {
+  const purged = flushPurges(scope.guest)
+  return purged === undefined ? send() : purged.then(send)
 }
 
 async function remembered(scope: RequestScope, key: string, send: () => Promise<Response>): Promise<Response> {
@@ -46,13 +58,33 @@ function memoKey(input: unknown, init: FetchInit | undefined): string | undefine
   return JSON.stringify(['fetch', String(input), headers, init?.redirect, init?.cache, init?.credentials])
 }
 
-function noteCaching(scope: RequestScope, init: FetchInit | undefined): void {
-  const { revalidate, tags } = init?.next ?? {}
-  for (const tag of tags ?? []) scope.guest.facts.tags.add(checkedTag(tag))
+/** Takes the wishes of a fetch into the facts. Returns how it goes through the data cache; undefined: not at all. */
+function noteCaching(scope: RequestScope, input: unknown, init: FetchInit | undefined): FetchCache | undefined {
+  const { revalidate, tags = [] } = init?.next ?? {}
+  const { facts } = scope
+  for (const tag of tags) facts.tags.add(checkedTag(tag))
+  const isExplicit = typeof revalidate === 'number' || revalidate === false
+  const time = isExplicit ? checkedRevalidate(revalidate) : undefined
   const cache = cacheMode(scope, init?.cache, revalidate)
   if (cache === 'no-store') scope.read('no-store', 'fetch without caching')
-  if (scope.dynamic === 'force-static' || scope.fetchCache === 'force-cache') return
-  if (typeof revalidate === 'number' || revalidate === false) scope.guest.facts.limitRevalidate(checkedRevalidate(revalidate))
+  if (scope.dynamic !== 'force-static' && scope.fetchCache !== 'force-cache' && time !== undefined) facts.limitRevalidate(time)
+  if (cache !== 'cache' || !mayBeKept(input, init, isExplicit || init?.cache === 'force-cache')) return undefined
+  return {
+    // A segment that wants everything cached overrules a fetch that does not.
+    revalidate: time === 0 ? false : (time ?? false),
+    tags: [...tags],
+    isExplicit: isExplicit && time !== 0,
+    onTags(kept) {
+      for (const tag of kept) facts.tags.add(tag)
+    },
+  }
+}
+
+/** Answers to what changes something are never kept, those to POST only when the fetch itself says so. */
+function mayBeKept(input: unknown, init: FetchInit | undefined, isAsked: boolean): boolean {
+  const from = typeof input === 'object' && input !== null && 'method' in input ? String(input.method) : 'GET'
+  const method = (init?.method ?? from).toUpperCase()
+  return method === 'GET' || method === 'HEAD' || (method === 'POST' && isAsked)
 }
 
 /** Whether a fetch asks to be left out of caches, after the segment's `fetchCache` had its say. */
@@ -72,6 +104,8 @@ function cacheMode(scope: RequestScope, cache: string | undefined, revalidate: u
       return 'no-store'
     case 'default-no-store':
       return isOn ? 'cache' : 'no-store'
+    case 'default-cache':
+      return isOff ? 'no-store' : 'cache'
     default:
       return isOff ? 'no-store' : isOn ? 'cache' : 'unsaid'
   }

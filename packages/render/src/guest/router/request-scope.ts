@@ -1,6 +1,6 @@
 import { ResponseCookies } from '../helpers/response-cookies.ts'
-import type { GuestRequest, RequestRead } from '../port.ts'
-import { currentRequest, keepContext } from '../port.ts'
+import type { FactsCollector, GuestRequest, RequestRead } from '../port.ts'
+import { AsyncLocalStorage, currentRequest, Facts, keepContext } from '../port.ts'
 import { RouterError } from './router-error.ts'
 
 /** What kind of site code is running: it decides which helpers may do what. */
@@ -23,19 +23,27 @@ export type FetchCacheMode =
 export class RequestScope {
   readonly guest: GuestRequest
   readonly phase: Phase
+  /** What the running code reads and wants for its caching. */
+  readonly facts: FactsCollector
+  /** Whether the running code makes a result of `unstable_cache`, which is not of this request alone. */
+  readonly isCached: boolean
   /** Cookies to set: those of `cookies().set` in handlers and middleware. */
   readonly responseCookies = new ResponseCookies()
   /** Runs a task in the context of this request, from code that lost it. */
   readonly run: <T>(task: () => T) => T
+  /** Whether the answer is on its way. */
+  isAnswered = false
   dynamic: DynamicMode = 'auto'
   fetchCache: FetchCacheMode = 'auto'
   /** Runs of `unstable_cache` and `React.cache`, by function. */
   readonly memo = new Map<unknown, unknown>()
   #url: URL | undefined
 
-  constructor(guest: GuestRequest, phase: Phase) {
+  constructor(guest: GuestRequest, phase: Phase, facts?: FactsCollector) {
     this.guest = guest
     this.phase = phase
+    this.facts = facts ?? guest.facts
+    this.isCached = facts !== undefined
     this.run = keepContext((task: () => unknown) => task()) as <T>(task: () => T) => T
   }
 
@@ -50,12 +58,21 @@ export class RequestScope {
    * then shows nothing of the request. Throws ROUTER_DYNAMIC_READ when the segment says `dynamic = "error"`.
    */
   read(part: RequestRead, helper: string): boolean {
+    if (this.isCached) return this.#readCached(part, helper)
     if (this.dynamic === 'force-static') return false
     if (this.dynamic === 'error') {
       throw new RouterError('ROUTER_DYNAMIC_READ', `This segment has dynamic = "error", but ${helper} was used.`)
     }
-    this.guest.facts.reads.add(part)
+    this.facts.reads.add(part)
     return true
+  }
+
+  #readCached(part: RequestRead, helper: string): boolean {
+    if (part === 'no-store') return true
+    throw new RouterError(
+      'ROUTER_MISUSE',
+      `${helper} was used inside unstable_cache(), whose results are kept for all requests. Read it before and pass it as an argument.`,
+    )
   }
 }
 
@@ -68,8 +85,26 @@ export function openScope(guest: GuestRequest, phase: Phase): RequestScope {
   return scope
 }
 
+const cacheScopes = new AsyncLocalStorage<RequestScope>()
+
+/**
+ * Runs code whose result is kept by `unstable_cache`: what it reads and wants is collected apart, and its own fetches go out,
+ * since the result as a whole is kept.
+ */
+export async function runCached<T>(scope: RequestScope, task: () => Promise<T>): Promise<{ value: T; facts: FactsCollector }> {
+  const facts = new Facts()
+  const cached = new RequestScope(scope.guest, scope.phase, facts)
+  cached.fetchCache = 'force-no-store'
+  const value = await cacheScopes.run(cached, task)
+  return { value, facts }
+}
+
 /** The scope of the running code; undefined outside of a request. */
 export function findScope(): RequestScope | undefined {
+  return cacheScopes.getStore() ?? requestScope()
+}
+
+function requestScope(): RequestScope | undefined {
   return currentRequest()?.locals.get(scopeKey) as RequestScope | undefined
 }
 

@@ -10,6 +10,8 @@ export type RouterErrorCode =
   | 'ROUTER_BAD_EXPORT'
   /** An argument of a helper is not valid. */
   | 'ROUTER_BAD_ARGUMENT'
+  /** A purge that the site's code asked for was not carried out. */
+  | 'ROUTER_PURGE_FAILED'
 
 /** An error of the router. Plain, because the guest bundle carries no other package. */
 export class RouterError extends Error {

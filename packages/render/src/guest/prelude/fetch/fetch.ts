@@ -16,6 +16,19 @@ interface FetchedHead {
   readonly headers: readonly (readonly [string, string])[]
   readonly url: string
   readonly redirected: boolean
+  /** Of the entry of the data cache that this is. */
+  readonly tags?: readonly string[]
+}
+
+/** How a fetch goes through the data cache of the host. */
+export interface FetchCache {
+  /** Seconds; false: for ever. */
+  readonly revalidate: number | false
+  readonly tags: readonly string[]
+  /** Whether the code has named the time itself. */
+  readonly isExplicit: boolean
+  /** Told the tags of the entry, when one was found. */
+  onTags(tags: readonly string[]): void
 }
 
 async function outgoingBody(request: Request): Promise<ArrayBuffer | undefined> {
@@ -62,7 +75,7 @@ export function dropFetchesOf(requestNumber: number, reason: unknown): void {
 }
 
 /** One fetch: settles `resolve`/`reject` with the head, then fills the body. */
-function send(request: Request, bytes: ArrayBuffer | undefined): Promise<Response> {
+function send(request: Request, bytes: ArrayBuffer | undefined, cache: FetchCache | undefined): Promise<Response> {
   return new Promise((resolve, reject) => {
     const { url, method, redirect, signal } = request
     const requestNumber = currentRequest()?.number ?? 0
@@ -92,12 +105,14 @@ function send(request: Request, bytes: ArrayBuffer | undefined): Promise<Respons
     const onAbort = () => entry.drop(signal.reason)
     const ask = () => {
       const headers = Headers.list(request.headers)
-      const argument = { requestNumber, url, method, headers, redirect, hasBody: bytes !== undefined }
+      const argument = { requestNumber, url, method, headers, redirect, hasBody: bytes !== undefined, cache }
       callId = callHost('fetch', argument, bytes, {
         onPiece(json, piece, isLast) {
           if (!isHeadDone) {
             isHeadDone = true
-            resolve(toResponse(request, JSON.parse(json) as FetchedHead, method === 'HEAD' ? null : queue))
+            const head = JSON.parse(json) as FetchedHead
+            if (head.tags !== undefined) cache?.onTags(head.tags)
+            resolve(toResponse(request, head, method === 'HEAD' ? null : queue))
           }
           if (piece !== undefined && piece.byteLength > 0) queue.push(new Uint8Array(piece))
           if (!isLast) return
@@ -131,7 +146,7 @@ function send(request: Request, bytes: ArrayBuffer | undefined): Promise<Respons
  * Fetch standard `fetch`, carried out by the host (http and https only). Rejects with TypeError for network errors and with
  * the signal's reason when aborted; a request of the site that is given up aborts its fetches.
  */
-export async function fetch(input: unknown, init?: RequestInit): Promise<Response> {
+export async function fetch(input: unknown, init?: RequestInit, cache?: FetchCache): Promise<Response> {
   if (begun >= MAX_BEGUN) throw new TypeError(`fetch failed: ${MAX_BEGUN} fetches of this site are under way already`)
   begun++
   let isSent = false
@@ -142,7 +157,7 @@ export async function fetch(input: unknown, init?: RequestInit): Promise<Respons
     const bytes = await outgoingBody(request)
     request.signal.throwIfAborted()
     isSent = true
-    return send(request, bytes)
+    return send(request, bytes, cache)
   } finally {
     if (!isSent) begun--
   }

@@ -1,0 +1,77 @@
+import { PurgeLedger, type PurgeOrder, type PurgeState } from '@svc/cache'
+import type { Config } from '@svc/config'
+import type { Handlers } from '@svc/core'
+import type { hostMethods } from '@svc/protocol'
+import { DataCache } from './data-cache.ts'
+import { PathPurges } from './path-purges.ts'
+import { PurgeOrders } from './purge-orders.ts'
+import { SharedStore, type SharedStoreOptions } from './shared-store.ts'
+import { SiteServices } from './site-services.ts'
+
+/** What the caches of a host are made of. */
+export interface HostCachesOptions extends Omit<SharedStoreOptions, 'onFailed'> {
+  /** Has the master carry out a purge; resolves when it is done. */
+  readonly sendPurge: (order: PurgeOrder) => Promise<unknown>
+  readonly onProblem: (error: unknown, what: string) => void
+}
+
+type PurgeHandlers = Pick<Handlers<typeof hostMethods>, 'purge' | 'purgeSettled'>
+
+/** What a render host keeps for the code of its sites beyond a request: the data cache and what it knows of purges. */
+export class HostCaches {
+  readonly services: SiteServices
+  readonly #ledger = new PurgeLedger()
+  readonly #pathPurges = new PathPurges()
+  readonly #store: SharedStore
+  readonly #data: DataCache
+
+  constructor({ sendPurge, onProblem, ...storeOptions }: HostCachesOptions) {
+    this.#store = new SharedStore({
+      ...storeOptions,
+      onFailed: (error) => onProblem(error, 'the data cache cannot be opened'),
+    })
+    this.#data = new DataCache({
+      store: () => this.#store.current,
+      ledger: this.#ledger,
+      pathPurges: this.#pathPurges,
+      now: () => Date.now(),
+    })
+    this.services = new SiteServices({
+      data: this.#data,
+      orders: new PurgeOrders(sendPurge),
+      onProblem: (error) => onProblem(error, 'a render thread asks for something unknown'),
+    })
+  }
+
+  /** Takes over the purges that the master knows of, and opens the store of a generation. */
+  async prepare(cache: Config['cache'], purges: PurgeState | undefined): Promise<void> {
+    if (purges !== undefined) {
+      this.#ledger.reset(purges)
+      for (const purge of purges.unsettled) this.#pathPurges.add(purge)
+    }
+    await this.#store.use(cache)
+  }
+
+  /** What the master tells of purges. */
+  get handlers(): PurgeHandlers {
+    return {
+      purge: async ({ purge }) => {
+        this.#ledger.add(purge)
+        this.#pathPurges.add(purge)
+        // What was on its way into the store before is there when the master looks for it.
+        await this.#store.current?.flushed()
+        return undefined
+      },
+      purgeSettled: ({ number }) => this.#ledger.settled(number) as undefined,
+    }
+  }
+
+  /** How many entries are being made. */
+  get fills(): number {
+    return this.#data.fills
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close()
+  }
+}

@@ -1,0 +1,229 @@
+import type { FetchClient } from '../egress/lazy-site-fetch.ts'
+import type { SiteFetchSink, SiteRequest, SiteResponseHead } from '../egress/site-fetch.ts'
+import type { DataClient } from './data-client.ts'
+import type { DataQuestion, RoutePlace } from './data-methods.ts'
+import { type FetchWish, fetchKeyParts, isStorableRequest, ResponseCopy, storedResponse } from './stored-response.ts'
+
+/** What a cached fetch is made of. */
+export interface CachedFetchOptions {
+  readonly fetch: FetchClient
+  readonly data: DataClient
+  /** A stale response could not be made anew; it goes on being served. */
+  readonly onRefreshFailed: (url: string, error: unknown) => void
+}
+
+/** One fetch of a site that may be answered from the data cache. */
+export interface CachedRequest {
+  readonly site: SiteRequest
+  readonly wish: FetchWish
+  /** Of the request that it is made for. */
+  readonly place: RoutePlace | undefined
+}
+
+/** Takes the answer, as the sink of a fetch does. */
+export interface CachedSink extends SiteFetchSink {
+  /** `tags`: those of the entry, when it came from the cache. */
+  head(head: SiteResponseHead & { readonly tags?: readonly string[] }): void
+}
+
+type Question = Omit<DataQuestion, 'mode'>
+
+const noSink: CachedSink = { head: () => undefined, piece: async () => undefined }
+
+/**
+ * The site's `fetch` through the data cache. Everything happens outside of the isolate: what is stored is what came over the
+ * network, whatever the code of the site does to it.
+ */
+export class CachedFetch {
+  readonly #options: CachedFetchOptions
+  /** Ends the background work with the isolate. */
+  readonly #life = new AbortController()
+
+  constructor(options: CachedFetchOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Answers from the cache, or from the network with a copy for the cache.
+   * @throws what `SiteFetch.run` throws
+   */
+  async run(request: CachedRequest, sink: CachedSink, signal: AbortSignal): Promise<void> {
+    const { fetch, data } = this.#options
+    const { site, wish, place } = request
+    if (!isStorableRequest(site, wish)) {
+      await fetch.run(site, sink, signal)
+      return
+    }
+    const ttlMs = wish.revalidate === false ? null : wish.revalidate * 1000
+    const question: Question = {
+      parts: fetchKeyParts(site),
+      tags: [...wish.tags],
+      ttlMs,
+      ...(place === undefined ? {} : { place }),
+    }
+    const found = await data.read({ ...question, mode: 'read' })
+    if (found.kind === 'hit' && (await deliver(found.body, found.tags, sink))) {
+      if (found.isStale) void this.#refresh(request, question)
+    } else if (found.kind === 'fill') await this.#fill(found.fill, request, question, sink, signal)
+    else await fetch.run(site, sink, signal)
+  }
+
+  /** Ends what goes on in the background. */
+  close(): void {
+    this.#life.abort()
+  }
+
+  /** Makes a stale entry anew in the background. Never rejects: the entry is served on, and tried again later. */
+  async #refresh(request: CachedRequest, question: Question): Promise<void> {
+    const found = await this.#options.data.read({ ...question, mode: 'refresh' })
+    if (found.kind !== 'fill') return
+    try {
+      await this.#fill(found.fill, request, undefined, noSink, this.#life.signal)
+    } catch (error) {
+      if (!this.#life.signal.aborted) this.#options.onRefreshFailed(request.site.url, error)
+    }
+  }
+
+  /** @param question to ask again for what there was before, when the network fails; undefined: for nobody */
+  async #fill(
+    fill: number,
+    { site, wish }: CachedRequest,
+    question: Question | undefined,
+    sink: CachedSink,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { fetch, data } = this.#options
+    const copy = new FillCopy(fill, wish, data)
+    const out = new FallbackSink(sink, async () => question !== undefined && (await this.#fallBack(question, sink)))
+    try {
+      await fetch.run(
+        site,
+        {
+          head(head) {
+            copy.head(head)
+            out.head(head)
+          },
+          piece(piece) {
+            copy.piece(piece)
+            return out.piece(piece)
+          },
+        },
+        signal,
+      )
+      await out.end()
+    } catch (error) {
+      copy.failed(signal.aborted)
+      if (signal.aborted || !(await out.replace())) throw error
+      return
+    }
+    await copy.store()
+  }
+
+  /** Hands over what there was, at any age. False: nothing. */
+  async #fallBack(question: Question, sink: CachedSink): Promise<boolean> {
+    const found = await this.#options.data.read({ ...question, mode: 'fallback' })
+    return found.kind === 'hit' && (await deliver(found.body, found.tags, sink))
+  }
+}
+
+async function deliver(stored: Uint8Array, tags: readonly string[], sink: CachedSink): Promise<boolean> {
+  const response = storedResponse(stored)
+  if (response === undefined) return false
+  sink.head({ ...response.head, tags })
+  if (response.body.byteLength > 0) await sink.piece(response.body)
+  return true
+}
+
+/** The copy for the cache, with the fill that it is made for. */
+class FillCopy {
+  readonly #fill: number
+  readonly #wish: FetchWish
+  readonly #data: DataClient
+  readonly #copy: ResponseCopy
+  #isOpen = true
+
+  constructor(fill: number, wish: FetchWish, data: DataClient) {
+    this.#fill = fill
+    this.#wish = wish
+    this.#data = data
+    this.#copy = new ResponseCopy(wish)
+  }
+
+  head(head: SiteResponseHead): void {
+    if (!this.#copy.start(head)) this.#end(head.status >= 500 ? 'failed' : 'pass')
+  }
+
+  piece(piece: Uint8Array): void {
+    if (this.#isOpen && !this.#copy.add(piece)) this.#end('pass')
+  }
+
+  failed(isAborted: boolean): void {
+    this.#end(isAborted ? 'lost' : 'failed')
+  }
+
+  async store(): Promise<void> {
+    const body = this.#copy.finish()
+    if (!this.#isOpen || body === undefined) {
+      this.#end('pass')
+      return
+    }
+    this.#isOpen = false
+    const { revalidate, tags } = this.#wish
+    await this.#data.store(this.#fill, { tags, ttlMs: revalidate === false ? null : revalidate * 1000, body })
+  }
+
+  #end(outcome: 'pass' | 'failed' | 'lost'): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#data.endFill(this.#fill, outcome)
+  }
+}
+
+/** Holds an answer of status 5xx back until it is known whether there is something better. */
+class FallbackSink {
+  readonly #sink: CachedSink
+  readonly #fallBack: () => Promise<boolean>
+  #held: Promise<void> | undefined
+  #isReplaced = false
+  /** Whether the client has a head. */
+  hasHead = false
+
+  constructor(sink: CachedSink, fallBack: () => Promise<boolean>) {
+    this.#sink = sink
+    this.#fallBack = fallBack
+  }
+
+  head(head: SiteResponseHead): void {
+    if (head.status >= 500) this.#held = this.#hold(head)
+    else this.#send(head)
+  }
+
+  async piece(piece: Uint8Array): Promise<void> {
+    await this.#held
+    if (!this.#isReplaced) await this.#sink.piece(piece)
+  }
+
+  async end(): Promise<void> {
+    await this.#held
+  }
+
+  /** There is no answer. False: nothing stands in for it. */
+  async replace(): Promise<boolean> {
+    await this.#held
+    if (this.hasHead) return this.#isReplaced
+    this.#isReplaced = await this.#fallBack()
+    this.hasHead ||= this.#isReplaced
+    return this.#isReplaced
+  }
+
+  async #hold(head: SiteResponseHead): Promise<void> {
+    this.#isReplaced = await this.#fallBack()
+    if (this.#isReplaced) this.hasHead = true
+    else this.#send(head)
+  }
+
+  #send(head: SiteResponseHead): void {
+    this.hasHead = true
+    this.#sink.head(head)
+  }
+}

@@ -1,0 +1,84 @@
+import type { MessagePort } from 'node:worker_threads'
+import { createPortChannel, RpcPeer } from '@svc/core'
+import { PROTOCOL_VERSION } from '@svc/protocol'
+import {
+  type DataQuestion,
+  type FillOutcome,
+  type PathPurge,
+  siteServiceClientMethods,
+  siteServiceMethods,
+} from './data-methods.ts'
+
+/** How long the host may take over what needs no other site's code to end. */
+const ANSWER_TIMEOUT_MS = 60_000
+
+/** What was found. */
+export type FoundData =
+  | { readonly kind: 'hit'; readonly body: Uint8Array; readonly tags: readonly string[]; readonly isStale: boolean }
+  /** Make it, and give `fill` back. */
+  | { readonly kind: 'fill'; readonly fill: number }
+  /** Make it; it is not stored. */
+  | { readonly kind: 'pass' }
+
+/** What is made of a fill. */
+export interface MadeData {
+  readonly tags: readonly string[]
+  /** Milliseconds of freshness; null: for ever. */
+  readonly ttlMs: number | null
+  readonly body: Uint8Array
+}
+
+/** The data cache and the purges of a site, as a thread of it has them. Losing the host is no error but a miss. */
+export class DataClient {
+  readonly #peer: RpcPeer<typeof siteServiceClientMethods, typeof siteServiceMethods>
+
+  constructor(port: MessagePort, onProblem: (error: Error) => void) {
+    this.#peer = new RpcPeer({
+      channel: createPortChannel(port),
+      local: siteServiceClientMethods,
+      handlers: {},
+      remote: siteServiceMethods,
+      protocolVersion: PROTOCOL_VERSION,
+      peerName: 'render host',
+      onProblem,
+    })
+  }
+
+  /** Looks an entry up, waiting for whoever makes it. Never rejects. */
+  async read(question: DataQuestion): Promise<FoundData> {
+    try {
+      const { body, bytes } = await this.#peer.open('readData', question, { timeoutMs: ANSWER_TIMEOUT_MS }).reply
+      const { kind, fill, isStale = false, tags = [] } = body
+      if (kind === 'hit' && bytes !== undefined) return { kind, body: bytes, tags, isStale }
+      return kind === 'fill' && fill !== undefined ? { kind, fill } : { kind: 'pass' }
+    } catch {
+      // The host ends, or is overloaded: what is asked for can be made without it.
+      return { kind: 'pass' }
+    }
+  }
+
+  /** Gives back what a fill has made. Never rejects. */
+  async store(fill: number, { tags, ttlMs, body }: MadeData): Promise<boolean> {
+    const request = { fill, tags: [...tags], ttlMs }
+    try {
+      const reply = await this.#peer.call('storeData', request, { timeoutMs: ANSWER_TIMEOUT_MS, bytes: body })
+      return reply.isStored
+    } catch {
+      // As if it had not been kept.
+      return false
+    }
+  }
+
+  /** Gives a fill back without a result. */
+  endFill(fill: number, outcome: FillOutcome): void {
+    this.#peer.notify('endFill', { fill, outcome })
+  }
+
+  /**
+   * Purges in the whole instance; resolves when nothing of it is served any more.
+   * @throws RENDER_PURGE_REFUSED, and what keeps the master from carrying it out
+   */
+  async purge(tags: readonly string[], paths: readonly PathPurge[]): Promise<void> {
+    await this.#peer.call('purge', { tags: [...tags], paths: [...paths] }, { timeoutMs: ANSWER_TIMEOUT_MS })
+  }
+}

@@ -1,0 +1,66 @@
+import { type Guarded, guard, method } from '@svc/core'
+
+/** The page or handler that works for a request: what a purge of a path is compared with. */
+export const routePlace = guard.object({
+  /** Path of the request as the client sent it. */
+  path: guard.string,
+  /** Pattern of its route; "" for none. */
+  pattern: guard.string,
+})
+export type RoutePlace = Guarded<typeof routePlace>
+
+/** A look-up in the data cache. */
+export const dataQuestion = guard.object({
+  /**
+   * `read`: the entry, or the right to make it. `refresh`: the right to make a stale entry anew, unless somebody does.
+   * `fallback`: the entry at any age, because making it has failed.
+   */
+  mode: guard.oneOf('read', 'refresh', 'fallback'),
+  /** What the key is made of, beside the label of the site, which the host adds. */
+  parts: guard.arrayOf(guard.string),
+  /** Names of tags that the caller gives the entry. */
+  tags: guard.arrayOf(guard.string),
+  /** Milliseconds for which an entry is fresh to this caller; null: for ever. */
+  ttlMs: guard.nullable(guard.number),
+  /** Undefined: nothing is known of a request. */
+  place: guard.optional(routePlace),
+})
+export type DataQuestion = Guarded<typeof dataQuestion>
+
+/**
+ * `hit`: the entry comes as bytes. `fill`: the caller makes it, and gives `fill` back by `storeData` or `endFill`. `pass`: there
+ * is none, and what the caller makes is not to be stored.
+ */
+export const dataReply = guard.object({
+  kind: guard.oneOf('hit', 'fill', 'pass'),
+  /** With `hit`: it should be made anew in the background. */
+  isStale: guard.optional(guard.boolean),
+  /** With `hit`: names of its tags. */
+  tags: guard.optional(guard.arrayOf(guard.string)),
+  fill: guard.optional(guard.number),
+})
+export type DataReply = Guarded<typeof dataReply>
+
+/** `pass`: the result cannot be stored. `failed`: there is none. `lost`: nobody works on it any more, another may. */
+export const fillOutcome = guard.oneOf('pass', 'failed', 'lost')
+export type FillOutcome = Guarded<typeof fillOutcome>
+
+/** A path that site code wants purged: one path, or with a type the pattern of a page, or of a layout with all below it. */
+export const pathPurge = guard.object({ path: guard.string, type: guard.optional(guard.oneOf('page', 'layout')) })
+export type PathPurge = Guarded<typeof pathPurge>
+
+/** What a render host answers to a thread of its own, for one site: the label of the site is the host's to add. */
+export const siteServiceMethods = {
+  readData: method(dataQuestion, dataReply),
+  /** The entry of a fill comes as bytes. False: it was not kept. */
+  storeData: method(
+    guard.object({ fill: guard.number, tags: guard.arrayOf(guard.string), ttlMs: guard.nullable(guard.number) }),
+    guard.object({ isStored: guard.boolean }),
+  ),
+  endFill: method(guard.object({ fill: guard.number, outcome: fillOutcome }), guard.nothing),
+  /** Answered when no process of the instance serves anything any more that this takes away. */
+  purge: method(guard.object({ tags: guard.arrayOf(guard.string), paths: guard.arrayOf(pathPurge) }), guard.nothing),
+} as const
+
+/** What a thread answers on this channel: nothing. */
+export const siteServiceClientMethods = {} as const

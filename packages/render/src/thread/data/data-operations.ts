@@ -1,0 +1,73 @@
+import type { DataClient } from './data-client.ts'
+import type { FillOutcome, RoutePlace } from './data-methods.ts'
+
+/** A look-up as the guest asks for it. */
+interface ReadFields {
+  readonly requestNumber: number
+  readonly mode: 'read' | 'refresh' | 'fallback'
+  readonly parts: readonly string[]
+  readonly tags: readonly string[]
+  /** Seconds; false: for ever. */
+  readonly revalidate: number | false
+}
+
+interface StoreFields {
+  readonly fill: number
+  readonly tags: readonly string[]
+  readonly revalidate: number | false
+}
+
+const ttlOf = (revalidate: number | false) => (revalidate === false ? null : revalidate * 1000)
+
+/** The data cache as code in an isolate uses it: `unstable_cache`. Knows which fills its requests have under way. */
+export class DataOperations {
+  readonly #data: DataClient
+  /** Fill -> number of the request that makes it. */
+  readonly #fills = new Map<number, number>()
+
+  constructor(data: DataClient) {
+    this.#data = data
+  }
+
+  /** Answers with what was found as JSON, and the entry as bytes. */
+  async read(
+    json: string,
+    placeOf: (requestNumber: number) => RoutePlace | undefined,
+  ): Promise<{ readonly json: string; readonly body: Uint8Array | undefined }> {
+    const { requestNumber, mode, parts, tags, revalidate } = JSON.parse(json) as ReadFields
+    const place = placeOf(requestNumber)
+    // Keys of fetches begin otherwise: no code can give one a response of its own making.
+    const question = { mode, parts: ['function', ...parts.map(String)], tags: tags.map(String), ttlMs: ttlOf(revalidate) }
+    const found = await this.#data.read({ ...question, ...(place === undefined ? {} : { place }) })
+    if (found.kind === 'fill') this.#fills.set(found.fill, requestNumber)
+    const { body, ...facts } = found.kind === 'hit' ? found : { ...found, body: undefined }
+    return { json: JSON.stringify(facts), body }
+  }
+
+  /** Gives a fill back with its result. */
+  async store(json: string, body: Uint8Array): Promise<string> {
+    const { fill, tags, revalidate } = JSON.parse(json) as StoreFields
+    this.#fills.delete(fill)
+    const isStored = await this.#data.store(fill, { tags: tags.map(String), ttlMs: ttlOf(revalidate), body })
+    return JSON.stringify({ isStored })
+  }
+
+  /** Gives a fill back without a result. */
+  end(json: string): void {
+    const { fill, outcome } = JSON.parse(json) as { readonly fill: number; readonly outcome: FillOutcome }
+    this.#end(fill, outcome)
+  }
+
+  /** What a request that was given up has under way is somebody else's to make. */
+  abortOf(requestNumber: number): void {
+    for (const [fill, owner] of this.#fills) if (owner === requestNumber) this.#end(fill, 'lost')
+  }
+
+  abortAll(): void {
+    for (const fill of [...this.#fills.keys()]) this.#end(fill, 'lost')
+  }
+
+  #end(fill: number, outcome: FillOutcome): void {
+    if (this.#fills.delete(fill)) this.#data.endFill(fill, outcome)
+  }
+}
