@@ -4,7 +4,7 @@ const headerList = guard.arrayOf(guard.anything) as guard.Guard<[name: string, v
 const params = guard.anything as guard.Guard<Record<string, string | string[]>>
 
 /** What the guest is asked to run for a request. */
-export const renderKind = guard.oneOf('page', 'handler', 'metadata', 'not-found', 'middleware')
+export const renderKind = guard.oneOf('page', 'handler', 'metadata', 'not-found', 'middleware', 'static-paths')
 
 /** One request for a render host. A request body follows as chunks of the caller (`hasChunks`), or as bytes when small. */
 export const renderRequest = guard.object({

@@ -8,11 +8,17 @@ export type WorkerErrorCode =
   | 'WORKER_SITE_UNSETTLED'
   /** No render host for the site turned up in time. */
   | 'WORKER_NO_HOST'
+  /** The client of a render left, and for those who waited with it the render took too long. */
+  | 'WORKER_RENDER_ABANDONED'
+  /** The parameters of a route that are known in advance could not be found out. */
+  | 'WORKER_STATIC_PARAMS'
 
 const table = {
   WORKER_NOT_PREPARED: {},
   WORKER_SITE_UNSETTLED: { status: 503, retryable: true },
   WORKER_NO_HOST: { status: 503, retryable: true },
+  WORKER_RENDER_ABANDONED: { status: 504, retryable: true },
+  WORKER_STATIC_PARAMS: {},
 } satisfies ErrorTable<WorkerErrorCode>
 
 /** An error of a worker. */

@@ -1,11 +1,24 @@
 import type { ControlPlane } from '@svc/admin'
-import { createIpcChannel, type Handlers, RpcPeer } from '@svc/core'
+import { type Purge, PurgeLedger, type PurgeState } from '@svc/cache'
+import { createIpcChannel, type Handlers, RpcPeer, systemClock } from '@svc/core'
 import { type GenerationSpec, type HostEndpoint, masterMethods, PROTOCOL_VERSION, workerMethods } from '@svc/protocol'
-import { AccessLog, addProcessMetrics, createLogger, createRequestIds, HttpMetrics, type Logger, MetricSet } from '@svc/telemetry'
+import {
+  AccessLog,
+  addProcessMetrics,
+  CacheMetrics,
+  createLogger,
+  createRequestIds,
+  HttpMetrics,
+  type Logger,
+  MetricSet,
+} from '@svc/telemetry'
 import type { Engine, Refusal } from './engine/engine.ts'
 import { createUwsEngine } from './engine/uws/index.ts'
 import { WorkerError } from './errors.ts'
 import { buildGeneration, type ServingGeneration } from './generation/serving-generation.ts'
+import { Warmer } from './isr/warmer.ts'
+import { WorkerIsr } from './isr/worker-isr.ts'
+import { WorkerL0 } from './l0/worker-l0.ts'
 import { sendFailure } from './pipeline/error-response.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { RequestContext } from './pipeline/request-context.ts'
@@ -27,6 +40,11 @@ export class WorkerProcess {
   readonly #httpMetrics = new HttpMetrics(this.#metrics)
   readonly #hosts: HostSet
   readonly #renderer: HostRenderer
+  readonly #ledger = new PurgeLedger()
+  readonly #isr: WorkerIsr
+  readonly #warmer: Warmer
+  readonly #requestIds = createRequestIds()
+  readonly #l0: WorkerL0
   readonly #master: MasterPeer
   readonly #prepared = new Map<number, ServingGeneration>()
   #logger: Logger
@@ -45,6 +63,32 @@ export class WorkerProcess {
       lost: (host, sites) => this.#master.notify('hostLost', { host, sites: [...sites] }),
     })
     this.#renderer = new HostRenderer(this.#hosts)
+    this.#isr = new WorkerIsr({
+      ledger: this.#ledger,
+      leases: {
+        lease: (key, timeoutMs) => this.#master.call('lease', { key }, { timeoutMs }),
+        leaseEnded: (id, outcome) => this.#master.notify('leaseEnded', { id, outcome }),
+      },
+      renderer: this.#renderer,
+      metrics: new CacheMetrics(this.#metrics),
+      clock: systemClock,
+      onProblem: this.#onProblem,
+    })
+    this.#warmer = new Warmer({
+      generation: () => this.#generation,
+      cache: () => this.#generation && this.#isr.cacheFor(this.#generation.config),
+      renderer: this.#renderer,
+      onProblem: this.#onProblem,
+    })
+    this.#l0 = new WorkerL0({
+      generation: () => this.#current(),
+      ledger: this.#ledger,
+      metrics: this.#metrics,
+      httpMetrics: this.#httpMetrics,
+      log: () => this.#requestLog,
+      makeRequestId: this.#requestIds,
+      onProblem: this.#onProblem,
+    })
     addProcessMetrics(this.#metrics)
     this.#master = new RpcPeer({
       channel: createIpcChannel(endpoint),
@@ -68,17 +112,25 @@ export class WorkerProcess {
 
   #handlers(): Handlers<typeof workerMethods> {
     return {
-      prepare: ({ spec, hosts }) => this.#prepare(spec, hosts),
+      prepare: ({ spec, hosts, purges }) => this.#prepare(spec, hosts, purges),
       commit: ({ generation }) => this.#commit(generation),
       abandon: ({ generation }) => this.#abandon(generation),
       hosts: ({ hosts }) => {
         this.#hosts.update(hosts)
         return undefined
       },
-      siteChanged: ({ site }) => {
-        this.#generation?.sites.get(site)?.forget()
+      siteChanged: ({ site }) => this.#siteChanged(site),
+      purge: ({ purge }) => this.#purge(purge),
+      purgeSettled: ({ number }) => {
+        this.#isr.refresh()
+        this.#ledger.settled(number)
         return undefined
       },
+      warm: ({ site }) => {
+        this.#warmer.add(site)
+        return undefined
+      },
+      cacheStats: () => this.#l0.stats(),
       drain: ({ timeoutMs }) => this.#drain(timeoutMs),
       cut: () => {
         this.#engine?.cut()
@@ -92,7 +144,27 @@ export class WorkerProcess {
     }
   }
 
-  async #prepare(spec: GenerationSpec, hosts: readonly HostEndpoint[]): Promise<undefined> {
+  /** A site that is both in service and prepared is told twice: it may be two of them. */
+  #siteChanged(id: string): undefined {
+    for (const generation of [this.#generation, ...this.#prepared.values()]) {
+      const site = generation?.sites.get(id)
+      if (site === undefined) continue
+      site.forget()
+      this.#isr.siteChanged(site.config.label)
+    }
+    return undefined
+  }
+
+  async #purge(purge: Purge): Promise<{ l0: number }> {
+    this.#ledger.add(purge)
+    const l0 = this.#l0.purge(purge)
+    await this.#isr.purged(purge)
+    return { l0 }
+  }
+
+  async #prepare(spec: GenerationSpec, hosts: readonly HostEndpoint[], purges: PurgeState | undefined): Promise<undefined> {
+    if (purges !== undefined) this.#takePurges(purges)
+    await this.#isr.prepare(spec.config)
     this.#hosts.update(hosts)
     const tools = { renderer: this.#renderer, onProblem: this.#onProblem }
     const next = buildGeneration(spec, this.#generation, tools)
@@ -105,12 +177,19 @@ export class WorkerProcess {
     return undefined
   }
 
+  #takePurges(purges: PurgeState): void {
+    // What was missed is known only by its number: anything in L0 may be meant.
+    if (purges.last > this.#ledger.last) this.#l0.clear()
+    this.#ledger.reset(purges)
+  }
+
   async #commit(number: number): Promise<undefined> {
     const next = this.#prepared.get(number)
     if (next === undefined) throw new WorkerError('WORKER_NOT_PREPARED', `generation ${number} was not prepared`)
     this.#prepared.clear()
     const previous = this.#generation
     this.#generation = next
+    this.#l0.apply(next, previous)
     this.#applyLogging(next, previous)
     if (previous !== undefined) this.#stopListening(previous, next)
     await this.#master.call('ready', { generation: number, pid: process.pid }, { timeoutMs: MASTER_TIMEOUT_MS })
@@ -143,15 +222,22 @@ export class WorkerProcess {
   }
 
   #createEngine(): Engine {
-    const ids = createRequestIds()
-    const pipeline = new Pipeline(createStages(this.#controlPlane(), this.#renderer), sendFailure)
+    const pipeline = new Pipeline(
+      createStages(this.#controlPlane(), this.#renderer, (config) => this.#isr.cacheFor(config)),
+      sendFailure,
+    )
     const onExchange = createRequestHandler({
       generation: () => this.#current(),
       pipeline,
       log: () => this.#requestLog,
-      tools: { makeRequestId: ids, reportFailure: (context, error, status) => this.#reportFailure(context, error, status) },
+      tools: {
+        makeRequestId: this.#requestIds,
+        l0: this.#l0,
+        reportFailure: (context, error, status) => this.#reportFailure(context, error, status),
+      },
     })
     return createUwsEngine({
+      ready: this.#l0,
       onExchange,
       limits: () => this.#limits(),
       isTrustedProxy: (address) => this.#current().trustedProxies.contains(address),
@@ -200,8 +286,10 @@ export class WorkerProcess {
 
   async #drain(timeoutMs: number): Promise<{ cut: number }> {
     this.#isDraining = true
+    this.#warmer.stop()
     const result = (await this.#engine?.drain(timeoutMs)) ?? { cut: 0 }
     this.#hosts.close()
+    await this.#isr.close()
     await this.#accessLog?.close(LOG_CLOSE_TIMEOUT_MS)
     return result
   }

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { PurgeLedger } from '@svc/cache'
 import { loadConfig } from '@svc/config'
 import type { GenerationSpec, HealthReport } from '@svc/protocol'
 import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemetry'
 import { tempDir, writeFiles } from '@svc/testkit'
 import { type InjectOptions, inject, type MemoryResponse } from '../src/engine/inject/index.ts'
 import { buildGeneration, type ServingGeneration } from '../src/generation/serving-generation.ts'
+import type { IsrCache } from '../src/isr/isr-cache.ts'
+import { WorkerL0 } from '../src/l0/worker-l0.ts'
 import { sendFailure } from '../src/pipeline/error-response.ts'
 import { Pipeline } from '../src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../src/pipeline/request-handler.ts'
@@ -44,8 +47,12 @@ export class PipelineServer {
   readonly dir: string
   readonly renderer: CannedRenderer
   readonly failures: ReportedFailure[] = []
+  readonly ledger = new PurgeLedger()
+  readonly l0: WorkerL0
   health: () => Promise<HealthReport> = async () => ({ status: 'healthy', uptime_secs: 1, checks: {} })
   isDraining = false
+  /** The cache of the app stage, where a test wants one. */
+  isr: IsrCache | undefined
   #generation: ServingGeneration | undefined
   readonly #metrics = new MetricSet()
   readonly #accessFile: string
@@ -63,7 +70,18 @@ export class PipelineServer {
       await this.#accessLog.close(1000)
       closeSync(fd)
     })
-    const log = new RequestLog(new HttpMetrics(this.#metrics), this.#accessLog)
+    const httpMetrics = new HttpMetrics(this.#metrics)
+    const log = new RequestLog(httpMetrics, this.#accessLog)
+    const makeRequestId = () => `id-${++this.#ids}`
+    this.l0 = new WorkerL0({
+      generation: () => this.generation,
+      ledger: this.ledger,
+      metrics: this.#metrics,
+      httpMetrics,
+      log: () => log,
+      makeRequestId,
+      onProblem: (error) => assert.fail(error),
+    })
     const plane = {
       health: () => this.health(),
       metrics: async () => 'all_metrics 1\n',
@@ -71,10 +89,14 @@ export class PipelineServer {
     }
     this.#handler = createRequestHandler({
       generation: () => this.generation,
-      pipeline: new Pipeline(createStages(plane, this.renderer), sendFailure),
+      pipeline: new Pipeline(
+        createStages(plane, this.renderer, () => this.isr),
+        sendFailure,
+      ),
       log: () => log,
       tools: {
-        makeRequestId: () => `id-${++this.#ids}`,
+        makeRequestId,
+        l0: this.l0,
         reportFailure: ({ requestId }, { message }, status) => this.failures.push({ requestId, message, status }),
       },
     })
@@ -105,12 +127,14 @@ export class PipelineServer {
     const { config, sites: configs } = loaded
     const spec: GenerationSpec = { generation, config, sites: configs, listen: [], moduleDir: join(this.dir, 'modules') }
     const onProblem = (error: Error) => assert.fail(error)
-    this.#generation = buildGeneration(spec, this.#generation, { renderer: this.renderer, onProblem })
+    const previous = this.#generation
+    this.#generation = buildGeneration(spec, previous, { renderer: this.renderer, onProblem })
+    this.l0.apply(this.#generation, previous)
   }
 
   /** Sends a request to shop.test unless told otherwise. */
   get(url: string, options: Omit<InjectOptions, 'url'> = {}): Promise<MemoryResponse> {
-    return inject(this.#handler, { host: 'shop.test', url, ...options })
+    return inject(this.#handler, { host: 'shop.test', ready: this.l0, url, ...options })
   }
 
   /** Everything in the access log. Ends it. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { EndpointTable, listEndpoints } from '@svc/admin'
 import type { Config, SiteConfig } from '@svc/config'
-import { CidrSet, HostMatcher, parseHost } from '@svc/http'
+import { CidrSet, type HostMatch, HostMatcher, parseHost } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
 import type { Renderer } from '../render-client/renderer.ts'
 import { SiteRuntime } from './site-runtime.ts'
@@ -14,6 +14,8 @@ export interface ServingGeneration {
   readonly sites: ReadonlyMap<string, SiteRuntime>
   /** The site of a host, which may have a port; what no site claims goes to the first one. Undefined without any site. */
   siteOf(host: string): SiteRuntime | undefined
+  /** The same, with how the host led there. */
+  matchHost(host: string): HostMatch<SiteRuntime> | undefined
   readonly endpoints: EndpointTable
   readonly trustedProxies: CidrSet
 }
@@ -76,6 +78,7 @@ export function buildGeneration(
     config,
     sites,
     siteOf: (host: string) => hosts.match(hostnameOf(host))?.value,
+    matchHost: (host: string) => hosts.match(hostnameOf(host)),
     endpoints: buildEndpoints(config),
     trustedProxies: new CidrSet(config.server.trusted_proxies),
   })

@@ -3,6 +3,7 @@ import { SingleFlight } from '@svc/core'
 import { compileMiddlewareMatcher, compileRoutes, type MiddlewareMatcher, type RouteTable, type SiteManifest } from '@svc/site'
 import type { Renderer } from '../render-client/renderer.ts'
 import { createStaticFiles, type StaticFiles } from '../static/index.ts'
+import { MiddlewareMemory } from './middleware-memory.ts'
 
 /** The application of a site as the worker needs it: its routes and where its middleware runs. */
 export interface SiteApp {
@@ -10,6 +11,8 @@ export interface SiteApp {
   readonly routes: RouteTable
   /** undefined: no middleware. */
   readonly middleware: MiddlewareMatcher | undefined
+  /** Runs of the middleware that need not be repeated. */
+  readonly middlewareMemory: MiddlewareMemory
   /** Files of the public directory. A site that is nothing but files has its `index.html` answer for directories. */
   readonly files: StaticFiles
 }
@@ -69,6 +72,6 @@ export class SiteRuntime {
       hasIndex: manifest.appDir === null,
       onProblem: this.#onProblem,
     })
-    return { manifest, routes: compileRoutes(manifest), middleware, files }
+    return { manifest, routes: compileRoutes(manifest), middleware, middlewareMemory: new MiddlewareMemory(), files }
   }
 }

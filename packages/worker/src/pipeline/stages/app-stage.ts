@@ -1,15 +1,24 @@
+import { responseTags } from '@svc/cache'
+import type { Config } from '@svc/config'
 import type { Route } from '@svc/site'
 import { WorkerError } from '../../errors.ts'
 import type { SiteApp, SiteRuntime } from '../../generation/site-runtime.ts'
+import type { IsrCache } from '../../isr/isr-cache.ts'
+import { isrStatus } from '../../isr/stored-sender.ts'
 import type { Renderer } from '../../render-client/renderer.ts'
+import type { WholeFileListener } from '../../static/index.ts'
 import { sendError, sendFailure } from '../error-response.ts'
 import type { RequestContext } from '../request-context.ts'
 import { requestFacts } from '../site-request.ts'
 import type { Stage, StageResult } from '../stage.ts'
 import { AnswerSink } from './answer-sink.ts'
-import { runMiddleware } from './middleware-step.ts'
+import { recallMiddleware, runMiddleware } from './middleware-step.ts'
 import { isStale, type RenderPlan, renderRequestOf } from './render-plan.ts'
 import type { SiteVisit } from './site-visit.ts'
+import { askOf } from './visit-ask.ts'
+
+/** The cache as far as a configuration wants it; undefined: nothing is stored. */
+export type IsrOf = (config: Config) => IsrCache | undefined
 
 /** How often a match is repeated because the site changed between match and render. */
 const MAX_REMATCHES = 3
@@ -19,9 +28,11 @@ const PAGE_METHODS = new Set(['GET', 'HEAD'])
 export class AppStage implements Stage {
   readonly name = 'app'
   readonly #renderer: Renderer
+  readonly #isr: IsrOf
 
-  constructor(renderer: Renderer) {
+  constructor(renderer: Renderer, isr: IsrOf) {
     this.#renderer = renderer
+    this.#isr = isr
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
@@ -38,7 +49,7 @@ export class AppStage implements Stage {
   #visit(context: RequestContext, site: SiteRuntime, app: SiteApp, rematches: number): StageResult | Promise<StageResult> {
     const { path } = context.request
     const visit: SiteVisit = { context, site, app, target: { path, url: undefined, headers: undefined } }
-    if (app.middleware?.(path, requestFacts(context)) !== true) return this.#serve(visit)
+    if (app.middleware?.(path, requestFacts(context)) !== true || recallMiddleware(visit)) return this.#serve(visit)
     return runMiddleware(visit, this.#renderer).then((next) => {
       if (next === 'answered') return next
       if (next !== 'stale') return this.#serve({ ...visit, target: next })
@@ -52,7 +63,7 @@ export class AppStage implements Stage {
     const { context, app, target } = visit
     // Set before: a small file is sent and counted by the time the call returns.
     context.pathGroup = 'static'
-    if (app.files.serve(context.asExchange(), target.path) === 'served') return 'answered'
+    if (app.files.serve(context.asExchange(), target.path, offerOf(visit)) === 'served') return 'answered'
     context.pathGroup = 'other'
     this.#match(visit, 0)
     return 'answered'
@@ -65,21 +76,30 @@ export class AppStage implements Stage {
     else if (match !== undefined) {
       const { route, params } = match
       context.pathGroup = route.pattern
-      if (!answersByItself(visit, route)) this.#render(visit, { kind: route.kind, route: route.id, params }, rematches)
-    } else if (app.manifest.notFound !== null) this.#render(visit, { kind: 'not-found', route: '', params: {} }, rematches)
-    else sendError(context, { status: 404, code: 'not_found' })
+      if (!answersByItself(visit, route)) this.#answer(visit, { kind: route.kind, route: route.id, params }, route, rematches)
+    } else if (app.manifest.notFound !== null) {
+      this.#answer(visit, { kind: 'not-found', route: '', params: {} }, undefined, rematches)
+    } else sendError(context, { status: 404, code: 'not_found' })
   }
 
-  #render(visit: SiteVisit, plan: RenderPlan, rematches: number): void {
+  /** From the cache where the answer may be in it, else by a render. */
+  #answer(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, rematches: number): void {
     const { context } = visit
     const body = context.exchange.body.isPresent ? context.exchange.body : undefined
     // A body is gone once it was sent: such a request is the client's to repeat.
     const mayRematch = body === undefined && rematches < MAX_REMATCHES
-    const sink = new AnswerSink(context, (error) => {
+    const fail = (error: Error) => {
       if (isStale(error) && mayRematch) this.#rematch(visit, rematches + 1)
       else this.#failed(visit, error)
-    })
-    sink.attach(this.#renderer.render(renderRequestOf(visit, plan), body, sink))
+    }
+    const isr = this.#isr(context.generation.config)
+    const ask = isr && askOf(visit, plan, route, { fail, matchAgain: () => this.#matchAgain(visit, rematches) })
+    if (isr !== undefined && ask !== undefined) isr.answer(ask)
+    else {
+      if (isr !== undefined) context.cacheStatus = isrStatus({ outcome: bypassOf(context.request.method) })
+      const sink = new AnswerSink(context, fail)
+      sink.attach(this.#renderer.render(renderRequestOf(visit, plan), body, sink))
+    }
   }
 
   /** A manifest that is out of date must not meet the client again when it repeats its request. */
@@ -91,6 +111,10 @@ export class AppStage implements Stage {
   /** The site's files changed between the match and the render: match again with its new manifest. */
   #rematch(visit: SiteVisit, rematches: number): void {
     visit.site.forget()
+    this.#matchAgain(visit, rematches)
+  }
+
+  #matchAgain(visit: SiteVisit, rematches: number): void {
     visit.site
       .app()
       .then((app) => this.#match({ ...visit, app }, rematches))
@@ -98,17 +122,31 @@ export class AppStage implements Stage {
   }
 }
 
+/** Offers a file to L0 under the tag of its path. */
+function offerOf({ context, site, target }: SiteVisit): WholeFileListener {
+  return (isCurrent) => {
+    const { label } = site.config
+    const tags = responseTags(label, target.path, '', [])
+    context.offerToL0({ expiresAt: Number.POSITIVE_INFINITY, label, path: target.path, tags, dependsOnCookies: false, isCurrent })
+  }
+}
+
 /** Answers what needs no render: a route that two files claim, a method that pages do not have, a metadata file as it is. */
-function answersByItself({ context, site, app }: SiteVisit, route: Route): boolean {
+function answersByItself(visit: SiteVisit, route: Route): boolean {
+  const { context, site, app } = visit
   if (route.problem !== undefined) {
     const detail = site.config.mode === 'development' ? { detail: route.problem } : {}
     sendError(context, { status: 500, code: 'route_conflict', ...detail })
   } else if (route.kind !== 'handler' && !PAGE_METHODS.has(context.request.method)) {
     sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', 'GET, HEAD']])
   } else if (route.metadata !== null && route.metadata.contentType !== null) {
-    app.files.serveFile(context.asExchange(), route.metadata.file, route.metadata.contentType)
+    app.files.serveFile(context.asExchange(), route.metadata.file, route.metadata.contentType, offerOf(visit))
   } else return false
   return true
+}
+
+function bypassOf(method: string): 'method' | 'bypass' {
+  return method === 'GET' || method === 'HEAD' ? 'bypass' : 'method'
 }
 
 function redirectTo(context: RequestContext, path: string): void {

@@ -1,5 +1,5 @@
 import { parseTarget } from '@svc/http'
-import type { MiddlewareVerdict } from '@svc/protocol'
+import type { CacheFacts, MiddlewareVerdict } from '@svc/protocol'
 import type { Renderer, RenderSink } from '../../render-client/renderer.ts'
 import { sendError, sendFailure } from '../error-response.ts'
 import { absoluteUrl, siteUrl } from '../site-request.ts'
@@ -29,6 +29,7 @@ export function runMiddleware(visit: SiteVisit, renderer: Renderer): Promise<Sit
     complete(reply, body) {
       const verdict = reply.middleware
       if (verdict !== undefined && verdict.action !== 'respond') {
+        note(visit, verdict, reply.cache)
         resolve(apply(visit, verdict))
         return
       }
@@ -38,6 +39,26 @@ export function runMiddleware(visit: SiteVisit, renderer: Renderer): Promise<Sit
   }
   answer.attach(renderer.render(renderRequestOf(visit, { kind: 'middleware', route: '', params: {} }), undefined, sink))
   return promise
+}
+
+/** Takes over the outcome of an earlier run for the same path and method, which read no more than these. False: there is none. */
+export function recallMiddleware({ context, app, target }: SiteVisit): boolean {
+  const fields = app.middlewareMemory.get(context.request.method, target.path, performance.now())
+  if (fields === undefined) return false
+  context.responseHeaders = fields
+  return true
+}
+
+/** A run that read nothing of the request but path and method goes for all with the same; of any other the answer is not L0's. */
+function note({ context, app, target }: SiteVisit, verdict: MiddlewareVerdict, facts: CacheFacts | undefined): void {
+  if (facts === undefined || facts.reads.length > 0) {
+    context.withdrawFromL0()
+    return
+  }
+  const { action, requestHeaders, responseHeaders = [] } = verdict
+  const setsCookie = responseHeaders.some(([name]) => name.toLowerCase() === 'set-cookie')
+  if (action !== 'next' || requestHeaders !== undefined || setsCookie) return
+  app.middlewareMemory.add(context.request.method, target.path, responseHeaders, performance.now())
 }
 
 /** Takes over what middleware changed. A rewrite to another host would be a proxy's work and is refused. */

@@ -1,0 +1,49 @@
+import { type CacheStore, type Freshness, freshnessOf, type PurgeLedger, type SecondAsk, type StoredEntry } from '@svc/cache'
+import type { Clock } from '@svc/core'
+import type { CacheMetrics } from '@svc/telemetry'
+import type { Renderer } from '../render-client/renderer.ts'
+import type { Keeper } from './keeper.ts'
+import type { LeaseDesk } from './leases.ts'
+import { keyOf, NARROW, type PageAddress } from './page-address.ts'
+import type { PassMemory } from './pass-memory.ts'
+
+/** The store as a worker uses it: shared with all processes of the instance. */
+export interface SharedStore extends CacheStore {
+  /** Reads after this call see all that any process has committed before it. */
+  refresh(): void
+  /** Notes that an entry was used. */
+  touch(key: string): void
+}
+
+/** What the parts of the cache share. */
+export interface IsrParts {
+  readonly store: SharedStore
+  readonly ledger: PurgeLedger
+  readonly leases: LeaseDesk
+  readonly renderer: Renderer
+  readonly metrics: CacheMetrics
+  readonly clock: Clock
+  readonly keeper: Keeper
+  readonly passes: PassMemory
+  /** Tells the second request for a key from the first. */
+  readonly admission: SecondAsk
+  readonly onProblem: (error: Error) => void
+}
+
+/** An entry that may be used, and how. */
+export interface Found {
+  readonly entry: StoredEntry
+  readonly freshness: Freshness
+}
+
+/** Looks an entry up; one that a purge is about to take away is not there. */
+export function lookUp({ store, ledger, clock }: IsrParts, key: string): Found | undefined {
+  const entry = store.get(key)
+  if (entry === undefined || !ledger.mayServe(entry.seq, entry)) return undefined
+  return { entry, freshness: freshnessOf(entry, clock.now()) }
+}
+
+/** The key of an address with what is known of its path now. */
+export function keyNow({ store }: IsrParts, address: PageAddress): string {
+  return keyOf(address, store.variance(address.label, address.path) ?? NARROW)
+}

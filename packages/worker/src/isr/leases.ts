@@ -1,0 +1,46 @@
+import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
+
+/** The line to whoever gives out leases: the master. */
+export interface LeaseDesk {
+  /** Answers when the lease is granted, or when another's has ended. Rejects when it takes longer. */
+  lease(key: string, timeoutMs: number): Promise<LeaseReply>
+  leaseEnded(id: number, outcome: LeaseOutcome): void
+}
+
+/** What came of asking for the right to make an entry. */
+export type LeaseAnswer =
+  | { readonly kind: 'granted'; readonly lease: Lease }
+  /** Another one had it, and it has ended. */
+  | { readonly kind: 'ended'; readonly outcome: LeaseOutcome }
+
+/** The right to make the entry of a key, alone in the instance. */
+export class Lease {
+  readonly #desk: LeaseDesk | undefined
+  readonly #id: number
+
+  /** Without a desk it is a right that nobody gave: it ends silently. */
+  constructor(desk: LeaseDesk | undefined, id: number) {
+    this.#desk = desk
+    this.#id = id
+  }
+
+  /** Gives the right back. */
+  end(outcome: LeaseOutcome): void {
+    this.#desk?.leaseEnded(this.#id, outcome)
+  }
+}
+
+/**
+ * Asks for the right to make an entry. Whoever waited in vain, or cannot ask, makes it without: a page that is rendered twice
+ * is better than none.
+ */
+export async function acquireLease(desk: LeaseDesk, key: string, timeoutMs: number): Promise<LeaseAnswer> {
+  try {
+    const reply = await desk.lease(key, timeoutMs)
+    if (reply.granted) return { kind: 'granted', lease: new Lease(desk, reply.id) }
+    return { kind: 'ended', outcome: reply.outcome ?? 'failed' }
+  } catch {
+    // Too late, or the master is gone.
+    return { kind: 'granted', lease: new Lease(undefined, 0) }
+  }
+}

@@ -1,0 +1,58 @@
+import { type Purgeable, responseKey, responseTags, type Variance } from '@svc/cache'
+import type { RenderRequest } from '@svc/protocol'
+
+/**
+ * How a host came to its site. `own`: by its exact name. `open`: by a wildcard, or with a foreign port, so that clients can make
+ * up any number of such hosts. `unknown`: nothing claims it, the site only takes what is left over.
+ */
+export type HostBinding = 'own' | 'open' | 'unknown'
+
+/** What a response of a site is found by: everything of a request that its key may depend on. */
+export interface PageAddress {
+  readonly label: string
+  /** Normalised, as middleware has rewritten it. */
+  readonly path: string
+  /** Without "?". */
+  readonly query: string
+  /** Scheme and host as the site's code sees them: `https://shop.test`. */
+  readonly origin: string
+  /** Host name without port. */
+  readonly hostname: string
+  readonly binding: HostBinding
+  readonly kind: RenderRequest['kind']
+  /** Pattern of the route, "" where none matched. */
+  readonly pattern: string
+}
+
+/** The key of a response before anything is known of what it reads. */
+export const NARROW: Variance = Object.freeze({ query: false, host: false })
+
+/** The key of an address, as far as its response depends on the request. */
+export function keyOf(address: PageAddress, variance: Variance): string {
+  return responseKey(address.label, address.path, variance, address.query, address.origin)
+}
+
+/** Both together: what either of them reads. */
+export function union(left: Variance, right: Variance): Variance {
+  return { query: left.query || right.query, host: left.host || right.host }
+}
+
+/** Whether `wide` holds something that `narrow` does not. */
+export function isWider(wide: Variance, narrow: Variance): boolean {
+  return (wide.query && !narrow.query) || (wide.host && !narrow.host)
+}
+
+/**
+ * Whether clients can make up any number of keys like this one. Such entries are kept at their second request only, and take a
+ * bounded part of the store.
+ */
+export function isOpenEnded(address: PageAddress, variance: Variance, status: number): boolean {
+  if (status === 404 || status === 410) return true
+  return (variance.query && address.query !== '') || (variance.host && address.binding !== 'own')
+}
+
+/** What a purge can match in a response of this address. */
+export function purgeableOf(address: PageAddress, variance: Variance, siteTags: readonly string[]): Purgeable {
+  const { label, path, pattern } = address
+  return { label, path, host: variance.host ? address.hostname : '', tags: responseTags(label, path, pattern, siteTags) }
+}

@@ -1,0 +1,49 @@
+import { freshnessOf, type StoredEntry } from '@svc/cache'
+import { type CacheStatus, cacheStatus, evaluateConditions } from '@svc/http'
+import { sendError } from '../pipeline/error-response.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { deliveredHead, notModifiedHead, validatorsOf } from './stored-head.ts'
+
+/** What the cache did for a request. */
+export type IsrStatus = Omit<CacheStatus, 'cache'>
+
+/** Engines send up to this much at once; of a larger body they keep what the client does not take yet. */
+const MAX_LENT_BYTES = 32 * 1024
+
+/** L0 wants an end, even where there is none. */
+const FOREVER_MS = 365 * 24 * 3_600_000
+
+/** The member of this cache in the Cache-Status field. */
+export function isrStatus(status: IsrStatus): string {
+  return cacheStatus({ cache: 'svc-isr', ...status })
+}
+
+/**
+ * Sends a stored response: whole, or 304 when the client has it already. The body of the entry may change after the return.
+ * @param now wall clock in milliseconds
+ */
+export function sendStored(context: RequestContext, entry: StoredEntry, status: IsrStatus, now: number): void {
+  const { request } = context
+  const head = deliveredHead(entry, now)
+  context.cacheStatus = isrStatus(status)
+  if (freshnessOf(entry, now) === 'fresh') offer(context, entry, now)
+  if (entry.status === 200) {
+    const condition = evaluateConditions(request, validatorsOf(entry))
+    if (condition === 'not-modified') {
+      context.respond(notModifiedHead(head))
+      return
+    }
+    if (condition === 'precondition-failed') {
+      sendError(context, { status: 412, code: 'precondition_failed' })
+      return
+    }
+  }
+  const mayBeKept = request.header('accept-encoding') !== undefined || entry.body.byteLength > MAX_LENT_BYTES
+  context.respondCompressed(head, mayBeKept ? Buffer.from(entry.body) : entry.body)
+}
+
+function offer(context: RequestContext, entry: StoredEntry, now: number): void {
+  const { createdAt, label, path, tags, seq, ttlMs } = entry
+  const expiresAt = ttlMs === null ? now + FOREVER_MS : createdAt + ttlMs
+  context.offerToL0({ expiresAt, label, path, tags, seq, dependsOnCookies: false })
+}

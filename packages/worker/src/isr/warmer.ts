@@ -1,0 +1,144 @@
+import { asError, codeOf } from '@svc/core'
+import type { RenderRequest } from '@svc/protocol'
+import { scanSite } from '@svc/site'
+import type { ServingGeneration } from '../generation/serving-generation.ts'
+import type { SiteApp, SiteRuntime } from '../generation/site-runtime.ts'
+import { isStale as isStaleManifest } from '../pipeline/stages/render-plan.ts'
+import type { Renderer } from '../render-client/renderer.ts'
+import type { IsrCache } from './isr-cache.ts'
+import { settingsOf } from './isr-settings.ts'
+import type { PageAddress } from './page-address.ts'
+import type { BackgroundRender } from './page-ask.ts'
+import { routesWithStaticParams, staticPathsOf } from './static-paths.ts'
+
+/** What warming works with. */
+export interface WarmerOptions {
+  readonly generation: () => ServingGeneration | undefined
+  readonly cache: () => IsrCache | undefined
+  readonly renderer: Renderer
+  readonly onProblem: (error: Error) => void
+}
+
+/** Paths of one site at most: more would only push each other out of the store. */
+const MAX_SHARE = 0.5
+
+/** Renders the pages of sites that are known in advance into the store: one site after the other, one page at a time. */
+export class Warmer {
+  readonly #options: WarmerOptions
+  readonly #due = new Set<string>()
+  #isRunning = false
+  #isStopped = false
+
+  constructor(options: WarmerOptions) {
+    this.#options = options
+  }
+
+  /** Puts a site at the end of the line. Returns at once. */
+  add(site: string): void {
+    this.#due.add(site)
+    if (this.#isRunning || this.#isStopped) return
+    this.#isRunning = true
+    this.#run().catch((error) => {
+      this.#isRunning = false
+      this.#options.onProblem(asError(error))
+    })
+  }
+
+  /** Begins nothing more. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  async #run(): Promise<void> {
+    for (const id of this.#due) {
+      if (this.#isStopped) break
+      this.#due.delete(id)
+      const site = this.#options.generation()?.sites.get(id)
+      if (site === undefined) continue
+      await this.#warm(site).catch((error) => this.#options.onProblem(asError(error)))
+    }
+    this.#isRunning = false
+  }
+
+  async #warm(site: SiteRuntime): Promise<void> {
+    // The names of the files are enough to leave most sites alone: no isolate is started for them.
+    const scanned = await scanSite({ root: site.config.root, publicDir: site.config.public })
+    if ((await routesWithStaticParams(scanned)).length === 0 || this.#isStopped) return
+    const app = await site.app()
+    try {
+      let left = this.#maxPaths()
+      for (const route of await routesWithStaticParams(app.manifest)) {
+        const paths = await staticPathsOf(this.#options.renderer, route, requestOf(site, app, '/'))
+        for (const path of paths.slice(0, left)) if (!this.#isStopped) await this.#warmPath(site, app, path)
+        left -= Math.min(left, paths.length)
+      }
+    } catch (error) {
+      // Its files have changed meanwhile: the change brings it back here.
+      if (!isStaleManifest(asError(error))) throw error
+    }
+  }
+
+  #maxPaths(): number {
+    const entries = this.#options.generation()?.config.cache.isr.max_entries ?? 0
+    return Math.floor(entries * MAX_SHARE)
+  }
+
+  async #warmPath(site: SiteRuntime, app: SiteApp, path: string): Promise<void> {
+    const { cache, generation } = this.#options
+    const match = app.routes.match(path)
+    const current = generation()
+    if (match?.redirect !== undefined || match === undefined || current === undefined) return
+    const { route, params } = match
+    const address: PageAddress = {
+      label: site.config.label,
+      path,
+      query: '',
+      origin: originOf(site),
+      hostname: hostOf(site),
+      // A page that names its host is rendered for those that are asked for.
+      binding: 'unknown',
+      kind: route.kind,
+      pattern: route.pattern,
+    }
+    const request: RenderRequest = {
+      ...requestOf(site, app, path),
+      kind: route.kind,
+      route: route.id,
+      params: params as RenderRequest['params'],
+    }
+    const background: BackgroundRender = {
+      address,
+      settings: settingsOf(current.config),
+      request,
+      onOutdated: () => site.forget(),
+    }
+    try {
+      await cache()?.warm(background)
+    } catch (error) {
+      if (codeOf(error) === 'CORE_PEER_GONE' || isStaleManifest(asError(error))) throw error
+      this.#options.onProblem(asError(error))
+    }
+  }
+}
+
+function hostOf({ config }: SiteRuntime): string {
+  return config.hostnames.find((name) => !name.includes('*') && !name.startsWith('.')) ?? 'localhost'
+}
+
+function originOf(site: SiteRuntime): string {
+  return `http://${hostOf(site)}`
+}
+
+function requestOf(site: SiteRuntime, app: SiteApp, path: string): Omit<RenderRequest, 'kind' | 'route'> {
+  return {
+    site: site.config.id,
+    manifestVersion: app.manifest.version,
+    params: {},
+    requestId: `warm ${path}`,
+    method: 'GET',
+    url: originOf(site) + path,
+    headers: [['host', hostOf(site)]],
+    remoteAddress: '',
+    mayStream: false,
+  }
+}

@@ -1,0 +1,75 @@
+import { IsrStore, type Purge, type PurgeLedger } from '@svc/cache'
+import type { Config } from '@svc/config'
+import { asError, type Clock } from '@svc/core'
+import type { CacheMetrics } from '@svc/telemetry'
+import type { Renderer } from '../render-client/renderer.ts'
+import { IsrCache } from './isr-cache.ts'
+import type { LeaseDesk } from './leases.ts'
+
+/** What the ISR cache of a worker process is made of. */
+export interface WorkerIsrOptions {
+  readonly ledger: PurgeLedger
+  readonly leases: LeaseDesk
+  readonly renderer: Renderer
+  readonly metrics: CacheMetrics
+  readonly clock: Clock
+  readonly onProblem: (error: Error) => void
+}
+
+/** The ISR cache of a worker process and its access to the store: opened when a configuration first wants it. */
+export class WorkerIsr {
+  readonly #options: WorkerIsrOptions
+  #store: IsrStore | undefined
+  #cache: IsrCache | undefined
+
+  constructor(options: WorkerIsrOptions) {
+    this.#options = options
+  }
+
+  /** Opens the store for a configuration. Where it cannot be opened, everything is rendered. */
+  async prepare({ cache }: Config): Promise<void> {
+    if (this.#store !== undefined || !isOn(cache)) return
+    try {
+      const store = await IsrStore.open({
+        cacheDir: cache.dir,
+        maxEntries: cache.isr.max_entries,
+        maxBytes: cache.isr.max_bytes,
+        graceMs: cache.isr.default_swr_ms,
+        clock: this.#options.clock,
+      })
+      this.#store = store
+      this.#cache = new IsrCache({ ...this.#options, store })
+    } catch (error) {
+      this.#options.onProblem(asError(error))
+    }
+  }
+
+  /** The cache, as far as a configuration wants it. */
+  cacheFor({ cache }: Config): IsrCache | undefined {
+    return isOn(cache) ? this.#cache : undefined
+  }
+
+  /** Takes in a purge that the ledger knows. Resolves when what this process stored before it lies where it can be purged. */
+  async purged(purge: Purge): Promise<void> {
+    this.#cache?.purged(purge)
+    await this.#store?.flushed()
+  }
+
+  /** The store holds nothing any more that a purge takes: from now on this process must see it so. */
+  refresh(): void {
+    this.#store?.refresh()
+  }
+
+  /** Code of a label has changed. */
+  siteChanged(label: string): void {
+    this.#cache?.siteChanged(label)
+  }
+
+  async close(): Promise<void> {
+    await this.#store?.close()
+  }
+}
+
+function isOn({ isr }: Config['cache']): boolean {
+  return isr.max_entries > 0 && isr.max_bytes > 0
+}

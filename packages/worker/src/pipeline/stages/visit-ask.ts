@@ -1,0 +1,101 @@
+import { storablePath } from '@svc/cache'
+import { parseHost } from '@svc/http'
+import type { RenderRequest } from '@svc/protocol'
+import type { Route } from '@svc/site'
+import { type IsrSettings, settingsOf } from '../../isr/isr-settings.ts'
+import type { HostBinding, PageAddress } from '../../isr/page-address.ts'
+import type { BackgroundRender, PageAsk } from '../../isr/page-ask.ts'
+import type { RequestContext } from '../request-context.ts'
+import { type RenderPlan, renderRequestOf } from './render-plan.ts'
+import type { SiteVisit } from './site-visit.ts'
+
+const STORED_METHODS = new Set(['GET', 'HEAD'])
+
+/** What the stage does with a request that is not answered from the cache. */
+export interface AskExits {
+  matchAgain(): void
+  fail(error: Error): void
+}
+
+/** A visit as the cache sees it; undefined when no answer to it may be stored. */
+export function askOf(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, exits: AskExits): PageAsk | undefined {
+  const { context, target } = visit
+  const { method } = context.request
+  if (!STORED_METHODS.has(method) || context.exchange.body.isPresent) return undefined
+  return storablePath(target.path) === undefined ? undefined : new VisitAsk(visit, plan, route?.pattern ?? '', exits)
+}
+
+/** A visit of a site's page, asked of the cache. */
+class VisitAsk implements PageAsk {
+  readonly context: RequestContext
+  readonly address: PageAddress
+  readonly #visit: SiteVisit
+  readonly #plan: RenderPlan
+  readonly #exits: AskExits
+
+  constructor(visit: SiteVisit, plan: RenderPlan, pattern: string, exits: AskExits) {
+    this.context = visit.context
+    this.#visit = visit
+    this.#plan = plan
+    this.#exits = exits
+    this.address = addressOf(visit, plan, pattern)
+  }
+
+  get settings(): IsrSettings {
+    return settingsOf(this.context.generation.config)
+  }
+
+  requestFor(use: 'own' | 'shared'): RenderRequest {
+    const request = renderRequestOf(this.#visit, this.#plan)
+    return use === 'shared' ? { ...request, method: 'GET' } : request
+  }
+
+  background(): BackgroundRender {
+    const { address, settings } = this
+    const { site } = this.#visit
+    const request = renderRequestOf({ ...this.#visit, target: { ...this.#visit.target, headers: [] } }, this.#plan)
+    const headers: [string, string][] = [['host', this.context.client.host]]
+    return {
+      address,
+      settings,
+      request: { ...request, method: 'GET', headers, remoteAddress: '', mayStream: false },
+      onOutdated: () => site.forget(),
+    }
+  }
+
+  isOutdated(): boolean {
+    return this.#visit.site.knownApp !== this.#visit.app
+  }
+
+  matchAgain(): void {
+    this.#exits.matchAgain()
+  }
+
+  fail(error: Error): void {
+    this.#exits.fail(error)
+  }
+}
+
+function addressOf({ context, site, target }: SiteVisit, plan: RenderPlan, pattern: string): PageAddress {
+  const { client, request } = context
+  const url = target.url === undefined ? undefined : new URL(target.url)
+  const host = parseHost(client.host)
+  const parsed = host === 'bad_host' ? { hostname: '', port: undefined } : host
+  return {
+    label: site.config.label,
+    path: target.path,
+    query: url === undefined ? request.query : url.search.slice(1),
+    origin: url === undefined ? `${client.scheme}://${client.host}` : url.origin,
+    hostname: parsed.hostname,
+    binding: bindingOf(context, parsed.port),
+    kind: plan.kind,
+    pattern,
+  }
+}
+
+function bindingOf({ client, generation }: RequestContext, port: number | undefined): HostBinding {
+  const kind = generation.matchHost(client.host)?.kind ?? 'default'
+  if (kind === 'default') return 'unknown'
+  const isOwnPort = port === undefined || generation.spec.listen.some((address) => address.port === port)
+  return kind === 'exact' && isOwnPort ? 'own' : 'open'
+}

@@ -1,0 +1,138 @@
+import type { TestContext } from 'node:test'
+import { MemoryStore, type Purge, type PurgeOrder } from '@svc/cache'
+import { type Deferred, deferred } from '@svc/core'
+import type { CacheFacts, LeaseOutcome, LeaseReply, RenderReply } from '@svc/protocol'
+import { CacheMetrics, MetricSet } from '@svc/telemetry'
+import { IsrCache } from '../src/isr/isr-cache.ts'
+import type { LeaseDesk } from '../src/isr/leases.ts'
+import { ManualClock } from './manual-clock.ts'
+import { PipelineServer, type TestSite } from './pipeline-server.ts'
+
+/** The store of an instance, whose processes are all in this one. */
+class InstanceStore extends MemoryStore {
+  readonly touched: string[] = []
+
+  refresh(): void {
+    // What is committed is seen at once.
+  }
+
+  touch(key: string): void {
+    this.touched.push(key)
+  }
+}
+
+/** One holder per key, the others wait for its end: what the master does, without processes that die. */
+class InstanceLeases {
+  readonly outcomes: LeaseOutcome[] = []
+  asked = 0
+  readonly #held = new Map<string, { id: number; ended: Deferred<LeaseOutcome> }>()
+  #ids = 0
+
+  desk(): LeaseDesk {
+    return {
+      lease: (key) => this.#lease(key),
+      leaseEnded: (id, outcome) => this.#ended(id, outcome),
+    }
+  }
+
+  /** Holds a key as another process would. */
+  hold(key: string): (outcome: LeaseOutcome) => void {
+    const id = ++this.#ids
+    this.#held.set(key, { id, ended: deferred() })
+    return (outcome) => this.#ended(id, outcome)
+  }
+
+  get held(): number {
+    return this.#held.size
+  }
+
+  async #lease(key: string): Promise<LeaseReply> {
+    this.asked++
+    const held = this.#held.get(key)
+    if (held !== undefined) return { granted: false, id: 0, outcome: await held.ended.promise }
+    const id = ++this.#ids
+    this.#held.set(key, { id, ended: deferred() })
+    return { granted: true, id, outcome: undefined }
+  }
+
+  #ended(id: number, outcome: LeaseOutcome): void {
+    for (const [key, held] of this.#held) {
+      if (held.id !== id) continue
+      this.#held.delete(key)
+      this.outcomes.push(outcome)
+      held.ended.resolve(outcome)
+    }
+  }
+}
+
+/** A worker of the instance. */
+export interface IsrWorker {
+  readonly server: PipelineServer
+  readonly isr: IsrCache
+}
+
+/** Workers that share a store, as the processes of an instance do. */
+export class IsrInstance {
+  readonly store = new InstanceStore()
+  readonly leases = new InstanceLeases()
+  readonly clock = new ManualClock()
+  readonly metrics = new MetricSet()
+  readonly problems: Error[] = []
+  readonly #counts = new CacheMetrics(this.metrics)
+  readonly #workers: IsrWorker[] = []
+  #purges = 0
+
+  /** Adds a worker that serves these sites. */
+  async worker(t: TestContext, sites: readonly TestSite[], more = ''): Promise<IsrWorker> {
+    const server = await PipelineServer.start(t, sites, `[cache.l0]\nenabled = false\n${more}`)
+    const { ledger } = server
+    ledger.reset({ last: this.#purges, unsettled: [] })
+    const isr = new IsrCache({
+      store: this.store,
+      ledger,
+      leases: this.leases.desk(),
+      renderer: server.renderer,
+      metrics: this.#counts,
+      clock: this.clock,
+      onProblem: (error) => this.problems.push(error),
+    })
+    server.isr = isr
+    const worker = { server, isr }
+    this.#workers.push(worker)
+    return worker
+  }
+
+  /** Carries out a purge as the master does. */
+  async purge(order: Partial<PurgeOrder>): Promise<Purge> {
+    const purge: Purge = { number: ++this.#purges, layers: ['isr'], scopes: [{ kind: 'everything' }], mode: 'drop', ...order }
+    for (const { server, isr } of this.#workers) {
+      server.ledger.add(purge)
+      isr.purged(purge)
+    }
+    await this.store.purge(purge)
+    for (const { server } of this.#workers) server.ledger.settled(purge.number)
+    return purge
+  }
+
+  /** Resolves when no render holds a lease and those who waited have been told. */
+  async settled(): Promise<void> {
+    do await new Promise((resolve) => setImmediate(resolve))
+    while (this.leases.held > 0)
+  }
+
+  /** What a counter stands at, by its labels. */
+  async count(name: string): Promise<Record<string, number>> {
+    const found = (await this.metrics.toJson()).find((metric) => metric.name === name)
+    return Object.fromEntries((found?.values ?? []).map(({ labels, value }) => [Object.values(labels).join(' '), value]))
+  }
+}
+
+/** What a render read of its request and wants for its caching. */
+export function facts(reads: string[] = [], revalidate: CacheFacts['revalidate'] = undefined, tags: string[] = []): CacheFacts {
+  return { reads, tags, revalidate }
+}
+
+/** The reply of a page with these facts. */
+export function page(cache: CacheFacts = facts(), status = 200, headers: [string, string][] = []): RenderReply {
+  return { head: { status, headers: [['content-type', 'text/html; charset=utf-8'], ...headers] }, cache, queueMs: 0, renderMs: 0 }
+}
