@@ -3,10 +3,13 @@ import { AppError, type AppErrorOptions, type ErrorTable } from '@svc/core'
 /** Codes of errors raised by `cache`. */
 export type CacheErrorCode =
   /** The store could not follow a purge: what the purge is about may still be found in it. */
-  'CACHE_PURGE_FAILED'
+  | 'CACHE_PURGE_FAILED'
+  /** An entry of the store is not whole: reads of it are misses. */
+  | 'CACHE_TORN_ENTRY'
 
 const table = {
   CACHE_PURGE_FAILED: { status: 500, retryable: true },
+  CACHE_TORN_ENTRY: {},
 } satisfies ErrorTable<CacheErrorCode>
 
 /** An error of the `cache` package. */

@@ -1,9 +1,10 @@
-import type { EntryFacts, StoredEntry } from '../store/entry.ts'
+import type { EntryFacts } from '../store/entry.ts'
 
-const HEAD_BYTES = 40
+export const HEAD_BYTES = 40
 
-const DEAD = 1
-const STALE = 2
+/** Flags of a head. */
+export const DEAD = 1
+export const STALE = 2
 const QUERY_KEYED = 4
 
 /** Offsets in a head. */
@@ -57,6 +58,16 @@ export function decodeHead(bytes: Buffer): EntryHead {
   }
 }
 
+/** Whether a head is that of an entry which a purge of this number is about: the rest need not be decoded to tell. */
+export function isOlderThan(head: Buffer, purgeNumber: number): boolean {
+  return (head.readUInt8(AT.flags) & DEAD) === 0 && head.readDoubleLE(AT.seq) < purgeNumber
+}
+
+/** Sets a flag in a head that was copied for it. */
+export function setFlag(head: Buffer, flag: typeof DEAD | typeof STALE): void {
+  head.writeUInt8(head.readUInt8(AT.flags) | flag, AT.flags)
+}
+
 /** An entry on its way into the store. */
 export interface NewEntry {
   readonly key: string
@@ -102,14 +113,13 @@ export function encodeRecord({ key, facts, body }: NewEntry): { record: Buffer; 
   return { record, factsBytes }
 }
 
-/** The entry that head and record make, with its key. The body is a view of the record. */
-export function decodeRecord(head: EntryHead, record: Buffer): { key: string; entry: StoredEntry } {
+/** Key and facts of an entry, from its head and its record, which is not kept. */
+export function decodeFacts(head: EntryHead, record: Buffer): { key: string; facts: EntryFacts } {
   const [key, isResponse, label, path, host, tags, createdAt, ttlMs, swrMs, status, headers] = JSON.parse(
     record.toString('utf8', 0, head.factsBytes),
   ) as PackedFacts
   const { isQueryKeyed, isMarkedStale, seq } = head
-  const body = record.subarray(head.factsBytes)
   const kind = isResponse === 1 ? 'response' : 'data'
-  const facts = { kind, label, path, host, isQueryKeyed, tags, createdAt, ttlMs, swrMs, isMarkedStale, seq } as const
-  return { key, entry: { ...facts, status, headers, body } }
+  const first = { kind, label, path, host, isQueryKeyed, tags } as const
+  return { key, facts: { ...first, createdAt, ttlMs, swrMs, isMarkedStale, seq, status, headers } }
 }

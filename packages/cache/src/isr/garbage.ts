@@ -4,7 +4,7 @@ import { ID_BYTES } from './index-keys.ts'
 import type { StoreTransaction } from './store-transaction.ts'
 
 /** Entries of a row, which is cleared in one piece. */
-const IDS_PER_ROW = 64
+const IDS_PER_ROW = 32
 
 /** Notes entries that were buried, to be cleared away later; only inside the transaction that buried them. */
 export function listGarbage({ garbage }: Databases, ids: readonly Buffer[]): void {

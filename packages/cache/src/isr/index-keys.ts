@@ -18,7 +18,7 @@ const SEPARATOR = '\0'
 
 /** Where an entry lies: a digest of its key, which may be of any length. */
 export function idOf(key: string): Buffer {
-  return hash('sha256', key, 'buffer').subarray(0, ID_BYTES)
+  return Buffer.from(hash('sha256', key, 'binary').slice(0, ID_BYTES), 'latin1')
 }
 
 /** The key of an index row. */

@@ -7,8 +7,9 @@ import type { CacheStore, StoreSize } from '../store/cache-store.ts'
 import type { EntryFacts, StoredEntry, Variance } from '../store/entry.ts'
 import { admits } from './bounds.ts'
 import { readCounts } from './counts.ts'
-import { decodeHead, decodeRecord } from './entry-codec.ts'
+import { decodeFacts, decodeHead } from './entry-codec.ts'
 import { idOf } from './index-keys.ts'
+import { LentBytes } from './lent-bytes.ts'
 import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
 import { mapBytesFor } from './space.ts'
 import { joinHome, type OpenedHome, openHome } from './store-home.ts'
@@ -36,8 +37,7 @@ const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH)/
 
 /**
  * The lmdb store that all processes of an instance share. Its master opens it, before workers and render hosts join it. Reads
- * and small writes are synchronous calls into shared memory; bodies are copied out, so that what `get` returns is the caller's
- * own. Without a usable directory the store is off: every read is a miss and nothing is kept.
+ * and small writes are synchronous calls into shared memory. Without a usable directory the store is off: every read is a miss and nothing is kept.
  */
 export class IsrStore implements CacheStore {
   readonly stats: StoreStats = { evictions: 0, lostWrites: 0, failedReads: 0 }
@@ -47,6 +47,7 @@ export class IsrStore implements CacheStore {
   readonly damage: string | undefined
   readonly #options: Required<IsrStoreOptions>
   readonly #isOwner: boolean
+  readonly #lent = new LentBytes()
   #parts: StoreParts | undefined
   #isSnapshotHeld = false
   #isDamaged = false
@@ -77,13 +78,15 @@ export class IsrStore implements CacheStore {
   get(key: string): StoredEntry | undefined {
     const entry = this.#read(({ databases: { heads, records } }) => {
       const id = idOf(key)
-      const bytes = heads.getBinary(id)
-      if (bytes === undefined) return undefined
-      const head = decodeHead(bytes)
-      const record = head.isDead ? undefined : records.getBinary(id)
-      if (record === undefined) return undefined
-      const found = decodeRecord(head, record)
-      return found.key === key ? found.entry : undefined
+      // Both lie in the same memory, one after the other: the head is decoded before the record is read.
+      const headBytes = heads.getBinaryFast(id)
+      const head = headBytes && decodeHead(headBytes)
+      if (head === undefined || head.isDead) return undefined
+      const record = records.getBinaryFast(id)
+      if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
+      const found = decodeFacts(head, record)
+      if (found.key !== key) return undefined
+      return { ...found.facts, body: this.#lent.copyOf(record, head.factsBytes, head.recordBytes) }
     })
     if (entry !== undefined) this.touch(key)
     return entry
@@ -202,7 +205,7 @@ export class IsrStore implements CacheStore {
   /** Runs a read in the snapshot of this turn. A read that fails is a miss. */
   #read<Result>(read: (parts: StoreParts) => Result): Result | undefined {
     if (this.#parts === undefined) return undefined
-    this.#holdSnapshot()
+    this.#beginSnapshot()
     try {
       return read(this.#parts)
     } catch (error) {
@@ -212,13 +215,13 @@ export class IsrStore implements CacheStore {
     }
   }
 
-  /** Snapshots end with the turn: the next one must see what others have committed meanwhile. */
-  #holdSnapshot(): void {
+  /** The first read of a turn begins a snapshot: it sees all that was committed until then. */
+  #beginSnapshot(): void {
     if (this.#isSnapshotHeld) return
     this.#isSnapshotHeld = true
+    this.refresh()
     queueMicrotask(() => {
       this.#isSnapshotHeld = false
-      this.refresh()
     })
   }
 

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type PurgeMatcher, purgeMatcher } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
 import type { Databases } from './databases.ts'
-import { decodeRecord, type EntryHead } from './entry-codec.ts'
 import { listGarbage } from './garbage.ts'
 import { candidatesOf } from './purge-candidates.ts'
 import { StoreTransaction } from './store-transaction.ts'
@@ -40,21 +39,11 @@ function purgeStep({ databases, purge, seen, matchesEntry }: Step, ids: readonly
   return StoreTransaction.run(databases, (transaction) => {
     const taken: Buffer[] = []
     for (const id of ids) {
-      const head = transaction.head(id)
-      if (head === undefined || head.isDead || head.seq >= purge.number) continue
-      if (matchesEntry !== undefined && !isMatch(databases, id, head, matchesEntry)) continue
-      if (seen?.has(id.toString('latin1'))) continue
+      if (seen?.has(id.toString('latin1')) || !transaction.purge(id, purge, matchesEntry)) continue
       seen?.add(id.toString('latin1'))
-      if (purge.mode === 'drop') transaction.bury(id, head)
-      else transaction.markStale(id, head)
       taken.push(id)
     }
     if (purge.mode === 'drop') listGarbage(databases, taken)
     return taken.length
   })
-}
-
-function isMatch({ records }: Databases, id: Buffer, head: EntryHead, matchesEntry: PurgeMatcher): boolean {
-  const record = records.getBinary(id)
-  return record === undefined || matchesEntry(decodeRecord(head, record).entry)
 }

@@ -1,9 +1,24 @@
 import { crc32 } from 'node:zlib'
-import type { StoredEntry } from '../store/entry.ts'
+import { CacheError } from '../errors.ts'
+import type { PurgeMatcher } from '../purge/match-purge.ts'
+import type { Purge } from '../purge/purge.ts'
+import type { EntryFacts } from '../store/entry.ts'
 import { deadlineOf } from '../store/freshness.ts'
 import { type Counts, readCounts, writeCounts } from './counts.ts'
 import { type Databases, inTransaction } from './databases.ts'
-import { decodeHead, decodeRecord, type EntryHead, encodeHead, encodeRecord, type NewEntry } from './entry-codec.ts'
+import {
+  DEAD,
+  decodeFacts,
+  decodeHead,
+  type EntryHead,
+  encodeHead,
+  encodeRecord,
+  HEAD_BYTES,
+  isOlderThan,
+  type NewEntry,
+  STALE,
+  setFlag,
+} from './entry-codec.ts'
 import { idOf, pathText, ROW, rowKey, rowKeysOf } from './index-keys.ts'
 import { accessKey, accessStamp, deadlineKey } from './schedule.ts'
 import { varianceKey } from './variances.ts'
@@ -15,6 +30,7 @@ const PRESENT = Buffer.of(1)
 export class StoreTransaction {
   readonly #databases: Databases
   readonly #counts: Counts
+  readonly #scratch = Buffer.alloc(HEAD_BYTES)
 
   private constructor(databases: Databases) {
     this.#databases = databases
@@ -40,11 +56,17 @@ export class StoreTransaction {
     return bytes === undefined ? undefined : decodeHead(bytes)
   }
 
+  /** @throws CACHE_TORN_ENTRY */
+  facts(id: Buffer, head: EntryHead): EntryFacts {
+    const record = this.#databases.records.getBinaryFast(id)
+    if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
+    return decodeFacts(head, record).facts
+  }
+
   /** Stores an entry in place of the one that has its key. */
   write(entry: NewEntry, { graceMs, now }: { graceMs: number; now: number }): void {
     const { facts } = entry
     const id = idOf(entry.key)
-    this.#remove(id)
     const { record, factsBytes } = encodeRecord(entry)
     this.#counts.lastStamp = accessStamp(now, this.#counts.lastStamp)
     const head: EntryHead = {
@@ -58,12 +80,16 @@ export class StoreTransaction {
       recordBytes: record.byteLength,
       factsBytes,
     }
-    const { records, index, schedule } = this.#databases
+    const old = this.head(id)
+    this.#replaceRows(id, old && this.#factsIfWhole(id, old), facts)
+    if (old !== undefined) this.#unschedule(id, old)
+    if (old?.isDead === false) this.#count(old, -1)
+    const { heads, records, schedule } = this.#databases
     records.putSync(id, record)
-    for (const row of rowKeysOf(facts)) index.putSync(row, id)
+    heads.putSync(id, encodeHead(head))
+    schedule.putSync(accessKey(id, head), PRESENT)
     const deadline = deadlineKey(id, head)
     if (deadline !== undefined) schedule.putSync(deadline, PRESENT)
-    this.#schedule(id, head)
     this.#count(head, 1)
   }
 
@@ -73,47 +99,75 @@ export class StoreTransaction {
     this.#count(head, -1)
   }
 
-  markStale(id: Buffer, head: EntryHead): void {
-    this.#databases.heads.putSync(id, encodeHead({ ...head, isMarkedStale: true }))
+  /**
+   * Buries an entry or marks it stale, if a purge of this number is about it. Returns whether it was. Purges take many: only
+   * what must be decoded is.
+   */
+  purge(id: Buffer, purge: Pick<Purge, 'number' | 'mode'>, matchesEntry: PurgeMatcher | undefined): boolean {
+    const { heads } = this.#databases
+    const stored = heads.getBinaryFast(id)
+    if (stored === undefined || !isOlderThan(stored, purge.number)) return false
+    const bytes = this.#scratch
+    stored.copy(bytes, 0, 0, bytes.byteLength)
+    if (matchesEntry !== undefined && !matchesEntry(this.facts(id, decodeHead(bytes)))) return false
+    if (purge.mode === 'drop') this.#count(decodeHead(bytes), -1)
+    setFlag(bytes, purge.mode === 'drop' ? DEAD : STALE)
+    heads.putSync(id, bytes)
+    return true
   }
 
   /** Notes an access, when it is later than what is known. */
   touch(id: Buffer, stamp: number): void {
     const head = this.head(id)
     if (head === undefined || head.isDead || head.accessStamp >= stamp) return
-    this.#databases.schedule.removeSync(accessKey(id, head))
-    this.#schedule(id, { ...head, accessStamp: stamp })
+    const { heads, schedule } = this.#databases
+    const touched = { ...head, accessStamp: stamp }
+    schedule.removeSync(accessKey(id, head))
+    schedule.putSync(accessKey(id, touched), PRESENT)
+    heads.putSync(id, encodeHead(touched))
   }
 
   /** Takes away all that belongs to an id. */
   clear(id: Buffer): void {
-    const entry = this.#remove(id)
-    if (entry !== undefined) this.#forgetVariance(entry)
-  }
-
-  #schedule(id: Buffer, head: EntryHead): void {
-    this.#databases.schedule.putSync(accessKey(id, head), PRESENT)
-    this.#databases.heads.putSync(id, encodeHead(head))
-  }
-
-  #remove(id: Buffer): StoredEntry | undefined {
     const head = this.head(id)
-    if (head === undefined) return undefined
-    const { heads, records, index, schedule } = this.#databases
-    const record = records.getBinary(id)
-    const entry = record === undefined ? undefined : decodeRecord(head, record).entry
-    if (entry !== undefined) for (const row of rowKeysOf(entry)) index.removeSync(row, id)
+    if (head === undefined) return
+    const facts = this.#factsIfWhole(id, head)
+    this.#replaceRows(id, facts, undefined)
+    this.#unschedule(id, head)
+    this.#databases.heads.removeSync(id)
+    this.#databases.records.removeSync(id)
+    if (!head.isDead) this.#count(head, -1)
+    if (facts !== undefined) this.#forgetVariance(facts)
+  }
+
+  /** Without them the rows of the index stay: they lead to nothing, or to an entry that they are not asked about. */
+  #factsIfWhole(id: Buffer, head: EntryHead): EntryFacts | undefined {
+    try {
+      return this.facts(id, head)
+    } catch {
+      // A torn entry must not stop what would take it away.
+      return undefined
+    }
+  }
+
+  #unschedule(id: Buffer, head: EntryHead): void {
+    const { schedule } = this.#databases
     const deadline = deadlineKey(id, head)
     if (deadline !== undefined) schedule.removeSync(deadline)
     schedule.removeSync(accessKey(id, head))
-    heads.removeSync(id)
-    records.removeSync(id)
-    if (!head.isDead) this.#count(head, -1)
-    return entry
+  }
+
+  /** Makes the index lead to an entry by its new facts and no more by the old ones. Most rows stay: they are not touched. */
+  #replaceRows(id: Buffer, old: EntryFacts | undefined, facts: EntryFacts | undefined): void {
+    const { index } = this.#databases
+    const oldRows = old === undefined ? [] : rowKeysOf(old)
+    const rows = facts === undefined ? [] : rowKeysOf(facts)
+    for (const row of oldRows) if (!rows.some((other) => other.equals(row))) index.removeSync(row, id)
+    for (const row of rows) if (!oldRows.some((other) => other.equals(row))) index.putSync(row, id)
   }
 
   /** A variance record goes with the last entry of its path: the next render writes it anew. */
-  #forgetVariance({ label, path }: StoredEntry): void {
+  #forgetVariance({ label, path }: EntryFacts): void {
     if (path === '') return
     const { index, variances } = this.#databases
     if (index.getBinary(rowKey(ROW.path, pathText(path, label))) === undefined) variances.removeSync(varianceKey(label, path))

@@ -1,13 +1,12 @@
 import type { Variance } from '../store/entry.ts'
 import type { Databases } from './databases.ts'
-import { decodeRecord } from './entry-codec.ts'
 import { pathText, ROW, rowKey } from './index-keys.ts'
 import { StoreTransaction } from './store-transaction.ts'
 import { decodeVariance, encodeVariance, varianceKey } from './variances.ts'
 
 /** Adds to a variance record and clears away the entries of the narrower key, which nobody asks for any more. */
 export function widenVariance(databases: Databases, label: string, path: string, variance: Variance): void {
-  const { index, records, variances } = databases
+  const { index, variances } = databases
   StoreTransaction.run(databases, (transaction) => {
     const key = varianceKey(label, path)
     const bytes = variances.getBinary(key)
@@ -16,10 +15,8 @@ export function widenVariance(databases: Databases, label: string, path: string,
     const host = variance.host || (known?.host ?? false)
     for (const id of Array.from(index.getValues(rowKey(ROW.path, pathText(path, label))))) {
       const head = transaction.head(id)
-      const record = records.getBinary(id)
-      if (head === undefined || record === undefined) continue
-      const { entry } = decodeRecord(head, record)
-      if ((query && !entry.isQueryKeyed) || (host && entry.host === '')) transaction.clear(id)
+      if (head === undefined) continue
+      if ((query && !head.isQueryKeyed) || (host && transaction.facts(id, head).host === '')) transaction.clear(id)
     }
     variances.putSync(key, encodeVariance({ query, host }))
   })
