@@ -1,4 +1,61 @@
-import type { HealthReport } from '@svc/protocol'
+import type { Guarded } from '@svc/core'
+import type {
+  AppReset,
+  HealthReport,
+  IsolatePool,
+  ModulePurge,
+  PurgeOutcome,
+  purgeOrder,
+  RestartStatus,
+  SiteManifestInfo,
+} from '@svc/protocol'
+
+/** What somebody wants purged. Tags may be in their short forms; paths and hosts as somebody wrote them. */
+export type PurgeOrder = Guarded<typeof purgeOrder>
+
+/** A site as an endpoint needs it. */
+export interface SiteFacts {
+  readonly id: string
+  readonly label: string
+  readonly hostnames: readonly string[]
+  /** Whether hosts that no site claims come here. */
+  readonly anyHost: boolean
+  readonly root: string
+  readonly mode: string
+}
+
+/** Purges of the whole instance. All reject when the master cannot be asked, or with what it refuses. */
+export interface Purges {
+  /** Resolves when no process of the instance serves what the order takes away. @throws SUP_BAD_PURGE */
+  purge(order: PurgeOrder): Promise<PurgeOutcome>
+  /** Forgets compiled modules; resolves with how many there were. */
+  purgeModules(purge: ModulePurge): Promise<number>
+  /** Forgets modules, routes and pages of the site with this root or app directory. */
+  resetApp(root: string): Promise<AppReset>
+  /** Figures of all layers. */
+  stats(): Promise<Readonly<Record<string, unknown>>>
+}
+
+/** The processes and isolates that render. All reject when the master cannot be asked, or with what it refuses. */
+export interface Renderers {
+  /** Gives a site fresh isolates; resolves with how many were replaced. @throws SUP_UNKNOWN_SITE */
+  flush(site: string): Promise<number>
+  /** Begins a rolling restart, or joins the one under way. */
+  restart(): Promise<RestartStatus>
+  /** `wait`: resolves at its end. Undefined: there was none of that id. */
+  restartStatus(id: string, wait: boolean): Promise<RestartStatus | undefined>
+  isolates(): Promise<readonly IsolatePool[]>
+}
+
+/** The sites as this process serves them. */
+export interface Sites {
+  generation(): number
+  list(): readonly SiteFacts[]
+  /** The host names of the site that claims a host (which may have a port), with that one; undefined: no site claims it. */
+  hostsBeside(host: string): readonly string[] | undefined
+  /** @throws SUP_UNKNOWN_SITE */
+  routes(site: string): Promise<SiteManifestInfo>
+}
 
 /** What the endpoints ask of the instance. The worker implements it over its channel to the master; tests fake it. */
 export interface ControlPlane {
@@ -8,4 +65,7 @@ export interface ControlPlane {
   metrics(): Promise<string>
   /** Whether this process has been told to stop. */
   isDraining(): boolean
+  readonly purges: Purges
+  readonly renderers: Renderers
+  readonly sites: Sites
 }

@@ -5,18 +5,49 @@ export const RESERVED_PREFIX = '/__svc/'
 
 /** What a lookup says. */
 export type EndpointMatch =
-  | { readonly kind: 'endpoint'; readonly endpoint: Endpoint }
-  /** The path is known, the method is not: the answer is 405 with Allow. */
-  | { readonly kind: 'wrong-method'; readonly allow: string }
+  | { readonly kind: 'endpoint'; readonly endpoint: Endpoint; readonly params: Readonly<Record<string, string>> }
+  /** The path is known, the method is not: the answer is 405 with Allow. `endpoint`: one of those that the path has. */
+  | { readonly kind: 'wrong-method'; readonly endpoint: Endpoint; readonly allow: string }
   /** The path lies in the reserved space and no endpoint is there. */
   | { readonly kind: 'unknown' }
 
+/** The endpoints of one path. */
+interface Place {
+  readonly segments: readonly string[]
+  readonly endpoints: Endpoint[]
+}
+
+function isParameter(segment: string): boolean {
+  return segment.startsWith(':')
+}
+
+/** Values of the parameters when a path fits; an escape that cannot be decoded fits nothing. */
+function paramsOf(pattern: readonly string[], path: string): Record<string, string> | undefined {
+  const segments = path.split('/')
+  if (segments.length !== pattern.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [index, segment] of segments.entries()) {
+    const expected = pattern[index] ?? ''
+    if (!isParameter(expected)) {
+      if (segment !== expected) return undefined
+      continue
+    }
+    try {
+      params[expected.slice(1)] = decodeURIComponent(segment)
+    } catch {
+      return undefined
+    }
+  }
+  return params
+}
+
 /** Finds endpoints by path. Built once per generation. */
 export class EndpointTable {
-  readonly #byPath: ReadonlyMap<string, Endpoint>
+  readonly #exact = new Map<string, Place>()
+  readonly #patterns: Place[] = []
 
   constructor(endpoints: readonly Endpoint[]) {
-    this.#byPath = new Map(endpoints.map((endpoint) => [endpoint.path, endpoint]))
+    for (const endpoint of endpoints) this.#add(endpoint)
   }
 
   /** Whether the service answers this path whatever the addressed site defines. */
@@ -26,16 +57,43 @@ export class EndpointTable {
 
   /** Undefined: the path is none of the service's. */
   match(method: string, path: string): EndpointMatch | undefined {
-    const endpoint = this.#byPath.get(path)
-    if (endpoint === undefined) return EndpointTable.isReserved(path) ? { kind: 'unknown' } : undefined
-    if (method === endpoint.method || method === 'HEAD') return { kind: 'endpoint', endpoint }
-    return { kind: 'wrong-method', allow: `${endpoint.method}, HEAD` }
+    const exact = this.#exact.get(path)
+    if (exact !== undefined) return matchMethod(method, exact, {})
+    if (!EndpointTable.isReserved(path)) return undefined
+    for (const place of this.#patterns) {
+      const params = paramsOf(place.segments, path)
+      if (params !== undefined) return matchMethod(method, place, params)
+    }
+    return { kind: 'unknown' }
+  }
+
+  /** All endpoints, in the order in which they were listed. */
+  get all(): Endpoint[] {
+    return [...this.#exact.values(), ...this.#patterns].flatMap(({ endpoints }) => endpoints)
   }
 
   /** The 404 of an unknown path in the reserved space: it lists what the running program serves. */
   unknownAnswer(): EndpointAnswer {
-    const endpoints = [...this.#byPath.values()].map(({ method, path, group, access }) => ({ method, path, group, access }))
+    const endpoints = this.all.map(({ method, path, group, access }) => ({ method, path, group, access }))
     const body = { type: 'about:blank', title: 'Not Found', status: 404, code: 'unknown_endpoint', endpoints }
     return { ...jsonAnswer(404, body), contentType: 'application/problem+json' }
   }
+
+  #add(endpoint: Endpoint): void {
+    const segments = endpoint.path.split('/')
+    const known = this.#exact.get(endpoint.path) ?? this.#patterns.find((place) => place.segments.join('/') === endpoint.path)
+    if (known !== undefined) known.endpoints.push(endpoint)
+    else if (segments.some(isParameter)) this.#patterns.push({ segments, endpoints: [endpoint] })
+    else this.#exact.set(endpoint.path, { segments, endpoints: [endpoint] })
+  }
+}
+
+function matchMethod(method: string, { endpoints }: Place, params: Readonly<Record<string, string>>): EndpointMatch | undefined {
+  const wanted = method === 'HEAD' ? 'GET' : method
+  const endpoint = endpoints.find((candidate) => candidate.method === wanted)
+  if (endpoint !== undefined) return { kind: 'endpoint', endpoint, params }
+  const [first] = endpoints
+  if (first === undefined) return undefined
+  const allow = endpoints.map((candidate) => (candidate.method === 'GET' ? 'GET, HEAD' : candidate.method)).join(', ')
+  return { kind: 'wrong-method', endpoint: first, allow }
 }

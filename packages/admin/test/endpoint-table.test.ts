@@ -1,23 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ControlPlane } from '../src/index.ts'
-import { EndpointTable, listEndpoints } from '../src/index.ts'
+import { type Endpoint, EndpointTable, listEndpoints } from '../src/index.ts'
+import { FakePlane } from './fake-plane.ts'
 
 const all = {
   hasHealthDetails: true,
   healthGroup: true,
   metricsGroup: true,
+  apiGroup: true,
+  adminGroup: true,
   healthPaths: ['/__svc/health', '/__svc/health'],
   metricsPaths: ['/__svc/metrics', '/metrics'],
 }
+const noRequest = { params: {}, query: {}, body: {}, host: '' }
 
-function plane(overrides: Partial<ControlPlane> = {}): ControlPlane {
-  return {
-    health: async () => ({ status: 'healthy', uptime_secs: 1, checks: { render_pool: 'ok' } }),
-    metrics: async () => 'up 1\n',
-    isDraining: () => false,
-    ...overrides,
-  }
+async function answerOf(settings: typeof all, path: string, plane = new FakePlane()) {
+  const match = new EndpointTable(listEndpoints(settings)).match('GET', path)
+  assert.ok(match?.kind === 'endpoint')
+  const answer = await match.endpoint.handle(plane, noRequest)
+  assert.ok('body' in answer)
+  return answer
 }
 
 test('a path of the reserved space that nothing serves lists what is served, once each', () => {
@@ -27,47 +29,78 @@ test('a path of the reserved space that nothing serves lists what is served, onc
   assert.equal(answer.status, 404)
   const body = JSON.parse(answer.body)
   assert.equal(body.code, 'unknown_endpoint')
-  assert.deepEqual(
-    body.endpoints.map((entry: { path: string }) => entry.path),
-    ['/health', '/__svc/health', '/__svc/metrics', '/metrics'],
-  )
+  const names = body.endpoints.map((entry: Endpoint) => `${entry.method} ${entry.path} ${entry.group} ${entry.access}`)
+  assert.deepEqual(names, [
+    'GET /health health open',
+    'GET /__svc/health health open',
+    'GET /__svc/metrics metrics open',
+    'GET /metrics metrics open',
+    'POST /__svc/cache/purge-l0 maintenance loopback',
+    'POST /__svc/cache/purge-proxy maintenance loopback',
+    'POST /__svc/cache/purge-modules maintenance loopback',
+    'GET /__svc/cache/stats maintenance loopback',
+    'POST /compat-cache/purge-app maintenance loopback',
+    'GET /__svc/debug/router maintenance loopback',
+    'GET /__svc/debug/isolates maintenance loopback',
+    'POST /__svc/admin/api/cache/purge admin role',
+    'POST /__svc/admin/api/cache/purge-l0 admin role',
+    'POST /__svc/admin/api/cache/purge-proxy admin role',
+    'GET /__svc/admin/api/cache/stats admin role',
+    'POST /__svc/admin/api/isolate/flush admin role',
+    'POST /__svc/admin/api/workers/restart admin role',
+    'GET /__svc/admin/api/isolates admin role',
+    'POST /__svc/api/sites/:site_id/isolate/flush api loopback',
+    'GET /__svc/admin/api/workers/restart/:id admin role',
+  ])
 })
 
 test('a disabled group is not listed, and its path outside of the reserved space is nobody’s', () => {
-  const table = new EndpointTable(listEndpoints({ ...all, healthGroup: false }))
+  const table = new EndpointTable(listEndpoints({ ...all, healthGroup: false, apiGroup: false, adminGroup: false }))
   assert.equal(table.match('GET', '/health'), undefined)
   assert.equal(table.match('GET', '/__svc/health')?.kind, 'unknown')
-  assert.doesNotMatch(table.unknownAnswer().body, /health/)
+  assert.equal(table.match('POST', '/__svc/api/sites/a/isolate/flush')?.kind, 'unknown')
+  assert.equal(table.match('POST', '/__svc/admin/api/cache/purge')?.kind, 'unknown')
+  assert.doesNotMatch(table.unknownAnswer().body, /health|admin|\/api\//)
 })
 
-test('HEAD is answered, another method gets the allowed ones', () => {
+test('another method gets the allowed ones; HEAD is answered where GET is', () => {
   const table = new EndpointTable(listEndpoints(all))
-  assert.equal(table.match('HEAD', '/health')?.kind, 'endpoint')
-  assert.deepEqual(table.match('POST', '/health'), { kind: 'wrong-method', allow: 'GET, HEAD' })
+  const allowOf = (method: string, path: string) => {
+    const match = table.match(method, path)
+    return match?.kind === 'wrong-method' ? match.allow : match?.kind
+  }
+  assert.equal(allowOf('HEAD', '/health'), 'endpoint')
+  assert.equal(allowOf('POST', '/health'), 'GET, HEAD')
+  assert.equal(allowOf('GET', '/__svc/cache/purge-l0'), 'POST')
+  assert.equal(allowOf('HEAD', '/__svc/cache/purge-l0'), 'POST')
+  assert.equal(allowOf('DELETE', '/__svc/api/sites/a/isolate/flush'), 'POST')
+})
+
+test('parameters of a path are one segment each, decoded', () => {
+  const table = new EndpointTable(listEndpoints(all))
+  const paramsOf = (path: string) => {
+    const match = table.match('POST', path)
+    return match?.kind === 'endpoint' ? match.params : match?.kind
+  }
+  assert.deepEqual(paramsOf('/__svc/api/sites/a%20b/isolate/flush'), { site_id: 'a b' })
+  assert.equal(paramsOf('/__svc/api/sites/a/b/isolate/flush'), 'unknown')
+  assert.equal(paramsOf('/__svc/api/sites/%ff/isolate/flush'), 'unknown')
+  assert.equal(paramsOf('/api/sites/a/isolate/flush'), undefined)
 })
 
 test('the health report is 200 when healthy and 503 when degraded, liveness is 503 while draining', async () => {
-  const table = new EndpointTable(listEndpoints(all))
-  const statusOf = async (path: string, controlPlane: ControlPlane) => {
-    const match = table.match('GET', path)
-    assert.ok(match?.kind === 'endpoint')
-    return (await match.endpoint.handle(controlPlane)).status
-  }
-  assert.equal(await statusOf('/__svc/health', plane()), 200)
-  const degraded = plane({
-    health: async () => ({ status: 'degraded', uptime_secs: 1, checks: { disk_space: 'degraded: full' } }),
-  })
-  assert.equal(await statusOf('/__svc/health', degraded), 503)
-  assert.equal(await statusOf('/health', degraded), 200)
-  assert.equal(await statusOf('/health', plane({ isDraining: () => true })), 503)
+  assert.equal((await answerOf(all, '/__svc/health')).status, 200)
+  const degraded = new FakePlane()
+  degraded.health = async () => ({ status: 'degraded', uptime_secs: 1, checks: { disk_space: 'degraded: full' } })
+  assert.equal((await answerOf(all, '/__svc/health', degraded)).status, 503)
+  assert.equal((await answerOf(all, '/health', degraded)).status, 200)
+  degraded.isDraining = () => true
+  assert.equal((await answerOf(all, '/health', degraded)).status, 503)
 })
 
 test('the health report names its components only where it is wanted', async () => {
-  const bodyOf = async (hasHealthDetails: boolean) => {
-    const match = new EndpointTable(listEndpoints({ ...all, hasHealthDetails })).match('GET', '/__svc/health')
-    assert.ok(match?.kind === 'endpoint')
-    return JSON.parse((await match.endpoint.handle(plane())).body)
-  }
+  const bodyOf = async (hasHealthDetails: boolean) =>
+    JSON.parse((await answerOf({ ...all, hasHealthDetails }, '/__svc/health')).body)
   assert.deepEqual(await bodyOf(true), { status: 'healthy', uptime_secs: 1, checks: { render_pool: 'ok' } })
   assert.deepEqual(await bodyOf(false), { status: 'healthy', uptime_secs: 1 })
 })

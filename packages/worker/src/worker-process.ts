@@ -12,6 +12,7 @@ import {
   type Logger,
   MetricSet,
 } from '@svc/telemetry'
+import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
 import type { Engine, Refusal } from './engine/engine.ts'
 import { createUwsEngine } from './engine/uws/index.ts'
 import { WorkerError } from './errors.ts'
@@ -30,8 +31,6 @@ import { HostSet } from './render-client/host-set.ts'
 
 const MASTER_TIMEOUT_MS = 5_000
 const LOG_CLOSE_TIMEOUT_MS = 1_000
-
-type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
 
 /** A connection worker: an engine, the generation it serves, and the line to the master. */
 export class WorkerProcess {
@@ -87,6 +86,7 @@ export class WorkerProcess {
       httpMetrics: this.#httpMetrics,
       log: () => this.#requestLog,
       makeRequestId: this.#requestIds,
+      clock: systemClock,
       onProblem: this.#onProblem,
     })
     addProcessMetrics(this.#metrics)
@@ -265,11 +265,11 @@ export class WorkerProcess {
   }
 
   #controlPlane(): ControlPlane {
-    return {
-      health: () => this.#master.call('health', undefined, { timeoutMs: MASTER_TIMEOUT_MS }),
-      metrics: async () => (await this.#master.call('metrics', undefined, { timeoutMs: MASTER_TIMEOUT_MS })).text,
+    return createControlPlane({
+      master: this.#master,
+      generation: () => this.#current(),
       isDraining: () => this.#isDraining,
-    }
+    })
   }
 
   #reportFailure(context: RequestContext, error: Error, status: number): void {

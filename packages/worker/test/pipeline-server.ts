@@ -7,6 +7,7 @@ import { loadConfig } from '@svc/config'
 import type { GenerationSpec, HealthReport } from '@svc/protocol'
 import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemetry'
 import { tempDir, writeFiles } from '@svc/testkit'
+import { FakePlane } from '../../admin/test/fake-plane.ts'
 import { type InjectOptions, inject, type MemoryResponse } from '../src/engine/inject/index.ts'
 import { buildGeneration, type ServingGeneration } from '../src/generation/serving-generation.ts'
 import type { IsrCache } from '../src/isr/isr-cache.ts'
@@ -15,8 +16,10 @@ import { sendFailure } from '../src/pipeline/error-response.ts'
 import { Pipeline } from '../src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../src/pipeline/request-handler.ts'
 import { RequestLog } from '../src/pipeline/request-log.ts'
+import type { Stage } from '../src/pipeline/stage.ts'
 import { createStages } from '../src/pipeline/stages.ts'
 import { CannedRenderer } from './canned-renderer.ts'
+import { ManualClock } from './manual-clock.ts'
 
 /** A site of a test: its files by relative path, e.g. "app/page.tsx" or "public/a.txt". */
 export interface TestSite {
@@ -48,9 +51,15 @@ export class PipelineServer {
   readonly renderer: CannedRenderer
   readonly failures: ReportedFailure[] = []
   readonly ledger = new PurgeLedger()
+  /** The clock of L0. */
+  readonly clock = new ManualClock(Date.now())
+  /** Answers in place of the sites' applications, where it does not say "next". */
+  intercept: Stage['run'] = () => 'next'
   readonly l0: WorkerL0
   health: () => Promise<HealthReport> = async () => ({ status: 'healthy', uptime_secs: 1, checks: {} })
   isDraining = false
+  /** What the built-in endpoints ask of the instance. */
+  readonly plane = new FakePlane()
   /** The cache of the app stage, where a test wants one. */
   isr: IsrCache | undefined
   #generation: ServingGeneration | undefined
@@ -80,19 +89,17 @@ export class PipelineServer {
       httpMetrics,
       log: () => log,
       makeRequestId,
+      clock: this.clock,
       onProblem: (error) => assert.fail(error),
     })
-    const plane = {
-      health: () => this.health(),
-      metrics: async () => 'all_metrics 1\n',
-      isDraining: () => this.isDraining,
-    }
+    const { plane } = this
+    plane.health = () => this.health()
+    plane.isDraining = () => this.isDraining
+    const stages = createStages(plane, this.renderer, () => this.isr)
+    stages.splice(-1, 0, { name: 'test', run: (context) => this.intercept(context) })
     this.#handler = createRequestHandler({
       generation: () => this.generation,
-      pipeline: new Pipeline(
-        createStages(plane, this.renderer, () => this.isr),
-        sendFailure,
-      ),
+      pipeline: new Pipeline(stages, sendFailure),
       log: () => log,
       tools: {
         makeRequestId,

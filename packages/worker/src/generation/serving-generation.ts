@@ -45,6 +45,8 @@ function buildEndpoints(config: Config): EndpointTable {
     listEndpoints({
       healthGroup: config.endpoints.health,
       metricsGroup: config.endpoints.metrics,
+      apiGroup: config.endpoints.api,
+      adminGroup: config.endpoints.admin,
       healthPaths: config.health.enabled ? [config.health.path, config.scaling.health_path] : [],
       hasHealthDetails: config.health.include_details,
       metricsPaths: ['/metrics', ...(config.metrics.enabled ? [config.metrics.path] : [])],

@@ -1,20 +1,28 @@
-import { type ControlPlane, type Endpoint, type EndpointAnswer, EndpointTable } from '@svc/admin'
+import { type ControlPlane, type Endpoint, type EndpointMatch, type EndpointResult, EndpointTable } from '@svc/admin'
 import { withDeadline } from '@svc/core'
 import { sendError } from '../error-response.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Stage, StageResult } from '../stage.ts'
+import { isFromHostItself, mayCall } from './endpoint-access.ts'
+import { readEndpointRequest } from './endpoint-request.ts'
 
-function send(context: RequestContext, answer: EndpointAnswer): void {
+function send(context: RequestContext, answer: EndpointResult): StageResult {
+  if ('problem' in answer) {
+    sendError(context, answer.problem)
+    return 'answered'
+  }
   const headers: [string, string][] = [
     ['content-type', answer.contentType],
     ['cache-control', 'no-store'],
     ['x-content-type-options', 'nosniff'],
   ]
   context.respond({ status: answer.status, headers }, Buffer.from(answer.body))
+  return 'answered'
 }
 
 /** How long a probe waits for the routes of a site that is asked for the first time. */
 const DESCRIBE_WAIT_MS = 1_000
+const noRequest = Object.freeze({ params: {}, query: {}, body: {}, host: '' })
 
 /** The static route or file of the addressed site goes before an endpoint that lies outside of the reserved space. */
 async function siteDefines(context: RequestContext): Promise<boolean> {
@@ -26,7 +34,7 @@ async function siteDefines(context: RequestContext): Promise<boolean> {
   return app !== undefined && (app.files.has(path) || app.routes.isStaticRoute(path))
 }
 
-/** Answers the endpoints of the service itself: always below `/__svc/`, elsewhere unless the addressed site defines the path. */
+/** Answers the endpoints of the service itself: always below `/__svc/`, elsewhere unless the path belongs to the addressed site. */
 export class BuiltinStage implements Stage {
   readonly name = 'builtin'
   readonly #plane: ControlPlane
@@ -39,34 +47,42 @@ export class BuiltinStage implements Stage {
     const { method, path } = context.request
     const match = context.generation.endpoints.match(method, path)
     if (match === undefined) return 'next'
-    if (EndpointTable.isReserved(path)) return this.#answer(context, match)
+    if (EndpointTable.isReserved(path) || match.kind === 'unknown') return this.#answer(context, match)
+    // Nobody but the host itself is to know of these: to everybody else the path is the site's.
+    if (match.endpoint.access === 'loopback') return isFromHostItself(context) ? this.#answer(context, match) : 'next'
     return siteDefines(context).then((isDefined) => (isDefined ? 'next' : this.#answer(context, match)))
   }
 
-  #answer(context: RequestContext, match: NonNullable<ReturnType<EndpointTable['match']>>): StageResult | Promise<StageResult> {
+  #answer(context: RequestContext, match: EndpointMatch): StageResult | Promise<StageResult> {
     context.pathGroup = 'builtin'
-    switch (match.kind) {
-      case 'unknown':
-        send(context, context.generation.endpoints.unknownAnswer())
-        return 'answered'
-      case 'wrong-method':
-        sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', match.allow]])
-        return 'answered'
-      case 'endpoint':
-        return this.#handle(context, match.endpoint)
+    context.withdrawFromL0()
+    if (match.kind === 'unknown') return send(context, context.generation.endpoints.unknownAnswer())
+    if (!mayCall(context, match.endpoint)) {
+      sendError(context, { status: 401, code: 'unauthorized' }, [['www-authenticate', 'Bearer']])
+      return 'answered'
     }
+    if (match.kind === 'wrong-method') {
+      sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', match.allow]])
+      return 'answered'
+    }
+    return this.#handle(context, match.endpoint, match.params)
   }
 
-  #handle(context: RequestContext, endpoint: Endpoint): StageResult | Promise<StageResult> {
+  #handle(
+    context: RequestContext,
+    endpoint: Endpoint,
+    params: Readonly<Record<string, string>>,
+  ): StageResult | Promise<StageResult> {
     context.isLogged = endpoint.isLogged
-    const answer = endpoint.handle(this.#plane)
-    if (!(answer instanceof Promise)) {
-      send(context, answer)
-      return 'answered'
-    }
-    return answer.then((value) => {
-      send(context, value)
-      return 'answered'
+    // Probes read nothing of the request.
+    if (endpoint.access === 'open') return this.#settle(context, endpoint.handle(this.#plane, noRequest))
+    return readEndpointRequest(context, endpoint, params).then((read) => {
+      if ('problem' in read) return send(context, read)
+      return this.#settle(context, endpoint.handle(this.#plane, read.request))
     })
+  }
+
+  #settle(context: RequestContext, answer: EndpointResult | Promise<EndpointResult>): StageResult | Promise<StageResult> {
+    return answer instanceof Promise ? answer.then((value) => send(context, value)) : send(context, answer)
   }
 }

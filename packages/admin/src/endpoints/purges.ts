@@ -1,0 +1,196 @@
+import type { ControlPlane, PurgeOrder } from '../control-plane.ts'
+import { type Endpoint, type EndpointRequest, type EndpointResult, jsonAnswer } from '../endpoint.ts'
+import { type FieldSchema, type FieldValues, listOf, stringOf } from '../fields.ts'
+import { type PurgedLayer, type PurgeReport, purgeAnswer } from '../purge-answer.ts'
+
+type Scopes = PurgeOrder['scopes']
+
+const host = { type: 'string', description: 'Host name, with or without port.' } as const
+const paths = { type: 'string[]', format: 'path', description: 'URL paths: with all their queries and encodings.' } as const
+
+const l0Fields: FieldSchema = { paths, host }
+const proxyFields: FieldSchema = {
+  host: { ...host, isRequired: true },
+  paths,
+  prefixes: { type: 'string[]', format: 'path', description: 'Beginnings of URL paths.' },
+}
+const moduleFields: FieldSchema = {
+  paths: { type: 'string[]', format: 'file', description: 'Source files; what imports them goes too.' },
+  site: { type: 'string', format: 'directory', description: 'Directory: all modules below it.' },
+}
+const appFields: FieldSchema = {
+  app_root: { type: 'string', format: 'directory', isRequired: true, description: 'Root or app directory of a site.' },
+}
+const tagFields: FieldSchema = {
+  tag: { type: 'string', description: 'One tag: route:<label>:<name>, or <name> on every site.' },
+  pattern: { type: 'string', description: 'A glob over tags; * alone: everything.' },
+}
+
+function now(): number {
+  return performance.now()
+}
+
+async function purgeLayer(plane: ControlPlane, layer: 'l0' | 'isr' | 'proxy', scopes: Scopes, scope: PurgeReport['scope']) {
+  const outcome = await plane.purges.purge({ layers: [layer], scopes, mode: 'drop' })
+  return purgeAnswer({ layer, scope, outcome, tookMs: outcome.tookMs })
+}
+
+/** The scopes of an L0 purge: paths of the host that is named, else of the site that was asked, else of every host. */
+function l0Scopes(plane: ControlPlane, body: FieldValues, askedHost: string): Scopes {
+  const named = stringOf(body, 'host')
+  const wanted = listOf(body, 'paths')
+  if (wanted === undefined) return named === undefined ? [{ kind: 'everything' }] : [{ kind: 'hosts', hosts: [named] }]
+  const hosts = named === undefined ? (plane.sites.hostsBeside(askedHost) ?? null) : [named]
+  return [{ kind: 'paths', paths: wanted, hosts }]
+}
+
+function purgeL0(plane: ControlPlane, { body, host: askedHost }: EndpointRequest): Promise<EndpointResult> {
+  return purgeLayer(plane, 'l0', l0Scopes(plane, body, askedHost), body)
+}
+
+/** The scopes of a proxy purge: what is listed of the host, or all of it. */
+function proxyScopes(body: FieldValues): Scopes {
+  const hosts = [stringOf(body, 'host') ?? '']
+  const exact = listOf(body, 'paths')
+  const prefixes = listOf(body, 'prefixes')
+  if (exact === undefined && prefixes === undefined) return [{ kind: 'hosts', hosts }]
+  return [
+    { kind: 'paths', paths: exact ?? [], hosts },
+    { kind: 'prefixes', prefixes: prefixes ?? [], hosts },
+  ]
+}
+
+function purgeProxy(plane: ControlPlane, { body }: EndpointRequest): Promise<EndpointResult> {
+  return purgeLayer(plane, 'proxy', proxyScopes(body), body)
+}
+
+async function purgeModules(plane: ControlPlane, { body }: EndpointRequest): Promise<EndpointResult> {
+  const startedAt = now()
+  const files = listOf(body, 'paths')
+  const dir = stringOf(body, 'site')
+  let purged = 0
+  // Both are given: the union. Neither: everything.
+  if (dir !== undefined) purged += await plane.purges.purgeModules({ dir })
+  if (files !== undefined) purged += files.length === 0 ? 0 : await plane.purges.purgeModules({ paths: [...files] })
+  if (dir === undefined && files === undefined) purged = await plane.purges.purgeModules({})
+  return purgeAnswer({ layer: 'modules', purged, scope: body, tookMs: now() - startedAt })
+}
+
+async function purgeApp(plane: ControlPlane, { body }: EndpointRequest): Promise<EndpointResult> {
+  const startedAt = now()
+  const root = stringOf(body, 'app_root') ?? ''
+  const reset = await plane.purges.resetApp(root)
+  if (reset.sites.length === 0) {
+    const detail = `No site has the root or app directory ${root}. There are: ${reset.roots.join(', ')}`
+    return { problem: { status: 404, code: 'unknown_app_root', detail } }
+  }
+  const outcome = { ...reset, proxy: 0, workersAcked: 0, workersTotal: 0 }
+  const scope = { ...body, sites: reset.sites }
+  return purgeAnswer({ layer: 'app', purged: reset.evicted, scope, outcome, tookMs: now() - startedAt })
+}
+
+function purgeByTag(plane: ControlPlane, { query }: EndpointRequest): EndpointResult | Promise<EndpointResult> {
+  const tag = stringOf(query, 'tag')
+  const pattern = stringOf(query, 'pattern')
+  if ((tag === undefined) === (pattern === undefined)) {
+    const errors = [{ path: 'tag', message: 'give either tag or pattern' }]
+    return { problem: { status: 400, code: 'invalid_request', errors } }
+  }
+  const scopes: Scopes =
+    tag !== undefined ? [{ kind: 'tags', tags: [tag] }] : [{ kind: 'pattern', pattern: pattern ?? '', labels: null }]
+  return purgeLayer(plane, 'isr', scopes, query)
+}
+
+async function flushSite(plane: ControlPlane, { params }: EndpointRequest): Promise<EndpointResult> {
+  const startedAt = now()
+  const site = params['site_id'] ?? ''
+  const purged = await plane.renderers.flush(site)
+  return purgeAnswer({ layer: 'isolates', purged, scope: { site }, tookMs: now() - startedAt })
+}
+
+/** Fresh isolates for every site of a label, and nothing of them stays in the response caches. */
+async function flushLabel(plane: ControlPlane, { query }: EndpointRequest): Promise<EndpointResult> {
+  const startedAt = now()
+  const label = stringOf(query, 'site_label') ?? ''
+  const sites = plane.sites.list().filter((site) => site.label === label)
+  if (sites.length === 0) return { problem: { status: 404, code: 'unknown_label', detail: `No site has the label ${label}.` } }
+  const flushed = await Promise.all(sites.map(({ id }) => plane.renderers.flush(id)))
+  const outcome = await plane.purges.purge({
+    layers: ['l0', 'isr', 'proxy'],
+    scopes: [{ kind: 'labels', labels: [label] }],
+    mode: 'drop',
+  })
+  const purged = flushed.reduce((sum, count) => sum + count, 0)
+  const scope = { site_label: label, sites: sites.map(({ id }) => id) }
+  return purgeAnswer({ layer: 'isolates' satisfies PurgedLayer, purged, scope, outcome, tookMs: now() - startedAt })
+}
+
+async function stats(plane: ControlPlane): Promise<EndpointResult> {
+  return jsonAnswer(200, { ok: true, ...(await plane.purges.stats()) })
+}
+
+const post = { method: 'POST', isLogged: true } as const
+const get = { method: 'GET', isLogged: true } as const
+const l0 = { ...post, body: l0Fields, summary: 'Drops responses from the in-process cache of every worker.', handle: purgeL0 }
+const proxy = { ...post, body: proxyFields, summary: 'Drops entries of the proxy cache of a host.', handle: purgeProxy }
+const figures = { ...get, summary: 'Figures of all cache layers.', handle: stats }
+
+/** Purges and figures for the host itself. */
+export function maintenanceEndpoints(): Endpoint[] {
+  const local = { group: 'maintenance', access: 'loopback' } as const
+  return [
+    { ...l0, ...local, path: '/__svc/cache/purge-l0' },
+    { ...proxy, ...local, path: '/__svc/cache/purge-proxy' },
+    {
+      ...post,
+      ...local,
+      path: '/__svc/cache/purge-modules',
+      summary: 'Forgets compiled modules, in isolates and on disk.',
+      body: moduleFields,
+      handle: purgeModules,
+    },
+    { ...figures, ...local, path: '/__svc/cache/stats' },
+    {
+      ...post,
+      ...local,
+      path: '/compat-cache/purge-app',
+      summary: 'Forgets modules, routes and pages of the site with an app directory.',
+      body: appFields,
+      handle: purgeApp,
+    },
+  ]
+}
+
+/** The part of the management group that the host itself may call. */
+export function apiEndpoints(): Endpoint[] {
+  const summary = 'Gives a site fresh isolates; requests in flight end on the old ones.'
+  const path = '/__svc/api/sites/:site_id/isolate/flush'
+  return [{ ...post, group: 'api', access: 'loopback', path, summary, handle: flushSite }]
+}
+
+/** Purges for those who have a role. */
+export function adminPurgeEndpoints(): Endpoint[] {
+  const admin = { group: 'admin', access: 'role' } as const
+  const labelField = { type: 'string', isRequired: true, description: 'Label of the sites.' } as const
+  return [
+    {
+      ...post,
+      ...admin,
+      path: '/__svc/admin/api/cache/purge',
+      summary: 'Drops rendered responses by tag or pattern of tags.',
+      query: tagFields,
+      handle: purgeByTag,
+    },
+    { ...l0, ...admin, path: '/__svc/admin/api/cache/purge-l0' },
+    { ...proxy, ...admin, path: '/__svc/admin/api/cache/purge-proxy' },
+    { ...figures, ...admin, path: '/__svc/admin/api/cache/stats' },
+    {
+      ...post,
+      ...admin,
+      path: '/__svc/admin/api/isolate/flush',
+      summary: 'Gives the sites of a label fresh isolates and empty response caches.',
+      query: { site_label: labelField },
+      handle: flushLabel,
+    },
+  ]
+}

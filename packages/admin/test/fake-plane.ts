@@ -1,0 +1,69 @@
+import type { PurgeOutcome } from '@svc/protocol'
+import type { ControlPlane, PurgeOrder, SiteFacts } from '../src/index.ts'
+
+const site = (id: string, label = id): SiteFacts => ({
+  id,
+  label,
+  hostnames: [`${id}.test`, `www.${id}.test`],
+  anyHost: false,
+  root: `/srv/${id}`,
+  mode: 'production',
+})
+
+export const outcome: PurgeOutcome = {
+  number: 1,
+  l0: 3,
+  isr: 2,
+  proxy: 0,
+  workersAcked: 2,
+  workersTotal: 2,
+  tookMs: 1.234,
+}
+
+/** A control plane that notes what it was asked for and answers the same each time. */
+export class FakePlane implements ControlPlane {
+  readonly orders: PurgeOrder[] = []
+  readonly calls: unknown[] = []
+  health: ControlPlane['health'] = async () => ({ status: 'healthy', uptime_secs: 1, checks: { render_pool: 'ok' } })
+  metrics: ControlPlane['metrics'] = async () => 'all_metrics 1\n'
+  isDraining: ControlPlane['isDraining'] = () => false
+
+  readonly purges: ControlPlane['purges'] = {
+    purge: async (order) => {
+      this.orders.push(order)
+      return outcome
+    },
+    purgeModules: async (purge) => {
+      this.calls.push(purge)
+      return 4
+    },
+    resetApp: async (root) =>
+      root === '/srv/shop/app'
+        ? { sites: ['shop'], roots: [], evicted: 5, l0: 1, isr: 2 }
+        : { sites: [], roots: ['/srv/shop', '/srv/blog'], evicted: 0, l0: 0, isr: 0 },
+    stats: async () => ({ l0: { entries: 1 } }),
+  }
+
+  readonly renderers: ControlPlane['renderers'] = {
+    flush: async (id) => {
+      this.calls.push({ flush: id })
+      return 2
+    },
+    restart: async () => ({ id: 'r1', state: 'running', replaced: 0, total: 2 }),
+    restartStatus: async (id, wait) => {
+      if (id === 'bad') return { id, state: 'failed', replaced: 1, total: 2, error: 'no memory' }
+      return id === 'r1' ? { id, state: wait ? 'done' : 'running', replaced: wait ? 2 : 1, total: 2 } : undefined
+    },
+    isolates: async () => [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0 }],
+  }
+
+  readonly sites: ControlPlane['sites'] = {
+    generation: () => 7,
+    list: () => [site('shop'), site('blog'), site('blog-old', 'blog')],
+    hostsBeside: (host) => (host.startsWith('shop.test') ? ['shop.test', 'www.shop.test'] : undefined),
+    routes: async (id) => {
+      if (id === 'blog') throw new Error('unreadable')
+      return { routes: [{ pattern: '/', kind: 'page', file: `/srv/${id}/app/page.tsx` }], problems: [] }
+    },
+  }
+}

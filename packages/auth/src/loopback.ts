@@ -1,0 +1,71 @@
+import { CidrSet, type HeaderList, parseHost } from '@svc/http'
+
+/** What is known of a request when it is decided whether it comes from the host itself. */
+export interface LoopbackFacts {
+  /** It came over the control socket of the instance, which only its user can open. */
+  readonly isControlSocket: boolean
+  /** Canonical address of the TCP peer; "" when the connection has none (a unix socket that the configuration listens on). */
+  readonly peerAddress: string
+  /** Host field as sent; "" when there was none. */
+  readonly host: string
+  /** Lower-case names. */
+  readonly headers: HeaderList
+}
+
+/** What the configuration says about it. */
+export interface LoopbackPolicy {
+  /** `server.loopback_trust`: whether a TCP peer on the loopback interface counts. */
+  readonly trustsTcp: boolean
+  /** Whether an address is in `server.trusted_proxies`. */
+  isTrustedProxy(address: string): boolean
+  /** Whether a configured site claims this host name (lower case, without port), not just gets it for want of another. */
+  isSiteHost(hostname: string): boolean
+}
+
+const loopback = new CidrSet(['127.0.0.0/8', '::1'])
+/** Fields that a proxy adds: with one of them the peer speaks for somebody else. */
+const forwardingFields: ReadonlySet<string> = new Set(['forwarded', 'via', 'x-real-ip', 'cf-connecting-ip', 'cdn-loop'])
+const FORWARDED_PREFIX = 'x-forwarded-'
+
+function isForwarded(headers: HeaderList): boolean {
+  return headers.some(([name]) => forwardingFields.has(name) || name.startsWith(FORWARDED_PREFIX))
+}
+
+/** A page of a foreign name that resolves to this host (DNS rebinding) names itself in Host. */
+function isOwnHost(host: string, policy: LoopbackPolicy): boolean {
+  const parsed = parseHost(host)
+  if (parsed === 'bad_host') return false
+  const { hostname } = parsed
+  const address = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  return hostname === 'localhost' || loopback.contains(address) || policy.isSiteHost(hostname)
+}
+
+/** The host and port of an Origin field, as Host has them; undefined for "null" and whatever is no origin. */
+function originHost(origin: string): string | undefined {
+  const url = URL.parse(origin)
+  return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? undefined : url.host
+}
+
+/** Host with the port left out where it is the one of the scheme, as an origin has it. */
+function withoutDefaultPort(host: string, origin: string): string {
+  return URL.parse(`${URL.parse(origin)?.protocol ?? 'http:'}//${host}`)?.host ?? host
+}
+
+/** A page of another site makes the browser of somebody on this host send requests. */
+function isCrossSite(host: string, headers: HeaderList): boolean {
+  return headers.some(([name, value]) => {
+    if (name === 'sec-fetch-site') return value.trim().toLowerCase() === 'cross-site'
+    return name === 'origin' && originHost(value) !== withoutDefaultPort(host, value)
+  })
+}
+
+/**
+ * Whether a request counts as one of the host itself, which opens the loopback endpoints: the peer is local, names this host or
+ * one of its sites, speaks for nobody else, and is not a browser that a foreign page drives.
+ */
+export function isLoopback(facts: LoopbackFacts, policy: LoopbackPolicy): boolean {
+  const { isControlSocket, peerAddress, host, headers } = facts
+  const isLocalPeer = isControlSocket || (policy.trustsTcp && loopback.contains(peerAddress))
+  if (!isLocalPeer || policy.isTrustedProxy(peerAddress)) return false
+  return isOwnHost(host, policy) && !isForwarded(headers) && !isCrossSite(host, headers)
+}

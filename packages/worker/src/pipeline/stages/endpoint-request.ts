@@ -1,0 +1,70 @@
+import { type Endpoint, type EndpointRequest, type FieldError, parseBody, parseQuery } from '@svc/admin'
+import { withDeadline } from '@svc/core'
+import type { Problem, RequestBody } from '@svc/http'
+import type { RequestContext } from '../request-context.ts'
+
+/** No request of the control plane says as much. */
+const MAX_BODY_BYTES = 1024 * 1024
+
+/** What an endpoint gets, or why the request is refused. */
+export type ReadRequest = { readonly request: EndpointRequest } | { readonly problem: Problem }
+
+function invalid(errors: readonly FieldError[]): { readonly problem: Problem } {
+  const detail = errors.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')
+  return { problem: { status: 400, code: 'invalid_request', detail, errors } }
+}
+
+/** Collects a body. Undefined: it is longer than it may be, and the rest of it is dropped. Rejects when it breaks off. */
+function collect(body: RequestBody): Promise<Buffer | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>()
+  const chunks: Buffer[] = []
+  let bytes = 0
+  body.read(
+    (chunk, ack) => {
+      bytes += chunk.byteLength
+      if (bytes > MAX_BODY_BYTES) resolve(undefined)
+      else chunks.push(Buffer.from(chunk))
+      ack()
+    },
+    (error) => (error === undefined ? resolve(Buffer.concat(chunks)) : reject(error)),
+  )
+  return promise
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/json'
+}
+
+/** The JSON value of a body; no body is an empty object. */
+async function readJson({ request, exchange, generation }: RequestContext): Promise<{ value: unknown } | { problem: Problem }> {
+  const { body } = exchange
+  if (!body.isPresent) return { value: {} }
+  const tooLarge: Problem = { status: 413, code: 'body_too_large', detail: `a body may have ${MAX_BODY_BYTES} bytes` }
+  if ((body.length ?? 0) > MAX_BODY_BYTES) return { problem: tooLarge }
+  const bytes = await withDeadline(collect(body), generation.config.server.request_timeout_secs * 1000, 'the request body')
+  if (bytes === undefined) return { problem: tooLarge }
+  if (bytes.byteLength === 0) return { value: {} }
+  if (!isJson(request.header('content-type'))) {
+    return { problem: { status: 415, code: 'unsupported_media_type', detail: 'the body must be application/json' } }
+  }
+  try {
+    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
+  } catch {
+    return invalid([{ path: '', message: 'the body is not JSON' }])
+  }
+}
+
+/** Reads a request for an endpoint and checks it against what the endpoint declares. */
+export async function readEndpointRequest(
+  context: RequestContext,
+  endpoint: Endpoint,
+  params: Readonly<Record<string, string>>,
+): Promise<ReadRequest> {
+  const query = endpoint.query === undefined ? undefined : parseQuery(context.request.query, endpoint.query)
+  if (query?.isOk === false) return invalid(query.errors)
+  const json = endpoint.method === 'GET' ? { value: {} } : await readJson(context)
+  if ('problem' in json) return json
+  const body = parseBody(json.value, endpoint.body ?? {})
+  if (!body.isOk) return invalid(body.errors)
+  return { request: { params, query: query?.values ?? {}, body: body.values, host: context.request.host } }
+}
