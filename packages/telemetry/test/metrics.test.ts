@@ -7,6 +7,7 @@ import {
   CacheMetrics,
   HttpMetrics,
   keepTotals,
+  L0Metrics,
   MetricSet,
   mergeMetrics,
   NumberFamily,
@@ -21,6 +22,7 @@ test('names, types, labels and buckets are those of the reference', async () => 
   http.series('GET', '/blog/[slug]').record(200, 30, 0, 5000)
   new CacheMetrics(metrics).hits.l1.value++
   addCacheEntries(metrics, { l1: () => 7 })
+  new L0Metrics(metrics, () => ({ entries: 3, bytes: 4096, evictions: 5 })).hits.value++
   new RenderMetrics(metrics, () => ({ active: 2, idle: 3 })).oomKills.value++
   addProcessMetrics(metrics)
   addUptimeMetric(metrics)
@@ -37,11 +39,14 @@ test('names, types, labels and buckets are those of the reference', async () => 
     cache_evictions_total: 'counter',
     cache_stampede_coalesced_total: 'counter',
     isr_revalidations_total: 'counter',
-    svc_l0_hits_total: 'counter',
-    svc_l0_misses_total: 'counter',
     svc_proxy_hits_total: 'counter',
     svc_proxy_misses_total: 'counter',
     cache_entries: 'gauge',
+    svc_l0_hits_total: 'counter',
+    svc_l0_misses_total: 'counter',
+    svc_l0_entries: 'gauge',
+    svc_l0_bytes: 'gauge',
+    svc_l0_evictions_total: 'counter',
     render_pool_active: 'gauge',
     render_pool_idle: 'gauge',
     render_pool_total: 'gauge',
@@ -60,6 +65,7 @@ test('names, types, labels and buckets are those of the reference', async () => 
   assert.deepEqual(bounds, ['0.005=0', '0.01=0', '0.025=0', '0.05=1', '0.1=1', '0.25=1', '0.5=1', '1=1', '5=1', '+Inf=1'])
   assert.equal(lineOf(text, 'render_pool_total'), 'render_pool_total 5')
   assert.equal(lineOf(text, 'cache_entries'), 'cache_entries{layer="l1"} 7')
+  assert.equal(lineOf(text, 'svc_l0_evictions_total'), 'svc_l0_evictions_total 5')
 })
 
 test('unknown methods count as OTHER, and path groups are bounded', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inject } from '../src/engine/inject/index.ts'
 import { engineContract } from './engine-contract.ts'
+import { engineReadyContract } from './engine-ready-contract.ts'
 
 engineContract('inject', async (_t, handler, limits) => {
   const problems: Error[] = []
@@ -15,6 +16,15 @@ engineContract('inject', async (_t, handler, limits) => {
         ...(leaveAtFirstChunk === true ? { onChunk: (_chunk: Buffer, abort: () => void) => setImmediate(abort) } : {}),
         ...(isSlow === true ? { windowBytes: 20_000 } : {}),
       }),
+  }
+})
+
+engineReadyContract('inject', async (_t, handler, ready) => {
+  const problems: Error[] = []
+  const onProblem = (problem: Error) => problems.push(problem)
+  return {
+    problems,
+    send: (request) => inject(handler, { ...request, ready, onProblem, host: request.headers?.['host'] ?? 'a.test' }),
   }
 })
 

@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { engineContract } from './engine-contract.ts'
 import type { ContractRequest, ContractResponse } from './engine-contract-types.ts'
+import { engineReadyContract, leavingClientContract, type StartReadySubject } from './engine-ready-contract.ts'
 import { startUws } from './start-uws.ts'
 
 async function readBody(response: IncomingMessage, asked: ContractRequest): Promise<ContractResponse> {
@@ -51,3 +52,11 @@ engineContract('uws', async (t, handler, limits) => {
   const { port, problems } = await startUws(t, handler, limits)
   return { problems, send: (request) => send(port, request) }
 })
+
+const startReady: StartReadySubject = async (t, handler, ready) => {
+  const { port, problems } = await startUws(t, handler, { ready })
+  return { problems, send: (request) => send(port, request) }
+}
+
+engineReadyContract('uws', startReady)
+leavingClientContract(startReady)

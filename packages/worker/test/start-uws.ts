@@ -12,7 +12,7 @@ export interface RunningEngine {
 }
 
 /** What a test may set. */
-export interface StartOptions extends Partial<Pick<EngineOptions, 'isTrustedProxy'>> {
+export interface StartOptions extends Partial<Pick<EngineOptions, 'isTrustedProxy' | 'ready'>> {
   readonly maxBodyBytes?: number
   readonly requestTimeoutMs?: number
 }
@@ -27,6 +27,7 @@ export async function startUws(
   const refusals: Refusal[] = []
   const { maxBodyBytes = 50_000_000, requestTimeoutMs = 20_000, isTrustedProxy = () => false } = options
   const engine = createUwsEngine({
+    ...(options.ready === undefined ? {} : { ready: options.ready }),
     onExchange,
     limits: () => ({ maxBodyBytes, requestTimeoutMs }),
     isTrustedProxy,

@@ -14,8 +14,8 @@ export interface L0Bounds {
 }
 
 /** What a response is stored with. */
-export interface L0Response {
-  readonly facts: L0Facts
+export interface L0Response<Facts extends L0Facts = L0Facts> {
+  readonly facts: Facts
   /** Without fields of the engine. */
   readonly head: ResponseHead
   readonly body: Uint8Array
@@ -28,9 +28,9 @@ const WINDOW_MS = 10_000
  * Responses ready to write, in the memory of one worker: bounded by bytes, least recently used first out, found by what a
  * purge names. All times are milliseconds of the monotonic clock. Synchronous, never throws.
  */
-export class L0Cache<Block> {
-  readonly #entries: LRUCache<string, L0Entry<Block>>
-  readonly #index = new L0Index<L0Entry<Block>>()
+export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
+  readonly #entries: LRUCache<string, L0Entry<Block, Facts>>
+  readonly #index = new L0Index<L0Entry<Block, Facts>>()
   readonly #asked = new SecondAsk(WINDOW_MS)
   readonly #makeBlock: MakeBlock<Block>
   readonly #maxEntryBytes: number
@@ -69,7 +69,7 @@ export class L0Cache<Block> {
   }
 
   /** The entry of a key if it may be used now. */
-  find(key: string, nowMs: number): L0Entry<Block> | undefined {
+  find(key: string, nowMs: number): L0Entry<Block, Facts> | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined || nowMs < entry.dueAt || entry.renew(nowMs)) return entry
     this.#entries.delete(key)
@@ -84,7 +84,7 @@ export class L0Cache<Block> {
   }
 
   /** Stores a response, with a body of its own. False: it is too large. */
-  put(key: string, { facts, head, body }: L0Response, nowMs: number): boolean {
+  put(key: string, { facts, head, body }: L0Response<Facts>, nowMs: number): boolean {
     if (body.byteLength > this.#maxEntryBytes) return false
     const entry = new L0Entry(key, facts, head, body, this.#makeBlock, nowMs)
     this.#entries.set(key, entry)
@@ -98,6 +98,11 @@ export class L0Cache<Block> {
     const taken = this.#index.taken(purge)
     for (const { key } of taken) this.#entries.delete(key)
     return taken.size
+  }
+
+  /** Drops what a test says, at the cost of a look at every entry. */
+  dropWhere(isDropped: (facts: Facts) => boolean): void {
+    for (const [key, { facts }] of [...this.#entries.entries()]) if (isDropped(facts)) this.#entries.delete(key)
   }
 
   clear(): void {

@@ -22,10 +22,10 @@ export interface L0Facts {
 /** Makes a head ready to write. */
 export type MakeBlock<Block> = (head: ResponseHead) => Block
 
-/** One response of L0, ready to write. `Block` is what the engine writes a head from. */
-export class L0Entry<Block> {
+/** One response of L0, ready to write. `Block` is what the engine writes a head from; `Facts` may say more of the response. */
+export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
   readonly key: string
-  readonly facts: L0Facts
+  readonly facts: Facts
   readonly body: Uint8Array
   readonly head: AgingHead
   readonly etag: string | undefined
@@ -39,7 +39,7 @@ export class L0Entry<Block> {
   readonly #storedAt: number
   #checkAt: number
 
-  constructor(key: string, facts: L0Facts, head: ResponseHead, body: Uint8Array, makeBlock: MakeBlock<Block>, nowMs: number) {
+  constructor(key: string, facts: Facts, head: ResponseHead, body: Uint8Array, makeBlock: MakeBlock<Block>, nowMs: number) {
     this.key = key
     this.facts = facts
     this.body = body

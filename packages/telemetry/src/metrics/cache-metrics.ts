@@ -4,7 +4,7 @@ import type { MetricSet } from './metric-set.ts'
 /** The shared layers that `cache_*` metrics tell apart: `l1` is the ISR store of the instance, `l2` the shared key-value store. */
 export type CacheLayer = 'l1' | 'l2'
 
-/** The `cache_*` and `isr_*` metrics of a worker, and the `svc_l0_*` and `svc_proxy_*` ones of the other layers. */
+/** The `cache_*` and `isr_*` metrics of a worker, and the `svc_proxy_*` ones of the proxy cache. */
 export class CacheMetrics {
   readonly hits: Readonly<Record<CacheLayer, Series>>
   readonly misses: Readonly<Record<CacheLayer, Series>>
@@ -12,8 +12,6 @@ export class CacheMetrics {
   /** Requests that joined a render under way. */
   readonly coalesced: Series
   readonly revalidations: Readonly<Record<'success' | 'error', Series>>
-  readonly l0Hits: Series
-  readonly l0Misses: Series
   readonly proxyHits: Series
   readonly proxyMisses: Series
 
@@ -30,8 +28,6 @@ export class CacheMetrics {
     this.coalesced = counter('cache_stampede_coalesced_total', 'Requests that waited for the render of another.').series()
     const revalidations = counter('isr_revalidations_total', 'Background renders of stale entries.', ['status'])
     this.revalidations = { success: revalidations.series('success'), error: revalidations.series('error') }
-    this.l0Hits = counter('svc_l0_hits_total', 'Responses from the in-process hot-path cache.').series()
-    this.l0Misses = counter('svc_l0_misses_total', 'Look-ups that the hot-path cache could not answer.').series()
     this.proxyHits = counter('svc_proxy_hits_total', 'Responses from the proxy and FastCGI cache.').series()
     this.proxyMisses = counter('svc_proxy_misses_total', 'Look-ups that the proxy and FastCGI cache could not answer.').series()
   }

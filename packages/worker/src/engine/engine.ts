@@ -1,5 +1,6 @@
 import type { HttpExchange, HttpRequest } from '@svc/http'
 import type { ListenAddress } from '@svc/protocol'
+import type { ReadyResponses } from './ready-responses.ts'
 
 /** Bounds that apply to a request; asked for each request that needs them, so that a reload takes effect at once. */
 export interface EngineLimits {
@@ -26,6 +27,8 @@ export interface Refusal {
 
 /** What an engine calls. None of these may be slow; what they throw is reported to `onProblem` and answered with 500. */
 export interface EngineOptions {
+  /** Asked for each plain read before an exchange is made for it. */
+  readonly ready?: ReadyResponses
   /** Takes one request; must see to it that it is answered some time. */
   onExchange(exchange: HttpExchange): void
   limits(): EngineLimits

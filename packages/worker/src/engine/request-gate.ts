@@ -1,4 +1,4 @@
-import { type FieldSource, HeaderGuard, type ParsedTarget, parseHost, parseTarget } from '@svc/http'
+import { type FieldSource, HeaderGuard, type HeaderList, type ParsedTarget, parseHost, parseTarget } from '@svc/http'
 
 /** Why a request is not let in. */
 export interface GateFault {
@@ -8,6 +8,19 @@ export interface GateFault {
 
 /** How many Host values are remembered as good ones. */
 const MAX_KNOWN_HOSTS = 1024
+
+/** See `ReadyAsk.isSpecial`; by the lengths that `#note` looks at. */
+const specialFields: ReadonlySet<string> = new Set([
+  'range',
+  'upgrade',
+  'if-match',
+  'if-range',
+  'forwarded',
+  'x-forwarded-host',
+  'if-modified-since',
+  'x-forwarded-proto',
+  'if-unmodified-since',
+])
 
 /**
  * Checks each request before anything else sees it and copies its fields. One per thread, for one request at a time: after
@@ -23,11 +36,16 @@ export class RequestGate {
   host = ''
   /** Whether the client asks for the connection to be closed after the response. */
   wantsClose = false
+  /** See `ReadyAsk`. */
+  acceptEncoding: string | undefined
+  ifNoneMatch: string | undefined
+  hasCookie = false
+  isSpecial = false
 
   readonly #visit = (name: string, value: string): void => {
     this.#guard.field(name, value)
     this.fields.push(name, value)
-    if (name === 'connection') this.wantsClose ||= hasCloseOption(value)
+    this.#note(name, value)
   }
 
   get contentLength(): number | undefined {
@@ -38,13 +56,62 @@ export class RequestGate {
     return this.#guard.isChunked
   }
 
+  /** Whether the request declares no body at all. */
+  get declaresNoBody(): boolean {
+    return !this.#guard.isChunked && this.#guard.contentLength === undefined
+  }
+
+  /** First value of a field by lower-case name. */
+  field(name: string): string | undefined {
+    const { fields } = this
+    for (let i = 0; i < fields.length; i += 2) if (fields[i] === name) return fields[i + 1]
+    return undefined
+  }
+
+  fieldList(): HeaderList {
+    const pairs: Array<readonly [string, string]> = []
+    for (let i = 0; i < this.fields.length; i += 2) pairs.push([this.fields[i] ?? '', this.fields[i + 1] ?? ''])
+    return pairs
+  }
+
   /** Looks at a whole request; undefined when it is good. */
   enter(method: string, target: string, source: FieldSource): GateFault | undefined {
     this.fields = []
     this.wantsClose = false
+    this.acceptEncoding = undefined
+    this.ifNoneMatch = undefined
+    this.hasCookie = false
+    this.isSpecial = false
     this.#guard.begin(method)
     source.forEach(this.#visit)
     return this.#guard.end() ?? this.#checkTarget(target) ?? this.#checkHost()
+  }
+
+  /** By length first: a comparison of texts of different length costs nothing. The first value of a field counts. */
+  #note(name: string, value: string): void {
+    switch (name.length) {
+      case 6:
+        if (name === 'cookie') this.hasCookie = true
+        return
+      case 10:
+        if (name === 'connection') this.wantsClose ||= hasCloseOption(value)
+        return
+      case 15:
+        if (name === 'accept-encoding') this.acceptEncoding ??= value
+        return
+      case 13:
+        if (name === 'if-none-match') this.ifNoneMatch ??= value
+        else this.isSpecial ||= name === 'authorization' || name === 'cache-control'
+        return
+      case 5:
+      case 7:
+      case 8:
+      case 9:
+      case 16:
+      case 17:
+      case 19:
+        this.isSpecial ||= specialFields.has(name)
+    }
   }
 
   #checkTarget(target: string): GateFault | undefined {

@@ -1,8 +1,14 @@
+import type { L0Offer } from '@svc/cache'
 import { asError } from '@svc/core'
 import type { BodyWriter, ClientInfo, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
 import { compressComplete, compressStream } from '../compression/index.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
+import { BodyCopy } from '../isr/body-copy.ts'
+import type { L0Intake, L0Ticket } from '../l0/l0-intake.ts'
+import { cacheWord, l0Status, withCacheStatus } from './cache-report.ts'
+
+const empty = new Uint8Array(0)
 
 /** What was sent. */
 export interface RequestOutcome {
@@ -15,6 +21,8 @@ export interface RequestOutcome {
 /** What contexts share. */
 export interface ContextTools {
   makeRequestId(): string
+  /** Takes in answers for L0. */
+  readonly l0: L0Intake
   /** Told of failures inside the service, with the status that they are answered with. */
   reportFailure(context: RequestContext, error: Error, status: number): void
 }
@@ -39,12 +47,18 @@ export class RequestContext {
   isLogged = true
   /** Fields that middleware wants on the response, whatever answers. */
   responseHeaders: readonly (readonly [string, string])[] = []
+  /** The member of the cache behind the pipeline in the Cache-Status field; "": none was asked. */
+  cacheStatus = ''
   readonly #tools: ContextTools
   #onClosed: ((isAborted: boolean) => void) | undefined
   #ending: 'none' | 'written' | 'aborted' = 'none'
   #requestId: string | undefined
   #status = 0
   #bytes = 0
+  #isKeptFromL0 = false
+  #ticket: L0Ticket | undefined
+  /** A streamed answer as far as it has been sent, for L0. */
+  #copy: { readonly head: ResponseHead; readonly body: BodyCopy } | undefined
 
   constructor(exchange: HttpExchange, generation: ServingGeneration, client: ClientInfo, tools: ContextTools) {
     this.exchange = exchange
@@ -76,9 +90,34 @@ export class RequestContext {
     else listener(this.#ending === 'aborted')
   }
 
+  /** What the caches did, as one word for the access log; "" when none was asked. */
+  get cacheWord(): string {
+    return this.cacheStatus === '' ? '' : cacheWord(this.cacheStatus)
+  }
+
+  /**
+   * Offers the answer to L0, before it is sent. It is taken if it is of a kind that L0 keeps, if it has been asked for before,
+   * and if no stage withdraws it.
+   */
+  offerToL0(offer: L0Offer): void {
+    if (this.#isKeptFromL0 || !this.#tools.l0.isEnabled) return
+    this.#ticket?.end()
+    const { request, client, generation, pathGroup } = this
+    const offering = { request, client, generation: generation.number, site: this.site?.config.id ?? '', pathGroup }
+    this.#ticket = this.#tools.l0.ticketFor(offering, offer)
+  }
+
+  /** Keeps the answer out of L0 for good: it depends on more of the request than the key of L0 holds, or it was guarded. */
+  withdrawFromL0(): void {
+    this.#isKeptFromL0 = true
+    this.#dropTicket()
+  }
+
   /** Called once, when the exchange is over. */
   closed(isAborted: boolean): void {
     this.#ending = isAborted ? 'aborted' : 'written'
+    if (!isAborted && this.#copy !== undefined) this.#ticket?.store(this.#copy.head, this.#copy.body.whole())
+    this.#dropTicket()
     this.#onClosed?.(isAborted)
     this.#onClosed = undefined
   }
@@ -92,16 +131,25 @@ export class RequestContext {
   respond(head: ResponseHead, body?: Uint8Array): void {
     this.#status = head.status
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
-    this.exchange.respond(this.#withExtraHeaders(head), body)
+    const final = this.#finalHead(head)
+    // Before it is sent: the body may be lent for this call alone.
+    this.#ticket?.store(final, body ?? empty)
+    this.#dropTicket()
+    this.exchange.respond(final, body)
   }
 
   /** Sends the head of a streamed response. */
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
     this.#status = head.status
-    const writer = this.exchange.stream(this.#withExtraHeaders(head), options)
-    if (!this.#sendsBody(head.status)) return writer
+    const final = this.#finalHead(head)
+    const sendsBody = this.#sendsBody(head.status)
+    this.#startCopy(final, sendsBody ? (options?.length ?? 0) : Number.POSITIVE_INFINITY)
+    const writer = this.exchange.stream(final, options)
+    if (!sendsBody) return writer
     const count = (chunk: Uint8Array | undefined) => {
-      this.#bytes += chunk?.byteLength ?? 0
+      if (chunk === undefined) return
+      this.#bytes += chunk.byteLength
+      if (this.#copy?.body.add(Buffer.from(chunk)) === false) this.#dropTicket()
     }
     return {
       write(chunk) {
@@ -155,6 +203,28 @@ export class RequestContext {
   /** Engines leave out the body of these (RFC 9110 sections 9.3.2, 15.3.5 and 15.4.5). */
   #sendsBody(status: number): boolean {
     return status !== 204 && status !== 304 && this.request.method !== 'HEAD'
+  }
+
+  /** Begins to collect the body of a streamed answer if L0 wants it. */
+  #startCopy(head: ResponseHead, bytes: number): void {
+    const ticket = this.#ticket
+    if (ticket === undefined) return
+    if (bytes > ticket.maxBytes) this.#dropTicket()
+    else this.#copy = { head, body: new BodyCopy(ticket.maxBytes) }
+  }
+
+  #dropTicket(): void {
+    this.#ticket?.end()
+    this.#ticket = undefined
+    this.#copy = undefined
+  }
+
+  #finalHead(head: ResponseHead): ResponseHead {
+    const extended = this.#withExtraHeaders(head)
+    if (this.site === undefined) return extended
+    const members = this.cacheStatus === '' ? [] : [this.cacheStatus]
+    if (this.#tools.l0.isEnabled) members.push(l0Status(this.request))
+    return members.length === 0 ? extended : withCacheStatus(extended, members)
   }
 
   #withExtraHeaders(head: ResponseHead): ResponseHead {

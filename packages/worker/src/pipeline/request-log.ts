@@ -1,6 +1,7 @@
 import type { HttpRequest } from '@svc/http'
 import type { AccessLog, HttpMetrics, HttpSeries } from '@svc/telemetry'
 import type { Refusal } from '../engine/engine.ts'
+import type { HitLog, HitRequest } from '../l0/worker-l0.ts'
 import type { RequestContext, RequestOutcome } from './request-context.ts'
 
 /** Metric series of one method and path group, found without joining strings for each request. */
@@ -27,7 +28,7 @@ class SeriesCache {
 const CLIENT_CLOSED_REQUEST = 499
 
 /** Writes down finished requests: metrics and, where it is on, the access log. */
-export class RequestLog {
+export class RequestLog implements HitLog {
   readonly #series: SeriesCache
   readonly #accessLog: AccessLog | undefined
   /** Status that the engine gave requests that were in the pipeline already. */
@@ -60,6 +61,16 @@ export class RequestLog {
     })
   }
 
+  /** Whether there is an access log. */
+  get isWritten(): boolean {
+    return this.#accessLog !== undefined
+  }
+
+  /** Writes down a request that L0 has answered. */
+  hit(request: HitRequest, status: number, bytes: number, durationMs: number): void {
+    this.#accessLog?.write({ ...request, startedAt: Date.now() - durationMs, status, bytes, durationMs, cache: 'l0-hit' })
+  }
+
   finished(context: RequestContext, isAborted: boolean): void {
     if (!context.isLogged) return
     const durationMs = performance.now() - context.startedAt
@@ -75,7 +86,7 @@ export class RequestLog {
       status,
       bytes,
       durationMs,
-      cache: '',
+      cache: context.cacheWord,
       client: context.client.address,
       userAgent: request.header('user-agent') ?? '',
     })

@@ -38,10 +38,14 @@ function valueForSite({ client }: RequestContext, name: string, value: string): 
   return client.isPeerTrusted || !isTrustedOnlyField(name) ? value : undefined
 }
 
-/** What conditions of a middleware matcher may ask about a request: what the site's code may see. Parsed when they do. */
+/**
+ * What conditions of a middleware matcher may ask about a request: what the site's code may see. Parsed when they do. An answer
+ * that hangs on a field is kept out of L0: for another request the middleware might have run.
+ */
 export function requestFacts(context: RequestContext): RequestFacts {
   const { request, client } = context
   const header = (name: string) => {
+    context.withdrawFromL0()
     const sent = request.header(name)
     return sent === undefined ? undefined : valueForSite(context, name, sent)
   }

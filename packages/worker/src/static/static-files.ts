@@ -9,7 +9,7 @@ import { fileNameOf } from './file-name.ts'
 import { sendFile } from './file-sender.ts'
 import { type OpenFile, PublicRoot } from './public-root.ts'
 import { SmallFileCache } from './small-file-cache.ts'
-import { findResource, type StaticResource, type Variant } from './variant.ts'
+import { chooseVariant, findResource, type StaticResource, type Variant } from './variant.ts'
 import { readWhole } from './whole-file.ts'
 
 /** How files are served. */
@@ -35,10 +35,17 @@ const refusals = {
   unsatisfiable: { status: 416, code: 'range_not_satisfiable' },
 } as const satisfies Record<string, Problem>
 
+/**
+ * Told, before it is sent, of an answer that is the whole file and will stay the same until the file changes, which
+ * `isCurrent` finds out. Not told of files that have only just changed.
+ */
+export type WholeFileListener = (isCurrent: () => boolean) => void
+
 /** A file to answer with. */
 interface Target {
   readonly root: PublicRoot
   readonly name: string
+  readonly onWhole: WholeFileListener | undefined
   /** @default what the extension says */
   readonly contentType?: string
 }
@@ -82,11 +89,11 @@ export class StaticFiles {
   }
 
   /** Answers with the file that a normalised URL path names, if there is one. `missing`: nothing was sent. At once on a local disk. */
-  serve(exchange: HttpExchange, path: string): StaticOutcome {
+  serve(exchange: HttpExchange, path: string, onWhole?: WholeFileListener): StaticOutcome {
     const name = this.#nameOf(path)
     if (name === undefined) return 'missing'
     const found = this.#root.find(name)
-    if (isFile(found)) return this.#answer(exchange, { root: this.#root, name }, found)
+    if (isFile(found)) return this.#answer(exchange, { root: this.#root, name, onWhole }, found)
     if (found === 'directory' && this.#hasIndex && isFile(this.#root.find(`${name}/${INDEX}`))) {
       return redirect(exchange, `${path}/`)
     }
@@ -97,11 +104,11 @@ export class StaticFiles {
    * Answers with one file by its absolute path, whether it lies below the root or not: the caller vouches for it. Answers 404
    * when it is gone.
    */
-  serveFile(exchange: HttpExchange, file: string, contentType: string): void {
+  serveFile(exchange: HttpExchange, file: string, contentType: string, onWhole?: WholeFileListener): void {
     const root = new PublicRoot(dirname(file), this.#onProblem)
     const name = basename(file)
     const found = root.find(name)
-    const outcome = isFile(found) ? this.#answer(exchange, { root, name, contentType }, found) : 'missing'
+    const outcome = isFile(found) ? this.#answer(exchange, { root, name, contentType, onWhole }, found) : 'missing'
     if (outcome === 'missing') refuse(exchange, { status: 404, code: 'not_found' })
   }
 
@@ -117,11 +124,13 @@ export class StaticFiles {
     let facts: FileFacts | 'directory' | undefined = found
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (!isFile(facts)) return 'missing'
-      const plan = planAnswer(exchange.request, resourceOf(target, facts), Date.now(), makeBoundary)
+      const resource = resourceOf(target, facts)
+      const plan = planAnswer(exchange.request, resource, Date.now(), makeBoundary)
       if (plan.kind !== 'content') {
         answerWithout(exchange, plan)
         return 'served'
       }
+      if (plan.head.status === 200) tellWhole(exchange, target, resource)
       if (this.#sendContent(exchange, target.root, plan)) return 'served'
       facts = target.root.find(target.name)
     }
@@ -176,6 +185,27 @@ function isFile(found: FileFacts | 'directory' | undefined): found is FileFacts 
 function resourceOf({ root, name, contentType }: Target, facts: FileFacts): StaticResource {
   const resource = findResource(root, name, facts)
   return contentType === undefined ? resource : { ...resource, contentType }
+}
+
+function tellWhole(exchange: HttpExchange, target: Target, resource: StaticResource): void {
+  if (target.onWhole === undefined) return
+  const acceptEncoding = exchange.request.header('accept-encoding')
+  const variant = chooseVariant(resource, acceptEncoding)
+  const now = Date.now()
+  const isSettled = ({ facts }: Variant) => now - facts.changedAtMs >= MIN_CACHED_AGE_MS && facts.lastModifiedMs <= now
+  if (!isSettled(resource.identity) || !isSettled(variant)) return
+  target.onWhole(() => isUnchanged(target, resource, variant, acceptEncoding))
+}
+
+/** Whether the same request would be answered with the same bytes and fields. */
+function isUnchanged(target: Target, before: StaticResource, sent: Variant, acceptEncoding: string | undefined): boolean {
+  const facts = target.root.find(target.name)
+  if (!isFile(facts) || facts.state !== before.identity.facts.state) return false
+  const resource = resourceOf(target, facts)
+  const variant = chooseVariant(resource, acceptEncoding)
+  const isSame = variant.name === sent.name && variant.facts.state === sent.facts.state
+  // The fields say whether there are other forms.
+  return isSame && resource.compressed.length === before.compressed.length
 }
 
 function openInState(root: PublicRoot, name: string, facts: FileFacts): OpenFile | undefined {

@@ -1,8 +1,11 @@
 import { HttpError, type HttpExchange } from '@svc/http'
 import { EngineRequest } from '../engine-request.ts'
+import { GateAsk } from '../gate-ask.ts'
+import type { ReadyResponses } from '../ready-responses.ts'
 import { RequestGate } from '../request-gate.ts'
 import { MemoryBody } from './memory-body.ts'
 import { MemoryExchange, type MemoryResponse } from './memory-exchange.ts'
+import { readyInMemory } from './memory-ready.ts'
 
 /** A request for `inject`. */
 export interface InjectOptions {
@@ -25,6 +28,8 @@ export interface InjectOptions {
   readonly maxBodyBytes?: number
   /** Sees each piece of the response body as it is written; `abort` is the client going away. */
   readonly onChunk?: (chunk: Buffer, abort: () => void) => void
+  /** Asked before the handler, as by the engines. */
+  readonly ready?: ReadyResponses
   /** Aborting it is the client going away. */
   readonly signal?: AbortSignal
   /** Told of dropped response fields and wrong lengths. */
@@ -39,6 +44,7 @@ export interface InjectOptions {
 export async function inject(onExchange: (exchange: HttpExchange) => void, options: InjectOptions): Promise<MemoryResponse> {
   const exchange = toExchange(options)
   if (typeof exchange === 'number') return refusal(exchange)
+  if ('status' in exchange) return exchange
   const abort = () => exchange.cut()
   options.signal?.addEventListener('abort', abort, { once: true })
   if (options.signal?.aborted) abort()
@@ -48,7 +54,7 @@ export async function inject(onExchange: (exchange: HttpExchange) => void, optio
   return response
 }
 
-function toExchange(options: InjectOptions): MemoryExchange | number {
+function toExchange(options: InjectOptions): MemoryExchange | MemoryResponse | number {
   const method = options.method ?? 'GET'
   const { chunks, length } = bodyOf(options.body)
   const maxBytes = options.maxBodyBytes ?? Number.POSITIVE_INFINITY
@@ -61,6 +67,8 @@ function toExchange(options: InjectOptions): MemoryExchange | number {
     },
   })
   if (fault !== undefined || gate.parsed === undefined) return fault?.status ?? 400
+  const ready = readyResponse(gate, method, options)
+  if (ready !== undefined) return ready
   const parts = {
     method,
     target: options.url,
@@ -76,6 +84,12 @@ function toExchange(options: InjectOptions): MemoryExchange | number {
     onProblem: options.onProblem ?? throwProblem,
     windowBytes: options.windowBytes ?? Number.POSITIVE_INFINITY,
   })
+}
+
+function readyResponse(gate: RequestGate, method: string, options: InjectOptions): MemoryResponse | undefined {
+  if (options.ready === undefined) return undefined
+  const ask = new GateAsk(gate, (address: string) => address)
+  return ask.open(method, options.url, options.remoteAddress ?? '127.0.0.1') ? readyInMemory(options.ready, ask) : undefined
 }
 
 function fieldsOf(options: InjectOptions, hasBody: boolean, length: number | undefined): Array<readonly [string, string]> {

@@ -34,6 +34,15 @@ export class SizedWriter implements BodyWriter, WriterSide {
     if (!this.#port.isOver) this.#port.res.cork(() => this.#ensureHead())
   }
 
+  /** Goes on with a body that the library has been given with its head, and of which it took only a part. */
+  resume(body: Uint8Array): void {
+    this.#writeHead = undefined
+    this.#acceptedBytes = this.#totalBytes
+    this.#writtenBytes = this.#port.res.getWriteOffset()
+    this.#queue = [body.subarray(this.#writtenBytes)]
+    this.blockedSince = performance.now()
+  }
+
   write(chunk: Uint8Array): boolean {
     if (this.#port.isOver || chunk.byteLength === 0) return true
     this.#acceptedBytes += chunk.byteLength

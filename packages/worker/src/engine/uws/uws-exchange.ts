@@ -8,11 +8,10 @@ import type { RequestGate } from '../request-gate.ts'
 import { ChunkedWriter } from './chunked-writer.ts'
 import type { ExchangeContext, WatchedExchange } from './exchange-context.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
+import { MAX_SINGLE_BYTES } from './single-write.ts'
 import { SizedWriter } from './sized-writer.ts'
 import { type BodyOwner, noBody, UwsBody } from './uws-body.ts'
 
-/** Longest body that goes out in one call: it fits in the library's cork buffer together with a usual head. */
-const MAX_SINGLE_BYTES = 12 * 1024
 /** How long, and how much of, a request body is still taken after the answer to it, so that the answer is not lost in a reset. */
 const LINGER_MS = 3_000
 const LINGER_BYTES = 64 * 1024 * 1024
@@ -81,6 +80,13 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   /** Hands the request over to the application. */
   admit(request: EngineRequest): void {
     this.#request = request
+  }
+
+  /** Goes on with a ready response that the client takes slowly: its head and a part of its body have been handed over. */
+  takeOver(body: Uint8Array, onClosed: (isAborted: boolean) => void): void {
+    this.#answeredBy = 'app'
+    this.#onClosed = onClosed
+    this.#use(new SizedWriter(this, () => undefined, body.byteLength, false)).resume(body)
   }
 
   /** The handler of uWebSockets.js returns: what is not answered by now is watched. */

@@ -2,9 +2,12 @@ import uws, { type HttpRequest, type HttpResponse, type ListenSocket, type Templ
 import type { ListenAddress } from '@svc/protocol'
 import type { EngineOptions } from '../engine.ts'
 import { EngineRequest } from '../engine-request.ts'
-import { RequestGate } from '../request-gate.ts'
+import { GateAsk } from '../gate-ask.ts'
+import type { ReadyEnd } from '../ready-responses.ts'
+import { type GateFault, RequestGate } from '../request-gate.ts'
 import { bindFailure } from './bind-failure.ts'
 import type { ExchangeContext } from './exchange-context.ts'
+import { writeReady } from './ready-writer.ts'
 import { UwsExchange } from './uws-exchange.ts'
 
 /**
@@ -17,17 +20,22 @@ export class UwsListener {
   readonly #context: ExchangeContext
   readonly #onConnections: (change: number) => void
   readonly #gate = new RequestGate()
+  readonly #ask: GateAsk<HttpResponse>
   readonly #app: TemplatedApp
   #socket: ListenSocket | undefined
   #connections = 0
   /** The request whose handler runs at this moment. */
   #current: UwsExchange | undefined
+  /** Of the request in the gate. */
+  #method = ''
+  #target = ''
 
   constructor(name: string, options: EngineOptions, context: ExchangeContext, onConnections: (change: number) => void) {
     this.name = name
     this.#options = options
     this.#context = context
     this.#onConnections = onConnections
+    this.#ask = new GateAsk(this.#gate, (res) => context.peers.read(res))
     this.#app = uws.App()
     this.#app.any('/*', (res, req) => this.#handle(res, req))
     this.#app.filter((_res, change) => this.#counted(change))
@@ -71,26 +79,57 @@ export class UwsListener {
   }
 
   #handle(res: HttpResponse, req: HttpRequest): void {
-    const exchange = new UwsExchange(this.#context, this.name, res)
-    this.#current = exchange
+    let exchange: UwsExchange | undefined
     try {
-      this.#accept(exchange, req)
+      const fault = this.#enter(req)
+      if (fault === undefined && this.#answersReady(res)) return
+      exchange = new UwsExchange(this.#context, this.name, res)
+      this.#current = exchange
+      this.#accept(exchange, fault)
     } catch (error) {
+      exchange ??= new UwsExchange(this.#context, this.name, res)
       this.#failed(exchange, error)
     }
     this.#current = undefined
     // No later than here: a handler that returns with neither an answer nor this listener ends the process. Not earlier,
     // because it is a tenth of the cost of a request that is answered at once (bench/engine.ts).
-    if (!exchange.isOver) res.onAborted(() => exchange.aborted())
+    watchAbort(res, exchange)
     exchange.handlerReturned()
   }
 
-  #accept(exchange: UwsExchange, req: HttpRequest): void {
-    const method = req.getCaseSensitiveMethod()
+  /** Reads the request into the gate. */
+  #enter(req: HttpRequest): GateFault | undefined {
     const query = req.getQuery()
-    const target = query === undefined ? req.getUrl() : `${req.getUrl()}?${query}`
+    this.#method = req.getCaseSensitiveMethod()
+    this.#target = query === undefined ? req.getUrl() : `${req.getUrl()}?${query}`
+    return this.#gate.enter(this.#method, this.#target, req)
+  }
+
+  /** Answers with a ready response, where there is one and the connection just goes on after it. */
+  #answersReady(res: HttpResponse): boolean {
+    const { ready } = this.#options
+    if (ready === undefined || this.#context.isDraining) return false
+    const ask = this.#ask
+    if (!ask.open(this.#method, this.#target, res)) return false
+    const response = ready.find(ask)
+    if (response === undefined) return false
+    const { body } = response
+    if (writeReady(res, response) || body === undefined) ready.sent()
+    else this.#sendSlowly(res, body, ready.sentLater())
+    return true
+  }
+
+  #sendSlowly(res: HttpResponse, body: Uint8Array, onClosed: ReadyEnd): void {
+    const exchange = new UwsExchange(this.#context, this.name, res)
+    watchAbort(res, exchange)
+    exchange.takeOver(body, onClosed)
+    exchange.handlerReturned()
+  }
+
+  #accept(exchange: UwsExchange, fault: GateFault | undefined): void {
     const gate = this.#gate
-    const fault = gate.enter(method, target, req)
+    const method = this.#method
+    const target = this.#target
     exchange.open(method, target, gate)
     if (fault !== undefined || gate.parsed === undefined) {
       exchange.receiveBody(undefined, 0)
@@ -126,4 +165,8 @@ export class UwsListener {
       this.#context.problem(second)
     }
   }
+}
+
+function watchAbort(res: HttpResponse, exchange: UwsExchange): void {
+  if (!exchange.isOver) res.onAborted(() => exchange.aborted())
 }

@@ -1,0 +1,48 @@
+import type { HeaderList, ParsedTarget } from '@svc/http'
+import type { HeaderBlock } from './header-block.ts'
+
+/** A request that has passed the guard, before anything is made for it. Valid during the call that it is passed to. */
+export interface ReadyAsk {
+  /** GET or HEAD. */
+  readonly method: string
+  readonly scheme: 'http' | 'https'
+  readonly target: string
+  readonly parsed: ParsedTarget
+  /** Value of the Host field in lower case. */
+  readonly host: string
+  readonly acceptEncoding: string | undefined
+  readonly ifNoneMatch: string | undefined
+  readonly hasCookie: boolean
+  /**
+   * Whether there are fields that make a request more than a plain read: credentials, a range, other conditions than
+   * If-None-Match, Cache-Control, Upgrade, or what a proxy says about scheme and host.
+   */
+  readonly isSpecial: boolean
+  /** First value of a field by lower-case name. */
+  field(name: string): string | undefined
+  fieldList(): HeaderList
+  /** Canonical address of the peer. */
+  remoteAddress(): string
+}
+
+/** A response that can be written as it is. Valid until the next call of `find`. */
+export interface ReadyResponse {
+  readonly block: HeaderBlock
+  /** undefined: none is sent (HEAD, 204, 304). */
+  readonly body: Uint8Array | undefined
+  /** Content-Length of a response to HEAD; "" where there is none. */
+  readonly length: string
+}
+
+/** Told, once, that a response has been handed over, or that the client went before. */
+export type ReadyEnd = (isAborted: boolean) => void
+
+/** Responses that need no exchange. Owned by the engines; asked on the hottest path there is. Must not throw. */
+export interface ReadyResponses {
+  /** The response to a request, if there is one. One of `sent` and `sentLater` must follow before the next call. */
+  find(ask: ReadyAsk): ReadyResponse | undefined
+  /** The response found last has been handed over whole. */
+  sent(): void
+  /** The response found last is being taken slowly. */
+  sentLater(): ReadyEnd
+}

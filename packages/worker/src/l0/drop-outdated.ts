@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { L0Cache } from '@svc/cache'
+import type { Config } from '@svc/config'
+import type { ServingGeneration } from '../generation/serving-generation.ts'
+import type { WorkerFacts } from './l0-facts.ts'
+
+/**
+ * Drops what a new generation may answer otherwise: everything when more than sites and logging changed, else the entries of
+ * sites that changed, and those of hosts that another site has now.
+ */
+export function dropOutdated<Block>(
+  cache: L0Cache<Block, WorkerFacts>,
+  next: ServingGeneration,
+  previous: ServingGeneration,
+): void {
+  if (!isDeepStrictEqual(rulesOf(next.config), rulesOf(previous.config))) {
+    cache.clear()
+    return
+  }
+  const siteOf = memoized((host) => next.siteOf(host)?.config.id)
+  cache.dropWhere(({ site, purgeables }) => {
+    const isKept = next.sites.get(site) === previous.sites.get(site)
+    return !isKept || purgeables.some(({ host }) => siteOf(host) !== site)
+  })
+}
+
+/** What decides about answers, beside the sites, which are looked at one by one. */
+function rulesOf({ logging: _logging, sites: _sites, apps: _apps, ...rules }: Config): unknown {
+  return rules
+}
+
+function memoized<Result>(find: (host: string) => Result): (host: string) => Result {
+  const known = new Map<string, Result>()
+  return (host) => {
+    if (known.has(host)) return known.get(host) as Result
+    const found = find(host)
+    known.set(host, found)
+    return found
+  }
+}

@@ -1,0 +1,30 @@
+import type { L0Origin } from '@svc/cache'
+import { type CidrSet, clientOf } from '@svc/http'
+import type { ReadyAsk } from '../engine/ready-responses.ts'
+
+/** A read with special fields that can be answered from L0 all the same. */
+export interface SpecialRead {
+  /** Scheme and host as the client named them, where a trusted proxy vouches for it. */
+  readonly origin: L0Origin
+  /** Value of the Range field, for GET. */
+  readonly range: string | undefined
+}
+
+/** Fields with which only the pipeline can answer. If-Modified-Since counts for nothing beside If-None-Match. */
+const PIPELINE_FIELDS = ['authorization', 'upgrade', 'if-match', 'if-range', 'if-unmodified-since'] as const
+
+const PROXY_FIELDS = ['forwarded', 'x-forwarded-host', 'x-forwarded-proto'] as const
+
+/** Looks closer at a request with special fields; undefined: the pipeline has to answer it. */
+export function readSpecial(ask: ReadyAsk, trusted: CidrSet): SpecialRead | undefined {
+  if (PIPELINE_FIELDS.some((name) => ask.field(name) !== undefined)) return undefined
+  if (ask.ifNoneMatch === undefined && ask.field('if-modified-since') !== undefined) return undefined
+  if (ask.field('cache-control')?.toLowerCase().includes('no-transform') === true) return undefined
+  return { origin: originOf(ask, trusted), range: ask.method === 'GET' ? ask.field('range') : undefined }
+}
+
+function originOf(ask: ReadyAsk, trusted: CidrSet): L0Origin {
+  if (PROXY_FIELDS.every((name) => ask.field(name) === undefined)) return ask
+  const { scheme, host } = ask
+  return clientOf({ scheme, host, remoteAddress: ask.remoteAddress(), headers: ask.fieldList() }, trusted)
+}

@@ -1,0 +1,259 @@
+import {
+  hasForeignCookie,
+  L0Cache,
+  type L0Entry,
+  type L0Offer,
+  type L0Origin,
+  l0KeyPrefix,
+  l0KeyTarget,
+  type Purge,
+  type PurgeLedger,
+} from '@svc/cache'
+import type { Clock } from '@svc/core'
+import { type ContentCoding, clientOf, encodingClass, equalWeakly, parseEntityTags } from '@svc/http'
+import type { WorkerCacheStats } from '@svc/protocol'
+import { type AccessEntry, type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@svc/telemetry'
+import { type HeaderBlock, HeaderBlocks } from '../engine/header-block.ts'
+import type { ReadyAsk, ReadyEnd, ReadyResponse, ReadyResponses } from '../engine/ready-responses.ts'
+import type { ServingGeneration } from '../generation/serving-generation.ts'
+import { dropOutdated } from './drop-outdated.ts'
+import { type AdmissionTools, admit } from './l0-admission.ts'
+import type { WorkerFacts } from './l0-facts.ts'
+import type { L0Intake, L0Ticket, OfferingRequest } from './l0-intake.ts'
+import { partOf } from './part.ts'
+import { readSpecial } from './special-read.ts'
+
+/** What is logged of a request, found while it is there. */
+export type HitRequest = Pick<AccessEntry, 'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent'>
+
+/** Writes down hits in the access log. */
+export interface HitLog {
+  /** Whether there is an access log. */
+  readonly isWritten: boolean
+  /** One request that L0 has answered. */
+  hit(request: HitRequest, status: number, bytes: number, durationMs: number): void
+}
+
+/** What L0 works with. */
+export interface WorkerL0Options {
+  /** The generation that new requests are served by. */
+  readonly generation: () => ServingGeneration
+  readonly ledger: PurgeLedger
+  readonly metrics: MetricSet
+  readonly httpMetrics: HttpMetrics
+  readonly log: () => HitLog
+  readonly makeRequestId: () => string
+  readonly clock: Clock
+  readonly onProblem: (error: Error) => void
+}
+
+type Entry = L0Entry<HeaderBlock, WorkerFacts>
+
+/** A response under way, in one object for all. */
+interface Answer extends ReadyResponse {
+  block: HeaderBlock
+  body: Uint8Array | undefined
+  length: string
+}
+
+const noBlock: HeaderBlock = { status: 500, statusLine: '', name: '', rest: '' }
+
+/** L0 of a worker: answers reads before the pipeline, and takes in what the pipeline offers. */
+export class WorkerL0 implements ReadyResponses, L0Intake {
+  readonly #options: WorkerL0Options
+  readonly #blocks: HeaderBlocks
+  readonly #metrics: L0Metrics
+  #cache: L0Cache<HeaderBlock, WorkerFacts> | undefined
+  #admission: AdmissionTools | undefined
+  #evictedBefore = 0
+  readonly #answer: Answer = { block: noBlock, body: undefined, length: '' }
+  // Of the request that is answered.
+  #startedAt = 0
+  #series: HttpSeries | undefined
+  #hit: HitRequest | undefined
+  // Requests come in rows: what the last one made is mostly right for the next one.
+  #lastAccept: string | undefined
+  #lastCoding: ContentCoding = 'identity'
+  #lastOrigin: L0Origin = { scheme: 'http', host: '' }
+  #lastPrefixCoding: ContentCoding = 'identity'
+  #lastPrefix = l0KeyPrefix(this.#lastOrigin, this.#lastPrefixCoding)
+
+  constructor(options: WorkerL0Options) {
+    this.#options = options
+    this.#blocks = new HeaderBlocks(options.onProblem)
+    this.#metrics = new L0Metrics(options.metrics, () => ({
+      entries: this.#cache?.entries ?? 0,
+      bytes: this.#cache?.bytes ?? 0,
+      evictions: this.#evictedBefore + (this.#cache?.evictions ?? 0),
+    }))
+  }
+
+  get isEnabled(): boolean {
+    return this.#cache !== undefined
+  }
+
+  /** A generation takes over: what may be another answer under it is dropped. */
+  apply(next: ServingGeneration, previous: ServingGeneration | undefined): void {
+    const { enabled, max_bytes: maxBytes, max_entry_bytes: maxEntryBytes } = next.config.cache.l0
+    const before = previous?.config.cache.l0
+    const isResized = before?.enabled !== enabled || before.max_bytes !== maxBytes || before.max_entry_bytes !== maxEntryBytes
+    if (!isResized) {
+      if (this.#cache !== undefined && previous !== undefined) dropOutdated(this.#cache, next, previous)
+      return
+    }
+    this.#evictedBefore += this.#cache?.evictions ?? 0
+    this.#use(enabled && maxBytes > 0 ? new L0Cache({ maxBytes, maxEntryBytes }, (head) => this.#blocks.of(head)) : undefined)
+  }
+
+  /** Drops what a purge takes. @returns how many entries */
+  purge(purge: Purge): number {
+    return this.#cache?.purge(purge) ?? 0
+  }
+
+  clear(): void {
+    this.#cache?.clear()
+  }
+
+  stats(): WorkerCacheStats {
+    return { l0Entries: this.#cache?.entries ?? 0, l0Bytes: this.#cache?.bytes ?? 0 }
+  }
+
+  ticketFor(offering: OfferingRequest, offer: L0Offer): L0Ticket | undefined {
+    return this.#admission === undefined ? undefined : admit(this.#admission, offering, offer)
+  }
+
+  find(ask: ReadyAsk): ReadyResponse | undefined {
+    const cache = this.#cache
+    if (cache === undefined) return undefined
+    const startedAt = this.#options.clock.monotonic()
+    const entry = ask.isSpecial ? this.#findSpecial(cache, ask, startedAt) : this.#findPlain(cache, ask, startedAt)
+    if (entry === undefined) {
+      this.#metrics.misses.value++
+      return undefined
+    }
+    this.#metrics.hits.value++
+    this.#startedAt = startedAt
+    this.#series = ask.method === 'GET' ? entry.facts.get : entry.facts.head
+    if (this.#options.log().isWritten) this.#hit = this.#hitOf(ask, entry)
+    return this.#answer
+  }
+
+  sent(): void {
+    const { block, body } = this.#answer
+    const bytes = body === undefined ? 0 : body.byteLength
+    const durationMs = this.#options.clock.monotonic() - this.#startedAt
+    this.#series?.record(block.status, durationMs, 0, bytes)
+    if (this.#hit === undefined) return
+    this.#options.log().hit(this.#hit, block.status, bytes, durationMs)
+    this.#hit = undefined
+  }
+
+  sentLater(): ReadyEnd {
+    const { block, body } = this.#answer
+    const bytes = body?.byteLength ?? 0
+    const startedAt = this.#startedAt
+    const series = this.#series
+    const hit = this.#hit
+    this.#hit = undefined
+    return () => {
+      const durationMs = this.#options.clock.monotonic() - startedAt
+      series?.record(block.status, durationMs, 0, bytes)
+      if (hit !== undefined) this.#options.log().hit(hit, block.status, bytes, durationMs)
+    }
+  }
+
+  #use(cache: L0Cache<HeaderBlock, WorkerFacts> | undefined): void {
+    this.#cache = cache
+    if (cache === undefined) {
+      this.#admission = undefined
+      return
+    }
+    this.#admission = {
+      cache,
+      ledger: this.#options.ledger,
+      metrics: this.#options.httpMetrics,
+      clock: this.#options.clock,
+      isServed: (generation) => this.#cache === cache && this.#options.generation().number === generation,
+    }
+  }
+
+  #findPlain(cache: L0Cache<HeaderBlock, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
+    const key = this.#prefixOf(ask, this.#codingOf(ask.acceptEncoding)) + l0KeyTarget(ask.target, ask.parsed)
+    const entry = cache.find(key, now)
+    return entry !== undefined && this.#prepare(ask, entry) ? entry : undefined
+  }
+
+  /** Fields that make a request special may still leave it to be answered from here. */
+  #findSpecial(cache: L0Cache<HeaderBlock, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
+    const special = readSpecial(ask, this.#options.generation().trustedProxies)
+    if (special === undefined) return undefined
+    const { origin, range } = special
+    // Parts are cut from what is not compressed.
+    const coding = range === undefined ? this.#codingOf(ask.acceptEncoding) : 'identity'
+    const entry = cache.find(l0KeyPrefix(origin, coding) + l0KeyTarget(ask.target, ask.parsed), now)
+    if (entry === undefined || !this.#prepare(ask, entry)) return undefined
+    if (range === undefined || this.#answer.block.status === 304) return entry
+    const part = partOf(entry, range)
+    if (part === undefined) return undefined
+    this.#answer.block = this.#blocks.of(part.head)
+    this.#answer.body = part.body
+    return entry
+  }
+
+  /** Sets the answer that an entry gives; false: it is not for this request. */
+  #prepare(ask: ReadyAsk, entry: Entry): boolean {
+    if (ask.hasCookie && entry.facts.dependsOnCookies && hasForeignCookie(ask.field('cookie'))) return false
+    const answer = this.#answer
+    const { ifNoneMatch } = ask
+    answer.length = ''
+    if (ifNoneMatch !== undefined && entry.block.status === 200 && isMatch(ifNoneMatch, entry.etag)) {
+      answer.block = entry.notModified
+      answer.body = undefined
+      return true
+    }
+    answer.block = entry.block
+    answer.body = ask.method === 'HEAD' || entry.block.status === 204 ? undefined : entry.body
+    if (ask.method === 'HEAD' && entry.block.status !== 204) answer.length = String(entry.body.byteLength)
+    return true
+  }
+
+  #hitOf(ask: ReadyAsk, { facts }: Entry): HitRequest {
+    const { method, scheme, host, parsed } = ask
+    const connection = { scheme, host, remoteAddress: ask.remoteAddress(), headers: ask.fieldList() }
+    const client = clientOf(connection, this.#options.generation().trustedProxies)
+    const givenId = client.isPeerTrusted ? ask.field('x-request-id') : undefined
+    return {
+      requestId: givenId ?? this.#options.makeRequestId(),
+      site: facts.site,
+      method,
+      path: parsed.rawPath,
+      client: client.address,
+      userAgent: ask.field('user-agent') ?? '',
+    }
+  }
+
+  #codingOf(acceptEncoding: string | undefined): ContentCoding {
+    if (acceptEncoding !== this.#lastAccept) {
+      this.#lastAccept = acceptEncoding
+      this.#lastCoding = encodingClass(acceptEncoding)
+    }
+    return this.#lastCoding
+  }
+
+  #prefixOf({ scheme, host }: L0Origin, coding: ContentCoding): string {
+    const last = this.#lastOrigin
+    if (host !== last.host || coding !== this.#lastPrefixCoding || scheme !== last.scheme) {
+      this.#lastOrigin = { scheme, host }
+      this.#lastPrefixCoding = coding
+      this.#lastPrefix = l0KeyPrefix(this.#lastOrigin, coding)
+    }
+    return this.#lastPrefix
+  }
+}
+
+function isMatch(ifNoneMatch: string, etag: string | undefined): boolean {
+  if (etag === undefined) return ifNoneMatch.trim() === '*'
+  if (ifNoneMatch === etag) return true
+  const tags = parseEntityTags(ifNoneMatch)
+  return tags === '*' || tags.some((tag) => equalWeakly(tag, etag))
+}

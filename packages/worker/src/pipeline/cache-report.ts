@@ -1,0 +1,33 @@
+import type { HttpRequest, ResponseHead } from '@svc/http'
+
+const NAME = 'cache-status'
+
+/** Why L0 did not answer a request that went through the pipeline. */
+export function l0Status(request: Pick<HttpRequest, 'method' | 'header'>): string {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return 'svc-l0; fwd=method'
+  return request.header('authorization') === undefined ? 'svc-l0; fwd=uri-miss' : 'svc-l0; fwd=bypass'
+}
+
+/**
+ * Adds members to the Cache-Status field of a response. The cache nearest to the origin comes first (RFC 9211 section 2):
+ * what an upstream said, the cache behind the pipeline, L0. There is one field afterwards.
+ */
+export function withCacheStatus(head: ResponseHead, members: readonly string[]): ResponseHead {
+  const before: string[] = []
+  for (const [name, value] of head.headers) if (isStatus(name)) before.push(value)
+  const rest = before.length === 0 ? head.headers : head.headers.filter(([name]) => !isStatus(name))
+  return { status: head.status, headers: [...rest, [NAME, [...before, ...members].join(', ')]] }
+}
+
+function isStatus(name: string): boolean {
+  return name.length === NAME.length && name.toLowerCase() === NAME
+}
+
+/** What a cache did, as one word for the access log: `svc-isr; fwd=stale; stored` is "isr-stale". */
+export function cacheWord(member: string): string {
+  const [cache = '', outcome = ''] = member.split(';', 2)
+  return `${cache.trim().replace(/^svc-/, '')}-${outcome
+    .trim()
+    .replace(/^fwd=/, '')
+    .replace(/^uri-miss$/, 'miss')}`
+}
