@@ -4,6 +4,7 @@ import { installFromAsync } from './context/array-from-async.ts'
 import { extensions } from './extensions.ts'
 import { installHost } from './host/host.ts'
 import { settleCall } from './host/host-calls.ts'
+import { LOG_TIMER, reportDropped } from './host/site-log.ts'
 import { installLoweringHelpers } from './lowering/install.ts'
 import { installPrelude } from './prelude/install.ts'
 import { installMemoryGuards } from './prelude/memory-guards.ts'
@@ -39,7 +40,7 @@ const api: GuestApi = {
   abort: abortRequest,
   resume: resumeRequest,
   hold: holdRequest,
-  fire: fireTimer,
+  fire: (timerId) => (timerId === LOG_TIMER ? reportDropped() : fireTimer(timerId)),
   settle: settleCall,
 }
 

@@ -10,6 +10,7 @@ import { HostCaches, type HostCachesOptions } from './data/host-caches.ts'
 import { HostServer } from './host-server.ts'
 import { HostSites } from './host-sites.ts'
 import { RenderJob } from './render-job.ts'
+import { SiteLog } from './site-log.ts'
 import type { SitePool } from './site-pool.ts'
 import type { SiteDependencies } from './site-runtime.ts'
 import { SpareThread } from './spare-thread.ts'
@@ -33,8 +34,6 @@ export interface RenderHostOptions {
   /** Ends the process at once, whatever its threads do. */
   readonly die: () => void
 }
-
-const logLevels = new Set(['debug', 'info', 'warn', 'error'])
 
 /** One render host: the sites, the workers' server, and what the master asks. */
 export class RenderHost {
@@ -171,6 +170,7 @@ export class RenderHost {
   }
 
   #eventsFor(site: string): SiteDependencies['events'] {
+    const log = new SiteLog({ site, logger: () => this.#log })
     return {
       lost: (reason) => {
         if (reason === 'memory') this.#renderMetrics.oomKills.value++
@@ -182,10 +182,7 @@ export class RenderHost {
         this.#log.error({ site, err: error }, 'a render thread ended')
         this.#options.onLost(site, 'crash')
       },
-      log: (level, requestId, text) => {
-        const name = logLevels.has(level) ? (level as 'info') : 'info'
-        this.#log[name](requestId === '' ? { site } : { site, request_id: requestId }, text)
-      },
+      log: (level, requestId, text) => log.write(level, requestId, text),
     }
   }
 

@@ -1,12 +1,40 @@
 import type { EmittedError } from '../../contract/isolate.ts'
+import { DROPPED_LEVEL, LogRate } from '../../contract/log-rate.ts'
 import { currentContext } from '../context/context.ts'
 import { host } from './host.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-/** Writes to the site's log, under the request that the running code works for. */
+/** The timer of this file among those that the host fires: those of the site count from 1. */
+export const LOG_TIMER = 0
+const REPORT_MS = 1_000
+
+// Taken before code of a site can replace it.
+const { now } = Date
+const rate = new LogRate(0)
+let dropped = 0
+let isReportDue = false
+
+/** Writes to the site's log, under the request that the running code works for. Lines that come too fast are counted only. */
 export function siteLog(level: LogLevel, text: string): void {
-  host().log(level, currentContext()?.request?.number ?? 0, text)
+  if (rate.take(text.length, now())) host().log(level, currentContext()?.request?.number ?? 0, text)
+  else drop()
+}
+
+/** The first is told at once, in case that this isolate does not live until the next report. */
+function drop(): void {
+  dropped++
+  if (isReportDue) return
+  reportDropped()
+  isReportDue = true
+  host().setTimer(LOG_TIMER, REPORT_MS)
+}
+
+/** Tells the host how many lines were dropped since it was last told. */
+export function reportDropped(): void {
+  isReportDue = false
+  if (dropped > 0) host().log(DROPPED_LEVEL, 0, String(dropped))
+  dropped = 0
 }
 
 function describe(error: unknown): { name: string; message: string; stack: string } {

@@ -1,0 +1,38 @@
+/** Lines that a site may log in a second, for longer than a moment. */
+const LINES_PER_SECOND = 500
+/** Lines that may come at once. */
+const BURST_LINES = 5_000
+const CHARS_PER_SECOND = 1024 * 1024
+const BURST_CHARS = 8 * 1024 * 1024
+
+/** The level of a line that says how many lines of the log were dropped: its text is their number. */
+export const DROPPED_LEVEL = 'dropped'
+
+/**
+ * Decides which lines of a site's log are written. The guest asks it, so that a loop that logs does not drown the thread, and
+ * so does the host, for all threads of the site together.
+ */
+export class LogRate {
+  #lines = BURST_LINES
+  #chars = BURST_CHARS
+  #at: number
+
+  /** @param now milliseconds on any clock */
+  constructor(now: number) {
+    this.#at = now
+  }
+
+  /** Whether a line of so many characters may be written now. */
+  take(charCount: number, now: number): boolean {
+    // A clock may be set back.
+    const seconds = Math.max(0, now - this.#at) / 1000
+    this.#at = now
+    this.#lines = Math.min(BURST_LINES, this.#lines + seconds * LINES_PER_SECOND)
+    this.#chars = Math.min(BURST_CHARS, this.#chars + seconds * CHARS_PER_SECOND)
+    if (this.#lines < 1 || this.#chars <= 0) return false
+    this.#lines--
+    // The last one may be longer than what is left: it is paid for before the next.
+    this.#chars -= charCount
+    return true
+  }
+}

@@ -1,0 +1,68 @@
+import type { Logger } from '@svc/telemetry'
+import { DROPPED_LEVEL, LogRate } from '../contract/log-rate.ts'
+
+/** How long no line must be dropped until the flood counts as over; isolates say once a second how many they have dropped. */
+const QUIET_MS = 2_000
+/** A flood that does not end is spoken of this often. */
+const LONGEST_SILENCE_MS = 60_000
+
+const levels = new Set(['debug', 'info', 'warn', 'error'])
+
+/** What a site log is made with. */
+export interface SiteLogOptions {
+  readonly site: string
+  /** The logger of now: another generation may bring another. */
+  readonly logger: () => Logger
+}
+
+/** Writes what the code of one site logs, no faster than a site may. What it drops it counts, and says so when it ends. */
+export class SiteLog {
+  readonly #options: SiteLogOptions
+  readonly #rate = new LogRate(performance.now())
+  #dropped = 0
+  #droppedBefore = 0
+  #silentSince = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: SiteLogOptions) {
+    this.#options = options
+  }
+
+  /** Writes a line of a request; `requestId` is "" outside of requests. */
+  write(level: string, requestId: string, text: string): void {
+    if (level === DROPPED_LEVEL) this.#drop(Number(text))
+    else if (!this.#rate.take(text.length, performance.now())) this.#drop(1)
+    else {
+      const { site, logger } = this.#options
+      const name = levels.has(level) ? (level as 'info') : 'info'
+      logger()[name](requestId === '' ? { site } : { site, request_id: requestId }, text)
+    }
+  }
+
+  #drop(count: number): void {
+    // The number comes out of an isolate.
+    if (!Number.isSafeInteger(count) || count <= 0) return
+    this.#dropped += count
+    if (this.#timer !== undefined) return
+    this.#silentSince = performance.now()
+    this.#wait()
+  }
+
+  #wait(): void {
+    this.#droppedBefore = this.#dropped
+    this.#timer = setTimeout(() => this.#look(), QUIET_MS)
+    this.#timer.unref()
+  }
+
+  #look(): void {
+    this.#timer = undefined
+    const isOver = this.#dropped === this.#droppedBefore
+    if (!isOver && performance.now() - this.#silentSince < LONGEST_SILENCE_MS) {
+      this.#wait()
+      return
+    }
+    const { site, logger } = this.#options
+    logger().warn({ site, dropped: this.#dropped }, `${this.#dropped} lines of the site's log were dropped: they came too fast`)
+    this.#dropped = 0
+  }
+}
