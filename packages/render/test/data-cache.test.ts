@@ -1,59 +1,7 @@
 import assert from 'node:assert/strict'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { tempSite, waitFor } from '@svc/testkit'
-import { HostInstance } from './host-instance.ts'
-
-/** A back end whose every answer is a new one. */
-class Backend {
-  count = 0
-  /** Requests that wait for `release`. */
-  readonly held: (() => void)[] = []
-  isHolding = false
-  answer: (response: ServerResponse, text: string) => void = (response, text) => response.end(text)
-  url = ''
-
-  static async start(t: TestContext): Promise<Backend> {
-    const backend = new Backend()
-    const server = createServer((request, response) => backend.#take(request, response))
-    t.after(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve)
-    })
-    backend.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    return backend
-  }
-
-  release(): void {
-    this.isHolding = false
-    for (const go of this.held.splice(0)) go()
-  }
-
-  #take(request: IncomingMessage, response: ServerResponse): void {
-    const text = `answer ${++this.count} to ${request.url}`
-    const go = () => this.answer(response, text)
-    request.resume()
-    if (this.isHolding) this.held.push(go)
-    else go()
-  }
-}
-
-const fetching = (url: string, init: string) =>
-  `export const GET = async () => new Response(await (await fetch(${JSON.stringify(url)}, ${init})).text())`
-
-async function open(t: TestContext, files: (backend: Backend) => Readonly<Record<string, string>>, ids = ['a']) {
-  const backend = await Backend.start(t)
-  const root = tempSite(t, files(backend))
-  const instance = new HostInstance(t)
-  const options = { sites: ids.map((id) => ({ id, root, fetch_allow_local: true })) }
-  const host = await instance.start(options)
-  const get = async (path: string, on = host, site = 'a') => (await on.render(site, path)).text
-  return { backend, instance, options, host, get }
-}
+import { test } from 'node:test'
+import { waitFor } from '@svc/testkit'
+import { fetching, openData as open } from './data-support/open-data.ts'
 
 test('what may be one visitor alone is not stored unless the code says for how long', async (t) => {
   const { backend, get } = await open(t, ({ url }) => ({
@@ -111,7 +59,7 @@ test('data outlives requests, isolates and hosts, and belongs to one site', asyn
       ),
       'app/bomb/route.ts': 'export const GET = () => { const all = []; for (;;) all.push(new Array(1e5).fill(1)) }',
     }),
-    ['a', 'b'],
+    { ids: ['a', 'b'] },
   )
   const first = await get('/')
   assert.equal(await get('/'), first)

@@ -21,7 +21,7 @@ type PurgeHandlers = Pick<Handlers<typeof hostMethods>, 'purge' | 'purgeSettled'
 export class HostCaches {
   readonly services: SiteServices
   readonly #ledger = new PurgeLedger()
-  readonly #pathPurges = new PathPurges()
+  readonly #pathPurges: PathPurges
   readonly #store: SharedStore
   readonly #data: DataCache
 
@@ -30,6 +30,10 @@ export class HostCaches {
       ...storeOptions,
       onFailed: (error) => onProblem(error, 'the data cache cannot be opened'),
     })
+    this.#pathPurges = new PathPurges(
+      () => this.#store.current,
+      () => Date.now(),
+    )
     this.#data = new DataCache({
       store: () => this.#store.current,
       ledger: this.#ledger,
@@ -45,11 +49,10 @@ export class HostCaches {
 
   /** Takes over the purges that the master knows of, and opens the store of a generation. */
   async prepare(cache: Config['cache'], purges: PurgeState | undefined): Promise<void> {
-    if (purges !== undefined) {
-      this.#ledger.reset(purges)
-      for (const purge of purges.unsettled) this.#pathPurges.add(purge)
-    }
     await this.#store.use(cache)
+    if (purges === undefined) return
+    this.#ledger.reset(purges)
+    await Promise.all(purges.unsettled.map((purge) => this.#pathPurges.add(purge)))
   }
 
   /** What the master tells of purges. */
@@ -57,7 +60,7 @@ export class HostCaches {
     return {
       purge: async ({ purge }) => {
         this.#ledger.add(purge)
-        this.#pathPurges.add(purge)
+        await this.#pathPurges.add(purge)
         // What was on its way into the store before is there when the master looks for it.
         await this.#store.current?.flushed()
         return undefined

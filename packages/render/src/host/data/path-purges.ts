@@ -1,50 +1,37 @@
-import { fullTag, type Purge, type PurgeScope, pathTag, tagMatcher } from '@svc/cache'
+import { type CacheStore, dataKey, type EntryFacts, fullTag, type Purge, type PurgeScope, pathTag, tagMatcher } from '@svc/cache'
 import type { RoutePlace } from '../../thread/data/data-methods.ts'
 
-/** Past this many paths, or globs, data older than the forgotten ones is not served to any page. */
-const MAX_PATHS = 10_000
-const MAX_GLOBS = 200
+/** Past this many purged paths, or globs, of a site, data that is older than the forgotten ones is served to none of its pages. */
+const MAX_PATHS = 1_000
+const MAX_GLOBS = 100
 
-interface GlobPurge {
-  readonly glob: string
-  readonly number: number
-  readonly isMatch: (tag: string) => boolean
+/** What of a purge is kept in the store. */
+interface KeptPurges {
+  readonly floor: number
+  readonly paths: readonly (readonly [tag: string, number: number])[]
+  readonly globs: readonly (readonly [glob: string, number: number])[]
 }
 
-/**
- * Which paths were purged, and when. A page that was purged is made anew of new data, also where the data carries no tag that
- * was purged: one result serves many pages, so it does not know them, but each page knows itself.
- */
-export class PathPurges {
-  readonly #paths = new Map<string, number>()
-  #globs: GlobPurge[] = []
+/** The purged paths of one site, by number of the purge. */
+class SitePaths {
+  readonly #paths: Map<string, number>
+  #globs: { readonly glob: string; readonly number: number; readonly isMatch: (tag: string) => boolean }[] = []
   /** Purges up to this number may have been forgotten. */
-  #floor = 0
+  #floor: number
 
-  /** Takes note of a purge, as far as it is about paths. */
-  add({ number, scopes, mode }: Purge): void {
-    if (mode !== 'drop') return
-    for (const scope of scopes) this.#addScope(number, scope)
+  constructor({ floor, paths, globs }: KeptPurges = { floor: 0, paths: [], globs: [] }) {
+    this.#floor = floor
+    this.#paths = new Map(paths)
+    for (const [glob, number] of globs) this.addGlob(glob, number)
   }
 
-  /** Whether data made by a fill of this `seq` is too old for a page. */
-  takes(label: string, { path, pattern }: RoutePlace, seq: number): boolean {
+  takes(tags: readonly string[], seq: number): boolean {
     if (seq < this.#floor) return true
-    if (this.#paths.size === 0 && this.#globs.length === 0) return false
-    const tags = [pathTag(label, path), fullTag(label, pattern)]
     if (tags.some((tag) => (this.#paths.get(tag) ?? 0) > seq)) return true
     return this.#globs.some(({ number, isMatch }) => number > seq && tags.some(isMatch))
   }
 
-  #addScope(number: number, scope: PurgeScope): void {
-    if (scope.kind === 'tags') for (const tag of scope.tags) if (isPathTag(tag)) this.#addPath(tag, number)
-    if (scope.kind !== 'pattern' || !isPathTag(scope.pattern)) return
-    this.#globs = this.#globs.filter(({ glob }) => glob !== scope.pattern)
-    this.#globs.push({ glob: scope.pattern, number, isMatch: tagMatcher(scope.pattern) })
-    if (this.#globs.length > MAX_GLOBS) this.#floor = Math.max(this.#floor, this.#globs.shift()?.number ?? 0)
-  }
-
-  #addPath(tag: string, number: number): void {
+  addPath(tag: string, number: number): void {
     this.#paths.delete(tag)
     this.#paths.set(tag, number)
     const [oldest] = this.#paths
@@ -52,9 +39,100 @@ export class PathPurges {
     this.#paths.delete(oldest[0])
     this.#floor = Math.max(this.#floor, oldest[1])
   }
+
+  addGlob(glob: string, number: number): void {
+    this.#globs = this.#globs.filter((known) => known.glob !== glob)
+    this.#globs.push({ glob, number, isMatch: tagMatcher(glob) })
+    if (this.#globs.length > MAX_GLOBS) this.#floor = Math.max(this.#floor, this.#globs.shift()?.number ?? 0)
+  }
+
+  toJSON(): KeptPurges {
+    return { floor: this.#floor, paths: [...this.#paths], globs: this.#globs.map(({ glob, number }) => [glob, number]) }
+  }
 }
 
 /** Names of paths and of route patterns begin with a slash, tags of site code never do. */
-function isPathTag(tag: string): boolean {
-  return /^route:[^:]+:\//.test(tag)
+const pathTagPattern = /^route:([^:*]+):\//
+
+/**
+ * Which paths were purged, and when. A page that was purged is made anew of new data, also where the data carries no tag that
+ * was purged: one result serves many pages, so it does not know them, but each page knows itself. Kept in the store, so that
+ * hosts that start later know it too: the master carries out one purge after the other, and all hosts write the same.
+ */
+export class PathPurges {
+  readonly #store: () => Pick<CacheStore, 'get' | 'put'> | undefined
+  readonly #now: () => number
+  readonly #sites = new Map<string, SitePaths>()
+  /** Globs that are not of one site. */
+  readonly #everywhere = new SitePaths()
+
+  constructor(store: () => Pick<CacheStore, 'get' | 'put'> | undefined, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** Takes note of a purge, as far as it is about paths. Resolves when it is in the store. */
+  async add({ number, scopes, mode }: Purge): Promise<void> {
+    if (mode !== 'drop') return
+    const labels = new Set(scopes.flatMap((scope) => this.#addScope(number, scope)))
+    await Promise.all([...labels].map((label) => this.#keep(label, number)))
+  }
+
+  /** Whether data made by a fill of this `seq` is too old for a page. */
+  takes(label: string, { path, pattern }: RoutePlace, seq: number): boolean {
+    const tags = [pathTag(label, path), fullTag(label, pattern)]
+    return this.#siteOf(label).takes(tags, seq) || this.#everywhere.takes(tags, seq)
+  }
+
+  /** Returns the labels whose paths it names. */
+  #addScope(number: number, scope: PurgeScope): string[] {
+    if (scope.kind === 'tags') return scope.tags.flatMap((tag) => this.#addPath(tag, number))
+    if (scope.kind !== 'pattern') return []
+    const label = pathTagPattern.exec(scope.pattern)?.[1]
+    if (label === undefined) {
+      this.#everywhere.addGlob(scope.pattern, number)
+      return []
+    }
+    this.#siteOf(label).addGlob(scope.pattern, number)
+    return [label]
+  }
+
+  #addPath(tag: string, number: number): string[] {
+    const label = pathTagPattern.exec(tag)?.[1]
+    if (label === undefined) return []
+    this.#siteOf(label).addPath(tag, number)
+    return [label]
+  }
+
+  #siteOf(label: string): SitePaths {
+    const known = this.#sites.get(label)
+    if (known !== undefined) return known
+    const body = this.#store()?.get(keyOf(label))?.body
+    const made = new SitePaths(body === undefined ? undefined : (JSON.parse(Buffer.from(body).toString()) as KeptPurges))
+    this.#sites.set(label, made)
+    return made
+  }
+
+  async #keep(label: string, number: number): Promise<void> {
+    const facts: EntryFacts = {
+      kind: 'data',
+      label,
+      path: '',
+      host: '',
+      isQueryKeyed: false,
+      tags: [],
+      createdAt: this.#now(),
+      ttlMs: null,
+      swrMs: 0,
+      isMarkedStale: false,
+      seq: number,
+      status: 0,
+      headers: [],
+    }
+    await this.#store()?.put(keyOf(label), facts, Buffer.from(JSON.stringify(this.#siteOf(label))))
+  }
+}
+
+function keyOf(label: string): string {
+  return dataKey(label, 'purged paths')
 }

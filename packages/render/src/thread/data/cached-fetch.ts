@@ -62,6 +62,7 @@ export class CachedFetch {
       ...(place === undefined ? {} : { place }),
     }
     const found = await data.read({ ...question, mode: 'read' })
+    if (signal.aborted && found.kind !== 'fill') throw signal.reason
     if (found.kind === 'hit' && (await deliver(found.body, found.tags, sink))) {
       if (found.isStale) void this.#refresh(request, question)
     } else if (found.kind === 'fill') await this.#fill(found.fill, request, question, sink, signal)
