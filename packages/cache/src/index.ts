@@ -1,4 +1,7 @@
+export * from './errors.ts'
+export type { ListedEntry, Listing, ListingQuery } from './isr/inspect.ts'
 export * from './isr/isr-store.ts'
+export type { StoreStats } from './isr/open-store.ts'
 export * from './key/response-key.ts'
 export * from './key/storable-path.ts'
 export * from './l0/l0-cache.ts'

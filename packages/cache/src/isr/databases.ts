@@ -23,6 +23,15 @@ export interface Databases {
 
 const BINARY = { keyEncoding: 'binary', encoding: 'binary' } as const
 
+/** What lmdb needs to begin in the middle of the ids of a row. Given at opening it would also be asked to decode. */
+const idEncoder = {
+  encode: (id: Buffer) => id,
+  writeKey(id: Buffer, target: Buffer, position: number): number {
+    id.copy(target, position)
+    return position + id.byteLength
+  },
+}
+
 /**
  * Opens or makes the databases in a directory. Throws what lmdb throws. Nothing is synced: what a killed process has committed
  * is kept by the system, and a store that a crash of the machine may have hurt is not opened in the first place.
@@ -41,6 +50,7 @@ export async function openDatabases(dir: string, mapBytes: number): Promise<Data
   })
   const table = (name: string) => root.openDB<Buffer, Buffer>({ name, ...BINARY })
   const index = root.openDB<Buffer, Buffer>({ name: 'index', ...BINARY, dupSort: true })
+  Object.assign(index, { encoder: idEncoder })
   return {
     root,
     heads: table('heads'),

@@ -9,6 +9,7 @@ import { admits } from './bounds.ts'
 import { readCounts } from './counts.ts'
 import { decodeFacts, decodeHead } from './entry-codec.ts'
 import { idOf } from './index-keys.ts'
+import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
 import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
 import { mapBytesFor } from './space.ts'
@@ -145,6 +146,11 @@ export class IsrStore implements CacheStore {
   size(): StoreSize {
     const counts = this.#read(({ databases }) => readCounts(databases))
     return { entries: counts?.entries ?? 0, bytes: counts?.bytes ?? 0 }
+  }
+
+  /** Lists entries without their bodies, and notes no access. */
+  list(query: ListingQuery): Listing {
+    return this.#read(({ databases }) => listEntries(databases, query)) ?? { entries: [], cursor: null }
   }
 
   /** Whether `evict` has something to do, but for entries whose deadline has passed. */

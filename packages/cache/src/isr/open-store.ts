@@ -3,7 +3,7 @@ import { AccessTimes } from './access-times.ts'
 import type { Databases } from './databases.ts'
 import { Maintenance } from './maintenance.ts'
 import { PutQueue } from './put-queue.ts'
-import { Space } from './space.ts'
+import { Space, stepBytesFor } from './space.ts'
 
 /** What a process did with the store since it opened it. */
 export interface StoreStats {
@@ -44,6 +44,6 @@ export function partsOf(databases: Databases, options: PartsOptions): StoreParts
     now: () => clock.now(),
     onEvicted,
   })
-  const queue = new PutQueue({ databases, maintenance, graceMs, clock, onEvicted, onFailure })
+  const queue = new PutQueue({ databases, maintenance, stepBytes: stepBytesFor(maxBytes), graceMs, clock, onEvicted, onFailure })
   return { databases, access: new AccessTimes(databases, clock), maintenance, queue }
 }

@@ -4,9 +4,8 @@ import type { NewEntry } from './entry-codec.ts'
 import type { Maintenance } from './maintenance.ts'
 import { StoreTransaction } from './store-transaction.ts'
 
-/** Bounds of one transaction: others wait for its end. */
+/** Entries of one transaction: others wait for its end. */
 const ENTRIES_PER_STEP = 64
-const BYTES_PER_STEP = 2 << 20
 /** A step may have to bury this many entries for each that it writes, when those were small. */
 const EVICTED_PER_ENTRY = 4
 
@@ -17,6 +16,8 @@ interface Waiting extends NewEntry {
 export interface PutQueueOptions {
   readonly databases: Databases
   readonly maintenance: Maintenance
+  /** Bytes of bodies that one transaction may write, unless it is one entry. */
+  readonly stepBytes: number
   readonly graceMs: number
   readonly clock: Clock
   /** Told of what had to give way. */
@@ -67,7 +68,7 @@ export class PutQueue {
     let count = 0
     for (const { body } of this.#waiting) {
       bytes += body.byteLength
-      if (count === ENTRIES_PER_STEP || (count > 0 && bytes > BYTES_PER_STEP)) break
+      if (count === ENTRIES_PER_STEP || (count > 0 && bytes > this.#options.stepBytes)) break
       count++
     }
     return this.#waiting.splice(0, count)

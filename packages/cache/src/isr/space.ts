@@ -5,11 +5,18 @@ const LEAST_FILE_BYTES = 4 << 20
 /** What the map has beyond the bound of the file, so that no transaction makes lmdb map it anew. */
 const MAP_SLACK_BYTES = 32 << 20
 /** What a transaction writes beside its entries: pages of the trees that it touches. */
-const OVERHEAD_BYTES = 256 << 10
+const OVERHEAD_BYTES = 128 << 10
+/** The share of its bound up to which the file grows freely. */
+const NEAR_BOUND = 7 / 8
 
 /** Bytes that the file of a store may have. lmdb itself would let it grow without end. */
 export function fileBytesFor(maxBytes: number): number {
   return Math.max(LEAST_FILE_BYTES, 2 * maxBytes)
+}
+
+/** Bytes of bodies that a transaction of a store may write. */
+export function stepBytesFor(maxBytes: number): number {
+  return Math.min(2 << 20, Math.max(64 << 10, maxBytes / 16))
 }
 
 /** Bytes to map for a store. */
@@ -62,15 +69,15 @@ export class Space {
   }
 
   /**
-   * Whether so many bytes can be written without the file outgrowing its bound. Past the bound free pages must do; twice as
-   * many as asked for, since what is large needs neighbouring ones.
+   * Whether so many bytes can be written without the file outgrowing its bound. Near the bound free pages must do: more of
+   * them than asked for, since what is large needs neighbouring ones, and many more once the bound is reached.
    */
   hasRoom(bytes: number): boolean {
     const needed = bytes + OVERHEAD_BYTES
     const { fileBytes } = this
-    if (fileBytes + needed <= this.#maxFileBytes) return true
-    const isOvergrown = fileBytes > this.#maxFileBytes + MAP_SLACK_BYTES / 2
-    return !isOvergrown && fileBytes - this.usedBytes >= 2 * needed
+    if (fileBytes + needed <= this.#maxFileBytes * NEAR_BOUND) return true
+    const factor = fileBytes + needed <= this.#maxFileBytes ? 2 : 8
+    return fileBytes - this.usedBytes >= factor * needed
   }
 }
 
