@@ -28,17 +28,17 @@ test('the control socket answers status, sites and routes, and turns nonsense aw
   )
   assert.equal(status.last_reload, null)
 
-  const { sites } = await control.call('sites', undefined, { timeoutMs: 5000 })
+  const { sites } = await control.call('sites', undefined, { timeoutMs: 60_000 })
   assert.deepEqual(sites, [
     { id: 'shop', label: 'shop', hostnames: ['shop.test'], root: join(instance.dir, 'site'), process: 'in-process', state: 'ok' },
   ])
-  const { routes } = await control.call('routes', { site: 'shop' }, { timeoutMs: 5000 })
+  const { routes } = await control.call('routes', { site: 'shop' }, { timeoutMs: 60_000 })
   assert.deepEqual(routes.map(({ pattern, kind }) => `${kind} ${pattern}`).sort(), [
     'handler /api',
     'page /',
     'page /blog/[slug]',
   ])
-  await assert.rejects(control.call('routes', { site: 'nope' }, { timeoutMs: 5000 }), {
+  await assert.rejects(control.call('routes', { site: 'nope' }, { timeoutMs: 60_000 }), {
     code: 'SUP_UNKNOWN_SITE',
     message: /there are: shop/,
   })

@@ -106,11 +106,11 @@ export class Running {
   }
 
   async status(): Promise<StatusReport> {
-    return (await this.control()).call('status', undefined, { timeoutMs: 5000 })
+    return (await this.control()).call('status', undefined, { timeoutMs: 60_000 })
   }
 
   async reload() {
-    return (await this.control()).call('reload', undefined, { timeoutMs: 20_000 })
+    return (await this.control()).call('reload', undefined, { timeoutMs: 120_000 })
   }
 
   fetch(path = '/'): Promise<string> {
