@@ -17,7 +17,6 @@ export const inertKeys: readonly string[] = [
   'redis',
   'scaling.session_affinity',
   'scaling.session_cookie_name',
-  'scaling.instance_id',
   'rate_limit',
   'telemetry',
   'admin',

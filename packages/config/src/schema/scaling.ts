@@ -19,7 +19,7 @@ export const scaling = z
       .describe('Name of the affinity cookie.'),
     instance_id: identifier()
       .optional()
-      .describe('Name of this instance.')
+      .describe('Name of this instance, as it stands in the CDN-Loop field of what its sites fetch.')
       .meta({ computed: 'host name and a short hash', examples: ['web-1'] }),
   })
   .prefault({})

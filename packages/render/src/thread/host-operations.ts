@@ -8,6 +8,7 @@ import type { PathPurge } from './data/data-methods.ts'
 import { DataOperations } from './data/data-operations.ts'
 import { placeOf } from './data/route-place.ts'
 import type { FetchWish } from './data/stored-response.ts'
+import { KeptLoops } from './egress/kept-loops.ts'
 import type { FetchClient } from './egress/lazy-site-fetch.ts'
 import type { HeaderList } from './egress/request-headers.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
@@ -65,6 +66,7 @@ export class HostOperations {
   readonly #cachedFetch: CachedFetch
   readonly #data: DataOperations
   readonly #running = new Map<number, RunningFetch>()
+  readonly #keptLoops = new KeptLoops()
 
   constructor(options: HostOperationsOptions) {
     const { fetch, data, onRefreshFailed } = options
@@ -79,6 +81,11 @@ export class HostOperations {
       const error = JSON.stringify(emittedError(asError(thrown), operation))
       return this.#options.isolate.enter('settle', callId, false, error, undefined, true)
     })
+  }
+
+  /** A request has ended; what its code has left running goes on. */
+  ended({ number, cdnLoop }: RenderTask): void {
+    this.#keptLoops.keep(number, cdnLoop)
   }
 
   /** Gives up what a request that is over has under way. */
@@ -139,7 +146,7 @@ export class HostOperations {
     const controller = new AbortController()
     this.#running.set(callId, { requestNumber, controller })
     const body = bytes === undefined ? undefined : new Uint8Array(bytes)
-    const cdnLoop = this.#options.taskOf(requestNumber)?.cdnLoop ?? ''
+    const cdnLoop = this.#options.taskOf(requestNumber)?.cdnLoop ?? this.#keptLoops.of(requestNumber)
     const site = { url, method, headers, redirect, body, cdnLoop }
     const sink = {
       head: (head: object) => void this.#settle(callId, JSON.stringify(head), undefined, false),

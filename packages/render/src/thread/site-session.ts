@@ -175,6 +175,7 @@ export class SiteSession implements RequestOwner {
     if (isAnswered) this.#timeoutsInARow = 0
     this.#clearDeadline(request)
     this.#requests.delete(request.task.number)
+    this.#operations.ended(request.task)
   }
 
   siteError(request: ActiveRequest, error: EmittedError, isHandled: boolean): RenderError {

@@ -5,6 +5,7 @@ import type { RequestContext } from '../request-context.ts'
 import type { Stage, StageResult } from '../stage.ts'
 import { isFromHostItself, mayCall } from './endpoint-access.ts'
 import { readEndpointRequest } from './endpoint-request.ts'
+import { refuseLoop } from './request-loop.ts'
 
 function send(context: RequestContext, answer: EndpointResult): StageResult {
   if ('problem' in answer) {
@@ -44,6 +45,7 @@ export class BuiltinStage implements Stage {
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
+    if (refuseLoop(context)) return 'answered'
     const { method, path } = context.request
     const match = context.generation.endpoints.match(method, path)
     if (match === undefined) return 'next'
