@@ -32,7 +32,7 @@ test('a line carries every field, escapes what clients send and leaves the query
   const file = openTemp(t)
   const log = new AccessLog({ format: 'json', fd: file.fd })
   log.write(entry)
-  await log.close(5000)
+  await log.close(60_000)
   assert.deepEqual(JSON.parse(file.read()), {
     time: '2026-01-02T03:04:05.678Z',
     request_id: 'r1',
@@ -52,7 +52,7 @@ test('many lines arrive whole and in order', async (t) => {
   const file = openTemp(t)
   const log = new AccessLog({ format: 'json', fd: file.fd })
   for (let i = 0; i < 3000; i++) log.write({ ...entry, requestId: String(i) })
-  await log.close(5000)
+  await log.close(60_000)
   const ids = file
     .read()
     .trimEnd()
@@ -103,7 +103,7 @@ test('a destination that takes nothing any more ends the log without an error', 
   const log = new AccessLog({ format: 'json', fd })
   log.write(entry)
   log.write(entry)
-  await log.close(5000)
+  await log.close(60_000)
   assert.equal(log.droppedLines, 2)
   log.write(entry)
   assert.equal(log.droppedLines, 3)

@@ -58,7 +58,7 @@ for (const coding of ['br', 'gzip', 'zstd'] as const) {
     for (const text of ['<html>shell', '<p>boundary</p>', 'x']) {
       waiting = { text, found: deferred<void>() }
       writer.write(Buffer.from(text))
-      await withDeadline(waiting.found.promise, 5000, `"${text}" at the client`)
+      await withDeadline(waiting.found.promise, 60_000, `"${text}" at the client`)
     }
     writer.end(Buffer.from('</html>'))
     const { body, head } = await exchange.response()

@@ -38,6 +38,7 @@ function describeOutcome(outcome: Outcome): string {
 function complaints(hostile: HostileCase, outcome: Outcome): string[] {
   const found: string[] = []
   const wanted = hostile.allow.map((statuses) => (hostile.then === 'open' ? [...statuses, 200] : statuses).join(' '))
+  if (outcome.isCutWhileSending && hostile.then !== 'open') wanted.push('')
   if (!wanted.includes(outcome.statuses.join(' '))) found.push(`statuses should be one of ${JSON.stringify(wanted)}`)
   if (hostile.then !== 'any' && !outcome.isClosed) found.push('the connection should have been closed')
   if (hostile.contains !== undefined && !outcome.text.includes(hostile.contains)) found.push(`should contain ${hostile.contains}`)

@@ -67,7 +67,7 @@ export class RecordedExchange implements HttpExchange {
 
   /** The whole response, once it has ended or was cut. */
   response(): Promise<Recorded> {
-    return withDeadline(this.#done.promise, 5000, 'the response')
+    return withDeadline(this.#done.promise, 60_000, 'the response')
   }
 
   respond(head: ResponseHead, body?: Uint8Array): void {

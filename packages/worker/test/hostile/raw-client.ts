@@ -7,9 +7,12 @@ export interface Outcome {
   readonly statuses: readonly number[]
   readonly text: string
   readonly isClosed: boolean
+  /** The connection was reset while the client still sent: an answer that was there may be lost (RFC 9112 section 9.6). */
+  readonly isCutWhileSending: boolean
 }
 
-const DEADLINE_MS = 20_000
+/** Well past the idle time of the library, also on a loaded machine. */
+const DEADLINE_MS = 60_000
 const PROBE = 'GET / HTTP/1.1\r\nHost: probe.test\r\nConnection: close\r\n\r\n'
 
 function opened(port: number): Promise<Socket> {
@@ -42,6 +45,7 @@ export async function converse(port: number, hostile: HostileCase, mark: string)
   const finished = Promise.withResolvers<boolean>()
   const expected = Math.max(...hostile.allow.map((statuses) => statuses.length))
   let isProbed = false
+  let isCutWhileSending = false
   const look = () => {
     if (hostile.then !== 'open' || isProbed || reader.statuses.length < expected) return
     isProbed = true
@@ -51,7 +55,9 @@ export async function converse(port: number, hostile: HostileCase, mark: string)
     reader.push(data)
     look()
   })
-  socket.on('error', () => undefined)
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    isCutWhileSending ||= error.syscall === 'write'
+  })
   socket.once('close', () => finished.resolve(true))
   socket.once('end', () => finished.resolve(true))
   const timer = setTimeout(() => finished.resolve(false), DEADLINE_MS)
@@ -60,5 +66,5 @@ export async function converse(port: number, hostile: HostileCase, mark: string)
   clearTimeout(timer)
   reader.end()
   socket.destroy()
-  return { statuses: reader.statuses, text: reader.text, isClosed }
+  return { statuses: reader.statuses, text: reader.text, isClosed, isCutWhileSending }
 }
