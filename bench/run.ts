@@ -12,12 +12,14 @@ import { hasNext } from './peers/next.ts'
 import { hasNginx } from './peers/nginx.ts'
 import { compileModules } from './scenarios/compile.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
+import { l0Hits } from './scenarios/l0.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 
 const seconds = Number(process.env.SECONDS ?? 4)
 
 const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   static: () => staticFile(seconds),
+  l0: () => l0Hits(seconds),
   page100: () => page100(seconds),
   page1000: () => page1000(seconds),
   streaming: () => pageStreaming(seconds),

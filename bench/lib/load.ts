@@ -21,6 +21,8 @@ export interface LoadOptions {
   readonly seconds: number
   readonly connections: number
   readonly host?: string
+  /** Further fields, e.g. "Accept: text/html". */
+  readonly headers?: readonly string[]
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 }
@@ -39,7 +41,8 @@ function parseWrk(output: string): { requestsPerSecond: number; p99Ms: number; t
 }
 
 async function wrk(options: LoadOptions, seconds: number): Promise<ReturnType<typeof parseWrk>> {
-  const headers = options.host === undefined ? [] : ['-H', `Host: ${options.host}`]
+  const fields = [...(options.host === undefined ? [] : [`Host: ${options.host}`]), ...(options.headers ?? [])]
+  const headers = fields.flatMap((field) => ['-H', field])
   const args = ['-c', '1', 'wrk', '-t1', `-c${options.connections}`, `-d${seconds}s`, '--latency', ...headers, options.url]
   const { stdout } = await run('taskset', args, { timeout: (seconds + 30) * 1000 })
   return parseWrk(stdout)

@@ -8,7 +8,7 @@ const BINARY = '/usr/sbin/nginx'
 
 export const hasNginx = existsSync(BINARY)
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)
@@ -20,8 +20,24 @@ function freePort(): Promise<number> {
 }
 
 /** Starts nginx with one worker process serving a directory, logs off. */
-export async function startNginx(root: string): Promise<ServerProcess> {
-  const dir = join(workDir, 'nginx')
+export function startNginx(root: string): Promise<ServerProcess> {
+  return startWith((port) => `server { listen 127.0.0.1:${port}; root ${root}; }`)
+}
+
+/** Starts nginx with one worker process that keeps everything of an upstream in its cache. */
+export function startNginxCache(upstream: string): Promise<ServerProcess> {
+  const server = (port: number) => `proxy_cache_path ${nginxDir}/cache keys_zone=l0:16m max_size=256m;
+  upstream origin { server ${new URL(upstream).host}; keepalive 4; }
+  server { listen 127.0.0.1:${port};
+    location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_cache l0; proxy_cache_valid 200 1h; proxy_ignore_headers Cache-Control; } }`
+  return startWith(server)
+}
+
+const nginxDir = join(workDir, 'nginx')
+
+async function startWith(server: (port: number) => string): Promise<ServerProcess> {
+  const dir = nginxDir
   mkdirSync(dir, { recursive: true })
   const port = await freePort()
   const file = join(dir, 'nginx.conf')
@@ -29,7 +45,7 @@ export async function startNginx(root: string): Promise<ServerProcess> {
 events { worker_connections 1024; }
 http { include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/proxy; fastcgi_temp_path ${dir}/fastcgi; uwsgi_temp_path ${dir}/uwsgi; scgi_temp_path ${dir}/scgi;
-  server { listen 127.0.0.1:${port}; root ${root}; } }
+  ${server(port)} }
 `
   writeFileSync(file, text)
   const isReady = (output: string) => (output.includes('start worker process ') ? `http://127.0.0.1:${port}` : undefined)

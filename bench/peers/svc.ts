@@ -20,13 +20,13 @@ function readyUrl(output: string): string | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as { listen: string[] }).listen[0]
 }
 
-/** Writes a configuration for these sites (host name `<id>.localhost`) and returns its path. One worker, no access log. */
-export function writeConfig(name: string, sites: readonly BenchSite[], extra = ''): string {
+/** Writes a configuration for these sites (host name `<id>.localhost`) and returns its path. One worker. */
+export function writeConfig(name: string, sites: readonly BenchSite[], extra = '', hasAccessLog = false): string {
   const dir = join(workDir, name)
   mkdirSync(dir, { recursive: true })
   const file = join(dir, 'svc.config.toml')
   const places = `state_dir = "state"\nrun_dir = "run"`
-  const head = `[server]\nlisten = "127.0.0.1:0"\nworkers = 1\n${places}\n\n[cache]\ndir = "cache"\n\n[logging]\naccess = false\nlevel = "warn"\n\n[render]\nworkers = 1\n`
+  const head = `[server]\nlisten = "127.0.0.1:0"\nworkers = 1\n${places}\n\n[cache]\ndir = "cache"\n\n[logging]\naccess = ${hasAccessLog}\nlevel = "warn"\n\n[render]\nworkers = 1\n`
   const entries = sites.map(({ id, root }) => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${root}"\n`)
   writeFileSync(file, `${head}\n${extra}\n${entries.join('\n')}`)
   return file
