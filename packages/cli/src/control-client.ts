@@ -54,9 +54,19 @@ async function open(path: string): Promise<Socket> {
   }
 }
 
+/** What the server refuses because of what it was asked, in the words of the command line. */
+function refusalOf(error: unknown): CliError | undefined {
+  const code = codeOf(error)
+  if (code === 'SUP_BAD_PURGE' || code === 'SUP_UNKNOWN_SITE')
+    return new CliError('CLI_USAGE', messageOf(error), { cause: error })
+  if (code === 'SUP_PURGE_FAILED') return new CliError('CLI_NOT_DONE', messageOf(error), { cause: error })
+  return undefined
+}
+
 /**
  * Asks the running server.
- * @throws CLI_UNAVAILABLE when it cannot be reached or goes away; what the server refuses comes as it is
+ * @throws CLI_UNAVAILABLE when it cannot be reached or goes away, CLI_USAGE when it knows no such thing, CLI_NOT_DONE when it
+ * could not do it
  */
 export async function askServer<Name extends keyof ControlMethods & string>(
   path: string,
@@ -78,6 +88,8 @@ export async function askServer<Name extends keyof ControlMethods & string>(
   try {
     return await peer.call(call.method, call.request, { timeoutMs: call.timeoutMs })
   } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal !== undefined) throw refusal
     if (codeOf(error)?.startsWith('CORE_') !== true) throw error
     throw new CliError('CLI_UNAVAILABLE', messageOf(problem ?? error), { cause: error })
   } finally {

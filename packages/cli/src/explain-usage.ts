@@ -1,8 +1,38 @@
+/** The words that may follow commands which have commands of their own. */
+export const subCommandNames: Readonly<Record<string, readonly string[]>> = {
+  config: ['check', 'show', 'schema'],
+  purge: ['l0', 'isr', 'proxy', 'modules', 'app'],
+  workers: ['restart'],
+  isolate: ['flush'],
+}
 /** The commands by their first word. */
-export const commandNames: readonly string[] = ['serve', 'config', 'reload', 'stop', 'status', 'sites', 'routes', 'new']
-/** The words that may follow `config`. */
-export const configCommandNames: readonly string[] = ['check', 'show', 'schema']
-const optionNames = ['config', 'platform', 'site', 'listen', 'production', 'dir', 'json', 'timeout', 'help', 'version']
+export const commandNames: readonly string[] = [
+  'serve',
+  'reload',
+  'stop',
+  'status',
+  'sites',
+  'routes',
+  'new',
+  ...Object.keys(subCommandNames),
+]
+const optionNames = [
+  'config',
+  'platform',
+  'site',
+  'listen',
+  'production',
+  'dir',
+  'json',
+  'timeout',
+  'path',
+  'host',
+  'tag',
+  'pattern',
+  'prefix',
+  'help',
+  'version',
+]
 
 /** Finds the known name that a mistyped one most likely means. */
 export type FindNearest = (name: string, known: Iterable<string>) => string | undefined
@@ -20,10 +50,10 @@ function explainOne(name: string, args: readonly string[], nearest: FindNearest)
     return `unknown option ${option}${meant === undefined ? '' : `; did you mean --${meant}?`}`
   }
   const [first, second] = args.filter((word) => !word.startsWith('-'))
-  const isSub = first === 'config' && name === second
-  if (name !== first && !isSub) return `unexpected argument "${name}"`
-  const meant = nearest(name, isSub ? configCommandNames : commandNames)
-  return `unknown command "${isSub ? `config ${name}` : name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`
+  const subNames = name === second ? subCommandNames[first ?? ''] : undefined
+  if (name !== first && subNames === undefined) return `unexpected argument "${name}"`
+  const meant = nearest(name, subNames ?? commandNames)
+  return `unknown command "${subNames === undefined ? name : `${first} ${name}`}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`
 }
 
 /**

@@ -3,15 +3,18 @@ import { ExitCode, PRODUCT_VERSION } from '@svc/protocol'
 import createParser, { type Argv } from 'yargs'
 import { addCommand } from './command.ts'
 import { addConfigCommands } from './commands/config.ts'
+import { addIsolateCommands } from './commands/isolate.ts'
 import { newCommand } from './commands/new.ts'
+import { addPurgeCommands } from './commands/purge.ts'
 import { reloadCommand } from './commands/reload.ts'
 import { routesCommand } from './commands/routes.ts'
 import { serveCommand } from './commands/serve.ts'
 import { sitesCommand } from './commands/sites.ts'
 import { statusCommand } from './commands/status.ts'
 import { stopCommand } from './commands/stop.ts'
+import { addWorkersCommands } from './commands/workers.ts'
 import { CliError } from './errors.ts'
-import { commandNames, configCommandNames, explainUsage } from './explain-usage.ts'
+import { commandNames, explainUsage, subCommandNames } from './explain-usage.ts'
 import { printMessage } from './output.ts'
 
 const MAX_WIDTH = 100
@@ -38,6 +41,9 @@ function buildParser(args: readonly string[], settle: (exitCode: number) => void
   addCommand(yargs, statusCommand, settle)
   addCommand(yargs, sitesCommand, settle)
   addCommand(yargs, routesCommand, settle)
+  addPurgeCommands(yargs, settle)
+  addWorkersCommands(yargs, settle)
+  addIsolateCommands(yargs, settle)
   addCommand(yargs, newCommand, settle)
   return yargs
     .demandCommand(1, 'Name a command.')
@@ -54,7 +60,8 @@ function buildParser(args: readonly string[], settle: (exitCode: number) => void
 function helpHint(args: readonly string[]): string {
   const end = args.findIndex((word) => word.startsWith('-'))
   const [first, second] = args.slice(0, end === -1 ? args.length : end)
-  if (first === 'config') return `svc config${configCommandNames.includes(second ?? '') ? ` ${second}` : ''} --help`
+  const subNames = subCommandNames[first ?? '']
+  if (subNames !== undefined) return `svc ${first}${subNames.includes(second ?? '') ? ` ${second}` : ''} --help`
   return first !== undefined && commandNames.includes(first) ? `svc ${first} --help` : 'svc --help'
 }
 

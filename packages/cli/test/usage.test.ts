@@ -16,6 +16,16 @@ const wrong: readonly [args: string, message: RegExp, help: string][] = [
   ['config', /check, show or schema/, 'svc config --help'],
   ['config chek', /unknown command "config chek"; did you mean "check"\?/, 'svc config --help'],
   ['routes', /an argument is missing/, 'svc routes --help'],
+  ['purge', /l0, isr, proxy, modules or app/, 'svc purge --help'],
+  ['purge iser', /unknown command "purge iser"; did you mean "isr"\?/, 'svc purge --help'],
+  ['purge isr', /give either --tag or --pattern/, 'svc purge isr --help'],
+  ['purge isr --tag a --pattern b', /--tag and --pattern exclude each other/, 'svc purge isr --help'],
+  ['purge l0 --paths /a', /unknown option --paths; did you mean --path\?/, 'svc purge l0 --help'],
+  ['purge l0 /a', /unexpected argument "\/a"/, 'svc purge l0 --help'],
+  ['purge proxy', /host/, 'svc purge proxy --help'],
+  ['purge app', /an argument is missing/, 'svc purge app --help'],
+  ['workers', /Name a command: restart/, 'svc workers --help'],
+  ['isolate flush', /an argument is missing/, 'svc isolate flush --help'],
   ['stop --timeout soon', /--timeout must be a number/, 'svc stop --help'],
 ]
 
@@ -31,6 +41,9 @@ test('a wrong command line exits 64 with a message and no stack trace, and print
   }
 })
 
+/** Commands that only lead to others. */
+const groups = ['', 'config', 'purge', 'workers', 'isolate']
+
 test('every command has help with an example, on standard output', async (t) => {
   const commands = [
     '',
@@ -45,6 +58,16 @@ test('every command has help with an example, on standard output', async (t) => 
     'sites',
     'routes',
     'new',
+    'purge',
+    'purge l0',
+    'purge isr',
+    'purge proxy',
+    'purge modules',
+    'purge app',
+    'workers',
+    'workers restart',
+    'isolate',
+    'isolate flush',
   ]
   const outcomes = await Promise.all(commands.map((command) => runSvc(t, [...command.split(' ').filter(Boolean), '--help'])))
   for (const [index, command] of commands.entries()) {
@@ -52,7 +75,7 @@ test('every command has help with an example, on standard output', async (t) => 
     assert.deepEqual([code, stderr], [0, ''], command)
     assert.ok(stdout.startsWith(`svc ${command}`), stdout)
     assert.match(stdout, /Examples:\n {2}svc /, command)
-    if (command !== '' && command !== 'config') assert.match(stdout, /--config /, command)
+    if (!groups.includes(command)) assert.match(stdout, /--config /, command)
   }
 })
 

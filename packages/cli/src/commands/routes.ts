@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from '@svc/core'
+import { codeOf } from '@svc/core'
 import { ExitCode, type SiteManifestInfo } from '@svc/protocol'
 import type { Command } from '../command.ts'
 import { askServer, findControlSocket } from '../control-client.ts'
@@ -16,12 +16,7 @@ const TIMEOUT_MS = 60_000
 
 async function fromServer(args: RoutesArgs): Promise<SiteManifestInfo> {
   const socket = await findControlSocket(args)
-  try {
-    return await askServer(socket, { method: 'routes', request: { site: args.site }, timeoutMs: TIMEOUT_MS })
-  } catch (error) {
-    if (codeOf(error) === 'SUP_UNKNOWN_SITE') throw new CliError('CLI_USAGE', messageOf(error), { cause: error })
-    throw error
-  }
+  return askServer(socket, { method: 'routes', request: { site: args.site }, timeoutMs: TIMEOUT_MS })
 }
 
 /** Reads the site's directory in this process. Undefined when the configuration has problems, which are printed. */
