@@ -157,6 +157,11 @@ export class WorkerFleet {
     return { l0Entries: sum(({ l0Entries }) => l0Entries), l0Bytes: sum(({ l0Bytes }) => l0Bytes) }
   }
 
+  /** Has one worker render what is known in advance of a site. */
+  warm(site: string): void {
+    this.ready[0]?.peer.notify('warm', { site })
+  }
+
   siteChanged(site: string): void {
     for (const worker of this.#live()) worker.peer.notify('siteChanged', { site })
   }

@@ -1,4 +1,6 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { PurgeOrder } from '@svc/cache'
 import type { CloseStack } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
@@ -18,7 +20,9 @@ import { hostHandlers, workerHandlers } from './handlers.ts'
 import type { MasterDeps } from './options.ts'
 import type { MasterParts } from './parts.ts'
 import { type GenerationAccess, makeReloadTarget } from './reload-target.ts'
+import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
+import { SiteMarks } from './site-marks.ts'
 
 /** What an instance is put together from. */
 export interface AssembleOptions {
@@ -62,7 +66,11 @@ function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: Isol
     clock,
     logger,
     onEndpoints: (endpoints) => later().workers.announceHosts(endpoints),
-    onGone: (host) => later().metrics.gone(host),
+    onGone: (host) => {
+      const { metrics, caches } = later()
+      metrics.gone(host)
+      caches.hostGone()
+    },
     onDeath: () => later().metrics.countDeath('host'),
   })
 }
@@ -103,11 +111,13 @@ function makeReloader(
   { deps, access, manager }: AssembleOptions,
   fleets: Pick<MasterParts, 'workers' | 'hosts'>,
   watcher: SiteWatcher,
+  served: ServedSites,
 ): Reloader {
   const { load, clock, logger } = deps
-  const onServed = (spec: GenerationSpec) => {
+  const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
     watcher.setSites(spec.sites)
+    await served.reloaded(before.sites, spec.sites)
   }
   const target = makeReloadTarget({ ...fleets, access, manager, onServed })
   return new Reloader({ load, current: access.get, target, clock, logger })
@@ -127,21 +137,31 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const metrics = new MetricsCollector(timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
     generation: () => access.get().generation,
     up: () => ({ worker: later().workers.ready.length, host: later().hosts.processes.length }),
-    isrEntries: () => caches.store.size().entries,
+    isr: { entries: () => caches.store.size().entries, evictions: () => caches.store.stats.evictions },
     sources: [counts.source],
   })
   const losses = new IsolateLosses()
   const hosts = makeHosts(options, later, losses)
   const workers = makeWorkers(options, later)
   const watcher = makeWatcher(options, later)
+  const marks = await SiteMarks.open(join(access.get().config.cache.dir, 'isr-sites.json'))
+  const purge = (order: PurgeOrder) => caches.purge(order)
+  const served = new ServedSites({
+    marks,
+    hasPages: () => caches.store.size().entries > 0,
+    purge,
+    warm: (site) => workers.warm(site),
+    logger,
+  })
   const changes = new SiteChanges({
     sites: () => access.get().sites,
     tellHosts: (site, files) => tellOfChange(hosts.running, { site, files }, logger),
     tellWorkers: (site) => workers.siteChanged(site),
     purge: (order) => caches.purge(order),
+    onDone: (site) => served.changed(site),
     logger,
   })
-  const reloader = makeReloader(options, { workers, hosts }, watcher)
+  const reloader = makeReloader(options, { workers, hosts }, watcher, served)
   const restarts = new RollingRestart(() => hosts.replaceables)
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
@@ -159,6 +179,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     reloader,
     restarts,
     changes,
+    served,
     metrics,
     logger,
   }

@@ -67,15 +67,17 @@ export class Master {
     this.#stack.push('service manager', () => manager.close())
     const { parts, watcher } = await assemble({ deps: this.#deps, access, manager, stack: this.#stack })
     this.#parts = parts
-    const { workers, hosts } = parts
+    const { workers, hosts, served } = parts
     await this.#openControl(loaded)
     this.#checkStop()
-    await Promise.race([Promise.all([workers.start(), hosts.start()]), this.#stopAsked.promise])
+    const starting = Promise.all([workers.start(), hosts.start(), served.begin(spec.sites)])
+    await Promise.race([starting, this.#stopAsked.promise])
     this.#checkStop()
     watcher.setSites(spec.sites)
     watcher.start()
     await this.#announceReady(spec, workers, manager)
     hosts.keepSpare()
+    served.ready(spec.sites)
     return { workers, manager }
   }
 

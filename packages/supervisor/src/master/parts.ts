@@ -4,6 +4,7 @@ import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import type { Caches } from './caches.ts'
 import type { InstanceParts } from './control-plane.ts'
+import type { ServedSites } from './served-sites.ts'
 import type { SiteChanges } from './site-changes.ts'
 
 /** All that a running master is made of. */
@@ -12,6 +13,7 @@ export interface MasterParts extends InstanceParts {
   readonly reloader: Reloader
   readonly restarts: RollingRestart
   readonly changes: SiteChanges
+  readonly served: ServedSites
   readonly metrics: MetricsCollector
   readonly logger: Logger
 }

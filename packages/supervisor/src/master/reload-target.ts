@@ -16,7 +16,8 @@ export interface ReloadTargetParts {
   readonly hosts: HostFleet
   readonly access: GenerationAccess
   readonly manager: ServiceManager
-  readonly onServed: (spec: GenerationSpec) => void
+  /** All processes serve the generation. */
+  readonly onServed: (spec: GenerationSpec, before: GenerationSpec) => Promise<void>
 }
 
 /** Carries a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
@@ -27,11 +28,12 @@ export function makeReloadTarget(parts: ReloadTargetParts): ReloadTarget {
       await manager.announce('RELOADING=1')
       const [prepared] = await Promise.all([workers.prepare({ spec, hosts: hosts.endpoints }), hosts.prepare(spec)])
       return async () => {
+        const before = access.get()
         access.set(spec)
         await hosts.commit(spec.generation)
         await workers.commit(prepared, spec.generation)
         hosts.sitesChanged(spec.sites.map((site) => site.id))
-        onServed(spec)
+        await onServed(spec, before)
         await manager.announce('READY=1')
       }
     },

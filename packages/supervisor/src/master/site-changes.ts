@@ -13,6 +13,8 @@ export interface SiteChangesOptions {
   /** Has the workers forget the routes of a site. */
   readonly tellWorkers: (site: string) => void
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
+  /** Told when everyone has taken a change in. */
+  readonly onDone: (site: SiteConfig) => Promise<void>
   readonly logger: Logger
 }
 
@@ -52,11 +54,14 @@ export class SiteChanges {
    * @param files absolute paths; none: any may have changed
    */
   async changed(site: string, files: readonly string[]): Promise<PurgeOutcome | undefined> {
-    const { sites, tellHosts, tellWorkers, purge } = this.#options
+    const { sites, tellHosts, tellWorkers, purge, onDone } = this.#options
     const routes = await tellHosts(site, files)
     tellWorkers(site)
     const config = sites().find(({ id }) => id === site)
-    const order = config === undefined ? undefined : orderOfChange(config, routes)
-    return order === undefined ? undefined : purge(order)
+    if (config === undefined) return undefined
+    const order = orderOfChange(config, routes)
+    const outcome = order === undefined ? undefined : await purge(order)
+    await onDone(config)
+    return outcome
   }
 }

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import type { SiteConfig } from '@svc/config'
+import { guard } from '@svc/core'
+import { PRODUCT_VERSION } from '@svc/protocol'
+import { snapshotTree } from '../watch/tree-snapshot.ts'
+
+const PRIVATE = 0o600
+/** Sites that are looked at together. */
+const AT_ONCE = 16
+const marksFile = guard.recordOf(guard.string)
+
+/** In which state a site is: its settings, its files, and the program that renders it. */
+async function markOf(site: SiteConfig): Promise<string> {
+  const { files } = await snapshotTree(site.root)
+  const hash = createHash('sha256').update(PRODUCT_VERSION).update(JSON.stringify(site))
+  for (const [path, state] of [...files].toSorted(([left], [right]) => (left < right ? -1 : 1))) hash.update(`\n${path} ${state}`)
+  return hash.digest('base64url')
+}
+
+async function readMarks(file: string): Promise<Map<string, string>> {
+  try {
+    return new Map(Object.entries(marksFile(JSON.parse(await readFile(file, 'utf8')), file)))
+  } catch {
+    // None yet, or not ours: nothing is known of any site.
+    return new Map()
+  }
+}
+
+/**
+ * Remembers, over restarts, in which state each site was when its stored pages were last known to be right. Kept beside the
+ * store: without one the other says nothing.
+ */
+export class SiteMarks {
+  readonly #file: string
+  readonly #marks: Map<string, string>
+  #writing: Promise<void> = Promise.resolve()
+
+  private constructor(file: string, marks: Map<string, string>) {
+    this.#file = file
+    this.#marks = marks
+  }
+
+  static async open(file: string): Promise<SiteMarks> {
+    return new SiteMarks(file, await readMarks(file))
+  }
+
+  /** Takes in how the sites are now. Resolves with those that are not as they were, or of which nothing was known. */
+  async update(sites: readonly SiteConfig[]): Promise<SiteConfig[]> {
+    const changed: SiteConfig[] = []
+    for (let at = 0; at < sites.length; at += AT_ONCE) {
+      const looks = sites.slice(at, at + AT_ONCE).map(async (site) => ({ site, mark: await markOf(site) }))
+      for (const { site, mark } of await Promise.all(looks)) {
+        if (this.#marks.get(site.id) === mark) continue
+        this.#marks.set(site.id, mark)
+        changed.push(site)
+      }
+    }
+    return changed
+  }
+
+  /** Forgets all sites but these. */
+  retain(sites: readonly SiteConfig[]): void {
+    const ids = new Set(sites.map(({ id }) => id))
+    for (const id of this.#marks.keys()) if (!ids.has(id)) this.#marks.delete(id)
+  }
+
+  /** Writes the marks down, in one step and one write at a time. */
+  save(): Promise<void> {
+    this.#writing = this.#writing.then(
+      () => this.#write(),
+      () => this.#write(),
+    )
+    return this.#writing
+  }
+
+  async #write(): Promise<void> {
+    const temporary = `${this.#file}.new`
+    await writeFile(temporary, JSON.stringify(Object.fromEntries(this.#marks)), { mode: PRIVATE })
+    await rename(temporary, this.#file)
+  }
+}
