@@ -1,4 +1,5 @@
 import type { Clock } from '@svc/core'
+import { CacheError } from '../errors.ts'
 import type { Databases } from './databases.ts'
 import type { NewEntry } from './entry-codec.ts'
 import type { Maintenance } from './maintenance.ts'
@@ -78,7 +79,7 @@ export class PutQueue {
     const { databases, maintenance, graceMs, clock, onEvicted } = this.#options
     const bytes = step.reduce((sum, { body }) => sum + body.byteLength, 0)
     try {
-      if (!maintenance.makeRoom(bytes)) return false
+      if (!maintenance.makeRoom(bytes)) throw new CacheError('CACHE_NO_ROOM', 'the ISR store is full')
       const now = clock.now()
       const evicted = StoreTransaction.run(databases, (transaction) => {
         for (const entry of step) transaction.write(entry, { graceMs, now })

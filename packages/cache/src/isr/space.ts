@@ -7,7 +7,7 @@ const MAP_SLACK_BYTES = 32 << 20
 /** What a transaction writes beside its entries: pages of the trees that it touches. */
 const OVERHEAD_BYTES = 128 << 10
 /** The share of its bound up to which the file grows freely. */
-const NEAR_BOUND = 7 / 8
+const NEAR_BOUND = 3 / 4
 
 /** Bytes that the file of a store may have. lmdb itself would let it grow without end. */
 export function fileBytesFor(maxBytes: number): number {
@@ -76,7 +76,7 @@ export class Space {
     const needed = bytes + OVERHEAD_BYTES
     const { fileBytes } = this
     if (fileBytes + needed <= this.#maxFileBytes * NEAR_BOUND) return true
-    const factor = fileBytes + needed <= this.#maxFileBytes ? 2 : 8
+    const factor = fileBytes + needed <= this.#maxFileBytes ? 4 : 8
     return fileBytes - this.usedBytes >= factor * needed
   }
 }

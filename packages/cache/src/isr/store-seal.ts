@@ -38,8 +38,9 @@ const DAMAGE_FILE = 'damaged'
 /** Judges the store in a directory. */
 export async function judgeSeal(dir: string): Promise<SealVerdict> {
   const data = await statData(dir)
-  if (data === undefined) return { kind: 'empty' }
   if (data === 'strange') return { kind: 'damaged', reason: 'the data is no file' }
+  // Nothing was ever committed: lmdb begins with both its heads.
+  if (data === undefined || data.bytes === 0) return { kind: 'empty' }
   if ((await stat(join(dir, DAMAGE_FILE)).catch(() => undefined)) !== undefined) {
     return { kind: 'damaged', reason: 'it was found damaged in use' }
   }
