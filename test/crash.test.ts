@@ -25,7 +25,11 @@ test('no GET fails when a render host is killed under load', async (t) => {
   for (let round = 1; round <= 3; round++) {
     const before = load.done()
     await waitFor('some load', () => load.done() > before + 500)
-    const { hosts } = await statusOf(t, server)
+    // What takes over is there: a second death before that is another matter.
+    const { hosts } = await waitFor('a spare', async () => {
+      const now = await statusOf(t, server)
+      return now.hosts.some((host) => host.state === 'spare') && now
+    })
     const victim = hosts.find((host) => host.state === 'ready')
     assert.ok(victim, 'a host is ready')
     process.kill(victim.pid, 'SIGKILL')

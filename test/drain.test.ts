@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { fetchHttp, startServer, tempSite } from '@svc/testkit'
+import { Child, fetchHttp, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
 
-const slowPage = `export const dynamic = 'force-dynamic'
+const sources = {
+  'app/page.tsx': `export const dynamic = 'force-dynamic'
 export default async function Page() {
-  console.log('slow page begins')
-  await new Promise((resolve) => setTimeout(resolve, 700))
-  return <p>finished</p>
-}`
+  console.log('endless page begins')
+  await new Promise(() => undefined)
+}`,
+  'app/echo/route.ts': `export async function POST(request) {
+  console.log('echo begins')
+  return new Response(await request.text())
+}`,
+}
 
-const config = (root: string) => `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
+const config = (root: string) =>
+  `[render]\ntimeout_ms = 120000\n\n[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
 
 function canConnect(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
@@ -24,24 +32,25 @@ function canConnect(url: string): Promise<boolean> {
   })
 }
 
-test('SIGTERM lets the request in flight finish, refuses new connections and exits 0', async (t) => {
-  const root = tempSite(t, { 'app/page.tsx': slowPage })
-  const server = await startServer(t, { config: config(root) })
-  const inFlight = fetchHttp(`${server.url}/`, { host: 'one.localhost' })
-  await server.child.waitForLine('the page to begin', (line) => line.includes('slow page begins'))
+test('SIGTERM refuses new connections, lets the request in flight finish and exits 0', async (t) => {
+  const server = await startServer(t, { config: config(tempSite(t, sources)) })
+  const request = httpRequest(`${server.url}/echo`, { agent: false, method: 'POST', headers: { host: 'one.localhost' } })
+  const answered = once(request, 'response')
+  request.write('fini')
+  await server.child.waitForLine('the handler to begin', (line) => line.includes('echo begins'))
   server.child.signal('SIGTERM')
-  const answer = await inFlight
-  assert.equal(answer.status, 200)
-  assert.match(answer.text, /finished/)
+  await waitFor('connections to be refused', async () => !(await canConnect(server.url)))
+  request.end('shed')
+  const [response] = (await answered) as [IncomingMessage]
+  assert.equal(response.statusCode, 200)
+  assert.equal((await response.toArray()).join(''), 'finished')
   assert.deepEqual(await server.child.exited, { code: 0, signal: null })
-  assert.equal(await canConnect(server.url), false)
 })
 
 test('a second signal cuts what is in flight', async (t) => {
-  const root = tempSite(t, { 'app/page.tsx': slowPage.replace('700', '8000') })
-  const server = await startServer(t, { config: config(root) })
+  const server = await startServer(t, { config: config(tempSite(t, sources)) })
   const inFlight = fetchHttp(`${server.url}/`, { host: 'one.localhost' }).catch((error: Error) => error)
-  await server.child.waitForLine('the page to begin', (line) => line.includes('slow page begins'))
+  await server.child.waitForLine('the page to begin', (line) => line.includes('endless page begins'))
   server.child.signal('SIGTERM')
   await server.child.waitForLine('the drain to begin', (line) => line.includes('"stopping"'))
   server.child.signal('SIGTERM')
@@ -50,9 +59,7 @@ test('a second signal cuts what is in flight', async (t) => {
 })
 
 test('a second server on the same run directory is refused with exit 69', async (t) => {
-  const root = tempSite(t, { 'app/page.tsx': slowPage })
-  const server = await startServer(t, { config: config(root) })
-  const { Child, svcCommand } = await import('@svc/testkit')
+  const server = await startServer(t, { config: config(tempSite(t, sources)) })
   const second = new Child(t, svcCommand, ['serve', '--config', server.configFile ?? ''])
   assert.equal((await second.exited).code, 69, second.stderr)
   assert.match(second.stderr, new RegExp(String(server.ready.pid)))

@@ -51,6 +51,7 @@ test('SIGHUP adds and removes sites without a restart', async (t) => {
   const text = readFileSync(file, 'utf8')
   writeFileSync(file, text.replace('one.localhost', 'uno.localhost') + siteConfig({ two: other }))
   server.child.signal('SIGHUP')
+  await server.child.waitForLine('the reload', (line) => line.includes('"msg":"reloaded"'))
   const answer = await waitFor('the new site', async () => {
     const found = await fetchHttp(`${server.url}/`, { host: 'two.localhost' })
     return found.text.includes('two') ? found : undefined
