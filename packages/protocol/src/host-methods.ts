@@ -37,6 +37,13 @@ export const hostMethods = {
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
   /** Gives a site fresh isolates: warmed first, then swapped in at once; requests in flight end on the old ones. */
   flush: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
+  /** Routes that were asked for, by site: what a successor should have loaded before it takes over. */
+  usedRoutes: method(
+    guard.nothing,
+    guard.object({ sites: guard.arrayOf(guard.object({ site: guard.string, routes: guard.arrayOf(guard.string) })) }),
+  ),
+  /** Starts an isolate of a site and loads the modules of routes in it, ahead of the first request. */
+  warm: method(guard.object({ site: guard.string, routes: guard.arrayOf(guard.string) }), guard.nothing),
   /** Stops taking renders and answers when the last one has ended. */
   drain: method(guard.object({ timeoutMs: guard.number }), guard.nothing),
   /** `hasSpareThread`: whether a started thread waits for a site. */

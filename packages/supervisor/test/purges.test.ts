@@ -141,6 +141,7 @@ test('a rolling restart gives every render host a successor, and no two restarts
   const server = await new Instance(t).start()
   await server.statusWhen('a spare', ({ hosts }) => hosts.some(({ state }) => state === 'spare'))
   const before = (await server.status()).hosts.map(({ pid }) => pid)
+  const serving = (await server.status()).hosts.find(({ state }) => state === 'ready')?.pid
   const control = await server.control()
   const begun = await control.call('restartRenderers', undefined, PATIENCE)
   assert.deepEqual([begun.state, begun.total], ['running', 2])
@@ -153,6 +154,8 @@ test('a rolling restart gives every render host a successor, and no two restarts
     after.hosts.filter(({ pid }) => before.includes(pid)),
     [],
   )
+  const successor = (await server.worker()).hosts[0]?.socket ?? ''
+  assert.deepEqual((await hostFacts(successor)).log, [`warm shop: route of ${serving}`])
   assert.doesNotMatch(server.child.stderr, /render host died/)
   assert.equal((await control.call('restartStatus', { id: 'unknown', wait: true }, PATIENCE)).status, undefined)
 })

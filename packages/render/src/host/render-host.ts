@@ -1,6 +1,7 @@
 import type { CallContext, Handlers } from '@svc/core'
-import type { hostMethods, RenderRequest } from '@svc/protocol'
+import type { hostMethods, ModulePurge, RenderRequest } from '@svc/protocol'
 import { createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/telemetry'
+import { forgetModules } from '../compile/forget-modules.ts'
 import { RenderError } from '../errors.ts'
 import { readGuestFiles } from '../guest-files.ts'
 import { routeIdOf } from '../thread/route-files.ts'
@@ -92,12 +93,16 @@ export class RenderHost {
       },
       commit: ({ generation }) => this.#sites.commit(generation) as undefined,
       abandon: ({ generation }) => this.#sites.abandon(generation) as undefined,
-      siteChanged: async ({ site, files }) => {
-        await this.#sites.site(site).changed(files)
-        return { routes: null }
-      },
+      siteChanged: async ({ site, files }) => ({ routes: await this.#sites.site(site).changed(files) }),
+      purgeModules: async (purge) => ({ evicted: await this.#purgeModules(purge) }),
       ...this.#caches.handlers,
       flush: async ({ site }) => ({ isolates: await this.#sites.flush(site) }),
+      usedRoutes: () => ({
+        sites: [...this.#sites.all]
+          .map(({ id, usedRoutes }) => ({ site: id, routes: usedRoutes }))
+          .filter(({ routes }) => routes.length > 0),
+      }),
+      warm: async ({ site, routes }) => (await this.#sites.site(site).warm(routes)) as undefined,
       drain: async ({ timeoutMs }) => await this.#drain(timeoutMs),
       ping: () => ({ rssBytes: process.memoryUsage.rss(), pools: this.#pools(), hasSpareThread: this.#threads.isReady }),
       metrics: async () => ({ metrics: await this.#metrics.toJson() }),
@@ -214,6 +219,13 @@ export class RenderHost {
     }
     check()
     return promise
+  }
+
+  /** First on disk, so that nothing of it comes back into an isolate. Returns how many modules there were. */
+  async #purgeModules(purge: ModulePurge): Promise<number> {
+    const dirs = [...this.#sites.all][0]?.spec.thread.cacheDirs
+    const onDisk = dirs === undefined ? 0 : await forgetModules(dirs, purge)
+    return onDisk + (await this.#caches.services.purgeModules(purge))
   }
 
   #sweepPools(): void {

@@ -8,6 +8,7 @@ import type { ServedSite } from './data/site-services.ts'
 import { InspectJob } from './inspect-job.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
 import type { ThreadBudget } from './thread-budget.ts'
+import { touchedRoutes } from './touched-routes.ts'
 import { TurnQueue } from './turn-queue.ts'
 import { warmPool } from './warm-pool.ts'
 
@@ -85,8 +86,11 @@ export class SiteRuntime {
     return this.#pool
   }
 
-  /** Takes in that files have changed; an empty list: look at everything. Resolves when every isolate has. */
-  changed(files: readonly string[]): Promise<void> {
+  /**
+   * Takes in that files have changed; an empty list: look at everything. Resolves when every isolate has, with the patterns of
+   * the routes whose code was touched; null: any may be.
+   */
+  changed(files: readonly string[]): Promise<string[] | null> {
     return this.#turns.run(() => this.#rescan(files))
   }
 
@@ -97,6 +101,22 @@ export class SiteRuntime {
    */
   flush(): Promise<number> {
     return this.#turns.run(() => this.#flush())
+  }
+
+  /** Ids of the routes that were asked for, as long as there are isolates for them. */
+  get usedRoutes(): string[] {
+    return this.#pool === undefined || this.#pool.threadCount === 0 ? [] : [...this.#usedRoutes]
+  }
+
+  /**
+   * Starts an isolate and loads the modules of routes in it, ahead of their first request. Unknown routes are left out.
+   * @throws RENDER_ISOLATE_LOST, RENDER_GUEST, CORE_TIMEOUT when no isolate starts
+   */
+  async warm(routes: readonly string[]): Promise<void> {
+    const manifest = await this.manifest()
+    for (const route of routes.slice(0, MAX_USED_ROUTES)) this.#usedRoutes.add(route)
+    const { timeoutMs } = this.spec.thread
+    await warmPool(this.#ensurePool(manifest), { manifest, routes, nextNumber: this.#shared.nextNumber, timeoutMs })
   }
 
   /** Ends the pool after its last request. */
@@ -168,13 +188,18 @@ export class SiteRuntime {
     return manifest
   }
 
-  async #rescan(files: readonly string[]): Promise<void> {
-    if (this.#manifest === undefined) return
+  async #rescan(files: readonly string[]): Promise<string[] | null> {
     const { root, public: publicDir } = this.spec.config
-    const scanned = await scanSite({ root, publicDir })
-    this.#report(scanned)
-    await this.#pool?.update(scanned, files)
-    this.#manifest = await this.#withMatcher(scanned)
+    const before = this.#manifest
+    if (before === undefined && files.length === 0) return null
+    const after = await scanSite({ root, publicDir })
+    const routesTouched = await touchedRoutes({ before, after, files, cacheDirs: this.spec.thread.cacheDirs })
+    // Nobody has asked for the site here so far: nothing is kept that could be old.
+    if (before === undefined) return routesTouched([])
+    this.#report(after)
+    const evicted = await Promise.all(this.pools.map((pool) => pool.update(after, files)))
+    this.#manifest = await this.#withMatcher(after)
+    return routesTouched(evicted.flat())
   }
 
   /** Logs what is wrong with the site's directory: each problem once, and again when it comes back. */

@@ -7,6 +7,9 @@ import type { RunningHost } from './host-process.ts'
 const FLUSH_TIMEOUT_MS = 60_000
 const MODULES_TIMEOUT_MS = 30_000
 const CHANGE_TIMEOUT_MS = 30_000
+const ROUTES_TIMEOUT_MS = 2_000
+/** A site whose code does not load in this time is left to its first requests. */
+const WARM_TIMEOUT_MS = 15_000
 
 /** Routes by pattern; null: any may be meant. */
 export type TouchedRoutes = readonly string[] | null
@@ -64,4 +67,19 @@ export async function tellOfChange(
   }
   // Without any host nobody knows.
   return answers.length === 0 ? null : [...routes]
+}
+
+/**
+ * Has a host load what another one had in use, a site at a time, so that its first requests are as fast as any. What cannot be
+ * loaded is logged and left to the requests.
+ */
+export async function warmLike(fresh: RunningHost, old: RunningHost, logger: Logger): Promise<void> {
+  const [used] = await askAll([old], logger, ({ process }) =>
+    process.peer.call('usedRoutes', undefined, { timeoutMs: ROUTES_TIMEOUT_MS }),
+  )
+  for (const { site, routes } of used?.sites ?? []) {
+    await askAll([fresh], logger, ({ process }) =>
+      process.peer.call('warm', { site, routes: [...routes] }, { timeoutMs: WARM_TIMEOUT_MS }),
+    )
+  }
 }

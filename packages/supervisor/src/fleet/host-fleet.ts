@@ -6,6 +6,7 @@ import type { Logger } from '@svc/telemetry'
 import type { HostProcess } from '../process/launch.ts'
 import { describeExit, type ProcessExit } from '../process/supervised-process.ts'
 import type { PurgeMember } from '../purges/purge-member.ts'
+import { warmLike } from './host-commands.ts'
 import {
   bringHost,
   commitHost,
@@ -250,8 +251,9 @@ export class HostFleet {
       bring: async (process: HostProcess) => bringHost(this.#of(process), target, () => this.#join(this.#of(process)), timings),
       ready: (process: HostProcess) => this.#becameReady(this.#of(process)),
       died: (death: Death<HostProcess>) => this.#died(death),
-      retire: async (process: HostProcess) => {
-        this.#vacate(process)
+      warm: (process: HostProcess, old: HostProcess) => warmLike(this.#of(process), this.#of(old), this.#options.logger),
+      retire: async (process: HostProcess, successor: HostProcess) => {
+        this.#hand(process, successor)
         await this.#announced
         await process.peer.call('drain', { timeoutMs: timings.prepareTimeoutMs }, { timeoutMs: timings.prepareTimeoutMs + 1_000 })
       },
@@ -321,12 +323,12 @@ export class HostFleet {
     if (this.#places.every((place) => place.host !== undefined)) this.#started.resolve()
   }
 
-  #vacate(process: HostProcess): Place | undefined {
+  /** Gives the place of a host to its successor, unless that has one already. */
+  #hand(process: HostProcess, successor: HostProcess): void {
+    const host = this.#of(successor)
     const place = this.#places.find((candidate) => candidate.host?.process === process)
-    if (place === undefined) return undefined
-    place.host = undefined
+    if (place !== undefined) place.host = this.#places.some((other) => other.host === host) ? undefined : host
     this.#fill()
-    return place
   }
 
   #announce(): void {

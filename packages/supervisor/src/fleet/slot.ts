@@ -31,8 +31,10 @@ export interface SlotDriver<P extends SlotProcess> {
   ready(process: P): void
   /** A process has ended that was not told to. */
   died(death: Death<P>): void
-  /** Lets a process that has been replaced finish its work. */
-  retire(process: P): Promise<void>
+  /** Prepares a new process for the work of the one that it is about to replace. Never rejects. */
+  warm(process: P, old: P): Promise<void>
+  /** Lets a process that has been replaced finish its work, which is its successor's from now on. */
+  retire(process: P, successor: P): Promise<void>
 }
 
 export type SlotState = 'starting' | 'ready' | 'backing-off' | 'draining' | 'stopped'
@@ -100,6 +102,7 @@ export class Slot<P extends SlotProcess> {
     const fresh = this.#driver.launch()
     try {
       await this.#bring(fresh)
+      if (old !== undefined) await this.#driver.warm(fresh, old)
     } catch (error) {
       fresh.kill()
       throw error
@@ -111,7 +114,7 @@ export class Slot<P extends SlotProcess> {
     this.#process = fresh
     this.#state = 'ready'
     this.#driver.ready(fresh)
-    if (old !== undefined && !old.hasExited) await this.#driver.retire(old)
+    if (old !== undefined && !old.hasExited) await this.#driver.retire(old, fresh)
     await old?.stop(this.#timings.exitGraceMs)
   }
 

@@ -212,6 +212,8 @@ export class WorkerFleet {
       bring: (worker: WorkerProcess) => this.#bring(worker),
       ready: (worker: WorkerProcess) => this.#becameReady(id, worker),
       died: (death: Death<WorkerProcess>) => this.#died(id, death),
+      // A worker's first requests cost no more than the later ones.
+      warm: async () => undefined,
       retire: async (worker: WorkerProcess) => {
         await worker.peer.call('drain', { timeoutMs: timings.prepareTimeoutMs }, { timeoutMs: timings.prepareTimeoutMs + 1_000 })
       },

@@ -11,6 +11,7 @@ import type { PurgeCounts } from '../metrics/purge-counts.ts'
 import { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../purges/purge-numbers.ts'
 import { resolveOrder } from '../purges/resolve-order.ts'
+import { StoreUpkeep } from './store-upkeep.ts'
 
 /** What a render may take over its time before its lease goes to the next who waits. */
 const LEASE_MARGIN_MS = 2_000
@@ -31,11 +32,13 @@ export class Caches {
   readonly purges: PurgeCoordinator
   readonly leases: LeaseDesk
   readonly #options: CachesOptions
+  readonly #upkeep: StoreUpkeep
 
   private constructor(store: IsrStore, numbers: PurgeNumbers, options: CachesOptions) {
     const { clock, logger, spec, fleets, timings, counts } = options
     this.#options = options
     this.store = store
+    this.#upkeep = new StoreUpkeep(store, clock, logger)
     this.purges = new PurgeCoordinator({
       numbers,
       store,
@@ -66,19 +69,30 @@ export class Caches {
       clock: options.clock,
     })
     stack.push('ISR store', () => store.close())
+    const { logger } = options
+    if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the ISR store was damaged; a new one was begun')
+    if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the ISR store cannot be used; pages are not kept')
     const caches = new Caches(store, numbers, options)
     stack.push('leases', () => caches.leases.close())
+    stack.push('upkeep of the ISR store', () => caches.#upkeep.close())
+    caches.#upkeep.start()
     return caches
   }
 
   /** Why the store cannot be used, or undefined when it can. */
   get problem(): string | undefined {
-    return undefined
+    return this.store.problem
   }
 
   /** A worker has ended. */
   workerGone(connection: object): void {
     this.leases.gone(connection)
+    this.#upkeep.processEnded()
+  }
+
+  /** A render host has ended. */
+  hostGone(): void {
+    this.#upkeep.processEnded()
   }
 
   /** Carries out an order, which may name tags in their short forms. */

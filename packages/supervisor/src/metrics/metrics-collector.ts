@@ -32,8 +32,8 @@ export interface MasterMetrics {
   readonly generation: () => number
   /** Workers and render hosts that serve at the moment. */
   readonly up: () => { readonly worker: number; readonly host: number }
-  /** Entries of the ISR store: counted by the master alone, since all processes share it. */
-  readonly isrEntries: () => number
+  /** The ISR store: its entries are counted here alone, since all processes share it; evictions are those of the master. */
+  readonly isr: { readonly entries: () => number; readonly evictions: () => number }
   /** Counted by other parts of the master. */
   readonly sources: readonly MetricSource[]
 }
@@ -65,7 +65,16 @@ export class MetricsCollector {
       for (const [kind, count] of Object.entries(master.up())) up.series(kind).value = count
     })
     this.#own.add(up)
-    addCacheEntries(this.#own, { l1: master.isrEntries })
+    addCacheEntries(this.#own, { l1: master.isr.entries })
+    const evictions = {
+      name: 'cache_evictions_total',
+      help: 'Entries dropped to stay within the bounds of a layer.',
+      labels: ['layer'],
+    }
+    const evicted: NumberFamily = new NumberFamily('counter', evictions, () => {
+      evicted.series('l1').value = master.isr.evictions()
+    })
+    this.#own.add(evicted)
     for (const source of master.sources) this.#own.add(source)
     const deaths = { name: 'svc_process_deaths_total', help: 'Processes that ended without being told to.', labels: ['kind'] }
     this.#deaths = this.#own.add(new NumberFamily('counter', deaths))
