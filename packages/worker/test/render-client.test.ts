@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { asError, type CallContext, codeOf, deferred, ReplyWithBytes } from '@svc/core'
+import { AppError, asError, type CallContext, codeOf, deferred, ReplyWithBytes } from '@svc/core'
 import type { RequestBody } from '@svc/http'
 import type { RenderReply, RenderRequest } from '@svc/protocol'
 import { scanSiteSync } from '@svc/site'
@@ -133,6 +133,26 @@ test('what has side effects, a body, or begun an answer is not tried again', asy
     assert.equal(codeOf(failure), 'CORE_PEER_GONE', name)
     assert.equal(first.renders.length + second.renders.length, 1, name)
   }
+})
+
+test('what a host that is being replaced refuses goes to its successor, whatever the method, but for a body', async (t) => {
+  const { hosts, renderer, dir } = startClient(t)
+  const [old, fresh] = [await TestHost.start(t, dir, 'old'), await TestHost.start(t, dir, 'fresh')]
+  fresh.render = byId(fresh)
+  old.render = () => {
+    // By the time that a host refuses, its successor has been announced.
+    hosts.update([fresh.endpoint])
+    throw new AppError('RENDER_DRAINING', 'the render host is ending', { status: 503 })
+  }
+  for (const request of [get, post]) {
+    hosts.update([old.endpoint])
+    assert.equal(await begin(renderer, request).outcome, 'complete fresh')
+  }
+  hosts.update([old.endpoint])
+  await assert.rejects(begin(renderer, post, new MemoryBody([Buffer.from('x')], 1, 10)).outcome, { code: 'RENDER_DRAINING' })
+  fresh.render = old.render
+  hosts.update([old.endpoint])
+  await assert.rejects(begin(renderer, get).outcome, { code: 'RENDER_DRAINING' })
 })
 
 test('without any host a request is refused in the end, and so is one that is asked for after the close', async (t) => {

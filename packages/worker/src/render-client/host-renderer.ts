@@ -141,17 +141,12 @@ class RenderRun implements RenderHandle {
   }
 
   /**
-   * RFC 9110 section 9.2.2: only a method without side effects is repeated without being asked to. A body cannot be sent
-   * twice.
+   * A host that is being replaced refuses what it has not begun: that may go to its successor, whatever the method. Else, by RFC
+   * 9110 section 9.2.2, only a method without side effects is repeated without being asked to. A body cannot be sent twice.
    */
   #mayRetry(error: Error): boolean {
+    if (this.#body?.isPresent === true || this.#hasHead || this.#retries >= MAX_RETRIES) return false
     const isSafe = this.#request.method === 'GET' || this.#request.method === 'HEAD'
-    return (
-      isSafe &&
-      this.#body?.isPresent !== true &&
-      !this.#hasHead &&
-      this.#retries < MAX_RETRIES &&
-      codeOf(error) === 'CORE_PEER_GONE'
-    )
+    return codeOf(error) === 'RENDER_DRAINING' || (isSafe && codeOf(error) === 'CORE_PEER_GONE')
   }
 }
