@@ -28,6 +28,7 @@ export function ownReact(resolver: SiteResolver): GuestSettings['react'] {
   const file = (specifier: string) => resolver.resolvePackage(specifier)
   const react = file('react')
   const jsxRuntime = file('react/jsx-runtime')
-  const server = file('react-dom/server')
+  // The build for edge runtimes first: that for workers cuts its work up with a channel for messages that all requests share.
+  const server = file('react-dom/server.edge') ?? file('react-dom/server')
   return react === undefined || jsxRuntime === undefined || server === undefined ? undefined : { react, jsxRuntime, server }
 }

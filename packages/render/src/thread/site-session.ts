@@ -218,7 +218,9 @@ export class SiteSession implements RequestOwner {
 
   /** undefined: nothing to do, which is so for all but the first request of a route. */
   #prepare(task: RenderTask): Promise<void> | undefined {
-    if (task.kind === 'inspect') return this.#loader.load((JSON.parse(task.begin) as InspectRequest).modules)
+    if (task.kind === 'inspect') {
+      return this.#loader.load([...this.#reactFiles(), ...(JSON.parse(task.begin) as InspectRequest).modules])
+    }
     const id = routeIdOf(task.kind, task.route)
     return this.#ready.has(id) ? undefined : this.#defineRoute(id)
   }
@@ -226,10 +228,16 @@ export class SiteSession implements RequestOwner {
   async #defineRoute(id: string): Promise<void> {
     const manifest = this.#manifest
     const route = routeById(manifest, id)
-    await this.#loader.load(filesOfRoute(route, manifest))
+    await this.#loader.load([...this.#reactFiles(), ...filesOfRoute(route, manifest)])
     await this.#isolate.enter('defineRoute', JSON.stringify(route))
     // It may have changed meanwhile.
     if (manifest === this.#manifest) this.#ready.add(id)
+  }
+
+  /** The site's own React: what renders its pages is imported by none of its files, and it comes before all of them. */
+  #reactFiles(): string[] {
+    const own = this.#options.guestSettings.react
+    return own === undefined ? [] : [own.react, own.jsxRuntime, own.server]
   }
 
   #begin(request: ActiveRequest): void {

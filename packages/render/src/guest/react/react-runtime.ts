@@ -44,3 +44,16 @@ export function reactRuntime(): ReactRuntime {
     render: async (element, options) => readableHtml(await renderToReadableStream(element, options)),
   }
 }
+
+const preparations: ((runtime: ReactRuntime) => void)[] = []
+
+/** Registers what is done to the React of the site before any of the site's modules is run. */
+export function registerReactPreparation(prepare: (runtime: ReactRuntime) => void): void {
+  preparations.push(prepare)
+}
+
+/** Makes the React of the site ready for its modules. Called before they may be run; cheap when it was done before. */
+export function prepareReact(): void {
+  const runtime = reactRuntime()
+  for (const prepare of preparations) prepare(runtime)
+}

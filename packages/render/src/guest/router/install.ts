@@ -1,5 +1,5 @@
 import { registerHelpers } from '../helpers/register.ts'
-import { type Runner, reactRuntime, registerRunner } from '../port.ts'
+import { prepareReact, type Runner, registerReactPreparation, registerRunner } from '../port.ts'
 import { fetch } from '../prelude/fetch/fetch.ts'
 import { runHandler } from './handler-runner.ts'
 import { runMetadata } from './metadata-route-runner.ts'
@@ -12,6 +12,7 @@ import { runStaticPaths } from './static-paths-runner.ts'
 /** Registers everything that the router adds to the guest: runners, helper modules, `fetch` with `next`. Calls no host. */
 export function installRouter(): void {
   registerHelpers()
+  registerReactPreparation(replaceReactCache)
   registerRunner('page', withReact(runPage))
   registerRunner('not-found', withReact(runNotFound))
   registerRunner('handler', withReact(runHandler))
@@ -25,7 +26,7 @@ export function installRouter(): void {
 /** The site's React gets its request cache before any module of the site can import it. */
 function withReact(run: Runner): Runner {
   return (guest) => {
-    replaceReactCache(reactRuntime())
+    prepareReact()
     return run(guest)
   }
 }
