@@ -33,6 +33,8 @@ export class HostInstance {
   async start(options: Omit<HostOptions, 'cacheDir' | 'onPurge' | 'purges'>): Promise<HostProcess> {
     const { cacheDir } = this
     const purges = this.#state
+    // The master has the store open before any host joins it.
+    await this.store()
     const host = await HostProcess.start(this.#t, { ...options, cacheDir, purges, onPurge: (order) => this.purge(order) })
     this.hosts.push(host)
     return host

@@ -30,7 +30,7 @@ export class WorkerIsr {
   async prepare({ cache }: Config): Promise<void> {
     if (this.#store !== undefined || !isOn(cache)) return
     try {
-      const store = await IsrStore.open({
+      const store = await IsrStore.join({
         cacheDir: cache.dir,
         maxEntries: cache.isr.max_entries,
         maxBytes: cache.isr.max_bytes,

@@ -57,5 +57,5 @@ export class SharedStore {
 
 async function openOnDisk({ dir, isr }: Config['cache']): Promise<OpenStore> {
   const { max_entries: maxEntries, max_bytes: maxBytes, default_swr_ms: graceMs } = isr
-  return await IsrStore.open({ cacheDir: dir, maxEntries, maxBytes, graceMs })
+  return await IsrStore.join({ cacheDir: dir, maxEntries, maxBytes, graceMs })
 }
