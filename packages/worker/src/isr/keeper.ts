@@ -102,6 +102,7 @@ function storedHeaders(headers: HeaderList, body: Buffer, createdAt: number): He
     kept.push([lower, value])
   }
   if (!names.has('etag')) kept.push(['etag', `"${hash('sha1', body, 'base64url')}"`])
-  if (!names.has('last-modified')) kept.push(['last-modified', formatHttpDate(createdAt)])
+  // A second back: engines renew their Date once a second, and none may be earlier than this (RFC 9110 section 8.8.2.1).
+  if (!names.has('last-modified')) kept.push(['last-modified', formatHttpDate(createdAt - 1000)])
   return kept
 }
