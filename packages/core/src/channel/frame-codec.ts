@@ -3,27 +3,88 @@ import type { Frame } from './channel.ts'
 
 // Layout: u32 length of head, u32 length of bytes (both little endian), head as JSON in UTF-8, bytes.
 const PREFIX_BYTES = 8
-/** Bodies up to this size are joined with their head: one small copy costs less than another entry in writev. */
-const JOIN_BELOW_BYTES = 4096
+/** Bodies up to this size are copied behind their head: a copy costs less than another entry in writev. */
+const JOIN_BELOW_BYTES = 32 * 1024
+/** Most bytes that UTF-8 takes for one unit of a string. */
+const MAX_UTF8_BYTES = 3
+/** Frames are gathered in memory of this size, which is used again when it was written. */
+const SLAB_BYTES = 256 * 1024
+
+/** Where a `FrameEncoder` sends what it has gathered. `sent` is called when the memory of `data` is free again. */
+export interface FrameOutput {
+  write(data: Uint8Array | string, sent?: () => void): void
+}
 
 /**
- * Encodes one frame as one or two parts to be written in order, strings in UTF-8. A large body is not copied. A string is
- * written by the socket itself, which costs no memory that the garbage collector has to count.
+ * Encodes frames, many of them into one piece of memory that leaves in one write. Large bodies are not copied. A large string
+ * is written by the socket itself, which costs no memory that the garbage collector has to count.
  */
-export function encodeFrame(head: unknown, bytes: Uint8Array | string | undefined): (Uint8Array | string)[] {
-  const text = JSON.stringify(head)
-  const headBytes = Buffer.byteLength(text)
-  const bodyBytes = bytes === undefined ? 0 : Buffer.byteLength(bytes)
-  const isJoined = bodyBytes > 0 && bodyBytes <= JOIN_BELOW_BYTES
-  const buffer = Buffer.allocUnsafe(PREFIX_BYTES + headBytes + (isJoined ? bodyBytes : 0))
-  buffer.writeUInt32LE(headBytes, 0)
-  buffer.writeUInt32LE(bodyBytes, 4)
-  buffer.write(text, PREFIX_BYTES, 'utf8')
-  if (bytes === undefined || bodyBytes === 0) return [buffer]
-  if (!isJoined) return [buffer, bytes]
-  if (typeof bytes === 'string') buffer.write(bytes, PREFIX_BYTES + headBytes, 'utf8')
-  else buffer.set(bytes, PREFIX_BYTES + headBytes)
-  return [buffer]
+export class FrameEncoder {
+  readonly #output: FrameOutput
+  #slab = Buffer.alloc(0)
+  /** What lies in the slab from here to `#used` is not written yet. */
+  #from = 0
+  #used = 0
+  /** Writes from the slab that are under way. */
+  #inFlight = 0
+
+  constructor(output: FrameOutput) {
+    this.#output = output
+  }
+
+  /** Adds a frame. Nothing of what was gathered is sure to be written before `flush`. */
+  add(head: unknown, bytes: Uint8Array | string | undefined): void {
+    const text = JSON.stringify(head)
+    const isText = typeof bytes === 'string'
+    const isJoined = bytes !== undefined && bytes.length <= JOIN_BELOW_BYTES
+    const joinedRoom = isJoined ? bytes.length * (isText ? MAX_UTF8_BYTES : 1) : 0
+    this.#reserve(PREFIX_BYTES + text.length * MAX_UTF8_BYTES + joinedRoom)
+    const start = this.#used
+    const headEnd = start + PREFIX_BYTES + this.#slab.write(text, start + PREFIX_BYTES)
+    let end = headEnd
+    if (isJoined) {
+      if (isText) end += this.#slab.write(bytes, headEnd)
+      else {
+        this.#slab.set(bytes, headEnd)
+        end += bytes.byteLength
+      }
+    }
+    const bodyBytes = isJoined || bytes === undefined ? end - headEnd : Buffer.byteLength(bytes)
+    this.#slab.writeUInt32LE(headEnd - start - PREFIX_BYTES, start)
+    this.#slab.writeUInt32LE(bodyBytes, start + 4)
+    this.#used = end
+    if (isJoined || bytes === undefined) return
+    this.flush()
+    this.#output.write(bytes)
+  }
+
+  /** Writes what was gathered. */
+  flush(): void {
+    if (this.#from === this.#used) return
+    const slab = this.#slab
+    const data = slab.subarray(this.#from, this.#used)
+    this.#from = this.#used
+    this.#inFlight++
+    this.#output.write(data, () => this.#written(slab))
+  }
+
+  #written(slab: Buffer): void {
+    if (slab !== this.#slab) return
+    this.#inFlight--
+    if (this.#inFlight > 0 || this.#from < this.#used) return
+    this.#from = 0
+    this.#used = 0
+  }
+
+  /** Makes room for a frame. A slab that is full is left to the writes that are under way. */
+  #reserve(byteCount: number): void {
+    if (this.#used + byteCount <= this.#slab.byteLength) return
+    this.flush()
+    this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, byteCount))
+    this.#from = 0
+    this.#used = 0
+    this.#inFlight = 0
+  }
 }
 
 /** Cuts a byte stream into frames. */

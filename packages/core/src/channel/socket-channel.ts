@@ -3,7 +3,7 @@ import { deferred } from '../deadline.ts'
 import { CoreError } from '../errors.ts'
 import type { Channel, Frame } from './channel.ts'
 import { ClosedSignal } from './closed-signal.ts'
-import { encodeFrame, FrameDecoder } from './frame-codec.ts'
+import { FrameDecoder, FrameEncoder } from './frame-codec.ts'
 
 /** Limits of a channel over a socket. */
 export interface SocketChannelOptions {
@@ -19,6 +19,7 @@ class SocketChannel implements Channel {
   readonly #socket: Socket
   readonly #closed = new ClosedSignal()
   readonly #decoder: FrameDecoder
+  readonly #encoder: FrameEncoder
   #listener: ((frame: Frame) => void) | undefined
   #isCorked = false
   #failure: Error | undefined
@@ -26,6 +27,7 @@ class SocketChannel implements Channel {
   constructor(socket: Socket, options: SocketChannelOptions) {
     this.#socket = socket
     this.#decoder = new FrameDecoder(options.maxFrameBytes ?? DEFAULT_MAX_FRAME_BYTES)
+    this.#encoder = new FrameEncoder({ write: (data, sent) => socket.write(data, sent) })
     socket.on('error', (error) => {
       this.#failure = error
     })
@@ -40,7 +42,7 @@ class SocketChannel implements Channel {
       this.#socket.cork()
       process.nextTick(() => this.#uncork())
     }
-    for (const part of encodeFrame(head, bytes)) this.#socket.write(part)
+    this.#encoder.add(head, bytes)
   }
 
   onFrame(listener: (frame: Frame) => void): void {
@@ -72,6 +74,7 @@ class SocketChannel implements Channel {
 
   #uncork(): void {
     this.#isCorked = false
+    this.#encoder.flush()
     this.#socket.uncork()
   }
 }

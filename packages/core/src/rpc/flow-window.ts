@@ -4,6 +4,23 @@ import { CoreError } from '../errors.ts'
 /** Bytes of chunks that may be under way unacknowledged in one direction of one call. */
 export const WINDOW_BYTES = 256 * 1024
 
+/** So much must have been consumed before it is acknowledged: an acknowledgement is a message of its own. */
+const ACK_BYTES = WINDOW_BYTES / 4
+
+/** Counts what was consumed of the chunks of one direction of a call, until an acknowledgement is due. */
+export class ConsumedBytes {
+  #byteCount = 0
+
+  /** Notes `byteCount` as consumed. Returns how much to acknowledge now; 0: nothing yet. */
+  add(byteCount: number): number {
+    this.#byteCount += byteCount
+    if (this.#byteCount < ACK_BYTES) return 0
+    const due = this.#byteCount
+    this.#byteCount = 0
+    return due
+  }
+}
+
 /** Counts what was sent against what the other side has consumed, and lets a sender wait for room. */
 export class FlowWindow {
   #outstanding = 0

@@ -1,5 +1,5 @@
 import type { Channel } from '../channel/channel.ts'
-import { FlowWindow } from './flow-window.ts'
+import { ConsumedBytes, FlowWindow } from './flow-window.ts'
 import type { CallContext } from './methods.ts'
 import type { RpcFrame } from './wire.ts'
 
@@ -10,6 +10,7 @@ export class IncomingCall implements CallContext {
   readonly #id: number
   readonly #channel: Channel
   readonly #window = new FlowWindow()
+  readonly #consumed = new ConsumedBytes()
   #waiting: Uint8Array[] = []
   #hasEnded = false
   #isAborted = false
@@ -45,10 +46,10 @@ export class IncomingCall implements CallContext {
     if (this.#isAborted) listener()
   }
 
-  send(body: unknown, bytes?: Uint8Array): boolean {
+  send(body: unknown, bytes?: Uint8Array | string): boolean {
     if (this.#isAborted) return false
     // Read before sending: a transferred buffer has no length afterwards.
-    const byteCount = bytes?.byteLength ?? 0
+    const byteCount = bytes === undefined ? 0 : Buffer.byteLength(bytes)
     const head: RpcFrame = { t: 'chunk', i: this.#id, d: 'handler', b: body }
     this.#channel.send(head, bytes)
     return this.#window.sent(byteCount)
@@ -64,10 +65,14 @@ export class IncomingCall implements CallContext {
       return
     }
     const byteCount = bytes.byteLength
-    this.#onChunk(bytes, () => {
-      const head: RpcFrame = { t: 'ack', i: this.#id, d: 'caller', n: byteCount }
-      this.#channel.send(head)
-    })
+    this.#onChunk(bytes, () => this.#dealtWith(byteCount))
+  }
+
+  #dealtWith(byteCount: number): void {
+    const due = this.#consumed.add(byteCount)
+    if (due === 0) return
+    const head: RpcFrame = { t: 'ack', i: this.#id, d: 'caller', n: due }
+    this.#channel.send(head)
   }
 
   ended(): void {

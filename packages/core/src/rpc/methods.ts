@@ -30,8 +30,8 @@ export interface CallContext {
   /** Called when the caller gave up or is gone. */
   onAbort(listener: () => void): void
   readonly isAborted: boolean
-  /** Sends a chunk ahead of the reply. False: wait for `drained` before sending more. */
-  send(body: unknown, bytes?: Uint8Array): boolean
+  /** Sends a chunk ahead of the reply; a string in UTF-8. False: wait for `drained` before sending more. */
+  send(body: unknown, bytes?: Uint8Array | string): boolean
   /** Resolves when more may be sent; rejects with CORE_ABORTED when the caller is gone. */
   drained(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { type Deferred, deferred } from '../deadline.ts'
 import { CoreError } from '../errors.ts'
-import { FlowWindow } from './flow-window.ts'
+import { ConsumedBytes, FlowWindow } from './flow-window.ts'
 
 /** Options of a call. */
 export interface CallOptions {
@@ -43,6 +43,7 @@ export class OutgoingCall {
   readonly method: string
   readonly settled: Deferred<Received<unknown>> = deferred()
   readonly window = new FlowWindow()
+  readonly consumed = new ConsumedBytes()
   readonly onChunk: CallOptions['onChunk']
   readonly onReply: CallOptions['onReply']
   readonly #timer: NodeJS.Timeout | undefined

@@ -261,7 +261,8 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
     if (call === undefined) return
     const byteCount = bytes?.byteLength ?? 0
     const ack = () => {
-      if (!this.#isClosed && byteCount > 0) this.#send({ t: 'ack', i: frame.i, d: 'handler', n: byteCount })
+      const due = call.consumed.add(byteCount)
+      if (due > 0 && !this.#isClosed) this.#send({ t: 'ack', i: frame.i, d: 'handler', n: due })
     }
     if (call.onChunk === undefined) ack()
     else call.onChunk(frame.b, bytes, ack)
