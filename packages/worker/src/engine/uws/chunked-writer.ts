@@ -13,7 +13,11 @@ const MAX_PIECE_BYTES = 16 * 1024 - 64
 const HEAD_ROOM_BYTES = 256
 
 /** What `end` has to wait for before it may write the last chunk. */
-export type EndGate = (proceed: () => void) => void
+export interface EndGate {
+  /** Whether there is nothing to wait for. */
+  isOpen(): boolean
+  whenOpen(proceed: () => void): void
+}
 
 /**
  * Writes a body of unknown length in chunks (RFC 9112 section 7.1). Everything is written in a tick of its own, one piece per
@@ -34,7 +38,6 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
 
   /**
    * @param headBytes length of the head that `writeHead` writes
-   * @param endGate calls back when the last chunk may be written
    */
   constructor(port: ResponsePort, writeHead: () => void, headBytes: number, endGate: EndGate) {
     this.#port = port
@@ -91,9 +94,12 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
   }
 
   #flush(): void {
-    while (!this.#port.isOver && this.#queuedBytes > 0 && this.blockedSince === undefined) this.#writePiece()
+    while (!this.#port.isOver && this.#queuedBytes > 0 && this.blockedSince === undefined) {
+      if (this.#isLastPiece()) this.#finish(this.#takePiece())
+      else this.#writePiece()
+    }
     if (this.#port.isOver || this.blockedSince !== undefined) return
-    if (this.#isEnded) this.#endGate(() => this.#finish())
+    if (this.#isEnded) this.#endGate.whenOpen(() => this.#finish(undefined))
     else this.#drain.fire()
   }
 
@@ -108,6 +114,11 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     })
     this.#pieceLimit = MAX_PIECE_BYTES
     if (!isTaken) this.blockedSince = performance.now()
+  }
+
+  /** Whether what is queued can go out in one cork together with the end: then it costs one system call instead of two. */
+  #isLastPiece(): boolean {
+    return this.#isEnded && this.#isHeadWritten && this.#queuedBytes <= this.#pieceLimit && this.#endGate.isOpen()
   }
 
   /** A head that leaves no room for data goes alone. */
@@ -138,12 +149,13 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
   }
 
-  #finish(): void {
+  #finish(piece: Uint8Array | undefined): void {
     if (this.#port.isOver) return
     this.#port.beforeEnd()
     this.#port.res.cork(() => {
       this.#ensureHead()
-      this.#port.res.end()
+      if (piece === undefined) this.#port.res.end()
+      else this.#port.res.end(piece)
     })
     this.#port.completed()
   }

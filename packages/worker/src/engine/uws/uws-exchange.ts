@@ -310,15 +310,13 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
 
   #chunkedWriter(block: HeaderBlock): ChunkedWriter {
     const headBytes = block.name.length + block.rest.length
-    return new ChunkedWriter(
-      this,
-      () => this.#writeClosingHead(block),
-      headBytes,
-      (proceed) => {
+    return new ChunkedWriter(this, () => this.#writeClosingHead(block), headBytes, {
+      isOpen: () => !this.#holds,
+      whenOpen: (proceed) => {
         if (this.#holds) this.#linger(proceed)
         else proceed()
       },
-    )
+    })
   }
 
   #sizedWriter(block: HeaderBlock, length: number): SizedWriter {
