@@ -64,13 +64,13 @@ export interface InspectRequest {
 export const Emit = {
   /** a: JSON of `EmittedHead`, b: whole body as text. The whole answer at once; `finished` facts are in the head. Ends the request. */
   complete: 0,
-  /** a: JSON of `EmittedHead`. Body chunks follow. */
+  /** a: JSON of `EmittedHead`, b: the first piece of the body as text or ArrayBuffer, where there is one. More may follow. */
   head: 1,
   /** b: a piece of the body as text */
   text: 2,
   /** b: a piece of the body as ArrayBuffer */
   bytes: 3,
-  /** a: JSON of `EmittedFacts`. Ends the request. */
+  /** a: JSON of `EmittedFacts`, b: the last piece of the body as text, where there is one. Ends the request. */
   finished: 4,
   /** a: JSON of `EmittedError`. Ends the request: nothing of the answer was emitted before, or the answer is broken off. */
   failed: 5,
@@ -134,8 +134,11 @@ export interface GuestApi {
   /** The consumer of a streamed answer has room again (after `emit` was answered by backpressure with `hold`). */
   resume(requestNumber: number): void
   hold(requestNumber: number): void
-  /** A timer that was set with `setTimer` has come. */
-  fire(timerId: number): void
+  /**
+   * Timers that were set with `setTimer` have come: at most one of each request (and one outside of any), since what a task
+   * puts into the microtask queue must run before the next task of its request.
+   */
+  fire(...timerIds: readonly number[]): void
   /** The outcome of `call`: JSON plus bytes; for a failed call the JSON is `EmittedError`. `isLast` is false for a piece of a stream. */
   settle(callId: number, isOk: boolean, json: string, bytes: ArrayBuffer | undefined, isLast: boolean): void
 }
@@ -175,7 +178,8 @@ export type HostOperation =
 export interface HostCallbacks {
   emit(requestNumber: number, kind: EmitKind, a: string | undefined, b: string | ArrayBuffer | undefined): void
   call(callId: number, operation: HostOperation, json: string, bytes: ArrayBuffer | undefined): void
-  setTimer(timerId: number, delayMs: number): void
+  /** `requestNumber` 0: outside of any request. */
+  setTimer(timerId: number, delayMs: number, requestNumber: number): void
   clearTimer(timerId: number): void
   /** level: debug, info, warn, error. `requestNumber` 0: outside of any request. */
   log(level: string, requestNumber: number, text: string): void

@@ -4,13 +4,12 @@ import { installFromAsync } from './context/array-from-async.ts'
 import { extensions } from './extensions.ts'
 import { installHost } from './host/host.ts'
 import { settleCall } from './host/host-calls.ts'
-import { LOG_TIMER, reportDropped } from './host/site-log.ts'
 import { installLoweringHelpers } from './lowering/install.ts'
 import { installPrelude } from './prelude/install.ts'
 import { installMemoryGuards } from './prelude/memory-guards.ts'
 import { startPerformanceClock } from './prelude/performance.ts'
 import { setEnvironment } from './prelude/process.ts'
-import { fireTimer } from './prelude/timers.ts'
+import { fireTimers } from './prelude/timers.ts'
 import { registerReact } from './react/react-builtins.ts'
 import { registerNodeBuiltins } from './registry/node-builtins.ts'
 import { defineModule, evictModules } from './registry/registry.ts'
@@ -40,7 +39,7 @@ const api: GuestApi = {
   abort: abortRequest,
   resume: resumeRequest,
   hold: holdRequest,
-  fire: (timerId) => (timerId === LOG_TIMER ? reportDropped() : fireTimer(timerId)),
+  fire: fireTimers,
   settle: settleCall,
 }
 

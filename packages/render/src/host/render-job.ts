@@ -1,8 +1,8 @@
 import { asError, type CallContext, ReplyWithBytes } from '@svc/core'
-import type { RenderReply, RenderRequest } from '@svc/protocol'
+import type { RenderHead, RenderReply, RenderRequest } from '@svc/protocol'
 import type { BeginRequest } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
-import type { RenderResult, RenderTask } from '../thread/thread-messages.ts'
+import type { BodyPiece, RenderResult, RenderTask } from '../thread/thread-messages.ts'
 import { readFacts, readHead, readVerdict } from './emitted.ts'
 import type { PoolJob, SitePool } from './site-pool.ts'
 import type { ThreadSlot } from './thread-slot.ts'
@@ -88,14 +88,19 @@ export class RenderJob implements PoolJob {
     }
   }
 
-  head(head: string): void {
+  head(head: string, body: BodyPiece | undefined): void {
     this.deadlineAt = Number.POSITIVE_INFINITY
-    const isSent = this.#attempt(() => this.#options.context.send(readHead(head).head))
-    if (!isSent) this.#slot?.abort(this)
+    const isRead = this.#attempt(() => this.#send(readHead(head).head, body))
+    if (!isRead) this.#slot?.abort(this)
   }
 
-  chunk(bytes: Uint8Array): void {
-    if (this.#options.context.send(undefined, bytes) || this.#isHeld) return
+  chunk(body: BodyPiece): void {
+    this.#send(undefined, body)
+  }
+
+  /** Sends a part of a streamed answer; when the worker has enough of it for now, the guest is told to wait. */
+  #send(head: RenderHead | undefined, body: BodyPiece | undefined): void {
+    if (this.#options.context.send(head, body) || this.#isHeld) return
     this.#isHeld = true
     this.#slot?.send({ t: 'hold', number: this.task.number })
     this.#options.context.drained().then(
@@ -108,8 +113,8 @@ export class RenderJob implements PoolJob {
     )
   }
 
-  end(facts: string, renderMs: number): void {
-    this.#attempt(() => this.#settle({ cache: readFacts(facts) }, renderMs, undefined))
+  end(facts: string, renderMs: number, body: BodyPiece | undefined): void {
+    this.#attempt(() => this.#settle({ cache: readFacts(facts) }, renderMs, body))
   }
 
   wantBody(): void {
@@ -157,7 +162,7 @@ export class RenderJob implements PoolJob {
     this.#settle({ middleware, ...(cache === undefined ? {} : { cache }) }, renderMs, undefined)
   }
 
-  #settle(reply: Omit<RenderReply, 'queueMs' | 'renderMs'>, renderMs: number, body: Uint8Array | string | undefined): void {
+  #settle(reply: Omit<RenderReply, 'queueMs' | 'renderMs'>, renderMs: number, body: BodyPiece | undefined): void {
     const whole = { ...reply, queueMs: this.#queueMs, renderMs }
     this.#options.onMeasured(this.#queueMs, renderMs)
     this.#settled.resolve(body === undefined ? whole : new ReplyWithBytes(whole, body))

@@ -3,10 +3,12 @@ import { fromWire, TransientMap, withDeadline } from '@svc/core'
 import { RenderError } from '../errors.ts'
 import { transferable } from '../thread/thread-link.ts'
 import type {
+  BodyPiece,
   HostToThread,
   LossReason,
   RenderResult,
   RenderTask,
+  StreamPart,
   ThreadSettings,
   ThreadToHost,
 } from '../thread/thread-messages.ts'
@@ -23,9 +25,9 @@ export interface ThreadJob {
   /** When the thread itself should have given up, on the clock of `performance.now()`; infinite once it is streamed. */
   readonly deadlineAt: number
   result(result: RenderResult): void
-  head(head: string): void
-  chunk(bytes: Uint8Array): void
-  end(facts: string, renderMs: number): void
+  head(head: string, body: BodyPiece | undefined): void
+  chunk(body: BodyPiece): void
+  end(facts: string, renderMs: number, body: BodyPiece | undefined): void
   wantBody(): void
   bodyTaken(byteCount: number): void
   fail(error: Error): void
@@ -183,19 +185,7 @@ export class ThreadSlot {
     const { events } = this.#options
     switch (message.t) {
       case 'results':
-        for (const [number, result] of message.results) this.#finished(number, result)
-        break
-      case 'head':
-        this.#jobs.get(message.number)?.head(message.head)
-        break
-      case 'chunk':
-        this.#jobs.get(message.number)?.chunk(message.bytes)
-        break
-      case 'end':
-        this.#settle(message.number, (job) => job.end(message.facts, message.renderMs))
-        break
-      case 'broken':
-        this.#settle(message.number, (job) => job.fail(fromWire(message.error)))
+        for (const [number, result] of message.results) this.#took(number, result)
         break
       case 'wantBody':
         this.#jobs.get(message.number)?.wantBody()
@@ -224,8 +214,17 @@ export class ThreadSlot {
     }
   }
 
-  #finished(number: number, result: RenderResult): void {
-    this.#settle(number, (job) => (result.kind === 'failed' ? job.fail(fromWire(result.error)) : job.result(result)))
+  #took(number: number, result: RenderResult | StreamPart): void {
+    const job = this.#jobs.get(number)
+    if (job === undefined) return
+    if (result.kind === 'head') job.head(result.head, result.body)
+    else if (result.kind === 'chunk') job.chunk(result.body)
+    else {
+      this.#release(job)
+      if (result.kind === 'end') job.end(result.facts, result.renderMs, result.body)
+      else if (result.kind === 'failed' || result.kind === 'broken') job.fail(fromWire(result.error))
+      else job.result(result)
+    }
   }
 
   #settle(number: number, tell: (job: ThreadJob) => void): void {

@@ -1,14 +1,15 @@
 import { messageOf, toWire, type WireError } from '@svc/core'
 import { Emit, type EmitKind, type EmittedError, type EmittedHead } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
-import { encodeOwned, type ThreadLink } from './thread-link.ts'
-import type { RenderResult, RenderTask } from './thread-messages.ts'
+import type { ThreadLink } from './thread-link.ts'
+import type { BodyPiece, RenderResult, RenderTask } from './thread-messages.ts'
 
 type Piece = string | ArrayBuffer | undefined
 
-function bytesOf(piece: Piece): Uint8Array | undefined {
-  if (piece === undefined) return undefined
-  return typeof piece === 'string' ? encodeOwned(piece) : new Uint8Array(piece)
+/** undefined: there is none, or it is empty. */
+function bodyOf(piece: Piece): BodyPiece | undefined {
+  if (typeof piece === 'string') return piece === '' ? undefined : piece
+  return piece === undefined || piece.byteLength === 0 ? undefined : new Uint8Array(piece)
 }
 
 /** What an active request asks of its session. */
@@ -35,7 +36,7 @@ export class ActiveRequest {
   readonly #resolve: (result: RenderResult) => void
   #state: 'waiting' | 'streaming' | 'collecting' | 'ended' = 'waiting'
   #head = ''
-  #collected: Uint8Array[] = []
+  #collected: BodyPiece[] = []
 
   constructor(task: RenderTask, owner: RequestOwner) {
     this.task = task
@@ -68,19 +69,19 @@ export class ActiveRequest {
         this.#end({
           kind: 'complete',
           head: a ?? '{}',
-          body: typeof b === 'string' ? b : bytesOf(b),
+          body: bodyOf(b),
           renderMs: this.#elapsedMs(),
         })
         break
       case Emit.head:
-        this.#begin(a ?? '{}')
+        this.#begin(a ?? '{}', bodyOf(b))
         break
       case Emit.text:
       case Emit.bytes:
-        this.#piece(bytesOf(b))
+        this.#piece(bodyOf(b))
         break
       case Emit.finished:
-        this.#finished(a ?? '{}')
+        this.#finished(a ?? '{}', bodyOf(b))
         break
       case Emit.verdict:
         this.#end({ kind: 'verdict', verdict: a ?? '{}', renderMs: this.#elapsedMs() })
@@ -99,7 +100,7 @@ export class ActiveRequest {
     if (this.#state === 'ended') return
     const wire = wireOf(error)
     if (this.#state === 'streaming') {
-      this.#owner.link.post({ t: 'broken', number: this.task.number, error: wire })
+      this.#owner.link.result(this.task.number, { kind: 'broken', error: wire })
       this.#end({ kind: 'streamed' })
     } else this.#end({ kind: 'failed', error: wire })
   }
@@ -114,32 +115,34 @@ export class ActiveRequest {
     if (this.#state !== 'ended') this.#end({ kind: 'aborted' })
   }
 
-  #begin(head: string): void {
-    this.#head = head
+  #begin(head: string, body: BodyPiece | undefined): void {
     if (!this.task.mayStream) {
+      this.#head = head
       this.#state = 'collecting'
+      this.#piece(body)
       return
     }
     this.#state = 'streaming'
-    this.#owner.link.post({ t: 'head', number: this.task.number, head })
+    this.#owner.link.result(this.task.number, { kind: 'head', head, body })
     this.#owner.headSent(this)
     this.#resolve({ kind: 'streamed' })
   }
 
-  #piece(bytes: Uint8Array | undefined): void {
-    if (bytes === undefined || bytes.byteLength === 0) return
-    if (this.#state === 'collecting') this.#collected.push(bytes)
-    else if (this.#state === 'streaming') this.#owner.link.post({ t: 'chunk', number: this.task.number, bytes })
+  #piece(body: BodyPiece | undefined): void {
+    if (body === undefined) return
+    if (this.#state === 'collecting') this.#collected.push(body)
+    else if (this.#state === 'streaming') this.#owner.link.result(this.task.number, { kind: 'chunk', body })
   }
 
-  #finished(facts: string): void {
+  #finished(facts: string, last: BodyPiece | undefined): void {
     const renderMs = this.#elapsedMs()
     if (this.#state === 'streaming') {
-      this.#owner.link.post({ t: 'end', number: this.task.number, facts, renderMs })
+      this.#owner.link.result(this.task.number, { kind: 'end', facts, body: last, renderMs })
       this.#end({ kind: 'streamed' })
     } else if (this.#state === 'collecting') {
       const head = JSON.parse(this.#head) as EmittedHead
-      const body = Buffer.concat(this.#collected)
+      this.#piece(last)
+      const body = Buffer.concat(this.#collected.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
       this.#end({ kind: 'complete', head: JSON.stringify({ ...head, facts: JSON.parse(facts) }), body, renderMs })
     } else this.#end({ kind: 'inspected', facts })
   }

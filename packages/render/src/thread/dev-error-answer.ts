@@ -3,7 +3,6 @@ import type { WireError } from '@svc/core'
 import type { SourceProblem } from '../compile/source-problem.ts'
 import type { BeginRequest, EmittedError, EmittedHead } from '../contract/isolate.ts'
 import { type DevErrorInput, devErrorPage } from '../dev-error/dev-error-page.ts'
-import { encodeOwned } from './thread-link.ts'
 import type { RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
 
 const shown = new Set(['RENDER_FAILED', 'RENDER_COMPILE', 'RENDER_RESOLVE'])
@@ -49,5 +48,5 @@ export function devErrorAnswer(error: WireError, task: RenderTask, { root, mode 
     ],
     facts: { reads: ['no-store'], tags: [] },
   }
-  return { kind: 'complete', head: JSON.stringify(head), body: encodeOwned(html), renderMs: 0 }
+  return { kind: 'complete', head: JSON.stringify(head), body: html, renderMs: 0 }
 }

@@ -66,7 +66,7 @@ export class SiteSession implements RequestOwner {
     this.#options = options
     this.#isolate = isolate
     this.#manifest = settings.manifest
-    this.#timers = new GuestTimers((timerId) => void isolate.enter('fire', timerId))
+    this.#timers = new GuestTimers((timerIds) => void isolate.enter('fire', ...timerIds))
     this.#fetch = new LazySiteFetch({ rules: settings.rules, instanceId: settings.instanceId })
     this.#operations = new HostOperations({
       isolate,
@@ -202,8 +202,8 @@ export class SiteSession implements RequestOwner {
     if (!this.#isLost) this.#operations.call(...args)
   }
 
-  setTimer(timerId: number, delayMs: number): void {
-    if (!this.#isLost) this.#timers.set(timerId, delayMs)
+  setTimer(...args: Parameters<HostCallbacks['setTimer']>): void {
+    if (!this.#isLost) this.#timers.set(...args)
   }
 
   clearTimer(timerId: number): void {
@@ -316,7 +316,7 @@ function callbacksFor(session: () => SiteSession | undefined): HostCallbacks {
   return {
     emit: (number, kind, a, b) => session()?.emitted(number, kind, a, b),
     call: (callId, operation, json, bytes) => session()?.call(callId, operation, json, bytes),
-    setTimer: (timerId, delayMs) => session()?.setTimer(timerId, delayMs),
+    setTimer: (timerId, delayMs, requestNumber) => session()?.setTimer(timerId, delayMs, requestNumber),
     clearTimer: (timerId) => session()?.clearTimer(timerId),
     log: (level, number, text) => session()?.log(level, number, text),
     randomBytes: (count) => {

@@ -42,19 +42,19 @@ export interface RenderTask {
   readonly cdnLoop: string
 }
 
+/** A body or a piece of one. What is text stays text: memory for its bytes would have to be collected in every thread it passes. */
+export type BodyPiece = Uint8Array | string
+
 /** What becomes of a task. Times are milliseconds in the isolate. */
 export type RenderResult =
-  /**
-   * `head`: JSON of `EmittedHead` with facts. A body that is text stays text: memory for its bytes would have to be collected
-   * in every thread it passes.
-   */
+  /** `head`: JSON of `EmittedHead` with facts. */
   | {
       readonly kind: 'complete'
       readonly head: string
-      readonly body: Uint8Array | string | undefined
+      readonly body: BodyPiece | undefined
       readonly renderMs: number
     }
-  /** The answer goes, or went, over the link; `end` or `broken` there is its end. Never leaves the thread. */
+  /** The answer goes, or went, as `StreamPart`s; `end` or `broken` there is its end. Never leaves the thread. */
   | { readonly kind: 'streamed' }
   /** `verdict`: JSON of what middleware decided. */
   | { readonly kind: 'verdict'; readonly verdict: string; readonly renderMs: number }
@@ -64,6 +64,14 @@ export type RenderResult =
   | { readonly kind: 'aborted' }
   /** The isolate was lost before it came to this request: it can be run in another. Never leaves the thread. */
   | { readonly kind: 'untouched' }
+
+/** A part of a streamed answer. The first is `head`, the last `end` or `broken`. */
+export type StreamPart =
+  | { readonly kind: 'head'; readonly head: string; readonly body: BodyPiece | undefined }
+  | { readonly kind: 'chunk'; readonly body: BodyPiece }
+  /** `facts`: JSON of `EmittedFacts`. */
+  | { readonly kind: 'end'; readonly facts: string; readonly body: BodyPiece | undefined; readonly renderMs: number }
+  | { readonly kind: 'broken'; readonly error: WireError }
 
 /** What the host sends over a thread's link. */
 export type HostToThread =
@@ -80,18 +88,13 @@ export type HostToThread =
 /** Why an isolate is no more. */
 export type LossReason = 'memory' | 'timeout' | 'crash'
 
-/** What became of the request with this number. */
-export type TaskResult = readonly [number: number, result: RenderResult]
+/** What became of the request with this number, or a part of its answer. */
+export type TaskResult = readonly [number: number, result: RenderResult | StreamPart]
 
 /** What a thread sends over its link. */
 export type ThreadToHost =
-  /** Results of one turn of the thread's event loop. Those of streamed answers are left out: they end by `end` or `broken`. */
+  /** Results, and parts of streamed answers, of one turn of the thread's event loop. */
   | { readonly t: 'results'; readonly results: readonly TaskResult[] }
-  | { readonly t: 'head'; readonly number: number; readonly head: string }
-  | { readonly t: 'chunk'; readonly number: number; readonly bytes: Uint8Array }
-  /** `facts`: JSON of `EmittedFacts`. */
-  | { readonly t: 'end'; readonly number: number; readonly facts: string; readonly renderMs: number }
-  | { readonly t: 'broken'; readonly number: number; readonly error: WireError }
   | { readonly t: 'wantBody'; readonly number: number }
   | { readonly t: 'bodyTaken'; readonly number: number; readonly byteCount: number }
   | { readonly t: 'log'; readonly level: string; readonly requestId: string; readonly text: string }

@@ -198,8 +198,8 @@ export class IsolateHarness {
       answer.facts = answer.head?.facts
       answer.isComplete = true
     }
-    if (kind === Emit.text || kind === Emit.complete) answer.pieces.push(b as string)
-    if (kind === Emit.bytes) answer.pieces.push(new Uint8Array(b as ArrayBuffer))
+    if (b !== undefined || kind === Emit.complete)
+      answer.pieces.push(b instanceof ArrayBuffer ? new Uint8Array(b) : (b as string))
     if (kind === Emit.finished) answer.facts = JSON.parse(a) as EmittedFacts
     if (kind === Emit.failed) answer.error = JSON.parse(a) as EmittedError
     if (kind === Emit.handled) answer.handled.push(JSON.parse(a) as EmittedError)

@@ -106,8 +106,12 @@ class RenderRun implements RenderHandle {
   #replied(reply: RenderReply, bytes: Uint8Array | undefined): void {
     if (this.#isAborted) return
     this.#hasReply = true
-    if (this.#hasHead) this.#sink.end(reply)
-    else this.#sink.complete(reply, bytes)
+    if (!this.#hasHead) this.#sink.complete(reply, bytes)
+    else {
+      // The last piece of a stream comes with the reply, and is lent as a whole body is.
+      if (bytes !== undefined) this.#sink.chunk(Buffer.from(bytes), nothing)
+      this.#sink.end(reply)
+    }
   }
 
   #failed(peer: HostPeer, error: Error): void {
@@ -149,4 +153,8 @@ class RenderRun implements RenderHandle {
     const isSafe = this.#request.method === 'GET' || this.#request.method === 'HEAD'
     return codeOf(error) === 'RENDER_DRAINING' || (isSafe && codeOf(error) === 'CORE_PEER_GONE')
   }
+}
+
+function nothing(): void {
+  // Nobody waits for room behind the last piece.
 }

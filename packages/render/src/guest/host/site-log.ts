@@ -27,7 +27,7 @@ function drop(): void {
   if (isReportDue) return
   reportDropped()
   isReportDue = true
-  host().setTimer(LOG_TIMER, REPORT_MS)
+  host().setTimer(LOG_TIMER, REPORT_MS, 0)
 }
 
 /** Tells the host how many lines were dropped since it was last told. */

@@ -1,6 +1,6 @@
 import { type Context, currentContext, runInContext } from '../context/context.ts'
 import { host } from '../host/host.ts'
-import { logUncaught } from '../host/site-log.ts'
+import { LOG_TIMER, logUncaught, reportDropped } from '../host/site-log.ts'
 
 interface Timer {
   readonly task: (...args: unknown[]) => unknown
@@ -22,8 +22,9 @@ function delayOf(value: unknown): number {
 function start(task: unknown, intervalMs: number | undefined, delayMs: number, args: readonly unknown[]): number {
   if (typeof task !== 'function') throw new TypeError('A timer needs a function')
   const id = ++lastId
-  timers.set(id, { task: task as Timer['task'], args, context: currentContext(), intervalMs })
-  host().setTimer(id, delayMs)
+  const context = currentContext()
+  timers.set(id, { task: task as Timer['task'], args, context, intervalMs })
+  host().setTimer(id, delayMs, context?.request?.number ?? 0)
   return id
 }
 
@@ -44,19 +45,28 @@ export function clearTimeout(id: unknown): void {
   host().clearTimer(Number(id))
 }
 
-/** The host says that a timer has come. A throw of its task is logged and harms nothing else. */
-export function fireTimer(id: number): void {
+/** The host says that timers have come, at most one of each request. A throw of a task is logged and harms nothing else. */
+export function fireTimers(...ids: readonly number[]): void {
+  for (const id of ids) {
+    if (id === LOG_TIMER) reportDropped()
+    else fireTimer(id)
+  }
+}
+
+function fireTimer(id: number): void {
   const timer = timers.get(id)
   if (timer === undefined) return
   if (timer.intervalMs === undefined) timers.delete(id)
   runInContext(timer.context, () => {
     try {
-      timer.task.apply(globalThis, [...timer.args])
+      timer.task.apply(globalThis, timer.args as unknown[])
     } catch (error) {
       logUncaught(error, 'uncaught error in a timer')
     }
   })
-  if (timer.intervalMs !== undefined && timers.get(id) === timer) host().setTimer(id, timer.intervalMs)
+  if (timer.intervalMs !== undefined && timers.get(id) === timer) {
+    host().setTimer(id, timer.intervalMs, timer.context?.request?.number ?? 0)
+  }
 }
 
 /** Cancels the timers of a request that was given up. */

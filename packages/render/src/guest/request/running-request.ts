@@ -1,6 +1,7 @@
 import type { Route } from '@svc/site'
 import { type BeginKind, type BeginRequest, Emit, type EmitKind } from '../../contract/isolate.ts'
 import { type Context, runInContext } from '../context/context.ts'
+import { nativeThen } from '../context/promise-then.ts'
 import { host } from '../host/host.ts'
 import { emittedError, logUncaught } from '../host/site-log.ts'
 import { exactBuffer } from '../prelude/encoding/bytes.ts'
@@ -20,6 +21,8 @@ export interface RunningRequestInit {
   readonly onEnd: () => void
 }
 
+const settled = Promise.resolve()
+
 /** One request under way in the isolate. */
 export class RunningRequest implements GuestRequest {
   readonly number: number
@@ -35,6 +38,9 @@ export class RunningRequest implements GuestRequest {
   #body: ByteQueue | undefined
   #isEnded = false
   #isAborted = false
+  /** JSON of a head that waits for the first piece of the body. */
+  #head: string | undefined
+  #onAbort: (() => void) | undefined
   #afterTasks: (() => unknown)[] | undefined
   #held: PromiseWithResolvers<void> | undefined
 
@@ -61,6 +67,11 @@ export class RunningRequest implements GuestRequest {
     return this.#signal
   }
 
+  onAbort(task: () => void): void {
+    this.#onAbort = task
+    if (this.#isAborted) task()
+  }
+
   get request(): Request {
     const { url, method, headers } = this.begin
     this.#request ??= Request.received(url, { method, headers, signal: this.signal }, this.#body ?? null)
@@ -75,8 +86,22 @@ export class RunningRequest implements GuestRequest {
     if (!this.#isEnded) host().emit(this.number, kind, a, b)
   }
 
+  #emitPiece(kind: EmitKind, piece: string | ArrayBuffer): void {
+    const head = this.#head
+    this.#head = undefined
+    if (head === undefined) this.#emit(kind, undefined, piece)
+    else this.#emit(Emit.head, head, piece)
+  }
+
+  #sendHead(): void {
+    const head = this.#head
+    this.#head = undefined
+    if (head !== undefined) this.#emit(Emit.head, head)
+  }
+
   #end(kind: EmitKind, a: string, b?: string): void {
     if (this.#isEnded) return
+    this.#sendHead()
     host().emit(this.number, kind, a, b)
     this.#close()
     for (const task of this.#afterTasks?.splice(0) ?? []) this.#runAfter(task)
@@ -95,19 +120,22 @@ export class RunningRequest implements GuestRequest {
   }
 
   emitHead(head: AnswerHead): void {
-    this.#emit(Emit.head, JSON.stringify({ status: head.status, headers: head.headers }))
+    if (this.#isEnded) return
+    this.#head = JSON.stringify({ status: head.status, headers: head.headers })
+    // Each call of the host costs as much as many microtasks.
+    void nativeThen.call(settled, () => this.#sendHead())
   }
 
   emitText(text: string): void {
-    if (text !== '') this.#emit(Emit.text, undefined, text)
+    if (text !== '') this.#emitPiece(Emit.text, text)
   }
 
   emitBytes(bytes: Uint8Array): void {
-    if (bytes.byteLength > 0) this.#emit(Emit.bytes, undefined, exactBuffer(bytes))
+    if (bytes.byteLength > 0) this.#emitPiece(Emit.bytes, exactBuffer(bytes))
   }
 
-  finish(): void {
-    this.#end(Emit.finished, JSON.stringify(this.facts))
+  finish(text?: string): void {
+    this.#end(Emit.finished, JSON.stringify(this.facts), text === '' ? undefined : text)
   }
 
   fail(error: unknown, where?: string): void {
@@ -165,6 +193,8 @@ export class RunningRequest implements GuestRequest {
     this.#isAborted = true
     this.#isEnded = true
     this.#afterTasks = undefined
+    this.#head = undefined
+    this.#onAbort?.()
     if (this.#signal !== undefined) AbortSignal.trigger(this.#signal, undefined)
     this.#body?.fail(this.signal.reason)
     this.#close()

@@ -101,10 +101,9 @@ class PageRun {
     if (pass.outcome.kind === 'failed') return
     const { source } = pass.outcome
     this.#guest.emitHead(htmlHead(200))
-    this.#guest.signal.addEventListener('abort', () => source.cancel(this.#guest.signal.reason))
+    this.#guest.onAbort(() => source.cancel(this.#guest.signal.reason))
     const stream = new PageStream(this.#guest, (failure) => latePart(page, this.tree, pass.errors, failure))
-    await this.scope.run(() => stream.run(source))
-    this.#guest.finish()
+    this.#guest.finish(await this.scope.run(() => stream.run(source)))
   }
 
   async #recover(pass: RenderPass, replaced: Replaced): Promise<void> {

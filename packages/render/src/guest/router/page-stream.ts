@@ -22,7 +22,10 @@ export class PageStream {
   readonly #renderFailure: RenderFailure
   readonly #filter = new StreamFilter()
   readonly #late = new Set<Promise<void>>()
+  /** What React has written and not flushed. */
   #text = ''
+  /** The end of the document, filtered: kept back until the last late part is sent. */
+  #end = ''
   #hasBegun = false
   #hasCompleted = false
 
@@ -31,12 +34,15 @@ export class PageStream {
     this.#renderFailure = renderFailure
   }
 
-  /** Writes everything. Resolves when the last part is sent; rejects when React fails outside of any boundary. */
-  async run(source: HtmlSource): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
+  /**
+   * Writes everything but the last piece, which it resolves with: that goes out with the end of the answer. Rejects when React
+   * fails outside of any boundary.
+   */
+  run(source: HtmlSource): Promise<string> {
+    const written = new Promise<void>((resolve, reject) => {
       source.pull({
         write: (text) => {
-          this.#text += text
+          this.#write(text)
           return true
         },
         flush: () => this.#flush(),
@@ -44,30 +50,41 @@ export class PageStream {
         error: reject,
       })
     })
-    await this.#finish()
+    return written.then(() => this.#finish())
+  }
+
+  #write(text: string): void {
+    if (this.#hasBegun) this.#text += text
+    else {
+      this.#text = withDoctype(text)
+      this.#hasBegun = true
+    }
   }
 
   #flush(): void {
-    const isFirst = !this.#hasBegun && this.#text !== ''
-    this.#hasBegun ||= isFirst
-    const { text, failures } = this.#filter.push(isFirst ? withDoctype(this.#text) : this.#text)
+    const { text, failures } = this.#filter.push(this.#text)
     this.#text = ''
     for (const failure of failures) this.#complete(failure)
-    if (text.endsWith('</html>') || text.endsWith('</body>')) this.#text = text
-    else if (text !== '') this.#guest.emitText(text)
+    const all = this.#end + text
+    const isEnd = all.endsWith('</html>') || all.endsWith('</body>')
+    this.#end = isEnd ? all : ''
+    if (!isEnd) this.#guest.emitText(all)
   }
 
   /** Late parts go before the end of the document, in the order in which they get ready. */
-  async #finish(): Promise<void> {
+  #finish(): string | Promise<string> {
     const { text, failures } = this.#filter.push(this.#text)
     const rest = this.#filter.end()
     for (const failure of [...failures, ...rest.failures]) this.#complete(failure)
-    const all = text + rest.text
+    const all = this.#end + text + rest.text
+    if (this.#late.size === 0) return all
     const tail = closing.exec(all)?.[0] ?? ''
-    const body = all.slice(0, all.length - tail.length)
-    if (body !== '') this.#guest.emitText(body)
+    this.#guest.emitText(all.slice(0, all.length - tail.length))
+    return this.#lateParts().then(() => tail)
+  }
+
+  async #lateParts(): Promise<void> {
     while (this.#late.size > 0) await Promise.all(this.#late)
-    if (tail !== '') this.#guest.emitText(tail)
   }
 
   #complete(failure: StreamFailure): void {

@@ -1,3 +1,4 @@
+import { nativeThen } from '../context/promise-then.ts'
 import type { HtmlSink, HtmlSource, ReactRuntime } from '../port.ts'
 import type { RequestScope } from './request-scope.ts'
 
@@ -55,9 +56,11 @@ function settled(source: HtmlSource, waitForAll: boolean, errors: readonly unkno
     // A rejection is reported by `onError` and by the sink.
     source.allReady.then(complete, complete)
     let turns = waitForAll ? 0 : patience
-    const turn = (): unknown => {
-      if (isSettled) return undefined
-      return --turns < 0 ? settle('pending') : nextTurn.then(turn)
+    // Runs nothing of the site's, so it needs no context.
+    const turn = (): void => {
+      if (isSettled) return
+      if (--turns < 0) settle('pending')
+      else void nativeThen.call(nextTurn, turn)
     }
     if (!waitForAll) turn()
   })
