@@ -10,7 +10,7 @@ export type CacheErrorCode =
   | 'CACHE_TORN_ENTRY'
 
 const table = {
-  CACHE_PURGE_FAILED: { status: 500, retryable: true },
+  CACHE_PURGE_FAILED: { retryable: true },
   CACHE_NO_ROOM: { retryable: true },
   CACHE_TORN_ENTRY: {},
 } satisfies ErrorTable<CacheErrorCode>
