@@ -4,6 +4,8 @@ import type { HeaderList, ResponseHead } from '@svc/http'
 import { L0Cache, type L0Facts, l0KeyPrefix, type Purge, type PurgeScope, pathTag } from '../src/index.ts'
 
 const asIs = (head: ResponseHead): ResponseHead => head
+const P = 'ip'
+const keyOf = (target: string) => ({ prefix: P, target })
 const page: ResponseHead = { status: 200, headers: [['content-type', 'text/html']] }
 
 interface Place {
@@ -22,7 +24,7 @@ const cacheOf = (maxBytes = 1_000_000, maxEntryBytes = 100_000) => new L0Cache<R
 const purgeOf = (...scopes: PurgeScope[]): Purge => ({ number: 1, layers: ['l0'], mode: 'drop', scopes })
 
 function store(cache: L0Cache<ResponseHead>, key: string, facts: L0Facts, bytes = 10): boolean {
-  return cache.put(key, { facts, head: page, body: Buffer.alloc(bytes) }, 0)
+  return cache.put(keyOf(key), { facts, head: page, body: Buffer.alloc(bytes) }, 0)
 }
 
 test('keys tell encodings, schemes and hosts apart', () => {
@@ -49,13 +51,13 @@ test('bytes stay within the bound and the least recently used go first', () => {
   const cache = cacheOf(50_000)
   for (let i = 0; i < 100; i++) {
     store(cache, `k${i}`, factsOf('a', { path: `/${i}` }), 1000)
-    cache.find('k0', 0)
+    cache.find(P, 'k0', 0)
   }
   assert.ok(cache.bytes <= 50_000)
   assert.ok(cache.entries > 5 && cache.entries < 50)
   assert.equal(cache.entries + cache.evictions, 100)
-  assert.ok(cache.find('k0', 0), 'used all the time')
-  assert.equal(cache.find('k1', 0), undefined)
+  assert.ok(cache.find(P, 'k0', 0), 'used all the time')
+  assert.equal(cache.find(P, 'k1', 0), undefined)
   assert.equal(cache.purge(purgeOf({ kind: 'labels', labels: ['a'] })), 100 - cache.evictions, 'evicted ones left the index too')
   assert.equal(cache.bytes, 0)
 })
@@ -73,11 +75,11 @@ test('a replaced entry is counted once', () => {
 
 test('an entry ends when it is not fresh any more, and what follows it need not be asked for twice', () => {
   const cache = cacheOf()
-  cache.put('a', { facts: { ...factsOf('a'), expiresAt: 5_000 }, head: page, body: Buffer.alloc(1) }, 0)
-  assert.ok(cache.find('a', 4_999))
-  assert.equal(cache.find('a', 5_000), undefined)
+  cache.put(keyOf('a'), { facts: { ...factsOf('a'), expiresAt: 5_000 }, head: page, body: Buffer.alloc(1) }, 0)
+  assert.ok(cache.find(P, 'a', 4_999))
+  assert.equal(cache.find(P, 'a', 5_000), undefined)
   assert.equal(cache.entries, 0)
-  assert.equal(cache.isWanted('a', 5_001), true)
+  assert.equal(cache.isWanted(keyOf('a'), 5_001), true)
 })
 
 test('an entry is asked whether it still holds at most once a second', () => {
@@ -91,22 +93,22 @@ test('an entry is asked whether it still holds at most once a second', () => {
       return isCurrent
     },
   }
-  cache.put('a', { facts, head: page, body: Buffer.alloc(1) }, 0)
-  for (let now = 0; now < 1000; now += 10) assert.ok(cache.find('a', now))
+  cache.put(keyOf('a'), { facts, head: page, body: Buffer.alloc(1) }, 0)
+  for (let now = 0; now < 1000; now += 10) assert.ok(cache.find(P, 'a', now))
   assert.equal(asked, 0)
-  for (let now = 1000; now < 2000; now += 10) assert.ok(cache.find('a', now))
+  for (let now = 1000; now < 2000; now += 10) assert.ok(cache.find(P, 'a', now))
   assert.equal(asked, 1)
   isCurrent = false
-  assert.equal(cache.find('a', 2000), undefined)
+  assert.equal(cache.find(P, 'a', 2000), undefined)
   assert.equal(cache.entries, 0)
 })
 
 test('a key is wanted when it is asked for a second time within the window', () => {
   const cache = cacheOf()
-  assert.equal(cache.isWanted('a', 0), false)
-  assert.equal(cache.isWanted('b', 0), false)
-  assert.equal(cache.isWanted('a', 9_999), true)
-  assert.equal(cache.isWanted('b', 10_001), false, 'too late')
+  assert.equal(cache.isWanted(keyOf('a'), 0), false)
+  assert.equal(cache.isWanted(keyOf('b'), 0), false)
+  assert.equal(cache.isWanted(keyOf('a'), 9_999), true)
+  assert.equal(cache.isWanted(keyOf('b'), 10_001), false, 'too late')
 })
 
 test('a flood of different keys lets nothing in, and what is asked for all the time gets in all the same', () => {
@@ -114,8 +116,8 @@ test('a flood of different keys lets nothing in, and what is asked for all the t
   let admitted = 0
   let isHotWanted = false
   for (let i = 0; i < 200_000; i++) {
-    if (cache.isWanted(`/?q=${i}`, i / 100)) admitted++
-    if (i % 1000 < 2) isHotWanted ||= cache.isWanted('/hot', i / 100)
+    if (cache.isWanted(keyOf(`/?q=${i}`), i / 100)) admitted++
+    if (i % 1000 < 2) isHotWanted ||= cache.isWanted(keyOf('/hot'), i / 100)
   }
   assert.ok(admitted < 200, `${admitted} of 200000 keys passed for others`)
   assert.equal(isHotWanted, true)
@@ -136,11 +138,15 @@ test('a response of the ISR grows older by the second, and its head is made no o
     ['Cache-Status', 'svc-isr; hit; ttl=41'],
     ['Content-Type', 'text/html'],
   ]
-  cache.put('a', { facts: { ...factsOf('a'), expiresAt: 41_000 }, head: { status: 200, headers }, body: Buffer.alloc(1) }, 100)
+  cache.put(
+    keyOf('a'),
+    { facts: { ...factsOf('a'), expiresAt: 41_000 }, head: { status: 200, headers }, body: Buffer.alloc(1) },
+    100,
+  )
   const after = made
-  for (let now = 100; now < 1_100; now += 50) cache.find('a', now)
+  for (let now = 100; now < 1_100; now += 50) cache.find(P, 'a', now)
   assert.equal(made, after)
-  const entry = cache.find('a', 3_200)
+  const entry = cache.find(P, 'a', 3_200)
   assert.ok(entry)
   assert.deepEqual(fieldsOf(entry.block.headers), {
     ETag: '"x"',
@@ -159,8 +165,8 @@ test('a response of the ISR grows older by the second, and its head is made no o
 test('a file has no age', () => {
   const cache = cacheOf()
   const headers: HeaderList = [['cache-control', 'public, max-age=0, must-revalidate']]
-  cache.put('a', { facts: factsOf('a'), head: { status: 200, headers }, body: Buffer.alloc(1) }, 0)
-  assert.equal(fieldsOf(cache.find('a', 9_000)?.block.headers ?? [])['age'], undefined)
+  cache.put(keyOf('a'), { facts: factsOf('a'), head: { status: 200, headers }, body: Buffer.alloc(1) }, 0)
+  assert.equal(fieldsOf(cache.find(P, 'a', 9_000)?.block.headers ?? [])['age'], undefined)
 })
 
 const places: ReadonlyArray<readonly [key: string, label: string, place: Place]> = [
@@ -205,7 +211,7 @@ for (const [scopes, gone] of purges) {
     const cache = cacheOf()
     for (const [key, label, place] of places) store(cache, key, factsOf(label, place))
     assert.equal(cache.purge(purgeOf(...scopes)), gone.length)
-    const left = places.map(([key]) => key).filter((key) => cache.find(key, 0) !== undefined)
+    const left = places.map(([key]) => key).filter((key) => cache.find(P, key, 0) !== undefined)
     assert.equal(
       left.join(''),
       places

@@ -62,6 +62,12 @@ export class HeaderGuard {
     if (fault !== undefined) this.#fault ??= fault
   }
 
+  /** Looks at a field whose name and value have been found to be well formed before: only at what it means for the request. */
+  goodField(name: string, value: string): void {
+    const fault = this.#checkMeaning(name, value)
+    if (fault !== undefined) this.#fault ??= fault
+  }
+
   /** Ends the request: its fault, or undefined for a good one. */
   end(): RequestFault | undefined {
     if (this.#hasTransferEncoding && this.#contentLength !== undefined) this.#fault ??= faults.both
@@ -86,6 +92,10 @@ export class HeaderGuard {
   #check(name: string, value: string): RequestFault | undefined {
     if (!isToken(name)) return faults.name
     if (!isFieldValue(value)) return faults.value
+    return this.#checkMeaning(name, value)
+  }
+
+  #checkMeaning(name: string, value: string): RequestFault | undefined {
     switch (name) {
       case 'host':
         return this.#checkHost(value)

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Purge } from '../purge/purge.ts'
 import { L0Entry, type L0Facts, type MakeBlock } from './l0-entry.ts'
 import { L0Index } from './l0-index.ts'
+import type { L0Key } from './l0-key.ts'
 import { SecondAsk } from './second-ask.ts'
 
 /** How much L0 keeps. */
@@ -29,7 +30,10 @@ const WINDOW_MS = 10_000
  * purge names. All times are milliseconds of the monotonic clock. Synchronous, never throws.
  */
 export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
+  /** By name; bounds the memory. */
   readonly #entries: LRUCache<string, L0Entry<Block, Facts>>
+  /** By prefix, then by target: a look-up needs no text that is not there already, and so no new hash. */
+  readonly #byPrefix = new Map<string, Map<string, L0Entry<Block, Facts>>>()
   readonly #index = new L0Index<L0Entry<Block, Facts>>()
   readonly #asked = new SecondAsk(WINDOW_MS)
   readonly #makeBlock: MakeBlock<Block>
@@ -43,7 +47,7 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
       maxSize: maxBytes,
       sizeCalculation: (entry) => entry.bytes,
       dispose: (entry, _key, reason) => {
-        this.#index.remove(entry)
+        this.#unlink(entry)
         if (reason === 'evict') this.#evictions++
       },
     })
@@ -69,43 +73,61 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
   }
 
   /** The entry of a key if it may be used now. */
-  find(key: string, nowMs: number): L0Entry<Block, Facts> | undefined {
-    const entry = this.#entries.get(key)
-    if (entry === undefined || nowMs < entry.dueAt || entry.renew(nowMs)) return entry
-    this.#entries.delete(key)
+  find(prefix: string, target: string, nowMs: number): L0Entry<Block, Facts> | undefined {
+    const entry = this.#byPrefix.get(prefix)?.get(target)
+    if (entry === undefined) return undefined
+    // The name of an entry has its hash with it: this is cheaper than it looks, and makes the entry the last one to go.
+    if (nowMs < entry.dueAt || entry.renew(nowMs)) return this.#entries.get(entry.name)
+    this.#entries.delete(entry.name)
     // It was wanted until now: what takes its place need not be asked for twice.
-    this.#asked.ask(key, nowMs)
+    this.#asked.ask(entry.name, nowMs)
     return undefined
   }
 
   /** Notes that an answer for a key is being made. True: it has been wanted before, a moment ago, and should be stored. */
-  isWanted(key: string, nowMs: number): boolean {
-    return this.#asked.ask(key, nowMs)
+  isWanted({ prefix, target }: L0Key, nowMs: number): boolean {
+    return this.#asked.ask(prefix + target, nowMs)
   }
 
   /** Stores a response, with a body of its own. False: it is too large. */
-  put(key: string, { facts, head, body }: L0Response<Facts>, nowMs: number): boolean {
+  put(key: L0Key, { facts, head, body }: L0Response<Facts>, nowMs: number): boolean {
     if (body.byteLength > this.#maxEntryBytes) return false
     const entry = new L0Entry(key, facts, head, body, this.#makeBlock, nowMs)
-    this.#entries.set(key, entry)
-    if (this.#entries.peek(key) !== entry) return false
-    this.#index.add(entry)
+    this.#entries.set(entry.name, entry)
+    if (this.#entries.peek(entry.name) !== entry) return false
+    this.#link(entry)
     return true
   }
 
   /** Drops what a purge takes. @returns how many entries */
   purge(purge: Pick<Purge, 'scopes'>): number {
     const taken = this.#index.taken(purge)
-    for (const { key } of taken) this.#entries.delete(key)
+    for (const { name } of taken) this.#entries.delete(name)
     return taken.size
   }
 
   /** Drops what a test says, at the cost of a look at every entry. */
   dropWhere(isDropped: (facts: Facts) => boolean): void {
-    for (const [key, { facts }] of [...this.#entries.entries()]) if (isDropped(facts)) this.#entries.delete(key)
+    for (const { name, facts } of [...this.#entries.values()]) if (isDropped(facts)) this.#entries.delete(name)
   }
 
   clear(): void {
     this.#entries.clear()
+  }
+
+  #link(entry: L0Entry<Block, Facts>): void {
+    const { prefix, target } = entry.key
+    const targets = this.#byPrefix.get(prefix)
+    if (targets === undefined) this.#byPrefix.set(prefix, new Map([[target, entry]]))
+    else targets.set(target, entry)
+    this.#index.add(entry)
+  }
+
+  #unlink(entry: L0Entry<Block, Facts>): void {
+    const { prefix, target } = entry.key
+    const targets = this.#byPrefix.get(prefix)
+    if (targets?.get(target) === entry) targets.delete(target)
+    if (targets?.size === 0) this.#byPrefix.delete(prefix)
+    this.#index.remove(entry)
   }
 }

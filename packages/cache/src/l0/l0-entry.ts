@@ -1,6 +1,7 @@
 import type { ResponseHead } from '@svc/http'
 import type { Purgeable } from '../purge/purge.ts'
 import { AgingHead } from './l0-head.ts'
+import type { L0Key } from './l0-key.ts'
 
 /** What an entry costs beside its texts and its body: objects, its places in the LRU list and in the index. */
 const OVERHEAD_BYTES = 1_024
@@ -24,7 +25,9 @@ export type MakeBlock<Block> = (head: ResponseHead) => Block
 
 /** One response of L0, ready to write. `Block` is what the engine writes a head from; `Facts` may say more of the response. */
 export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
-  readonly key: string
+  readonly key: L0Key
+  /** The key in one text. */
+  readonly name: string
   readonly facts: Facts
   readonly body: Uint8Array
   readonly head: AgingHead
@@ -39,13 +42,14 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
   readonly #storedAt: number
   #checkAt: number
 
-  constructor(key: string, facts: Facts, head: ResponseHead, body: Uint8Array, makeBlock: MakeBlock<Block>, nowMs: number) {
+  constructor(key: L0Key, facts: Facts, head: ResponseHead, body: Uint8Array, makeBlock: MakeBlock<Block>, nowMs: number) {
     this.key = key
+    this.name = key.prefix + key.target
     this.facts = facts
     this.body = body
     this.head = new AgingHead(head)
     this.etag = this.head.etag
-    this.bytes = sizeOf(key, facts, head, body)
+    this.bytes = sizeOf(this.name, facts, head, body)
     this.#makeBlock = makeBlock
     this.#storedAt = nowMs
     this.#checkAt = facts.isCurrent === undefined ? Number.POSITIVE_INFINITY : nowMs + CHECK_MS
@@ -78,9 +82,9 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
 }
 
 /** Texts count twice: as the head and as that of the 304. */
-function sizeOf(key: string, facts: L0Facts, head: ResponseHead, body: Uint8Array): number {
+function sizeOf(name: string, facts: L0Facts, head: ResponseHead, body: Uint8Array): number {
   const headChars = head.headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
   const tags = facts.purgeables.flatMap((purgeable) => purgeable.tags)
   const tagChars = tags.reduce((sum, tag) => sum + tag.length + TAG_BYTES, 0)
-  return OVERHEAD_BYTES + body.byteLength + 2 * headChars + key.length + tagChars
+  return OVERHEAD_BYTES + body.byteLength + 2 * headChars + 2 * name.length + tagChars
 }

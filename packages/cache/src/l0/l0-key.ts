@@ -7,6 +7,12 @@ export interface L0Origin {
   readonly host: string
 }
 
+/** Where a response is kept: under its origin and coding, and there under its path and query. */
+export interface L0Key {
+  readonly prefix: string
+  readonly target: string
+}
+
 const codingMarks: Readonly<Record<ContentCoding, string>> = { br: 'b', zstd: 'z', gzip: 'g', identity: 'i' }
 
 /** The part of a key before the path. No host holds a slash, and every path begins with one. */

@@ -5,9 +5,9 @@ import { EngineError } from './errors.ts'
 /** A response head ready to write: the first field name, and everything behind it as one value with line breaks in it. */
 export interface HeaderBlock {
   readonly status: number
-  readonly statusLine: string
-  /** "" when there is no field. */
-  readonly name: string
+  readonly statusLine: string | Uint8Array
+  /** Empty when there is no field. */
+  readonly name: string | Uint8Array
   readonly rest: string | Uint8Array
 }
 
@@ -40,6 +40,15 @@ export class HeaderBlocks {
       }),
     )
   }
+}
+
+/** A block for many writes: the library takes bytes as they are, and converts texts each time. */
+export function inBytes({ status, statusLine, name, rest }: HeaderBlock): HeaderBlock {
+  return { status, statusLine: bytesOf(statusLine), name: bytesOf(name), rest: bytesOf(rest) }
+}
+
+function bytesOf(text: string | Uint8Array): Uint8Array {
+  return typeof text === 'string' ? Buffer.from(text, 'latin1') : text
 }
 
 /** Values are written as latin-1 (RFC 9110 section 5.5). */

@@ -30,6 +30,9 @@ export class RequestGate {
   readonly #guard = new HeaderGuard()
   /** Host field as sent to its lower-case form: sites are few, requests are many. */
   readonly #knownHosts = new Map<string, string>()
+  /** The last good one; requests of one connection come in rows. */
+  #lastSentHost: string | undefined
+  #lastHost = ''
   /** Names and values in turn. */
   fields: string[] = []
   parsed: ParsedTarget | undefined
@@ -42,9 +45,16 @@ export class RequestGate {
   hasCookie = false
   isSpecial = false
 
+  /** Fields of the last good request: most of those that follow in a connection are the same, and need no second look. */
+  #goodFields: readonly string[] = []
+
   readonly #visit = (name: string, value: string): void => {
-    this.#guard.field(name, value)
-    this.fields.push(name, value)
+    const { fields } = this
+    const place = fields.length
+    const good = this.#goodFields
+    if (place < good.length && good[place] === name && good[place + 1] === value) this.#guard.goodField(name, value)
+    else this.#guard.field(name, value)
+    fields.push(name, value)
     this.#note(name, value)
   }
 
@@ -84,7 +94,9 @@ export class RequestGate {
     this.isSpecial = false
     this.#guard.begin(method)
     source.forEach(this.#visit)
-    return this.#guard.end() ?? this.#checkTarget(target) ?? this.#checkHost()
+    const fault = this.#guard.end()
+    this.#goodFields = fault === undefined ? this.fields : []
+    return fault ?? this.#checkTarget(target) ?? this.#checkHost()
   }
 
   /** By length first: a comparison of texts of different length costs nothing. The first value of a field counts. */
@@ -124,6 +136,18 @@ export class RequestGate {
   #checkHost(): GateFault | undefined {
     const sent = this.#guard.host
     if (sent === undefined) return { status: 400, code: 'missing_host' }
+    if (sent === this.#lastSentHost) {
+      this.host = this.#lastHost
+      return undefined
+    }
+    this.#lastSentHost = sent
+    const fault = this.#lookUpHost(sent)
+    if (fault === undefined) this.#lastHost = this.host
+    else this.#lastSentHost = undefined
+    return fault
+  }
+
+  #lookUpHost(sent: string): GateFault | undefined {
     const known = this.#knownHosts.get(sent)
     if (known !== undefined) {
       this.host = known

@@ -2,6 +2,7 @@ import {
   type Fill,
   isCredentialFree,
   type L0Cache,
+  type L0Key,
   type L0Offer,
   l0KeyPrefix,
   l0KeyTarget,
@@ -39,7 +40,7 @@ export function admit(tools: AdmissionTools, offering: OfferingRequest, offer: L
     !tools.ledger.mayServe(made.seq, entry, 'l0') || !tools.ledger.mayStore(made, entry, 'l0')
   if (purgeables.some(isPurged)) return undefined
   const coding = encodingClass(request.header('accept-encoding'))
-  const key = l0KeyPrefix(client, coding) + l0KeyTarget(request.target, request)
+  const key = { prefix: l0KeyPrefix(client, coding), target: l0KeyTarget(request.target, request) }
   if (!tools.cache.isWanted(key, tools.clock.monotonic())) return undefined
   return new AdmissionTicket(tools, { offering, offer, purgeables, coding, key })
 }
@@ -57,7 +58,7 @@ interface Admitted {
   readonly offer: L0Offer
   readonly purgeables: readonly Purgeable[]
   readonly coding: ContentCoding
-  readonly key: string
+  readonly key: L0Key
 }
 
 /** Compression and slow clients come between offer and store: purges in that time are heeded like those during a render. */

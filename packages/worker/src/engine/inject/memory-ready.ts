@@ -19,10 +19,13 @@ export function readyInMemory(ready: ReadyResponses, ask: ReadyAsk): MemoryRespo
 
 /** Takes the written form apart again. */
 function fieldsOf({ name, rest }: HeaderBlock): Array<readonly [name: string, value: string]> {
-  if (name === '') return []
-  const text = typeof rest === 'string' ? rest : Buffer.from(rest).toString('latin1')
-  return `${name}: ${text}`.split('\r\n').map((line) => {
+  if (name.length === 0) return []
+  return `${textOf(name)}: ${textOf(rest)}`.split('\r\n').map((line) => {
     const colon = line.indexOf(':')
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)] as const
   })
+}
+
+function textOf(written: string | Uint8Array): string {
+  return typeof written === 'string' ? written : Buffer.from(written).toString('latin1')
 }

@@ -8,7 +8,7 @@ import { MAX_SINGLE_BYTES } from './single-write.ts'
  */
 export function writeReady(res: HttpResponse, { block, body, length }: ReadyResponse): boolean {
   if (block.status !== 200) res.writeStatus(block.statusLine)
-  if (block.name !== '') res.writeHeader(block.name, block.rest)
+  if (block.name.length > 0) res.writeHeader(block.name, block.rest)
   if (body === undefined) {
     if (length !== '') res.writeHeader('Content-Length', length)
     res.endWithoutBody()

@@ -256,7 +256,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
 
   #writeHead(block: HeaderBlock): void {
     if (block.status !== 200) this.res.writeStatus(block.statusLine)
-    if (block.name !== '') this.res.writeHeader(block.name, block.rest)
+    if (block.name.length > 0) this.res.writeHeader(block.name, block.rest)
   }
 
   #writeClosingHead(block: HeaderBlock): void {

@@ -37,7 +37,9 @@ export class UwsListener {
     this.#onConnections = onConnections
     this.#ask = new GateAsk(this.#gate, (res) => context.peers.read(res))
     this.#app = uws.App()
-    this.#app.any('/*', (res, req) => this.#handle(res, req))
+    // A route of its own for GET saves asking for the method, most of the time. It is matched in exact case.
+    this.#app.get('/*', (res, req) => this.#handle(res, req, 'GET'))
+    this.#app.any('/*', (res, req) => this.#handle(res, req, req.getCaseSensitiveMethod()))
     this.#app.filter((_res, change) => this.#counted(change))
   }
 
@@ -78,7 +80,8 @@ export class UwsListener {
     this.#onConnections(change)
   }
 
-  #handle(res: HttpResponse, req: HttpRequest): void {
+  #handle(res: HttpResponse, req: HttpRequest, method: string): void {
+    this.#method = method
     let exchange: UwsExchange | undefined
     try {
       const fault = this.#enter(req)
@@ -100,7 +103,6 @@ export class UwsListener {
   /** Reads the request into the gate. */
   #enter(req: HttpRequest): GateFault | undefined {
     const query = req.getQuery()
-    this.#method = req.getCaseSensitiveMethod()
     this.#target = query === undefined ? req.getUrl() : `${req.getUrl()}?${query}`
     return this.#gate.enter(this.#method, this.#target, req)
   }
