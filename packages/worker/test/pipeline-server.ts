@@ -17,10 +17,8 @@ import { Pipeline } from '../src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../src/pipeline/request-handler.ts'
 import { RequestLog } from '../src/pipeline/request-log.ts'
 import type { Stage } from '../src/pipeline/stage.ts'
-import type { Stage } from '../src/pipeline/stage.ts'
 import { createStages } from '../src/pipeline/stages.ts'
 import { CannedRenderer } from './canned-renderer.ts'
-import { ManualClock } from './manual-clock.ts'
 import { ManualClock } from './manual-clock.ts'
 
 /** A site of a test: its files by relative path, e.g. "app/page.tsx" or "public/a.txt". */
@@ -53,10 +51,6 @@ export class PipelineServer {
   readonly renderer: CannedRenderer
   readonly failures: ReportedFailure[] = []
   readonly ledger = new PurgeLedger()
-  /** The clock of L0. */
-  readonly clock = new ManualClock(Date.now())
-  /** Answers in place of the sites' applications, where it does not say "next". */
-  intercept: Stage['run'] = () => 'next'
   /** The clock of L0. */
   readonly clock = new ManualClock(Date.now())
   /** Answers in place of the sites' applications, where it does not say "next". */
@@ -101,8 +95,6 @@ export class PipelineServer {
     const { plane } = this
     plane.health = () => this.health()
     plane.isDraining = () => this.isDraining
-    const stages = createStages(plane, this.renderer, () => this.isr)
-    stages.splice(-1, 0, { name: 'test', run: (context) => this.intercept(context) })
     const stages = createStages(plane, this.renderer, () => this.isr)
     stages.splice(-1, 0, { name: 'test', run: (context) => this.intercept(context) })
     this.#handler = createRequestHandler({
