@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Child, type Cleanup, type HttpAnswer, type Server, startServer, svcCommand, waitFor } from '@svc/testkit'
+import { Backend, client, configOf, isr, shown } from './backend.ts'
+
+const CLIENTS = 1000
+const noL0 = '[cache.l0]\nenabled = false\n'
+
+async function statusOf(t: Cleanup, server: Server): Promise<{ workers: { pid: number; connections: number }[] }> {
+  const child = new Child(t, svcCommand, ['status', '--json', '--config', server.configFile ?? ''])
+  assert.equal((await child.exited).code, 0, child.stderr)
+  return JSON.parse(child.stdout)
+}
+
+/** The sum of a counter over all workers. */
+async function counter(server: Server, name: string): Promise<number> {
+  const { text } = await client(server)('/__svc/metrics')
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
+  return Number(line?.split(' ')[1] ?? Number.NaN)
+}
+
+/** Begins many requests for a page, and resolves when all of them have reached the server, which has not answered any. */
+async function stampede(server: Server, path: string): Promise<Promise<HttpAnswer>[]> {
+  const get = client(server)
+  const before = await counter(server, 'cache_misses_total{layer="l1"}')
+  const answers = Array.from({ length: CLIENTS }, () => get(path, { timeoutMs: 60_000 }))
+  // A failed one must not end the test before it is looked at.
+  for (const answer of answers) answer.catch(() => undefined)
+  await waitFor(
+    'all requests to wait',
+    async () => (await counter(server, 'cache_misses_total{layer="l1"}')) - before >= CLIENTS,
+    60_000,
+  )
+  return answers
+}
+
+test('a thousand requests for a cold page over two workers cause one render', async (t) => {
+  const backend = await Backend.start(t)
+  const config = configOf(
+    t,
+    backend,
+    [{ id: 'one', files: { 'app/page.tsx': backend.page('home') } }],
+    `${noL0}[render]\ntimeout_ms = 60000\n`,
+  )
+  const server = await startServer(t, { config })
+  const release = backend.hold('home')
+  const answers = await stampede(server, '/')
+  release()
+  for (const answer of await Promise.all(answers)) assert.equal(`${answer.status} ${shown(answer.text)}`, '200 1')
+  assert.equal(backend.count('home'), 1)
+  assert.equal(await counter(server, 'cache_stampede_coalesced_total'), CLIENTS - 1)
+})
+
+test('a thousand requests for a stale page are all served at once, and cause one revalidation', async (t) => {
+  const backend = await Backend.start(t)
+  const files = { 'app/page.tsx': backend.page('home', 'export const revalidate = 1') }
+  const server = await startServer(t, { config: configOf(t, backend, [{ id: 'one', files }], noL0) })
+  const get = client(server)
+  await get('/')
+  const release = backend.hold('home')
+  await waitFor('the page to be stale', async () => /ttl=-/.test(isr(await get('/'))))
+  const answers = await Promise.all(Array.from({ length: CLIENTS }, () => get('/', { timeoutMs: 60_000 })))
+  for (const answer of answers) assert.equal(`${answer.status} ${shown(answer.text)}`, '200 1')
+  assert.equal(backend.count('home'), 2)
+  release()
+  await waitFor('the revalidation', async () => (await counter(server, 'isr_revalidations_total{status="success"}')) === 1)
+})
+
+test('when the worker that renders is killed, those who wait elsewhere are served by one more render', async (t) => {
+  const backend = await Backend.start(t)
+  const files = {
+    'app/page.tsx': backend.page('home'),
+    'app/which/route.ts': 'export async function GET() { return new Response("x") }',
+  }
+  const server = await startServer(t, {
+    config: configOf(t, backend, [{ id: 'one', files }], `${noL0}[render]\ntimeout_ms = 60000\n`),
+  })
+  const release = backend.hold('home')
+  const answers = await stampede(server, '/')
+  // Which of the two holds the lease is not to be seen from outside: one of them is killed, and the law must hold either way.
+  const { workers } = await statusOf(t, server)
+  const [victim] = workers
+  assert.ok(victim)
+  let cutOff = 0
+  for (const answer of answers) answer.catch(() => cutOff++)
+  process.kill(victim.pid, 'SIGKILL')
+  await waitFor('the clients of the killed worker to notice', () => cutOff > 0)
+  release()
+  const results = await Promise.allSettled(answers)
+  const served = results.filter((result) => result.status === 'fulfilled')
+  assert.ok(served.length > 0, 'the other worker had clients')
+  for (const { value } of served) assert.equal(value.status, 200)
+  const cut = results.filter((result) => result.status === 'rejected')
+  for (const { reason } of cut) assert.match(String(reason), /socket hang up|ECONNRESET/)
+  assert.ok(backend.count('home') <= 2, `${backend.count('home')} renders`)
+  assert.ok((await client(server)('/')).status === 200)
+})
