@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
 import {
   AppError,
   CloseStack,
@@ -70,6 +71,17 @@ test('a deadline rejects with its name, and passes on what came in time', async 
   await assert.rejects(withDeadline(new Promise(() => undefined), 5, 'waiting'), { code: 'CORE_TIMEOUT', message: /waiting/ })
   assert.equal(await withDeadline(Promise.resolve(1), 5000, 'x'), 1)
   await assert.rejects(withDeadline(Promise.reject(new Error('own')), 5000, 'x'), /own/)
+})
+
+test('a deadline that passes while the process itself is held up counts what came meanwhile', async (t) => {
+  const { port1, port2 } = new MessageChannel()
+  t.after(() => port1.close())
+  const came = new Promise((resolve) => port1.once('message', resolve))
+  const inTime = withDeadline(came, 20, 'a message')
+  port2.postMessage('there')
+  const until = performance.now() + 60
+  while (performance.now() < until);
+  assert.equal(await inTime, 'there')
 })
 
 test('an error crosses a boundary with everything but its class', () => {

@@ -56,10 +56,13 @@ export class OutgoingCall {
     // A caller that aborts may no longer listen; that must not count as an unhandled rejection.
     this.settled.promise.catch(() => undefined)
     if (options.timeoutMs === Number.POSITIVE_INFINITY) return
-    this.#timer = setTimeout(() => {
+    const tooLate = () => {
+      if (this.#isDone) return
       this.fail(new CoreError('CORE_TIMEOUT', `no reply to ${method} within ${options.timeoutMs} ms`))
       onTimeout()
-    }, options.timeoutMs)
+    }
+    // A reply that came while this process was held up itself is taken in first: see `withDeadline`.
+    this.#timer = setTimeout(() => setImmediate(tooLate), options.timeoutMs)
   }
 
   get isDone(): boolean {
