@@ -64,8 +64,6 @@ async function ask(member: PurgeMember, purge: Purge, settings: AskSettings): Pr
     if (member.isBooting) return undefined
     logger.error({ process: member.name, purge: purge.number }, 'no answer to a purge: the process is killed and replaced')
   } catch (error) {
-    // A program that knows nothing of purges keeps nothing.
-    if (codeOf(error) === 'CORE_NO_METHOD') return undefined
     const isGone = codeOf(error) === 'CORE_PEER_GONE'
     if (!isGone) logger.error({ process: member.name, purge: purge.number, err: asError(error) }, 'a purge was refused')
   } finally {
