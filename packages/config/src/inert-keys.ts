@@ -10,7 +10,6 @@ export const inertKeys: readonly string[] = [
   'server.engine=node',
   'server.vhosts',
   'server.idle_timeout_secs',
-  'cache.l0',
   'cache.isr',
   'cache.proxy',
   'deploy',

@@ -6,14 +6,14 @@ import { loaded, loadText } from './load-text.ts'
 
 test('one line names the keys that are set and have no effect, each once', async (t) => {
   const toml = [
-    '[server]\nlisten = "127.0.0.1:1"\nengine = "node"\nidle_timeout_secs = 1\n[cache.l0]\nmax_bytes = 1',
+    '[server]\nlisten = "127.0.0.1:1"\nengine = "node"\nidle_timeout_secs = 1\n[cache.proxy]\nmax_bytes = 1',
     '[[tasks]]\nname = "a"\nschedule = "* * * * *"\nhandler = "http::GET /"',
     '[[sites]]\nid = "a"\nhostnames = ["a.org"]\nroot = "site"\nprocess = "own"\ntenant = "t"',
     '[[sites]]\nid = "b"\nhostnames = ["b.org"]\nroot = "site"\nprocess = "in-process"\ntenant = "t"',
     '[[sites.route_rules]]\npattern = "/"\naction = "block"\n',
   ].join('\n')
   assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [
-    'these keys have no effect yet in this version: server.engine, server.idle_timeout_secs, cache.l0.max_bytes, tasks, sites[].process, sites[].tenant, sites[].route_rules',
+    'these keys have no effect yet in this version: server.engine, server.idle_timeout_secs, cache.proxy.max_bytes, tasks, sites[].process, sites[].tenant, sites[].route_rules',
   ])
 })
 
