@@ -19,8 +19,11 @@ import { mapStack } from './stack-mapper.ts'
 import type { ThreadLink } from './thread-link.ts'
 import type { LossReason, RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
 
-/** How long an isolate may take to answer when a request in it is given up. */
-const YIELD_TIMEOUT_MS = 1_000
+/**
+ * How long an isolate may take to answer when a request in it is given up: more than the requests before it take on a busy
+ * machine. Code that runs in circles is ended by its own time limit in any case.
+ */
+const YIELD_TIMEOUT_MS = 5_000
 /**
  * So many requests in a row that got no answer in time, with none between that did, end the isolate: it may be its state that
  * keeps them waiting, which code of the site can spoil for good.
