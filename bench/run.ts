@@ -12,6 +12,7 @@ import { hasNext } from './peers/next.ts'
 import { hasNginx } from './peers/nginx.ts'
 import { compileModules } from './scenarios/compile.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
+import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
 import { l0Hits } from './scenarios/l0.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 
@@ -27,6 +28,8 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   ready: startToReady,
   memory: memoryPerSite,
   reload: reloadThousand,
+  'isr-store': isrStoreEntries,
+  'isr-purge': isrStorePurges,
 }
 
 function requireTools(): void {
