@@ -22,8 +22,8 @@ const appFields: FieldSchema = {
   app_root: { type: 'string', format: 'directory', isRequired: true, description: 'Root or app directory of a site.' },
 }
 const tagFields: FieldSchema = {
-  tag: { type: 'string', description: 'One tag: route:<label>:<name>, or <name> on every site.' },
-  pattern: { type: 'string', description: 'A glob over tags; * alone: everything.' },
+  tag: { type: 'string', description: 'One tag: `route:<label>:<name>`, or `<name>` on every site.' },
+  pattern: { type: 'string', description: 'A glob over tags: `route:<label>:*` is a site, `*` everything.' },
 }
 
 function now(): number {
