@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Child, type Server, startServer, svcCommand, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { client, isr, restart } from './backend.ts'
+
+const page = (text: string) => `import { brand } from '../lib/brand'
+export default function Page() { return <p>{brand} ${text}</p> }
+`
+
+function siteFiles(text: string): Record<string, string> {
+  return {
+    'app/page.tsx': page(text),
+    'app/other/page.tsx': 'export default function Page() { return <p>other</p> }\n',
+    'lib/brand.ts': "export const brand = 'acme'\n",
+  }
+}
+
+async function start(t: TestContext, root: string): Promise<Server> {
+  const site = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
+  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n${site}`
+  return startServer(t, { config, env: { SVC_MASQUERADE_ROUTE_WATCH_MS: '100' } })
+}
+
+test('an edit of a page, of what it imports, and of the routes show without a purge or a restart', async (t) => {
+  const root = tempSite(t, siteFiles('first'))
+  const get = client(await start(t, root))
+  for (let i = 0; i < 3; i++) assert.match((await get('/')).text, /acme<!-- --> first/)
+  const other = String((await get('/other')).headers['etag'])
+  writeFileSync(join(root, 'app/page.tsx'), page('second'))
+  await waitFor('the edited page', async () => /acme<!-- --> second/.test((await get('/')).text))
+  writeFileSync(join(root, 'lib/brand.ts'), "export const brand = 'globex'\n")
+  await waitFor('the edited import', async () => /globex<!-- --> second/.test((await get('/')).text))
+  writeFiles(root, { 'app/new/page.tsx': 'export default function Page() { return <p>new</p> }\n' })
+  await waitFor('the new route', async () => (await get('/new')).status === 200)
+  writeFiles(root, {
+    'app/layout.tsx':
+      'export default function Layout({ children }: any) { return <html><body><main>{children}</main></body></html> }\n',
+  })
+  await waitFor('the layout around every page', async () => {
+    const [home, last] = [await get('/'), await get('/other')]
+    return home.text.includes('<main>') && last.text.includes('<main>') && last.headers['etag'] !== other
+  })
+})
+
+test('a page that was changed while the server was down is made anew, the others are still there', async (t) => {
+  const root = tempSite(t, siteFiles('first'))
+  const server = await start(t, root)
+  assert.match((await client(server)('/')).text, /first/)
+  await server.child.stop()
+  writeFileSync(join(root, 'app/page.tsx'), page('second'))
+  const get = client(await restart(t, server))
+  await waitFor('the changed page', async () => /second/.test((await get('/')).text))
+})
+
+test('a reload that gives a site another directory leaves nothing of the old one', async (t) => {
+  const [blue, green] = [tempSite(t, siteFiles('blue')), tempSite(t, siteFiles('green'))]
+  const server = await start(t, blue)
+  const get = client(server)
+  for (let i = 0; i < 5; i++) assert.match((await get('/')).text, /blue/)
+  const file = server.configFile ?? ''
+  writeFileSync(file, readFileSync(file, 'utf8').replace(blue, green))
+  const reload = new Child(t, svcCommand, ['reload', '--config', file])
+  assert.equal((await reload.exited).code, 0, reload.stderr)
+  for (let i = 0; i < 10; i++) assert.match((await get('/')).text, /green/)
+})
+
+test('a reload that changes nothing of a site keeps its pages', async (t) => {
+  const root = tempSite(t, siteFiles('first'))
+  const server = await start(t, root)
+  const get = client(server)
+  await get('/')
+  const reload = new Child(t, svcCommand, ['reload', '--config', server.configFile ?? ''])
+  assert.equal((await reload.exited).code, 0, reload.stderr)
+  assert.match(isr(await get('/')), /^(svc-isr; hit; ttl=\d+)?$/)
+})
+
+test('in development an edit is seen by all', async (t) => {
+  const root = tempSite(t, siteFiles('first'))
+  const server = await startServer(t, { dir: root, env: { SVC_MASQUERADE_ROUTE_WATCH_MS: '100' } })
+  const get = client(server, 'localhost')
+  assert.match((await get('/')).text, /first/)
+  writeFileSync(join(root, 'app/page.tsx'), page('second'))
+  // One worker may hear of it a moment before the other.
+  await waitFor('every worker to show the edited page', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => get('/')))
+    return answers.every(({ text }) => /second/.test(text))
+  })
+})
+
+test('pages whose parameters are known in advance are there before anyone asks', async (t) => {
+  const files = {
+    'app/posts/[slug]/page.tsx': `export function generateStaticParams() { return [{ slug: 'hello' }, { slug: 'a b' }] }
+export default async function Page({ params }: any) { return <p>{(await params).slug}</p> }
+`,
+    'app/[...all]/route.ts': `export const revalidate = 60
+export function generateStaticParams() { return [{ all: ['docs', 'intro'] }] }
+export async function GET() { return new Response('a handler') }
+`,
+  }
+  const server = await start(t, tempSite(t, files))
+  const get = client(server)
+  const metrics = async () => (await get('/__svc/metrics')).text
+  await waitFor('three entries', async () => /^cache_entries\{layer="l1"\} 3$/m.test(await metrics()))
+  for (const path of ['/posts/hello', '/posts/a%20b', '/docs/intro']) {
+    const answer = await get(path)
+    assert.equal(answer.status, 200)
+    assert.match(isr(answer), /^svc-isr; hit/, path)
+  }
+})
