@@ -10,6 +10,7 @@ import { execFileSync } from 'node:child_process'
 import { formatTable, type Row } from './lib/table.ts'
 import { hasNext } from './peers/next.ts'
 import { hasNginx } from './peers/nginx.ts'
+import { hasVarnish } from './peers/varnish.ts'
 import { compileModules } from './scenarios/compile.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
@@ -40,6 +41,7 @@ function requireTools(): void {
     process.exit(69)
   }
   if (!hasNginx) console.error('nginx is not installed: left out (bench/setup.sh installs it)')
+  if (!hasVarnish) console.error('Varnish is not installed: left out (bench/setup.sh installs it)')
   if (!hasNext) console.error('the Next.js build is missing: left out (bench/setup.sh makes it)')
 }
 

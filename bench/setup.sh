@@ -1,14 +1,14 @@
 #!/bin/sh
-# Fetches the peers that the benchmarks compare with: nginx and wrk from Debian's packages (as root), Next.js from npm into a
+# Fetches the peers that the benchmarks compare with: nginx, Varnish and wrk from Debian's packages (as root), Next.js from npm into a
 # folder of its own outside of the workspaces, with the same pages as bench/sites/rows.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work="$here/.work/next"
 
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
-  if ! command -v wrk >/dev/null 2>&1 || [ ! -x /usr/sbin/nginx ]; then
+  if ! command -v wrk >/dev/null 2>&1 || [ ! -x /usr/sbin/nginx ] || [ ! -x /usr/sbin/varnishd ]; then
     apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends wrk nginx-light >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends wrk nginx-light varnish >/dev/null
   fi
 fi
 command -v wrk >/dev/null 2>&1 || { echo "wrk is missing: sudo apt-get install wrk" >&2; exit 69; }

@@ -22,6 +22,8 @@ export interface StaticFilesOptions {
   readonly maxInlineBytes?: number
   /** Memory for the contents of small files in bytes. @default 2097152 */
   readonly maxCacheBytes?: number
+  /** Wall clock in milliseconds. @default the clock of the machine */
+  readonly now?: () => number
   /** Told about files that cannot be read or that change while they are sent. */
   readonly onProblem: (error: Error) => void
 }
@@ -72,13 +74,23 @@ export class StaticFiles {
   readonly #cache: SmallFileCache
   readonly #maxInlineBytes: number
   readonly #hasIndex: boolean
+  readonly #now: () => number
   readonly #onProblem: (error: Error) => void
 
-  constructor({ root, hasIndex = false, maxInlineBytes = 65_536, maxCacheBytes = 2_097_152, onProblem }: StaticFilesOptions) {
+  constructor(options: StaticFilesOptions) {
+    const {
+      root,
+      hasIndex = false,
+      maxInlineBytes = 65_536,
+      maxCacheBytes = 2_097_152,
+      now = () => Date.now(),
+      onProblem,
+    } = options
     this.#root = new PublicRoot(root, onProblem)
     this.#cache = new SmallFileCache(maxCacheBytes)
     this.#maxInlineBytes = maxInlineBytes
     this.#hasIndex = hasIndex
+    this.#now = now
     this.#onProblem = onProblem
   }
 
@@ -125,12 +137,12 @@ export class StaticFiles {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (!isFile(facts)) return 'missing'
       const resource = resourceOf(target, facts)
-      const plan = planAnswer(exchange.request, resource, Date.now(), makeBoundary)
+      const plan = planAnswer(exchange.request, resource, this.#now(), makeBoundary)
       if (plan.kind !== 'content') {
         answerWithout(exchange, plan)
         return 'served'
       }
-      if (plan.head.status === 200) tellWhole(exchange, target, resource)
+      if (plan.head.status === 200) tellWhole(exchange, target, resource, this.#now())
       if (this.#sendContent(exchange, target.root, plan)) return 'served'
       facts = target.root.find(target.name)
     }
@@ -169,7 +181,7 @@ export class StaticFiles {
     if (file === undefined) return undefined
     try {
       const content = readWhole(file)
-      const isSettled = Date.now() - facts.changedAtMs >= MIN_CACHED_AGE_MS
+      const isSettled = this.#now() - facts.changedAtMs >= MIN_CACHED_AGE_MS
       if (content !== undefined && isSettled) this.#cache.set(path, { state: facts.state, content })
       return content
     } finally {
@@ -187,11 +199,10 @@ function resourceOf({ root, name, contentType }: Target, facts: FileFacts): Stat
   return contentType === undefined ? resource : { ...resource, contentType }
 }
 
-function tellWhole(exchange: HttpExchange, target: Target, resource: StaticResource): void {
+function tellWhole(exchange: HttpExchange, target: Target, resource: StaticResource, now: number): void {
   if (target.onWhole === undefined) return
   const acceptEncoding = exchange.request.header('accept-encoding')
   const variant = chooseVariant(resource, acceptEncoding)
-  const now = Date.now()
   const isSettled = ({ facts }: Variant) => now - facts.changedAtMs >= MIN_CACHED_AGE_MS && facts.lastModifiedMs <= now
   if (!isSettled(resource.identity) || !isSettled(variant)) return
   target.onWhole(() => isUnchanged(target, resource, variant, acceptEncoding))
