@@ -43,6 +43,21 @@ export class ModuleGraph {
     return found
   }
 
+  /** What is not here of these modules and all that they import. */
+  missingFrom(ids: Iterable<string>): string[] {
+    const seen = new Set<string>()
+    const missing: string[] = []
+    const waiting = [...ids]
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      if (seen.has(id)) continue
+      seen.add(id)
+      const module = this.#modules.get(id)
+      if (module === undefined) missing.push(id)
+      else waiting.push(...modulesImported(module))
+    }
+    return missing
+  }
+
   /** Forgets modules. */
   remove(ids: Iterable<string>): void {
     for (const id of ids) {

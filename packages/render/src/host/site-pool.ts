@@ -132,10 +132,11 @@ export class SitePool implements BudgetMember {
     this.#checkDrained()
   }
 
-  /** Tells every thread that files have changed. */
-  async update(manifest: SiteManifest, files: readonly string[]): Promise<void> {
+  /** Tells every thread that files have changed. Resolves with the modules that are not what they were. */
+  async update(manifest: SiteManifest, files: readonly string[]): Promise<string[]> {
     this.#manifest = manifest
-    await Promise.all([...this.#slots].map((slot) => slot.update({ t: 'update', manifest, files }).catch(() => undefined)))
+    const tell = (slot: ThreadSlot) => slot.update({ t: 'update', manifest, files }).catch(() => [])
+    return (await Promise.all([...this.#slots].map(tell))).flat()
   }
 
   /** Closes threads that have had nothing to do, and finds threads that do not run any more. */

@@ -197,9 +197,9 @@ export class SiteRuntime {
     // Nobody has asked for the site here so far: nothing is kept that could be old.
     if (before === undefined) return routesTouched([])
     this.#report(after)
-    const evicted = await Promise.all(this.pools.map((pool) => pool.update(after, files)))
+    const evicted = (await this.#pool?.update(after, files)) ?? []
     this.#manifest = await this.#withMatcher(after)
-    return routesTouched(evicted.flat())
+    return routesTouched(evicted)
   }
 
   /** Logs what is wrong with the site's directory: each problem once, and again when it comes back. */

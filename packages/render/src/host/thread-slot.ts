@@ -69,7 +69,7 @@ export class ThreadSlot {
   /** What has come in this turn and is handed over at its end. */
   #turn: RenderTask[] = []
   readonly #opened = Promise.withResolvers<void>()
-  readonly #updates: (() => void)[] = []
+  readonly #updates: ((evicted: readonly string[]) => void)[] = []
   readonly #isolateClosed = Promise.withResolvers<void>()
   readonly #closed = Promise.withResolvers<void>()
   #port: MessagePort | undefined
@@ -127,13 +127,14 @@ export class ThreadSlot {
     this.#release(job)
   }
 
-  /** Takes in that files of the site have changed. */
-  async update(message: Extract<HostToThread, { t: 'update' }>): Promise<void> {
+  /** Takes in that files of the site have changed. Resolves with the modules that are not what they were. */
+  async update(message: Extract<HostToThread, { t: 'update' }>): Promise<readonly string[]> {
     await this.#opened.promise
-    const { promise, resolve } = Promise.withResolvers<void>()
+    if (this.#isClosing) return []
+    const { promise, resolve } = Promise.withResolvers<readonly string[]>()
     this.#updates.push(resolve)
     this.send(message)
-    await promise
+    return await promise
   }
 
   /** Whether the thread has let a job pass its deadline by far: it does not run any more. */
@@ -162,7 +163,10 @@ export class ThreadSlot {
       // Only the deadlines reject.
       this.#options.events.stuck('timeout')
     }
-    this.#failAll(new RenderError('RENDER_ISOLATE_LOST', 'the render thread was closed'))
+    const closed = new RenderError('RENDER_ISOLATE_LOST', 'the render thread was closed')
+    this.#opened.reject(closed)
+    for (const resolve of this.#updates) resolve([])
+    this.#failAll(closed)
     this.#port?.close()
     this.#closed.resolve()
   }
@@ -206,7 +210,7 @@ export class ThreadSlot {
         events.stuck(message.reason)
         break
       case 'updated':
-        this.#updates.shift()?.()
+        this.#updates.shift()?.(message.evicted)
         break
       case 'closed':
         this.#isolateClosed.resolve()
@@ -244,7 +248,7 @@ export class ThreadSlot {
     if (this.#isClosing) return
     this.#isClosing = true
     this.#opened.reject(error)
-    for (const resolve of this.#updates) resolve()
+    for (const resolve of this.#updates) resolve([])
     this.#failAll(new RenderError('RENDER_ISOLATE_LOST', 'the render thread has ended', { cause: error }))
     this.#port?.close()
     // Piscina starts another thread for one that ended; this slot has had its thread.

@@ -11,6 +11,8 @@ export interface ModuleLoaderOptions {
   readonly cache: ModuleCache
   readonly isolate: GuestIsolate
   readonly onWarning: (text: string) => void
+  /** Modules go: what was made ready with them is not ready any more. */
+  readonly onEvict: () => void
 }
 
 /** Brings the modules of a site into one isolate, each once, and takes out what has changed. */
@@ -18,9 +20,16 @@ export class ModuleLoader {
   readonly graph = new ModuleGraph()
   readonly #options: ModuleLoaderOptions
   readonly #loading = new SingleFlight<string, void>()
+  readonly #loads = new Set<Promise<void>>()
+  #evictions = 0
 
   constructor(options: ModuleLoaderOptions) {
     this.#options = options
+  }
+
+  /** Counts up with each eviction. */
+  get evictions(): number {
+    return this.#evictions
   }
 
   /**
@@ -28,25 +37,50 @@ export class ModuleLoader {
    * @throws RENDER_COMPILE, RENDER_RESOLVE; nothing was defined then
    */
   async load(ids: readonly string[]): Promise<void> {
-    const missing = ids.filter((id) => !this.graph.has(id))
-    if (missing.length > 0) await this.#loading.run(missing.join('\n'), () => this.#loadGraph(missing))
+    // Again when something that was there has been evicted meanwhile.
+    for (let missing = this.graph.missingFrom(ids); missing.length > 0; missing = this.graph.missingFrom(ids)) {
+      const wanted = missing
+      const load = this.#loading.run(wanted.join('\n'), () => this.#loadGraph(wanted))
+      this.#loads.add(load)
+      await load.finally(() => this.#loads.delete(load))
+    }
   }
 
   /**
    * Looks at changed files and evicts what differs, with everything that imports it. An empty list, or a file that no
    * module is known for, means to look at all modules: a new file can change where an import leads.
-   * @returns whether anything was evicted
+   * @returns what was evicted
    */
-  async update(files: readonly string[]): Promise<boolean> {
+  async update(files: readonly string[]): Promise<ReadonlySet<string>> {
+    await this.#settled()
     const isKnown = (file: string) => this.graph.dependentsOf([file]).size > 0
     const suspects = files.length > 0 && files.every(isKnown) ? files.filter((file) => this.graph.has(file)) : this.graph.ids()
     const changed = files.filter((file) => !this.graph.has(file) && isKnown(file))
     for (const id of suspects) if (await this.#hasChanged(id)) changed.push(id)
-    const evicted = this.graph.dependentsOf(changed)
-    if (evicted.size === 0) return false
+    return await this.#evict(this.graph.dependentsOf(changed))
+  }
+
+  /**
+   * Evicts modules, with everything that imports them.
+   * @returns what was evicted
+   */
+  async evict(isMeant: (id: string) => boolean): Promise<ReadonlySet<string>> {
+    await this.#settled()
+    return await this.#evict(this.graph.dependentsOf(this.graph.ids().filter(isMeant)))
+  }
+
+  /** What is being loaded would otherwise come in afterwards as it was before. */
+  async #settled(): Promise<void> {
+    await Promise.allSettled([...this.#loads])
+  }
+
+  async #evict(evicted: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    if (evicted.size === 0) return evicted
     this.graph.remove(evicted)
+    this.#evictions++
+    this.#options.onEvict()
     await this.#options.isolate.enter('evict', JSON.stringify([...evicted]))
-    return true
+    return evicted
   }
 
   async #hasChanged(id: string): Promise<boolean> {

@@ -78,7 +78,13 @@ export class SiteSession implements RequestOwner {
       taskOf: (number) => this.#requests.get(number)?.task,
       onRefreshFailed: (what, error) => link.log('warn', '', `${what} could not be made anew: ${messageOf(error)}`),
     })
-    this.#loader = new ModuleLoader({ compiler, cache, isolate, onWarning: (text) => link.log('warn', '', text) })
+    this.#loader = new ModuleLoader({
+      compiler,
+      cache,
+      isolate,
+      onWarning: (text) => link.log('warn', '', text),
+      onEvict: () => this.#ready.clear(),
+    })
   }
 
   /** @throws RENDER_GUEST */
@@ -140,13 +146,21 @@ export class SiteSession implements RequestOwner {
     void this.#isolate.enter('resume', number)
   }
 
-  /** Takes in that files have changed. */
-  async update(manifest: SiteManifest, files: readonly string[]): Promise<void> {
-    const hasEvicted = await this.#loader.update(files)
+  /** Takes in that files have changed. Returns the modules that were evicted. */
+  async update(manifest: SiteManifest, files: readonly string[]): Promise<ReadonlySet<string>> {
+    const evicted = await this.#loader.update(files)
     const isOther = manifest.version !== this.#manifest.version
     this.#manifest = manifest
-    if (isOther) await this.#isolate.enter('forgetRoutes')
-    if (isOther || hasEvicted) this.#ready.clear()
+    if (isOther) {
+      await this.#isolate.enter('forgetRoutes')
+      this.#ready.clear()
+    }
+    return evicted
+  }
+
+  /** Forgets modules, with everything that imports them. Returns how many there were. */
+  async evict(isMeant: (id: string) => boolean): Promise<number> {
+    return (await this.#loader.evict(isMeant)).size
   }
 
   /** Ends the isolate; requests in it fail. */
@@ -231,10 +245,14 @@ export class SiteSession implements RequestOwner {
   async #defineRoute(id: string): Promise<void> {
     const manifest = this.#manifest
     const route = routeById(manifest, id)
-    await this.#loader.load([...this.#reactFiles(), ...filesOfRoute(route, manifest)])
+    let evictions: number
+    do {
+      evictions = this.#loader.evictions
+      await this.#loader.load([...this.#reactFiles(), ...filesOfRoute(route, manifest)])
+    } while (evictions !== this.#loader.evictions)
     await this.#isolate.enter('defineRoute', JSON.stringify(route))
     // It may have changed meanwhile.
-    if (manifest === this.#manifest) this.#ready.add(id)
+    if (manifest === this.#manifest && evictions === this.#loader.evictions) this.#ready.add(id)
   }
 
   /** The site's own React: what renders its pages is imported by none of its files, and it comes before all of them. */

@@ -1,6 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import { asError, codeOf, toWire } from '@svc/core'
+import type { ModulePurge } from '@svc/protocol'
 import { ModuleCache } from '../compile/module-cache.ts'
+import { modulesMeant } from '../compile/modules-meant.ts'
 import { ownReact } from '../compile/own-react.ts'
 import { SiteCompiler } from '../compile/site-compiler.ts'
 import { SiteResolver } from '../compile/site-resolver.ts'
@@ -47,7 +49,11 @@ export class SiteThread {
     this.#resolver = new SiteResolver(settings.root)
     this.#cache = new ModuleCache(settings.cacheDirs)
     this.#link = new ThreadLink(port, (message) => this.#received(message))
-    this.#data = new DataClient(start.services, (error) => this.#link.log('error', '', error.message))
+    this.#data = new DataClient({
+      port: start.services,
+      purgeModules: (purge) => this.#purgeModules(purge),
+      onProblem: (error) => this.#link.log('error', '', error.message),
+    })
     this.#compiler = new SiteCompiler({
       resolver: this.#resolver,
       cache: this.#cache,
@@ -153,8 +159,15 @@ export class SiteThread {
     this.#settings = { ...this.#settings, manifest }
     this.#resolver.clear()
     const session = this.#current ?? (await this.#session)
-    await session?.update(manifest, files)
-    this.#link.post({ t: 'updated' })
+    const evicted = await session?.update(manifest, files)
+    this.#link.post({ t: 'updated', evicted: [...(evicted ?? [])] })
+  }
+
+  /** Forgets compiled modules, and where imports lead. */
+  async #purgeModules(purge: ModulePurge): Promise<{ evicted: number }> {
+    this.#resolver.clear()
+    const session = this.#current ?? (await this.#session)
+    return { evicted: (await session?.evict(modulesMeant(purge))) ?? 0 }
   }
 
   async #close(): Promise<void> {

@@ -104,5 +104,6 @@ export type ThreadToHost =
   | { readonly t: 'lost'; readonly reason: LossReason }
   /** Native code of the isolate cannot be stopped: only the end of the process ends it. */
   | { readonly t: 'stuck'; readonly reason: LossReason }
-  | { readonly t: 'updated' }
+  /** `evicted`: ids of the modules that are not what they were. */
+  | { readonly t: 'updated'; readonly evicted: readonly string[] }
   | { readonly t: 'closed' }

@@ -7,6 +7,8 @@ import { type Dependencies, type ModuleRecord, moduleRecord, type OwnBuiltin } f
 
 const builtinPrefix = 'builtin:'
 const records = new Map<string, ModuleRecord>()
+/** Modules that were evicted and not defined again: requests that began before may still need them. */
+const retired = new Map<string, ModuleRecord>()
 const builtinNamespaces = new Map<string, Namespace>()
 /** CSS of a module's graph by module id, forgotten with any change of the registry. */
 const cssCache = new Map<string, readonly StyleSheet[]>()
@@ -29,13 +31,25 @@ export function beginAttempt(): void {
 export function defineModule(id: string, format: ModuleFormat, dependencies: Dependencies, source: unknown): void {
   if (id.startsWith(builtinPrefix)) throw new GuestError('GUEST_MISUSE', `${id} cannot be defined`)
   records.set(id, moduleRecord(id, format, dependencies, source))
+  retired.delete(id)
   cssCache.clear()
 }
 
-/** Drops modules and their instances. The caller names all that depend on them too. */
+/**
+ * Drops modules and their instances. The caller names all that depend on them too, and defines what a request needs before it
+ * begins: what is found here later is for requests that are under way.
+ */
 export function evictModules(ids: readonly string[]): void {
-  for (const id of ids) records.delete(id)
+  for (const id of ids) {
+    const record = records.get(id)
+    if (record !== undefined) retired.set(id, record)
+    records.delete(id)
+  }
   cssCache.clear()
+}
+
+function findRecord(id: string): ModuleRecord | undefined {
+  return records.get(id) ?? retired.get(id)
 }
 
 /** Whether a module is defined. */
@@ -78,7 +92,7 @@ function targetOf(record: ModuleRecord, specifier: string): string {
 }
 
 function recordOf(id: string): ModuleRecord {
-  const record = records.get(id)
+  const record = findRecord(id)
   if (record === undefined) throw new GuestError('MODULE_NOT_FOUND', `Module ${id} is not loaded`)
   return record
 }
@@ -142,7 +156,7 @@ export function requireExports(id: string): unknown {
 function collectCss(id: string, seen: Set<string>, found: ModuleRecord[]): void {
   if (seen.has(id)) return
   seen.add(id)
-  const record = records.get(id)
+  const record = findRecord(id)
   if (record === undefined) return
   for (const dependency of Object.values(record.dependencies)) collectCss(dependency, seen, found)
   if (record.format === 'css') found.push(record)

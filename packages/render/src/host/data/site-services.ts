@@ -1,10 +1,15 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type CallContext, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
-import { PROTOCOL_VERSION } from '@svc/protocol'
+import { asError, type CallContext, codeOf, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
+import { type ModulePurge, PROTOCOL_VERSION } from '@svc/protocol'
 import { siteServiceClientMethods, siteServiceMethods } from '../../thread/data/data-methods.ts'
 import type { DataAsker, DataCache } from './data-cache.ts'
 import type { PurgeOrders } from './purge-orders.ts'
 import { purgeTargets } from './purge-scopes.ts'
+
+/** A thread that is busy with code of its site may take a while. */
+const PURGE_TIMEOUT_MS = 20_000
+
+type ThreadPeer = RpcPeer<typeof siteServiceMethods, typeof siteServiceClientMethods>
 
 /** What the host knows of a site whose thread asks. */
 export interface ServedSite {
@@ -23,6 +28,7 @@ export interface SiteServicesOptions {
 /** What the threads of a host ask of it for their sites. Which site, and so which label, is decided here. */
 export class SiteServices {
   readonly #options: SiteServicesOptions
+  readonly #threads = new Set<ThreadPeer>()
 
   constructor(options: SiteServicesOptions) {
     this.#options = options
@@ -42,7 +48,26 @@ export class SiteServices {
       onProblem,
     })
     port.unref()
-    peer.closed.then(() => data.ownerGone(port), onProblem)
+    this.#threads.add(peer)
+    const gone = () => {
+      this.#threads.delete(peer)
+      data.ownerGone(port)
+    }
+    peer.closed.then(gone, onProblem)
+  }
+
+  /** Has all threads forget compiled modules. Resolves with how many they had; a thread that ends meanwhile has none. */
+  async purgeModules(purge: ModulePurge): Promise<number> {
+    const ask = async (thread: ThreadPeer) => {
+      try {
+        return (await thread.call('purgeModules', purge, { timeoutMs: PURGE_TIMEOUT_MS })).evicted
+      } catch (error) {
+        if (codeOf(error) !== 'CORE_PEER_GONE') this.#options.onProblem(asError(error))
+        return 0
+      }
+    }
+    const counts = await Promise.all([...this.#threads].map(ask))
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   #handlersFor(asker: DataAsker): Handlers<typeof siteServiceMethods> {

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { createPortChannel, RpcPeer } from '@svc/core'
-import { PROTOCOL_VERSION } from '@svc/protocol'
+import { type ModulePurge, PROTOCOL_VERSION } from '@svc/protocol'
 import {
   type DataQuestion,
   type FillOutcome,
@@ -28,15 +28,23 @@ export interface MadeData {
   readonly body: Uint8Array
 }
 
+/** What a data client is made of. */
+export interface DataClientOptions {
+  readonly port: MessagePort
+  /** The host wants compiled modules to be forgotten. Returns how many there were. */
+  readonly purgeModules: (purge: ModulePurge) => Promise<{ evicted: number }>
+  readonly onProblem: (error: Error) => void
+}
+
 /** The data cache and the purges of a site, as a thread of it has them. Losing the host is no error but a miss. */
 export class DataClient {
   readonly #peer: RpcPeer<typeof siteServiceClientMethods, typeof siteServiceMethods>
 
-  constructor(port: MessagePort, onProblem: (error: Error) => void) {
+  constructor({ port, purgeModules, onProblem }: DataClientOptions) {
     this.#peer = new RpcPeer({
       channel: createPortChannel(port),
       local: siteServiceClientMethods,
-      handlers: {},
+      handlers: { purgeModules },
       remote: siteServiceMethods,
       protocolVersion: PROTOCOL_VERSION,
       peerName: 'render host',

@@ -1,4 +1,5 @@
 import { type Guarded, guard, method } from '@svc/core'
+import { modulePurge } from '@svc/protocol'
 
 /** The page or handler that works for a request: what a purge of a path is compared with. */
 export const routePlace = guard.object({
@@ -62,5 +63,8 @@ export const siteServiceMethods = {
   purge: method(guard.object({ tags: guard.arrayOf(guard.string), paths: guard.arrayOf(pathPurge) }), guard.nothing),
 } as const
 
-/** What a thread answers on this channel: nothing. */
-export const siteServiceClientMethods = {} as const
+/** What a thread answers on this channel. */
+export const siteServiceClientMethods = {
+  /** Forgets compiled modules in its isolate. `evicted`: how many there were. */
+  purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
+} as const

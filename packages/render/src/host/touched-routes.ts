@@ -1,0 +1,154 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, sep } from 'node:path'
+import type { Route, SegmentNode, SiteManifest } from '@svc/site'
+import { ImportGraph } from '../compile/import-graph.ts'
+import { ModuleCache, type ModuleCacheDirs } from '../compile/module-cache.ts'
+import { filesOfRoute } from '../thread/route-files.ts'
+
+/** Files that decide where imports lead. */
+const resolverFiles = new Set(['package.json', 'tsconfig.json', 'jsconfig.json'])
+/** What an import can lead to. */
+const moduleFile = /\.(?:[cm]?[jt]s|[jt]sx|json|css)$/
+
+/** What is known of a change before the isolates take it in. */
+export interface Change {
+  /** Undefined: this process did not know the site's routes before. */
+  readonly before: SiteManifest | undefined
+  readonly after: SiteManifest
+  /** Absolute paths; none: anything may have changed. */
+  readonly files: readonly string[]
+  readonly cacheDirs: ModuleCacheDirs
+}
+
+/** The patterns of the routes that a change touches; null: any may be. `evicted`: modules that isolates had and have no more. */
+export type TouchedRoutes = (evicted: readonly string[]) => string[] | null
+
+/** Files that a tree names: modules, and with `isWhole` also images and texts that are sent as they are. */
+function addTree(node: SegmentNode | null, isWhole: boolean, found: Set<string>): void {
+  if (node === null) return
+  const own = [node.layout, node.template, node.loading, node.error, node.notFound, node.page, node.default]
+  for (const file of own) if (file !== undefined) found.add(file)
+  if (isWhole) for (const { file, altFile } of node.metadata) found.add(file).add(altFile ?? file)
+  for (const child of Object.values(node.slots)) addTree(child, isWhole, found)
+}
+
+function filesNamed(route: Route, manifest: SiteManifest): Set<string> {
+  const found = new Set(filesOfRoute(route, manifest))
+  addTree(route.tree, true, found)
+  if (route.file !== '') found.add(route.file)
+  if (route.metadata?.altFile !== undefined) found.add(route.metadata.altFile)
+  return found
+}
+
+/** What stands before every route, or in for all: the pages that are made of it have no pattern. */
+function filesOfAll({ notFound, middleware, globalError }: SiteManifest): Set<string> {
+  const found = new Set<string>()
+  addTree(notFound, false, found)
+  if (middleware !== null) found.add(middleware.file)
+  if (globalError !== null) found.add(globalError)
+  return found
+}
+
+/** Modules are known by real paths, changes by those that are watched. */
+function withRealPaths(files: readonly string[], root: string): string[] {
+  let real = root
+  try {
+    real = realpathSync.native(root)
+  } catch {
+    // The directory itself is gone, and its modules with it.
+  }
+  return files.flatMap((file) => (real !== root && file.startsWith(root + sep) ? [file, real + file.slice(root.length)] : [file]))
+}
+
+/** Routes that are not what they were, by pattern. */
+function movedRoutes(before: SiteManifest, after: SiteManifest): Set<string> {
+  const textsOf = ({ routes }: SiteManifest) => new Map(routes.map((route) => [route.id, JSON.stringify(route)]))
+  const [old, fresh] = [textsOf(before), textsOf(after)]
+  const moved = [...before.routes, ...after.routes].filter(({ id }) => old.get(id) !== fresh.get(id))
+  return new Set(moved.map(({ pattern }) => pattern))
+}
+
+function isSameForAll(before: SiteManifest, after: SiteManifest): boolean {
+  const textOf = ({ notFound, middleware, globalError, appDir }: SiteManifest) =>
+    JSON.stringify([notFound, middleware?.file, globalError, appDir])
+  return textOf(before) === textOf(after)
+}
+
+/** One change, looked at with the index as it was before. */
+class LookedAt {
+  readonly #change: Change
+  readonly #named: ReadonlySet<string>
+  readonly #known: ReadonlySet<string>
+  readonly #touched: ReadonlySet<string>
+
+  constructor(change: Change, known: ReadonlySet<string>, touched: ReadonlySet<string>) {
+    this.#change = change
+    this.#known = known
+    this.#touched = touched
+    const named = this.#manifests().flatMap((manifest) => manifest.routes.flatMap((route) => [...filesNamed(route, manifest)]))
+    this.#named = new Set([...named, ...this.#manifests().flatMap((manifest) => [...filesOfAll(manifest)])])
+  }
+
+  routes(evicted: readonly string[]): string[] | null {
+    const touched = new Set([...this.#touched, ...evicted])
+    if (this.#isUnclear() || this.#touchesAll(touched)) return null
+    const { before, after } = this.#change
+    const patterns = before === undefined ? new Set<string>() : movedRoutes(before, after)
+    for (const manifest of this.#manifests()) {
+      for (const route of manifest.routes) {
+        if ([...filesNamed(route, manifest)].some((file) => touched.has(file))) patterns.add(route.pattern)
+      }
+    }
+    return [...patterns]
+  }
+
+  #manifests(): SiteManifest[] {
+    const { before, after } = this.#change
+    return before === undefined ? [after] : [before, after]
+  }
+
+  #touchesAll(touched: ReadonlySet<string>): boolean {
+    const { before, after } = this.#change
+    if (before !== undefined && !isSameForAll(before, after)) return true
+    // What nobody has compiled yet has made nothing.
+    return this.#manifests().some((manifest) =>
+      [...filesOfAll(manifest)].some((file) => touched.has(file) && this.#known.has(file)),
+    )
+  }
+
+  /** Whether a file may decide where imports of others lead, or what is a route. */
+  #isUnclear(): boolean {
+    const { before, after, files } = this.#change
+    return files.some((file) => {
+      if (resolverFiles.has(basename(file))) return true
+      if (!moduleFile.test(file) || file.startsWith(after.publicDir + sep)) return false
+      const isThere = existsSync(file)
+      if (before === undefined) return !isThere || !this.#known.has(file)
+      return isThere && !this.#known.has(file) && !this.#named.has(file)
+    })
+  }
+}
+
+/**
+ * Looks for the routes whose code a change touches: in the import graph on disk, which knows also what no isolate of this process
+ * has loaded. Called before anything is compiled anew; the answer comes when the isolates have taken the change in.
+ */
+export async function touchedRoutes(change: Change): Promise<TouchedRoutes> {
+  const { before, after, cacheDirs } = change
+  if (change.files.length === 0) return () => null
+  const files = withRealPaths(change.files, after.root)
+  const roots = [before, after].flatMap((manifest) => {
+    if (manifest === undefined) return []
+    return [...manifest.routes.flatMap((route) => filesOfRoute(route, manifest)), ...filesOfAll(manifest)]
+  })
+  const { modules, known } = await new ImportGraph(new ModuleCache(cacheDirs)).touched(roots, files)
+  const seen = new LookedAt(change, new Set([...known, ...plainPathsOf(known, after.root)]), modules)
+  return (evicted) => seen.routes(evicted)
+}
+
+/** The paths of known modules as they are watched. */
+function plainPathsOf(known: ReadonlySet<string>, root: string): string[] {
+  const [, real = root] = withRealPaths([`${root}${sep}`], root)
+  const base = real.endsWith(sep) ? real.slice(0, -1) : real
+  return base === root ? [] : [...known].filter((id) => id.startsWith(base + sep)).map((id) => root + id.slice(base.length))
+}
