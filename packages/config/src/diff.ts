@@ -26,6 +26,8 @@ const restartKeys: readonly KeyPath[] = [
   ['server', 'state_dir'],
   ['server', 'run_dir'],
   ['cache', 'dir'],
+  ['cache', 'isr', 'max_entries'],
+  ['cache', 'isr', 'max_bytes'],
   ['render', 'hosts'],
   ['redis', 'url'],
   ['redis', 'pool_size'],

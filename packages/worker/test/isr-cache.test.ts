@@ -28,7 +28,6 @@ test('a page is rendered once and then served from the store', async (t) => {
   assert.equal(second.headers['etag'], first.headers['etag'])
   assert.deepEqual(await instance.count('cache_hits_total'), { l1: 1, l2: 0 })
   assert.deepEqual(await instance.count('cache_misses_total'), { l1: 1, l2: 0 })
-  assert.equal(instance.store.touched.length, 1)
 })
 
 test('HEAD and conditions are answered from what GET has stored', async (t) => {

@@ -10,14 +10,8 @@ import { PipelineServer, type TestSite } from './pipeline-server.ts'
 
 /** The store of an instance, whose processes are all in this one. */
 class InstanceStore extends MemoryStore {
-  readonly touched: string[] = []
-
   refresh(): void {
     // What is committed is seen at once.
-  }
-
-  touch(key: string): void {
-    this.touched.push(key)
   }
 }
 

@@ -75,9 +75,8 @@ export class IsrCache {
   }
 
   #hit(ask: PageAsk, key: string, { entry, freshness }: Found): void {
-    const { clock, metrics, store } = this.#parts
+    const { clock, metrics } = this.#parts
     metrics.hits.l1.value++
-    store.touch(key)
     const now = clock.now()
     sendStored(ask.context, entry, hitStatus(entry, now), now)
     if (freshness === 'stale') this.#revalidator.begin(key, () => ask.background())

@@ -11,8 +11,6 @@ import type { PassMemory } from './pass-memory.ts'
 export interface SharedStore extends CacheStore {
   /** Reads after this call see all that any process has committed before it. */
   refresh(): void
-  /** Notes that an entry was used. */
-  touch(key: string): void
 }
 
 /** What the parts of the cache share. */
