@@ -87,14 +87,18 @@ export class FrameEncoder {
   }
 }
 
+/** A frame up to this size that comes in parts is put together in memory that is kept for the next one. */
+const MAX_KEPT_BYTES = 1024 * 1024
+
 /** Cuts a byte stream into frames. */
 export class FrameDecoder {
   readonly #maxFrameBytes: number
-  /** What has arrived of frames that are not complete. */
-  #parts: Buffer[] = []
-  #available = 0
-  /** Total length of the frame under way, or 0 when its prefix has not been read. */
-  #needed = 0
+  readonly #prefix = Buffer.alloc(PREFIX_BYTES)
+  /** The frame under way once its length is known; else what has come is in `#prefix`. */
+  #frame: Buffer | undefined
+  /** How much of the frame under way has come. */
+  #filled = 0
+  #kept = Buffer.alloc(0)
 
   constructor(maxFrameBytes: number) {
     this.#maxFrameBytes = maxFrameBytes
@@ -102,49 +106,55 @@ export class FrameDecoder {
 
   /**
    * Takes what arrived and hands over every frame that is complete. With `isLent`, `data` is not used after the return, and
-   * frames that lie in it as a whole are lent on.
+   * frames are lent on.
    * @throws CORE_PROTOCOL for a frame past the limit or a head that is not JSON
    */
   push(data: Buffer, isLent: boolean, deliver: (frame: Frame) => void): void {
-    this.#parts.push(data)
-    this.#available += data.byteLength
-    while (this.#available >= Math.max(PREFIX_BYTES, this.#needed)) {
-      const areLent = isLent && this.#parts.length === 1
-      const joined = this.#join()
-      if (this.#needed === 0) this.#needed = this.#frameLength(joined)
-      if (joined.byteLength < this.#needed) break
-      const headEnd = PREFIX_BYTES + joined.readUInt32LE(0)
-      const head: unknown = JSON.parse(joined.toString('utf8', PREFIX_BYTES, headEnd))
-      const bytes = headEnd === this.#needed ? undefined : joined.subarray(headEnd, this.#needed)
-      this.#consume(joined, this.#needed)
-      deliver(areLent ? { head, bytes, isLent: true } : { head, bytes })
+    let rest = data
+    while (rest.byteLength > 0) {
+      const length = this.#filled === 0 && rest.byteLength >= PREFIX_BYTES ? this.#frameLength(rest) : Number.POSITIVE_INFINITY
+      if (length <= rest.byteLength) {
+        deliver(frameOf(rest, length, isLent))
+        rest = rest.subarray(length)
+      } else rest = rest.subarray(this.#assemble(rest, isLent, deliver))
     }
-    if (isLent) this.#keepRest(data)
   }
 
-  /** What is left of lent memory is copied; a part that was joined is our own already. */
-  #keepRest(data: Buffer): void {
-    const last = this.#parts.at(-1)
-    if (last !== undefined && last.buffer === data.buffer) this.#parts[this.#parts.length - 1] = Buffer.from(last)
+  /** Adds to the frame under way, each byte copied once. Returns how many bytes of `data` belong to it. */
+  #assemble(data: Buffer, isLent: boolean, deliver: (frame: Frame) => void): number {
+    const target = this.#frame ?? this.#prefix
+    const count = data.copy(target, this.#filled, 0, target.byteLength - this.#filled)
+    this.#filled += count
+    if (this.#filled < target.byteLength) return count
+    if (this.#frame === undefined) this.#begin(this.#frameLength(target), isLent)
+    const frame = this.#frame
+    if (frame === undefined || this.#filled < frame.byteLength) return count
+    this.#frame = undefined
+    this.#filled = 0
+    deliver(frameOf(frame, frame.byteLength, isLent))
+    return count
   }
 
-  #join(): Buffer {
-    const joined = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts, this.#available)
-    this.#parts = [joined]
-    return joined
+  #begin(length: number, isLent: boolean): void {
+    if (isLent && length <= MAX_KEPT_BYTES) {
+      if (this.#kept.byteLength < length) this.#kept = Buffer.allocUnsafeSlow(length)
+      this.#frame = this.#kept.subarray(0, length)
+    } else this.#frame = Buffer.allocUnsafeSlow(length)
+    this.#prefix.copy(this.#frame)
   }
 
-  #frameLength(joined: Buffer): number {
-    const length = PREFIX_BYTES + joined.readUInt32LE(0) + joined.readUInt32LE(4)
+  #frameLength(data: Buffer): number {
+    const length = PREFIX_BYTES + data.readUInt32LE(0) + data.readUInt32LE(4)
     if (length > this.#maxFrameBytes) {
       throw new CoreError('CORE_PROTOCOL', `frame of ${length} bytes is over the limit of ${this.#maxFrameBytes}`)
     }
     return length
   }
+}
 
-  #consume(joined: Buffer, count: number): void {
-    this.#available -= count
-    this.#needed = 0
-    this.#parts = this.#available === 0 ? [] : [joined.subarray(count)]
-  }
+function frameOf(data: Buffer, length: number, isLent: boolean): Frame {
+  const headEnd = PREFIX_BYTES + data.readUInt32LE(0)
+  const head: unknown = JSON.parse(data.toString('utf8', PREFIX_BYTES, headEnd))
+  const bytes = headEnd === length ? undefined : data.subarray(headEnd, length)
+  return isLent ? { head, bytes, isLent: true } : { head, bytes }
 }
