@@ -3,8 +3,8 @@ import type { Purgeable } from '../purge/purge.ts'
 import { AgingHead } from './l0-head.ts'
 import type { L0Key } from './l0-key.ts'
 
-/** What an entry costs beside its texts and its body: objects, its places in the LRU list and in the index. */
-const OVERHEAD_BYTES = 1_024
+/** What an entry costs beside its texts and its body: objects, its places in the LRU list and in the index (measured). */
+const OVERHEAD_BYTES = 1_600
 /** What each tag costs in the index. */
 const TAG_BYTES = 64
 /** How often an entry is asked whether it still holds. */
@@ -35,12 +35,14 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
   /** Memory that the entry takes, an estimate. */
   readonly bytes: number
   block: Block
-  notModified: Block
   /** From when on (monotonic ms) `renew` must be called before the entry is used. */
   dueAt = 0
   readonly #makeBlock: MakeBlock<Block>
   readonly #storedAt: number
   #checkAt: number
+  /** Whole seconds since it was stored, as the heads say. */
+  #seconds = 0
+  #notModified: Block | undefined
 
   constructor(key: L0Key, facts: Facts, head: ResponseHead, body: Uint8Array, makeBlock: MakeBlock<Block>, nowMs: number) {
     this.key = key
@@ -54,8 +56,13 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
     this.#storedAt = nowMs
     this.#checkAt = facts.isCurrent === undefined ? Number.POSITIVE_INFINITY : nowMs + CHECK_MS
     this.block = makeBlock(this.head.after(0))
-    this.notModified = makeBlock(this.head.notModifiedAfter(0))
     this.#setDue(nowMs)
+  }
+
+  /** The head of the 304 in place of it; made when it is first asked for. */
+  get notModified(): Block {
+    this.#notModified ??= this.#makeBlock(this.head.notModifiedAfter(this.#seconds))
+    return this.#notModified
   }
 
   /** Brings the entry up to date; false when it may not be used any more. */
@@ -66,9 +73,9 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
       this.#checkAt = nowMs + CHECK_MS
     }
     if (this.head.ages) {
-      const seconds = Math.floor((nowMs - this.#storedAt) / 1000)
-      this.block = this.#makeBlock(this.head.after(seconds))
-      this.notModified = this.#makeBlock(this.head.notModifiedAfter(seconds))
+      this.#seconds = Math.floor((nowMs - this.#storedAt) / 1000)
+      this.block = this.#makeBlock(this.head.after(this.#seconds))
+      this.#notModified = undefined
     }
     this.#setDue(nowMs)
     return true

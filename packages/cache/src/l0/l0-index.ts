@@ -8,31 +8,31 @@ export interface Indexed {
   readonly facts: { readonly purgeables: readonly Purgeable[] }
 }
 
-/** Entries by one property. */
-class Shelf<Entry> {
-  readonly #byName = new Map<string, Set<Entry>>()
+/** Entries by one property. Most paths have one entry, which then stands for its set: sets are large. */
+class Shelf<Entry extends object> {
+  readonly #byName = new Map<string, Entry | Set<Entry>>()
 
   add(name: string, entry: Entry): void {
     const found = this.#byName.get(name)
-    if (found === undefined) this.#byName.set(name, new Set([entry]))
-    else found.add(entry)
+    if (found === undefined) this.#byName.set(name, entry)
+    else if (found instanceof Set) found.add(entry)
+    else if (found !== entry) this.#byName.set(name, new Set([found, entry]))
   }
 
   remove(name: string, entry: Entry): void {
     const found = this.#byName.get(name)
-    if (found?.delete(entry) && found.size === 0) this.#byName.delete(name)
+    if (found === entry) this.#byName.delete(name)
+    else if (found instanceof Set && found.delete(entry) && found.size === 0) this.#byName.delete(name)
   }
 
-  get(name: string): Iterable<Entry> {
-    return this.#byName.get(name) ?? []
+  *get(name: string): Iterable<Entry> {
+    const found = this.#byName.get(name)
+    if (found instanceof Set) yield* found
+    else if (found !== undefined) yield found
   }
 
   names(): Iterable<string> {
     return this.#byName.keys()
-  }
-
-  get size(): number {
-    return this.#byName.size
   }
 }
 

@@ -13,7 +13,7 @@ import type { Clock } from '@svc/core'
 import { type ContentCoding, clientOf, encodingClass, equalWeakly, parseEntityTags } from '@svc/http'
 import type { WorkerCacheStats } from '@svc/protocol'
 import { type AccessEntry, type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@svc/telemetry'
-import { type HeaderBlock, HeaderBlocks, inBytes } from '../engine/header-block.ts'
+import { BlockBytes, type HeaderBlock, HeaderBlocks } from '../engine/header-block.ts'
 import type { ReadyAsk, ReadyEnd, ReadyResponse, ReadyResponses } from '../engine/ready-responses.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { dropOutdated } from './drop-outdated.ts'
@@ -65,6 +65,7 @@ const noBlock: HeaderBlock = { status: 500, statusLine: '', name: '', rest: '' }
 export class WorkerL0 implements ReadyResponses, L0Intake {
   readonly #options: WorkerL0Options
   readonly #blocks: HeaderBlocks
+  readonly #bytes = new BlockBytes()
   readonly #metrics: L0Metrics
   #cache: L0Cache<HeaderBlock, WorkerFacts> | undefined
   #admission: AdmissionTools | undefined
@@ -109,7 +110,9 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     }
     this.#evictedBefore += this.#cache?.evictions ?? 0
     this.#use(
-      enabled && maxBytes > 0 ? new L0Cache({ maxBytes, maxEntryBytes }, (head) => inBytes(this.#blocks.of(head))) : undefined,
+      enabled && maxBytes > 0
+        ? new L0Cache({ maxBytes, maxEntryBytes }, (head) => this.#bytes.of(this.#blocks.of(head)))
+        : undefined,
     )
   }
 
