@@ -10,6 +10,8 @@ const CHANGE_TIMEOUT_MS = 30_000
 const ROUTES_TIMEOUT_MS = 2_000
 /** A site whose code does not load in this time is left to its first requests. */
 const WARM_TIMEOUT_MS = 15_000
+/** After this no further site is begun. */
+const WARM_ALL_MS = 60_000
 
 /** Routes by pattern; null: any may be meant. */
 export type TouchedRoutes = readonly string[] | null
@@ -77,7 +79,9 @@ export async function warmLike(fresh: RunningHost, old: RunningHost, logger: Log
   const [used] = await askAll([old], logger, ({ process }) =>
     process.peer.call('usedRoutes', undefined, { timeoutMs: ROUTES_TIMEOUT_MS }),
   )
+  const endAt = performance.now() + WARM_ALL_MS
   for (const { site, routes } of used?.sites ?? []) {
+    if (performance.now() > endAt) return
     await askAll([fresh], logger, ({ process }) =>
       process.peer.call('warm', { site, routes: [...routes] }, { timeoutMs: WARM_TIMEOUT_MS }),
     )
