@@ -12,6 +12,8 @@ export interface Contender {
 export interface Comparison {
   readonly scenario: string
   readonly path: string
+  /** Loaded before `path` while warming up: something that takes the same ways many times faster. */
+  readonly lightPath?: string
   readonly headers?: readonly string[]
   readonly contenders: readonly Contender[]
   readonly seconds: number
@@ -25,19 +27,17 @@ interface Running {
   readonly name: string
   readonly server: ServerProcess
   readonly load: LoadOptions
+  readonly warmUps: readonly LoadOptions[]
   readonly rounds: Measurement[]
 }
 
 async function start(contender: Contender, options: Comparison): Promise<Running> {
   const server = await contender.start()
-  const { seconds, connections, path, headers = [] } = options
+  const { seconds, connections, path, lightPath, headers = [] } = options
   const host = contender.host === undefined ? {} : { host: contender.host }
-  return {
-    name: contender.name,
-    server,
-    load: { url: server.url + path, serverPid: server.pid, seconds, connections, headers, ...host },
-    rounds: [],
-  }
+  const load = { url: server.url + path, serverPid: server.pid, seconds, connections, headers, ...host }
+  const warmUps = lightPath === undefined ? [load] : [{ ...load, url: server.url + lightPath }, load]
+  return { name: contender.name, server, load, warmUps, rounds: [] }
 }
 
 /** The middle round by requests per CPU-second. */
@@ -48,7 +48,7 @@ function middle(rounds: readonly Measurement[]): Measurement | undefined {
 
 /** Measures the contenders in turn, round by round: the speed of a shared machine drifts, and so meets all of them alike. */
 async function measureInTurn(running: readonly Running[], scenario: string): Promise<void> {
-  for (const { load } of running) await warmUp(load)
+  for (const { warmUps } of running) for (const load of warmUps) await warmUp(load)
   for (let round = 1; round <= ROUNDS; round++) {
     for (const { name, load, rounds } of running) {
       process.stderr.write(`  ${scenario}: round ${round} of ${ROUNDS}, ${name}\n`)

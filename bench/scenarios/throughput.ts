@@ -32,7 +32,7 @@ export function staticFile(seconds: number): Promise<Row[]> {
 function page(scenario: string, path: string, seconds: number): Promise<Row[]> {
   const contenders: Contender[] = [svc()]
   if (hasNext) contenders.push({ name: 'next start', start: startNext })
-  return compare({ scenario, path, contenders, seconds, connections: CONNECTIONS })
+  return compare({ scenario, path, lightPath: '/', contenders, seconds, connections: CONNECTIONS })
 }
 
 export const page100 = (seconds: number): Promise<Row[]> => page('rendered page, 100 rows, uncached', '/', seconds)
