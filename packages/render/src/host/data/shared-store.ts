@@ -34,7 +34,8 @@ export class SharedStore {
 
   /** Opens the store that a generation names, unless it is open. Never rejects. */
   async use(cache: Config['cache']): Promise<void> {
-    const settings = JSON.stringify([cache.dir, cache.isr])
+    const { max_entries, max_bytes } = cache.isr
+    const settings = JSON.stringify([cache.dir, max_entries, max_bytes])
     if (settings === this.#settings) return
     this.#settings = settings
     const { open = openOnDisk, onFailed } = this.#options

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startServer, waitFor } from '@svc/testkit'
+import { Backend, client, configOf, restart, shown } from './backend.ts'
+
+/** A site whose page, handler and cached function show what a backend says to names of their own. */
+function dataSite(backend: Backend, prefix: string): Record<string, string> {
+  const ask = (name: string, init = '') => `(await fetch('http://${backend.host}/${prefix}-${name}'${init})).text()`
+  const kept = `, { next: { revalidate: 3600, tags: ['posts'] } }`
+  const number = (text: string) => `new Response('<p>' + (await ${text}) + '</p>')`
+  return {
+    'app/page/page.tsx': `export const revalidate = 3600\nexport default async () => <p>{await ${ask('page', kept)}}</p>`,
+    'app/handler/route.ts': `export const GET = async () => ${number(ask('handler', kept))}`,
+    'app/function/route.ts': `import { unstable_cache } from 'next/cache'
+const read = unstable_cache(async () => ${ask('function')}, [], { tags: ['posts'] })
+export const GET = async () => ${number('read()')}`,
+    'app/untagged/page.tsx': `export const revalidate = 3600\nexport default async () => <p>{await ${ask('untagged', ', { next: { revalidate: 3600 } }')}}</p>`,
+    'app/private/route.ts': `export const GET = async (request: Request) => ${number(
+      ask('private', `, { cache: 'force-cache', headers: { authorization: request.headers.get('authorization') ?? '' } }`),
+    )}`,
+    'app/write/route.ts': `import { revalidatePath, revalidateTag } from 'next/cache'
+export const POST = async (request: Request) => {
+  const { tags = [], paths = [] } = await request.json()
+  for (const tag of tags) revalidateTag(tag)
+  for (const path of paths) revalidatePath(path)
+  return new Response('written')
+}`,
+  }
+}
+
+const routes = ['/page', '/handler', '/function', '/untagged']
+
+async function open(t: Parameters<typeof startServer>[0]) {
+  const backend = await Backend.start(t)
+  const sites = ['one', 'two'].map((id) => ({ id, files: dataSite(backend, id) }))
+  const server = await startServer(t, { config: configOf(t, backend, sites, '[render]\nhosts = 2\n') })
+  const [one, two] = [client(server, 'one.localhost'), client(server, 'two.localhost')]
+  const write = async (order: object, get = one) => {
+    const answer = await get('/write', { method: 'POST', body: JSON.stringify(order) })
+    assert.equal(answer.status, 200, answer.text)
+  }
+  return { backend, server, one, two, write }
+}
+
+const all = async (get: ReturnType<typeof client>) => Promise.all(routes.map(async (path) => shown((await get(path)).text)))
+
+test('a write that cannot be carried out says so, and a visitor never gets the data of another', async (t) => {
+  const { backend, one } = await open(t)
+  const bad = await one('/write', { method: 'POST', body: JSON.stringify({ tags: ['/not-a-tag'] }) })
+  assert.equal(bad.status, 500)
+  const ask = (who: string) => one('/private', { headers: { authorization: who } })
+  const seen = [await ask('a'), await ask('a'), await ask('b')].map(({ text }) => shown(text))
+  assert.deepEqual(seen, [1, 2, 3])
+  assert.equal(backend.count('one-private'), 3)
+})
+
+test('what a handler purges is gone for the very next request of every worker and host, on its own site alone', async (t) => {
+  const { backend, one, two, write } = await open(t)
+  assert.deepEqual(await all(one), [1, 1, 1, 1])
+  assert.deepEqual(await all(two), [1, 1, 1, 1])
+  for (let round = 1; round <= 10; round++) {
+    await write({ tags: ['posts'] })
+    const seen = await Promise.all(Array.from({ length: 6 }, () => all(one)))
+    for (const numbers of seen) assert.deepEqual(numbers, [round + 1, round + 1, round + 1, 1])
+  }
+  await write({ paths: ['/untagged'] })
+  assert.deepEqual(await all(one), [11, 11, 11, 2])
+  assert.deepEqual(await all(two), [1, 1, 1, 1])
+  assert.equal(backend.count('two-page'), 1)
+})
+
+test('what was being made when a purge came is not kept', async (t) => {
+  const { backend, one, write } = await open(t)
+  for (const path of routes.slice(0, 3)) {
+    const name = `one-${path.slice(1)}`
+    const release = backend.hold(name)
+    const early = one(path)
+    await waitFor(`${path} to ask`, () => backend.count(name) === 1)
+    await write({ tags: ['posts'] })
+    const late = one(path)
+    release()
+    assert.deepEqual([shown((await early).text), shown((await late).text)], [1, 2], path)
+    assert.equal(shown((await one(path)).text), 2, path)
+  }
+})
+
+test('data outlives the server', async (t) => {
+  const { backend, server, one } = await open(t)
+  assert.deepEqual(await all(one), [1, 1, 1, 1])
+  const again = await restart(t, server)
+  assert.deepEqual(await all(client(again)), [1, 1, 1, 1])
+  assert.equal(backend.count('one-function'), 1)
+  const get = client(again)
+  await get('/write', { method: 'POST', body: JSON.stringify({ tags: ['posts'] }) })
+  assert.deepEqual(await all(get), [2, 2, 2, 1])
+})
