@@ -14,7 +14,7 @@ const COMMON_FLAGS = ['--disable-warning=ExperimentalWarning', '--single-threade
  * isolated-vm asks for the first. V8 sizes the young generation of an isolate by its memory limit; without the others large
  * pages take two to four times as long.
  */
-const HOST_FLAGS = [...COMMON_FLAGS, '--no-node-snapshot', '--max-semi-space-size=8', '--min-semi-space-size=1']
+const HOST_FLAGS = [...COMMON_FLAGS, '--no-node-snapshot', '--max-semi-space-size=16', '--min-semi-space-size=1']
 
 /** Where programs lie and what they may know of the machine. */
 export interface LaunchSettings {
