@@ -186,7 +186,7 @@ test('a site that floods the master with purges is refused, and no other site wa
     t,
     () => ({
       'app/flood/route.ts': purging(`
-        after(() => { for (let i = 0; i < 20; i++) for (let n = 0; n < 900; n++) setTimeout(() => revalidateTag('t' + i + '-' + n), i) })
+        after(() => { for (let i = 0; i < 12; i++) setTimeout(() => { for (let n = 0; n < 900; n++) revalidateTag(i + '-' + n) }, i) })
         return new Response('done')`),
       'app/many/route.ts': purging(`for (let n = 0; n < 2000; n++) revalidateTag('t' + n); return new Response('done')`),
       'app/purge/route.ts': purging('revalidateTag("x"); return new Response("done")'),

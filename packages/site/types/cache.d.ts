@@ -1,8 +1,8 @@
 /** `svc/cache` and `next/cache`. */
 
-/** Drops everything that carries this tag, for the very next request. */
+/** Drops everything of this site that carries the tag, before the answer of this request goes out. Not while a page is rendered. */
 export declare function revalidateTag(tag: string): void
-/** Drops the pages of a path ("/blog/hello") or, with a type, of a pattern ("/blog/[slug]"). */
+/** Drops the page of a path ("/blog/hello") or, with a type, of a pattern ("/blog/[slug]"); "layout": with all below it. */
 export declare function revalidatePath(path: string, type?: 'page' | 'layout'): void
 
 /** How long a result is kept and what drops it. */
