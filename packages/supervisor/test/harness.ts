@@ -11,6 +11,17 @@ import type { SupervisorTimings } from '../src/index.ts'
 
 const masterProgram = fileURLToPath(new URL('fixtures/master.ts', import.meta.url))
 
+/** More than a loaded machine uses up. A test that is about a limit sets it. */
+const patience: Partial<SupervisorTimings> = {
+  pingTimeoutMs: 60_000,
+  startTimeoutMs: 120_000,
+  prepareTimeoutMs: 120_000,
+  commitTimeoutMs: 120_000,
+  exitGraceMs: 60_000,
+  purgeTimeoutMs: 60_000,
+  metricsTimeoutMs: 60_000,
+}
+
 export type ControlClient = RpcPeer<typeof controlClientMethods, typeof controlMethods>
 
 /** How a server is configured for a test. */
@@ -59,7 +70,12 @@ export class Instance {
 
   /** Starts a master without waiting for it. */
   spawn(setup: Setup = {}): Child {
-    const args = ['--disable-warning=ExperimentalWarning', masterProgram, this.file, JSON.stringify(setup.timings ?? {})]
+    const args = [
+      '--disable-warning=ExperimentalWarning',
+      masterProgram,
+      this.file,
+      JSON.stringify({ ...patience, ...setup.timings }),
+    ]
     return new Child(this.#t, process.execPath, args, { env: { ...process.env, ...setup.env }, cwd: this.dir })
   }
 

@@ -57,6 +57,7 @@ export class HostFleet {
   readonly #hosts = new WeakMap<HostProcess, RunningHost>()
   readonly #started: Deferred<void> = deferred()
   readonly #inFlight = new Map<string, Set<string>>()
+  readonly #cleanups = new WeakMap<HostProcess, Promise<void>>()
   readonly #prepared = new WeakMap<RunningHost, number>()
   #places: Place[]
   #placement: Placement = nothingApart
@@ -188,7 +189,9 @@ export class HostFleet {
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#started.resolve()
+    const ending = this.#slots.flatMap((slot) => slot.process ?? [])
     await Promise.all(this.#slots.map((slot) => slot.stop(this.#options.timings.exitGraceMs)))
+    await Promise.all(ending.map((process) => this.#cleanups.get(process)))
   }
 
   cut(): void {
@@ -281,7 +284,7 @@ export class HostFleet {
     const host = forkHost(`host-${++this.#launched}`, runDir, (id) => launch(id, handlers))
     this.#hosts.set(host.process, host)
     this.#inFlight.set(host.id, new Set())
-    host.process.exited
+    const cleanup = host.process.exited
       .then(() => {
         host.stopWatch()
         this.#joined.delete(host)
@@ -290,6 +293,7 @@ export class HostFleet {
         return rm(host.socket, { force: true })
       })
       .catch(this.#problem)
+    this.#cleanups.set(host.process, cleanup)
     return host.process
   }
 
