@@ -20,7 +20,7 @@ export interface ChildOptions {
 
 // None of these is what a test is about: they only end a run that hangs, and a machine under load must not reach them.
 const STOP_TIMEOUT_MS = 60_000
-const DEFAULT_WAIT_MS = 60_000
+const DEFAULT_WAIT_MS = 120_000
 const PIPE_TIMEOUT_MS = 5_000
 
 /** A child process whose output can be waited for, and that never outlives its test. */

@@ -1,6 +1,6 @@
 const POLL_MS = 15
 /** Far more than a loaded machine needs: it only ends a wait in vain. */
-const DEFAULT_TIMEOUT_MS = 60_000
+const DEFAULT_TIMEOUT_MS = 120_000
 
 /**
  * Waits until `probe` returns something other than undefined, null or false, and returns it. For conditions that have no event of
