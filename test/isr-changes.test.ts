@@ -66,6 +66,20 @@ test('a reload that gives a site another directory leaves nothing of the old one
   for (let i = 0; i < 10; i++) assert.match((await get('/')).text, /green/)
 })
 
+test('a reload that changes what the code of sites sees of the configuration leaves no old page', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': 'export default function Page() { return <p>{process.env.COLOUR}</p> }\n' })
+  const server = await start(t, root)
+  const get = client(server)
+  const file = server.configFile ?? ''
+  const config = readFileSync(file, 'utf8')
+  for (const colour of ['red', 'blue']) {
+    writeFileSync(file, `${config}\n[env]\nCOLOUR = "${colour}"\n`)
+    const reload = new Child(t, svcCommand, ['reload', '--config', file])
+    assert.equal((await reload.exited).code, 0, reload.stderr)
+    for (let i = 0; i < 5; i++) assert.match((await get('/')).text, new RegExp(`<p>${colour}</p>`))
+  }
+})
+
 test('a reload that changes nothing of a site keeps its pages', async (t) => {
   const root = tempSite(t, siteFiles('first'))
   const server = await start(t, root)

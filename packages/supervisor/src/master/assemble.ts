@@ -117,7 +117,7 @@ function makeReloader(
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
     watcher.setSites(spec.sites)
-    await served.reloaded(before.sites, spec.sites)
+    await served.reloaded(before, spec)
   }
   const target = makeReloadTarget({ ...fleets, access, manager, onServed })
   return new Reloader({ load, current: access.get, target, clock, logger })
@@ -158,7 +158,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     tellHosts: (site, files) => tellOfChange(hosts.running, { site, files }, logger),
     tellWorkers: (site) => workers.siteChanged(site),
     purge: (order) => caches.purge(order),
-    onDone: (site) => served.changed(site),
+    onDone: (site) => served.changed(site, access.get().config.env),
     logger,
   })
   const reloader = makeReloader(options, { workers, hosts }, watcher, served)

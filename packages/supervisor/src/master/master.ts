@@ -70,7 +70,7 @@ export class Master {
     const { workers, hosts, served } = parts
     await this.#openControl(loaded)
     this.#checkStop()
-    const starting = Promise.all([workers.start(), hosts.start(), served.begin(spec.sites)])
+    const starting = Promise.all([workers.start(), hosts.start(), served.begin(spec)])
     await Promise.race([starting, this.#stopAsked.promise])
     this.#checkStop()
     watcher.setSites(spec.sites)

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PurgeOrder } from '@svc/cache'
-import type { SiteConfig } from '@svc/config'
+import type { Config, SiteConfig } from '@svc/config'
 import { asError } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import { orderOfChange } from './site-changes.ts'
-import type { SiteMarks } from './site-marks.ts'
+import type { MarkedSite, SiteMarks } from './site-marks.ts'
 
 /** What is done when the sites in service change. */
 export interface ServedSitesOptions {
@@ -17,6 +17,22 @@ export interface ServedSitesOptions {
   readonly logger: Logger
 }
 
+/** What of a generation decides what pages look like. */
+export interface ServedSpec {
+  readonly sites: readonly SiteConfig[]
+  readonly config: Pick<Config, 'env'>
+}
+
+function markedSites({ sites, config }: ServedSpec): MarkedSite[] {
+  return sites.map((site) => ({ site, env: config.env }))
+}
+
+/** Sites of one generation that are not the same in another. */
+function notIn(these: ServedSpec, others: ServedSpec): MarkedSite[] {
+  const known = new Map(markedSites(others).map((marked) => [marked.site.id, marked]))
+  return markedSites(these).filter((marked) => !isDeepStrictEqual(marked, known.get(marked.site.id)))
+}
+
 /** Keeps stored pages from outliving the site that made them, over reloads and restarts, and has new ones made in advance. */
 export class ServedSites {
   readonly #options: ServedSitesOptions
@@ -26,11 +42,11 @@ export class ServedSites {
   }
 
   /** Before the instance says that it is ready: pages of sites that were changed while it was down must not pass for fresh. */
-  async begin(sites: readonly SiteConfig[]): Promise<void> {
+  async begin(spec: ServedSpec): Promise<void> {
     const { marks, hasPages, purge } = this.#options
     try {
-      marks.retain(sites)
-      const changed = await marks.update(sites)
+      marks.retain(spec.sites)
+      const changed = await marks.update(markedSites(spec))
       const orders = hasPages() ? changed.flatMap((site) => orderOfChange(site, null) ?? []) : []
       for (const mode of ['stale', 'drop'] as const) {
         const scopes = orders.filter((order) => order.mode === mode).flatMap((order) => order.scopes)
@@ -48,30 +64,28 @@ export class ServedSites {
   }
 
   /** A reload has replaced the configuration in all processes. Resolves when nothing of changed or removed sites is left. */
-  async reloaded(before: readonly SiteConfig[], after: readonly SiteConfig[]): Promise<void> {
+  async reloaded(before: ServedSpec, after: ServedSpec): Promise<void> {
     const { marks, purge, warm } = this.#options
-    const kept = new Map(after.map((site) => [site.id, site]))
-    const labels = before.filter((site) => !isDeepStrictEqual(site, kept.get(site.id))).map(({ label }) => label)
-    const known = new Map(before.map((site) => [site.id, site]))
-    const renewed = after.filter((site) => !isDeepStrictEqual(site, known.get(site.id)))
+    const labels = notIn(before, after).map(({ site }) => site.label)
+    const renewed = notIn(after, before)
     if (labels.length === 0 && renewed.length === 0) return
     try {
       if (labels.length > 0) await purge({ layers: ['isr'], scopes: [{ kind: 'labels', labels }], mode: 'drop' })
-      marks.retain(after)
+      marks.retain(after.sites)
       await marks.update(renewed)
       await marks.save()
     } catch (error) {
       this.#failed(error, undefined)
     }
-    for (const { id } of renewed) warm(id)
+    for (const { site } of renewed) warm(site.id)
   }
 
   /** Files of a site have changed, and its stored pages were purged. */
-  async changed(site: SiteConfig): Promise<void> {
+  async changed(site: SiteConfig, env: MarkedSite['env']): Promise<void> {
     const { marks, warm } = this.#options
     warm(site.id)
     try {
-      await marks.update([site])
+      await marks.update([{ site, env }])
       await marks.save()
     } catch (error) {
       this.#failed(error, site.id)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
-import type { SiteConfig } from '@svc/config'
+import type { Config, SiteConfig } from '@svc/config'
 import { guard } from '@svc/core'
 import { PRODUCT_VERSION } from '@svc/protocol'
 import { snapshotTree } from '../watch/tree-snapshot.ts'
@@ -10,10 +10,18 @@ const PRIVATE = 0o600
 const AT_ONCE = 16
 const marksFile = guard.recordOf(guard.string)
 
+/** A site with what its code sees of the configuration. */
+export interface MarkedSite {
+  readonly site: SiteConfig
+  readonly env: Config['env']
+}
+
 /** In which state a site is: its settings, its files, and the program that renders it. */
-async function markOf(site: SiteConfig): Promise<string> {
+async function markOf({ site, env }: MarkedSite): Promise<string> {
   const { files } = await snapshotTree(site.root)
-  const hash = createHash('sha256').update(PRODUCT_VERSION).update(JSON.stringify(site))
+  const hash = createHash('sha256')
+    .update(PRODUCT_VERSION)
+    .update(JSON.stringify([site, env]))
   for (const [path, state] of [...files].toSorted(([left], [right]) => (left < right ? -1 : 1))) hash.update(`\n${path} ${state}`)
   return hash.digest('base64url')
 }
@@ -46,10 +54,10 @@ export class SiteMarks {
   }
 
   /** Takes in how the sites are now. Resolves with those that are not as they were, or of which nothing was known. */
-  async update(sites: readonly SiteConfig[]): Promise<SiteConfig[]> {
+  async update(sites: readonly MarkedSite[]): Promise<SiteConfig[]> {
     const changed: SiteConfig[] = []
     for (let at = 0; at < sites.length; at += AT_ONCE) {
-      const looks = sites.slice(at, at + AT_ONCE).map(async (site) => ({ site, mark: await markOf(site) }))
+      const looks = sites.slice(at, at + AT_ONCE).map(async (marked) => ({ site: marked.site, mark: await markOf(marked) }))
       for (const { site, mark } of await Promise.all(looks)) {
         if (this.#marks.get(site.id) === mark) continue
         this.#marks.set(site.id, mark)
