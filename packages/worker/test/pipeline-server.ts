@@ -76,7 +76,7 @@ export class PipelineServer {
     const fd = openSync(this.#accessFile, 'a')
     this.#accessLog = new AccessLog({ format: 'json', fd })
     t.after(async () => {
-      await this.#accessLog.close(1000)
+      await this.#accessLog.close(60_000)
       closeSync(fd)
     })
     const httpMetrics = new HttpMetrics(this.#metrics)
@@ -146,7 +146,7 @@ export class PipelineServer {
 
   /** Everything in the access log. Ends it. */
   async accessLog(): Promise<Record<string, unknown>[]> {
-    await this.#accessLog.close(1000)
+    await this.#accessLog.close(60_000)
     const lines = readFileSync(this.#accessFile, 'utf8').split('\n')
     return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
   }
