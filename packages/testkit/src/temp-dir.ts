@@ -11,7 +11,7 @@ export function tempDir(t: Cleanup, name = 'svc'): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), `${name}-`)))
   t.after(() => {
     if (process.env['KEEP_TMP'] === '1') console.error(`kept ${dir}`)
-    else rmSync(dir, { recursive: true, force: true, maxRetries: 3 })
+    else rmSync(dir, { recursive: true, force: true, maxRetries: 10 })
   })
   return dir
 }
