@@ -159,3 +159,27 @@ test('an expired result is used when the function fails', async (t) => {
   await waitFor('notFound()', async () => (await get('/')) === '')
   assert.equal(await get('/'), '[4]')
 })
+
+test('a site that begins more than can be kept gets its results all the same', async (t) => {
+  const { host, get } = await open(
+    t,
+    () => ({
+      'app/route.ts': cachedIn(
+        `const read = unstable_cache(async (i) => i)
+      const all = async () => { const found = await Promise.all(Array.from({ length: 5_000 }, (_, i) => read(i))); return found.every((n, i) => n === i) }`,
+        'all()',
+      ),
+      'app/stuck/route.ts': cachedIn(
+        `const stuck = unstable_cache(async (i) => new Promise(() => {}))
+      for (let i = 0; i < 1_500; i++) setTimeout(() => stuck(i))
+      const fine = unstable_cache(async () => 'fine')`,
+        'fine()',
+      ),
+    }),
+    { render: { timeout_ms: 30_000, memory_limit_mb: 128 } },
+  )
+  assert.equal(await get('/'), '[true]')
+  assert.equal(await get('/stuck'), '["fine"]')
+  assert.equal(await get('/'), '[true]')
+  assert.deepEqual(host.losses, [])
+})

@@ -1,4 +1,4 @@
-import { callHostOnce, decodeUtf8, encodeUtf8, exactBuffer, type FactsCollector, logUncaught, tellHost } from '../port.ts'
+import { callHostOnce, decodeUtf8, encodeUtf8, exactBuffer, type FactsCollector, logUncaught, Turns, tellHost } from '../port.ts'
 import { controlFlowOf } from './control-flow.ts'
 import { type RequestScope, runCached } from './request-scope.ts'
 import { RouterError } from './router-error.ts'
@@ -26,6 +26,13 @@ type Answer =
   | { readonly kind: 'fill'; readonly fill: number }
   | { readonly kind: 'pass' }
 
+/** Look-ups of an isolate that are with the host at once; the others wait. */
+const MAX_RUNNING = 256
+/** Look-ups that have begun; more than these are not made, and their results not kept. */
+const MAX_BEGUN = 4_096
+const turns = new Turns(MAX_RUNNING)
+let begun = 0
+
 /** Takes the result from the data cache, or makes it. Tags and times become those of the running request. */
 export async function cachedResult(scope: RequestScope, call: CachedCall): Promise<unknown> {
   const { answer, bytes } = await ask(scope, call, 'read')
@@ -50,9 +57,29 @@ async function ask(
   { parts, tags, revalidate }: CachedCall,
   mode: 'read' | 'refresh' | 'fallback',
 ): Promise<{ answer: Answer; bytes: ArrayBuffer }> {
+  if (begun >= MAX_BEGUN) return { answer: { kind: 'pass' }, bytes: new ArrayBuffer(0) }
   const question = { requestNumber: scope.guest.number, mode, parts, tags, revalidate }
-  const { json, bytes } = await callHostOnce('data-read', question, undefined)
-  return { answer: JSON.parse(json) as Answer, bytes }
+  begun++
+  try {
+    const { json, bytes } = await inTurn(() => callHostOnce('data-read', question, undefined))
+    return { answer: JSON.parse(json) as Answer, bytes }
+  } finally {
+    begun--
+  }
+}
+
+function inTurn<T>(task: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const turn = turns.take(() => {
+      const done = task()
+      done.then(resolve, reject)
+      // Never before `take` has returned: this is a later microtask.
+      done.then(
+        () => turn.end(),
+        () => turn.end(),
+      )
+    })
+  })
 }
 
 function take(scope: RequestScope, tags: readonly string[], bytes: ArrayBuffer): unknown {

@@ -186,6 +186,7 @@ export class DataCache {
   }
 
   #open(key: string, entry: Purgeable, { owner, timeoutMs }: DataAsker, { mode }: DataQuestion): DataReply {
+    if (this.#flights.hasTooMany(owner)) return { kind: 'pass' }
     const flight = this.#flights.open({ key, entry, owner, timeoutMs, isRefresh: mode === 'refresh' })
     return { kind: 'fill', fill: flight.id }
   }

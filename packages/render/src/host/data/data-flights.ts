@@ -26,6 +26,9 @@ const MAX_FAILURES = 1_000
 const FIRST_WAIT_MS = 1_000
 const MAX_WAIT_MS = 60_000
 
+/** A thread makes no more entries than these at once. */
+const MAX_OF_OWNER = 1_024
+
 /** What a flight is opened with. */
 export interface FlightOptions {
   readonly key: string
@@ -42,6 +45,7 @@ export class DataFlights {
   readonly #ledger: PurgeLedger
   readonly #byKey = new Map<string, OpenFlight>()
   readonly #byId = new Map<number, OpenFlight>()
+  readonly #countOf = new Map<object, number>()
   readonly #failures = new Map<string, { count: number; until: number }>()
   #lastId = 0
 
@@ -61,6 +65,11 @@ export class DataFlights {
     return mayJoin ? flight : undefined
   }
 
+  /** Whether somebody makes so many entries already that this one is not to be kept. */
+  hasTooMany(owner: object): boolean {
+    return (this.#countOf.get(owner) ?? 0) >= MAX_OF_OWNER
+  }
+
   /** Opens a flight; one that a purge has overtaken goes on for those who wait for it. */
   open({ key, entry, owner, timeoutMs, isRefresh }: FlightOptions): Flight {
     const { promise: ended, resolve: settle } = Promise.withResolvers<FlightEnd>()
@@ -70,6 +79,7 @@ export class DataFlights {
     const flight = { id, key, fill: this.#ledger.begin(), entry, owner, isRefresh, ended, settle, timer }
     this.#byKey.set(key, flight)
     this.#byId.set(id, flight)
+    this.#countOf.set(owner, (this.#countOf.get(owner) ?? 0) + 1)
     return flight
   }
 
@@ -87,6 +97,9 @@ export class DataFlights {
     this.#byId.delete(id)
     if (this.#byKey.get(flight.key) === flight) this.#byKey.delete(flight.key)
     this.#ledger.end(flight.fill)
+    const others = (this.#countOf.get(owner) ?? 0) - 1
+    if (others > 0) this.#countOf.set(owner, others)
+    else this.#countOf.delete(owner)
     if (end === 'stored') this.#failures.delete(flight.key)
     else if (end !== 'lost' && flight.isRefresh) this.#failed(flight.key)
     flight.settle(end)
