@@ -49,26 +49,33 @@ export async function forgetModules(hosts: readonly RunningHost[], purge: Module
   return answers.reduce((sum, answer) => sum + (answer?.evicted ?? 0), 0)
 }
 
+/** Files of a site that have changed, and the hosts that render the site. */
+export interface SiteChange {
+  readonly site: string
+  /** Absolute paths; none: any may have changed. */
+  readonly files: readonly string[]
+  /** Ids. The others have made none of its pages, so that what they do not know matters to nobody. */
+  readonly serving: ReadonlySet<string>
+}
+
 /**
  * Tells every host which files of a site changed. Resolves with the routes whose code they are part of, as far as any host knows;
- * null when one of them cannot say.
+ * null when one that serves the site cannot say, or there is none.
  */
-export async function tellOfChange(
-  hosts: readonly RunningHost[],
-  change: { readonly site: string; readonly files: readonly string[] },
-  logger: Logger,
-): Promise<TouchedRoutes> {
-  const { site, files } = change
-  const answers = await askAll(hosts, logger, ({ process }) =>
-    process.peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS }),
-  )
+export async function tellOfChange(hosts: readonly RunningHost[], change: SiteChange, logger: Logger): Promise<TouchedRoutes> {
+  const { site, files, serving } = change
+  const answers = await askAll(hosts, logger, async ({ id, process }) => {
+    const { routes } = await process.peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
+    return { isServing: serving.has(id), routes }
+  })
   const routes = new Set<string>()
+  let isKnown = false
   for (const answer of answers) {
-    if (answer === undefined || answer.routes === null) return null
-    for (const route of answer.routes) routes.add(route)
+    if (answer?.routes === null && answer.isServing) return null
+    if (answer?.isServing === true) isKnown = true
+    for (const route of answer?.routes ?? []) routes.add(route)
   }
-  // Without any host nobody knows.
-  return answers.length === 0 ? null : [...routes]
+  return isKnown ? [...routes] : null
 }
 
 /**

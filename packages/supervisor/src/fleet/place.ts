@@ -32,3 +32,10 @@ export function endpointsOf(places: readonly Place[], runDir: string): HostEndpo
     return [{ id: place.name, socket: join(runDir, `${place.name}.absent`), token: '', sites: place.sites }]
   })
 }
+
+/** The ids of the hosts that render a site: its own where it has one, else those that all others share. */
+export function hostsServing(endpoints: readonly HostEndpoint[], site: string): Set<string> {
+  const own = endpoints.filter(({ sites }) => sites !== '*' && sites.includes(site))
+  const found = own.length > 0 ? own : endpoints.filter(({ sites }) => sites === '*')
+  return new Set(found.map(({ id }) => id))
+}

@@ -6,6 +6,7 @@ import type { GenerationSpec } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 import { tellOfChange } from '../fleet/host-commands.ts'
 import { HostFleet } from '../fleet/host-fleet.ts'
+import { hostsServing } from '../fleet/place.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { IsolateLosses } from '../health/isolate-losses.ts'
@@ -155,7 +156,8 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   })
   const changes = new SiteChanges({
     sites: () => access.get().sites,
-    tellHosts: (site, files) => tellOfChange(hosts.running, { site, files }, logger),
+    tellHosts: (site, files) =>
+      tellOfChange(hosts.running, { site, files, serving: hostsServing(hosts.endpoints, site) }, logger),
     tellWorkers: (site) => workers.siteChanged(site),
     purge: (order) => caches.purge(order),
     onDone: (site) => served.changed(site, access.get().config.env),
