@@ -28,6 +28,11 @@ test('an expired response is better than none: it is served while the back end f
   assert.equal(await get('/'), last)
   backend.answer = (response) => response.destroy()
   assert.equal(await get('/'), last)
+  backend.isHolding = true
+  const waiting = Array.from({ length: 5 }, () => get('/'))
+  await waitFor('the fetch', () => backend.held.length > 0)
+  backend.release()
+  assert.deepEqual(new Set(await Promise.all(waiting)), new Set([last]))
   backend.answer = (response) => response.writeHead(404).end('gone')
   await waitFor('the answer', async () => (await get('/')) === 'gone')
 })

@@ -96,8 +96,12 @@ export class DataCache {
         return this.#open(key, entry, asker, question)
       if (question.mode === 'refresh') return { kind: 'pass' }
       const end = await flight.ended
-      if (end === 'pass' || end === 'failed') return { kind: 'pass' }
+      if (end === 'pass') return { kind: 'pass' }
       store.refresh()
+      // What there was is better than to fail once more, one after the other.
+      const kept = end === 'failed' ? this.#found(store, key, asker, question) : undefined
+      if (kept !== undefined) return this.#hit(key, kept, asker, false)
+      if (end === 'failed') return { kind: 'pass' }
     }
   }
 
