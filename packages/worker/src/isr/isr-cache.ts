@@ -7,6 +7,7 @@ import { Keeper } from './keeper.ts'
 import type { BackgroundRender, PageAsk } from './page-ask.ts'
 import { PassMemory } from './pass-memory.ts'
 import { PassSink } from './pass-sink.ts'
+import { labelsOf } from './purged-labels.ts'
 import { Revalidator } from './revalidator.ts'
 import { storabilityOf } from './storability.ts'
 import { type IsrStatus, isrStatus, sendStored } from './stored-sender.ts'
@@ -49,8 +50,10 @@ export class IsrCache {
   }
 
   /** A purge has been noted: what could not be stored before it may be storable now. */
-  purged(_purge: Purge): void {
-    this.#parts.passes.clear()
+  purged(purge: Purge): void {
+    const labels = labelsOf(purge)
+    if (labels === undefined) this.#parts.passes.clear()
+    else for (const label of labels) this.#parts.passes.forgetLabel(label)
   }
 
   /** Code of a label has changed. */

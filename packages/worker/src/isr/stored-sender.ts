@@ -1,5 +1,6 @@
 import { freshnessOf, type StoredEntry } from '@svc/cache'
 import { type CacheStatus, cacheStatus, evaluateConditions } from '@svc/http'
+import { chooseCoding, withVary } from '../compression/coding-choice.ts'
 import { sendError } from '../pipeline/error-response.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import { deliveredHead, notModifiedHead, validatorsOf } from './stored-head.ts'
@@ -30,7 +31,8 @@ export function sendStored(context: RequestContext, entry: StoredEntry, status: 
   if (entry.status === 200) {
     const condition = evaluateConditions(request, validatorsOf(entry))
     if (condition === 'not-modified') {
-      context.respond(notModifiedHead(head))
+      // The 200 says that it depends on the coding wherever it could be coded, and a 304 says the same.
+      context.respond(notModifiedHead(chooseCoding(request, head) === undefined ? head : withVary(head)))
       return
     }
     if (condition === 'precondition-failed') {
