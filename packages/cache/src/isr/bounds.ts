@@ -3,6 +3,8 @@ import type { NewEntry } from './entry-codec.ts'
 
 /** Entries with the query in their key take at most this share of the store. */
 const QUERY_SHARE = 4
+/** Larger bodies are not kept: lmdb hands out what has more than 16 MiB in another form, and one would push out thousands. */
+export const MAX_BODY_BYTES = 15 << 20
 
 /** How much a store may hold. */
 export interface Bounds {
@@ -23,5 +25,5 @@ export function excessOf(counts: Readonly<Counts>, { maxEntries, maxBytes }: Bou
 /** Whether an entry has room at all, once enough others have given way. */
 export function admits({ maxEntries, maxBytes }: Bounds, { facts, body }: NewEntry): boolean {
   const share = facts.isQueryKeyed ? QUERY_SHARE : 1
-  return maxEntries >= share && body.byteLength < maxBytes / share
+  return maxEntries >= share && body.byteLength < maxBytes / share && body.byteLength <= MAX_BODY_BYTES
 }

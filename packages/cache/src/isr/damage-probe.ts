@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 
 /** How long the contents are looked at; what was not reached by then passes. */
-const LOOK_FOR_MS = 3_000
+const LOOK_FOR_MS = 1_000
 /** A probe that has not ended by then goes in circles. */
 const KILL_AFTER_MS = 15_000
 

@@ -1,10 +1,22 @@
+import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 
 type Table = Database<Buffer, Buffer>
 
+type Root = RootDatabase<Buffer, Buffer>
+
+/** Where the file lies whose lock keeps writers and openers apart. */
+export const GATE_DIR = 'gate'
+const MAX_READERS = 1024
+
 /** The databases of a store. All keys and values are bytes. */
-export interface Databases {
-  readonly root: RootDatabase<Buffer, Buffer>
+export interface Databases extends Tables {
+  readonly root: Root
+  /** Held by who opens the store and by who writes. */
+  readonly gate: Root
+}
+
+interface Tables {
   /** Id -> head. */
   readonly heads: Table
   /** Id -> facts and body. */
@@ -35,24 +47,32 @@ const idEncoder = {
 /**
  * Opens or makes the databases in a directory. Throws what lmdb throws. Nothing is synced: what a killed process has committed
  * is kept by the system, and a store that a crash of the machine may have hurt is not opened in the first place.
+ *
+ * A process that opens an lmdb file sets the shared number of the last transaction back to what it read from the file a moment
+ * before (`mdb_env_open2`). If another process commits in between, transactions are lost and pages are given out twice. So
+ * nobody writes while somebody opens: both hold the write lock of a second file, into which nothing is ever written.
  */
 export async function openDatabases(dir: string, mapBytes: number): Promise<Databases> {
   // Native code: loaded by who opens a store, not by all that import this package.
   const { open } = await import('lmdb')
-  const root = open<Buffer, Buffer>({
-    path: dir,
-    ...BINARY,
-    noSubdir: false,
-    noSync: true,
-    mapSize: mapBytes,
-    maxDbs: 12,
-    maxReaders: 1024,
-  })
+  const common = { ...BINARY, noSubdir: false, noSync: true, maxReaders: MAX_READERS } as const
+  const gate = open<Buffer, Buffer>({ path: join(dir, GATE_DIR), ...common, mapSize: 1 << 20 })
+  try {
+    return gate.transactionSync(() => {
+      const root = open<Buffer, Buffer>({ path: dir, ...common, mapSize: mapBytes, maxDbs: 12 })
+      return { gate, root, ...openTables(root) }
+    })
+  } catch (error) {
+    await gate.close()
+    throw error
+  }
+}
+
+function openTables(root: Root): Tables {
   const table = (name: string) => root.openDB<Buffer, Buffer>({ name, ...BINARY })
   const index = root.openDB<Buffer, Buffer>({ name: 'index', ...BINARY, dupSort: true })
   Object.assign(index, { encoder: idEncoder })
   return {
-    root,
     heads: table('heads'),
     records: table('records'),
     index,
@@ -64,6 +84,12 @@ export async function openDatabases(dir: string, mapBytes: number): Promise<Data
 }
 
 /** Runs `work` in one write transaction: all of it is committed, or nothing when it throws. */
-export function inTransaction<Result>({ root }: Databases, work: () => Result): Result {
-  return root.transactionSync(work)
+export function inTransaction<Result>({ gate, root }: Databases, work: () => Result): Result {
+  return gate.transactionSync(() => root.transactionSync(work))
+}
+
+/** Gives the databases back, when all that was begun has ended. */
+export async function closeDatabases({ gate, root }: Databases): Promise<void> {
+  await root.close()
+  await gate.close()
 }

@@ -7,12 +7,12 @@ import type { CacheStore, StoreSize } from '../store/cache-store.ts'
 import type { EntryFacts, StoredEntry, Variance } from '../store/entry.ts'
 import { admits } from './bounds.ts'
 import { readCounts } from './counts.ts'
+import { closeDatabases } from './databases.ts'
 import { decodeFacts, decodeHead } from './entry-codec.ts'
 import { idOf } from './index-keys.ts'
 import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
 import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
-import { mapBytesFor } from './space.ts'
 import { joinHome, type OpenedHome, openHome } from './store-home.ts'
 import { purgeStore } from './store-purge.ts'
 import { noteDamage, sealLeft } from './store-seal.ts'
@@ -66,13 +66,13 @@ export class IsrStore implements CacheStore {
 
   /** Opens the store as the master of an instance. A store that cannot be used is moved aside and a new one begun. */
   static async open(options: IsrStoreOptions): Promise<IsrStore> {
-    const home = isWanted(options) ? await openHome(options.cacheDir, mapBytesFor(options.maxBytes)) : NOT_WANTED
+    const home = isWanted(options) ? await openHome(options.cacheDir, options.maxBytes) : NOT_WANTED
     return new IsrStore(home, { clock: systemClock, ...options }, true)
   }
 
   /** Opens the store as another process of the instance, after its master. */
   static async join(options: IsrStoreOptions): Promise<IsrStore> {
-    const home = isWanted(options) ? await joinHome(options.cacheDir, mapBytesFor(options.maxBytes)) : NOT_WANTED
+    const home = isWanted(options) ? await joinHome(options.cacheDir, options.maxBytes) : NOT_WANTED
     return new IsrStore(home, { clock: systemClock, ...options }, false)
   }
 
@@ -198,7 +198,7 @@ export class IsrStore implements CacheStore {
     parts.access.merge()
     this.#parts = undefined
     await this.#evicting
-    await parts.databases.root.close()
+    await closeDatabases(parts.databases)
     if (!this.#isOwner || this.#isDamaged) return
     // The store is in order, even if the seal cannot be written: it is then looked at once more.
     const sealed = sealLeft(join(this.#options.cacheDir, 'isr')).catch(() => undefined)
@@ -221,13 +221,17 @@ export class IsrStore implements CacheStore {
     }
   }
 
-  /** The first read of a turn begins a snapshot: it sees all that was committed until then. */
+  /**
+   * The first read of a turn begins a snapshot: it sees all that was committed until then. The end of the turn gives it back,
+   * since as long as it is held no page that others free can be used again, and the file grows.
+   */
   #beginSnapshot(): void {
     if (this.#isSnapshotHeld) return
     this.#isSnapshotHeld = true
     this.refresh()
     queueMicrotask(() => {
       this.#isSnapshotHeld = false
+      this.refresh()
     })
   }
 

@@ -32,7 +32,7 @@ export class Maintenance {
   /** Whether there is more in the store than may be, or buried entries wait to be cleared away. */
   get isNeeded(): boolean {
     const { databases, bounds, space } = this.#options
-    if (excessOf(readCounts(databases), bounds) !== undefined || !space.hasRoom(0)) return true
+    if (excessOf(readCounts(databases), bounds) !== undefined || space.roomFor(0) === 'evict') return true
     for (const _ of databases.garbage.getKeys({ limit: 1 })) return true
     return false
   }
@@ -58,7 +58,7 @@ export class Maintenance {
       if (excessOf(transaction.counts, bounds) !== undefined) {
         return evictExcess(databases, transaction, bounds, ENTRIES_PER_STEP)
       }
-      return space.hasRoom(0) ? undefined : evictOldest(databases, transaction, ENTRIES_PER_STEP) || undefined
+      return space.roomFor(0) === 'evict' ? evictOldest(databases, transaction, ENTRIES_PER_STEP) || undefined : undefined
     })
   }
 
@@ -66,12 +66,13 @@ export class Maintenance {
   makeRoom(bytes: number): boolean {
     const { databases, space } = this.#options
     for (let step = 0; step < STEPS_FOR_ROOM; step++) {
-      if (space.hasRoom(bytes)) return true
+      const room = space.roomFor(bytes)
+      if (room !== 'evict') return room === 'enough'
       this.#transact((transaction) => {
         return sweepRow(databases, transaction) ? 0 : evictOldest(databases, transaction, ENTRIES_PER_STEP)
       })
     }
-    return space.hasRoom(bytes)
+    return space.roomFor(bytes) === 'enough'
   }
 
   /** Buries what a writer has made too much, inside its own transaction. Returns how many entries that were. */

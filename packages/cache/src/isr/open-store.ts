@@ -39,7 +39,7 @@ export function partsOf(databases: Databases, options: PartsOptions): StoreParts
   }
   const maintenance = new Maintenance({
     databases,
-    space: new Space(databases, maxBytes),
+    space: new Space(databases, maxBytes, clock),
     bounds: { maxEntries, maxBytes },
     now: () => clock.now(),
     onEvicted,

@@ -1,3 +1,4 @@
+import type { Clock } from '@svc/core'
 import type { Databases } from './databases.ts'
 
 /** The file is never smaller bounded than this: each database takes some pages. */
@@ -8,6 +9,8 @@ const MAP_SLACK_BYTES = 32 << 20
 const OVERHEAD_BYTES = 128 << 10
 /** The share of its bound up to which the file grows freely. */
 const NEAR_BOUND = 3 / 4
+/** How long writers wait when free pages cannot be had. */
+const TRY_AGAIN_MS = 500
 
 /** Bytes that the file of a store may have. lmdb itself would let it grow without end. */
 export function fileBytesFor(maxBytes: number): number {
@@ -40,16 +43,25 @@ interface Native {
   ensureReadTxn(): void
 }
 
+/** What a writer must do: write, evict first, or give up for now since eviction would not help. */
+export type Room = 'enough' | 'evict' | 'wait'
+
 /** Room in the file of a store. */
 export class Space {
   readonly #databases: Databases
   readonly #maxFileBytes: number
   readonly #pageBytes: number
+  readonly #clock: Clock
+  #largestBytes: number
+  #tryAgainAt = 0
 
-  constructor(databases: Databases, maxBytes: number) {
+  constructor(databases: Databases, maxBytes: number, clock: Clock) {
     this.#databases = databases
+    this.#clock = clock
     this.#maxFileBytes = fileBytesFor(maxBytes)
     this.#pageBytes = statOf(databases.heads).pageSize
+    databases.root.resetReadTxn()
+    this.#largestBytes = Math.max(this.#maxFileBytes, this.fileBytes)
   }
 
   /** Bytes of the file that are or were in use. */
@@ -65,6 +77,7 @@ export class Space {
       const stat = statOf(table)
       pages += stat.treeBranchPageCount + stat.treeLeafPageCount + stat.overflowPages
     }
+    this.#databases.root.resetReadTxn()
     return pages * this.#pageBytes
   }
 
@@ -72,12 +85,27 @@ export class Space {
    * Whether so many bytes can be written without the file outgrowing its bound. Near the bound free pages must do: more of
    * them than asked for, since what is large needs neighbouring ones, and many more once the bound is reached.
    */
-  hasRoom(bytes: number): boolean {
+  roomFor(bytes: number): Room {
     const needed = bytes + OVERHEAD_BYTES
     const { fileBytes } = this
-    if (fileBytes + needed <= this.#maxFileBytes * NEAR_BOUND) return true
+    if (fileBytes + needed <= this.#maxFileBytes * NEAR_BOUND) return 'enough'
     const factor = fileBytes + needed <= this.#maxFileBytes ? 4 : 8
-    return fileBytes - this.usedBytes >= factor * needed
+    if (fileBytes - this.usedBytes < factor * needed) return 'evict'
+    return fileBytes > this.#maxFileBytes && this.#isGrowing(fileBytes) ? 'wait' : 'enough'
+  }
+
+  /**
+   * Whether the file grows beyond its bound although it has free pages: then a reader that is slow, or dead, holds them. Dead
+   * ones are cleared away; one try now and then shows whether the others have moved on.
+   */
+  #isGrowing(fileBytes: number): boolean {
+    const now = this.#clock.monotonic()
+    if (fileBytes > this.#largestBytes) {
+      this.#largestBytes = fileBytes
+      this.#tryAgainAt = now + TRY_AGAIN_MS
+      this.#databases.root.readerCheck()
+    }
+    return now < this.#tryAgainAt
   }
 }
 

@@ -1,9 +1,10 @@
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '@svc/core'
 import { probeStore } from './damage-probe.ts'
-import { type Databases, openDatabases } from './databases.ts'
-import { isInUse, judgeSeal, sealInUse } from './store-seal.ts'
+import { type Databases, GATE_DIR, openDatabases } from './databases.ts'
+import { fileBytesFor, mapBytesFor } from './space.ts'
+import { DATA_FILE, isInUse, judgeSeal, sealInUse } from './store-seal.ts'
 
 /** Damaged stores that are kept for who wants to look into them. */
 const KEPT_DAMAGED = 2
@@ -11,6 +12,11 @@ const KEPT_DAMAGED = 2
 const NEEDED_BYTES = 256 << 10
 /** lmdb's lock file, with room for all its readers: a hole in it would crash a reader once the disk is full. */
 const LOCK_BYTES = 72 << 10
+/** Stands in both heads of an lmdb file, which are a page apart. */
+const LMDB_MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe])
+
+/** A file that is larger than this is not kept: a busy store may outgrow its bound by less. */
+const outgrownBytes = (maxFileBytes: number) => 1.5 * maxFileBytes + (32 << 20)
 
 /** A store that was opened, or why there is none; and what happened on the way. */
 export interface OpenedHome {
@@ -22,11 +28,13 @@ export interface OpenedHome {
 }
 
 /** Opens the store of an instance as its owner: what is damaged or foreign is moved aside, and a new store begun. Never throws. */
-export async function openHome(cacheDir: string, mapBytes: number): Promise<OpenedHome> {
+export async function openHome(cacheDir: string, maxBytes: number): Promise<OpenedHome> {
   const dir = join(cacheDir, 'isr')
+  const mapBytes = mapBytesFor(maxBytes)
   let damage: string | undefined
   try {
     await requireRoom(cacheDir)
+    damage = await dropOutgrown(dir, fileBytesFor(maxBytes))
     const reason = await damageOf(dir)
     if (reason !== undefined) damage = await moveAside(cacheDir, reason)
     const databases = await begin(dir, mapBytes).catch(async (error: unknown) => {
@@ -40,14 +48,22 @@ export async function openHome(cacheDir: string, mapBytes: number): Promise<Open
 }
 
 /** Opens the store that another process of the instance owns. Never throws. */
-export async function joinHome(cacheDir: string, mapBytes: number): Promise<OpenedHome> {
+export async function joinHome(cacheDir: string, maxBytes: number): Promise<OpenedHome> {
   const dir = join(cacheDir, 'isr')
   try {
     if (!(await isInUse(dir))) return { databases: undefined, problem: 'the store is not open', damage: undefined }
-    return { databases: await openDatabases(dir, mapBytes), problem: undefined, damage: undefined }
+    return { databases: await openDatabases(dir, mapBytesFor(maxBytes)), problem: undefined, damage: undefined }
   } catch (error) {
     return { databases: undefined, problem: messageOf(error), damage: undefined }
   }
+}
+
+/** A file does not shrink: after its bound was lowered only a new one keeps to it. */
+async function dropOutgrown(dir: string, maxFileBytes: number): Promise<string | undefined> {
+  const { size } = (await stat(join(dir, DATA_FILE)).catch(() => undefined)) ?? { size: 0 }
+  if (size <= outgrownBytes(maxFileBytes)) return undefined
+  await rm(dir, { recursive: true, force: true })
+  return 'its file was larger than the settings allow; deleted'
 }
 
 async function damageOf(dir: string): Promise<string | undefined> {
@@ -59,9 +75,24 @@ async function damageOf(dir: string): Promise<string | undefined> {
 async function begin(dir: string, mapBytes: number): Promise<Databases> {
   await mkdir(dir, { recursive: true })
   await sealInUse(dir)
+  await prepareGate(join(dir, GATE_DIR))
+  await allocateLock(dir)
+  return openDatabases(dir, mapBytes)
+}
+
+/** The gate holds nothing: one that is not as lmdb makes it would crash who opens it, and is made anew. */
+async function prepareGate(dir: string): Promise<void> {
+  const data = await readFile(join(dir, DATA_FILE)).catch(() => undefined)
+  const isWhole =
+    data !== undefined && data.byteLength >= 8192 && data.indexOf(LMDB_MAGIC) === data.lastIndexOf(LMDB_MAGIC) - 4096
+  if (!isWhole) await rm(dir, { recursive: true, force: true })
+  await mkdir(dir, { recursive: true })
+  await allocateLock(dir)
+}
+
+async function allocateLock(dir: string): Promise<void> {
   const lock = join(dir, 'lock.mdb')
   if ((await stat(lock).catch(() => undefined)) === undefined) await writeFile(lock, Buffer.alloc(LOCK_BYTES))
-  return openDatabases(dir, mapBytes)
 }
 
 async function requireRoom(cacheDir: string): Promise<void> {

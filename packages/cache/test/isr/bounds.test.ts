@@ -72,6 +72,15 @@ describe('bounds of the store', () => {
     assert.deepEqual([store.size().entries, store.get('a')?.status], [1, 200])
   })
 
+  it('refuses bodies of more than 15 MiB, and gives back those of 15', async (t) => {
+    const store = await smallStore(t, { maxBytes: 64 << 20 })
+    assert.equal(await store.put('a', factsOf(), Buffer.alloc((15 << 20) + 1)), false)
+    assert.equal(await store.put('a', factsOf(), Buffer.alloc(15 << 20, 'ab')), true)
+    assert.ok(Buffer.from(store.get('a')?.body ?? []).equals(Buffer.alloc(15 << 20, 'ab')))
+    await store.put('b', factsOf(), Buffer.from('x'))
+    assert.equal(Buffer.from(store.get('b')?.body ?? []).toString(), 'x')
+  })
+
   it('gives entries with a query in their key at most a quarter', async (t) => {
     const store = await smallStore(t, { maxEntries: 40 })
     await putInTurn(store, keys(20), factsOf(), Buffer.from('x'))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, open, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { tempDir } from '@svc/testkit'
@@ -113,6 +113,17 @@ describe('a damaged store', () => {
     const store = await openStore(t, roomy(cacheDir))
     assert.deepEqual([store.problem, store.damage, store.size().entries], [undefined, undefined, 0])
     assert.equal(await store.put('a', factsOf(), Buffer.from('x')), true)
+  })
+
+  it('that is larger than its new bound allows is deleted', async (t) => {
+    const cacheDir = tempDir(t)
+    const store = await IsrStore.open(roomy(cacheDir, { maxBytes: 128 << 20 }))
+    await Promise.all(Array.from({ length: 48 }, (_, index) => store.put(`${index}`, factsOf(), Buffer.alloc(1 << 20))))
+    await store.close()
+    const small = await openStore(t, roomy(cacheDir, { maxBytes: 1 << 20 }))
+    assert.match(small.damage ?? '', /larger than the settings allow/)
+    assert.ok((await stat(dataOf(cacheDir))).size < 1 << 20)
+    assert.equal(await small.put('a', factsOf(), Buffer.from('x')), true)
   })
 
   it('may be a file of that name', async (t) => {

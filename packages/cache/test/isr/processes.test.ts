@@ -12,16 +12,15 @@ import { killOwner, killWhileInUse } from './killed-writers.ts'
 const ROUNDS = 300
 const KILLS = 10
 
-/** Starts a process that has joined the store. */
-async function startAnswering(t: TestContext, cacheDir: string): Promise<(question: Question) => Promise<Answer>> {
+/** A process that has joined the store and reads all the time. */
+interface Answering {
+  readonly ask: (question: Question) => Promise<Answer>
+  readonly kill: () => Promise<void>
+}
+
+async function startAnswering(t: TestContext, cacheDir: string): Promise<Answering> {
   const program = fileURLToPath(new URL('./answer-program.ts', import.meta.url))
   const child: ChildProcess = fork(program, [cacheDir], { execArgv: ['--disable-warning=ExperimentalWarning'] })
-  t.after(async () => {
-    ended.catch(() => undefined)
-    const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined
-    child.kill('SIGKILL')
-    await exited
-  })
   const ended = once(child, 'exit').then(([code]) => assert.fail(`the other process ended with ${code}`))
   let settle: (answer: Answer) => void = () => undefined
   child.on('message', (answer: Answer) => settle(answer))
@@ -30,19 +29,36 @@ async function startAnswering(t: TestContext, cacheDir: string): Promise<(questi
     settle = resolve
     return Promise.race([promise, ended])
   }
+  const kill = async () => {
+    ended.catch(() => undefined)
+    const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined
+    child.kill('SIGKILL')
+    await exited
+  }
+  t.after(kill)
   await received()
-  return (question) => {
+  const ask = (question: Question) => {
     const answer = received()
     child.send(question)
     return answer
   }
+  return { ask, kill }
 }
 
 describe('a store in several processes', () => {
+  it('frees what a killed reader has held', async (t) => {
+    const cacheDir = tempDir(t)
+    const store = await openStore(t, roomy(cacheDir))
+    const { kill } = await startAnswering(t, cacheDir)
+    assert.equal(store.checkReaders(), 0)
+    await kill()
+    assert.equal(store.checkReaders(), 1)
+  })
+
   it('shows another process what was put, as soon as the put has resolved', async (t) => {
     const cacheDir = tempDir(t)
     const store = await openStore(t, roomy(cacheDir))
-    const ask = await startAnswering(t, cacheDir)
+    const { ask } = await startAnswering(t, cacheDir)
     for (let seq = 1; seq <= ROUNDS; seq++) {
       await store.put('a', factsOf({ seq }), Buffer.alloc(2_000))
       assert.deepEqual(await ask({ kind: 'read', key: 'a' }), { seq })
@@ -52,7 +68,7 @@ describe('a store in several processes', () => {
   it('shows what another process has put', async (t) => {
     const cacheDir = tempDir(t)
     const store = await openStore(t, roomy(cacheDir))
-    const ask = await startAnswering(t, cacheDir)
+    const { ask } = await startAnswering(t, cacheDir)
     for (let seq = 1; seq <= ROUNDS; seq++) {
       store.get('a')
       await ask({ kind: 'put', key: 'a', seq })
@@ -64,7 +80,7 @@ describe('a store in several processes', () => {
   it('shows no process what was purged, once the purge has resolved', async (t) => {
     const cacheDir = tempDir(t)
     const store = await openStore(t, roomy(cacheDir))
-    const ask = await startAnswering(t, cacheDir)
+    const { ask } = await startAnswering(t, cacheDir)
     for (let number = 1; number <= ROUNDS; number++) {
       await store.put('a', factsOf(), Buffer.alloc(2_000))
       if (number % 2 === 0) await ask({ kind: 'purge', number })
