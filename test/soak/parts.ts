@@ -1,9 +1,11 @@
 import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
+import { storeJoins } from './store-joins.ts'
 import { storeKills } from './store-kills.ts'
 
 /** All parts of the soak by name, in the order in which they run. */
 export const soakParts: Readonly<Record<string, SoakPart>> = {
   'store-kills': storeKills,
+  'store-joins': storeJoins,
   'store-churn': storeChurn,
 }

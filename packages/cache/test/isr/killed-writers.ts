@@ -67,6 +67,35 @@ export async function killWhileInUse(t: Cleanup, cacheDir: string, random: () =>
   }
 }
 
+/**
+ * A writer at full speed, and this process that joins the store, writes and leaves it again and again: opening must neither
+ * lose what others commit at that moment nor make their transactions fail.
+ */
+export async function joinWhileWritten(t: Cleanup, cacheDir: string, joins: number): Promise<number> {
+  const options = roomy(cacheDir, { maxEntries: 200, maxBytes: 3 << 20 })
+  const writer = startWriter(t, cacheDir, 'open', 'owner')
+  await reached(writer, 'owner', 1)
+  for (let index = 0; index < joins; index++) {
+    const store = await IsrStore.join(options)
+    const key = `k${index % 300}`
+    const facts = factsOf({ path: `/${index % 300}`, createdAt: Date.now(), seq: 7 })
+    assert.equal(await store.put(key, facts, sealedBody(key, 3_000)), true)
+    assert.deepEqual([store.problem, store.stats.failedReads], [undefined, 0])
+    await store.close()
+  }
+  const batches = writer.stdout.split('\n').length
+  await reached(writer, 'owner', batches + 2)
+  assert.equal(writer.stderr, '')
+  await writer.kill()
+  const store = await IsrStore.open(options)
+  try {
+    assert.deepEqual([store.damage, store.problem], [undefined, undefined])
+    return await expectWhole(store)
+  } finally {
+    await store.close()
+  }
+}
+
 /** The only process that has the store open is killed; then it is opened again. */
 export async function killOwner(t: Cleanup, cacheDir: string, random: () => number): Promise<number> {
   const writer = startWriter(t, cacheDir, 'open', 'owner')

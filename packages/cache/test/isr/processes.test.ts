@@ -7,7 +7,7 @@ import { tempDir } from '@svc/testkit'
 import { factsOf, purgeOf } from '../entries.ts'
 import type { Answer, Question } from './answer-program.ts'
 import { openStore, roomy } from './isr-fixture.ts'
-import { killOwner, killWhileInUse } from './killed-writers.ts'
+import { joinWhileWritten, killOwner, killWhileInUse } from './killed-writers.ts'
 
 const ROUNDS = 300
 const KILLS = 10
@@ -89,6 +89,12 @@ describe('a store in several processes', () => {
       store.refresh()
       assert.equal(store.get('a'), undefined)
     }
+  })
+})
+
+describe('opening a store', () => {
+  it('disturbs nobody who writes to it', async (t) => {
+    assert.ok((await joinWhileWritten(t, tempDir(t), 100)) > 0)
   })
 })
 
