@@ -57,7 +57,7 @@ test('a stopped worker is killed by a purge, which is answered, and nothing old 
   const victim = workers[0]?.pid ?? assert.fail('no worker')
   process.kill(victim, 'SIGSTOP')
   const { acked, total } = await purgeAll(t, server)
-  assert.ok(total === 2 && acked < 2, `${acked} of ${total}`)
+  assert.ok(acked < total, `${acked} of ${total}`)
   const after = await twoWorkers(t, server)
   assert.ok(!after.workers.some(({ pid }) => pid === victim))
   for (let i = 0; i < 12; i++) assert.notEqual(await madeOf(server), old)

@@ -61,7 +61,9 @@ test('a purge reaches hosts and workers, is settled, and its number is known to 
   const told = [`purge ${outcome.number}`, `settled ${outcome.number}`]
   await waitFor('the worker to know the end', async () => (await server.worker()).purgeLog.length === 2)
   assert.deepEqual((await server.worker()).purgeLog, told)
-  assert.deepEqual((await hostFacts(hosts[0]?.socket ?? '')).log, told)
+  const hostLog = async () => (await hostFacts(hosts[0]?.socket ?? '')).log
+  await waitFor('the host to know the end', async () => (await hostLog()).length === 2)
+  assert.deepEqual(await hostLog(), told)
 
   const { pid } = await server.worker()
   process.kill(pid, 'SIGKILL')
