@@ -13,6 +13,7 @@ import { hasNginx } from './peers/nginx.ts'
 import { hasVarnish } from './peers/varnish.ts'
 import { compileModules } from './scenarios/compile.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
+import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
 import { l0Hits } from './scenarios/l0.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
@@ -29,6 +30,8 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   ready: startToReady,
   memory: memoryPerSite,
   reload: reloadThousand,
+  isr: () => isrHits(seconds),
+  'miss-storm': missStorm,
   'isr-store': isrStoreEntries,
   'isr-purge': isrStorePurges,
 }

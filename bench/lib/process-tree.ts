@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const TICKS_PER_SECOND = 100
 const PAGE_BYTES = 4096
 
 interface ProcessFacts {
   readonly pid: number
   readonly parent: number
-  readonly cpuTicks: number
 }
 
 /** Reads one process from /proc, or undefined when it has just ended. */
@@ -15,7 +13,7 @@ function readProcess(pid: number): ProcessFacts | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name in parentheses may hold spaces: fields are counted from behind it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return { pid, parent: Number(fields[1]), cpuTicks: Number(fields[11]) + Number(fields[12]) }
+    return { pid, parent: Number(fields[1]) }
   } catch {
     return undefined
   }
@@ -31,9 +29,22 @@ export function treeOf(root: number): number[] {
   return tree
 }
 
-/** CPU seconds spent so far by a process and its descendants. */
+/** Nanoseconds that one thread has run. */
+function threadNanoseconds(pid: number, thread: string): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0])
+  } catch {
+    // It has just ended.
+    return 0
+  }
+}
+
+/** CPU seconds spent so far by the threads of a process and its descendants, far more exact than the ticks of `stat`. */
 export function cpuSeconds(root: number): number {
-  return treeOf(root).reduce((sum, pid) => sum + (readProcess(pid)?.cpuTicks ?? 0), 0) / TICKS_PER_SECOND
+  const nanoseconds = treeOf(root).flatMap((pid) =>
+    readdirSync(`/proc/${pid}/task`).map((thread) => threadNanoseconds(pid, thread)),
+  )
+  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9
 }
 
 /** Memory that belongs to the processes of a tree alone plus their share of what is common (PSS), in bytes. */
