@@ -20,7 +20,7 @@ const groupTexts: Readonly<Record<EndpointGroup, string>> = {
   metrics: 'Open to everybody, not logged.',
   maintenance: 'For the host itself; always there.',
   api: 'Management.',
-  admin: 'There with `endpoints.admin` or `admin.enabled`.',
+  admin: 'There unless `endpoints.admin` is false.',
 }
 
 const INTRODUCTION = `# Endpoints

@@ -51,8 +51,8 @@ export const endpoints = z
     admin: z
       .boolean()
       .optional()
-      .describe('Admin panel endpoints.')
-      .meta({ computed: 'the value of `admin.enabled`', examples: [true] }),
+      .describe('Endpoints under `/__svc/admin/`.')
+      .meta({ computed: '`true`: without the panel its endpoints are open to the host itself alone', examples: [true] }),
   })
   .prefault({})
   .describe('Groups of built-in endpoints; a disabled group answers 404.')

@@ -50,7 +50,8 @@ export function completeConfig(parsed: ParsedConfig, directories: Directories, h
     deploy: { ...parsed.deploy, sources: parsed.deploy.sources ?? join(stateDir, 'incoming') },
     scaling: { ...parsed.scaling, instance_id: parsed.scaling.instance_id ?? instanceIdOf(host.hostname, stateDir) },
     logging: { ...parsed.logging, format: parsed.logging.format ?? (host.isTerminal ? 'pretty' : 'json') },
-    endpoints: { ...parsed.endpoints, admin: parsed.endpoints.admin ?? parsed.admin.enabled },
+    // What there is of the group needs no panel: it is open to the host itself alone.
+    endpoints: { ...parsed.endpoints, admin: parsed.endpoints.admin ?? true },
     route_rules: completeRules(parsed.route_rules),
     sites: parsed.sites.map((site) => ({
       ...site,
