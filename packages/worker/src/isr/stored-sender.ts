@@ -1,5 +1,5 @@
 import { freshnessOf, type StoredEntry } from '@svc/cache'
-import { type CacheStatus, cacheStatus, evaluateConditions } from '@svc/http'
+import { type CacheStatus, cacheStatus, evaluateConditions, type HttpRequest } from '@svc/http'
 import { chooseCoding, withVary } from '../compression/coding-choice.ts'
 import { sendError } from '../pipeline/error-response.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
@@ -11,6 +11,7 @@ export type IsrStatus = Omit<CacheStatus, 'cache'>
 /** Engines send up to this much at once; of a larger body they keep what the client does not take yet. */
 const MAX_LENT_BYTES = 32 * 1024
 
+const CONDITIONS = ['if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since'] as const
 /** L0 wants an end, even where there is none. */
 const FOREVER_MS = 365 * 24 * 3_600_000
 
@@ -28,7 +29,7 @@ export function sendStored(context: RequestContext, entry: StoredEntry, status: 
   const head = deliveredHead(entry, now)
   context.cacheStatus = isrStatus(status)
   if (freshnessOf(entry, now) === 'fresh') offer(context, entry, now)
-  if (entry.status === 200) {
+  if (entry.status === 200 && isConditional(request)) {
     const condition = evaluateConditions(request, validatorsOf(entry))
     if (condition === 'not-modified') {
       // The 200 says that it depends on the coding wherever it could be coded, and a 304 says the same.
@@ -42,6 +43,11 @@ export function sendStored(context: RequestContext, entry: StoredEntry, status: 
   }
   const mayBeKept = request.header('accept-encoding') !== undefined || entry.body.byteLength > MAX_LENT_BYTES
   context.respondCompressed(head, mayBeKept ? Buffer.from(entry.body) : entry.body)
+}
+
+/** Most requests are not, and need no date to be read. */
+function isConditional(request: Pick<HttpRequest, 'header'>): boolean {
+  return CONDITIONS.some((name) => request.header(name) !== undefined)
 }
 
 function offer(context: RequestContext, entry: StoredEntry, now: number): void {

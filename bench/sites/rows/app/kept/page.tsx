@@ -1,0 +1,7 @@
+import { Rows } from '../rows'
+
+export const revalidate = 3600
+
+export default async function Page() {
+  return <Rows count={100} />
+}
