@@ -50,7 +50,7 @@ async function expectUsable(store: IsrStore, count: number): Promise<void> {
  * store is in use all the time.
  */
 export async function killWhileInUse(t: Cleanup, cacheDir: string, random: () => number): Promise<number> {
-  const store = await IsrStore.open(roomy(cacheDir, { maxEntries: 200, maxBytes: 3 << 20 }))
+  const store = await IsrStore.open(roomy(cacheDir, { maxEntries: 200, maxBytes: 24 << 20 }))
   try {
     assert.equal(store.damage, undefined)
     const writers = ['one', 'two'].map((name) => ({ name, child: startWriter(t, cacheDir, 'join', name) }))
@@ -72,7 +72,7 @@ export async function killWhileInUse(t: Cleanup, cacheDir: string, random: () =>
  * lose what others commit at that moment nor make their transactions fail.
  */
 export async function joinWhileWritten(t: Cleanup, cacheDir: string, joins: number): Promise<number> {
-  const options = roomy(cacheDir, { maxEntries: 200, maxBytes: 3 << 20 })
+  const options = roomy(cacheDir, { maxEntries: 200, maxBytes: 24 << 20 })
   const writer = startWriter(t, cacheDir, 'open', 'owner')
   await reached(writer, 'owner', 1)
   for (let index = 0; index < joins; index++) {
@@ -101,7 +101,7 @@ export async function killOwner(t: Cleanup, cacheDir: string, random: () => numb
   const writer = startWriter(t, cacheDir, 'open', 'owner')
   await reached(writer, 'owner', 1 + Math.floor(random() * 40))
   await writer.kill()
-  const store = await IsrStore.open(roomy(cacheDir, { maxEntries: 200, maxBytes: 3 << 20 }))
+  const store = await IsrStore.open(roomy(cacheDir, { maxEntries: 200, maxBytes: 24 << 20 }))
   try {
     assert.deepEqual([store.damage, store.problem], [undefined, undefined])
     const count = await expectWhole(store)

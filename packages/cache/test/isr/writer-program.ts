@@ -9,7 +9,7 @@ const [cacheDir = '', how, name = ''] = process.argv.slice(2)
 const KEYS = 300
 const PER_BATCH = 12
 
-const options = roomy(cacheDir, { maxEntries: 200, maxBytes: 3 << 20 })
+const options = roomy(cacheDir, { maxEntries: 200, maxBytes: 24 << 20 })
 const store = how === 'open' ? await IsrStore.open(options) : await IsrStore.join(options)
 if (store.problem !== undefined || store.damage !== undefined) throw new Error(store.problem ?? store.damage)
 
