@@ -236,9 +236,12 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
 
   #hitOf(ask: ReadyAsk, { facts }: Entry): HitRequest {
     const { method, scheme, host, parsed } = ask
-    const connection = { scheme, host, remoteAddress: ask.remoteAddress(), headers: ask.fieldList() }
-    const client = clientOf(connection, this.#options.generation().trustedProxies)
-    const givenId = client.isPeerTrusted ? ask.field('x-request-id') : undefined
+    const remoteAddress = ask.remoteAddress()
+    const trusted = this.#options.generation().trustedProxies
+    const isTrusted = trusted.contains(remoteAddress)
+    const headers = isTrusted ? ask.fieldList() : []
+    const client = clientOf({ scheme, host, remoteAddress, headers }, trusted)
+    const givenId = isTrusted ? ask.field('x-request-id') : undefined
     return {
       requestId: givenId ?? this.#options.makeRequestId(),
       site: facts.site,
