@@ -1,3 +1,4 @@
+import { pages } from './pages.ts'
 import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
 import { storeJoins } from './store-joins.ts'
@@ -8,4 +9,5 @@ export const soakParts: Readonly<Record<string, SoakPart>> = {
   'store-kills': storeKills,
   'store-joins': storeJoins,
   'store-churn': storeChurn,
+  pages,
 }
