@@ -42,6 +42,7 @@ export function evictExcess(databases: Databases, transaction: StoreTransaction,
     buried.push(id)
   }
   listGarbage(databases, buried)
+  transaction.countEvicted(buried.length)
   return buried.length
 }
 
@@ -53,7 +54,9 @@ export function evictOldest(databases: Databases, transaction: StoreTransaction,
     if (id === undefined) break
     transaction.clear(id)
   }
-  return before - transaction.counts.entries
+  const evicted = before - transaction.counts.entries
+  transaction.countEvicted(evicted)
+  return evicted
 }
 
 /** Clears away up to `limit` entries whose deadline has passed. Returns how many. */

@@ -41,7 +41,7 @@ const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH)/
  * and small writes are synchronous calls into shared memory. Without a usable directory the store is off: every read is a miss and nothing is kept.
  */
 export class IsrStore implements CacheStore {
-  readonly stats: StoreStats = { evictions: 0, lostWrites: 0, failedReads: 0 }
+  readonly stats: StoreStats = { lostWrites: 0, failedReads: 0 }
   /** Why the store is off; undefined when it works, or is not wanted. */
   readonly problem: string | undefined
   /** What was found damaged on opening, and where it went. */
@@ -61,7 +61,7 @@ export class IsrStore implements CacheStore {
     this.#options = options
     this.#isOwner = isOwner
     const onFailure = (error: unknown) => this.#fail(error)
-    if (home.databases !== undefined) this.#parts = partsOf(home.databases, { ...options, stats: this.stats, onFailure })
+    if (home.databases !== undefined) this.#parts = partsOf(home.databases, { ...options, onFailure })
   }
 
   /** Opens the store as the master of an instance. A store that cannot be used is moved aside and a new one begun. */
@@ -93,6 +93,7 @@ export class IsrStore implements CacheStore {
     return entry
   }
 
+  /** The body must not be changed until the promise has resolved. */
   async put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean> {
     const entry = { key, facts, body }
     return this.#parts !== undefined && admits(this.#options, entry) ? this.#parts.queue.add(entry) : false
@@ -146,6 +147,11 @@ export class IsrStore implements CacheStore {
   size(): StoreSize {
     const counts = this.#read(({ databases }) => readCounts(databases))
     return { entries: counts?.entries ?? 0, bytes: counts?.bytes ?? 0 }
+  }
+
+  /** How many entries have given way to others since the store was begun, in all processes. */
+  get evictions(): number {
+    return this.#read(({ databases }) => readCounts(databases).evictions) ?? 0
   }
 
   /** Lists entries without their bodies, and notes no access. */

@@ -17,8 +17,6 @@ export interface MaintenanceOptions {
   readonly space: Space
   readonly bounds: Bounds
   readonly now: () => number
-  /** Told of every eviction: entries that were readable until then. */
-  readonly onEvicted: (count: number) => void
 }
 
 /** Keeps the store within its bounds, in steps that hold the lock of writers for a moment each. */
@@ -52,11 +50,11 @@ export class Maintenance {
   /** Entries evicted in this step; undefined when there was nothing to do. */
   #step(): number | undefined {
     const { databases, bounds, space, now } = this.#options
-    return this.#transact((transaction) => {
+    return StoreTransaction.run(databases, (transaction) => {
       if (sweepRow(databases, transaction)) return 0
       if (clearExpired(databases, transaction, now(), ENTRIES_PER_STEP) > 0) return 0
       if (excessOf(transaction.counts, bounds) !== undefined) {
-        return evictExcess(databases, transaction, bounds, ENTRIES_PER_STEP)
+        return evictExcess(databases, transaction, bounds, ENTRIES_PER_STEP) || undefined
       }
       return space.roomFor(0) === 'evict' ? evictOldest(databases, transaction, ENTRIES_PER_STEP) || undefined : undefined
     })
@@ -68,7 +66,7 @@ export class Maintenance {
     for (let step = 0; step < STEPS_FOR_ROOM; step++) {
       const room = space.roomFor(bytes)
       if (room !== 'evict') return room === 'enough'
-      this.#transact((transaction) => {
+      StoreTransaction.run(databases, (transaction) => {
         return sweepRow(databases, transaction) ? 0 : evictOldest(databases, transaction, ENTRIES_PER_STEP)
       })
     }
@@ -79,11 +77,5 @@ export class Maintenance {
   evictWithin(transaction: StoreTransaction, limit: number): number {
     const { databases, bounds } = this.#options
     return evictExcess(databases, transaction, bounds, limit)
-  }
-
-  #transact<Result extends number | undefined>(work: (transaction: StoreTransaction) => Result): Result {
-    const evicted = StoreTransaction.run(this.#options.databases, work)
-    this.#options.onEvicted(evicted ?? 0)
-    return evicted
   }
 }

@@ -7,8 +7,6 @@ import { Space, stepBytesFor } from './space.ts'
 
 /** What a process did with the store since it opened it. */
 export interface StoreStats {
-  /** Entries that gave way to others. */
-  evictions: number
   /** Writes that were lost: a full disk, a full store, damage. */
   lostWrites: number
   /** Reads that failed and were misses therefore. */
@@ -27,23 +25,18 @@ export interface PartsOptions {
   readonly maxBytes: number
   readonly graceMs: number
   readonly clock: Clock
-  readonly stats: StoreStats
   readonly onFailure: (error: unknown) => void
 }
 
 /** Puts together what works on open databases. */
 export function partsOf(databases: Databases, options: PartsOptions): StoreParts {
-  const { maxEntries, maxBytes, graceMs, clock, stats, onFailure } = options
-  const onEvicted = (count: number) => {
-    stats.evictions += count
-  }
+  const { maxEntries, maxBytes, graceMs, clock, onFailure } = options
   const maintenance = new Maintenance({
     databases,
     space: new Space(databases, maxBytes, clock),
     bounds: { maxEntries, maxBytes },
     now: () => clock.now(),
-    onEvicted,
   })
-  const queue = new PutQueue({ databases, maintenance, stepBytes: stepBytesFor(maxBytes), graceMs, clock, onEvicted, onFailure })
+  const queue = new PutQueue({ databases, maintenance, stepBytes: stepBytesFor(maxBytes), graceMs, clock, onFailure })
   return { databases, access: new AccessTimes(databases, clock), maintenance, queue }
 }

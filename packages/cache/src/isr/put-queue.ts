@@ -21,8 +21,6 @@ export interface PutQueueOptions {
   readonly stepBytes: number
   readonly graceMs: number
   readonly clock: Clock
-  /** Told of what had to give way. */
-  readonly onEvicted: (count: number) => void
   /** Told when a commit failed. */
   readonly onFailure: (error: unknown) => void
 }
@@ -76,16 +74,15 @@ export class PutQueue {
   }
 
   #commit(step: readonly Waiting[]): boolean {
-    const { databases, maintenance, graceMs, clock, onEvicted } = this.#options
+    const { databases, maintenance, graceMs, clock } = this.#options
     const bytes = step.reduce((sum, { body }) => sum + body.byteLength, 0)
     try {
       if (!maintenance.makeRoom(bytes)) throw new CacheError('CACHE_NO_ROOM', 'the ISR store is full')
       const now = clock.now()
-      const evicted = StoreTransaction.run(databases, (transaction) => {
+      StoreTransaction.run(databases, (transaction) => {
         for (const entry of step) transaction.write(entry, { graceMs, now })
-        return maintenance.evictWithin(transaction, step.length * EVICTED_PER_ENTRY)
+        maintenance.evictWithin(transaction, step.length * EVICTED_PER_ENTRY)
       })
-      onEvicted(evicted)
       return true
     } catch (error) {
       // No room on the disk or a damaged store: nothing of the step is committed, and no request fails for it.

@@ -2,8 +2,8 @@ import { open, readFile, rename, stat } from 'node:fs/promises'
 import { arch, endianness } from 'node:os'
 import { join } from 'node:path'
 
-/** Raised whenever what lies in the databases changes its form: stores of another form are not read. */
-const FORMAT = 1
+/** Raised whenever what lies in the databases changes its form, or lmdb the form of its file: stores of another form are not read. */
+const FORMAT = 2
 
 /** What is known of a store without opening it. */
 interface Seal {

@@ -51,6 +51,10 @@ export class StoreTransaction {
     return this.#counts
   }
 
+  countEvicted(count: number): void {
+    this.#counts.evictions += count
+  }
+
   head(id: Buffer): EntryHead | undefined {
     const bytes = this.#databases.heads.getBinary(id)
     return bytes === undefined ? undefined : decodeHead(bytes)

@@ -42,7 +42,7 @@ describe('bounds of the store', () => {
     await putInTurn(store, names, factsOf(), Buffer.from('x'))
     assert.deepEqual(left(store, names).names, names.slice(25))
     assert.equal(store.size().entries, 10)
-    assert.equal(store.stats.evictions, 25)
+    assert.equal(store.evictions, 25)
   })
 
   it('keeps no more bytes than allowed, and counts them right', async (t) => {

@@ -138,7 +138,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const metrics = new MetricsCollector(timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
     generation: () => access.get().generation,
     up: () => ({ worker: later().workers.ready.length, host: later().hosts.processes.length }),
-    isr: { entries: () => caches.store.size().entries, evictions: () => caches.store.stats.evictions },
+    isr: { entries: () => caches.store.size().entries, evictions: () => caches.store.evictions },
     sources: [counts.source],
   })
   const losses = new IsolateLosses()
