@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { waitFor } from '@svc/testkit'
 import { PipelineServer, shop } from './pipeline-server.ts'
 import { type ClientBehaviour, RecordedExchange } from './recorded-exchange.ts'
@@ -78,24 +78,53 @@ test('files are answered from L0, in parts too, and an edited one shows within a
   assert.notEqual((await get('/a.txt')).text, '0123456789')
 })
 
-test('a file behind middleware that reads the request is never kept', async (t) => {
+const took = { queueMs: 0, renderMs: 0 }
+
+/** A site with middleware beside one without, whose file is younger: once that is old enough to be kept, the other's is too. */
+async function guardedServer(t: TestContext): Promise<{ server: PipelineServer; settled: () => Promise<unknown> }> {
   const guarded = { ...shop, files: { 'public/a.txt': 'secret', 'middleware.ts': '' } }
   const open = { id: 'open', hostnames: ['open.test'], files: { 'public/a.txt': 'open' } }
   const server = await PipelineServer.start(t, [guarded, open])
-  let isAllowed = true
-  const took = { queueMs: 0, renderMs: 0 }
+  const isOpenHit = async () => (await server.get('/a.txt', { host: 'open.test' })).headers['cache-status'] === 'svc-l0; hit'
+  return { server, settled: () => waitFor('the open file to be answered from L0', isOpenHit) }
+}
+
+function middlewareOf(server: PipelineServer, reads: string[]): { allow: boolean; runs: number } {
+  const middleware = { allow: true, runs: 0 }
   server.renderer.answer = ({ sink }) => {
-    const cache = { reads: ['headers'], tags: [], revalidate: undefined }
-    if (isAllowed) sink.complete({ middleware: { action: 'next' }, cache, ...took }, undefined)
+    middleware.runs++
+    const cache = { reads, tags: [], revalidate: undefined }
+    if (middleware.allow) sink.complete({ middleware: { action: 'next' }, cache, ...took }, undefined)
     else sink.complete({ head: { status: 403, headers: [] }, ...took }, Buffer.from('no'))
   }
-  // Its file is younger than the guarded one: when it is old enough to be kept, so is that.
-  await waitFor('the open file to be answered from L0', async () => {
-    const response = await server.get('/a.txt', { host: 'open.test' })
-    return response.headers['cache-status'] === 'svc-l0; hit'
-  })
+  return middleware
+}
+
+test('a file behind middleware that reads the request is never kept', async (t) => {
+  const { server, settled } = await guardedServer(t)
+  const middleware = middlewareOf(server, ['headers'])
+  await settled()
   for (let i = 0; i < 3; i++) assert.equal((await server.get('/a.txt')).text, 'secret')
   assert.equal(server.l0.stats().l0Entries, 1)
-  isAllowed = false
+  middleware.allow = false
   assert.equal((await server.get('/a.txt')).status, 403)
+})
+
+test('a file is never kept where the matcher of the middleware looks at a field', async (t) => {
+  const { server, settled } = await guardedServer(t)
+  server.renderer.matcher = [{ source: '/a.txt', has: [{ type: 'header', key: 'x-who' }] }]
+  const middleware = middlewareOf(server, [])
+  middleware.allow = false
+  await settled()
+  for (let i = 0; i < 3; i++) assert.equal((await server.get('/a.txt')).text, 'secret')
+  assert.equal(middleware.runs, 0)
+  assert.equal((await server.get('/a.txt', { headers: { 'x-who': 'me' } })).status, 403)
+})
+
+test('a file behind middleware that reads nothing but path and method is kept', async (t) => {
+  const { server, settled } = await guardedServer(t)
+  middlewareOf(server, [])
+  await settled()
+  for (let i = 0; i < 2; i++) assert.equal((await server.get('/a.txt')).text, 'secret')
+  assert.equal((await server.get('/a.txt')).headers['cache-status'], 'svc-l0; hit')
 })
