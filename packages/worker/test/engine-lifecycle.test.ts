@@ -230,6 +230,31 @@ describe('draining', () => {
     assert.equal(engine.connections, 0)
   })
 
+  test('nothing is answered ready-made any more, so that connections close', async (t) => {
+    const waiting: HttpExchange[] = []
+    const asked: string[] = []
+    const ready = {
+      find: ({ target }: { target: string }) => {
+        asked.push(target)
+        return undefined
+      },
+      sent: () => undefined,
+      sentLater: () => () => undefined,
+    }
+    const { engine, port } = await startUws(t, (exchange) => waiting.push(exchange), { ready })
+    const [holding, idle] = [await client(t, port), await client(t, port)]
+    holding.socket.write('GET /held HTTP/1.1\r\nHost: a\r\n\r\n')
+    await waitFor('request', () => waiting.length === 1)
+    const drained = engine.drain(60_000)
+    idle.socket.write('GET /late HTTP/1.1\r\nHost: a\r\n\r\n')
+    await waitFor('second request', () => waiting.length === 2)
+    assert.deepEqual(asked, ['/held'])
+    for (const exchange of waiting) exchange.respond(ok, Buffer.from('done'))
+    await Promise.all([holding.closed, idle.closed])
+    for (const { received } of [holding, idle]) assert.match(received(), /^connection: close\r$/im)
+    assert.deepEqual(await drained, { cut: 0 })
+  })
+
   test('large and streamed answers end whole, with and without length', async (t) => {
     const waiting: HttpExchange[] = []
     const { engine, port } = await startUws(t, (exchange) => waiting.push(exchange))
