@@ -2,11 +2,12 @@ import type { Fill } from '@svc/cache'
 import { asError } from '@svc/core'
 import { AnswerSink } from '../pipeline/stages/answer-sink.ts'
 import { isStale as isStaleManifest } from '../pipeline/stages/render-plan.ts'
+import { cameBack } from '../pipeline/stages/request-loop.ts'
 import { Flight, type Turn } from './flight.ts'
 import { type IsrParts, keyNow, lookUp } from './isr-parts.ts'
 import type { Judgement, Keepable, Made } from './keeper.ts'
 import { LeaderClient } from './leader-client.ts'
-import { acquireLease, type Lease } from './leases.ts'
+import { acquireLease, type Lease, withoutLease } from './leases.ts'
 import { keyOf } from './page-address.ts'
 import { type FillEnd, PageFill } from './page-fill.ts'
 import { isrStatus, sendStored } from './stored-sender.ts'
@@ -53,7 +54,11 @@ export class Flights {
     const isRepeated = this.#parts.admission.ask(key, this.#parts.clock.monotonic())
     const flight = this.#flights.get(key)
     if (flight === undefined) this.#open(key, turn, isRepeated)
-    else this.#join(flight, turn)
+    else if (!cameBack(turn.ask.context)) this.#join(flight, turn)
+    else {
+      flight.noteRepeated()
+      this.#exits.alone(turn, undefined)
+    }
   }
 
   #join(flight: Flight, turn: Turn): void {
@@ -75,7 +80,8 @@ export class Flights {
   /** Gets the lease and renders, or waits for whoever has it. */
   async #take(flight: Flight, opener: Turn): Promise<void> {
     const { leases, metrics, passes, store } = this.#parts
-    const answer = await acquireLease(leases, flight.key, opener.ask.settings.waitMs)
+    const { context, settings } = opener.ask
+    const answer = cameBack(context) ? withoutLease() : await acquireLease(leases, flight.key, settings.waitMs)
     store.refresh()
     if (answer.kind === 'ended') {
       if (opener.rounds === 0) metrics.coalesced.value++

@@ -30,6 +30,11 @@ export class Lease {
   }
 }
 
+/** The right of who may not wait for another's render. */
+export function withoutLease(): LeaseAnswer {
+  return { kind: 'granted', lease: new Lease(undefined, 0) }
+}
+
 /**
  * Asks for the right to make an entry. Whoever waited in vain, or cannot ask, makes it without: a page that is rendered twice
  * is better than none.
@@ -41,6 +46,6 @@ export async function acquireLease(desk: LeaseDesk, key: string, timeoutMs: numb
     return { kind: 'ended', outcome: reply.outcome ?? 'failed' }
   } catch {
     // Too late, or the master is gone.
-    return { kind: 'granted', lease: new Lease(undefined, 0) }
+    return withoutLease()
   }
 }

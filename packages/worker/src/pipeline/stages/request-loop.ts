@@ -15,11 +15,22 @@ function depthThrough(instanceId: string, headers: RequestContext['request']['he
   return depth
 }
 
+function depthOf({ request, generation }: RequestContext): number {
+  if (request.header('cdn-loop') === undefined) return 0
+  return depthThrough(generation.config.scaling.instance_id, request.headers)
+}
+
+/**
+ * Whether a render of this instance may wait for the answer to this request: one that in turn waited for a render might wait
+ * for itself.
+ */
+export function cameBack(context: RequestContext): boolean {
+  return depthOf(context) > 0
+}
+
 /** Answers a request that goes round in circles with 508. False: it does not. */
 export function refuseLoop(context: RequestContext): boolean {
-  const { request, generation } = context
-  if (request.header('cdn-loop') === undefined) return false
-  if (depthThrough(generation.config.scaling.instance_id, request.headers) <= MAX_DEPTH) return false
+  if (depthOf(context) <= MAX_DEPTH) return false
   context.withdrawFromL0()
   sendError(context, { status: 508, code: 'loop_detected' })
   return true
