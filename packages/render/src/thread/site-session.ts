@@ -113,8 +113,9 @@ export class SiteSession implements RequestOwner {
     const request = new ActiveRequest(task, this)
     this.#requests.set(task.number, request)
     try {
-      const preparing = this.#prepare(task)
-      if (preparing !== undefined) await preparing
+      if (task.kind === 'inspect') await this.#loadInspected(task)
+      // Asked again after each wait: routes may have been forgotten meanwhile. Nothing comes between the answer and the begin.
+      else for (let defining = this.#define(task); defining !== undefined; defining = this.#define(task)) await defining
     } catch (error) {
       request.fail(this.loadError(request, error))
     }
@@ -152,8 +153,9 @@ export class SiteSession implements RequestOwner {
     const isOther = manifest.version !== this.#manifest.version
     this.#manifest = manifest
     if (isOther) {
-      await this.#isolate.enter('forgetRoutes')
+      // Before it is entered: whoever looks from now on defines its route again, and that comes after this in the isolate.
       this.#ready.clear()
+      await this.#isolate.enter('forgetRoutes')
     }
     return evicted
   }
@@ -233,11 +235,12 @@ export class SiteSession implements RequestOwner {
     this.link.log(level, this.#requests.get(number)?.task.requestId ?? '', mapped)
   }
 
-  /** undefined: nothing to do, which is so for all but the first request of a route. */
-  #prepare(task: RenderTask): Promise<void> | undefined {
-    if (task.kind === 'inspect') {
-      return this.#loader.load([...this.#reactFiles(), ...(JSON.parse(task.begin) as InspectRequest).modules])
-    }
+  #loadInspected(task: RenderTask): Promise<void> {
+    return this.#loader.load([...this.#reactFiles(), ...(JSON.parse(task.begin) as InspectRequest).modules])
+  }
+
+  /** Defines the route of a request. undefined: it is, which is so for all but the first request of a route. */
+  #define(task: RenderTask): Promise<void> | undefined {
     const id = routeIdOf(task.kind, task.route)
     return this.#ready.has(id) ? undefined : this.#defineRoute(id)
   }
@@ -251,8 +254,9 @@ export class SiteSession implements RequestOwner {
       await this.#loader.load([...this.#reactFiles(), ...filesOfRoute(route, manifest)])
     } while (evictions !== this.#loader.evictions)
     await this.#isolate.enter('defineRoute', JSON.stringify(route))
-    // It may have changed meanwhile.
+    // It may have changed meanwhile, and what was defined just now may have replaced something newer.
     if (manifest === this.#manifest && evictions === this.#loader.evictions) this.#ready.add(id)
+    else this.#ready.delete(id)
   }
 
   /** The site's own React: what renders its pages is imported by none of its files, and it comes before all of them. */
