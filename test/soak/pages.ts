@@ -82,6 +82,14 @@ class PagesUnderLoad {
     return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1] ?? Number.NaN)
   }
 
+  /** Fails when a reader has complained, with what the server said last. */
+  check(): void {
+    if (this.failures.length === 0) return
+    const { stdout, stderr } = this.#server.child
+    const lines = `${stdout}\n${stderr}`.split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line))
+    assert.fail([...this.failures.slice(0, 5), ...lines.slice(-10)].join('\n'))
+  }
+
   async stop(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#readers)
@@ -128,12 +136,12 @@ export const pages: SoakPart = {
       const seen = load.reads
       await actions[Math.floor(run.random() * actions.length)]?.()
       await waitFor('reads', () => load.reads > seen + READS_PER_ROUND, PATIENCE_MS)
-      assert.deepEqual(load.failures.slice(0, 5), [])
+      load.check()
       memory.push(await load.memory())
       return `${load.reads} reads, ${Math.round((memory.at(-1) ?? 0) / 1_048_576)} MB`
     })
     await load.stop()
-    assert.deepEqual(load.failures.slice(0, 5), [])
+    load.check()
     const quarter = Math.floor(memory.length / 4)
     if (quarter > 5) {
       const [early, late] = [middleOf(memory.slice(quarter, 2 * quarter)), middleOf(memory.slice(-quarter))]
