@@ -4,7 +4,7 @@ import { RenderError } from '../errors.ts'
 import { cryptoOperation } from './crypto-operations.ts'
 import { CachedFetch } from './data/cached-fetch.ts'
 import type { DataClient } from './data/data-client.ts'
-import type { PathPurge } from './data/data-methods.ts'
+import type { DataQuestion, PathPurge } from './data/data-methods.ts'
 import { DataOperations } from './data/data-operations.ts'
 import { placeOf } from './data/route-place.ts'
 import type { FetchWish } from './data/stored-response.ts'
@@ -115,7 +115,7 @@ export class HostOperations {
         break
       }
       case 'data-read': {
-        const { json: answer, body } = await this.#data.read(json, (requestNumber) => this.#placeOf(requestNumber))
+        const { json: answer, body } = await this.#data.read(json, (number) => this.#askedBy(number))
         await this.#settle(callId, answer, body, true)
         break
       }
@@ -146,7 +146,7 @@ export class HostOperations {
     const controller = new AbortController()
     this.#running.set(callId, { requestNumber, controller })
     const body = bytes === undefined ? undefined : new Uint8Array(bytes)
-    const cdnLoop = this.#options.taskOf(requestNumber)?.cdnLoop ?? this.#keptLoops.of(requestNumber)
+    const cdnLoop = this.#loopOf(requestNumber)
     const site = { url, method, headers, redirect, body, cdnLoop }
     const sink = {
       head: (head: object) => void this.#settle(callId, JSON.stringify(head), undefined, false),
@@ -154,7 +154,7 @@ export class HostOperations {
     }
     try {
       if (wish === undefined) await this.#options.fetch.run(site, sink, controller.signal)
-      else await this.#cachedFetch.run({ site, wish, place: this.#placeOf(requestNumber) }, sink, controller.signal)
+      else await this.#cachedFetch.run({ site, wish, asked: this.#askedBy(requestNumber) }, sink, controller.signal)
     } catch (error) {
       // Nobody waits for it any more, and its number would stand in the way of those that somebody waits for.
       if (controller.signal.aborted) return
@@ -165,9 +165,16 @@ export class HostOperations {
     await this.#settle(callId, '{}', undefined, true)
   }
 
-  #placeOf(requestNumber: number) {
+  #loopOf(requestNumber: number): string {
+    return this.#options.taskOf(requestNumber)?.cdnLoop ?? this.#keptLoops.of(requestNumber)
+  }
+
+  /** What the data cache has to know of the request that asks. */
+  #askedBy(requestNumber: number): Pick<DataQuestion, 'place' | 'cameBack'> {
     const task = this.#options.taskOf(requestNumber)
-    return task === undefined ? undefined : placeOf(task)
+    const place = task === undefined ? undefined : placeOf(task)
+    const cameBack = this.#options.fetch.hasSent(this.#loopOf(requestNumber))
+    return { ...(place === undefined ? {} : { place }), ...(cameBack ? { cameBack } : {}) }
   }
 
   #settle(callId: number, json: string, bytes: Uint8Array | undefined, isLast: boolean): Promise<void> {

@@ -94,7 +94,7 @@ export class DataCache {
       const flight = this.#flights.joinable(key, entry)
       if (flight === undefined || this.#isTakenFromPlace(asker, question, flight.fill.seq))
         return this.#open(key, entry, asker, question)
-      if (question.mode === 'refresh') return { kind: 'pass' }
+      if (question.mode === 'refresh' || question.cameBack === true) return { kind: 'pass' }
       const end = await flight.ended
       if (end === 'pass') return { kind: 'pass' }
       store.refresh()

@@ -1,7 +1,7 @@
 import type { FetchClient } from '../egress/lazy-site-fetch.ts'
 import type { SiteFetchSink, SiteRequest, SiteResponseHead } from '../egress/site-fetch.ts'
 import type { DataClient } from './data-client.ts'
-import type { DataQuestion, RoutePlace } from './data-methods.ts'
+import type { DataQuestion } from './data-methods.ts'
 import { type FetchWish, fetchKeyParts, isStorableRequest, ResponseCopy, storedResponse } from './stored-response.ts'
 
 /** What a cached fetch is made of. */
@@ -17,7 +17,7 @@ export interface CachedRequest {
   readonly site: SiteRequest
   readonly wish: FetchWish
   /** Of the request that it is made for. */
-  readonly place: RoutePlace | undefined
+  readonly asked: Pick<DataQuestion, 'place' | 'cameBack'>
 }
 
 /** Takes the answer, as the sink of a fetch does. */
@@ -49,7 +49,7 @@ export class CachedFetch {
    */
   async run(request: CachedRequest, sink: CachedSink, signal: AbortSignal): Promise<void> {
     const { fetch, data } = this.#options
-    const { site, wish, place } = request
+    const { site, wish, asked } = request
     if (!isStorableRequest(site, wish)) {
       await fetch.run(site, sink, signal)
       return
@@ -59,7 +59,7 @@ export class CachedFetch {
       parts: fetchKeyParts(site),
       tags: [...wish.tags],
       ttlMs,
-      ...(place === undefined ? {} : { place }),
+      ...asked,
     }
     const found = await data.read({ ...question, mode: 'read' })
     if (signal.aborted && found.kind !== 'fill') throw signal.reason

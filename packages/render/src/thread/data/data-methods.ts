@@ -25,6 +25,8 @@ export const dataQuestion = guard.object({
   ttlMs: guard.nullable(guard.number),
   /** Undefined: nothing is known of a request. */
   place: guard.optional(routePlace),
+  /** Asked for a request that came back to the instance that sent it: whoever makes the entry may wait for its answer. */
+  cameBack: guard.optional(guard.boolean),
 })
 export type DataQuestion = Guarded<typeof dataQuestion>
 

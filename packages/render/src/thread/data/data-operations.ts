@@ -1,5 +1,5 @@
 import type { DataClient } from './data-client.ts'
-import type { FillOutcome, RoutePlace } from './data-methods.ts'
+import type { DataQuestion, FillOutcome } from './data-methods.ts'
 
 /** A look-up as the guest asks for it. */
 interface ReadFields {
@@ -32,13 +32,12 @@ export class DataOperations {
   /** Answers with what was found as JSON, and the entry as bytes. */
   async read(
     json: string,
-    placeOf: (requestNumber: number) => RoutePlace | undefined,
+    requestOf: (requestNumber: number) => Pick<DataQuestion, 'place' | 'cameBack'>,
   ): Promise<{ readonly json: string; readonly body: Uint8Array | undefined }> {
     const { requestNumber, mode, parts, tags, revalidate } = JSON.parse(json) as ReadFields
-    const place = placeOf(requestNumber)
     // Keys of fetches begin otherwise: no code can give one a response of its own making.
     const question = { mode, parts: ['function', ...parts.map(String)], tags: tags.map(String), ttlMs: ttlOf(revalidate) }
-    const found = await this.#data.read({ ...question, ...(place === undefined ? {} : { place }) })
+    const found = await this.#data.read({ ...question, ...requestOf(requestNumber) })
     if (found.kind === 'fill') this.#fills.set(found.fill, requestNumber)
     const { body, ...facts } = found.kind === 'hit' ? found : { ...found, body: undefined }
     return { json: JSON.stringify(facts), body }

@@ -1,7 +1,10 @@
 import type { SiteFetch, SiteFetchOptions } from './site-fetch.ts'
 
 /** What a thread asks of the site's `fetch`. */
-export type FetchClient = Pick<SiteFetch, 'run' | 'close'>
+export interface FetchClient extends Pick<SiteFetch, 'run' | 'close'> {
+  /** Whether a request that has this CDN-Loop field was sent by this instance, maybe by way of others. */
+  hasSent(cdnLoop: string): boolean
+}
 
 /**
  * The site's `fetch`, loaded at its first use: the HTTP client behind it is most of what a thread would read at its start,
@@ -19,6 +22,12 @@ export class LazySiteFetch implements FetchClient {
     this.#loading ??= this.#load()
     const client = await this.#loading
     await client.run(...args)
+  }
+
+  hasSent(cdnLoop: string): boolean {
+    if (cdnLoop === '') return false
+    const own = `svc;${this.#options.instanceId}`
+    return cdnLoop.split(',').some((member) => member.replace(/[ \t]/g, '') === own)
   }
 
   async close(): Promise<void> {
