@@ -8,7 +8,7 @@ import { type IsrParts, keyNow, lookUp } from './isr-parts.ts'
 import type { Judgement, Keepable, Made } from './keeper.ts'
 import { LeaderClient } from './leader-client.ts'
 import { acquireLease, type Lease, withoutLease } from './leases.ts'
-import { keyOf } from './page-address.ts'
+import { keyOf, passKeyOf } from './page-address.ts'
 import { type FillEnd, PageFill } from './page-fill.ts'
 import { isrStatus, sendStored } from './stored-sender.ts'
 
@@ -85,7 +85,7 @@ export class Flights {
     store.refresh()
     if (answer.kind === 'ended') {
       if (opener.rounds === 0) metrics.coalesced.value++
-      if (answer.outcome === 'pass') passes.add(flight.key, 'elsewhere')
+      if (answer.outcome === 'pass') passes.add(passKeyOf(flight.key, opener.ask.address), 'elsewhere')
       this.#close(flight)
       return
     }
@@ -173,14 +173,14 @@ export class Flights {
   }
 
   #ended(leading: Leading, end: FillEnd): void {
-    const { fill, flight, lease } = leading
+    const { fill, flight, lease, turn } = leading
     const { passes, ledger } = this.#parts
     switch (end.kind) {
       case 'made':
         this.#made(leading, end.made)
         return
       case 'unkept':
-        if (!end.isFailure) passes.add(flight.key, end.detail)
+        if (!end.isFailure) passes.add(passKeyOf(flight.key, turn.ask.address), end.detail)
         lease.end(end.isFailure ? 'failed' : 'pass')
         break
       case 'failed':
@@ -193,7 +193,7 @@ export class Flights {
   }
 
   #made(leading: Leading, made: Made): void {
-    const { fill, flight, lease } = leading
+    const { fill, flight, lease, turn } = leading
     const { passes, ledger } = this.#parts
     const { judgement } = this.#judge(leading, made)
     if (judgement.verdict === 'store') {
@@ -206,7 +206,13 @@ export class Flights {
     }
     ledger.end(fill)
     if (judgement.verdict === 'pass') {
-      passes.add(flight.key, judgement.detail)
+      passes.add(passKeyOf(flight.key, turn.ask.address), judgement.detail)
+      if (judgement.detail === 'host') {
+        // It says nothing of those who wait under a name of the site.
+        lease.end('failed')
+        this.#close(flight)
+        return
+      }
       lease.end('pass')
       this.#disperse(flight, judgement.detail)
       return

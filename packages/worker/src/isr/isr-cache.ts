@@ -4,6 +4,7 @@ import type { Turn } from './flight.ts'
 import { Flights } from './flights.ts'
 import { type Found, type IsrParts, keyNow, lookUp } from './isr-parts.ts'
 import { Keeper } from './keeper.ts'
+import { passKeyOf } from './page-address.ts'
 import type { BackgroundRender, PageAsk } from './page-ask.ts'
 import { PassMemory } from './pass-memory.ts'
 import { PassSink } from './pass-sink.ts'
@@ -71,7 +72,7 @@ export class IsrCache {
       return
     }
     if (rounds === 0) metrics.misses.l1.value++
-    const detail = passes.get(key)
+    const detail = passes.get(passKeyOf(key, ask.address))
     if (detail !== undefined) this.#alone(turn, { outcome: 'bypass', detail })
     else if (!mayShare(ask)) this.#alone(turn, { outcome: 'uri-miss' })
     else this.#flights.board(key, turn)
@@ -100,7 +101,7 @@ export class IsrCache {
     const answer = new AnswerSink(context, (error) => ask.fail(error))
     const sink = new PassSink(answer, (made) => {
       if (!mayShare(ask)) return
-      const key = keyNow(this.#parts, address)
+      const key = passKeyOf(keyNow(this.#parts, address), address)
       const storability = storabilityOf(made, address, settings)
       if (storability.verdict === 'pass') passes.add(key, storability.detail)
       else passes.delete(key)

@@ -32,6 +32,14 @@ export function keyOf(address: PageAddress, variance: Variance): string {
   return responseKey(address.label, address.path, variance, address.query, address.origin)
 }
 
+/**
+ * The key under which it is remembered that a response could not be shared. Hosts that nothing claims have one of their own:
+ * what must not be kept for a made-up name may well be kept for the names of the site.
+ */
+export function passKeyOf(key: string, { binding }: PageAddress): string {
+  return binding === 'unknown' ? `${key}\0unknown` : key
+}
+
 /** Both together: what either of them reads. */
 export function union(left: Variance, right: Variance): Variance {
   return { query: left.query || right.query, host: left.host || right.host }
