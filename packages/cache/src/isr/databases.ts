@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 
@@ -53,8 +54,8 @@ const idEncoder = {
  * nobody writes while somebody opens: both hold the write lock of a second file, into which nothing is ever written.
  */
 export async function openDatabases(dir: string, mapBytes: number): Promise<Databases> {
-  // Native code: loaded by who opens a store, not by all that import this package.
-  const { open } = await import('lmdb')
+  // Native code: loaded by who opens a store, not by all that import this package. Its CommonJS form is one file instead of ten.
+  const { open } = createRequire(import.meta.url)('lmdb') as typeof import('lmdb')
   const common = { ...BINARY, noSubdir: false, noSync: true, maxReaders: MAX_READERS } as const
   const gate = open<Buffer, Buffer>({ path: join(dir, GATE_DIR), ...common, mapSize: 1 << 20 })
   try {
