@@ -74,6 +74,22 @@ test('past the bound of kept purges older fills lose the right to be stored, you
   assert.equal(ledger.mayServe(0, entryOf('a', 'posts')), false, 'what is unsettled is never forgotten')
 })
 
+test('what the store has kept since before the last purges may enter L0, when no older fill is under way', () => {
+  const begun = new PurgeLedger()
+  begun.reset({ last: 4, unsettled: [purgeOf(4, posts)] })
+  assert.equal(begun.mayStore({ seq: 2 }, entryOf('b', 'x'), 'l0'), true, 'a process that has just begun')
+  assert.equal(begun.mayStore({ seq: 2 }, entryOf('a', 'posts'), 'l0'), false)
+  const busy = new PurgeLedger({ last: 0, unsettled: [] }, 2)
+  const slow = busy.begin()
+  for (let number = 1; number <= 3; number++) {
+    busy.add(purgeOf(number, posts))
+    busy.settled(number)
+  }
+  assert.equal(busy.mayStore(slow, entryOf('b', 'x')), false)
+  busy.end(slow)
+  assert.equal(busy.mayStore({ seq: 0 }, entryOf('b', 'x'), 'l0'), true, 'a process whose slowest fill has ended')
+})
+
 test('a purge is forgotten when it is settled and the last older fill has ended', () => {
   const ledger = new PurgeLedger()
   const fill = ledger.begin()

@@ -29,7 +29,7 @@ export class PurgeLedger {
   /** How many fills are under way, by `seq`; the oldest `seq` first, since numbers only grow. */
   readonly #open = new Map<number, number>()
   #last: number
-  /** Fills with a smaller `seq` have lost the right to be stored. */
+  /** Fills under way with a smaller `seq` have lost the right to be stored; 0 when there is none. */
   #floor = 0
 
   /** @param maxKept how many purges are kept for fills under way */
@@ -129,8 +129,10 @@ export class PurgeLedger {
 
   /** Drops settled purges that no fill under way is older than. */
   #forget(): void {
-    if (this.#kept.length === 0) return
     const oldest = this.#open.keys().next().value ?? this.#last
+    // Entries of the store may be older than any fill: what was purged of them is not there any more.
+    if (oldest >= this.#floor) this.#floor = 0
+    if (this.#kept.length === 0) return
     if ((this.#kept[0]?.purge.number ?? 0) > oldest) return
     this.#kept = this.#kept.filter((kept) => kept.purge.number > oldest || this.#unsettled.includes(kept))
   }
