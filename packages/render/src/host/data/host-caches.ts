@@ -24,6 +24,8 @@ export class HostCaches {
   readonly #pathPurges: PathPurges
   readonly #store: SharedStore
   readonly #data: DataCache
+  /** Settles when the store of the last generation is open, or cannot be opened. */
+  #opening: Promise<void> = Promise.resolve()
 
   constructor({ sendPurge, onProblem, ...storeOptions }: HostCachesOptions) {
     this.#store = new SharedStore({
@@ -49,9 +51,11 @@ export class HostCaches {
 
   /** Takes over the purges that the master knows of, and opens the store of a generation. */
   async prepare(cache: Config['cache'], purges: PurgeState | undefined): Promise<void> {
-    await this.#store.use(cache)
+    // Before anything is awaited: whatever comes after this message is newer than the state in it.
+    if (purges !== undefined) this.#ledger.reset(purges)
+    this.#opening = this.#store.use(cache)
+    await this.#opening
     if (purges === undefined) return
-    this.#ledger.reset(purges)
     await Promise.all(purges.unsettled.map((purge) => this.#pathPurges.add(purge)))
   }
 
@@ -60,6 +64,8 @@ export class HostCaches {
     return {
       purge: async ({ purge }) => {
         this.#ledger.add(purge)
+        // What earlier purges took is read from the store.
+        await this.#opening
         await this.#pathPurges.add(purge)
         // What was on its way into the store before is there when the master looks for it.
         await this.#store.current?.flushed()

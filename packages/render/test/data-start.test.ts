@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
+import { MemoryStore, type Purge } from '@svc/cache'
+import type { CallContext } from '@svc/core'
+import { HostCaches } from '../src/host/data/host-caches.ts'
+import type { OpenStore } from '../src/host/data/shared-store.ts'
+import { DataClient } from '../src/thread/data/data-client.ts'
+import type { DataQuestion } from '../src/thread/data/data-methods.ts'
+import { generationOf } from './host-process.ts'
+
+const { cache } = generationOf(1, '', { sites: [] }).config
+const pathPurge = (number: number, path: string): Purge => ({
+  number,
+  layers: ['isr'],
+  scopes: [{ kind: 'tags', tags: [`route:a:${path}`] }],
+  mode: 'drop',
+})
+const question = (path: string): DataQuestion => ({
+  mode: 'read',
+  parts: ['one'],
+  tags: [],
+  ttlMs: null,
+  place: { path, pattern: path },
+})
+
+/** The store of an instance, as a process of it has it open. */
+class InstanceStore extends MemoryStore implements OpenStore {
+  refresh(): void {
+    // What is committed is seen at once.
+  }
+  touch(): void {
+    // Nothing is evicted here.
+  }
+  async flushed(): Promise<void> {
+    // Nor is anything ever waiting.
+  }
+  async close(): Promise<void> {
+    // It ends with the test.
+  }
+}
+
+/** The caches of a host and a thread of a site with the label "a". */
+function startHost(t: TestContext, open: () => Promise<OpenStore>) {
+  const caches = new HostCaches({ open, sendPurge: async () => undefined, onProblem: (error) => assert.ifError(error) })
+  const { port1, port2 } = new MessageChannel()
+  t.after(() => port1.close())
+  caches.services.serve({ label: 'a', timeoutMs: 60_000, swrMs: 0 }, port1)
+  const thread = new DataClient({ port: port2, purgeModules: async () => ({ evicted: 0 }), onProblem: assert.ifError })
+  const purge = async (one: Purge) => await caches.handlers.purge({ purge: one }, {} as CallContext)
+  const settled = (number: number) => caches.handlers.purgeSettled({ number }, {} as CallContext)
+  return { caches, thread, purge, settled }
+}
+
+/** What a page of this path finds; what it would have to make is somebody else's to make. */
+async function look(thread: DataClient, path: string): Promise<'hit' | 'fill' | 'pass'> {
+  const found = await thread.read(question(path))
+  if (found.kind === 'fill') thread.endFill(found.fill, 'lost')
+  return found.kind
+}
+
+async function storeWithEntry(t: TestContext): Promise<InstanceStore> {
+  const store = new InstanceStore()
+  const host = startHost(t, async () => store)
+  await host.caches.prepare(cache, { last: 0, unsettled: [] })
+  const found = await host.thread.read(question('/p'))
+  assert.ok(found.kind === 'fill')
+  assert.ok(await host.thread.store(found.fill, { tags: [], ttlMs: null, body: Buffer.from('old') }))
+  await host.purge(pathPurge(1, '/p'))
+  host.settled(1)
+  return store
+}
+
+test('a purge that comes while a host still opens the store does not make it forget the earlier ones', async (t) => {
+  const store = await storeWithEntry(t)
+  const opened = Promise.withResolvers<OpenStore>()
+  const host = startHost(t, () => opened.promise)
+  const prepared = host.caches.prepare(cache, { last: 1, unsettled: [] })
+  const purged = host.purge(pathPurge(2, '/q'))
+  opened.resolve(store)
+  await Promise.all([prepared, purged])
+  host.settled(2)
+  assert.equal(await look(host.thread, '/r'), 'hit')
+  assert.equal(await look(host.thread, '/q'), 'fill', 'purged by the new one')
+  assert.equal(await look(host.thread, '/p'), 'fill', 'purged before it began')
+  const third = startHost(t, async () => store)
+  await third.caches.prepare(cache, { last: 2, unsettled: [] })
+  for (const path of ['/p', '/q']) assert.equal(await look(third.thread, path), 'fill', path)
+})
+
+test('a purge that is settled while a host still opens the store is not unsettled for ever', async (t) => {
+  const store = await storeWithEntry(t)
+  const opened = Promise.withResolvers<OpenStore>()
+  const host = startHost(t, () => opened.promise)
+  const everything: Purge = { ...pathPurge(2, ''), scopes: [{ kind: 'everything' }], layers: ['proxy', 'isr'] }
+  const prepared = host.caches.prepare(cache, { last: 2, unsettled: [everything] })
+  host.settled(2)
+  opened.resolve(store)
+  await prepared
+  assert.equal(await look(host.thread, '/r'), 'hit')
+})
