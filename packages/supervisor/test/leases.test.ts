@@ -152,3 +152,12 @@ test('over connections: a worker that gives up waiting is forgotten', async () =
   await first.call('leaseEnded', { id: lease.id, outcome: 'failed' }, forever)
   assert.equal(desk.held, 0)
 })
+
+test('what a worker asked for just before its end is read after it, and holds up nobody', async () => {
+  const { desk, clock } = openDesk()
+  const context = { onAbort: () => undefined }
+  desk.gone(a)
+  assert.deepEqual(await desk.lease(a, 'k', context), { granted: true, id: 0 })
+  assert.deepEqual([desk.held, clock.timers.size], [0, 0])
+  assert.equal((await desk.lease(b, 'k', context)).granted, true)
+})

@@ -65,7 +65,7 @@ export class WorkerProcess {
     this.#isr = new WorkerIsr({
       ledger: this.#ledger,
       leases: {
-        lease: (key, timeoutMs) => this.#master.call('lease', { key }, { timeoutMs }),
+        lease: (key) => this.#master.call('lease', { key }, { timeoutMs: Number.POSITIVE_INFINITY }),
         leaseEnded: (id, outcome) => this.#master.notify('leaseEnded', { id, outcome }),
       },
       renderer: this.#renderer,

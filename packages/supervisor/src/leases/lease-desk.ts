@@ -23,6 +23,7 @@ export class LeaseDesk {
   readonly #table: LeaseTable
   readonly #waiting = new Map<number, { readonly key: string; readonly answered: Deferred<LeaseReply> }>()
   readonly #timers = new Map<number, () => void>()
+  readonly #gone = new WeakSet<LeaseHolder>()
 
   constructor(options: LeaseDeskOptions) {
     this.#options = options
@@ -41,6 +42,8 @@ export class LeaseDesk {
 
   /** Answers a request: at once when nobody holds the key, else when the lease ends or comes to this one. */
   lease(holder: LeaseHolder, key: string, context: Pick<CallContext, 'onAbort'>): LeaseReply | Promise<LeaseReply> {
+    // What a process has written is read after its end was noticed.
+    if (this.#gone.has(holder)) return { granted: true, id: UNKEPT }
     const decision = this.#table.ask(key, holder)
     switch (decision.kind) {
       case 'granted':
@@ -69,6 +72,7 @@ export class LeaseDesk {
 
   /** The process at the other end of a connection has ended. */
   gone(holder: LeaseHolder): void {
+    this.#gone.add(holder)
     this.#answer(this.#table.gone(holder))
     for (const id of [...this.#timers.keys()]) if (!this.#table.has(id)) this.#unwatch(id)
   }

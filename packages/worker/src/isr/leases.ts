@@ -1,9 +1,10 @@
+import { withDeadline } from '@svc/core'
 import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
 
 /** The line to whoever gives out leases: the master. */
 export interface LeaseDesk {
-  /** Answers when the lease is granted, or when another's has ended. Rejects when it takes longer. */
-  lease(key: string, timeoutMs: number): Promise<LeaseReply>
+  /** Answers when the lease is granted, or when another's has ended. Rejects when the desk is gone. */
+  lease(key: string): Promise<LeaseReply>
   leaseEnded(id: number, outcome: LeaseOutcome): void
 }
 
@@ -37,15 +38,20 @@ export function withoutLease(): LeaseAnswer {
 
 /**
  * Asks for the right to make an entry. Whoever waited in vain, or cannot ask, makes it without: a page that is rendered twice
- * is better than none.
+ * is better than none. A lease that is granted after all then goes back at once: the asker alone can end it.
  */
 export async function acquireLease(desk: LeaseDesk, key: string, timeoutMs: number): Promise<LeaseAnswer> {
+  const asked = desk.lease(key)
   try {
-    const reply = await desk.lease(key, timeoutMs)
+    const reply = await withDeadline(asked, timeoutMs, 'waiting for a lease')
     if (reply.granted) return { kind: 'granted', lease: new Lease(desk, reply.id) }
     return { kind: 'ended', outcome: reply.outcome ?? 'failed' }
   } catch {
     // Too late, or the master is gone.
+    asked.then(
+      ({ granted, id }) => granted && desk.leaseEnded(id, 'failed'),
+      () => undefined,
+    )
     return withoutLease()
   }
 }
