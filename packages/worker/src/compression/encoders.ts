@@ -19,6 +19,9 @@ const runBrotli = promisify(brotliCompress)
 const runGzip = promisify(gzip)
 const runZstd = promisify(zstdCompress)
 
+/** Compresses a whole body. */
+export type Encode = (coding: RealCoding, body: Uint8Array) => Promise<Uint8Array>
+
 /** Compresses a whole body on the thread pool. */
 export function encodeWhole(coding: RealCoding, body: Uint8Array): Promise<Uint8Array> {
   switch (coding) {

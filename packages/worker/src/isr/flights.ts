@@ -153,7 +153,7 @@ export class Flights {
     switch (judgement.verdict) {
       case 'store': {
         const isStored = isAdmitted && this.#parts.keeper.isCurrent(judgement, fill)
-        sendStored(context, judgement.entry, { outcome, isStored }, this.#parts.clock.now())
+        sendStored(this.#parts, context, judgement.entry, { outcome, isStored })
         return true
       }
       case 'pass':
@@ -168,7 +168,7 @@ export class Flights {
   #sendExpired(flight: Flight, { ask }: Turn): boolean {
     const found = lookUp(this.#parts, flight.key)
     if (found === undefined || ask.context.isAnswered) return false
-    sendStored(ask.context, found.entry, { outcome: 'stale', detail: 'error' }, this.#parts.clock.now())
+    sendStored(this.#parts, ask.context, found.entry, { outcome: 'stale', detail: 'error' })
     return true
   }
 
@@ -240,9 +240,9 @@ export class Flights {
   /** Sends the answer of a flight to one who asked for the same, unless a purge has come in between. */
   #deliver({ answer, fill }: Flight, { ask }: Turn): boolean {
     if (answer === undefined || fill === undefined) return false
-    const { keeper, clock } = this.#parts
+    const { keeper } = this.#parts
     if (keyOf(ask.address, answer.variance) !== answer.key || !keeper.isCurrent(answer, fill)) return false
-    sendStored(ask.context, answer.entry, { outcome: 'uri-miss', isStored: true, isCollapsed: true }, clock.now())
+    sendStored(this.#parts, ask.context, answer.entry, { outcome: 'uri-miss', isStored: true, isCollapsed: true })
     return true
   }
 

@@ -10,11 +10,12 @@ import { PassMemory } from './pass-memory.ts'
 import { PassSink } from './pass-sink.ts'
 import { labelsOf } from './purged-labels.ts'
 import { Revalidator } from './revalidator.ts'
+import { SharedBodies } from './shared-bodies.ts'
 import { storabilityOf } from './storability.ts'
 import { type IsrStatus, isrStatus, sendStored } from './stored-sender.ts'
 
 /** What the cache of a worker is made of. */
-export type IsrCacheOptions = Omit<IsrParts, 'keeper' | 'passes' | 'admission'>
+export type IsrCacheOptions = Omit<IsrParts, 'keeper' | 'passes' | 'admission' | 'bodies'>
 
 /** How often a request begins anew because what it waited for was not what it needs, before it is rendered alone. */
 const MAX_ROUNDS = 4
@@ -31,7 +32,7 @@ export class IsrCache {
     const { store, ledger, clock } = options
     const admission = new SecondAsk(ADMISSION_WINDOW_MS)
     const keeper = new Keeper({ store, ledger, admission, clock })
-    this.#parts = { ...options, keeper, admission, passes: new PassMemory(clock) }
+    this.#parts = { ...options, keeper, admission, passes: new PassMemory(clock), bodies: new SharedBodies() }
     this.#flights = new Flights(this.#parts, {
       again: (turn) => this.#again(turn),
       alone: (turn, detail) => this.#alone(turn, detail === undefined ? { outcome: 'uri-miss' } : { outcome: 'bypass', detail }),
@@ -81,8 +82,7 @@ export class IsrCache {
   #hit(ask: PageAsk, key: string, { entry, freshness }: Found): void {
     const { clock, metrics } = this.#parts
     metrics.hits.l1.value++
-    const now = clock.now()
-    sendStored(ask.context, entry, hitStatus(entry, now), now)
+    sendStored(this.#parts, ask.context, entry, hitStatus(entry, clock.now()))
     if (freshness === 'stale') this.#revalidator.begin(key, () => ask.background())
   }
 

@@ -6,6 +6,7 @@ import type { Keeper } from './keeper.ts'
 import type { LeaseDesk } from './leases.ts'
 import { keyOf, NARROW, type PageAddress } from './page-address.ts'
 import type { PassMemory } from './pass-memory.ts'
+import type { SharedBodies } from './shared-bodies.ts'
 
 /** The store as a worker uses it: shared with all processes of the instance. */
 export interface SharedStore extends CacheStore {
@@ -23,6 +24,7 @@ export interface IsrParts {
   readonly clock: Clock
   readonly keeper: Keeper
   readonly passes: PassMemory
+  readonly bodies: SharedBodies
   /** Tells the second request for a key from the first. */
   readonly admission: SecondAsk
   readonly onProblem: (error: Error) => void

@@ -1,8 +1,10 @@
 import { freshnessOf, type StoredEntry } from '@svc/cache'
+import type { Clock } from '@svc/core'
 import { type CacheStatus, cacheStatus, evaluateConditions, type HttpRequest } from '@svc/http'
 import { chooseCoding, withVary } from '../compression/coding-choice.ts'
 import { sendError } from '../pipeline/error-response.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
+import type { SharedBodies } from './shared-bodies.ts'
 import { deliveredHead, notModifiedHead, validatorsOf } from './stored-head.ts'
 
 /** What the cache did for a request. */
@@ -20,12 +22,16 @@ export function isrStatus(status: IsrStatus): string {
   return cacheStatus({ cache: 'svc-isr', ...status })
 }
 
-/**
- * Sends a stored response: whole, or 304 when the client has it already. The body of the entry may change after the return.
- * @param now wall clock in milliseconds
- */
-export function sendStored(context: RequestContext, entry: StoredEntry, status: IsrStatus, now: number): void {
+/** What sending takes. */
+export interface SenderParts {
+  readonly clock: Clock
+  readonly bodies: SharedBodies
+}
+
+/** Sends a stored response: whole, or 304 when the client has it already. The body of the entry may change after the return. */
+export function sendStored(parts: SenderParts, context: RequestContext, entry: StoredEntry, status: IsrStatus): void {
   const { request } = context
+  const now = parts.clock.now()
   const head = deliveredHead(entry, now)
   context.cacheStatus = isrStatus(status)
   if (freshnessOf(entry, now) === 'fresh') offer(context, entry, now)
@@ -41,8 +47,10 @@ export function sendStored(context: RequestContext, entry: StoredEntry, status: 
       return
     }
   }
+  const { bodies } = parts
   const mayBeKept = request.header('accept-encoding') !== undefined || entry.body.byteLength > MAX_LENT_BYTES
-  context.respondCompressed(head, mayBeKept ? Buffer.from(entry.body) : entry.body)
+  if (mayBeKept) context.respondCompressed(head, bodies.keep(entry), (coding, body) => bodies.encode(coding, body))
+  else context.respondCompressed(head, entry.body)
 }
 
 /** Most requests are not, and need no date to be read. */

@@ -1,7 +1,7 @@
 import type { L0Offer } from '@svc/cache'
 import { asError } from '@svc/core'
 import type { BodyWriter, ClientInfo, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
-import { compressComplete, compressStream } from '../compression/index.ts'
+import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { BodyCopy } from '../isr/body-copy.ts'
@@ -180,13 +180,13 @@ export class RequestContext {
     }
   }
 
-  /** Sends a complete response in the coding that the client likes best. */
-  respondCompressed(head: ResponseHead, body: Uint8Array | undefined): void {
+  /** Sends a complete response in the coding that the client likes best. `encode` may know the body compressed already. */
+  respondCompressed(head: ResponseHead, body: Uint8Array | undefined, encode?: Encode): void {
     if (body === undefined) {
       this.respond(head)
       return
     }
-    const compressed = compressComplete(this.request, head, body)
+    const compressed = compressComplete(this.request, head, body, encode)
     if (!(compressed instanceof Promise)) {
       this.respond(compressed.head, compressed.body)
       return
