@@ -76,7 +76,7 @@ async function main() {
   if (process.argv.includes('--if-stale') && (await isFresh())) return
   const startedAt = Date.now()
   await rm(stamp, { force: true })
-  await rm(join(outDir, 'chunks'), { recursive: true, force: true })
+  for (const stale of ['chunks', 'code-cache']) await rm(join(outDir, stale), { recursive: true, force: true })
   await mkdir(outDir, { recursive: true })
   const { buildGuest } = await import('../packages/render/build/guest.mjs')
   await Promise.all([bundlePrograms(), buildGuest({ outDir, nodeBinary: join(root, 'bin/node') })])

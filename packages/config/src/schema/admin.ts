@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { hostPattern, integer, secret, text } from './fields.ts'
 
 const user = z

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { admin, endpoints } from './admin.ts'
 import { cache } from './cache.ts'
 import { deploy } from './deploy.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { filePath, integer } from './fields.ts'
 
 /** `[deploy]`: where releases come from. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { isCidr } from '../values/cidr.ts'
 import { normalizeHostPattern } from '../values/hostname.ts'
 import { parseListenAddress } from '../values/listen-address.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { identifier, integer, text } from './fields.ts'
 
 const slo = z

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { cidr, integer } from './fields.ts'
 
 /** `[rate_limit]`: the budget per client address. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { isRedisUrl } from '../values/url.ts'
 import { integer, secret } from './fields.ts'
 

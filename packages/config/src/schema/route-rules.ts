@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { hostPattern, text } from './fields.ts'
 
 const redirectStatus = z.literal([301, 302, 303, 307, 308])

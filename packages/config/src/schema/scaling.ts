@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { identifier, integer, urlPath } from './fields.ts'
 
 /** `[scaling]`: one instance among several. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { KeyPath } from '../source/key-path.ts'
 import { configSchema } from './config-schema.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { cidr, filePath, hostPort, integer } from './fields.ts'
 
 /** `[server]`: addresses, processes, request limits, directories. */

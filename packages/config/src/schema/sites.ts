@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { isFetchTarget } from '../values/fetch-target.ts'
 import { environment, filePath, hostPattern, identifier, text } from './fields.ts'
 import { routeRules } from './route-rules.ts'

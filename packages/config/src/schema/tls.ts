@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseUrl } from '../values/url.ts'
 import { filePath, integer } from './fields.ts'
 

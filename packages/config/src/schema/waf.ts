@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { cidr, identifier, integer, text } from './fields.ts'
 
 const pack = () => z.enum(['off', 'monitor', 'block']).default('off')

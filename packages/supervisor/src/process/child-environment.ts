@@ -1,5 +1,5 @@
 /** What programs of ours need of the master's environment. Everything else, secrets among it, stays with the master. */
-const HOST_KEYS = ['PATH', 'TZ', 'LANG'] as const
+const HOST_KEYS = ['PATH', 'TZ', 'LANG', 'NODE_COMPILE_CACHE'] as const
 const WORKER_KEYS = [...HOST_KEYS, 'LC_ALL', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
 
 type Environment = Readonly<Record<string, string | undefined>>
