@@ -16,7 +16,7 @@ import { createControlPlane, type MasterPeer } from './control/master-control-pl
 import type { Engine, Refusal } from './engine/engine.ts'
 import { createUwsEngine } from './engine/uws/index.ts'
 import { WorkerError } from './errors.ts'
-import { buildGeneration, type ServingGeneration } from './generation/serving-generation.ts'
+import { buildGeneration, retireSites, type ServingGeneration } from './generation/serving-generation.ts'
 import { Warmer } from './isr/warmer.ts'
 import { WorkerIsr } from './isr/worker-isr.ts'
 import { WorkerL0 } from './l0/worker-l0.ts'
@@ -189,6 +189,7 @@ export class WorkerProcess {
     this.#prepared.clear()
     const previous = this.#generation
     this.#generation = next
+    retireSites(previous, next)
     this.#l0.apply(next, previous)
     this.#applyLogging(next, previous)
     if (previous !== undefined) this.#stopListening(previous, next)

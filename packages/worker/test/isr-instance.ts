@@ -19,6 +19,8 @@ class InstanceStore extends MemoryStore {
 class InstanceLeases {
   readonly outcomes: LeaseOutcome[] = []
   asked = 0
+  /** Requests are looked at when this has settled. */
+  gate: Promise<void> | undefined
   readonly #held = new Map<string, { id: number; ended: Deferred<LeaseOutcome> }>()
   #ids = 0
 
@@ -42,6 +44,7 @@ class InstanceLeases {
 
   async #lease(key: string): Promise<LeaseReply> {
     this.asked++
+    await this.gate
     const held = this.#held.get(key)
     if (held !== undefined) return { granted: false, id: 0, outcome: await held.ended.promise }
     const id = ++this.#ids

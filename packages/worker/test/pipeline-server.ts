@@ -9,7 +9,7 @@ import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemet
 import { tempDir, writeFiles } from '@svc/testkit'
 import { FakePlane } from '../../admin/test/fake-plane.ts'
 import { type InjectOptions, inject, type MemoryResponse } from '../src/engine/inject/index.ts'
-import { buildGeneration, type ServingGeneration } from '../src/generation/serving-generation.ts'
+import { buildGeneration, retireSites, type ServingGeneration } from '../src/generation/serving-generation.ts'
 import type { IsrCache } from '../src/isr/isr-cache.ts'
 import { WorkerL0 } from '../src/l0/worker-l0.ts'
 import { sendFailure } from '../src/pipeline/error-response.ts'
@@ -26,6 +26,8 @@ export interface TestSite {
   readonly id: string
   readonly hostnames: readonly string[]
   readonly files: Readonly<Record<string, string>>
+  /** @default the id */
+  readonly label?: string
 }
 
 /** A failure that the pipeline wrote down. */
@@ -123,9 +125,9 @@ export class PipelineServer {
 
   /** Swaps to a generation with these sites; requests under way keep theirs. */
   async reload(sites: readonly TestSite[], more = ''): Promise<void> {
-    const tables = sites.map(({ id, hostnames, files }) => {
+    const tables = sites.map(({ id, hostnames, files, label = id }) => {
       writeFiles(join(this.dir, id), { 'public/.keep': '', ...files })
-      return `[[sites]]\nid = "${id}"\nroot = "${id}"\nhostnames = ${JSON.stringify(hostnames)}\n`
+      return `[[sites]]\nid = "${id}"\nroot = "${id}"\nlabel = "${label}"\nhostnames = ${JSON.stringify(hostnames)}\n`
     })
     writeFiles(this.dir, { 'svc.config.toml': `${more}\n${tables.join('')}` })
     const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: this.dir, isRoot: false })
@@ -136,6 +138,7 @@ export class PipelineServer {
     const onProblem = (error: Error) => assert.fail(error)
     const previous = this.#generation
     this.#generation = buildGeneration(spec, previous, { renderer: this.renderer, onProblem })
+    retireSites(previous, this.#generation)
     this.l0.apply(this.#generation, previous)
   }
 

@@ -40,6 +40,11 @@ function buildSites(
   return sites
 }
 
+/** Tells the sites that a new generation does not take over. */
+export function retireSites(previous: ServingGeneration | undefined, next: ServingGeneration): void {
+  for (const [id, site] of previous?.sites ?? []) if (next.sites.get(id) !== site) site.retire()
+}
+
 function buildEndpoints(config: Config): EndpointTable {
   return new EndpointTable(
     listEndpoints({

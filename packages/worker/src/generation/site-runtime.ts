@@ -29,6 +29,7 @@ export class SiteRuntime {
   #app: SiteApp | undefined
   /** Raised by every change, so that an answer that was under way during one is not kept. */
   #changes = 0
+  #isRetired = false
 
   constructor(config: SiteConfig, renderer: Renderer, onProblem: (error: Error) => void) {
     this.config = config
@@ -53,6 +54,20 @@ export class SiteRuntime {
   forget(): void {
     this.#changes++
     this.#app = undefined
+  }
+
+  /**
+   * Whether another configuration is in service. Its label may be another site's by now: what requests that began before still
+   * make is neither kept nor taken from what is kept.
+   */
+  get isRetired(): boolean {
+    return this.#isRetired
+  }
+
+  /** Another configuration takes over. */
+  retire(): void {
+    this.#isRetired = true
+    this.forget()
   }
 
   async #describe(): Promise<SiteApp> {

@@ -96,8 +96,9 @@ export class Flights {
       this.#flights.delete(flight.key)
       return
     }
-    if (this.#isMade(flight, turn)) {
-      answer.lease.end('stored')
+    const isMade = this.#isMade(flight, turn)
+    if (isMade || turn.ask.isOutdated()) {
+      answer.lease.end(isMade ? 'stored' : 'failed')
       this.#close(flight)
       this.#exits.again(turn)
       return

@@ -9,6 +9,8 @@ export interface BackgroundRender {
   readonly settings: IsrSettings
   /** Knows of no client. */
   readonly request: RenderRequest
+  /** Whether the configuration that it was begun for is still in service. */
+  mayBeKept(): boolean
   /** The site has changed since the request was made. */
   onOutdated(): void
 }

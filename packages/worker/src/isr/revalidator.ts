@@ -45,6 +45,10 @@ export class Revalidator {
     const answer = await acquireLease(leases, key, background.settings.waitMs)
     if (answer.kind === 'ended') return 'skipped'
     store.refresh()
+    if (!background.mayBeKept()) {
+      answer.lease.end('failed')
+      return 'skipped'
+    }
     if (this.#isFresh(key, background.address)) {
       answer.lease.end('stored')
       return 'skipped'

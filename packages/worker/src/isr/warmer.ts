@@ -69,7 +69,7 @@ export class Warmer {
       let left = this.#maxPaths()
       for (const route of await routesWithStaticParams(app.manifest)) {
         const paths = await staticPathsOf(this.#options.renderer, route, requestOf(site, app, '/'))
-        for (const path of paths.slice(0, left)) if (!this.#isStopped) await this.#warmPath(site, app, path)
+        for (const path of paths.slice(0, left)) if (!this.#isStopped && !site.isRetired) await this.#warmPath(site, app, path)
         left -= Math.min(left, paths.length)
       }
     } catch (error) {
@@ -110,6 +110,7 @@ export class Warmer {
       address,
       settings: settingsOf(current.config),
       request,
+      mayBeKept: () => !site.isRetired,
       onOutdated: () => site.forget(),
     }
     try {

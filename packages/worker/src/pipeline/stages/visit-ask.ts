@@ -19,9 +19,9 @@ export interface AskExits {
 
 /** A visit as the cache sees it; undefined when no answer to it may be stored. */
 export function askOf(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, exits: AskExits): PageAsk | undefined {
-  const { context, target } = visit
+  const { context, site, target } = visit
   const { method } = context.request
-  if (!STORED_METHODS.has(method) || context.exchange.body.isPresent) return undefined
+  if (!STORED_METHODS.has(method) || context.exchange.body.isPresent || site.isRetired) return undefined
   return storablePath(target.path) === undefined ? undefined : new VisitAsk(visit, plan, route?.pattern ?? '', exits)
 }
 
@@ -59,6 +59,7 @@ class VisitAsk implements PageAsk {
       address,
       settings,
       request: { ...request, method: 'GET', headers, remoteAddress: '', mayStream: false },
+      mayBeKept: () => !site.isRetired,
       onOutdated: () => site.forget(),
     }
   }
