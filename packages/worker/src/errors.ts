@@ -10,6 +10,8 @@ export type WorkerErrorCode =
   | 'WORKER_NO_HOST'
   /** The client of a render left, and for those who waited with it the render took too long. */
   | 'WORKER_RENDER_ABANDONED'
+  /** The render that a request waited for took longer than a render may take. */
+  | 'WORKER_WAIT_TIMEOUT'
   /** The parameters of a route that are known in advance could not be found out. */
   | 'WORKER_STATIC_PARAMS'
 
@@ -18,6 +20,7 @@ const table = {
   WORKER_SITE_UNSETTLED: { status: 503, retryable: true },
   WORKER_NO_HOST: { status: 503, retryable: true },
   WORKER_RENDER_ABANDONED: { status: 504, retryable: true },
+  WORKER_WAIT_TIMEOUT: { status: 504, retryable: true },
   WORKER_STATIC_PARAMS: {},
 } satisfies ErrorTable<WorkerErrorCode>
 

@@ -244,6 +244,33 @@ test('nobody waits longer than a render may take', async (t) => {
   end('failed')
 })
 
+test('those who wait as long as a render may take are told so, and do not all render a page that is stuck', async (t) => {
+  for (const isHeldElsewhere of [false, true]) {
+    const instance = new IsrInstance()
+    const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 30\n')
+    const held = holdRenders(worker)
+    const end = isHeldElsewhere ? instance.leases.hold(key) : undefined
+    const gone = new AbortController()
+    const answers = Array.from({ length: 50 }, () => worker.server.get('/', { signal: gone.signal }))
+    const waiting = new Set(answers)
+    const statuses: number[] = []
+    for (const answer of answers) {
+      answer.then(({ status }) => {
+        if (waiting.delete(answer)) statuses.push(status)
+      }, assert.fail)
+    }
+    // One renders what it began, or what it waited for in vain; in the second case the next one leads without a lease.
+    while (waiting.size > (isHeldElsewhere ? 2 : 1)) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual([...new Set(statuses)], [504])
+    assert.ok(held.length >= 1 && held.length <= 2, String(held.length))
+    waiting.clear()
+    gone.abort()
+    await Promise.allSettled(answers)
+    for (const { sink } of held) sink.fail(new AppError('RENDER_TIMEOUT', 'too slow', { status: 504 }))
+    end?.('failed')
+  }
+})
+
 test('a render that a purge has outlived is sent to its client and not stored; who came later gets a new one', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])

@@ -17,7 +17,7 @@ export interface FlightOptions {
   /** Whether the key was asked for before, or is while the flight lasts. */
   readonly isRepeated: boolean
   /** A turn has waited as long as it may. */
-  readonly onLate: (turn: Turn) => void
+  readonly onLate: (flight: Flight, turn: Turn) => void
 }
 
 /** All requests of this worker for one missing key, from the first of them until the entry is in the store. */
@@ -27,8 +27,10 @@ export class Flight {
   answer: Keepable | undefined
   /** Begun with the render. */
   fill: Fill | undefined
+  /** Whether one who waited in vain for another process renders for itself. */
+  hasLateRender = false
   #isRepeated: boolean
-  readonly #onLate: (turn: Turn) => void
+  readonly #onLate: (flight: Flight, turn: Turn) => void
   /** Who waits, and the timer that ends it. */
   readonly #waiting = new Map<Turn, NodeJS.Timeout>()
 
@@ -54,7 +56,7 @@ export class Flight {
   /** Lets a request wait. One whose client leaves is forgotten. */
   wait(turn: Turn, now: number): void {
     const late = () => {
-      if (this.#leave(turn)) this.#onLate(turn)
+      if (this.#leave(turn)) this.#onLate(this, turn)
     }
     this.#waiting.set(turn, setTimeout(late, Math.max(0, turn.deadlineMs - now)))
     turn.ask.context.onClosed(() => this.#leave(turn))

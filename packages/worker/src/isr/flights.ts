@@ -1,5 +1,6 @@
 import type { Fill } from '@svc/cache'
 import { asError } from '@svc/core'
+import { WorkerError } from '../errors.ts'
 import { AnswerSink } from '../pipeline/stages/answer-sink.ts'
 import { isStale as isStaleManifest } from '../pipeline/stages/render-plan.ts'
 import { cameBack } from '../pipeline/stages/request-loop.ts'
@@ -68,13 +69,26 @@ export class Flights {
   }
 
   #open(key: string, turn: Turn, isRepeated: boolean): void {
-    const flight = new Flight({ key, isRepeated, onLate: (late) => this.#exits.alone(late, undefined) })
+    const flight = new Flight({ key, isRepeated, onLate: (own, late) => this.#late(own, late) })
     this.#flights.set(key, flight)
     flight.wait(turn, this.#parts.clock.monotonic())
     this.#take(flight, turn).catch((error) => {
       this.#parts.onProblem(asError(error))
       this.#fail(flight, asError(error))
     })
+  }
+
+  /**
+   * A request has waited as long as a render may take. Where another process has the lease, one more render may help; all who
+   * wait would be a stampede on a page that is in trouble already.
+   */
+  #late(flight: Flight, turn: Turn): void {
+    if (flight.fill === undefined && !flight.hasLateRender) {
+      flight.hasLateRender = true
+      this.#exits.alone(turn, undefined)
+    } else if (!this.#sendExpired(flight, turn)) {
+      turn.ask.fail(new WorkerError('WORKER_WAIT_TIMEOUT', 'the render that this request waited for took too long'))
+    }
   }
 
   /** Gets the lease and renders, or waits for whoever has it. */
