@@ -262,6 +262,21 @@ test('a revalidation whose page has become personal takes the old one away', asy
   assert.equal(instance.store.size().entries, 0)
 })
 
+test('a page that the store does not take anew is not rendered for every request', async (t) => {
+  const instance = new IsrInstance()
+  const { server } = await instance.worker(t, [shop])
+  server.renderer.answer = numbered(page(facts([], 10)))
+  await get(instance, server, '/')
+  instance.clock.advance(12_000)
+  instance.store.faults.failWrites = true
+  for (let request = 0; request < 5; request++) assert.equal((await get(instance, server, '/')).text, 'render 1')
+  assert.equal(server.renderer.requests.length, 2)
+  instance.store.faults.failWrites = false
+  instance.clock.advance(1_000)
+  assert.equal((await get(instance, server, '/')).text, 'render 1')
+  assert.equal((await get(instance, server, '/')).text, 'render 3')
+})
+
 test('a store that fails costs renders, never a request', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop])

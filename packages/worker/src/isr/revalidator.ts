@@ -17,6 +17,9 @@ const MAX_RUNNING = 32
 /** Keys whose failures are remembered. */
 const MAX_FAILURES = 10_000
 
+/** What the store does not take leaves the old entry there: it is not tried again at once. */
+const KEPT_OUTCOMES = { stored: 'stored', purged: 'skipped', refused: 'failed' } as const
+
 /** Renders stale entries anew: each key once in the instance, and after failures with growing pauses. */
 export class Revalidator {
   readonly #parts: IsrParts
@@ -132,8 +135,7 @@ export class Revalidator {
     const judgement = keeper.judge(made, address, settings, fill)
     if (judgement.verdict === 'failed') return 'failed'
     if (judgement.verdict === 'pass') return await this.#drop(key, background, judgement.detail)
-    const outcome = await keeper.keep(judgement, fill)
-    return outcome === 'stored' ? 'stored' : 'skipped'
+    return KEPT_OUTCOMES[await keeper.keep(judgement, fill)]
   }
 
   /** What was stored may not be stored any more, so the old entry must not go on being served either. */
