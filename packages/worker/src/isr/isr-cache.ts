@@ -87,9 +87,9 @@ export class IsrCache {
   }
 
   #again(turn: Turn): void {
-    const { ask, deadlineMs, rounds } = turn
+    const { ask, rounds } = turn
     if (ask.isOutdated()) ask.matchAgain()
-    else if (rounds >= MAX_ROUNDS || this.#parts.clock.monotonic() >= deadlineMs) this.#alone(turn, { outcome: 'uri-miss' })
+    else if (rounds >= MAX_ROUNDS) this.#alone(turn, { outcome: 'uri-miss' })
     else this.#serve({ ...turn, rounds: rounds + 1 })
   }
 
