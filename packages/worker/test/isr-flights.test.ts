@@ -271,6 +271,34 @@ test('those who wait as long as a render may take are told so, and do not all re
   }
 })
 
+test('a stream that does not end keeps nobody waiting, and holds on to no purges', async (t) => {
+  const instance = new IsrInstance()
+  const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 100\n')
+  const held = holdRenders(worker)
+  const gone = new AbortController()
+  const events: string[] = []
+  const leader = worker.server.get('/api', { onChunk: (chunk) => events.push(chunk.toString()), signal: gone.signal })
+  await settle()
+  held[0]?.sink.head({ status: 200, headers: [['content-type', 'text/event-stream']] })
+  const waiter = worker.server.get('/api')
+  while (held.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  held[1]?.sink.complete(page(), Buffer.from('own'))
+  assert.equal((await waiter).text, 'own')
+  while (instance.leases.held > 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(instance.leases.outcomes, ['pass'])
+  const next = worker.server.get('/api')
+  await settle()
+  held[2]?.sink.complete(page(facts([], 60)), Buffer.from('at once'))
+  assert.equal((await next).text, 'at once')
+  await instance.purge({})
+  assert.equal(worker.server.ledger.kept, 0)
+  held[0]?.sink.chunk(Buffer.from('event'), () => undefined)
+  await settle()
+  assert.deepEqual(events, ['event'])
+  gone.abort()
+  await leader
+})
+
 test('a render that a purge has outlived is sent to its client and not stored; who came later gets a new one', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])

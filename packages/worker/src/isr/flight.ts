@@ -1,6 +1,7 @@
 import type { Fill } from '@svc/cache'
 import type { Keepable } from './keeper.ts'
 import type { PageAsk } from './page-ask.ts'
+import type { PageFill } from './page-fill.ts'
 
 /** One request on its way through the cache; it may go round more than once. */
 export interface Turn {
@@ -27,6 +28,8 @@ export class Flight {
   answer: Keepable | undefined
   /** Begun with the render. */
   fill: Fill | undefined
+  /** The render, once it has begun. */
+  render: PageFill | undefined
   /** Whether one who waited in vain for another process renders for itself. */
   hasLateRender = false
   #isRepeated: boolean

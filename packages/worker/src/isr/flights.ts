@@ -79,11 +79,13 @@ export class Flights {
   }
 
   /**
-   * A request has waited as long as a render may take. Where another process has the lease, one more render may help; all who
-   * wait would be a stampede on a page that is in trouble already.
+   * A request has waited as long as a render may take. A stream that goes on may be without an end. Where another process has
+   * the lease, one more render may help; all who wait would be a stampede on a page that is in trouble already.
    */
   #late(flight: Flight, turn: Turn): void {
-    if (flight.fill === undefined && !flight.hasLateRender) {
+    const { render } = flight
+    if (render?.isStreaming === true) this.#exits.alone(turn, undefined)
+    else if (render === undefined && !flight.hasLateRender) {
       flight.hasLateRender = true
       this.#exits.alone(turn, undefined)
     } else if (!this.#sendExpired(flight, turn)) {
@@ -143,9 +145,10 @@ export class Flights {
     const fill = new PageFill({
       client,
       maxBodyBytes: settings.maxBodyBytes,
-      orphanMs: settings.waitMs,
+      patienceMs: settings.waitMs,
       onEnd: (end) => this.#ended(leading, end),
     })
+    flight.render = fill
     context.onClosed(() => fill.clientLeft())
     fill.attach(this.#parts.renderer.render(ask.requestFor('shared'), undefined, fill))
   }

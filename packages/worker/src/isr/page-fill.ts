@@ -23,8 +23,8 @@ export interface PageFillOptions {
   /** undefined: it is made for the store alone. */
   readonly client: FillClient | undefined
   readonly maxBodyBytes: number
-  /** How long it goes on when its client has left. */
-  readonly orphanMs: number
+  /** How long it goes on when its client has left, and how long a stream may go on to be of use to others. */
+  readonly patienceMs: number
   readonly onEnd: (end: FillEnd) => void
 }
 
@@ -41,11 +41,17 @@ export class PageFill implements RenderSink {
   #isSettled = false
   #isOver = false
   #orphanTimer: NodeJS.Timeout | undefined
+  #streamTimer: NodeJS.Timeout | undefined
 
   constructor(options: PageFillOptions) {
     this.#options = options
     this.#client = options.client
     this.#copy = new BodyCopy(options.maxBodyBytes)
+  }
+
+  /** Whether the answer has begun, in pieces. */
+  get isStreaming(): boolean {
+    return this.#head !== undefined
   }
 
   /** Ties the fill to its render. */
@@ -59,7 +65,7 @@ export class PageFill implements RenderSink {
     this.#client = undefined
     if (this.#isOver) return
     if (this.#isSettled) this.#stop()
-    else this.#orphanTimer ??= setTimeout(() => this.#giveUp(), this.#options.orphanMs)
+    else this.#orphanTimer ??= setTimeout(() => this.#giveUp(), this.#options.patienceMs)
   }
 
   complete(reply: RenderReply, body: Uint8Array | undefined): void {
@@ -85,6 +91,8 @@ export class PageFill implements RenderSink {
     this.#client?.head(head)
     const refusal = refusalOfHead(head.status, head.headers)
     if (refusal !== undefined) this.#unkept(refusal, head.status >= 500)
+    // Events for one client may come for days: others get their own.
+    else this.#streamTimer = setTimeout(() => this.#unkept('stream', false), this.#options.patienceMs)
   }
 
   chunk(bytes: Uint8Array, ack: () => void): void {
@@ -142,6 +150,7 @@ export class PageFill implements RenderSink {
   #settle(end: FillEnd): void {
     if (this.#isSettled) return
     this.#isSettled = true
+    clearTimeout(this.#streamTimer)
     this.#options.onEnd(end)
   }
 }

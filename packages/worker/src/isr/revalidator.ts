@@ -108,7 +108,7 @@ export class Revalidator {
     const fill = new PageFill({
       client: undefined,
       maxBodyBytes: settings.maxBodyBytes,
-      orphanMs: settings.waitMs,
+      patienceMs: settings.waitMs,
       onEnd: resolve,
     })
     fill.clientLeft()
