@@ -24,7 +24,8 @@ export function tagMatcher(glob: string): (tag: string) => boolean {
   const first = literals[0] ?? ''
   if (literals.length === 1) return (tag) => tag === first
   const last = literals.at(-1) ?? ''
-  const between = literals.slice(1, -1)
+  // Stars side by side are one star.
+  const between = literals.slice(1, -1).filter((literal) => literal !== '')
   return (tag) => {
     if (tag.length < first.length + last.length || !tag.startsWith(first) || !tag.endsWith(last)) return false
     const end = tag.length - last.length
