@@ -2,31 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { responseKey } from '@svc/cache'
 import { AppError } from '@svc/core'
-import type { RenderRequest } from '@svc/protocol'
-import type { RenderSink } from '../src/render-client/renderer.ts'
 import { streamed } from './canned-renderer.ts'
-import { facts, IsrInstance, type IsrWorker, page } from './isr-instance.ts'
+import { facts, holdRenders, IsrInstance, page, settle } from './isr-instance.ts'
 import { shop } from './pipeline-server.ts'
 
 const key = responseKey('shop', '/', { query: false, host: false }, '', '')
-
-/** A render that a test answers when it wants to. */
-interface HeldRender {
-  readonly request: RenderRequest
-  readonly sink: RenderSink
-}
-
-/** Holds all renders of a worker. */
-function holdRenders({ server }: IsrWorker): HeldRender[] {
-  const held: HeldRender[] = []
-  server.renderer.answer = ({ request, sink }) => held.push({ request, sink })
-  return held
-}
-
-/** Lets everything happen that needs no one from outside. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
 
 test('a thousand requests for one missing page cause one render', async (t) => {
   const instance = new IsrInstance()
@@ -233,70 +213,6 @@ test('whoever waits for another worker renders when that one fails or dies', asy
   assert.equal(held.length, 1)
   held[0]?.sink.complete(page(), Buffer.from('mine'))
   for (const { text } of await Promise.all(answers)) assert.equal(text, 'mine')
-})
-
-test('nobody waits longer than a render may take', async (t) => {
-  const instance = new IsrInstance()
-  const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 1\n')
-  worker.server.renderer.answer = ({ sink }) => sink.complete(page(), Buffer.from('alone'))
-  const end = instance.leases.hold(key)
-  assert.equal((await worker.server.get('/')).text, 'alone')
-  end('failed')
-})
-
-test('those who wait as long as a render may take are told so, and do not all render a page that is stuck', async (t) => {
-  for (const isHeldElsewhere of [false, true]) {
-    const instance = new IsrInstance()
-    const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 30\n')
-    const held = holdRenders(worker)
-    const end = isHeldElsewhere ? instance.leases.hold(key) : undefined
-    const gone = new AbortController()
-    const answers = Array.from({ length: 50 }, () => worker.server.get('/', { signal: gone.signal }))
-    const waiting = new Set(answers)
-    const statuses: number[] = []
-    for (const answer of answers) {
-      answer.then(({ status }) => {
-        if (waiting.delete(answer)) statuses.push(status)
-      }, assert.fail)
-    }
-    // One renders what it began, or what it waited for in vain; in the second case the next one leads without a lease.
-    while (waiting.size > (isHeldElsewhere ? 2 : 1)) await new Promise((resolve) => setImmediate(resolve))
-    assert.deepEqual([...new Set(statuses)], [504])
-    assert.ok(held.length >= 1 && held.length <= 2, String(held.length))
-    waiting.clear()
-    gone.abort()
-    await Promise.allSettled(answers)
-    for (const { sink } of held) sink.fail(new AppError('RENDER_TIMEOUT', 'too slow', { status: 504 }))
-    end?.('failed')
-  }
-})
-
-test('a stream that does not end keeps nobody waiting, and holds on to no purges', async (t) => {
-  const instance = new IsrInstance()
-  const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 100\n')
-  const held = holdRenders(worker)
-  const gone = new AbortController()
-  const events: string[] = []
-  const leader = worker.server.get('/api', { onChunk: (chunk) => events.push(chunk.toString()), signal: gone.signal })
-  await settle()
-  held[0]?.sink.head({ status: 200, headers: [['content-type', 'text/event-stream']] })
-  const waiter = worker.server.get('/api')
-  while (held.length < 2) await new Promise((resolve) => setImmediate(resolve))
-  held[1]?.sink.complete(page(), Buffer.from('own'))
-  assert.equal((await waiter).text, 'own')
-  while (instance.leases.held > 0) await new Promise((resolve) => setImmediate(resolve))
-  assert.deepEqual(instance.leases.outcomes, ['pass'])
-  const next = worker.server.get('/api')
-  await settle()
-  held[2]?.sink.complete(page(facts([], 60)), Buffer.from('at once'))
-  assert.equal((await next).text, 'at once')
-  await instance.purge({})
-  assert.equal(worker.server.ledger.kept, 0)
-  held[0]?.sink.chunk(Buffer.from('event'), () => undefined)
-  await settle()
-  assert.deepEqual(events, ['event'])
-  gone.abort()
-  await leader
 })
 
 test('a render that a purge has outlived is sent to its client and not stored; who came later gets a new one', async (t) => {

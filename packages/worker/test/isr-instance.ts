@@ -1,10 +1,11 @@
 import type { TestContext } from 'node:test'
 import { MemoryStore, type Purge, type PurgeOrder } from '@svc/cache'
 import { type Deferred, deferred } from '@svc/core'
-import type { CacheFacts, LeaseOutcome, LeaseReply, RenderReply } from '@svc/protocol'
+import type { CacheFacts, LeaseOutcome, LeaseReply, RenderReply, RenderRequest } from '@svc/protocol'
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
 import { IsrCache } from '../src/isr/isr-cache.ts'
 import type { LeaseDesk } from '../src/isr/leases.ts'
+import type { RenderSink } from '../src/render-client/renderer.ts'
 import { ManualClock } from './manual-clock.ts'
 import { PipelineServer, type TestSite } from './pipeline-server.ts'
 
@@ -122,6 +123,24 @@ export class IsrInstance {
     const found = (await this.metrics.toJson()).find((metric) => metric.name === name)
     return Object.fromEntries((found?.values ?? []).map(({ labels, value }) => [Object.values(labels).join(' '), value]))
   }
+}
+
+/** A render that a test answers when it wants to. */
+export interface HeldRender {
+  readonly request: RenderRequest
+  readonly sink: RenderSink
+}
+
+/** Holds all renders of a worker. */
+export function holdRenders({ server }: IsrWorker): HeldRender[] {
+  const held: HeldRender[] = []
+  server.renderer.answer = ({ request, sink }) => held.push({ request, sink })
+  return held
+}
+
+/** Lets everything happen that needs no one from outside. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** What a render read of its request and wants for its caching. */

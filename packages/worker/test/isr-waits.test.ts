@@ -1,48 +1,72 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { responseKey } from '@svc/cache'
-import { deferred } from '@svc/core'
-import type { CannedRender } from './canned-renderer.ts'
-import { IsrInstance, page } from './isr-instance.ts'
+import { AppError } from '@svc/core'
+import { facts, holdRenders, IsrInstance, page, settle } from './isr-instance.ts'
 import { shop } from './pipeline-server.ts'
 
 const key = responseKey('shop', '/', { query: false, host: false }, '', '')
 
-/** Resolves when so many requests wait for the render of another. */
-async function joined(instance: IsrInstance, wanted: number): Promise<void> {
-  while ((await instance.count('cache_stampede_coalesced_total'))[''] !== wanted) await nextTurn()
-}
-
-test('when the time of those who wait is over by the time that a lease elsewhere fails, they are not each rendered', async (t) => {
+test('nobody waits longer than a render may take', async (t) => {
   const instance = new IsrInstance()
-  const { server } = await instance.worker(t, [shop])
-  server.renderer.answer = ({ sink }) => sink.complete(page(), Buffer.from('made'))
+  const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 1\n')
+  worker.server.renderer.answer = ({ sink }) => sink.complete(page(), Buffer.from('alone'))
   const end = instance.leases.hold(key)
-  const answers = Array.from({ length: 50 }, () => server.get('/'))
-  // The one that asked for the lease counts when it is refused.
-  await joined(instance, 49)
-  // The timers of a busy process come late, and after the message.
-  instance.clock.advance(60_000)
+  assert.equal((await worker.server.get('/')).text, 'alone')
   end('failed')
-  for (const { status } of await Promise.all(answers)) assert.ok(status === 200 || status === 504, String(status))
-  // One whose wait is over, and one that got the lease.
-  assert.ok(server.renderer.requests.length <= 2, `${server.renderer.requests.length} renders`)
 })
 
-test('whoever has waited too long still gets what was stored meanwhile', async (t) => {
+test('those who wait as long as a render may take are told so, and do not all render a page that is stuck', async (t) => {
+  for (const isHeldElsewhere of [false, true]) {
+    const instance = new IsrInstance()
+    const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 30\n')
+    const held = holdRenders(worker)
+    const end = isHeldElsewhere ? instance.leases.hold(key) : undefined
+    const gone = new AbortController()
+    const answers = Array.from({ length: 50 }, () => worker.server.get('/', { signal: gone.signal }))
+    const waiting = new Set(answers)
+    const statuses: number[] = []
+    for (const answer of answers) {
+      answer.then(({ status }) => {
+        if (waiting.delete(answer)) statuses.push(status)
+      }, assert.fail)
+    }
+    // One renders what it began, or what it waited for in vain; in the second case the next one leads without a lease.
+    while (waiting.size > (isHeldElsewhere ? 2 : 1)) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual([...new Set(statuses)], [504])
+    assert.ok(held.length >= 1 && held.length <= 2, String(held.length))
+    waiting.clear()
+    gone.abort()
+    await Promise.allSettled(answers)
+    for (const { sink } of held) sink.fail(new AppError('RENDER_TIMEOUT', 'too slow', { status: 504 }))
+    end?.('failed')
+  }
+})
+
+test('a stream that does not end keeps nobody waiting, and holds on to no purges', async (t) => {
   const instance = new IsrInstance()
-  const maker = await instance.worker(t, [shop])
-  const worker = await instance.worker(t, [shop])
-  const begun = deferred<CannedRender>()
-  maker.server.renderer.answer = begun.resolve
-  const first = maker.server.get('/')
-  const { sink } = await begun.promise
-  const answers = Array.from({ length: 10 }, () => worker.server.get('/'))
-  await joined(instance, 9)
-  instance.clock.advance(30_000)
-  sink.complete(page(), Buffer.from('made'))
-  assert.equal((await first).text, 'made')
-  for (const { text } of await Promise.all(answers)) assert.equal(text, 'made')
-  assert.equal(worker.server.renderer.requests.length, 0)
+  const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 100\n')
+  const held = holdRenders(worker)
+  const gone = new AbortController()
+  const events: string[] = []
+  const leader = worker.server.get('/api', { onChunk: (chunk) => events.push(chunk.toString()), signal: gone.signal })
+  await settle()
+  held[0]?.sink.head({ status: 200, headers: [['content-type', 'text/event-stream']] })
+  const waiter = worker.server.get('/api')
+  while (held.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  held[1]?.sink.complete(page(), Buffer.from('own'))
+  assert.equal((await waiter).text, 'own')
+  while (instance.leases.held > 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(instance.leases.outcomes, ['pass'])
+  const next = worker.server.get('/api')
+  await settle()
+  held[2]?.sink.complete(page(facts([], 60)), Buffer.from('at once'))
+  assert.equal((await next).text, 'at once')
+  await instance.purge({})
+  assert.equal(worker.server.ledger.kept, 0)
+  held[0]?.sink.chunk(Buffer.from('event'), () => undefined)
+  await settle()
+  assert.deepEqual(events, ['event'])
+  gone.abort()
+  await leader
 })
