@@ -260,6 +260,42 @@ test('when the store fails the purge fails, and stays known so that nobody uses 
   assert.equal(coordinator.workerState().unsettled.length, 1)
 })
 
+test('what the store did not follow it follows with the next purge that it can carry out', async (t) => {
+  const worker = new ScriptedMember('worker')
+  const { coordinator, store } = await setup(t, { workers: [worker] })
+  const purgeNext = async () => {
+    const asked = worker.asked.length
+    const answered = coordinator.purge(order)
+    await until('the worker is asked', () => worker.asked.length > asked)
+    worker.answer(asked)
+    return answered
+  }
+  store.result = () => Promise.reject(new Error('disk full'))
+  for (let i = 0; i < 2; i++) await assert.rejects(purgeNext(), { code: 'SUP_PURGE_FAILED' })
+  store.result = async () => 1
+  assert.equal((await purgeNext()).isr, 1)
+  assert.deepEqual(
+    store.purged.map(({ number }) => number),
+    [101, 102, 103, 101, 102],
+  )
+  assert.deepEqual(worker.settledNumbers.toSorted(), [101, 102, 103])
+  assert.deepEqual(coordinator.workerState(), { last: 103, unsettled: [] })
+})
+
+test('however many purges the store does not follow, few have to be asked with every read', async (t) => {
+  const { coordinator, store } = await setup(t, {})
+  store.result = () => Promise.reject(new Error('damaged'))
+  const tag = (number: number): PurgeOrder => ({ ...order, scopes: [{ kind: 'tags', tags: [`route:a:${number}`] }] })
+  for (let i = 0; i < 350; i++) {
+    await assert.rejects(coordinator.purge(tag(i)), { code: 'SUP_PURGE_FAILED' })
+    assert.ok(coordinator.workerState().unsettled.length <= 110)
+  }
+  await until('it is a purge of everything that is left', () => {
+    const [first] = coordinator.workerState().unsettled
+    return first?.scopes[0]?.kind === 'everything'
+  })
+})
+
 test('numbers only grow, over restarts, crashes and a lost file', async (t) => {
   const file = join(tempDir(t), 'purge-number')
   const first = await PurgeNumbers.open(file, 500)

@@ -1,5 +1,5 @@
 import type { CacheStore, Purge, PurgeOrder, PurgeState } from '@svc/cache'
-import { asError, type Deferred, deferred } from '@svc/core'
+import { asError, codeOf, type Deferred, deferred } from '@svc/core'
 import type { PurgeOutcome } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 import { type Acknowledged, type AskSettings, askMembers, type PurgeMember } from './purge-member.ts'
@@ -30,6 +30,10 @@ interface Begun {
   readonly isSent: Deferred<void>
 }
 
+/** Every read asks all purges that the store does not follow: past so many, one of everything stands for them. */
+const MAX_FAILED = 100
+const EVERYTHING: PurgeOrder = { layers: ['isr'], scopes: [{ kind: 'everything' }], mode: 'drop' }
+
 /** Render hosts keep and make ISR entries alone: the other layers are no business of theirs. */
 function concernsStore(order: PurgeOrder): boolean {
   return order.layers.includes('isr')
@@ -42,6 +46,8 @@ function concernsStore(order: PurgeOrder): boolean {
 export class PurgeCoordinator {
   readonly #options: PurgeCoordinatorOptions
   readonly #unsettled = new Map<number, Unsettled>()
+  /** Those of them that the store did not follow; tried again with the next one. */
+  readonly #failed: Purge[] = []
   #lastOfHosts: number
   #lastOfWorkers: number
   #beginning: Promise<unknown> = Promise.resolve()
@@ -121,12 +127,44 @@ export class PurgeCoordinator {
 
   async #purgeStore(purge: Purge): Promise<number> {
     try {
-      return await this.#options.store.purge(purge)
+      const count = await this.#options.store.purge(purge)
+      await this.#purgeFailed()
+      return count
     } catch (error) {
       // It stays unsettled: every process goes on filtering what it reads from the store.
+      this.#failed.push(purge)
+      if (this.#failed.length > MAX_FAILED) void this.#gatherFailed()
       this.#options.logger.error({ purge: purge.number, err: asError(error) }, 'the ISR store could not follow a purge')
       throw new SupervisorError('SUP_PURGE_FAILED', 'the ISR store could not follow the purge', { cause: error })
     }
+  }
+
+  /** The store works: what it did not follow before it may follow now. */
+  async #purgeFailed(): Promise<void> {
+    for (let purge = this.#failed.shift(); purge !== undefined; purge = this.#failed.shift()) {
+      const failed = purge
+      const isDone = await this.#options.store.purge(failed).then(
+        () => true,
+        () => false,
+      )
+      if (!isDone) {
+        this.#failed.unshift(failed)
+        return
+      }
+      this.#settle(failed)
+    }
+  }
+
+  /** Whether the store follows the purge of everything or not, the others need not be known beside it. Never rejects. */
+  async #gatherFailed(): Promise<void> {
+    const failed = this.#failed.splice(0)
+    // A failure of the store is logged, and remembered like any other; any other failure means that nobody heard of it.
+    const isKnown = await this.purge(EVERYTHING).then(
+      () => true,
+      (error) => codeOf(error) === 'SUP_PURGE_FAILED',
+    )
+    if (isKnown) for (const purge of failed) this.#settle(purge)
+    else this.#failed.unshift(...failed)
   }
 
   #settle({ number }: Purge): void {
