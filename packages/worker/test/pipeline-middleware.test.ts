@@ -54,6 +54,30 @@ test('middleware sees no body and its changes to the fields reach the route', as
   assert.deepEqual(server.renderer.requests[1]?.headers, [['x-added', 'by middleware']])
 })
 
+test('middleware does not hide through where a request came', async (t) => {
+  const server = await PipelineServer.start(t, [guarded])
+  server.renderer.answer = ({ request, sink }) => {
+    if (request.kind === 'middleware')
+      sink.complete(
+        verdict({
+          action: 'next',
+          requestHeaders: [
+            ['CDN-Loop', 'made up'],
+            ['x', 'y'],
+          ],
+        }),
+        undefined,
+      )
+    else sink.complete(complete(), Buffer.from('done'))
+  }
+  await server.get('/', { headers: { 'cdn-loop': ['svc;a', 'svc;b'] } })
+  assert.deepEqual(server.renderer.requests[1]?.headers, [
+    ['x', 'y'],
+    ['cdn-loop', 'svc;a'],
+    ['cdn-loop', 'svc;b'],
+  ])
+})
+
 test('a rewrite changes what answers, file or route, and what the route sees', async (t) => {
   const server = await PipelineServer.start(t, [guarded])
   server.renderer.answer = afterMiddleware(({ request, sink }) => {

@@ -32,6 +32,16 @@ export function headersForSite(context: RequestContext): [string, string][] {
   return headers
 }
 
+/**
+ * Fields that middleware wants the route to see. Through where a request came is not the site's to say: what goes round in
+ * circles would not be stopped.
+ */
+export function headersOfMiddleware(context: RequestContext, wanted: readonly [string, string][]): [string, string][] {
+  const kept = wanted.filter(([name]) => name.toLowerCase() !== 'cdn-loop')
+  for (const [name, value] of context.request.headers) if (name.toLowerCase() === 'cdn-loop') kept.push([name, value])
+  return kept
+}
+
 function valueForSite({ client }: RequestContext, name: string, value: string): string | undefined {
   if (name === 'host') return client.host
   if (name === 'cookie') return removeCookies(value, OWN_COOKIES)

@@ -2,7 +2,7 @@ import { parseTarget } from '@svc/http'
 import type { CacheFacts, MiddlewareVerdict } from '@svc/protocol'
 import type { Renderer, RenderSink } from '../../render-client/renderer.ts'
 import { sendError, sendFailure } from '../error-response.ts'
-import { absoluteUrl, siteUrl } from '../site-request.ts'
+import { absoluteUrl, headersOfMiddleware, siteUrl } from '../site-request.ts'
 import { AnswerSink } from './answer-sink.ts'
 import { isStale, renderRequestOf } from './render-plan.ts'
 import type { SiteTarget, SiteVisit } from './site-visit.ts'
@@ -64,7 +64,8 @@ function note({ context, app, target }: SiteVisit, verdict: MiddlewareVerdict, f
 /** Takes over what middleware changed. A rewrite to another host would be a proxy's work and is refused. */
 function apply({ context, target }: SiteVisit, verdict: MiddlewareVerdict): SiteTarget | 'answered' {
   context.responseHeaders = verdict.responseHeaders ?? []
-  const headers = verdict.requestHeaders ?? target.headers
+  const { requestHeaders } = verdict
+  const headers = requestHeaders === undefined ? target.headers : headersOfMiddleware(context, requestHeaders)
   if (verdict.action === 'next' || verdict.url === undefined) return { ...target, headers }
   const url = URL.parse(verdict.url)
   const parsed = url === null ? 'target_not_origin_form' : parseTarget(url.pathname + url.search)
