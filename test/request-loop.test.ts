@@ -7,6 +7,17 @@ const site = {
   const answer = await fetch(request.url, { method: 'POST', headers: { 'cdn-loop': 'nobody' } })
   return new Response((answer.status === 200 ? await answer.text() : answer.status) + '+')
 }`,
+  // Stored, so that a second request for the same waits for the first one where it may.
+  'app/kept/route.ts': `export const revalidate = 60
+export async function GET(request: Request) {
+  const answer = await fetch(request.url)
+  return new Response((answer.status === 200 ? await answer.text() : answer.status) + '+')
+}`,
+  'app/data/route.ts': `export const revalidate = 60
+export async function GET(request: Request) {
+  const answer = await fetch(request.url, { next: { revalidate: 60 } })
+  return new Response((answer.status === 200 ? await answer.text() : answer.status) + '+')
+}`,
   // The request is over before it goes on.
   'app/late/route.ts': `import { state } from '../../state'
 export function POST(request: Request) {
@@ -25,6 +36,11 @@ test('a site that fetches itself is stopped by the service, also where its reque
   const { url } = await startServer(t, { config })
   const text = async (path: string, method = 'POST') => await fetch(`${url}${path}`, { method }).then((answer) => answer.text())
   assert.equal(await text('/loop'), '508+++++')
+  for (const path of ['/kept', '/data']) {
+    const first = await text(path, 'GET')
+    assert.equal(first, '508+++++', path)
+    assert.equal(await text(path, 'GET'), first, `${path} from the store`)
+  }
   assert.equal(await text('/late'), 'later')
   await waitFor('the end of the chain', async () => (await text('/last', 'GET')) === '508')
 })
