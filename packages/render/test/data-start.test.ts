@@ -4,6 +4,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { MemoryStore, type Purge } from '@svc/cache'
 import type { CallContext } from '@svc/core'
 import { HostCaches } from '../src/host/data/host-caches.ts'
+import type { SendOrder } from '../src/host/data/purge-orders.ts'
 import type { OpenStore } from '../src/host/data/shared-store.ts'
 import { DataClient } from '../src/thread/data/data-client.ts'
 import type { DataQuestion } from '../src/thread/data/data-methods.ts'
@@ -41,8 +42,8 @@ class InstanceStore extends MemoryStore implements OpenStore {
 }
 
 /** The caches of a host and a thread of a site with the label "a". */
-function startHost(t: TestContext, open: () => Promise<OpenStore>) {
-  const caches = new HostCaches({ open, sendPurge: async () => undefined, onProblem: (error) => assert.ifError(error) })
+function startHost(t: TestContext, open: () => Promise<OpenStore>, sendPurge: SendOrder = async () => undefined) {
+  const caches = new HostCaches({ open, sendPurge, onProblem: (error) => assert.ifError(error) })
   const { port1, port2 } = new MessageChannel()
   t.after(() => port1.close())
   caches.services.serve({ label: 'a', timeoutMs: 60_000, swrMs: 0 }, port1)
@@ -98,4 +99,33 @@ test('a purge that is settled while a host still opens the store is not unsettle
   opened.resolve(store)
   await prepared
   assert.equal(await look(host.thread, '/r'), 'hit')
+})
+
+test('a host has something to do as long as a purge of its sites waits for another', async (t) => {
+  const store = await storeWithEntry(t)
+  const sent: PromiseWithResolvers<unknown>[] = []
+  const host = startHost(
+    t,
+    async () => store,
+    () => {
+      const order = Promise.withResolvers<unknown>()
+      sent.push(order)
+      return order.promise
+    },
+  )
+  await host.caches.prepare(cache, { last: 1, unsettled: [] })
+  assert.equal(host.caches.hasOrders, false)
+  const first = host.thread.purge(['one'], [])
+  // What is answered later on the same line has been asked later.
+  await look(host.thread, '/r')
+  const second = host.thread.purge(['two'], [])
+  await look(host.thread, '/r')
+  assert.deepEqual([sent.length, host.caches.hasOrders], [1, true])
+  sent[0]?.resolve(undefined)
+  await first
+  assert.equal(host.caches.hasOrders, true)
+  while (sent.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  sent[1]?.resolve(undefined)
+  await second
+  assert.equal(host.caches.hasOrders, false)
 })

@@ -205,16 +205,16 @@ export class RenderHost {
   async #drain(timeoutMs: number): Promise<undefined> {
     if (this.#state === 'serving') this.#state = 'draining'
     this.#threads.close()
-    await this.#whenIdle(timeoutMs)
+    await this.#whenIdle(timeoutMs, () => !this.#caches.hasOrders)
     return undefined
   }
 
-  /** Resolves when no render is under way, or after the time. */
-  #whenIdle(timeoutMs: number): Promise<void> {
+  /** Resolves when no render is under way and `isDone` says so too, or after the time. */
+  #whenIdle(timeoutMs: number, isDone = () => true): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const deadline = performance.now() + timeoutMs
     const check = () => {
-      if (this.#active === 0 || performance.now() >= deadline) resolve()
+      if ((this.#active === 0 && isDone()) || performance.now() >= deadline) resolve()
       else setTimeout(check, DRAIN_CHECK_MS)
     }
     check()

@@ -24,6 +24,7 @@ export class HostCaches {
   readonly #pathPurges: PathPurges
   readonly #store: SharedStore
   readonly #data: DataCache
+  readonly #orders: PurgeOrders
   /** Settles when the store of the last generation is open, or cannot be opened. */
   #opening: Promise<void> = Promise.resolve()
 
@@ -42,9 +43,10 @@ export class HostCaches {
       pathPurges: this.#pathPurges,
       now: () => Date.now(),
     })
+    this.#orders = new PurgeOrders(sendPurge)
     this.services = new SiteServices({
       data: this.#data,
-      orders: new PurgeOrders(sendPurge),
+      orders: this.#orders,
       onProblem: (error) => onProblem(error, 'a render thread asks for something unknown'),
     })
   }
@@ -78,6 +80,11 @@ export class HostCaches {
   /** How many entries are being made. */
   get fills(): number {
     return this.#data.fills
+  }
+
+  /** Whether purges that code of sites has ordered, maybe behind its answers, are still to be carried out. */
+  get hasOrders(): boolean {
+    return this.#orders.isBusy
   }
 
   async close(): Promise<void> {

@@ -32,6 +32,11 @@ export class PurgeOrders {
     this.#send = send
   }
 
+  /** Whether there are orders that have not been carried out yet. */
+  get isBusy(): boolean {
+    return this.#waiting.size > 0
+  }
+
   /**
    * Resolves when nothing of what is named is served any more.
    * @throws RENDER_PURGE_REFUSED when too many wait; what the master answers when it fails
