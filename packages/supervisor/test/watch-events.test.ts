@@ -26,7 +26,15 @@ async function watch(t: TestContext, root: string, options: Partial<SiteWatcherO
     seen.push(...files.map((file) => file.slice(root.length + 1)))
     check()
   }
-  const watcher = new SiteWatcher({ settings: noPoll, clock: systemClock, logger, isInUse: () => true, onChange, ...options })
+  const watcher = new SiteWatcher({
+    own: [join(root, 'var')],
+    settings: noPoll,
+    clock: systemClock,
+    logger,
+    isInUse: () => true,
+    onChange,
+    ...options,
+  })
   t.after(() => watcher.close())
   watcher.setSites([{ id: 'a', root, mode: 'production' } as SiteConfig])
   watcher.start()
@@ -114,7 +122,7 @@ test('a burst of writes to one file is told once it is over, or at intervals whi
   assert.ok(found.filter((path) => path === 'app/page.tsx').length < 20, `${found.length} reports`)
 })
 
-test('what never is site code gives no report', async (t) => {
+test('what never is site code, and what the service writes, gives no report', async (t) => {
   const root = site(t)
   mkdirSync(join(root, 'node_modules/x'), { recursive: true })
   mkdirSync(join(root, '.svc'))
@@ -123,6 +131,7 @@ test('what never is site code gives no report', async (t) => {
   writeFileSync(join(root, 'node_modules/x/index.js'), 'x')
   writeFileSync(join(root, '.svc/cache'), 'x')
   writeFileSync(join(root, 'public/logo.svg'), 'x')
+  writeFiles(root, { 'var/cache/data.mdb': 'x' })
   writeFileSync(join(root, 'app/page.tsx'), 'after them')
   assert.deepEqual(await changed('app/page.tsx'), ['app/page.tsx'])
 })

@@ -12,12 +12,12 @@ test('added, edited, removed and swapped files are found, whatever their times',
   writeFiles(dir, { 'app/page.tsx': 'a', 'app/gone.tsx': 'a', 'app/same.tsx': 'a', 'app/swapped.tsx': 'new' })
   writeFileSync(join(dir, 'older'), 'old')
   utimesSync(join(dir, 'older'), 1, 1)
-  const before = await snapshotTree(dir)
+  const before = await snapshotTree(dir, [])
   writeFileSync(join(dir, 'app/page.tsx'), 'bb')
   writeFiles(dir, { 'app/blog/page.tsx': 'a' })
   rmSync(join(dir, 'app/gone.tsx'))
   renameSync(join(dir, 'older'), join(dir, 'app/swapped.tsx'))
-  const changed = changedFiles(before, await snapshotTree(dir)).map((path) => path.slice(dir.length + 1))
+  const changed = changedFiles(before, await snapshotTree(dir, [])).map((path) => path.slice(dir.length + 1))
   assert.deepEqual(changed.sort(), ['app/blog/page.tsx', 'app/gone.tsx', 'app/page.tsx', 'app/swapped.tsx', 'older'])
 })
 
@@ -26,7 +26,7 @@ test('directories alone tell of new and removed entries, but not of edits', asyn
   writeFiles(dir, { 'app/page.tsx': 'a', 'app/blog/page.tsx': 'a' })
   // File systems count in ticks: a directory made within this one would look the same after a change.
   for (const name of ['', 'app', 'app/blog']) utimesSync(join(dir, name), 1, 1)
-  const before = await snapshotTree(dir)
+  const before = await snapshotTree(dir, [])
   writeFileSync(join(dir, 'app/page.tsx'), 'bb')
   assert.equal(await haveEntriesMoved(before), false)
   writeFileSync(join(dir, 'app/blog/layout.tsx'), '')
@@ -35,19 +35,26 @@ test('directories alone tell of new and removed entries, but not of edits', asyn
   assert.equal(await haveEntriesMoved(before), true)
 })
 
+test('where the service itself writes is left out wherever it lies', async (t) => {
+  const dir = tempDir(t)
+  writeFiles(dir, { 'app/page.tsx': '', 'cache/isr/data.mdb': '', 'state/cache/x': '', 'lib/cache/a.ts': '' })
+  const tree = await snapshotTree(dir, [join(dir, 'cache'), join(dir, 'state')])
+  assert.deepEqual([...tree.files.keys()].map((path) => path.slice(dir.length + 1)).sort(), ['app/page.tsx', 'lib/cache/a.ts'])
+})
+
 test('installed packages, public files, dot files and link loops are left out', async (t) => {
   const dir = tempDir(t)
   writeFiles(dir, { 'node_modules/a/index.js': '', 'public/a.png': '', '.svc/x': '', 'lib/a.ts': '' })
   symlinkSync(dir, join(dir, 'lib/loop'))
   symlinkSync(join(dir, 'nowhere'), join(dir, 'lib/broken'))
   mkdirSync(join(dir, 'empty'))
-  const tree = [...(await snapshotTree(dir)).files.keys()].map((path) => path.slice(dir.length + 1))
+  const tree = [...(await snapshotTree(dir, [])).files.keys()].map((path) => path.slice(dir.length + 1))
   assert.ok(tree.includes('lib/a.ts'))
   assert.ok(
     tree.every((path) => path.endsWith('a.ts')),
     tree.join(),
   )
-  assert.equal((await snapshotTree(join(dir, 'nowhere'))).files.size, 0)
+  assert.equal((await snapshotTree(join(dir, 'nowhere'), [])).files.size, 0)
 })
 
 test('live sites get every tick, used ones every interval, cold ones a tenth in turn', () => {

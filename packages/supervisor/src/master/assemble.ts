@@ -16,6 +16,7 @@ import type { ServiceManager } from '../notify/service-manager.ts'
 import { type LaunchSettings, launchHost, launchWorker } from '../process/launch.ts'
 import { Reloader } from '../reload/reloader.ts'
 import { SiteWatcher, watchSettings } from '../watch/site-watcher.ts'
+import type { OwnDirectories } from '../watch/tree-snapshot.ts'
 import { Caches } from './caches.ts'
 import { hostHandlers, workerHandlers } from './handlers.ts'
 import type { MasterDeps } from './options.ts'
@@ -98,8 +99,15 @@ function makeWorkers({ deps, access }: AssembleOptions, later: Later): WorkerFle
   })
 }
 
-function makeWatcher({ deps }: AssembleOptions, later: Later): SiteWatcher {
+/** Where the service writes. None of these changes without a restart. */
+function ownDirectories({ get }: GenerationAccess): OwnDirectories {
+  const { config, moduleDir } = get()
+  return [config.server.state_dir, config.server.run_dir, config.cache.dir, moduleDir]
+}
+
+function makeWatcher({ deps, access }: AssembleOptions, later: Later): SiteWatcher {
   return new SiteWatcher({
+    own: ownDirectories(access),
     settings: watchSettings(deps.options.source.env),
     clock: deps.clock,
     logger: deps.logger,
@@ -145,7 +153,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const hosts = makeHosts(options, later, losses)
   const workers = makeWorkers(options, later)
   const watcher = makeWatcher(options, later)
-  const marks = await SiteMarks.open(join(access.get().config.cache.dir, 'isr-sites.json'))
+  const marks = await SiteMarks.open(join(access.get().config.cache.dir, 'isr-sites.json'), ownDirectories(access))
   const purge = (order: PurgeOrder) => caches.purge(order)
   const served = new ServedSites({
     marks,

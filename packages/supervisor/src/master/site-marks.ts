@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import type { Config, SiteConfig } from '@svc/config'
 import { guard } from '@svc/core'
 import { PRODUCT_VERSION } from '@svc/protocol'
-import { snapshotTree } from '../watch/tree-snapshot.ts'
+import { type OwnDirectories, snapshotTree } from '../watch/tree-snapshot.ts'
 
 const PRIVATE = 0o600
 /** Sites that are looked at together. */
@@ -17,8 +17,8 @@ export interface MarkedSite {
 }
 
 /** In which state a site is: its settings, its files, and the program that renders it. */
-async function markOf({ site, env }: MarkedSite): Promise<string> {
-  const { files } = await snapshotTree(site.root)
+async function markOf({ site, env }: MarkedSite, own: OwnDirectories): Promise<string> {
+  const { files } = await snapshotTree(site.root, own)
   const hash = createHash('sha256')
     .update(PRODUCT_VERSION)
     .update(JSON.stringify([site, env]))
@@ -41,23 +41,28 @@ async function readMarks(file: string): Promise<Map<string, string>> {
  */
 export class SiteMarks {
   readonly #file: string
+  readonly #own: OwnDirectories
   readonly #marks: Map<string, string>
   #writing: Promise<void> = Promise.resolve()
 
-  private constructor(file: string, marks: Map<string, string>) {
+  private constructor(file: string, own: OwnDirectories, marks: Map<string, string>) {
     this.#file = file
+    this.#own = own
     this.#marks = marks
   }
 
-  static async open(file: string): Promise<SiteMarks> {
-    return new SiteMarks(file, await readMarks(file))
+  /** @param own where the service writes: nothing of that is part of a site */
+  static async open(file: string, own: OwnDirectories): Promise<SiteMarks> {
+    return new SiteMarks(file, own, await readMarks(file))
   }
 
   /** Takes in how the sites are now. Resolves with those that are not as they were, or of which nothing was known. */
   async update(sites: readonly MarkedSite[]): Promise<SiteConfig[]> {
     const changed: SiteConfig[] = []
     for (let at = 0; at < sites.length; at += AT_ONCE) {
-      const looks = sites.slice(at, at + AT_ONCE).map(async (marked) => ({ site: marked.site, mark: await markOf(marked) }))
+      const looks = sites
+        .slice(at, at + AT_ONCE)
+        .map(async (marked) => ({ site: marked.site, mark: await markOf(marked, this.#own) }))
       for (const { site, mark } of await Promise.all(looks)) {
         if (this.#marks.get(site.id) === mark) continue
         this.#marks.set(site.id, mark)

@@ -3,7 +3,7 @@ import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, sep } from 'node:path'
 import type { AsyncSubscription } from '@parcel/watcher'
 import { asError } from '@svc/core'
-import { ignoredGlobs } from './tree-snapshot.ts'
+import { ignoredGlobs, type OwnDirectories } from './tree-snapshot.ts'
 
 /** Where events of one directory go. */
 export interface FileEventsListener {
@@ -22,7 +22,7 @@ export interface FileEvents {
  * Asks the system for events of a directory, which may be a link: then its target is watched, and the link itself too.
  * @throws the system's error: ENOENT, or ENOSPC when there are no watches left
  */
-export async function openFileEvents(root: string, listener: FileEventsListener): Promise<FileEvents> {
+export async function openFileEvents(root: string, own: OwnDirectories, listener: FileEventsListener): Promise<FileEvents> {
   const { subscribe } = await import('@parcel/watcher')
   const target = await realpath(root)
   let isOpen = true
@@ -40,9 +40,9 @@ export async function openFileEvents(root: string, listener: FileEventsListener)
         if (!isOpen) return
         if (error !== null) end(asError(error))
         else if (events.some(({ path, type }) => path === target && type === 'delete')) end()
-        else listener.onPaths(events.map(({ path }) => (path === target ? root : root + path.slice(target.length))))
+        else listener.onPaths(events.map(({ path }) => (path === target ? root : below(target, path, root))))
       },
-      { ignore: ignoredGlobs },
+      { ignore: [...ignoredGlobs, ...own.map((directory) => below(root, directory, target))] },
     )
   } catch (error) {
     link?.close()
@@ -56,6 +56,11 @@ export async function openFileEvents(root: string, listener: FileEventsListener)
       await subscription.unsubscribe().catch(() => undefined)
     },
   }
+}
+
+/** A path below one directory as it is below another; any other path as it is. */
+function below(from: string, path: string, to: string): string {
+  return path.startsWith(from + sep) ? to + path.slice(from.length) : path
 }
 
 /** Tells when a link leads elsewhere. */

@@ -2,7 +2,15 @@ import type { SiteConfig } from '@svc/config'
 import { asError, type Clock, codeOf } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import type { FileEvents, openFileEvents } from './file-events.ts'
-import { changedAfter, changedFiles, haveEntriesMoved, lookAgain, snapshotTree, type TreeSnapshot } from './tree-snapshot.ts'
+import {
+  changedAfter,
+  changedFiles,
+  haveEntriesMoved,
+  lookAgain,
+  type OwnDirectories,
+  snapshotTree,
+  type TreeSnapshot,
+} from './tree-snapshot.ts'
 
 /** After the last event of a burst, and after the first one at most. Milliseconds. */
 const QUIET_MS = 25
@@ -13,6 +21,7 @@ export interface SiteWatchOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly openEvents: typeof openFileEvents
+  readonly own: OwnDirectories
   /** Wall clock: a file that changed after this and before the first look counts as changed. */
   readonly servedSince: number
   /** Files were added, removed or changed. */
@@ -58,7 +67,7 @@ export class SiteWatch {
   async listen(): Promise<void> {
     if (this.#isClosed || this.#events !== undefined) return
     try {
-      const events = await this.#options.openEvents(this.root, {
+      const events = await this.#options.openEvents(this.root, this.#options.own, {
         onPaths: (paths) => this.#noteEvents(paths),
         onEnd: (error) => this.#eventsEnded(error),
       })
@@ -73,13 +82,14 @@ export class SiteWatch {
 
   /** Looks at all files and reports what differs from the last look. Never rejects. */
   look(): Promise<void> {
-    return this.#next(async () => this.#compare(await snapshotTree(this.root)))
+    return this.#next(async () => this.#compare(await snapshotTree(this.root, this.#options.own)))
   }
 
   /** The same, but only when an entry was added or removed since: far cheaper. */
   lookIfMoved(): Promise<void> {
     return this.#next(async () => {
-      if (this.#tree !== undefined && (await haveEntriesMoved(this.#tree))) this.#compare(await snapshotTree(this.root))
+      if (this.#tree !== undefined && (await haveEntriesMoved(this.#tree)))
+        this.#compare(await snapshotTree(this.root, this.#options.own))
     })
   }
 
@@ -121,7 +131,7 @@ export class SiteWatch {
     this.#burstSince = undefined
     void this.#next(async () => {
       const known = this.#tree === undefined ? undefined : await lookAgain(this.#tree, paths)
-      this.#compare(known ?? (await snapshotTree(this.root)))
+      this.#compare(known ?? (await snapshotTree(this.root, this.#options.own)))
     })
   }
 

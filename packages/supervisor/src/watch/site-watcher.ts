@@ -3,6 +3,7 @@ import { asError, type Clock, codeOf } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import { openFileEvents } from './file-events.ts'
 import { SiteWatch } from './site-watch.ts'
+import type { OwnDirectories } from './tree-snapshot.ts'
 import { chooseTurn, type Heat } from './turns.ts'
 
 /** How the poll goes. */
@@ -34,6 +35,8 @@ export interface SiteWatcherOptions {
   readonly settings: WatchSettings
   readonly clock: Clock
   readonly logger: Logger
+  /** Where the service itself writes: never looked at, also when it lies in a site. */
+  readonly own: OwnDirectories
   /** Asks the system for events; replaced where a test needs a system that has none. */
   readonly openEvents?: typeof openFileEvents
   /** Whether a site has been asked for lately. */
@@ -96,11 +99,12 @@ export class SiteWatcher {
   }
 
   #watch(site: SiteConfig): SiteWatch {
-    const { clock, logger, onChange, openEvents = openFileEvents } = this.#options
+    const { clock, logger, own, onChange, openEvents = openFileEvents } = this.#options
     return new SiteWatch(site, {
       clock,
       logger,
       openEvents,
+      own,
       servedSince: this.#servedSince,
       onChange: (files) => onChange(site.id, files),
       onNoEvents: (error) => this.#warn(site.id, error),

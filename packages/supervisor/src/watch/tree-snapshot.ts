@@ -11,7 +11,11 @@ export interface TreeSnapshot {
   readonly directories: ReadonlyMap<string, string>
 }
 
+/** Absolute directories that are no part of a site wherever they lie: those that the service itself writes into. */
+export type OwnDirectories = readonly string[]
+
 interface Walk extends TreeSnapshot {
+  readonly own: OwnDirectories
   readonly files: Map<string, string>
   readonly directories: Map<string, string>
   readonly visited: Set<string>
@@ -42,9 +46,9 @@ async function walk(directory: string, stats: BigIntStats, depth: number, found:
   // A directory that vanishes while it is read is an empty one.
   const names = await readdir(directory).catch(() => [])
   for (const name of names) {
-    if (name.startsWith('.') || SKIPPED.has(name)) continue
-    if (found.files.size >= MAX_FILES) return
     const path = join(directory, name)
+    if (name.startsWith('.') || SKIPPED.has(name) || found.own.includes(path)) continue
+    if (found.files.size >= MAX_FILES) return
     const entry = await look(path)
     if (entry?.isDirectory() === true) await walk(path, entry, depth + 1, found)
     else if (entry !== undefined) found.files.set(path, signature(entry))
@@ -52,8 +56,8 @@ async function walk(directory: string, stats: BigIntStats, depth: number, found:
 }
 
 /** Looks at all files below a site's directory, links followed, each directory once. Never rejects. */
-export async function snapshotTree(root: string): Promise<TreeSnapshot> {
-  const found: Walk = { files: new Map(), directories: new Map(), visited: new Set() }
+export async function snapshotTree(root: string, own: OwnDirectories): Promise<TreeSnapshot> {
+  const found: Walk = { own, files: new Map(), directories: new Map(), visited: new Set() }
   const stats = await look(root)
   if (stats?.isDirectory() === true) await walk(root, stats, 0, found)
   return found
