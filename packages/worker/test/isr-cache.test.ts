@@ -97,6 +97,23 @@ test('a revalidation that fails keeps the stale page, and is tried again after g
   assert.deepEqual(await instance.count('isr_revalidations_total'), { success: 0, error: 3 })
 })
 
+test('a changed site is tried again at once', async (t) => {
+  const instance = new IsrInstance()
+  const { server, isr } = await instance.worker(t, [shop])
+  server.renderer.answer = numbered(page(facts([], 10)))
+  await get(instance, server, '/')
+  instance.clock.advance(12_000)
+  server.renderer.answer = ({ sink }) => sink.complete(page(facts(), 500), Buffer.from('broken'))
+  for (let round = 0; round < 4; round++) await get(instance, server, '/')
+  server.renderer.answer = ({ sink }) => sink.complete(page(facts([], 10)), Buffer.from('repaired'))
+  isr.siteChanged('other')
+  await get(instance, server, '/')
+  assert.equal((await get(instance, server, '/')).text, 'render 1')
+  isr.siteChanged('shop')
+  await get(instance, server, '/')
+  assert.equal((await get(instance, server, '/')).text, 'repaired')
+})
+
 test('an expired page is served only when rendering it anew fails', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop], '[cache.isr]\ndefault_swr_ms = 1000\n')

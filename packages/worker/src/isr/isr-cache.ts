@@ -61,6 +61,7 @@ export class IsrCache {
   /** Code of a label has changed. */
   siteChanged(label: string): void {
     this.#parts.passes.forgetLabel(label)
+    this.#revalidator.forgetLabel(label)
   }
 
   #serve(turn: Turn): void {

@@ -59,6 +59,11 @@ export class Revalidator {
     return await this.#fill(key, background, answer.lease)
   }
 
+  /** Code of a label has changed: what failed before may work now. A key of a label begins with it and a NUL. */
+  forgetLabel(label: string): void {
+    for (const key of this.#failures.keys()) if (key.startsWith(`${label}\0`)) this.#failures.delete(key)
+  }
+
   async #revalidate(key: string, background: BackgroundRender): Promise<void> {
     const { metrics } = this.#parts
     const outcome = await this.render(key, background)
