@@ -4,6 +4,8 @@ import { AppError, type AppErrorOptions, type ErrorTable } from '@svc/core'
 export type SupervisorErrorCode =
   /** Another master uses the same run directory. */
   | 'SUP_ALREADY_RUNNING'
+  /** Another master uses the same state or cache directory. */
+  | 'SUP_DIRECTORY_TAKEN'
   /** A listen address is taken, not ours to open, or not an address. */
   | 'SUP_LISTEN'
   /** A directory of the configuration cannot be made or used. */
@@ -23,6 +25,7 @@ export type SupervisorErrorCode =
 
 const table = {
   SUP_ALREADY_RUNNING: {},
+  SUP_DIRECTORY_TAKEN: {},
   SUP_LISTEN: {},
   SUP_DIRECTORY: {},
   SUP_START_FAILED: { retryable: true },

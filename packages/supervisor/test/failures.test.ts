@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { waitFor } from '@svc/testkit'
+import { tempDir, waitFor } from '@svc/testkit'
 import { fetchText, Instance, takePort, type WorkerFacts } from './harness.ts'
 
 /** A process that has ended but that nobody has waited for, which may last where an orphan has no proper parent, is not alive. */
@@ -48,6 +48,21 @@ test('a second master on the same run directory is turned away, and the first go
   assert.match(second.stderr, new RegExp(`svc: another server \\(pid ${first.child.pid}\\) is running with the run directory `))
   assert.equal((await first.worker()).generation, 1)
 })
+
+for (const key of ['server.state_dir', 'cache.dir']) {
+  test(`a master whose ${key} another one uses is turned away, until that has ended`, async (t) => {
+    const shared = tempDir(t, 'shared')
+    const setup = key === 'cache.dir' ? { more: `[cache]\ndir = "${shared}"` } : { server: `state_dir = "${shared}"` }
+    const first = await new Instance(t, setup).start()
+    const other = new Instance(t, setup)
+    const refused = other.spawn()
+    assert.equal((await refused.exited).code, 69)
+    assert.ok(refused.stderr.includes(`svc: another server uses ${shared} (${key})\n`), refused.stderr)
+    assert.equal((await first.worker()).generation, 1)
+    await first.child.kill()
+    assert.equal((await (await other.start()).worker()).generation, 1)
+  })
+}
 
 test('what a killed master leaves behind does not hinder the next, and its children end', async (t) => {
   const instance = new Instance(t)

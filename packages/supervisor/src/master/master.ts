@@ -8,6 +8,7 @@ import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { ServiceManager } from '../notify/service-manager.ts'
 import { buildGeneration } from '../reload/generation.ts'
 import { checkRunDirLength, makeDirectories } from '../run-dir/directories.ts'
+import { lockDirectory } from '../run-dir/directory-lock.ts'
 import { lockInstance, runFiles } from '../run-dir/instance-lock.ts'
 import { assemble } from './assemble.ts'
 import { listenUrls, statusOf } from './control-plane.ts'
@@ -92,6 +93,8 @@ export class Master {
     await makeDirectories({ 'server.state_dir': stateDir, 'server.run_dir': runDir, 'cache.dir': config.cache.dir })
     const lock = await lockInstance(runDir, process.pid)
     this.#stack.push('instance lock', () => lock.release())
+    this.#stack.push('state directory', await lockDirectory('state', stateDir, 'server.state_dir'))
+    this.#stack.push('cache directory', await lockDirectory('cache', config.cache.dir, 'cache.dir'))
   }
 
   #require(): MasterParts {

@@ -9,6 +9,7 @@ import type { MasterOptions } from './options.ts'
 
 const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
   SUP_ALREADY_RUNNING: ExitCode.unavailable,
+  SUP_DIRECTORY_TAKEN: ExitCode.unavailable,
   SUP_LISTEN: ExitCode.unavailable,
   SUP_DIRECTORY: ExitCode.config,
 }
@@ -16,6 +17,8 @@ const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
 /** What to do about a start that was refused. */
 const ADVICE: Readonly<Partial<Record<SupervisorErrorCode, string>>> = {
   SUP_ALREADY_RUNNING: '"svc status" shows it, "svc stop" ends it, "svc reload" gives it a changed configuration.',
+  SUP_DIRECTORY_TAKEN:
+    "Give this server one of its own: servers that shared it would serve each other's pages and miss each other's purges.",
   SUP_LISTEN: 'Choose another address with --listen (port 0: any that is free) or server.listen, or stop what has this one.',
 }
 

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer, type Server } from 'node:net'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { codeOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '../errors.ts'
+import { holdDirectory } from './directory-lock.ts'
 
 const PROBE_TIMEOUT_MS = 2_000
 const PRIVATE = 0o600
@@ -18,19 +18,6 @@ export function runFiles(runDir: string) {
 export interface InstanceLock {
   /** Gives the right back and removes the pid file. */
   release(): Promise<void>
-}
-
-async function bindAbstract(name: string): Promise<Server | undefined> {
-  const server = createServer((socket) => socket.destroy())
-  server.unref()
-  server.listen({ path: `\0${name}` })
-  try {
-    await once(server, 'listening')
-    return server
-  } catch (error) {
-    if (codeOf(error) === 'EADDRINUSE') return undefined
-    throw error
-  }
 }
 
 /** Whether something accepts connections at a unix socket. */
@@ -68,11 +55,7 @@ async function removeLeftovers(runDir: string): Promise<void> {
  */
 export async function lockInstance(runDir: string, pid: number): Promise<InstanceLock> {
   const { pidFile, controlSocket } = runFiles(runDir)
-  const digest = createHash('sha256')
-    .update(await realpath(runDir))
-    .digest('hex')
-    .slice(0, 32)
-  const holder = await bindAbstract(`svc-${process.getuid?.() ?? 0}-${digest}`)
+  const holder = await holdDirectory('run', runDir)
   if (holder === undefined) throw await alreadyRunning(runDir)
   try {
     if (await answers(controlSocket)) throw await alreadyRunning(runDir)
