@@ -1,5 +1,5 @@
 import { type Endpoint, type EndpointRequest, type FieldError, parseBody, parseQuery } from '@svc/admin'
-import { withDeadline } from '@svc/core'
+import { codeOf, withDeadline } from '@svc/core'
 import type { Problem, RequestBody } from '@svc/http'
 import type { RequestContext } from '../request-context.ts'
 
@@ -41,7 +41,12 @@ async function readJson({ request, exchange, generation }: RequestContext): Prom
   if (!body.isPresent) return { value: {} }
   const tooLarge: Problem = { status: 413, code: 'body_too_large', detail: `a body may have ${MAX_BODY_BYTES} bytes` }
   if ((body.length ?? 0) > MAX_BODY_BYTES) return { problem: tooLarge }
-  const bytes = await withDeadline(collect(body), generation.config.server.request_timeout_secs * 1000, 'the request body')
+  const limitMs = generation.config.server.request_timeout_secs * 1000
+  const bytes = await withDeadline(collect(body), limitMs, 'the request body').catch((error) => {
+    if (codeOf(error) !== 'CORE_TIMEOUT') throw error
+    return 'late' as const
+  })
+  if (bytes === 'late') return { problem: { status: 408, code: 'request_timeout', detail: 'the body did not arrive in time' } }
   if (bytes === undefined) return { problem: tooLarge }
   if (bytes.byteLength === 0) return { value: {} }
   if (!isJson(request.header('content-type'))) {
