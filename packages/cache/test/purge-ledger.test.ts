@@ -74,6 +74,18 @@ test('past the bound of kept purges older fills lose the right to be stored, you
   assert.equal(ledger.mayServe(0, entryOf('a', 'posts')), false, 'what is unsettled is never forgotten')
 })
 
+test('what a purge has overtaken may be given to those who came before the purge', () => {
+  const ledger = new PurgeLedger()
+  const fill = ledger.begin()
+  ledger.add(purgeOf(1, posts))
+  ledger.add(purgeOf(2, { kind: 'labels', labels: ['b'] }))
+  assert.equal(ledger.mayStore(fill, entryOf('a', 'posts')), false)
+  assert.equal(ledger.mayGive(fill, entryOf('a', 'posts'), 0), true)
+  assert.equal(ledger.mayGive(fill, entryOf('a', 'posts'), 1), false)
+  assert.equal(ledger.mayGive(fill, entryOf('b', 'posts'), 1), true)
+  assert.equal(ledger.mayGive(fill, entryOf('b', 'posts'), 2), false)
+})
+
 test('what the store has kept since before the last purges may enter L0, when no older fill is under way', () => {
   const begun = new PurgeLedger()
   begun.reset({ last: 4, unsettled: [purgeOf(4, posts)] })

@@ -110,3 +110,26 @@ test('whoever has waited too long still gets what was stored meanwhile', async (
   for (const { text } of await Promise.all(answers)) assert.equal(text, 'made')
   assert.equal(worker.server.renderer.requests.length, 0)
 })
+
+test('purges that come faster than a page is made do not make everybody render it', async (t) => {
+  const instance = new IsrInstance()
+  const worker = await instance.worker(t, [shop])
+  const held = holdRenders(worker)
+  const answers: Promise<{ text: string }>[] = []
+  for (let round = 0; round < 8; round++) {
+    for (let i = 0; i < 20; i++) answers.push(worker.server.get('/'))
+    await settle()
+    assert.equal(held.length, round + 1)
+    await instance.purge({ scopes: [{ kind: 'tags', tags: ['route:shop:/'] }] })
+    const after = worker.server.get('/')
+    await settle()
+    held[round]?.sink.complete(page(), Buffer.from(`render ${round}`))
+    for (const { text } of await Promise.all(answers.splice(0))) assert.equal(text, `render ${round}`)
+    answers.push(after)
+    await settle()
+  }
+  held.at(-1)?.sink.complete(page(), Buffer.from('the last'))
+  assert.equal((await answers[0])?.text, 'the last')
+  await instance.settled()
+  assert.equal((await worker.server.get('/')).headers['cache-status'], 'svc-isr; hit; ttl=60')
+})

@@ -99,10 +99,25 @@ export class PurgeLedger {
    * @param layer where it would be stored; L0 loses what any deeper layer loses
    */
   mayStore({ seq }: Fill, entry: Purgeable, layer: PurgeLayer = 'isr'): boolean {
-    if (seq < this.#floor) return false
+    return this.#isUntaken(seq, Number.POSITIVE_INFINITY, entry, layer)
+  }
+
+  /**
+   * Whether what a fill makes may be given to another request than its own, though it may not be stored: no purge takes it that
+   * was known when that request came.
+   * @param asked number of the last purge at that time
+   */
+  mayGive({ seq }: Fill, entry: Purgeable, asked: number): boolean {
+    return this.#isUntaken(seq, asked, entry, 'isr')
+  }
+
+  /** Whether no purge after `since`, up to `until`, takes an entry. */
+  #isUntaken(since: number, until: number, entry: Purgeable, layer: PurgeLayer): boolean {
+    if (since < this.#floor) return false
     for (let i = this.#kept.length - 1; i >= 0; i--) {
       const kept = this.#kept[i]
-      if (kept === undefined || kept.purge.number <= seq) return true
+      if (kept === undefined || kept.purge.number <= since) return true
+      if (kept.purge.number > until) continue
       if (touchesLayer(kept.purge, layer) && kept.isMatch(entry)) return false
     }
     return true

@@ -8,6 +8,8 @@ export interface Turn {
   readonly ask: PageAsk
   /** Until when it waits for others: milliseconds of the monotonic clock. */
   readonly deadlineMs: number
+  /** Number of the last purge that was known when it came. */
+  readonly seq: number
   /** How often it began anew. */
   readonly rounds: number
 }

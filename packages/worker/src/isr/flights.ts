@@ -255,12 +255,16 @@ export class Flights {
     }
   }
 
-  /** Sends the answer of a flight to one who asked for the same, unless a purge has come in between. */
-  #deliver({ answer, fill }: Flight, { ask }: Turn): boolean {
+  /**
+   * Sends the answer of a flight to one who asked for the same, unless it came after a purge that takes the answer. One that
+   * came before the purge gets it like the client of the render: else purges in a row would leave all of them without one.
+   */
+  #deliver({ answer, fill }: Flight, { ask, seq }: Turn): boolean {
     if (answer === undefined || fill === undefined) return false
-    const { keeper } = this.#parts
-    if (keyOf(ask.address, answer.variance) !== answer.key || !keeper.isCurrent(answer, fill)) return false
-    sendStored(this.#parts, ask.context, answer.entry, { outcome: 'uri-miss', isStored: true, isCollapsed: true })
+    const { keeper, ledger } = this.#parts
+    if (keyOf(ask.address, answer.variance) !== answer.key || !ledger.mayGive(fill, answer.entry, seq)) return false
+    const isStored = keeper.isCurrent(answer, fill)
+    sendStored(this.#parts, ask.context, answer.entry, { outcome: 'uri-miss', isStored, isCollapsed: true })
     return true
   }
 

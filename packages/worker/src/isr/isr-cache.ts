@@ -42,7 +42,8 @@ export class IsrCache {
 
   /** Answers a request: from the store, by another one's render, or by a render of its own. */
   answer(ask: PageAsk): void {
-    this.#serve({ ask, deadlineMs: this.#parts.clock.monotonic() + ask.settings.waitMs, rounds: 0 })
+    const { clock, ledger } = this.#parts
+    this.#serve({ ask, deadlineMs: clock.monotonic() + ask.settings.waitMs, seq: ledger.last, rounds: 0 })
   }
 
   /** Renders a page into the store, unless it is there and fresh. Rejects when the render fails. */
