@@ -122,6 +122,14 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'refuses a label that another site has, by its id or by its own word',
+    toml: `${site('')}[[sites]]\nid = "b"\nlabel = "a"\nhostnames = ["b.org"]\nroot = "site"\n[[sites]]\nid = "c"\nlabel = "d"\nhostnames = ["c.org"]\nroot = "site"\n[[apps]]\nname = "d"\nhostname = "d.org"\nsource = "site"\n`,
+    problems: [
+      'svc.config.toml:8:1: sites[1].label: label "a" is already taken at svc.config.toml:2:1',
+      'svc.config.toml:17:1: apps[0].name: label "d" is already taken at svc.config.toml:13:1',
+    ],
+  },
+  {
     name: 'still finds claims twice beside a faulty site between them',
     toml: `${site('')}[[sites]]\nid = "b"\nroot = "site"\n[[sites]]\nid = "c"\nhostnames = ["a.org"]\nroot = "site"\n`,
     problems: [

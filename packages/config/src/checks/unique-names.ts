@@ -31,6 +31,7 @@ export function checkUniqueNames(config: Config, placeOf: PlaceOf): Finding[] {
   const siteIds = [...claimsOf(config.sites, ['sites'], 'id'), ...claimsOf(config.apps, ['apps'], 'name')]
   return [
     ...findRepeats(siteIds, 'site id', placeOf),
+    ...findRepeats(labelClaims(config), 'label', placeOf),
     ...findRepeats(claimsOf(config.tasks, ['tasks'], 'name'), 'task name', placeOf),
     ...findRepeats(claimsOf(config.admin.users, ['admin', 'users'], 'username'), 'username', placeOf),
     ...findRepeats(claimsOf(config.waf.rules, ['waf', 'rules'], 'id'), 'rule id', placeOf),
@@ -38,6 +39,22 @@ export function checkUniqueNames(config: Config, placeOf: PlaceOf): Finding[] {
     ...findRepeats(claimsOf(config.obs.alerts, ['obs', 'alerts'], 'name'), 'alert name', placeOf),
     ...findRepeats(hostClaims(config), 'host name', placeOf),
   ]
+}
+
+/**
+ * Stored pages and data are found by label: sites that shared one would be served each other's. Of sites that share an id, which
+ * is a mistake of its own, only the first counts.
+ */
+function labelClaims({ sites, apps }: Config): Claim[] {
+  const ids = new Set<string>()
+  const claims: Claim[] = []
+  const claim = (id: string, name: string, path: KeyPath) => {
+    if (!ids.has(id)) claims.push({ name, path })
+    ids.add(id)
+  }
+  for (const [index, { id, label }] of sites.entries()) claim(id, label, ['sites', index, label === id ? 'id' : 'label'])
+  for (const [index, { name }] of apps.entries()) claim(name, name, ['apps', index, 'name'])
+  return claims
 }
 
 function hostClaims(config: Config): Claim[] {

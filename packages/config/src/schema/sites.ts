@@ -8,7 +8,10 @@ const fetchTarget = z.string().refine(isFetchTarget, 'expected a host name, an a
 const site = z
   .strictObject({
     id: identifier().describe('Name of the site, unique.'),
-    label: identifier().optional().describe('Name in cache tags and purges.').meta({ computed: 'the value of `id`' }),
+    label: identifier()
+      .optional()
+      .describe('Name in cache tags and purges; no two sites may have the same.')
+      .meta({ computed: 'the value of `id`' }),
     hostnames: z.array(hostPattern()).min(1).describe('Host names: exact ones and `*.suffix`.'),
     root: filePath().describe('Directory of the site.'),
     public: filePath().optional().describe('Directory of static files.').meta({ computed: '`<root>/public`' }),
