@@ -67,7 +67,6 @@ export class SiteRuntime {
   /** Another configuration takes over. */
   retire(): void {
     this.#isRetired = true
-    this.forget()
   }
 
   async #describe(): Promise<SiteApp> {

@@ -23,7 +23,7 @@ export interface PageAsk {
   /** `shared`: for this client and others, who may want a body where this one does not. */
   requestFor(use: 'own' | 'shared'): RenderRequest
   background(): BackgroundRender
-  /** Whether the site has changed since the route was matched. */
+  /** Whether the site, or its configuration, has changed since the route was matched. */
   isOutdated(): boolean
   /** Matches the route anew with what the site is now, and answers the request. */
   matchAgain(): void

@@ -65,7 +65,8 @@ class VisitAsk implements PageAsk {
   }
 
   isOutdated(): boolean {
-    return this.#visit.site.knownApp !== this.#visit.app
+    const { site, app } = this.#visit
+    return site.isRetired || site.knownApp !== app
   }
 
   matchAgain(): void {
