@@ -54,6 +54,17 @@ test('a page that was changed while the server was down is made anew, the others
   await waitFor('the changed page', async () => /second/.test((await get('/')).text))
 })
 
+test('a site that got another directory while the server was down shows nothing of the old one', async (t) => {
+  const [blue, green] = [tempSite(t, siteFiles('blue')), tempSite(t, siteFiles('green'))]
+  const server = await start(t, blue)
+  assert.match((await client(server)('/')).text, /blue/)
+  await server.child.stop()
+  const file = server.configFile ?? assert.fail('the server has a configuration file')
+  writeFileSync(file, readFileSync(file, 'utf8').replace(blue, green))
+  const get = client(await restart(t, server))
+  for (let i = 0; i < 3; i++) assert.match((await get('/')).text, /green/)
+})
+
 test('a reload that gives a site another directory leaves nothing of the old one', async (t) => {
   const [blue, green] = [tempSite(t, siteFiles('blue')), tempSite(t, siteFiles('green'))]
   const server = await start(t, blue)

@@ -4,7 +4,7 @@ import type { Config, SiteConfig } from '@svc/config'
 import { asError } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import { orderOfChange } from './site-changes.ts'
-import type { MarkedSite, SiteMarks } from './site-marks.ts'
+import type { ChangedSite, MarkedSite, SiteMarks } from './site-marks.ts'
 
 /** What is done when the sites in service change. */
 export interface ServedSitesOptions {
@@ -33,6 +33,12 @@ function notIn(these: ServedSpec, others: ServedSpec): MarkedSite[] {
   return markedSites(these).filter((marked) => !isDeepStrictEqual(marked, known.get(marked.site.id)))
 }
 
+/** The purge for a site that was changed while the instance was down. As in a reload, nothing of other settings is left. */
+function orderOf({ site, change }: ChangedSite): PurgeOrder | undefined {
+  if (change === 'code') return orderOfChange(site, null)
+  return { layers: ['isr'], scopes: [{ kind: 'labels', labels: [site.label] }], mode: 'drop' }
+}
+
 /** Keeps stored pages from outliving the site that made them, over reloads and restarts, and has new ones made in advance. */
 export class ServedSites {
   readonly #options: ServedSitesOptions
@@ -47,7 +53,7 @@ export class ServedSites {
     try {
       marks.retain(spec.sites)
       const changed = await marks.update(markedSites(spec))
-      const orders = hasPages() ? changed.flatMap((site) => orderOfChange(site, null) ?? []) : []
+      const orders = hasPages() ? changed.flatMap((site) => orderOf(site) ?? []) : []
       for (const mode of ['stale', 'drop'] as const) {
         const scopes = orders.filter((order) => order.mode === mode).flatMap((order) => order.scopes)
         if (scopes.length > 0) await purge({ layers: ['isr'], scopes, mode })

@@ -16,14 +16,29 @@ export interface MarkedSite {
   readonly env: Config['env']
 }
 
-/** In which state a site is: its settings, its files, and the program that renders it. */
+/** A site that is not as it was. */
+export interface ChangedSite {
+  readonly site: SiteConfig
+  /**
+   * `code`: its files are others, or the program that renders them. `settings`: it may be another site altogether that has its
+   * id or its label now.
+   */
+  readonly change: 'code' | 'settings'
+}
+
+const SEPARATOR = '.'
+
+/** In which state a site is: its settings; its files and the program that renders it. */
 async function markOf({ site, env }: MarkedSite, own: OwnDirectories): Promise<string> {
   const { files } = await snapshotTree(site.root, own)
-  const hash = createHash('sha256')
-    .update(PRODUCT_VERSION)
-    .update(JSON.stringify([site, env]))
-  for (const [path, state] of [...files].toSorted(([left], [right]) => (left < right ? -1 : 1))) hash.update(`\n${path} ${state}`)
-  return hash.digest('base64url')
+  const settings = createHash('sha256').update(JSON.stringify([site, env]))
+  const code = createHash('sha256').update(PRODUCT_VERSION)
+  for (const [path, state] of [...files].toSorted(([left], [right]) => (left < right ? -1 : 1))) code.update(`\n${path} ${state}`)
+  return settings.digest('base64url') + SEPARATOR + code.digest('base64url')
+}
+
+function changeOf(before: string | undefined, mark: string): ChangedSite['change'] {
+  return before?.split(SEPARATOR)[0] === mark.split(SEPARATOR)[0] ? 'code' : 'settings'
 }
 
 async function readMarks(file: string): Promise<Map<string, string>> {
@@ -57,16 +72,17 @@ export class SiteMarks {
   }
 
   /** Takes in how the sites are now. Resolves with those that are not as they were, or of which nothing was known. */
-  async update(sites: readonly MarkedSite[]): Promise<SiteConfig[]> {
-    const changed: SiteConfig[] = []
+  async update(sites: readonly MarkedSite[]): Promise<ChangedSite[]> {
+    const changed: ChangedSite[] = []
     for (let at = 0; at < sites.length; at += AT_ONCE) {
       const looks = sites
         .slice(at, at + AT_ONCE)
         .map(async (marked) => ({ site: marked.site, mark: await markOf(marked, this.#own) }))
       for (const { site, mark } of await Promise.all(looks)) {
-        if (this.#marks.get(site.id) === mark) continue
+        const before = this.#marks.get(site.id)
+        if (before === mark) continue
         this.#marks.set(site.id, mark)
-        changed.push(site)
+        changed.push({ site, change: changeOf(before, mark) })
       }
     }
     return changed
