@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
-import { MemoryStore, type Purge } from '@svc/cache'
+import { dataKey, MemoryStore, type Purge } from '@svc/cache'
 import type { CallContext } from '@svc/core'
 import { HostCaches } from '../src/host/data/host-caches.ts'
 import type { SendOrder } from '../src/host/data/purge-orders.ts'
@@ -30,8 +30,9 @@ class InstanceStore extends MemoryStore implements OpenStore {
   refresh(): void {
     // What is committed is seen at once.
   }
-  touch(): void {
-    // Nothing is evicted here.
+  readonly touched = new Set<string>()
+  touch(key: string): void {
+    this.touched.add(key)
   }
   async flushed(): Promise<void> {
     // Nor is anything ever waiting.
@@ -128,4 +129,13 @@ test('a host has something to do as long as a purge of its sites waits for anoth
   sent[1]?.resolve(undefined)
   await second
   assert.equal(host.caches.hasOrders, false)
+})
+
+test('what is known of purged paths counts as used as long as data of the site is', async (t) => {
+  const store = await storeWithEntry(t)
+  const host = startHost(t, async () => store)
+  await host.caches.prepare(cache, { last: 1, unsettled: [] })
+  store.touched.clear()
+  assert.equal(await look(host.thread, '/r'), 'hit')
+  assert.deepEqual(store.touched, new Set([dataKey('a', 'purged paths'), dataKey('a', 'one')]))
 })

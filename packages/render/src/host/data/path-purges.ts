@@ -25,6 +25,11 @@ class SitePaths {
     for (const [glob, number] of globs) this.addGlob(glob, number)
   }
 
+  /** Whether there is anything to be remembered. */
+  get isEmpty(): boolean {
+    return this.#paths.size === 0 && this.#globs.length === 0
+  }
+
   takes(tags: readonly string[], seq: number): boolean {
     if (seq < this.#floor) return true
     if (tags.some((tag) => (this.#paths.get(tag) ?? 0) > seq)) return true
@@ -51,6 +56,12 @@ class SitePaths {
   }
 }
 
+/** Where the records are kept. */
+export type PathPurgeStore = Pick<CacheStore, 'get' | 'put'> & {
+  /** Notes that an entry was used. */
+  touch(key: string): void
+}
+
 /** Names of paths and of route patterns begin with a slash, tags of site code never do. */
 const pathTagPattern = /^route:([^:*]+):\//
 
@@ -60,13 +71,13 @@ const pathTagPattern = /^route:([^:*]+):\//
  * hosts that start later know it too: the master carries out one purge after the other, and all hosts write the same.
  */
 export class PathPurges {
-  readonly #store: () => Pick<CacheStore, 'get' | 'put'> | undefined
+  readonly #store: () => PathPurgeStore | undefined
   readonly #now: () => number
   readonly #sites = new Map<string, SitePaths>()
   /** Globs that are not of one site. */
   readonly #everywhere = new SitePaths()
 
-  constructor(store: () => Pick<CacheStore, 'get' | 'put'> | undefined, now: () => number) {
+  constructor(store: () => PathPurgeStore | undefined, now: () => number) {
     this.#store = store
     this.#now = now
   }
@@ -81,7 +92,10 @@ export class PathPurges {
   /** Whether data made by a fill of this `seq` is too old for a page. */
   takes(label: string, { path, pattern }: RoutePlace, seq: number): boolean {
     const tags = [pathTag(label, path), fullTag(label, pattern)]
-    return this.#siteOf(label).takes(tags, seq) || this.#everywhere.takes(tags, seq)
+    const site = this.#siteOf(label)
+    // The record must not be evicted before the data that it is about.
+    if (!site.isEmpty) this.#store()?.touch(keyOf(label))
+    return site.takes(tags, seq) || this.#everywhere.takes(tags, seq)
   }
 
   /** Returns the labels whose paths it names. */
