@@ -6,12 +6,24 @@ import type { TestContext } from 'node:test'
 /** The part of a test that clean-up hooks into. */
 export type Cleanup = Pick<TestContext, 'after'>
 
-/** Makes an empty directory that goes away with the test; `KEEP_TMP=1` keeps it and prints where it is. */
+/** Directories of tests that have ended. */
+const finished: string[] = []
+
+/** Programs of a test end after its directories are given up, so those go when everything has ended. */
+function removeFinished(): void {
+  for (const dir of finished) rmSync(dir, { recursive: true, force: true, maxRetries: 10 })
+}
+
+/** Makes an empty directory that goes away with the process of the test; `KEEP_TMP=1` keeps it and prints where it is. */
 export function tempDir(t: Cleanup, name = 'svc'): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), `${name}-`)))
   t.after(() => {
-    if (process.env['KEEP_TMP'] === '1') console.error(`kept ${dir}`)
-    else rmSync(dir, { recursive: true, force: true, maxRetries: 10 })
+    if (process.env['KEEP_TMP'] === '1') {
+      console.error(`kept ${dir}`)
+      return
+    }
+    if (finished.length === 0) process.once('exit', removeFinished)
+    finished.push(dir)
   })
   return dir
 }
