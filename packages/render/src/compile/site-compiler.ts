@@ -141,8 +141,9 @@ export class SiteCompiler {
 
   /** @throws RENDER_RESOLVE when the file is gone or lies, by a link, outside of the site */
   #stamp(id: string): FileStamp {
+    const { resolver } = this.#options
     try {
-      if (this.#options.resolver.contains(realpathSync.native(id))) return stampOf(id)
+      if (resolver.hasFound(id) || resolver.contains(realpathSync.native(id))) return stampOf(id)
     } catch (error) {
       throw new RenderError('RENDER_RESOLVE', `${id}: ${codeOf(error) === 'ENOENT' ? 'no such file' : 'not readable'}`, {
         cause: error,

@@ -62,6 +62,10 @@ export class SiteResolver {
   /** Real path of the site's directory. */
   readonly root: string
   readonly #hoistedDirs: readonly string[]
+  /** Found since the last look at the disk, by kind, directory of the importer and specifier. */
+  readonly #found = new Map<string, Resolution>()
+  /** Files among them: real paths inside of the site. */
+  readonly #files = new Set<string>()
   #importer: ResolverFactory
   #requirer: ResolverFactory
   #hasOwnReact = false
@@ -105,6 +109,11 @@ export class SiteResolver {
     return found.kind === 'file' ? found.packageType : undefined
   }
 
+  /** Whether a file is a real path inside of the site, as far as that was seen since the last look at the disk. */
+  hasFound(file: string): boolean {
+    return this.#files.has(file)
+  }
+
   /** Whether a file may be part of the site. `file` is a real path. */
   contains(file: string): boolean {
     return file.startsWith(this.root + sep) || this.#hoistedDirs.some((dir) => file.startsWith(dir))
@@ -112,6 +121,8 @@ export class SiteResolver {
 
   /** Forgets what was seen on disk: files were added, removed or changed. */
   clear(): void {
+    this.#found.clear()
+    this.#files.clear()
     this.#importer = new ResolverFactory(optionsFor(this.root, 'import'))
     this.#requirer = this.#importer.cloneWithOptions(optionsFor(this.root, 'require'))
   }
@@ -130,6 +141,16 @@ export class SiteResolver {
   }
 
   #resolveFile(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
+    const key = `${kind}\0${dirname(importer)}\0${specifier}`
+    const known = this.#found.get(key)
+    if (known !== undefined) return known
+    const resolution = this.#lookUp(importer, specifier, kind)
+    if (resolution.kind !== 'none') this.#found.set(key, resolution)
+    if (resolution.kind === 'file') this.#files.add(resolution.id)
+    return resolution
+  }
+
+  #lookUp(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
     const resolver = kind === 'import' ? this.#importer : this.#requirer
     const found = resolver.resolveFileSync(importer, specifier)
     if (found.path === undefined) {

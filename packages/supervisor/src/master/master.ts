@@ -22,6 +22,9 @@ import { startSummary } from './start-summary.ts'
 /** Render hosts have nothing left to do once the workers are gone, but for renders in the background. */
 const HOST_DRAIN_MS = 1_000
 
+/** What can wait does, so that the first requests have the machine to themselves. */
+const AFTER_START_MS = 500
+
 /** The master process: owns the run directory, the processes and the configuration in service. Runs once. */
 export class Master {
   readonly #deps: MasterDeps
@@ -75,10 +78,15 @@ export class Master {
     await Promise.race([starting, this.#stopAsked.promise])
     this.#checkStop()
     watcher.setSites(spec.sites)
-    watcher.start()
     await this.#announceReady(spec, workers, manager)
-    hosts.keepSpare()
-    served.ready(spec.sites)
+    this.#stack.push(
+      'work after the start',
+      clock.after(AFTER_START_MS, () => {
+        watcher.start()
+        hosts.keepSpare()
+        served.ready(access.get().sites)
+      }),
+    )
     return { workers, manager }
   }
 
