@@ -26,6 +26,17 @@ export function newCacheCounters(): CacheCounters {
  * Never throws.
  */
 export function readCacheFile(file: string, counters: CacheCounters): Buffer | undefined {
+  const body = lendBody(file, counters)
+  return body === undefined ? undefined : Buffer.from(body)
+}
+
+/** The same as UTF-8 text. */
+export function readCacheText(file: string, counters: CacheCounters): string | undefined {
+  return lendBody(file, counters)?.toString()
+}
+
+/** What a file holds behind its hash, until the next file is read. */
+function lendBody(file: string, counters: CacheCounters): Buffer | undefined {
   let content: Buffer
   try {
     content = readWhole(file)
@@ -46,12 +57,12 @@ export function readCacheFile(file: string, counters: CacheCounters): Buffer | u
 /** Most files of the caches fit in here: then they are read without asking for their size first. */
 const scratch = Buffer.allocUnsafeSlow(128 * 1024)
 
-/** Two system calls less per file than `readFileSync`. */
+/** Two system calls less per file than `readFileSync`. What it returns may be overwritten by the next call. */
 function readWhole(file: string): Buffer {
   const descriptor = openSync(file, 'r')
   try {
     const length = readSync(descriptor, scratch, 0, scratch.length, 0)
-    return length < scratch.length ? Buffer.from(scratch.subarray(0, length)) : readFileSync(descriptor)
+    return length < scratch.length ? scratch.subarray(0, length) : readFileSync(descriptor)
   } finally {
     closeSync(descriptor)
   }

@@ -1,10 +1,12 @@
-import { join } from 'node:path'
-import { type CacheCounters, newCacheCounters, readCacheFile, writeCacheFile } from './cache-file.ts'
+import { type CacheCounters, newCacheCounters, readCacheFile, readCacheText, writeCacheFile } from './cache-file.ts'
 import type { CompiledSource } from './compile-source.ts'
 import { COMPILER_VERSION } from './compiler-version.ts'
 import { contentHash } from './content-hash.ts'
 
-/** Where the caches of compiled modules lie. */
+/** The version of the compiler in few characters: it goes into the name of every entry of the index. */
+const VERSION_MARK = contentHash(COMPILER_VERSION)
+
+/** Where the caches of compiled modules lie: absolute paths without a slash at the end. */
 export interface ModuleCacheDirs {
   /** `<.svc>/cache/modules`: compiled source by content. */
   readonly modules: string
@@ -43,25 +45,25 @@ export class ModuleCache {
   }
 
   compiled(hash: string): CompiledSource | undefined {
-    const body = readCacheFile(join(this.#dirs.modules, `${hash}.js`), this.counters)
+    const body = readCacheFile(`${this.#dirs.modules}/${hash}.js`, this.counters)
     return body === undefined ? undefined : parseCompiled(body)
   }
 
   storeCompiled(hash: string, compiled: CompiledSource): void {
-    writeCacheFile(join(this.#dirs.modules, `${hash}.js`), formatCompiled(compiled), this.counters)
+    writeCacheFile(`${this.#dirs.modules}/${hash}.js`, formatCompiled(compiled), this.counters)
   }
 
   indexed(path: string): IndexEntry | undefined {
-    const body = readCacheFile(this.#indexFile(path), this.counters)
-    const entry = body === undefined ? undefined : (JSON.parse(body.toString()) as IndexEntry)
+    const body = readCacheText(this.#indexFile(path), this.counters)
+    const entry = body === undefined ? undefined : (JSON.parse(body) as IndexEntry)
     return entry?.path === path ? entry : undefined
   }
 
   /** The entry in a file of the index; undefined when it is damaged or of another version of the compiler. */
   entryIn(fileName: string): IndexEntry | undefined {
-    const file = join(this.#dirs.index, fileName)
-    const body = readCacheFile(file, this.counters)
-    const entry = body === undefined ? undefined : (JSON.parse(body.toString()) as IndexEntry)
+    const file = `${this.#dirs.index}/${fileName}`
+    const body = readCacheText(file, this.counters)
+    const entry = body === undefined ? undefined : (JSON.parse(body) as IndexEntry)
     return entry !== undefined && this.#indexFile(entry.path) === file ? entry : undefined
   }
 
@@ -71,15 +73,15 @@ export class ModuleCache {
 
   /** V8's code cache of the module with this hash. */
   bytecode(hash: string): Buffer | undefined {
-    return readCacheFile(join(this.#dirs.bytecode, hash), this.counters)
+    return readCacheFile(`${this.#dirs.bytecode}/${hash}`, this.counters)
   }
 
   storeBytecode(hash: string, data: Uint8Array): void {
-    writeCacheFile(join(this.#dirs.bytecode, hash), data, this.counters)
+    writeCacheFile(`${this.#dirs.bytecode}/${hash}`, data, this.counters)
   }
 
   #indexFile(path: string): string {
-    return join(this.#dirs.index, `${contentHash(`${COMPILER_VERSION}\n${path}`)}.json`)
+    return `${this.#dirs.index}/${contentHash(`${VERSION_MARK}\n${path}`)}.json`
   }
 }
 
