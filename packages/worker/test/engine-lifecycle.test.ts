@@ -164,6 +164,27 @@ describe('deadlines and refusals', () => {
     assert.equal((await stream).text, 'first last')
   })
 
+  test('an answer whose limit was lifted may take any time, a request that does not arrive may not', async (t) => {
+    const waiting = Promise.withResolvers<HttpExchange>()
+    const { port } = await startUws(
+      t,
+      (exchange) => {
+        if (exchange.request.path !== '/') exchange.liftAnswerLimit()
+        if (exchange.request.path === '/patient') waiting.resolve(exchange)
+      },
+      { requestTimeoutMs: 50 },
+    )
+    const patient = fetchHttp(`http://127.0.0.1:${port}/patient`)
+    const held = await waiting.promise
+    // Requests that came later have run into their limits, so the first one is past it.
+    assert.equal((await fetchHttp(`http://127.0.0.1:${port}/`)).status, 504)
+    const { socket, received } = await client(t, port)
+    socket.write('POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhell')
+    await waitFor('408', () => received().startsWith('HTTP/1.1 408 '))
+    held.respond(ok, Buffer.from('at last'))
+    assert.equal((await patient).text, 'at last')
+  })
+
   test('chunks from a trusted proxy get 411, a declared length is served', async (t) => {
     const { port, refusals } = await startUws(t, hello, { isTrustedProxy: (address) => address === '127.0.0.1' })
     const headers = { 'transfer-encoding': 'chunked' }

@@ -57,6 +57,15 @@ test('the shared paths are the site own when it has a static route or a file the
   }
 })
 
+test('the shared paths with a method that is not the service’s belong to the site', async (t) => {
+  const own = await PipelineServer.start(t, [{ ...shop, files: { 'app/page.tsx': '', 'app/health/route.ts': '' } }])
+  assert.match((await own.get('/health', { method: 'POST', body: '{}' })).text, /^handler handler:\/health/)
+  const dynamic = await PipelineServer.start(t, [{ ...shop, files: { 'app/[slug]/route.ts': '' } }])
+  assert.match((await dynamic.get('/metrics', { method: 'DELETE' })).text, /^handler handler:\/\[slug\]/)
+  const none = await PipelineServer.start(t)
+  assert.match((await none.get('/health', { method: 'POST', body: '{}' })).text, /^not-found/)
+})
+
 test('only the addressed site counts for the shared paths', async (t) => {
   const other = { id: 'other', hostnames: ['other.test'], files: { 'app/page.tsx': '', 'public/metrics': 'mine' } }
   const server = await PipelineServer.start(t, [shop, other])

@@ -68,7 +68,8 @@ export class PipelineServer {
   readonly #metrics = new MetricSet()
   readonly #accessFile: string
   readonly #accessLog: AccessLog
-  readonly #handler: ReturnType<typeof createRequestHandler>
+  /** For engines other than the one behind `get`. */
+  readonly handler: ReturnType<typeof createRequestHandler>
   #ids = 0
 
   private constructor(t: TestContext) {
@@ -99,7 +100,7 @@ export class PipelineServer {
     plane.isDraining = () => this.isDraining
     const stages = createStages(plane, this.renderer, () => this.isr)
     stages.splice(-1, 0, { name: 'test', run: (context) => this.intercept(context) })
-    this.#handler = createRequestHandler({
+    this.handler = createRequestHandler({
       generation: () => this.generation,
       pipeline: new Pipeline(stages, sendFailure),
       log: () => log,
@@ -144,7 +145,7 @@ export class PipelineServer {
 
   /** Sends a request to shop.test unless told otherwise. */
   get(url: string, options: Omit<InjectOptions, 'url'> = {}): Promise<MemoryResponse> {
-    return inject(this.#handler, { host: 'shop.test', ready: this.l0, url, ...options })
+    return inject(this.handler, { host: 'shop.test', ready: this.l0, url, ...options })
   }
 
   /** Everything in the access log. Ends it. */

@@ -97,6 +97,10 @@ export class RecordedExchange implements HttpExchange {
     this.#onClosed = listener
   }
 
+  liftAnswerLimit(): void {
+    // There is none here.
+  }
+
   /** The client takes more. */
   drain(): void {
     this.#onDrain?.()

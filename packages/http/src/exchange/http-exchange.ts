@@ -77,4 +77,9 @@ export interface HttpExchange {
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter
   /** Called once when the exchange is over: response written, or client gone (then `true`). At most one listener. */
   onClosed(listener: (isAborted: boolean) => void): void
+  /**
+   * No time limit of the engine ends the wait for the answer from now on: whoever gives it has limits of its own. How long the
+   * request may take to arrive stays limited.
+   */
+  liftAnswerLimit(): void
 }

@@ -177,6 +177,7 @@ export class RequestContext {
       respond: (head, body) => this.respondCompressed(head, body),
       stream: (head, options) => compressStream(request, head, (final) => this.stream(final, final === head ? options : {})),
       onClosed: (listener) => this.onClosed(listener),
+      liftAnswerLimit: () => exchange.liftAnswerLimit(),
     }
   }
 

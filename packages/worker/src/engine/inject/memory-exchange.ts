@@ -84,6 +84,10 @@ export class MemoryExchange implements HttpExchange, MemorySink {
     else listener(this.#ending === 'aborted')
   }
 
+  liftAnswerLimit(): void {
+    // Without a socket there is none.
+  }
+
   data(chunk: Uint8Array): void {
     if (this.isOver) return
     const piece = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)

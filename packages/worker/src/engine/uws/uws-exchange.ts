@@ -41,6 +41,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   #isInHandler = true
   #watchedSince = 0
   #lingerUntil = 0
+  #hasAnswerLimit = true
   #afterLinger: (() => void) | undefined
   isOver = false
 
@@ -124,6 +125,10 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     else this.#call(() => listener(this.#ending === 'aborted'))
   }
 
+  liftAnswerLimit(): void {
+    this.#hasAnswerLimit = false
+  }
+
   remoteAddress(): string {
     return this.isOver ? '' : this.#context.peers.read(this.res)
   }
@@ -187,7 +192,8 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     if (this.#afterLinger !== undefined) {
       if (now > this.#lingerUntil || (this.#body?.receivedBytes ?? 0) > LINGER_BYTES) this.#lingered()
     } else if (this.#answeredBy === undefined) {
-      if (now - this.#watchedSince > limits.requestTimeoutMs) this.#expire()
+      const isLimited = this.#hasAnswerLimit || this.#body?.isOpen === true
+      if (isLimited && now - this.#watchedSince > limits.requestTimeoutMs) this.#expire()
     } else if (now - (this.#writer?.blockedSince ?? now) > WRITE_STALL_MS || this.#isBodyStalled(now, limits)) {
       this.cut()
     }

@@ -50,6 +50,8 @@ export class BuiltinStage implements Stage {
     const match = context.generation.endpoints.match(method, path)
     if (match === undefined) return 'next'
     if (EndpointTable.isReserved(path) || match.kind === 'unknown') return this.#answer(context, match)
+    // Outside of the reserved space the service has pairs of method and path: the path with another method is the site's.
+    if (match.kind === 'wrong-method') return 'next'
     // Nobody but the host itself is to know of these: to everybody else the path is the site's.
     if (match.endpoint.access === 'loopback') return isFromHostItself(context) ? this.#answer(context, match) : 'next'
     return siteDefines(context).then((isDefined) => (isDefined ? 'next' : this.#answer(context, match)))
@@ -80,6 +82,8 @@ export class BuiltinStage implements Stage {
     if (endpoint.access === 'open') return this.#settle(context, endpoint.handle(this.#plane, noRequest))
     return readEndpointRequest(context, endpoint, params).then((read) => {
       if ('problem' in read) return send(context, read)
+      // What the master is asked for has limits of its own, and may take longer than a page: a rolling restart does.
+      context.exchange.liftAnswerLimit()
       return this.#settle(context, endpoint.handle(this.#plane, read.request))
     })
   }
