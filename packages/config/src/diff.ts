@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type KeyPath, valueAt } from './source/key-path.ts'
 import type { Config, SiteConfig } from './types.ts'
+import type { WebSpec } from './vhosts/spec.ts'
 
 /** A configuration with its sites, as `loadConfig` returns it. */
 export interface ResolvedConfig {
@@ -8,6 +9,8 @@ export interface ResolvedConfig {
   readonly sites: readonly SiteConfig[]
   /** Absolute path of the directory for compiled modules. */
   readonly moduleDir: string
+  /** What the vhost files say. */
+  readonly web: WebSpec
 }
 
 /** What a reload changes. */

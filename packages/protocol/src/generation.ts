@@ -1,4 +1,4 @@
-import type { Config, SiteConfig } from '@svc/config'
+import type { Config, SiteConfig, WebSpec } from '@svc/config'
 
 /** Where a render host listens, and which sites it renders. */
 export interface HostEndpoint {
@@ -20,6 +20,29 @@ export interface GenerationSpec {
   readonly moduleDir: string
   /** Absolute addresses to listen on, ports resolved. */
   readonly listen: readonly ListenAddress[]
+  /** What the vhost files say. */
+  readonly web: WebSpec
+  /** Certificates of the listen addresses that speak TLS, by the name of the address. */
+  readonly tls: Readonly<Record<string, ListenerTls>>
+}
+
+/** A certificate with its key, as checked copies that no renewal changes. */
+export interface CertificateSpec {
+  /** Digest of chain and key: the same id is the same certificate. */
+  readonly id: string
+  /** Absolute paths of PEM files. */
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** How a listen address speaks TLS. */
+export interface ListenerTls {
+  readonly certificates: readonly CertificateSpec[]
+  /** Which certificate a server name gets: exact names and `*.suffix`, lower case. */
+  readonly names: readonly (readonly [name: string, certificate: string])[]
+  /** Id of the certificate for all other names, and for clients that name none. */
+  readonly fallback: string
+  readonly minVersion: '1.2' | '1.3'
 }
 
 /** An address to listen on, as the configuration names it and as it is bound. */
@@ -27,6 +50,10 @@ export interface ListenAddress {
   /** As in the configuration, e.g. "127.0.0.1:0". */
   readonly name: string
   readonly host: string
-  /** Real port, never 0. */
+  /** Real port, never 0. Without meaning for a unix socket. */
   readonly port: number
+  /** Path of a unix socket, in place of host and port. */
+  readonly socket?: string | undefined
+  /** Whether connections speak TLS; `GenerationSpec.tls` has the certificates. */
+  readonly isTls?: boolean | undefined
 }

@@ -76,6 +76,8 @@ export function generationOf(
     ),
     moduleDir: join(cacheDir, 'modules'),
     listen: [],
+    web: { servers: [], upstreams: [], maps: [] },
+    tls: {},
   }
 }
 

@@ -10,6 +10,8 @@ function specOf(sites: readonly Partial<SiteConfig>[], port = 8080): GenerationS
     config: {} as Config,
     sites: sites.map((site) => ({ hostnames: [], any_host: false, mode: 'production', ...site }) as SiteConfig),
     moduleDir: '/m',
+    web: { servers: [], upstreams: [], maps: [] },
+    tls: {},
     listen: [{ name: '127.0.0.1:0', host: '127.0.0.1', port }],
   }
 }

@@ -135,7 +135,15 @@ export class PipelineServer {
     assert.ok(loaded.ok, JSON.stringify(loaded))
     const generation = (this.#generation?.number ?? 0) + 1
     const { config, sites: configs } = loaded
-    const spec: GenerationSpec = { generation, config, sites: configs, listen: [], moduleDir: join(this.dir, 'modules') }
+    const spec: GenerationSpec = {
+      generation,
+      config,
+      sites: configs,
+      listen: [],
+      moduleDir: join(this.dir, 'modules'),
+      web: { servers: [], upstreams: [], maps: [] },
+      tls: {},
+    }
     const onProblem = (error: Error) => assert.fail(error)
     const previous = this.#generation
     this.#generation = buildGeneration(spec, previous, { renderer: this.renderer, onProblem })

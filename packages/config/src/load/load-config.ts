@@ -9,6 +9,7 @@ import { normalizeValues } from '../source/normalize.ts'
 import { followsFrom } from '../source/prune.ts'
 import { type ResolvedSecrets, resolveSecrets } from '../source/secrets.ts'
 import type { Config, SiteConfig } from '../types.ts'
+import type { WebSpec } from '../vhosts/spec.ts'
 import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
@@ -24,6 +25,8 @@ export interface LoadedConfig {
   readonly sites: readonly SiteConfig[]
   /** Absolute path of the directory for compiled modules. */
   readonly moduleDir: string
+  /** What the vhost files say. */
+  readonly web: WebSpec
   /** Lines for the log or the terminal: not wrong, but worth knowing. */
   readonly notices: readonly string[]
   /** Absolute paths of all files that were read: a change in one of them may change the configuration. */
@@ -80,6 +83,7 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
     config,
     sites: built.sites,
     moduleDir: directories.modules,
+    web: { servers: [], upstreams: [], maps: [] },
     notices: noticesOf(root, document.data, config),
     files: [...read.files, ...secrets.files, ...certificateFiles(config), ...built.files],
   })

@@ -22,6 +22,8 @@ export interface HttpRequest {
   /** The listen address of the configuration that took the connection, e.g. "127.0.0.1:8080". */
   readonly listener: string
   readonly headers: HeaderList
+  /** Name that the client named in its TLS handshake (SNI), lower case; undefined on plain connections and where it named none. */
+  readonly serverName?: string | undefined
   /** First value of a field by lower-case name, or undefined. */
   header(name: string): string | undefined
 }
@@ -63,6 +65,37 @@ export interface StreamOptions {
   readonly length?: number
 }
 
+/** What happens on a WebSocket. */
+export interface WebSocketEvents {
+  /** A whole message. Belongs to the receiver. `ack` lets more come. */
+  message(data: Uint8Array, isBinary: boolean, ack: () => void): void
+  /** More may be sent after `send` said false. */
+  drained(): void
+  /** The last call. `code` as in RFC 6455 section 7.4; 1006: the connection broke. */
+  closed(code: number, reason: string): void
+}
+
+/** One end of an open WebSocket. After it has closed all calls do nothing. */
+export interface WebSocketPeer {
+  /** Queues a message. False: the peer is slow, wait for `drained`. */
+  send(data: Uint8Array, isBinary: boolean): boolean
+  /** Begins the closing handshake. 1005 and 1006 stand for "no code" and are not sent. */
+  close(code: number, reason: string): void
+  /** Cuts the connection. */
+  terminate(): void
+}
+
+/** The wish of a client to speak WebSocket (RFC 6455), which may be granted in place of a response. */
+export interface WebSocketOffer {
+  /** Subprotocols that the client offers, in its order. */
+  readonly protocols: readonly string[]
+  /**
+   * Switches over. `headers`: further fields of the 101 response. From then on the exchange counts as answered; it is closed
+   * when the WebSocket is.
+   */
+  accept(options: { readonly protocol?: string; readonly headers?: HeaderList }, events: WebSocketEvents): WebSocketPeer
+}
+
 /**
  * One request and its one response, whatever the engine (uws, node, inject). Single-threaded; exactly one of `respond`
  * and `stream` may be called, once. After the client has gone both are accepted and do nothing. HEAD, 204 and 304 are
@@ -71,6 +104,10 @@ export interface StreamOptions {
 export interface HttpExchange {
   readonly request: HttpRequest
   readonly body: RequestBody
+  /** Present when the request asks for a WebSocket in the form of RFC 6455. Not using it is allowed: any answer declines. */
+  readonly webSocket?: WebSocketOffer | undefined
+  /** Sends an interim response (1xx), where the engine and the client can (not HTTP/1.0, not engine uws). */
+  informational?(head: ResponseHead): void
   /** Sends a complete response; the engine adds Content-Length. */
   respond(head: ResponseHead, body?: Uint8Array): void
   /** Sends the head and returns a writer for the body. */

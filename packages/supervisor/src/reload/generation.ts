@@ -17,5 +17,6 @@ export async function buildGeneration(
   held: readonly ListenAddress[],
 ): Promise<GenerationSpec> {
   const listen = await resolveListen(listenNames(loaded.config), held)
-  return Object.freeze({ generation, config: loaded.config, sites: loaded.sites, moduleDir: loaded.moduleDir, listen })
+  const { config, sites, moduleDir, web } = loaded
+  return Object.freeze({ generation, config, sites, moduleDir, listen, web, tls: {} })
 }

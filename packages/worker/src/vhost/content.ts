@@ -1,0 +1,40 @@
+import type { LocationSettings, Template } from '@svc/config'
+import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
+import type { RequestContext } from '../pipeline/request-context.ts'
+
+/**
+ * A request in the location that answers it, after rewriting and access checks. Whoever makes the content answers through
+ * it: what the location adds to answers and its error pages are applied there.
+ */
+export interface LocationVisit {
+  readonly context: RequestContext
+  readonly settings: LocationSettings
+  /** What the location matched by its text, for `alias` and for the URI part of `proxy_pass`; "" for patterns. */
+  readonly matchedPrefix: string
+  /** `$uri`: decoded and normalised, as rewriting left it. One character for each byte (latin-1). */
+  readonly uri: string
+  /** `$args`: as rewriting left it. */
+  readonly args: string
+  /** Whether a rewrite or an inner redirect changed the path: what is sent on is then made from `uri`, else it is as the client sent it. */
+  readonly isRewritten: boolean
+  /** Value of a text with variables. Where it reads what the key of L0 does not hold, the answer is kept out of L0. */
+  text(template: Template): string
+  /** The same for what is sent to an upstream: what it reads does not decide where the answer may be kept. */
+  requestText(template: Template): string
+  /** Sets variables for this request that only its content knows (`fastcgi_script_name`, `fastcgi_path_info`, `proxy_host`). */
+  setVariable(name: string, value: string): void
+  /** Sends a complete answer, with the fields of the location. */
+  respond(head: ResponseHead, body?: Uint8Array): void
+  /** Sends the head of a streamed answer, with the fields of the location. */
+  stream(head: ResponseHead, options?: StreamOptions): BodyWriter
+  /** Answers with an error of this server: its error page, else the plain answer of this status. Only before anything was sent. */
+  fail(status: number, headers?: HeaderList): void
+  /** Goes on at another path, or at a named location, as if the client had asked for it (at most ten times). */
+  redirectInside(target: { readonly uri: string; readonly args: string } | { readonly named: string }): void
+}
+
+/** Makes the content of one kind of location. Made once for each location of a generation. */
+export interface ContentHandler {
+  /** Answers now or later; what it throws or rejects with is answered with 500. */
+  handle(visit: LocationVisit): void | Promise<void>
+}
