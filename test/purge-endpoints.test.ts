@@ -138,6 +138,16 @@ test('the router and the isolates can be looked at', async (t) => {
   const patterns = router.sites[0].routes.map(({ pattern }: { pattern: string }) => pattern)
   assert.deepEqual(patterns.toSorted(), ['/', '/about'])
   assert.ok(Array.isArray(JSON.parse((await fetchHttp(`${server.url}/__svc/debug/isolates`)).text).pools))
+  const modulesOf = (site: string) => fetchHttp(`${server.url}/__svc/debug/modules${site}`)
+  const { isolates } = JSON.parse((await modulesOf('?site=one')).text)
+  const files = isolates.flatMap(({ modules }: { modules: { file: string }[] }) => modules.map(({ file }) => file))
+  assert.ok(
+    files.some((file: string) => file.endsWith('/app/page.tsx')),
+    'what was rendered is loaded',
+  )
+  assert.equal((await modulesOf('')).status, 400)
+  const unknown = await modulesOf('?site=gone')
+  assert.deepEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'sup_unknown_site'])
   const health = JSON.parse((await fetchHttp(`${server.url}/__svc/health`)).text)
   assert.equal(health.checks.isr_cache, 'ok')
   const metrics = (await fetchHttp(`${server.url}/__svc/metrics`)).text

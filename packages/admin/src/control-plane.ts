@@ -2,6 +2,7 @@ import type { Guarded } from '@svc/core'
 import type {
   AppReset,
   HealthReport,
+  IsolateModules,
   IsolatePool,
   ModulePurge,
   PurgeOutcome,
@@ -45,6 +46,8 @@ export interface Renderers {
   /** `wait`: resolves at its end. Undefined: there was none of that id. */
   restartStatus(id: string, wait: boolean): Promise<RestartStatus | undefined>
   isolates(): Promise<readonly IsolatePool[]>
+  /** The compiled modules of each isolate of a site. @throws SUP_UNKNOWN_SITE */
+  modules(site: string): Promise<readonly IsolateModules[]>
 }
 
 /** The sites as this process serves them. */

@@ -41,6 +41,7 @@ test('a path of the reserved space that nothing serves lists what is served, onc
     'GET /__svc/cache/stats maintenance loopback',
     'POST /compat-cache/purge-app maintenance loopback',
     'GET /__svc/debug/router maintenance loopback',
+    'GET /__svc/debug/modules maintenance loopback',
     'GET /__svc/debug/isolates maintenance loopback',
     'POST /__svc/admin/api/cache/purge admin role',
     'POST /__svc/admin/api/cache/purge-l0 admin role',

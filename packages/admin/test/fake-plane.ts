@@ -54,6 +54,9 @@ export class FakePlane implements ControlPlane {
       if (id === 'bad') return { id, state: 'failed', replaced: 1, total: 2, error: 'no memory' }
       return id === 'r1' ? { id, state: wait ? 'done' : 'running', replaced: wait ? 2 : 1, total: 2 } : undefined
     },
+    modules: async (site) => [
+      { host: 'h1', pid: 1, modules: [{ file: `/srv/${site}/app/page.tsx`, format: 'esm', imports: ['/srv/state.ts'] }] },
+    ],
     isolates: async () => [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0 }],
   }
 

@@ -182,6 +182,9 @@ test('figures, isolates and routes are shown; a site that cannot be read hides n
   assert.deepEqual((await call('/__svc/cache/stats', { method: 'GET' })).json, { ok: true, l0: { entries: 1 } })
   const { json: isolates } = await call('/__svc/debug/isolates', { method: 'GET' })
   assert.deepEqual(isolates['pools'], [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0 }])
+  const { json: modules } = await call('/__svc/debug/modules?site=shop', { method: 'GET' })
+  const [isolate] = modules['isolates'] as { readonly modules: unknown }[]
+  assert.deepEqual(isolate?.modules, [{ file: '/srv/shop/app/page.tsx', format: 'esm', imports: ['/srv/state.ts'] }])
   const { json } = await call('/__svc/debug/router', { method: 'GET' })
   assert.equal(json['generation'], 7)
   const sites = json['sites'] as { readonly id: string; readonly routes: unknown[] | null }[]

@@ -67,6 +67,25 @@ export const appReset = guard.object({
 })
 export type AppReset = Guarded<typeof appReset>
 
+/** A compiled module that an isolate has. */
+export const loadedModule = guard.object({
+  /** Absolute real path of its source. */
+  file: guard.string,
+  /** What it is compiled from and to: `esm`, `cjs`, `css` or `json`. */
+  format: guard.string,
+  /** Files that it imports. */
+  imports: guard.arrayOf(guard.string),
+})
+export type LoadedModule = Guarded<typeof loadedModule>
+
+/** The modules of one isolate of a site. */
+export const isolateModules = guard.object({
+  host: guard.string,
+  pid: guard.number,
+  modules: guard.arrayOf(loadedModule),
+})
+export type IsolateModules = Guarded<typeof isolateModules>
+
 /** Render threads of one site in one host; each has one isolate. */
 export const isolatePool = guard.object({
   host: guard.string,

@@ -1,5 +1,5 @@
 import { guard, method } from '@svc/core'
-import { modulePurge, purgeMessage, purgeOrder, purgeOutcome, purgeState } from './cache-messages.ts'
+import { loadedModule, modulePurge, purgeMessage, purgeOrder, purgeOutcome, purgeState } from './cache-messages.ts'
 import type { GenerationSpec } from './generation.ts'
 
 const generationSpec = guard.anything as guard.Guard<GenerationSpec>
@@ -35,6 +35,8 @@ export const hostMethods = {
   purgeSettled: method(guard.object({ number: guard.number }), guard.nothing),
   /** Forgets compiled modules in every isolate. `evicted`: how many there were. */
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
+  /** The compiled modules of each isolate of a site. */
+  modules: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.arrayOf(guard.arrayOf(loadedModule)) })),
   /** Gives a site fresh isolates: warmed first, then swapped in at once; requests in flight end on the old ones. */
   flush: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   /** Routes that were asked for, by site: what a successor should have loaded before it takes over. */

@@ -1,6 +1,7 @@
 import { guard, method } from '@svc/core'
 import {
   appReset,
+  isolateModules,
   isolatePool,
   leaseOutcome,
   leaseReply,
@@ -74,6 +75,8 @@ export const masterMethods = {
   resetApp: method(guard.object({ root: guard.string }), appReset),
   /** The isolates of all hosts, as of their last sign of life. */
   isolates: method(guard.nothing, guard.object({ pools: guard.arrayOf(isolatePool) })),
+  /** The compiled modules of each isolate of a site. */
+  modules: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.arrayOf(isolateModules) })),
   /** Gives a site fresh isolates in every host. */
   flushIsolates: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   /** Begins a rolling restart of all render workers, or joins the one under way. */

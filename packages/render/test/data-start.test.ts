@@ -47,8 +47,9 @@ function startHost(t: TestContext, open: () => Promise<OpenStore>, sendPurge: Se
   const caches = new HostCaches({ open, sendPurge, onProblem: (error) => assert.ifError(error) })
   const { port1, port2 } = new MessageChannel()
   t.after(() => port1.close())
-  caches.services.serve({ label: 'a', timeoutMs: 60_000, swrMs: 0 }, port1)
-  const thread = new DataClient({ port: port2, purgeModules: async () => ({ evicted: 0 }), onProblem: assert.ifError })
+  caches.services.serve({ id: 'a', label: 'a', timeoutMs: 60_000, swrMs: 0 }, port1)
+  const handlers = { purgeModules: async () => ({ evicted: 0 }), modules: () => ({ modules: [] }) }
+  const thread = new DataClient({ port: port2, handlers, onProblem: assert.ifError })
   const purge = async (one: Purge) => await caches.handlers.purge({ purge: one }, {} as CallContext)
   const settled = (number: number) => caches.handlers.purgeSettled({ number }, {} as CallContext)
   return { caches, thread, purge, settled }

@@ -103,6 +103,20 @@ test('a host that has loaded nothing of the site knows it from the index on disk
   assert.ok(routes === null || routes.includes('/a'))
 })
 
+test('the modules of an isolate can be listed, those of the site that is asked for alone', async (t) => {
+  const { host, root } = await open(t)
+  const list = async (site: string) => (await host.master.call('modules', { site }, TIMEOUT)).isolates
+  assert.deepEqual(await list('s'), [], 'there is no isolate')
+  await renderAll(host)
+  const [modules = [], ...more] = await list('s')
+  assert.deepEqual(more, [])
+  const found = modules.find(({ file }) => file === join(root, 'app/a/page.tsx'))
+  assert.deepEqual([found?.format, found?.imports], ['esm', [join(root, 'lib/deep.ts')]])
+  await host.master.call('purgeModules', { paths: [join(root, 'lib/shared.ts')] }, TIMEOUT)
+  assert.equal((await list('s'))[0]?.length, modules.length - 5)
+  assert.deepEqual(await list('other'), [])
+})
+
 test('compiled modules are forgotten by path with their dependents, by directory, and all; the count is true', async (t) => {
   const { host, root, instance, options } = await open(t)
   const purge = async (what: object, on = host) => (await on.master.call('purgeModules', what, TIMEOUT)).evicted

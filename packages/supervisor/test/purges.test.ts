@@ -3,6 +3,7 @@ import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { PurgeOrder } from '@svc/cache'
+import type { IsolateModules } from '@svc/protocol'
 import { fetchHttp, waitFor } from '@svc/testkit'
 import { Instance, type Running, type WorkerFacts } from './harness.ts'
 
@@ -162,6 +163,14 @@ test('a rolling restart gives every render host a successor, and no two restarts
   assert.deepEqual((await hostFacts(successor)).log, [`warm shop: route of ${serving}`])
   assert.doesNotMatch(server.child.stderr, /render host died/)
   assert.equal((await control.call('restartStatus', { id: 'unknown', wait: true }, PATIENCE)).status, undefined)
+})
+
+test('the modules of a site are listed by host', async (t) => {
+  const server = await new Instance(t).start()
+  await server.statusWhen('a spare', ({ hosts }) => hosts.some(({ state }) => state === 'spare'))
+  const { isolates } = JSON.parse(await server.fetch('/modules?site=shop')) as { readonly isolates: readonly IsolateModules[] }
+  assert.equal(new Set(isolates.map(({ host, pid }) => `${host} ${pid}`)).size, 2)
+  for (const { modules } of isolates) assert.equal(modules[0]?.file, '/srv/shop/app/page.tsx')
 })
 
 test('flushes and module purges are summed over the hosts, and an unknown site is refused', async (t) => {

@@ -5,6 +5,8 @@ import { stringOf } from '../fields.ts'
 
 const waitField = { type: 'string', format: 'flag', description: '1: the answer comes at the end.' } as const
 
+const siteField = { type: 'string', isRequired: true, description: 'Id of the site.' } as const
+
 function progress({ id, state, replaced, total, error }: RestartStatus): Record<string, unknown> {
   return { ok: state !== 'failed', restart_id: id, state, replaced, total, ...(error === undefined ? {} : { error }) }
 }
@@ -32,6 +34,11 @@ async function isolates(plane: ControlPlane): Promise<EndpointResult> {
   return jsonAnswer(200, { ok: true, pools: await plane.renderers.isolates() })
 }
 
+async function modules(plane: ControlPlane, { query }: EndpointRequest): Promise<EndpointResult> {
+  const site = stringOf(query, 'site') ?? ''
+  return jsonAnswer(200, { ok: true, site, isolates: await plane.renderers.modules(site) })
+}
+
 async function router(plane: ControlPlane): Promise<EndpointResult> {
   const sites = plane.sites.list().map(async (site) => {
     const { id, label, hostnames, anyHost, root, mode } = site
@@ -48,6 +55,13 @@ export function debugEndpoints(): Endpoint[] {
   const local = { method: 'GET', isLogged: true, group: 'maintenance', access: 'loopback' } as const
   return [
     { ...local, path: '/__svc/debug/router', summary: 'Sites with their hosts and routes.', handle: router },
+    {
+      ...local,
+      path: '/__svc/debug/modules',
+      summary: 'Compiled modules of each isolate of a site, with what they import.',
+      query: { site: siteField },
+      handle: modules,
+    },
     { ...local, path: '/__svc/debug/isolates', summary: 'Render threads by host and site.', handle: isolates },
   ]
 }

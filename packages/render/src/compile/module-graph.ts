@@ -1,3 +1,4 @@
+import type { LoadedModule } from '@svc/protocol'
 import type { CompiledModule } from './site-compiler.ts'
 
 /** The modules that one isolate has, with the edges between them. */
@@ -20,6 +21,14 @@ export class ModuleGraph {
 
   ids(): string[] {
     return [...this.#modules.keys()]
+  }
+
+  /** All modules with what they import, in the order of their files. */
+  list(): LoadedModule[] {
+    const modules = [...this.#modules.values()].map((module) => {
+      return { file: module.id, format: module.format, imports: [...new Set(modulesImported(module))] }
+    })
+    return modules.toSorted((a, b) => (a.file < b.file ? -1 : 1))
   }
 
   add(module: CompiledModule): void {

@@ -95,6 +95,7 @@ export class RenderHost {
       abandon: ({ generation }) => this.#sites.abandon(generation) as undefined,
       siteChanged: async ({ site, files }) => ({ routes: await this.#sites.site(site).changed(files) }),
       purgeModules: async (purge) => ({ evicted: await this.#purgeModules(purge) }),
+      modules: async ({ site }) => ({ isolates: await this.#caches.services.modules(site) }),
       ...this.#caches.handlers,
       flush: async ({ site }) => ({ isolates: await this.#sites.flush(site) }),
       usedRoutes: () => ({

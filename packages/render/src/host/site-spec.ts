@@ -44,7 +44,7 @@ export function siteSpecs(generation: GenerationSpec, guestDir: string): Map<str
     {
       config: { id: site.id, root: site.root, public: site.public },
       limits,
-      served: { label: site.label, timeoutMs: render.timeout_ms, swrMs: cache.isr.default_swr_ms },
+      served: { id: site.id, label: site.label, timeoutMs: render.timeout_ms, swrMs: cache.isr.default_swr_ms },
       thread: {
         site: site.id,
         root: site.root,

@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { messageOf, TransientMap, withDeadline } from '@svc/core'
+import type { LoadedModule } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
 import type { ModuleCache } from '../compile/module-cache.ts'
 import type { SiteCompiler } from '../compile/site-compiler.ts'
@@ -163,6 +164,11 @@ export class SiteSession implements RequestOwner {
   /** Forgets modules, with everything that imports them. Returns how many there were. */
   async evict(isMeant: (id: string) => boolean): Promise<number> {
     return (await this.#loader.evict(isMeant)).size
+  }
+
+  /** What is in the isolate of compiled code. */
+  modules(): LoadedModule[] {
+    return this.#loader.graph.list()
   }
 
   /** Ends the isolate; requests in it fail. */

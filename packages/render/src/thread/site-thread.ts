@@ -51,7 +51,10 @@ export class SiteThread {
     this.#link = new ThreadLink(port, (message) => this.#received(message))
     this.#data = new DataClient({
       port: start.services,
-      purgeModules: (purge) => this.#purgeModules(purge),
+      handlers: {
+        purgeModules: (purge) => this.#purgeModules(purge),
+        modules: () => ({ modules: this.#current?.modules() ?? [] }),
+      },
       onProblem: (error) => this.#link.log('error', '', error.message),
     })
     this.#compiler = new SiteCompiler({

@@ -1,5 +1,5 @@
 import { asError, codeOf } from '@svc/core'
-import type { ModulePurge } from '@svc/protocol'
+import type { IsolateModules, ModulePurge } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { RunningHost } from './host-process.ts'
 
@@ -47,6 +47,15 @@ export async function forgetModules(hosts: readonly RunningHost[], purge: Module
     process.peer.call('purgeModules', purge, { timeoutMs: MODULES_TIMEOUT_MS }),
   )
   return answers.reduce((sum, answer) => sum + (answer?.evicted ?? 0), 0)
+}
+
+/** The compiled modules of each isolate of a site, over all hosts. */
+export async function listModules(hosts: readonly RunningHost[], site: string, logger: Logger): Promise<IsolateModules[]> {
+  const answers = await askAll(hosts, logger, async ({ id, process }) => {
+    const { isolates } = await process.peer.call('modules', { site }, { timeoutMs: MODULES_TIMEOUT_MS })
+    return isolates.map((modules) => ({ host: id, pid: process.pid, modules }))
+  })
+  return answers.flatMap((found) => found ?? [])
 }
 
 /** Files of a site that have changed, and the hosts that render the site. */

@@ -1,6 +1,6 @@
-import type { AppReset, GenerationSpec, IsolatePool, ModulePurge } from '@svc/protocol'
+import type { AppReset, GenerationSpec, IsolateModules, IsolatePool, ModulePurge } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
-import { flushSite, forgetModules } from '../fleet/host-commands.ts'
+import { flushSite, forgetModules, listModules } from '../fleet/host-commands.ts'
 import { sitesAt } from './app-roots.ts'
 import type { MasterParts } from './parts.ts'
 
@@ -49,6 +49,15 @@ export function isolatePools(parts: MasterParts): IsolatePool[] {
   return parts.hosts.running.flatMap(({ id, process, pools }) =>
     pools.map(({ site, threads, active, queued }) => ({ host: id, pid: process.pid, site, threads, active, queued })),
   )
+}
+
+/**
+ * The compiled modules of each isolate of a site.
+ * @throws SUP_UNKNOWN_SITE
+ */
+export async function modulesOf(parts: MasterParts, site: string): Promise<{ isolates: IsolateModules[] }> {
+  requireSite(parts.spec(), site)
+  return { isolates: await listModules(parts.hosts.running, site, parts.logger) }
 }
 
 /** Figures of all layers, for display. */

@@ -2,7 +2,7 @@ import type { Handlers } from '@svc/core'
 import type { hostParentMethods, masterMethods } from '@svc/protocol'
 import type { ControlHandlers } from '../control/control-server.ts'
 import { siteManifestInfo, siteStatuses } from '../control/site-info.ts'
-import { cacheStats, flushIsolates, isolatePools, purgeModules, resetApp } from './actions.ts'
+import { cacheStats, flushIsolates, isolatePools, modulesOf, purgeModules, resetApp } from './actions.ts'
 import { healthOf, statusOf } from './control-plane.ts'
 import type { MasterParts } from './parts.ts'
 
@@ -37,6 +37,7 @@ export function workerHandlers(parts: () => MasterParts, connection: object): Om
       return undefined
     },
     isolates: () => ({ pools: isolatePools(parts()) }),
+    modules: ({ site }) => modulesOf(parts(), site),
     cacheStats: async () => ({ stats: await cacheStats(parts()) }),
     siteInfo: ({ site }) => siteManifestInfo(parts().spec().sites, site),
   }

@@ -34,6 +34,7 @@ function renderersOf({ master }: ControlPlaneParts): Renderers {
     flush: async (site) => (await master.call('flushIsolates', { site }, WORK)).isolates,
     restart: () => master.call('restartRenderers', undefined, ANSWER),
     restartStatus: async (id, wait) => (await master.call('restartStatus', { id, wait }, wait ? WAIT : ANSWER)).status,
+    modules: async (site) => (await master.call('modules', { site }, WORK)).isolates,
     isolates: async () => (await master.call('isolates', undefined, ANSWER)).pools,
   }
 }

@@ -1,18 +1,19 @@
 import type { MessagePort } from 'node:worker_threads'
 import { asError, type CallContext, codeOf, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
-import { type ModulePurge, PROTOCOL_VERSION } from '@svc/protocol'
+import { type LoadedModule, type ModulePurge, PROTOCOL_VERSION } from '@svc/protocol'
 import { siteServiceClientMethods, siteServiceMethods } from '../../thread/data/data-methods.ts'
 import type { DataAsker, DataCache } from './data-cache.ts'
 import type { PurgeOrders } from './purge-orders.ts'
 import { purgeTargets } from './purge-scopes.ts'
 
 /** A thread that is busy with code of its site may take a while. */
-const PURGE_TIMEOUT_MS = 20_000
+const ANSWER_TIMEOUT_MS = 20_000
 
 type ThreadPeer = RpcPeer<typeof siteServiceMethods, typeof siteServiceClientMethods>
 
 /** What the host knows of a site whose thread asks. */
 export interface ServedSite {
+  readonly id: string
   readonly label: string
   readonly timeoutMs: number
   readonly swrMs: number
@@ -28,7 +29,8 @@ export interface SiteServicesOptions {
 /** What the threads of a host ask of it for their sites. Which site, and so which label, is decided here. */
 export class SiteServices {
   readonly #options: SiteServicesOptions
-  readonly #threads = new Set<ThreadPeer>()
+  /** With the ids of their sites. */
+  readonly #threads = new Map<ThreadPeer, string>()
 
   constructor(options: SiteServicesOptions) {
     this.#options = options
@@ -48,7 +50,7 @@ export class SiteServices {
       onProblem,
     })
     port.unref()
-    this.#threads.add(peer)
+    this.#threads.set(peer, site.id)
     const gone = () => {
       this.#threads.delete(peer)
       data.ownerGone(port)
@@ -58,16 +60,30 @@ export class SiteServices {
 
   /** Has all threads forget compiled modules. Resolves with how many they had; a thread that ends meanwhile has none. */
   async purgeModules(purge: ModulePurge): Promise<number> {
-    const ask = async (thread: ThreadPeer) => {
+    const answers = await this.#ask([...this.#threads.keys()], (thread) =>
+      thread.call('purgeModules', purge, { timeoutMs: ANSWER_TIMEOUT_MS }),
+    )
+    return answers.reduce((sum, { evicted }) => sum + evicted, 0)
+  }
+
+  /** The compiled modules of each isolate of a site. */
+  async modules(site: string): Promise<LoadedModule[][]> {
+    const own = [...this.#threads].filter(([, id]) => id === site).map(([thread]) => thread)
+    const answers = await this.#ask(own, (thread) => thread.call('modules', undefined, { timeoutMs: ANSWER_TIMEOUT_MS }))
+    return answers.map(({ modules }) => modules)
+  }
+
+  /** The answers of those that are not gone; what goes wrong with others is reported. */
+  async #ask<Answer>(threads: readonly ThreadPeer[], ask: (thread: ThreadPeer) => Promise<Answer>): Promise<Answer[]> {
+    const one = async (thread: ThreadPeer) => {
       try {
-        return (await thread.call('purgeModules', purge, { timeoutMs: PURGE_TIMEOUT_MS })).evicted
+        return [await ask(thread)]
       } catch (error) {
         if (codeOf(error) !== 'CORE_PEER_GONE') this.#options.onProblem(asError(error))
-        return 0
+        return []
       }
     }
-    const counts = await Promise.all([...this.#threads].map(ask))
-    return counts.reduce((sum, count) => sum + count, 0)
+    return (await Promise.all(threads.map(one))).flat()
   }
 
   #handlersFor(asker: DataAsker): Handlers<typeof siteServiceMethods> {

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import { createPortChannel, RpcPeer } from '@svc/core'
-import { type ModulePurge, PROTOCOL_VERSION } from '@svc/protocol'
+import { createPortChannel, type Handlers, RpcPeer } from '@svc/core'
+import { PROTOCOL_VERSION } from '@svc/protocol'
 import {
   type DataQuestion,
   type FillOutcome,
@@ -31,8 +31,8 @@ export interface MadeData {
 /** What a data client is made of. */
 export interface DataClientOptions {
   readonly port: MessagePort
-  /** The host wants compiled modules to be forgotten. Returns how many there were. */
-  readonly purgeModules: (purge: ModulePurge) => Promise<{ evicted: number }>
+  /** What the host may ask about compiled modules. */
+  readonly handlers: Handlers<typeof siteServiceClientMethods>
   readonly onProblem: (error: Error) => void
 }
 
@@ -40,11 +40,11 @@ export interface DataClientOptions {
 export class DataClient {
   readonly #peer: RpcPeer<typeof siteServiceClientMethods, typeof siteServiceMethods>
 
-  constructor({ port, purgeModules, onProblem }: DataClientOptions) {
+  constructor({ port, handlers, onProblem }: DataClientOptions) {
     this.#peer = new RpcPeer({
       channel: createPortChannel(port),
       local: siteServiceClientMethods,
-      handlers: { purgeModules },
+      handlers,
       remote: siteServiceMethods,
       protocolVersion: PROTOCOL_VERSION,
       peerName: 'render host',

@@ -1,5 +1,5 @@
 import { type Guarded, guard, method } from '@svc/core'
-import { modulePurge } from '@svc/protocol'
+import { loadedModule, modulePurge } from '@svc/protocol'
 
 /** The page or handler that works for a request: what a purge of a path is compared with. */
 export const routePlace = guard.object({
@@ -65,8 +65,10 @@ export const siteServiceMethods = {
   purge: method(guard.object({ tags: guard.arrayOf(guard.string), paths: guard.arrayOf(pathPurge) }), guard.nothing),
 } as const
 
-/** What a thread answers on this channel. */
+/** What a thread answers on this channel about the compiled modules of its isolate. */
 export const siteServiceClientMethods = {
   /** Forgets compiled modules in its isolate. `evicted`: how many there were. */
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
+  /** The modules of its isolate. */
+  modules: method(guard.nothing, guard.object({ modules: guard.arrayOf(loadedModule) })),
 } as const
