@@ -15,7 +15,7 @@ import { compileModules } from './scenarios/compile.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
 import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
-import { l0Hit, l0NotModified } from './scenarios/l0.ts'
+import { l0Browser, l0Hit, l0NotModified } from './scenarios/l0.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 
 const seconds = Number(process.env.SECONDS ?? 4)
@@ -26,6 +26,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'l0-10k': () => l0Hit('10 KB', seconds),
   'l0-32k': () => l0Hit('32 KB', seconds),
   'l0-304': () => l0NotModified(seconds),
+  'l0-browser': () => l0Browser(seconds),
   page100: () => page100(seconds),
   page1000: () => page1000(seconds),
   streaming: () => pageStreaming(seconds),

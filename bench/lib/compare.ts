@@ -1,4 +1,4 @@
-import { type LoadOptions, type Measurement, measure, warmUp } from './load.ts'
+import { type LoadOptions, type Measurement, measure, statusOf, warmUp } from './load.ts'
 import type { ServerProcess } from './server-process.ts'
 import { figure, type Row } from './table.ts'
 
@@ -15,6 +15,8 @@ export interface Comparison {
   /** Loaded before `path` while warming up: something that takes the same ways many times faster. */
   readonly lightPath?: string
   readonly headers?: readonly string[]
+  /** What every server must answer. @default 200 */
+  readonly status?: number
   readonly contenders: readonly Contender[]
   readonly seconds: number
   readonly connections: number
@@ -40,6 +42,12 @@ async function start(contender: Contender, options: Comparison): Promise<Running
   return { name: contender.name, server, load, warmUps, rounds: [] }
 }
 
+/** Makes sure, of a server that is warm, that it answers what is to be measured. */
+async function verify({ name, load }: Running, wanted: number): Promise<void> {
+  const status = await statusOf(load)
+  if (status !== wanted) throw new Error(`${name} answers ${status} instead of ${wanted}`)
+}
+
 /** The middle round by requests per CPU-second. */
 function middle(rounds: readonly Measurement[]): Measurement | undefined {
   const sorted = rounds.toSorted((a, b) => a.requestsPerCpuSecond - b.requestsPerCpuSecond)
@@ -47,8 +55,9 @@ function middle(rounds: readonly Measurement[]): Measurement | undefined {
 }
 
 /** Measures the contenders in turn, round by round: the speed of a shared machine drifts, and so meets all of them alike. */
-async function measureInTurn(running: readonly Running[], scenario: string): Promise<void> {
+async function measureInTurn(running: readonly Running[], { scenario, status = 200 }: Comparison): Promise<void> {
   for (const { warmUps } of running) for (const load of warmUps) await warmUp(load)
+  for (const one of running) await verify(one, status)
   for (let round = 1; round <= ROUNDS; round++) {
     for (const { name, load, rounds } of running) {
       process.stderr.write(`  ${scenario}: round ${round} of ${ROUNDS}, ${name}\n`)
@@ -62,7 +71,7 @@ export async function compare(options: Comparison): Promise<Row[]> {
   const running: Running[] = []
   try {
     for (const contender of options.contenders) running.push(await start(contender, options))
-    await measureInTurn(running, options.scenario)
+    await measureInTurn(running, options)
   } finally {
     await Promise.all(running.map(({ server }) => server.stop()))
   }

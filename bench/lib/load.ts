@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { request } from 'node:http'
 import { promisify } from 'node:util'
 import { cpuSeconds } from './process-tree.ts'
 
@@ -40,9 +41,25 @@ function parseWrk(output: string): { requestsPerSecond: number; p99Ms: number; t
   }
 }
 
+function fieldsOf({ host, headers = [] }: LoadOptions): readonly string[] {
+  return host === undefined ? headers : [`Host: ${host}`, ...headers]
+}
+
+/** The status of the answer to one request as the load sends them. */
+export function statusOf(options: LoadOptions): Promise<number> {
+  const headers = Object.fromEntries(fieldsOf(options).map((field) => field.split(': ', 2)))
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const asked = request(options.url, { headers, agent: false }, (response) => {
+    response.resume()
+    resolve(response.statusCode ?? 0)
+  })
+  asked.on('error', reject)
+  asked.end()
+  return promise
+}
+
 async function wrk(options: LoadOptions, seconds: number): Promise<ReturnType<typeof parseWrk>> {
-  const fields = [...(options.host === undefined ? [] : [`Host: ${options.host}`]), ...(options.headers ?? [])]
-  const headers = fields.flatMap((field) => ['-H', field])
+  const headers = fieldsOf(options).flatMap((field) => ['-H', field])
   const args = ['-c', '1', 'wrk', '-t1', `-c${options.connections}`, `-d${seconds}s`, '--latency', ...headers, options.url]
   const { stdout } = await run('taskset', args, { timeout: (seconds + 30) * 1000 })
   return parseWrk(stdout)

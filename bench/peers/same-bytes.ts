@@ -42,9 +42,13 @@ function ask({ url, host, headers = [] }: Sample): Promise<Answer> {
   return promise
 }
 
+function etagIn(fields: string): string {
+  return /^etag: (.+)$/im.exec(fields)?.[1] ?? ''
+}
+
 /** The entity tag of what a server sends. */
 export async function etagOf(sample: Sample): Promise<string> {
-  return /^etag: (.+)$/im.exec((await answerOf(sample)).fields)?.[1] ?? ''
+  return etagIn((await answerOf(sample)).fields)
 }
 
 /** Asks a server until it answers from L0. */
@@ -69,7 +73,7 @@ export async function startSameBytes(name: string, sample: Sample): Promise<Serv
   const script = join(repositoryRoot, 'bench/servers/uws-same.ts')
   return startPinned({
     command: join(repositoryRoot, 'bin/node'),
-    args: ['--disable-warning=ExperimentalWarning', script, status, fieldsFile, status.startsWith('304') ? '-' : bodyFile],
+    args: ['--disable-warning=ExperimentalWarning', script, fieldsFile, bodyFile, status.startsWith('304') ? etagIn(fields) : ''],
     ready: (output) => /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0],
   })
 }

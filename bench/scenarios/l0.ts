@@ -12,7 +12,19 @@ const CONNECTIONS = 32
 const HOST = 'l0.localhost'
 const SIZES = { '1 KB': 1024, '10 KB': 10_240, '32 KB': 32_768 } as const
 
-/** A site of files that are small enough for L0. */
+/** What a browser sends with a navigation, beside Host. */
+const BROWSER_FIELDS = [
+  'User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'Accept-Language: en-US,en;q=0.5',
+  'Accept-Encoding: gzip, deflate, br, zstd',
+  'Upgrade-Insecure-Requests: 1',
+  'Sec-Fetch-Dest: document',
+  'Sec-Fetch-Mode: navigate',
+  'Sec-Fetch-Site: none',
+] as const
+
+/** A site of files that are small enough for L0. Written once for all servers of a run: a file written anew has another tag. */
 function writeSite(): string {
   const root = join(workDir, 'l0-site')
   mkdirSync(join(root, 'public'), { recursive: true })
@@ -20,24 +32,24 @@ function writeSite(): string {
   return root
 }
 
-function startOwn(name: string, hasAccessLog = false): Promise<ServerProcess> {
-  return startSvc(writeConfig(name, [{ id: 'l0', root: writeSite() }], '', hasAccessLog))
-}
-
 interface Hit {
   readonly scenario: string
   readonly path: string
+  /** Further fields of each request. */
+  readonly fields?: readonly string[]
   /** Whether the client has it already. */
-  readonly isConditional: boolean
+  readonly isConditional?: boolean
 }
 
 /** Compares answers from L0 with the same bytes from bare uWebSockets.js, and with caches that ask it. */
-async function compareHit({ scenario, path, isConditional }: Hit, seconds: number): Promise<Row[]> {
+async function compareHit({ scenario, path, fields = [], isConditional = false }: Hit, seconds: number): Promise<Row[]> {
+  const sites = [{ id: 'l0', root: writeSite() }]
+  const startOwn = (name: string, hasAccessLog = false) => startSvc(writeConfig(name, sites, '', hasAccessLog))
   const model = await startOwn('l0-model')
   const started: ServerProcess[] = [model]
   try {
-    const whole: Sample = { url: model.url + path, host: HOST }
-    const headers = isConditional ? [`If-None-Match: ${await etagOf(whole)}`] : []
+    const whole: Sample = { url: model.url + path, host: HOST, headers: fields }
+    const headers = isConditional ? [...fields, `If-None-Match: ${await etagOf(whole)}`] : fields
     const sample: Sample = { ...whole, headers }
     const origin = await startSameBytes('origin', whole)
     started.push(origin)
@@ -48,7 +60,8 @@ async function compareHit({ scenario, path, isConditional }: Hit, seconds: numbe
     ]
     if (hasNginx) contenders.push({ name: 'nginx proxy_cache', host: HOST, start: () => startNginxCache(origin.url) })
     if (hasVarnish) contenders.push({ name: 'Varnish', host: HOST, start: () => startVarnish(origin.url) })
-    return await compare({ scenario, path, headers, contenders, seconds, connections: CONNECTIONS })
+    const status = isConditional ? 304 : 200
+    return await compare({ scenario, path, headers, status, contenders, seconds, connections: CONNECTIONS })
   } finally {
     await Promise.all(started.map((server) => server.stop()))
   }
@@ -56,7 +69,13 @@ async function compareHit({ scenario, path, isConditional }: Hit, seconds: numbe
 
 /** A hit of L0 with a body of one of the sizes. */
 export function l0Hit(size: keyof typeof SIZES, seconds: number): Promise<Row[]> {
-  return compareHit({ scenario: `L0 hit, ${size}`, path: `/${SIZES[size]}.html`, isConditional: false }, seconds)
+  return compareHit({ scenario: `L0 hit, ${size}`, path: `/${SIZES[size]}.html` }, seconds)
+}
+
+/** The smallest of them for a browser, which says more in its requests. */
+export function l0Browser(seconds: number): Promise<Row[]> {
+  const path = `/${SIZES['1 KB']}.html`
+  return compareHit({ scenario: 'L0 hit, 1 KB, request of a browser', path, fields: BROWSER_FIELDS }, seconds)
 }
 
 /** A hit of L0 for a client that has it already. */
