@@ -80,9 +80,18 @@ export class IsrInstance {
   readonly #workers: IsrWorker[] = []
   #purges = 0
 
-  /** Adds a worker that serves these sites. */
+  /** Adds a worker that serves these sites, without L0. */
   async worker(t: TestContext, sites: readonly TestSite[], more = ''): Promise<IsrWorker> {
-    const server = await PipelineServer.start(t, sites, `[cache.l0]\nenabled = false\n${more}`)
+    return this.#add(await PipelineServer.start(t, sites, `[cache.l0]\nenabled = false\n${more}`), this.clock)
+  }
+
+  /** Adds a worker with L0, which goes by the clock of its server. */
+  async workerWithL0(t: TestContext, sites: readonly TestSite[]): Promise<IsrWorker> {
+    const server = await PipelineServer.start(t, sites)
+    return this.#add(server, server.clock)
+  }
+
+  #add(server: PipelineServer, clock: ManualClock): IsrWorker {
     const { ledger } = server
     ledger.reset({ last: this.#purges, unsettled: [] })
     const isr = new IsrCache({
@@ -91,7 +100,7 @@ export class IsrInstance {
       leases: this.leases.desk(),
       renderer: server.renderer,
       metrics: this.#counts,
-      clock: this.clock,
+      clock,
       onProblem: (error) => this.problems.push(error),
     })
     server.isr = isr
@@ -105,6 +114,7 @@ export class IsrInstance {
     const purge: Purge = { number: ++this.#purges, layers: ['isr'], scopes: [{ kind: 'everything' }], mode: 'drop', ...order }
     for (const { server, isr } of this.#workers) {
       server.ledger.add(purge)
+      server.l0.purge(purge)
       isr.purged(purge)
     }
     await this.store.purge(purge)

@@ -14,8 +14,12 @@ const later = { now: () => Date.now() + 60_000 }
 async function checkOf(site: StaticSite, path: string, behaviour: ClientBehaviour = {}): Promise<(() => boolean) | undefined> {
   let check: (() => boolean) | undefined
   const exchange = new RecordedExchange(behaviour)
-  site.files.serve(exchange, path, (isCurrent) => {
-    check = isCurrent
+  site.files.serve(exchange, path, {
+    offer(isCurrent) {
+      check = isCurrent
+      return false
+    },
+    unsent: () => assert.fail('it was not wanted'),
   })
   await exchange.response()
   return check
@@ -42,11 +46,12 @@ test('a kept file is current until it, or what is sent in its place, changes', a
   assert.equal(gone?.(), false)
 })
 
-test('only whole files are kept', async (t) => {
+test('only whole files are kept, those that the client has already too', async (t) => {
   const site = new StaticSite(t, { 'a.txt': 'one' }, later)
   assert.ok(await checkOf(site, '/a.txt'))
   assert.equal(await checkOf(site, '/a.txt', { headers: { range: 'bytes=0-1' } }), undefined)
-  assert.equal(await checkOf(site, '/a.txt', { headers: { 'if-none-match': '*' } }), undefined)
+  assert.ok(await checkOf(site, '/a.txt', { headers: { 'if-none-match': '*' } }))
+  assert.equal(await checkOf(site, '/a.txt', { headers: { 'if-match': '"other"' } }), undefined)
 })
 
 test('files are answered from L0, in parts too, and an edited one shows within a second', async (t) => {

@@ -28,11 +28,12 @@ export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean): boo
 }
 
 /**
- * Whether a response is of a kind that L0 keeps: complete, for everybody, and not bound to more of the request than the key.
+ * Whether a response to GET is of a kind that L0 keeps: complete, for everybody, and not bound to more of the request than the
+ * key. A request with HEAD may have led to it.
  * @param coding the encoding class of the request
  */
 export function mayEnterL0(asker: L0Asker, coding: ContentCoding, head: ResponseHead, dependsOnCookies: boolean): boolean {
-  if (asker.method !== 'GET' || !STATUSES.has(head.status)) return false
+  if ((asker.method !== 'GET' && asker.method !== 'HEAD') || !STATUSES.has(head.status)) return false
   return isCredentialFree(asker, dependsOnCookies) && !forbidsTransform(asker) && areShareable(head.headers, coding)
 }
 

@@ -2,6 +2,7 @@ import { freshnessOf, type StoredEntry } from '@svc/cache'
 import type { Clock } from '@svc/core'
 import { type CacheStatus, cacheStatus, evaluateConditions, type HttpRequest } from '@svc/http'
 import { chooseCoding, withVary } from '../compression/coding-choice.ts'
+import type { Encode } from '../compression/index.ts'
 import { sendError } from '../pipeline/error-response.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import type { SharedBodies } from './shared-bodies.ts'
@@ -38,6 +39,14 @@ export function sendStored(parts: SenderParts, context: RequestContext, entry: S
   if (entry.status === 200 && isConditional(request)) {
     const condition = evaluateConditions(request, validatorsOf(entry))
     if (condition === 'not-modified') {
+      context.fillL0({
+        head,
+        bytes: entry.body.byteLength,
+        send(taker) {
+          sendWhole(parts, taker.request, entry, (body, encode) => taker.respond(head, body, encode))
+          return true
+        },
+      })
       // The 200 says that it depends on the coding wherever it could be coded, and a 304 says the same.
       context.respond(notModifiedHead(chooseCoding(request, head) === undefined ? head : withVary(head)))
       return
@@ -47,10 +56,15 @@ export function sendStored(parts: SenderParts, context: RequestContext, entry: S
       return
     }
   }
-  const { bodies } = parts
+  sendWhole(parts, request, entry, (body, encode) => context.respondCompressed(head, body, encode))
+}
+
+type SendBody = (body: Uint8Array, encode?: Encode) => void
+
+function sendWhole({ bodies }: SenderParts, request: Pick<HttpRequest, 'header'>, entry: StoredEntry, send: SendBody): void {
   const mayBeKept = request.header('accept-encoding') !== undefined || entry.body.byteLength > MAX_LENT_BYTES
-  if (mayBeKept) context.respondCompressed(head, bodies.keep(entry), (coding, body) => bodies.encode(coding, body))
-  else context.respondCompressed(head, entry.body)
+  if (mayBeKept) send(bodies.keep(entry), (coding, body) => bodies.encode(coding, body))
+  else send(entry.body)
 }
 
 /** Most requests are not, and need no date to be read. */

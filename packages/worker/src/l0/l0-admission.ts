@@ -24,6 +24,8 @@ export interface AdmissionTools {
   readonly ledger: PurgeLedger
   readonly metrics: HttpMetrics
   readonly clock: Clock
+  /** Names of the keys whose answers are being made for L0 alone. */
+  readonly filling: Set<string>
   /** Whether the cache is still in use, and this generation the one that is served. */
   isServed(generation: number): boolean
 }
@@ -31,7 +33,7 @@ export interface AdmissionTools {
 /** Opens a ticket for an answer that L0 wants: offered for the second time, to somebody without credentials, and not purged. */
 export function admit(tools: AdmissionTools, offering: OfferingRequest, offer: L0Offer): L0Ticket | undefined {
   const { request, client } = offering
-  if (request.method !== 'GET' || storablePath(request.path) === undefined || storablePath(offer.path) === undefined)
+  if (!isRead(request.method) || storablePath(request.path) === undefined || storablePath(offer.path) === undefined)
     return undefined
   if (!isCredentialFree(request, offer.dependsOnCookies) || !tools.isServed(offering.generation)) return undefined
   const purgeables = purgeablesOf(offering, offer)
@@ -43,6 +45,11 @@ export function admit(tools: AdmissionTools, offering: OfferingRequest, offer: L
   const key = { prefix: l0KeyPrefix(client, coding), target: l0KeyTarget(request.target, request) }
   if (!tools.cache.isWanted(key, tools.clock.monotonic())) return undefined
   return new AdmissionTicket(tools, { offering, offer, purgeables, coding, key })
+}
+
+/** What HEAD is answered is what GET gets, but for the body. */
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 /** An entry goes with a purge of the path that was asked for, and of the one that it was rewritten to. */
@@ -66,6 +73,7 @@ class AdmissionTicket implements L0Ticket {
   readonly #tools: AdmissionTools
   readonly #admitted: Admitted
   #fill: Fill | undefined
+  #isFilling = false
 
   constructor(tools: AdmissionTools, admitted: Admitted) {
     this.#tools = tools
@@ -77,9 +85,18 @@ class AdmissionTicket implements L0Ticket {
     return this.#tools.cache.maxEntryBytes
   }
 
+  beginFill(): boolean {
+    const { cache, clock, filling } = this.#tools
+    const { prefix, target } = this.#admitted.key
+    if (filling.has(prefix + target) || cache.find(prefix, target, clock.monotonic()) !== undefined) return false
+    filling.add(prefix + target)
+    this.#isFilling = true
+    return true
+  }
+
   store(head: ResponseHead, body: Uint8Array): void {
     const { cache } = this.#tools
-    if (body.byteLength > cache.maxEntryBytes || !this.#mayStore(head)) return
+    if (body.byteLength > cache.maxEntryBytes || !this.mayStore(head)) return
     const content = Buffer.allocUnsafeSlow(body.byteLength)
     content.set(body)
     cache.put(this.#admitted.key, { facts: this.#facts(), head, body: content }, this.#tools.clock.monotonic())
@@ -88,9 +105,13 @@ class AdmissionTicket implements L0Ticket {
   end(): void {
     if (this.#fill !== undefined) this.#tools.ledger.end(this.#fill)
     this.#fill = undefined
+    if (!this.#isFilling) return
+    const { prefix, target } = this.#admitted.key
+    this.#tools.filling.delete(prefix + target)
+    this.#isFilling = false
   }
 
-  #mayStore(head: ResponseHead): boolean {
+  mayStore(head: ResponseHead): boolean {
     const fill = this.#fill
     const { offering, offer, purgeables, coding } = this.#admitted
     if (fill === undefined || !this.#tools.isServed(offering.generation) || offer.expiresAt <= this.#tools.clock.now())

@@ -16,6 +16,12 @@ export interface OfferingRequest {
 export interface L0Ticket {
   /** Largest body that is kept. */
   readonly maxBytes: number
+  /**
+   * Asks to make the answer for L0 alone, since the client gets less of it. False: it is there already, or is being made that way.
+   */
+  beginFill(): boolean
+  /** Whether an answer with this head would be kept now. */
+  mayStore(head: ResponseHead): boolean
   /** Keeps the answer if it still may be kept. The body is copied. */
   store(head: ResponseHead, body: Uint8Array): void
   /** Must be called once nothing is to be stored any more; again it does nothing. */

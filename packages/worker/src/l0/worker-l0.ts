@@ -190,6 +190,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
       ledger: this.#options.ledger,
       metrics: this.#options.httpMetrics,
       clock: this.#options.clock,
+      filling: new Set(),
       isServed: (generation) => this.#cache === cache && this.#options.generation().number === generation,
     }
   }

@@ -7,6 +7,7 @@ import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { BodyCopy } from '../isr/body-copy.ts'
 import type { L0Intake, L0Ticket } from '../l0/l0-intake.ts'
 import { cacheWord, l0Status, withCacheStatus } from './cache-report.ts'
+import { L0Fill } from './l0-fill.ts'
 
 const empty = new Uint8Array(0)
 
@@ -16,6 +17,15 @@ export interface RequestOutcome {
   readonly status: number
   /** Body bytes handed to the engine to be sent. */
   readonly bytes: number
+}
+
+/** An answer that its client does not get whole. */
+export interface UnsentWhole {
+  readonly head: ResponseHead
+  /** Length of its body as it is, before compression. */
+  readonly bytes: number
+  /** Sends it, at once or later. False: it could not be sent. */
+  send(taker: L0Fill): boolean
 }
 
 /** What contexts share. */
@@ -57,6 +67,7 @@ export class RequestContext {
   #bytes = 0
   #isKeptFromL0 = false
   #ticket: L0Ticket | undefined
+  #fill: L0Fill | undefined
   /** A streamed answer as far as it has been sent, for L0. */
   #copy: { readonly head: ResponseHead; readonly body: BodyCopy } | undefined
 
@@ -97,20 +108,46 @@ export class RequestContext {
 
   /**
    * Offers the answer to L0, before it is sent. It is taken if it is of a kind that L0 keeps, if it has been asked for before,
-   * and if no stage withdraws it.
+   * and if no stage withdraws it. With HEAD, what is offered is the answer to GET.
+   * @returns whether L0 wants it
    */
-  offerToL0(offer: L0Offer): void {
-    if (this.#isKeptFromL0 || !this.#tools.l0.isEnabled) return
+  offerToL0(offer: L0Offer): boolean {
+    if (this.#isKeptFromL0 || !this.#tools.l0.isEnabled) return false
     this.#ticket?.end()
     const { request, client, generation, pathGroup } = this
     const offering = { request, client, generation: generation.number, site: this.site?.config.id ?? '', pathGroup }
     this.#ticket = this.#tools.l0.ticketFor(offering, offer)
+    return this.#ticket !== undefined
+  }
+
+  /**
+   * Gives L0 the whole of what it was offered, where this client gets less (304): else a page whose clients all have it
+   * already would never come in. To be called before the client is answered.
+   */
+  fillL0({ head, bytes, send }: UnsentWhole): void {
+    const ticket = this.#ticket
+    this.#ticket = undefined
+    if (ticket === undefined) return
+    if (bytes > ticket.maxBytes || !ticket.mayStore(this.#finalHead(head)) || !ticket.beginFill()) {
+      ticket.end()
+      return
+    }
+    const onProblem = (error: Error) => this.reportFailure(error, head.status)
+    const fill = new L0Fill({ ticket, request: this.request, finalHead: (final) => this.#finalHead(final), onProblem })
+    this.#fill = fill
+    try {
+      if (!send(fill)) fill.drop()
+    } catch (error) {
+      fill.drop()
+      onProblem(asError(error))
+    }
   }
 
   /** Keeps the answer out of L0 for good: it depends on more of the request than the key of L0 holds, or it was guarded. */
   withdrawFromL0(): void {
     this.#isKeptFromL0 = true
     this.#dropTicket()
+    this.#fill?.drop()
   }
 
   /** Called once, when the exchange is over. */
@@ -133,7 +170,7 @@ export class RequestContext {
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
     const final = this.#finalHead(head)
     // Before it is sent: the body may be lent for this call alone.
-    this.#ticket?.store(final, body ?? empty)
+    if (body !== undefined || this.request.method !== 'HEAD') this.#ticket?.store(final, body ?? empty)
     this.#dropTicket()
     this.exchange.respond(final, body)
   }

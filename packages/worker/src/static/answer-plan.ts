@@ -18,15 +18,18 @@ import { chooseVariant, contentFields, type StaticResource, type Variant, valida
 /** A piece of a body: bytes as they are, or a part of the file. */
 export type BodyPiece = Uint8Array | ByteRange
 
+/** The file, or parts of it, are to be sent. */
+export interface ContentPlan {
+  readonly kind: 'content'
+  readonly head: ResponseHead
+  readonly variant: Variant
+  readonly pieces: readonly BodyPiece[]
+  readonly length: number
+}
+
 /** What is to be sent for a request for a file. */
 export type AnswerPlan =
-  | {
-      readonly kind: 'content'
-      readonly head: ResponseHead
-      readonly variant: Variant
-      readonly pieces: readonly BodyPiece[]
-      readonly length: number
-    }
+  | ContentPlan
   | { readonly kind: 'not-modified'; readonly head: ResponseHead }
   | { readonly kind: 'bad-method'; readonly headers: HeaderList }
   | { readonly kind: 'precondition-failed'; readonly headers: HeaderList }
@@ -43,18 +46,33 @@ export function planAnswer(request: FileRequest, resource: StaticResource, nowMs
   const range = request.method === 'GET' ? request.header('range') : undefined
   const variant = variantFor(request, resource, range, nowMs)
   const { facts } = variant
-  // A file from the future must not look newer than the response (RFC 9110 section 8.8.2.1).
-  const shared = validatorFields(resource, variant, facts.lastModifiedMs <= nowMs ? facts.lastModified : formatHttpDate(nowMs))
+  const shared = sharedFields(resource, variant, nowMs)
   const outcome = evaluateConditions(request, facts)
   if (outcome === 'precondition-failed') return { kind: 'precondition-failed', headers: [] }
   if (outcome === 'not-modified') return { kind: 'not-modified', head: { status: 304, headers: shared } }
-  const headers: HeaderList = [...contentFields(resource, variant), ...shared, ['accept-ranges', 'bytes']]
+  const headers = wholeFields(resource, variant, shared)
   const isPartial = range !== undefined && isRangeCurrent(request.header('if-range'), facts, nowMs)
   const ranges = isPartial ? parseRange(range, facts.size) : 'ignore'
   if (ranges === 'unsatisfiable')
     return { kind: 'unsatisfiable', headers: [['content-range', unsatisfiedContentRange(facts.size)], ...shared] }
   if (ranges === 'ignore') return wholeContent(headers, variant)
   return partialContent(headers, variant, ranges, resource.contentType, boundary)
+}
+
+/** What a plain GET with these fields is answered, whatever else the request asks for. */
+export function planWhole(request: Pick<FileRequest, 'header'>, resource: StaticResource, nowMs: number): ContentPlan {
+  const variant = chooseVariant(resource, request.header('accept-encoding'))
+  return wholeContent(wholeFields(resource, variant, sharedFields(resource, variant, nowMs)), variant)
+}
+
+/** A file from the future must not look newer than the response (RFC 9110 section 8.8.2.1). */
+function sharedFields(resource: StaticResource, variant: Variant, nowMs: number): HeaderList {
+  const { lastModified, lastModifiedMs } = variant.facts
+  return validatorFields(resource, variant, lastModifiedMs <= nowMs ? lastModified : formatHttpDate(nowMs))
+}
+
+function wholeFields(resource: StaticResource, variant: Variant, shared: HeaderList): HeaderList {
+  return [...contentFields(resource, variant), ...shared, ['accept-ranges', 'bytes']]
 }
 
 /**
@@ -69,7 +87,7 @@ function variantFor(request: FileRequest, resource: StaticResource, range: strin
   return isRangeCurrent(ifRange, resource.identity.facts, nowMs) ? resource.identity : negotiated
 }
 
-function wholeContent(headers: HeaderList, variant: Variant): AnswerPlan {
+function wholeContent(headers: HeaderList, variant: Variant): ContentPlan {
   const { size } = variant.facts
   const pieces = size === 0 ? [] : [{ start: 0, end: size - 1 }]
   return { kind: 'content', head: { status: 200, headers }, variant, pieces, length: size }

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, read } from 'node:fs'
 import { asError } from '@svc/core'
-import { type BodyWriter, type HttpExchange, type ResponseHead, rangeLength } from '@svc/http'
+import { type BodyWriter, type HttpExchange, type HttpRequest, type ResponseHead, rangeLength } from '@svc/http'
 import type { BodyPiece } from './answer-plan.ts'
 import { StaticError } from './errors.ts'
 import { contentStateOf } from './file-facts.ts'
@@ -18,11 +18,16 @@ export interface FileTransfer {
   readonly length: number
 }
 
+/** What takes a file: an exchange, or something in its place. */
+export type FileReceiver = Pick<HttpExchange, 'respond' | 'stream' | 'onClosed'> & {
+  readonly request: Pick<HttpRequest, 'method' | 'header'>
+}
+
 /**
  * Streams pieces of a file at the pace of the client, one chunk in memory at a time. Takes the open file over and closes it
  * in all cases. A file that changes under way makes a cut response, never a wrong one.
  */
-export function sendFile(exchange: HttpExchange, transfer: FileTransfer, onProblem: (error: Error) => void): void {
+export function sendFile(exchange: FileReceiver, transfer: FileTransfer, onProblem: (error: Error) => void): void {
   const sender = new FileSender(transfer, onProblem)
   exchange.onClosed(() => sender.clientGone())
   sender.start(exchange.stream(transfer.head, { length: transfer.length }))

@@ -1,12 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { type HeaderList, type HttpExchange, type Problem, problemOf, problemResponse } from '@svc/http'
-import { type AnswerPlan, type BodyPiece, planAnswer } from './answer-plan.ts'
+import {
+  type HeaderList,
+  type HttpExchange,
+  type HttpRequest,
+  type Problem,
+  problemOf,
+  problemResponse,
+  type ResponseHead,
+} from '@svc/http'
+import { type AnswerPlan, type BodyPiece, type ContentPlan, planAnswer, planWhole } from './answer-plan.ts'
 import { StaticError } from './errors.ts'
 import { type FileFacts, factsOf } from './file-facts.ts'
 import { fileNameOf } from './file-name.ts'
-import { sendFile } from './file-sender.ts'
+import { type FileReceiver, sendFile } from './file-sender.ts'
 import { type OpenFile, PublicRoot } from './public-root.ts'
 import { SmallFileCache } from './small-file-cache.ts'
 import { chooseVariant, findResource, type StaticResource, type Variant } from './variant.ts'
@@ -37,22 +45,35 @@ const refusals = {
   unsatisfiable: { status: 416, code: 'range_not_satisfiable' },
 } as const satisfies Record<string, Problem>
 
-/**
- * Told, before it is sent, of an answer that is the whole file and will stay the same until the file changes, which
- * `isCurrent` finds out. Not told of files that have only just changed.
- */
-export type WholeFileListener = (isCurrent: () => boolean) => void
+/** A whole file that its client does not get, since it has it already or asks for the head alone. */
+export interface UnsentFile {
+  readonly head: ResponseHead
+  /** Size of the form that would be sent. */
+  readonly bytes: number
+  /** Sends it, at once or later. False: it has changed and was not sent. */
+  send(receiver: FileReceiver): boolean
+}
+
+/** Keeps whole files to answer with them again. Owned by the static files; all calls are synchronous and must not throw. */
+export interface WholeFileKeeper {
+  /**
+   * Told, before anything is sent, of a file that the request asks for as a whole and that will be answered with the same until
+   * it changes, which `isCurrent` finds out. Not told of files that have only just changed.
+   * @returns whether it is wanted
+   */
+  offer(isCurrent: () => boolean): boolean
+  /** What was wanted is not sent to the client. */
+  unsent(file: UnsentFile): void
+}
 
 /** A file to answer with. */
 interface Target {
   readonly root: PublicRoot
   readonly name: string
-  readonly onWhole: WholeFileListener | undefined
+  readonly keeper: WholeFileKeeper | undefined
   /** @default what the extension says */
   readonly contentType?: string
 }
-
-type ContentPlan = Extract<AnswerPlan, { kind: 'content' }>
 
 const INDEX = 'index.html'
 /** Tries to answer with a file that is being written just now. */
@@ -101,11 +122,11 @@ export class StaticFiles {
   }
 
   /** Answers with the file that a normalised URL path names, if there is one. `missing`: nothing was sent. At once on a local disk. */
-  serve(exchange: HttpExchange, path: string, onWhole?: WholeFileListener): StaticOutcome {
+  serve(exchange: HttpExchange, path: string, keeper?: WholeFileKeeper): StaticOutcome {
     const name = this.#nameOf(path)
     if (name === undefined) return 'missing'
     const found = this.#root.find(name)
-    if (isFile(found)) return this.#answer(exchange, { root: this.#root, name, onWhole }, found)
+    if (isFile(found)) return this.#answer(exchange, { root: this.#root, name, keeper }, found)
     if (found === 'directory' && this.#hasIndex && isFile(this.#root.find(`${name}/${INDEX}`))) {
       return redirect(exchange, `${path}/`)
     }
@@ -116,11 +137,11 @@ export class StaticFiles {
    * Answers with one file by its absolute path, whether it lies below the root or not: the caller vouches for it. Answers 404
    * when it is gone.
    */
-  serveFile(exchange: HttpExchange, file: string, contentType: string, onWhole?: WholeFileListener): void {
+  serveFile(exchange: HttpExchange, file: string, contentType: string, keeper?: WholeFileKeeper): void {
     const root = new PublicRoot(dirname(file), this.#onProblem)
     const name = basename(file)
     const found = root.find(name)
-    const outcome = isFile(found) ? this.#answer(exchange, { root, name, contentType, onWhole }, found) : 'missing'
+    const outcome = isFile(found) ? this.#answer(exchange, { root, name, contentType, keeper }, found) : 'missing'
     if (outcome === 'missing') refuse(exchange, { status: 404, code: 'not_found' })
   }
 
@@ -138,11 +159,11 @@ export class StaticFiles {
       if (!isFile(facts)) return 'missing'
       const resource = resourceOf(target, facts)
       const plan = planAnswer(exchange.request, resource, this.#now(), makeBoundary)
+      this.#offer(exchange, target, resource, plan)
       if (plan.kind !== 'content') {
         answerWithout(exchange, plan)
         return 'served'
       }
-      if (plan.head.status === 200) tellWhole(exchange, target, resource, this.#now())
       if (this.#sendContent(exchange, target.root, plan)) return 'served'
       facts = target.root.find(target.name)
     }
@@ -155,8 +176,23 @@ export class StaticFiles {
     return 'served'
   }
 
+  /** A 304 stands for a whole file as well as a 200 does, and so does what HEAD gets. */
+  #offer({ request }: HttpExchange, target: Target, resource: StaticResource, plan: AnswerPlan): void {
+    const { keeper } = target
+    const isWhole = plan.kind === 'not-modified' || (plan.kind === 'content' && plan.head.status === 200)
+    if (keeper === undefined || !isWhole || !offerWhole(request, target, resource, this.#now())) return
+    const isSent = plan.kind === 'content' && (request.method !== 'HEAD' || plan.length <= this.#maxInlineBytes)
+    if (isSent) return
+    const whole = planWhole(request, resource, this.#now())
+    keeper.unsent({
+      head: whole.head,
+      bytes: whole.length,
+      send: (receiver) => this.#sendContent(receiver, target.root, whole),
+    })
+  }
+
   /** False: nothing was sent, since the file is not any more what was planned with. */
-  #sendContent(exchange: HttpExchange, root: PublicRoot, plan: ContentPlan): boolean {
+  #sendContent(exchange: FileReceiver, root: PublicRoot, plan: ContentPlan): boolean {
     const { facts, name } = plan.variant
     if (facts.size <= this.#maxInlineBytes) {
       const content = this.#contentOf(root, plan.variant)
@@ -199,13 +235,13 @@ function resourceOf({ root, name, contentType }: Target, facts: FileFacts): Stat
   return contentType === undefined ? resource : { ...resource, contentType }
 }
 
-function tellWhole(exchange: HttpExchange, target: Target, resource: StaticResource, now: number): void {
-  if (target.onWhole === undefined) return
-  const acceptEncoding = exchange.request.header('accept-encoding')
+/** @returns whether it is wanted */
+function offerWhole(request: Pick<HttpRequest, 'header'>, target: Target, resource: StaticResource, now: number): boolean {
+  const acceptEncoding = request.header('accept-encoding')
   const variant = chooseVariant(resource, acceptEncoding)
   const isSettled = ({ facts }: Variant) => now - facts.changedAtMs >= MIN_CACHED_AGE_MS && facts.lastModifiedMs <= now
-  if (!isSettled(resource.identity) || !isSettled(variant)) return
-  target.onWhole(() => isUnchanged(target, resource, variant, acceptEncoding))
+  if (!isSettled(resource.identity) || !isSettled(variant)) return false
+  return target.keeper?.offer(() => isUnchanged(target, resource, variant, acceptEncoding)) === true
 }
 
 /** Whether the same request would be answered with the same bytes and fields. */

@@ -6,7 +6,7 @@ import type { SiteApp, SiteRuntime } from '../../generation/site-runtime.ts'
 import type { IsrCache } from '../../isr/isr-cache.ts'
 import { isrStatus } from '../../isr/stored-sender.ts'
 import type { Renderer } from '../../render-client/renderer.ts'
-import type { WholeFileListener } from '../../static/index.ts'
+import type { WholeFileKeeper } from '../../static/index.ts'
 import { sendError, sendFailure } from '../error-response.ts'
 import type { RequestContext } from '../request-context.ts'
 import { requestFacts } from '../site-request.ts'
@@ -49,7 +49,10 @@ export class AppStage implements Stage {
   #visit(context: RequestContext, site: SiteRuntime, app: SiteApp, rematches: number): StageResult | Promise<StageResult> {
     const { path } = context.request
     const visit: SiteVisit = { context, site, app, target: { path, url: undefined, headers: undefined } }
-    if (app.middleware?.(path, requestFacts(context)) !== true || recallMiddleware(visit)) return this.#serve(visit)
+    if (app.middleware?.(path, requestFacts(context)) !== true) return this.#serve(visit)
+    // It may treat GET in another way, and an answer to HEAD enters L0 as that to GET.
+    if (context.request.method === 'HEAD') context.withdrawFromL0()
+    if (recallMiddleware(visit)) return this.#serve(visit)
     return runMiddleware(visit, this.#renderer).then((next) => {
       if (next === 'answered') return next
       if (next !== 'stale') return this.#serve({ ...visit, target: next })
@@ -63,7 +66,7 @@ export class AppStage implements Stage {
     const { context, app, target } = visit
     // Set before: a small file is sent and counted by the time the call returns.
     context.pathGroup = 'static'
-    if (app.files.serve(context.asExchange(), target.path, offerOf(visit)) === 'served') return 'answered'
+    if (app.files.serve(context.asExchange(), target.path, keeperOf(visit)) === 'served') return 'answered'
     context.pathGroup = 'other'
     this.#match(visit, 0)
     return 'answered'
@@ -122,12 +125,23 @@ export class AppStage implements Stage {
   }
 }
 
-/** Offers a file to L0 under the tag of its path. */
-function offerOf({ context, site, target }: SiteVisit): WholeFileListener {
-  return (isCurrent) => {
-    const { label } = site.config
-    const tags = responseTags(label, target.path, '', [])
-    context.offerToL0({ expiresAt: Number.POSITIVE_INFINITY, label, path: target.path, tags, dependsOnCookies: false, isCurrent })
+/** Offers files to L0 under the tag of their path. */
+function keeperOf({ context, site, target }: SiteVisit): WholeFileKeeper {
+  return {
+    offer(isCurrent) {
+      const { label } = site.config
+      const { path } = target
+      const tags = responseTags(label, path, '', [])
+      return context.offerToL0({
+        expiresAt: Number.POSITIVE_INFINITY,
+        label,
+        path,
+        tags,
+        dependsOnCookies: false,
+        isCurrent,
+      })
+    },
+    unsent: (file) => context.fillL0(file),
   }
 }
 
@@ -140,7 +154,7 @@ function answersByItself(visit: SiteVisit, route: Route): boolean {
   } else if (route.kind !== 'handler' && !PAGE_METHODS.has(context.request.method)) {
     sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', 'GET, HEAD']])
   } else if (route.metadata !== null && route.metadata.contentType !== null) {
-    app.files.serveFile(context.asExchange(), route.metadata.file, route.metadata.contentType, offerOf(visit))
+    app.files.serveFile(context.asExchange(), route.metadata.file, route.metadata.contentType, keeperOf(visit))
   } else return false
   return true
 }

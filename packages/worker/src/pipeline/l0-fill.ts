@@ -1,0 +1,95 @@
+import { asError } from '@svc/core'
+import type { BodyWriter, HttpExchange, HttpRequest, ResponseHead } from '@svc/http'
+import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
+import { BodyCopy } from '../isr/body-copy.ts'
+import type { L0Ticket } from '../l0/l0-intake.ts'
+
+/** What a fill works with. */
+export interface L0FillOptions {
+  readonly ticket: L0Ticket
+  /** The request that gave rise to it. */
+  readonly request: Pick<HttpRequest, 'header'>
+  /** Adds what every answer to the request gets. */
+  readonly finalHead: (head: ResponseHead) => ResponseHead
+  /** Told when the body could not be compressed. */
+  readonly onProblem: (error: Error) => void
+}
+
+/**
+ * Takes the whole answer in the place of a client that gets less of it, and hands it to L0 in the coding that such a client
+ * gets with a plain GET. Ends its ticket as soon as nothing more is to come.
+ */
+export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClosed'> {
+  readonly request: Pick<HttpRequest, 'method' | 'header'>
+  readonly #options: L0FillOptions
+  #onClosed: ((isAborted: boolean) => void) | undefined
+
+  constructor(options: L0FillOptions) {
+    const { request } = options
+    this.request = { method: 'GET', header: (name) => request.header(name) }
+    this.#options = options
+  }
+
+  /** Takes a complete answer. `encode` may know its body compressed already. */
+  respond(head: ResponseHead, body: Uint8Array = empty, encode?: Encode): void {
+    const compressed = compressComplete(this.request, head, body, encode)
+    if (!(compressed instanceof Promise)) {
+      this.#store(compressed.head, compressed.body)
+      return
+    }
+    compressed.then(
+      (done) => this.#store(done.head, done.body),
+      (error) => {
+        this.#options.onProblem(asError(error))
+        this.drop()
+      },
+    )
+  }
+
+  /** Collects a streamed answer. */
+  stream(head: ResponseHead): BodyWriter {
+    return compressStream(this.request, head, (final) => this.#collect(final))
+  }
+
+  onClosed(listener: (isAborted: boolean) => void): void {
+    this.#onClosed = listener
+  }
+
+  /** Gives it up: who writes to it is told that nobody reads. */
+  drop(): void {
+    this.#end(true)
+  }
+
+  #collect(head: ResponseHead): BodyWriter {
+    const copy = new BodyCopy(this.#options.ticket.maxBytes)
+    const add = (chunk: Uint8Array) => {
+      if (!copy.add(chunk)) this.drop()
+      return true
+    }
+    return {
+      write: add,
+      onDrain: () => undefined,
+      end: (chunk) => {
+        if (chunk !== undefined) add(chunk)
+        this.#store(head, copy.whole())
+      },
+      abort: () => this.drop(),
+    }
+  }
+
+  /** Does nothing after `drop`, since the ticket has ended. */
+  #store(head: ResponseHead, body: Uint8Array): void {
+    const { ticket, finalHead } = this.#options
+    ticket.store(finalHead(head), body)
+    this.#end(false)
+  }
+
+  #end(isAborted: boolean): void {
+    this.#options.ticket.end()
+    const listener = this.#onClosed
+    this.#onClosed = undefined
+    listener?.(isAborted)
+  }
+}
+
+const empty = new Uint8Array(0)
