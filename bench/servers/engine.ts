@@ -5,7 +5,7 @@ const body = Buffer.alloc(Number(process.argv[2] ?? 1024), 'x')
 const head = { status: 200, headers: Object.freeze([['Content-Type', 'text/plain'] as const]) }
 const engine = createUwsEngine({
   onExchange: (exchange) => exchange.respond(head, body),
-  limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000 }),
+  limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
   isTrustedProxy: () => false,
   onProblem: (error) => console.error(error),
 })

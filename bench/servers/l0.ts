@@ -69,7 +69,7 @@ const onExchange = createRequestHandler({
 const engine = createUwsEngine({
   ready: l0,
   onExchange,
-  limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000 }),
+  limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
   isTrustedProxy: () => false,
   onProblem,
 })

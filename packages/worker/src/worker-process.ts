@@ -13,7 +13,7 @@ import {
   MetricSet,
 } from '@svc/telemetry'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
-import type { Engine, Refusal } from './engine/engine.ts'
+import type { Engine, EngineLimits, Refusal } from './engine/engine.ts'
 import { createUwsEngine } from './engine/uws/index.ts'
 import { WorkerError } from './errors.ts'
 import { buildGeneration, retireSites, type ServingGeneration } from './generation/serving-generation.ts'
@@ -253,9 +253,14 @@ export class WorkerProcess {
     this.#logger.debug({ status, code, method, target, listener, client: remoteAddress }, 'a request was refused')
   }
 
-  #limits(): ReturnType<Parameters<typeof createUwsEngine>[0]['limits']> {
+  #limits(): EngineLimits {
     const { server } = this.#current().config
-    return { maxBodyBytes: server.max_body_bytes, requestTimeoutMs: server.request_timeout_secs * 1000 }
+    return {
+      maxBodyBytes: server.max_body_bytes,
+      requestTimeoutMs: server.request_timeout_secs * 1000,
+      idleTimeoutMs: server.idle_timeout_secs * 1000,
+      maxHeaderBytes: server.max_header_bytes,
+    }
   }
 
   /** Before the first commit, requests that come in already are served by the generation that is being prepared. */

@@ -29,7 +29,7 @@ export async function startUws(
   const engine = createUwsEngine({
     ...(options.ready === undefined ? {} : { ready: options.ready }),
     onExchange,
-    limits: () => ({ maxBodyBytes, requestTimeoutMs }),
+    limits: () => ({ maxBodyBytes, requestTimeoutMs, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
     isTrustedProxy,
     onProblem: (problem) => problems.push(problem),
     onRefused: (refusal) => refusals.push(refusal),

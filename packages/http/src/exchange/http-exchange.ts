@@ -54,7 +54,8 @@ export interface BodyWriter {
   write(chunk: Uint8Array): boolean
   /** Sets the one listener that is called when more may be written. */
   onDrain(listener: () => void): void
-  end(chunk?: Uint8Array): void
+  /** `trailers`: fields behind the body, sent where the engine and the client can (not engine uws), else dropped. */
+  end(chunk?: Uint8Array, trailers?: HeaderList): void
   /** Cuts the response so that the client sees it is incomplete. */
   abort(): void
 }

@@ -17,6 +17,12 @@ export interface RequestParts {
   /** Whether `fields` values were decoded as UTF-8 and have to be read back as latin-1. */
   readonly areUtf8: boolean
   readonly listener: string
+  /** @default "http" */
+  readonly scheme?: 'http' | 'https'
+  /** @default "1.1" */
+  readonly httpVersion?: HttpRequest['httpVersion']
+  /** See `HttpRequest`. */
+  readonly serverName?: string | undefined
 }
 
 /** The request of an exchange, whatever the engine. What is seldom asked for is made when it is. */
@@ -26,10 +32,11 @@ export class EngineRequest implements HttpRequest {
   readonly rawPath: string
   readonly query: string
   readonly path: string
-  readonly scheme = 'http'
+  readonly scheme: 'http' | 'https'
   readonly host: string
-  readonly httpVersion = '1.1'
+  readonly httpVersion: HttpRequest['httpVersion']
   readonly listener: string
+  readonly serverName: string | undefined
   readonly #fields: readonly string[]
   readonly #areUtf8: boolean
   readonly #peer: PeerSource
@@ -44,6 +51,9 @@ export class EngineRequest implements HttpRequest {
     this.path = parts.parsed.path
     this.host = parts.host
     this.listener = parts.listener
+    this.scheme = parts.scheme ?? 'http'
+    this.httpVersion = parts.httpVersion ?? '1.1'
+    this.serverName = parts.serverName
     this.#fields = parts.fields
     this.#areUtf8 = parts.areUtf8
     this.#peer = peer

@@ -1,5 +1,5 @@
 import type { HttpExchange, HttpRequest } from '@svc/http'
-import type { ListenAddress } from '@svc/protocol'
+import type { ListenAddress, ListenerTls } from '@svc/protocol'
 import type { ReadyResponses } from './ready-responses.ts'
 
 /** Bounds that apply to a request; asked for each request that needs them, so that a reload takes effect at once. */
@@ -8,6 +8,10 @@ export interface EngineLimits {
   readonly maxBodyBytes: number
   /** Milliseconds from the end of the request head until the response head is sent; past it 408 or 504. */
   readonly requestTimeoutMs: number
+  /** Milliseconds until a connection on which nothing goes on is closed. Engine uws has a time of its own for that. */
+  readonly idleTimeoutMs: number
+  /** Largest request head in bytes; past it 431. Engine uws takes it from its environment when it starts. */
+  readonly maxHeaderBytes: number
 }
 
 /** Why the engine itself answered a request. */
@@ -48,9 +52,15 @@ export interface Engine {
   /**
    * Starts to listen on an address. Port 0 picks a free one.
    * @returns the port that is bound
-   * @throws ENGINE_ADDRESS_IN_USE, ENGINE_BAD_ADDRESS, ENGINE_ADDRESS_DENIED, ENGINE_CLOSED
+   * @throws ENGINE_ADDRESS_IN_USE, ENGINE_BAD_ADDRESS, ENGINE_ADDRESS_DENIED, ENGINE_BAD_CERTIFICATE, ENGINE_CLOSED
    */
   listen(address: ListenAddress): Promise<number>
+  /**
+   * Sets the certificates of the address of this name, before or while it is listened on. New connections get them; those that
+   * are open keep theirs. Has to come before `listen` of an address that speaks TLS.
+   * @throws ENGINE_BAD_CERTIFICATE and changes nothing
+   */
+  setTls(name: string, tls: ListenerTls): void
   /** Stops accepting on an address by its name; its connections live on. An unknown name is no error. */
   unlisten(name: string): void
   /** Open connections, idle ones included. */

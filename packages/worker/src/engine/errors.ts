@@ -10,6 +10,8 @@ export type EngineErrorCode =
   | 'ENGINE_ADDRESS_DENIED'
   /** Listening failed for a reason that the system did not tell. */
   | 'ENGINE_LISTEN_FAILED'
+  /** A certificate or its key cannot be used, or an address that speaks TLS has none. */
+  | 'ENGINE_BAD_CERTIFICATE'
   /** The engine drains or is closed. */
   | 'ENGINE_CLOSED'
   /** A response field was dropped because its name or value may not be written. */
@@ -22,6 +24,7 @@ const table = {
   ENGINE_BAD_ADDRESS: {},
   ENGINE_ADDRESS_DENIED: {},
   ENGINE_LISTEN_FAILED: { retryable: true },
+  ENGINE_BAD_CERTIFICATE: {},
   ENGINE_CLOSED: {},
   ENGINE_FIELD_DROPPED: {},
   ENGINE_WRONG_LENGTH: {},

@@ -9,13 +9,14 @@ export class GateAsk<Peer> implements ReadyAsk {
   readonly #gate: RequestGate
   readonly #addressOf: (peer: Peer) => string
   #peer: Peer | undefined
-  readonly scheme = 'http'
+  readonly scheme: 'http' | 'https'
   method = ''
   target = ''
 
-  constructor(gate: RequestGate, addressOf: (peer: Peer) => string) {
+  constructor(gate: RequestGate, addressOf: (peer: Peer) => string, scheme: 'http' | 'https' = 'http') {
     this.#gate = gate
     this.#addressOf = addressOf
+    this.scheme = scheme
   }
 
   /** Sets the request that has passed the gate. False: only the pipeline can answer it. */

@@ -1,6 +1,6 @@
 import uws from 'uWebSockets.js'
 import { asError } from '@svc/core'
-import type { ListenAddress } from '@svc/protocol'
+import type { ListenAddress, ListenerTls } from '@svc/protocol'
 import type { Engine, EngineLimits, EngineOptions, Refusal } from '../engine.ts'
 import { EngineError } from '../errors.ts'
 import { HeaderBlocks } from '../header-block.ts'
@@ -55,6 +55,10 @@ export class UwsEngine implements Engine, ExchangeContext {
     const port = await listener.listen(address)
     this.#listeners.set(address.name, listener)
     return port
+  }
+
+  setTls(name: string, _tls: ListenerTls): void {
+    throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name}: this engine has no TLS`)
   }
 
   unlisten(name: string): void {
