@@ -9,6 +9,8 @@ export interface OriginRequest {
   readonly headers: HeaderList
   /** undefined: none is declared. */
   readonly body: RequestBody | undefined
+  /** Address of the client, for groups that choose a server by it; undefined: the request is nobody's (a revalidation). */
+  readonly clientAddress?: string | undefined
 }
 
 /**
