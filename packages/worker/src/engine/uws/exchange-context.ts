@@ -1,4 +1,5 @@
 import type { EngineLimits, Refusal } from '../engine.ts'
+import type { WatchedExchange } from '../exchange-watch.ts'
 import type { HeaderBlocks } from '../header-block.ts'
 import type { PeerAddresses } from './peer-address.ts'
 
@@ -17,12 +18,4 @@ export interface ExchangeContext {
   watch(exchange: WatchedExchange): void
   /** The exchange has let go of its connection. */
   released(exchange: WatchedExchange): void
-}
-
-/** An exchange as the watch sees it. */
-export interface WatchedExchange {
-  /** Where the watch keeps it; undefined: it is not watched. Written by the watch alone. */
-  watchPlace: number | undefined
-  /** Ends what has taken too long. `now` in ms of the monotonic clock. */
-  check(now: number, limits: EngineLimits): void
 }

@@ -22,13 +22,6 @@ export interface BodyOwner {
   beforePause(): void
 }
 
-/** A request without body. */
-export const noBody: RequestBody = Object.freeze({
-  isPresent: false,
-  length: undefined,
-  read: (_onChunk: ChunkListener, onEnd: EndListener) => onEnd(undefined),
-})
-
 /**
  * The body of one request. Receives from the start, keeps the first bytes until somebody reads, and slows the sender down when
  * nobody acknowledges. Pausing is soft: what the kernel has read already still comes.

@@ -2,15 +2,13 @@ import uws from 'uWebSockets.js'
 import { asError } from '@svc/core'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 import type { Engine, EngineLimits, EngineOptions, Refusal } from '../engine.ts'
+import { drained, EngineLoad } from '../engine-load.ts'
 import { EngineError } from '../errors.ts'
+import { ExchangeWatch, type WatchedExchange } from '../exchange-watch.ts'
 import { HeaderBlocks } from '../header-block.ts'
-import type { ExchangeContext, WatchedExchange } from './exchange-context.ts'
-import { ExchangeWatch } from './exchange-watch.ts'
+import type { ExchangeContext } from './exchange-context.ts'
 import { PeerAddresses } from './peer-address.ts'
 import { UwsListener } from './uws-listener.ts'
-
-/** How long finished responses may take to leave after the last request, before idle connections are cut. */
-const FLUSH_GRACE_MS = 500
 
 /** The engine on uWebSockets.js: HTTP/1.1 over TCP. Rules and limits: docs/http-engine.md. */
 export class UwsEngine implements Engine, ExchangeContext {
@@ -22,10 +20,7 @@ export class UwsEngine implements Engine, ExchangeContext {
   /** Listeners that no longer listen but still have connections. */
   readonly #leaving = new Set<UwsListener>()
   #draining: Promise<{ cut: number }> | undefined
-  #isClosed = false
-  #connections = 0
-  #inFlight = 0
-  #onIdle: (() => void) | undefined
+  readonly #load = new EngineLoad()
 
   constructor(options: EngineOptions) {
     this.#options = options
@@ -35,11 +30,11 @@ export class UwsEngine implements Engine, ExchangeContext {
   }
 
   get connections(): number {
-    return this.#connections
+    return this.#load.connections
   }
 
   get inFlight(): number {
-    return this.#inFlight
+    return this.#load.inFlight
   }
 
   get isDraining(): boolean {
@@ -75,11 +70,10 @@ export class UwsEngine implements Engine, ExchangeContext {
   }
 
   cut(): void {
-    this.#isClosed = true
     for (const listener of [...this.#listeners.values(), ...this.#leaving]) listener.close()
     this.#listeners.clear()
     this.#leaving.clear()
-    this.#onIdle?.()
+    this.#load.close()
   }
 
   limits(): EngineLimits {
@@ -95,7 +89,7 @@ export class UwsEngine implements Engine, ExchangeContext {
   }
 
   began(): void {
-    this.#inFlight++
+    this.#load.countInFlight(1)
   }
 
   watch(exchange: WatchedExchange): void {
@@ -103,47 +97,23 @@ export class UwsEngine implements Engine, ExchangeContext {
   }
 
   released(exchange: WatchedExchange): void {
-    this.#inFlight--
     this.#watch.remove(exchange)
-    if (this.#inFlight === 0) this.#onIdle?.()
+    this.#load.countInFlight(-1)
   }
 
   async #drain(timeoutMs: number): Promise<{ cut: number }> {
-    const deadline = performance.now() + timeoutMs
     for (const name of [...this.#listeners.keys()]) this.unlisten(name)
-    while (!this.#isClosed && this.#connections > 0) {
-      await this.#until(() => this.#inFlight === 0, deadline - performance.now())
-      if (this.#inFlight > 0 && performance.now() >= deadline) break
-      const graceMs = Math.min(FLUSH_GRACE_MS, deadline - performance.now())
-      await this.#until(() => this.#connections === 0, graceMs)
-      if (this.#inFlight === 0) break
-    }
-    const cut = this.#inFlight
+    const cut = await drained(this.#load, timeoutMs)
     this.cut()
     return { cut }
   }
 
-  /** Waits for a condition that becomes true when a request or a connection ends, at most `timeoutMs`. */
-  #until(isReached: () => boolean, timeoutMs: number): Promise<void> {
-    if (isReached() || this.#isClosed || timeoutMs <= 0) return Promise.resolve()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, timeoutMs)
-    this.#onIdle = () => {
-      if (isReached() || this.#isClosed) resolve()
-    }
-    return promise.finally(() => {
-      clearTimeout(timer)
-      this.#onIdle = undefined
-    })
-  }
-
   #counted(listener: UwsListener, change: number): void {
-    this.#connections += change
     if (listener.connections === 0) this.#leaving.delete(listener)
-    if (this.#connections === 0) this.#onIdle?.()
+    this.#load.countConnections(change)
   }
 
   #assertOpen(): void {
-    if (this.#isClosed || this.isDraining) throw new EngineError('ENGINE_CLOSED', 'the engine is closed or about to close')
+    if (this.#load.isClosed || this.isDraining) throw new EngineError('ENGINE_CLOSED', 'the engine is closed or about to close')
   }
 }

@@ -3,14 +3,16 @@ import { type BodyWriter, HttpError, type HttpExchange, type RequestBody, type R
 import { discardingWriter } from '../discarding-writer.ts'
 import type { EngineLimits } from '../engine.ts'
 import type { EngineRequest, PeerSource } from '../engine-request.ts'
+import type { WatchedExchange } from '../exchange-watch.ts'
 import type { HeaderBlock } from '../header-block.ts'
+import { noBody } from '../no-body.ts'
 import type { RequestGate } from '../request-gate.ts'
 import { ChunkedWriter } from './chunked-writer.ts'
-import type { ExchangeContext, WatchedExchange } from './exchange-context.ts'
+import type { ExchangeContext } from './exchange-context.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 import { MAX_SINGLE_BYTES } from './single-write.ts'
 import { SizedWriter } from './sized-writer.ts'
-import { type BodyOwner, noBody, UwsBody } from './uws-body.ts'
+import { type BodyOwner, UwsBody } from './uws-body.ts'
 
 /** How long, and how much of, a request body is still taken after the answer to it, so that the answer is not lost in a reset. */
 const LINGER_MS = 3_000

@@ -5,7 +5,7 @@ import { EngineRequest } from '../engine-request.ts'
 import { GateAsk } from '../gate-ask.ts'
 import type { ReadyEnd } from '../ready-responses.ts'
 import { type GateFault, RequestGate } from '../request-gate.ts'
-import { bindFailure } from './bind-failure.ts'
+import { triedToBind } from './bind-trial.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { writeReady } from './ready-writer.ts'
 import { UwsExchange } from './uws-exchange.ts'
@@ -56,7 +56,7 @@ export class UwsListener {
     this.#app.listen(address.host, address.port, (socket) => {
       if (socket !== false) this.#socket = socket
     })
-    if (this.#socket === undefined) throw await bindFailure(address)
+    if (this.#socket === undefined) throw await triedToBind(address)
     return uws.us_socket_local_port(this.#socket)
   }
 

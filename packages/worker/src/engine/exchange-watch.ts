@@ -1,8 +1,15 @@
-import type { EngineLimits } from '../engine.ts'
-import type { WatchedExchange } from './exchange-context.ts'
+import type { EngineLimits } from './engine.ts'
 
 /** How exact deadlines are. */
 const SWEEP_MS = 100
+
+/** An exchange as the watch sees it. */
+export interface WatchedExchange {
+  /** Where the watch keeps it; undefined: it is not watched. Written by the watch alone. */
+  watchPlace: number | undefined
+  /** Ends what has taken too long. `now` in ms of the monotonic clock. */
+  check(now: number, limits: EngineLimits): void
+}
 
 /**
  * Looks at unanswered exchanges from time to time: one timer for all instead of one for each request. Without any the timer
