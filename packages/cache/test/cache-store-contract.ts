@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { CacheStore, EntryFacts, PurgeScope } from '../src/index.ts'
+import type { CacheStore, EntryFacts, Purge, PurgeScope } from '../src/index.ts'
 import { factsOf, purgeOf } from './entries.ts'
 
 /** Opens an empty store that goes away with the test. */
@@ -232,21 +232,62 @@ function varianceContract(name: string, open: OpenStore): void {
     it('adds to what is known and drops entries of the narrower key', async (t) => {
       const store = await open(t)
       await putAll(store, { narrow: factsOf(), wide: factsOf({ isQueryKeyed: true }), other: factsOf({ path: '/other' }) })
-      await store.widen('blog', '/hello', { query: true, host: false })
+      await store.noteReads('blog', '/hello', { query: true, host: false }, 0)
       assert.deepEqual([store.get('narrow'), store.get('wide')?.isQueryKeyed], [undefined, true])
       assert.notEqual(store.get('other'), undefined)
-      await store.widen('blog', '/hello', { query: false, host: true })
-      assert.deepEqual(store.variance('blog', '/hello'), { query: true, host: true })
+      await store.noteReads('blog', '/hello', { query: false, host: true }, 0)
+      assert.deepEqual(store.variance('blog', '/hello'), { query: true, host: true, isOutdated: false })
       assert.equal(store.get('wide'), undefined)
       assert.equal(store.variance('shop', '/hello'), undefined)
     })
 
+    const changed: Partial<Purge> = { mode: 'stale', changedCode: ['blog'] }
+
+    it('begins anew after a change of code, and drops what was found by more', async (t) => {
+      const store = await open(t)
+      await store.noteReads('blog', '/hello', { query: true, host: true }, 0)
+      await putAll(store, { wide: factsOf({ isQueryKeyed: true, host: 'a.test' }), other: factsOf({ path: '/other' }) })
+      await store.purge({ ...purgeOf(3, { kind: 'tags', tags: ['route:blog:/none'] }), ...changed })
+      assert.deepEqual(store.variance('blog', '/hello'), { query: true, host: true, isOutdated: true })
+      assert.notEqual(store.get('wide'), undefined, 'it is served until there is a new one')
+      // A render from before the change adds nothing to what comes after it.
+      await store.noteReads('blog', '/hello', { query: true, host: true }, 2)
+      assert.deepEqual(store.variance('blog', '/hello'), { query: true, host: true, isOutdated: true })
+      await store.noteReads('blog', '/hello', { query: false, host: true }, 3)
+      assert.deepEqual(store.variance('blog', '/hello'), { query: false, host: true, isOutdated: false })
+      assert.equal(store.get('wide'), undefined)
+      assert.notEqual(store.get('other'), undefined)
+      await store.noteReads('blog', '/hello', { query: true, host: false }, 3)
+      assert.deepEqual(store.variance('blog', '/hello'), { query: true, host: true, isOutdated: false })
+    })
+
+    it('has no record any more where the new code reads nothing', async (t) => {
+      const store = await open(t)
+      await store.noteReads('blog', '/hello', { query: true, host: false }, 0)
+      await putAll(store, { wide: factsOf({ isQueryKeyed: true }) })
+      await store.purge({ ...purgeOf(1, { kind: 'everything' }), ...changed })
+      await store.noteReads('blog', '/hello', { query: false, host: false }, 1)
+      assert.deepEqual([store.variance('blog', '/hello'), store.get('wide')], [undefined, undefined])
+    })
+
+    it('keeps entries where the new code reads the same, and records of other labels', async (t) => {
+      const store = await open(t)
+      await store.noteReads('blog', '/hello', { query: true, host: false }, 0)
+      await store.noteReads('shop', '/hello', { query: true, host: false }, 0)
+      await putAll(store, { wide: factsOf({ isQueryKeyed: true }) })
+      await store.purge({ ...purgeOf(1, { kind: 'everything' }), ...changed })
+      await store.noteReads('blog', '/hello', { query: true, host: false }, 1)
+      assert.equal(store.variance('blog', '/hello')?.isOutdated, false)
+      assert.equal(store.get('wide')?.isMarkedStale, true)
+      assert.equal(store.variance('shop', '/hello')?.isOutdated, false)
+    })
+
     it('keeps the record when an entry of the wider key is written again', async (t) => {
       const store = await open(t)
-      await store.widen('blog', '/hello', { query: true, host: false })
+      await store.noteReads('blog', '/hello', { query: true, host: false }, 0)
       await store.put('wide', factsOf({ isQueryKeyed: true }), body)
       await store.put('wide', factsOf({ isQueryKeyed: true, seq: 1 }), body)
-      assert.deepEqual(store.variance('blog', '/hello'), { query: true, host: false })
+      assert.deepEqual(store.variance('blog', '/hello'), { query: true, host: false, isOutdated: false })
     })
   })
 }

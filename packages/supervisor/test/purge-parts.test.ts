@@ -60,11 +60,13 @@ test('a change of code marks the pages of its routes as stale, drops them in dev
     layers: ['isr'],
     scopes: [{ kind: 'tags', tags: ['route:shop:/', 'route:shop:/items/[id]'] }],
     mode: 'stale',
+    changedCode: ['shop'],
   })
   assert.deepEqual(orderOfChange(site('development'), null), {
     layers: ['isr'],
     scopes: [{ kind: 'pattern', pattern: 'route:shop:/*', labels: ['shop'] }],
     mode: 'drop',
+    changedCode: ['shop'],
   })
 })
 

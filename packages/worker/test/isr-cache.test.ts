@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { waitFor } from '@svc/testkit'
 import type { MemoryResponse } from '../src/engine/inject/index.ts'
 import type { CannedRender } from './canned-renderer.ts'
-import { facts, IsrInstance, page } from './isr-instance.ts'
+import { facts, holdRenders, IsrInstance, page } from './isr-instance.ts'
 import { type PipelineServer, shop, type TestSite } from './pipeline-server.ts'
 
 /** Answers each render with its number, so that a test sees which one it got. */
@@ -204,7 +205,36 @@ test('a later render that reads more widens the key for the whole path', async (
   await get(instance, server, '/')
   assert.equal((await get(instance, server, '/')).text, '')
   assert.equal((await get(instance, server, '/?b')).text, '?b')
-  assert.deepEqual(instance.store.variance('shop', '/'), { query: true, host: false })
+  assert.deepEqual(instance.store.variance('shop', '/'), { query: true, host: false, isOutdated: false })
+})
+
+test('after a change of code the key holds what the new code reads, and the old page is served until then', async (t) => {
+  const instance = new IsrInstance()
+  const { server } = await instance.worker(t, [shop])
+  server.renderer.answer = numbered(page(facts(['query'])))
+  await get(instance, server, '/')
+  assert.equal((await get(instance, server, '/')).text, 'render 1')
+  await instance.purge({ mode: 'stale', changedCode: ['shop'] })
+  server.renderer.answer = ({ sink }) => sink.complete(page(facts([])), Buffer.from('new code'))
+  assert.equal((await get(instance, server, '/')).text, 'render 1')
+  for (const query of ['?a', '?b', '']) assert.equal((await get(instance, server, `/${query}`)).text, 'new code')
+  assert.equal(instance.store.variance('shop', '/'), undefined)
+  assert.equal(instance.store.size().entries, 1)
+})
+
+test('a render that began before a change of code does not say what the new code reads', async (t) => {
+  const instance = new IsrInstance()
+  const worker = await instance.worker(t, [shop])
+  worker.server.renderer.answer = numbered(page(facts(['query'], 10)))
+  await get(instance, worker.server, '/')
+  instance.clock.advance(12_000)
+  const held = holdRenders(worker)
+  assert.equal((await worker.server.get('/')).text, 'render 1')
+  const { sink } = await waitFor('the render in the background', () => held[0])
+  await instance.purge({ mode: 'stale', changedCode: ['shop'] })
+  sink.complete(page(facts(['query', 'host'])), Buffer.from('old code'))
+  await instance.settled()
+  assert.deepEqual(instance.store.variance('shop', '/'), { query: true, host: false, isOutdated: true })
 })
 
 test('a page that reads the host is stored per host, and not at all for a host that nobody claims', async (t) => {

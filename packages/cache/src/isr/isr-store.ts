@@ -4,7 +4,7 @@ import { CacheError } from '../errors.ts'
 import { touchesLayer } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
 import type { CacheStore, StoreSize } from '../store/cache-store.ts'
-import type { EntryFacts, StoredEntry, Variance } from '../store/entry.ts'
+import type { EntryFacts, KnownVariance, StoredEntry, Variance } from '../store/entry.ts'
 import { admits } from './bounds.ts'
 import { readCounts } from './counts.ts'
 import { closeDatabases } from './databases.ts'
@@ -12,12 +12,12 @@ import { decodeFacts, decodeHead } from './entry-codec.ts'
 import { idOf } from './index-keys.ts'
 import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
+import { noteReads } from './note-reads.ts'
 import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
 import { joinHome, type OpenedHome, openHome } from './store-home.ts'
 import { purgeStore } from './store-purge.ts'
 import { noteDamage, sealLeft } from './store-seal.ts'
-import { decodeVariance, varianceKey } from './variances.ts'
-import { widenVariance } from './widen.ts'
+import { readVariance } from './variances.ts'
 
 export interface IsrStoreOptions {
   /** `cache.dir` of the instance; the store lies in `isr` below it. */
@@ -112,18 +112,15 @@ export class IsrStore implements CacheStore {
     }
   }
 
-  variance(label: string, path: string): Variance | undefined {
-    return this.#read(({ databases }) => {
-      const bytes = databases.variances.getBinary(varianceKey(label, path))
-      return bytes === undefined ? undefined : decodeVariance(bytes)
-    })
+  variance(label: string, path: string): KnownVariance | undefined {
+    return this.#read(({ databases }) => readVariance(databases, label, path))
   }
 
-  async widen(label: string, path: string, variance: Variance): Promise<void> {
+  async noteReads(label: string, path: string, reads: Variance, seq: number): Promise<void> {
     if (this.#parts === undefined) return
     await this.flushed()
     try {
-      widenVariance(this.#parts.databases, label, path, variance)
+      noteReads(this.#parts.databases, label, path, reads, seq)
     } catch (error) {
       this.#fail(error)
     }

@@ -1,16 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type PurgeMatcher, purgeMatcher } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
-import type { Databases } from './databases.ts'
+import { type Databases, inTransaction } from './databases.ts'
 import { listGarbage } from './garbage.ts'
 import { candidatesOf } from './purge-candidates.ts'
 import { StoreTransaction } from './store-transaction.ts'
+import { noteChangedCode } from './variances.ts'
 
 /** Entries looked at in one transaction: others wait for its end. */
 const ENTRIES_PER_STEP = 512
 
 /** Drops or marks what a purge matches and what is older than it. Resolves with how many entries that were. */
 export async function purgeStore(databases: Databases, purge: Purge): Promise<number> {
+  const { changedCode = [] } = purge
+  if (changedCode.length > 0) inTransaction(databases, () => noteChangedCode(databases, changedCode, purge.number))
   const matchesEntry = purgeMatcher(purge)
   // What several rows lead to is taken once; a single list names no id twice.
   const lists = purge.scopes.flatMap((scope) => candidatesOf(databases, scope))

@@ -22,6 +22,8 @@ export interface PurgeOrder {
   readonly scopes: readonly PurgeScope[]
   /** `drop`: gone. `stale`: ISR entries are served once more while they are rendered anew; L0 entries are dropped all the same. */
   readonly mode: 'drop' | 'stale'
+  /** Labels whose code has changed: what their pages were known to read of requests is no longer to be relied on. */
+  readonly changedCode?: readonly string[]
 }
 
 /** An order with its place in the order of all purges of this instance. Numbers only grow, over restarts too. */

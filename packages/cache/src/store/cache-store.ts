@@ -1,5 +1,5 @@
 import type { Purge } from '../purge/purge.ts'
-import type { EntryFacts, StoredEntry, Variance } from './entry.ts'
+import type { EntryFacts, KnownVariance, StoredEntry, Variance } from './entry.ts'
 
 /** How much a store holds. */
 export interface StoreSize {
@@ -19,7 +19,11 @@ export interface CacheStore {
   put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean>
   /** Takes away or marks stale what matches and is older than the purge (`seq < purge.number`). Resolves with how many. */
   purge(purge: Purge): Promise<number>
-  variance(label: string, path: string): Variance | undefined
-  /** Adds to the variance record and drops entries of the narrower key. Resolves when committed. */
-  widen(label: string, path: string, variance: Variance): Promise<void>
+  variance(label: string, path: string): KnownVariance | undefined
+  /**
+   * Takes in what a render read: adds it to the variance record, or begins that anew where it is outdated. Drops the entries
+   * that are not found by it any more. Resolves when committed.
+   * @param seq number of the last purge that the render knew when it began
+   */
+  noteReads(label: string, path: string, reads: Variance, seq: number): Promise<void>
 }

@@ -35,3 +35,9 @@ export interface Variance {
   readonly query: boolean
   readonly host: boolean
 }
+
+/** What is known of a path. */
+export interface KnownVariance extends Variance {
+  /** Code of the label has changed since: entries are still found by it, but the next render begins it anew. */
+  readonly isOutdated: boolean
+}

@@ -2,7 +2,7 @@ import { purgeMatcher, touchesLayer } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
 import { withoutTrailingSlash } from '../tags/tags.ts'
 import type { CacheStore, StoreSize } from './cache-store.ts'
-import type { EntryFacts, StoredEntry, Variance } from './entry.ts'
+import type { EntryFacts, KnownVariance, StoredEntry, Variance } from './entry.ts'
 
 /** What a test can make go wrong. */
 export interface StoreFaults {
@@ -18,7 +18,9 @@ export interface StoreFaults {
 export class MemoryStore implements CacheStore {
   readonly faults: StoreFaults = { failReads: false, failWrites: false, commitGate: undefined }
   readonly #entries = new Map<string, StoredEntry>()
-  readonly #variances = new Map<string, Variance>()
+  readonly #variances = new Map<string, { readonly variance: Variance; readonly seq: number }>()
+  /** Label -> number of the purge with which its code changed last. */
+  readonly #changedCode = new Map<string, number>()
 
   get(key: string): StoredEntry | undefined {
     return this.faults.failReads ? undefined : this.#entries.get(key)
@@ -34,6 +36,7 @@ export class MemoryStore implements CacheStore {
   async purge(purge: Purge): Promise<number> {
     await this.faults.commitGate
     if (!touchesLayer(purge, 'isr')) return 0
+    for (const label of purge.changedCode ?? []) this.#changedCode.set(label, purge.number)
     const isMatch = purgeMatcher(purge)
     let count = 0
     for (const [key, entry] of this.#entries) {
@@ -45,21 +48,26 @@ export class MemoryStore implements CacheStore {
     return count
   }
 
-  variance(label: string, path: string): Variance | undefined {
-    return this.faults.failReads ? undefined : this.#variances.get(pathKey(label, path))
+  variance(label: string, path: string): KnownVariance | undefined {
+    const known = this.faults.failReads ? undefined : this.#variances.get(pathKey(label, path))
+    return known && { ...known.variance, isOutdated: known.seq < (this.#changedCode.get(label) ?? 0) }
   }
 
-  async widen(label: string, path: string, variance: Variance): Promise<void> {
+  async noteReads(label: string, path: string, reads: Variance, seq: number): Promise<void> {
     await this.faults.commitGate
     if (this.faults.failWrites) return
-    const known = this.#variances.get(pathKey(label, path))
-    const query = variance.query || (known?.query ?? false)
-    const host = variance.host || (known?.host ?? false)
+    const known = this.variance(label, path)
+    const isNew = known === undefined || known.isOutdated
+    const query = reads.query || (!isNew && known.query)
+    const host = reads.host || (!isNew && known.host)
+    const isNarrower = known !== undefined && ((known.query && !query) || (known.host && !host))
     for (const [key, entry] of this.#entries) {
       if (pathKey(entry.label, entry.path) !== pathKey(label, path)) continue
-      if ((query && !entry.isQueryKeyed) || (host && entry.host === '')) this.#entries.delete(key)
+      if (isNarrower || (query && !entry.isQueryKeyed) || (host && entry.host === '')) this.#entries.delete(key)
     }
-    this.#variances.set(pathKey(label, path), { query, host })
+    const begunAt = isNew ? seq : (this.#variances.get(pathKey(label, path))?.seq ?? seq)
+    if (query || host) this.#variances.set(pathKey(label, path), { variance: { query, host }, seq: begunAt })
+    else this.#variances.delete(pathKey(label, path))
   }
 
   size(): StoreSize {

@@ -169,7 +169,7 @@ describe('upkeep', () => {
 
   it('forgets a variance record with the last entry of its path', async (t) => {
     const store = await smallStore(t, {})
-    await store.widen('blog', '/hello', { query: true, host: false })
+    await store.noteReads('blog', '/hello', { query: true, host: false }, 0)
     await store.put('one', factsOf({ isQueryKeyed: true }), Buffer.from('x'))
     await store.put('two', factsOf({ isQueryKeyed: true, siteTags: ['two'] }), Buffer.from('x'))
     await store.purge(purgeOf(1, { kind: 'tags', tags: ['route:blog:two'] }))

@@ -173,7 +173,7 @@ describe('a store that cannot be opened', () => {
     assert.match(store.problem ?? '', problem)
     assert.equal(await store.put('a', factsOf(), Buffer.from('x')), false)
     assert.deepEqual([store.get('a'), store.variance('blog', '/')], [undefined, undefined])
-    await store.widen('blog', '/', { query: true, host: true })
+    await store.noteReads('blog', '/', { query: true, host: true }, 0)
     assert.equal(await store.purge(purgeOf(1, { kind: 'everything' })), 0)
     assert.equal(await store.evict(), 0)
     assert.deepEqual([store.size(), store.checkReaders(), store.needsEviction], [{ entries: 0, bytes: 0 }, 0, false])

@@ -33,10 +33,15 @@ function notIn(these: ServedSpec, others: ServedSpec): MarkedSite[] {
   return markedSites(these).filter((marked) => !isDeepStrictEqual(marked, known.get(marked.site.id)))
 }
 
+/** The purge for sites that are others now, or gone. */
+function orderOfReload(labels: readonly string[]): PurgeOrder {
+  return { layers: ['isr'], scopes: [{ kind: 'labels', labels }], mode: 'drop', changedCode: labels }
+}
+
 /** The purge for a site that was changed while the instance was down. As in a reload, nothing of other settings is left. */
 function orderOf({ site, change }: ChangedSite): PurgeOrder | undefined {
   if (change === 'code') return orderOfChange(site, null)
-  return { layers: ['isr'], scopes: [{ kind: 'labels', labels: [site.label] }], mode: 'drop' }
+  return orderOfReload([site.label])
 }
 
 /** Keeps stored pages from outliving the site that made them, over reloads and restarts, and has new ones made in advance. */
@@ -55,8 +60,10 @@ export class ServedSites {
       const changed = await marks.update(markedSites(spec))
       const orders = hasPages() ? changed.flatMap((site) => orderOf(site) ?? []) : []
       for (const mode of ['stale', 'drop'] as const) {
-        const scopes = orders.filter((order) => order.mode === mode).flatMap((order) => order.scopes)
-        if (scopes.length > 0) await purge({ layers: ['isr'], scopes, mode })
+        const own = orders.filter((order) => order.mode === mode)
+        const scopes = own.flatMap((order) => order.scopes)
+        const changedCode = own.flatMap((order) => order.changedCode ?? [])
+        if (scopes.length > 0) await purge({ layers: ['isr'], scopes, mode, changedCode })
       }
       await marks.save()
     } catch (error) {
@@ -76,7 +83,7 @@ export class ServedSites {
     const renewed = notIn(after, before)
     if (labels.length === 0 && renewed.length === 0) return
     try {
-      if (labels.length > 0) await purge({ layers: ['isr'], scopes: [{ kind: 'labels', labels }], mode: 'drop' })
+      if (labels.length > 0) await purge(orderOfReload(labels))
       marks.retain(after.sites)
       await marks.update(renewed)
       await marks.save()

@@ -31,7 +31,7 @@ function scopeOf(label: string, routes: TouchedRoutes): PurgeScope {
 export function orderOfChange(site: Pick<SiteConfig, 'label' | 'mode'>, routes: TouchedRoutes): PurgeOrder | undefined {
   if (routes?.length === 0) return undefined
   const mode = site.mode === 'development' ? 'drop' : 'stale'
-  return { layers: ['isr'], scopes: [scopeOf(site.label, routes)], mode }
+  return { layers: ['isr'], scopes: [scopeOf(site.label, routes)], mode, changedCode: [site.label] }
 }
 
 /** Carries changes of the files of sites to everyone who keeps something that was made of them. */

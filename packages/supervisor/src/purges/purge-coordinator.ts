@@ -104,7 +104,7 @@ export class PurgeCoordinator {
   /** Gives the purge its number and tells the hosts of it in the same turn. */
   async #begin(order: PurgeOrder): Promise<Begun> {
     const number = await this.#options.numbers.next()
-    const purge: Purge = { number, layers: order.layers, scopes: order.scopes, mode: order.mode }
+    const purge: Purge = { ...order, number }
     this.#unsettled.set(number, { purge, isWithWorkers: false })
     this.#lastOfHosts = number
     const hostsDone = concernsStore(order) ? askMembers(this.#options.hosts(), purge, this.#options) : Promise.resolve()

@@ -53,5 +53,5 @@ function resolveScope(scope: PurgeScope, labels: ReadonlySet<string>): PurgeScop
  */
 export function resolveOrder(order: PurgeOrder, labels: Iterable<string>): PurgeOrder {
   const known = new Set(labels)
-  return { layers: order.layers, mode: order.mode, scopes: order.scopes.map((scope) => resolveScope(scope, known)) }
+  return { ...order, scopes: order.scopes.map((scope) => resolveScope(scope, known)) }
 }

@@ -49,7 +49,8 @@ export class Keeper {
     const { head, facts, body } = made
     const decision = storabilityOf({ ...head, facts }, address, defaults)
     if (decision.verdict !== 'store') return decision
-    const variance = union(this.#options.store.variance(address.label, address.path) ?? NARROW, decision.reads)
+    const known = this.#options.store.variance(address.label, address.path)
+    const variance = known === undefined || known.isOutdated ? decision.reads : union(known, decision.reads)
     const createdAt = this.#options.clock.now()
     const entry: StoredEntry = {
       kind: 'response',
@@ -84,7 +85,10 @@ export class Keeper {
     const { store } = this.#options
     const { address, variance, key, entry } = keepable
     const { label, path } = address
-    if (isWider(variance, store.variance(label, path) ?? NARROW)) await store.widen(label, path, variance)
+    const known = store.variance(label, path)
+    // What code read that is not in service any more says nothing of what the next render will read.
+    const isNews = known?.isOutdated === true ? this.isCurrent(keepable, fill) : isWider(variance, known ?? NARROW)
+    if (isNews) await store.noteReads(label, path, variance, fill.seq)
     if (!this.isCurrent(keepable, fill)) return 'purged'
     const { body, ...facts } = entry
     return (await store.put(key, facts, body)) ? 'stored' : 'refused'
