@@ -1,3 +1,4 @@
+export * from './compile/compiled-module.ts'
 export * from './compile/module-cache.ts'
 export * from './compile/module-graph.ts'
 export * from './compile/site-compiler.ts'

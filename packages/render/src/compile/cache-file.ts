@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { codeOf } from '@svc/core'
-import { contentHash } from './content-hash.ts'
 
-const HASH_LENGTH = 64
+/** Length and CRC-32 of the body, eight hexadecimal digits each, and a line feed. */
+const HEAD_BYTES = 17
+/** Files are read into memory of this size, one behind the other: most cache files are far smaller. */
+const SLAB_BYTES = 256 * 1024
+/** With less room left in it, the next file gets a new slab. */
+const MIN_ROOM_BYTES = 64 * 1024
 
 /** Counts of what the caches on disk did. */
 export interface CacheCounters {
@@ -16,80 +21,92 @@ export interface CacheCounters {
   writeFailures: number
 }
 
-/** A new set of counters, all zero. */
-export function newCacheCounters(): CacheCounters {
-  return { hits: 0, misses: 0, corrupt: 0, writeFailures: 0 }
-}
-
 /**
- * Reads a file that `writeCacheFile` wrote. One that is not what was written is deleted and counts as absent.
- * Never throws.
+ * Reads and writes files that prove themselves whole. Each begins with length and CRC-32 of what follows: that finds files
+ * that are cut, overwritten, zeroed by a crash or of another format, at a third of the time that a cryptographic hash takes. It
+ * is no protection from somebody who can write the files; neither would be a hash that lies beside what it is of.
+ * All methods are synchronous and never throw.
  */
-export function readCacheFile(file: string, counters: CacheCounters): Buffer | undefined {
-  const body = lendBody(file, counters)
-  return body === undefined ? undefined : Buffer.from(body)
-}
+export class CacheFiles {
+  readonly counters: CacheCounters = { hits: 0, misses: 0, corrupt: 0, writeFailures: 0 }
+  #slab = Buffer.alloc(0)
+  /** The slab up to here belongs to bodies that were given away. */
+  #used = 0
 
-/** The same as UTF-8 text. */
-export function readCacheText(file: string, counters: CacheCounters): string | undefined {
-  return lendBody(file, counters)?.toString()
-}
-
-/** What a file holds behind its hash, until the next file is read. */
-function lendBody(file: string, counters: CacheCounters): Buffer | undefined {
-  let content: Buffer
-  try {
-    content = readWhole(file)
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') counters.corrupt++
-    counters.misses++
-    return undefined
-  }
-  const body = content.subarray(HASH_LENGTH + 1)
-  if (content.byteLength > HASH_LENGTH && content.toString('latin1', 0, HASH_LENGTH) === contentHash(body)) {
-    counters.hits++
+  /** Reads what `write` wrote. A file that is not what was written is deleted and counts as absent. */
+  bytes(file: string): Buffer | undefined {
+    const body = this.#lend(file)
+    if (body?.buffer === this.#slab.buffer) this.#used += HEAD_BYTES + body.byteLength
     return body
   }
-  deleteCorrupt(file, counters)
-  return undefined
-}
 
-/** Most files of the caches fit in here: then they are read without asking for their size first. */
-const scratch = Buffer.allocUnsafeSlow(128 * 1024)
+  /** The same as UTF-8 text. */
+  text(file: string): string | undefined {
+    return this.#lend(file)?.toString()
+  }
 
-/** Two system calls less per file than `readFileSync`. What it returns may be overwritten by the next call. */
-function readWhole(file: string): Buffer {
-  const descriptor = openSync(file, 'r')
-  try {
-    const length = readSync(descriptor, scratch, 0, scratch.length, 0)
-    return length < scratch.length ? scratch.subarray(0, length) : readFileSync(descriptor)
-  } finally {
-    closeSync(descriptor)
+  /**
+   * Writes a file under a temporary name and renames it, so that a reader in any thread or process sees all of it or
+   * nothing. A failure is counted, not thrown: the next start compiles again.
+   */
+  write(file: string, content: Uint8Array | string): void {
+    const temporary = `${file}.${randomUUID()}.tmp`
+    const body = Buffer.from(content)
+    try {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      writeFileSync(temporary, Buffer.concat([Buffer.from(headOf(body)), body]), { mode: 0o600 })
+      renameSync(temporary, file)
+    } catch {
+      // A full disk or a read-only directory makes the cache useless, not the site.
+      this.counters.writeFailures++
+      removeFile(temporary)
+    }
+  }
+
+  /** What a file holds behind its head, until the next file is read. */
+  #lend(file: string): Buffer | undefined {
+    let content: Buffer
+    try {
+      content = this.#read(file)
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') this.counters.corrupt++
+      this.counters.misses++
+      return undefined
+    }
+    const body = content.subarray(HEAD_BYTES)
+    if (content.toString('latin1', 0, HEAD_BYTES) === headOf(body)) {
+      this.counters.hits++
+      return body
+    }
+    this.counters.corrupt++
+    this.counters.misses++
+    removeFile(file)
+    return undefined
+  }
+
+  /** A whole file, in the free part of the slab if it fits: two system calls less than `readFileSync`, and no copy. */
+  #read(file: string): Buffer {
+    if (this.#slab.length - this.#used < MIN_ROOM_BYTES) {
+      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      this.#used = 0
+    }
+    const room = this.#slab.length - this.#used
+    const descriptor = openSync(file, 'r')
+    try {
+      const length = readSync(descriptor, this.#slab, this.#used, room, 0)
+      return length < room ? this.#slab.subarray(this.#used, this.#used + length) : readFileSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
   }
 }
 
-/** Deletes a cache file that proved unusable, and counts it. */
-export function deleteCorrupt(file: string, counters: CacheCounters): void {
-  counters.corrupt++
-  counters.misses++
-  removeFile(file)
+function headOf(body: Uint8Array): string {
+  return `${hex(body.byteLength)}${hex(crc32(body))}\n`
 }
 
-/**
- * Writes a file under a temporary name and renames it, so that a reader in any thread or process sees all of it or
- * nothing. A failure is counted, not thrown: the next start compiles again.
- */
-export function writeCacheFile(file: string, body: Uint8Array | string, counters: CacheCounters): void {
-  const temporary = `${file}.${randomUUID()}.tmp`
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    writeFileSync(temporary, Buffer.concat([Buffer.from(`${contentHash(body)}\n`), Buffer.from(body)]), { mode: 0o600 })
-    renameSync(temporary, file)
-  } catch {
-    // A full disk or a read-only directory makes the cache useless, not the site.
-    counters.writeFailures++
-    removeFile(temporary)
-  }
+function hex(value: number): string {
+  return value.toString(16).padStart(8, '0')
 }
 
 function removeFile(file: string): void {

@@ -2,7 +2,8 @@ import { readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ModulePurge } from '@svc/protocol'
 import { ImportGraph } from './import-graph.ts'
-import { type IndexEntry, ModuleCache, type ModuleCacheDirs } from './module-cache.ts'
+import type { IndexEntry } from './index-entry.ts'
+import { ModuleCache, type ModuleCacheDirs } from './module-cache.ts'
 import { modulesMeant } from './modules-meant.ts'
 
 /** Names that the caches give their files; nothing else is touched. */

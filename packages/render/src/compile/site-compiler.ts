@@ -1,32 +1,16 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { asError, codeOf, SingleFlight } from '@svc/core'
-import type { ModuleFormat } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
 import type { CompiledSource, SourceInput } from './compile-source.ts'
+import { type CompiledModule, ResolvedModule } from './compiled-module.ts'
 import { COMPILER_VERSION } from './compiler-version.ts'
 import { contentHash } from './content-hash.ts'
-import type { FileStamp, ModuleCache } from './module-cache.ts'
+import type { FileStamp } from './index-entry.ts'
+import type { ModuleCache } from './module-cache.ts'
 import { languageOf, moduleKindOf } from './module-kind.ts'
 import { EMPTY_MODULE, isPackageFile, type Resolution, type SiteResolver } from './site-resolver.ts'
 import { positionAt, sourceError } from './source-problem.ts'
 import type { StyleCompiler } from './style-module.ts'
-
-/** A module that is ready to be defined in an isolate. */
-export interface CompiledModule {
-  /** Absolute real path of its source, or `EMPTY_MODULE`. */
-  readonly id: string
-  readonly format: ModuleFormat
-  readonly code: string
-  /** Specifier -> module id, `builtin:<name>`, or `!<message>` for one that fails when it is reached. */
-  readonly dependencies: Readonly<Record<string, string>>
-  /** Source map mappings, outermost first. */
-  readonly maps: readonly string[]
-  /** Hash of source, mode and compiler. */
-  readonly hash: string
-  /** Further files whose text is part of it. */
-  readonly watches: readonly string[]
-  readonly warnings: readonly string[]
-}
 
 /** What a compiler is made of. */
 export interface SiteCompilerOptions {
@@ -65,10 +49,10 @@ function stampOf(file: string): FileStamp {
 }
 
 /** A file touched this recently may change again without a new time stamp. */
-const RACY_NS = 50_000_000n
+const RACY_MS = 50
 
 function isSettled(stamp: FileStamp): boolean {
-  return BigInt(Date.now()) * 1_000_000n - BigInt(stamp.ctime) > RACY_NS
+  return Date.now() - Number(stamp.ctime) / 1_000_000 > RACY_MS
 }
 
 /** Compiles the modules of one site, through the caches on disk. Keeps nothing in memory. */
@@ -119,7 +103,7 @@ export class SiteCompiler {
     }
     const dependencies = await this.#resolveAll(id, compiled)
     if (entry?.hash !== hash || !isUnchanged) cache.storeIndexed({ path: id, hash, ...stamp, imports: dependencies })
-    return moduleOf(id, hash, compiled, dependencies)
+    return new ResolvedModule(id, hash, compiled, dependencies)
   }
 
   /** A style sheet is current only while the files that it imports are. */
@@ -177,27 +161,7 @@ export class SiteCompiler {
   #lastGood(id: string): CompiledModule | undefined {
     const entry = this.#options.cache.indexed(id)
     const compiled = entry === undefined ? undefined : this.#options.cache.compiled(entry.hash)
-    return entry === undefined || compiled === undefined ? undefined : moduleOf(id, entry.hash, compiled, entry.imports)
-  }
-}
-
-function moduleOf(
-  id: string,
-  hash: string,
-  compiled: CompiledSource,
-  dependencies: Readonly<Record<string, string>>,
-): CompiledModule {
-  return {
-    id,
-    hash,
-    dependencies,
-    format: compiled.format,
-    code: compiled.code,
-    watches: compiled.watches,
-    warnings: compiled.warnings,
-    get maps() {
-      return compiled.maps
-    },
+    return entry === undefined || compiled === undefined ? undefined : new ResolvedModule(id, entry.hash, compiled, entry.imports)
   }
 }
 

@@ -1,8 +1,9 @@
 import { SingleFlight } from '@svc/core'
+import type { CompiledModule } from '../compile/compiled-module.ts'
 import type { ModuleCache } from '../compile/module-cache.ts'
 import { ModuleGraph, modulesImported } from '../compile/module-graph.ts'
 import { hasBytecode, scriptOf } from '../compile/module-script.ts'
-import type { CompiledModule, SiteCompiler } from '../compile/site-compiler.ts'
+import type { SiteCompiler } from '../compile/site-compiler.ts'
 import type { GuestIsolate, IsolateModule } from './guest-isolate.ts'
 
 /** What a module loader is made of. */
