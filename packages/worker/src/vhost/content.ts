@@ -9,8 +9,12 @@ import type { RequestContext } from '../pipeline/request-context.ts'
 export interface LocationVisit {
   readonly context: RequestContext
   readonly settings: LocationSettings
+  /** As the client sent it, or GET for the page of an error. */
+  readonly method: string
   /** What the location matched by its text, for `alias` and for the URI part of `proxy_pass`; "" for patterns. */
   readonly matchedPrefix: string
+  /** Whether `matchedPrefix` still begins `uri`: not after `rewrite ... break`. Then the URI part of `proxy_pass` is left out. */
+  readonly isPrefixValid: boolean
   /** `$uri`: decoded and normalised, as rewriting left it. One character for each byte (latin-1). */
   readonly uri: string
   /** `$args`: as rewriting left it. */
