@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MAX_ENTRY_TAGS } from '@svc/cache'
 import type { PageAddress } from '../src/isr/page-address.ts'
 import { type MadeResponse, type Storability, storabilityOf } from '../src/isr/storability.ts'
 import { facts } from './isr-instance.ts'
@@ -80,6 +81,12 @@ test('failures are not stored, and say nothing of the next render', () => {
 test('refusals belong to their client, redirects and missing pages to all', () => {
   for (const status of [401, 403, 405, 206, 304]) assert.deepEqual(judge({ status }), { verdict: 'pass', detail: 'status' })
   for (const status of [200, 204, 301, 302, 303, 307, 308, 404, 410]) assert.equal(judge({ status }).verdict, 'store')
+})
+
+test('a page with more tags than a purge could find is not stored', () => {
+  const tags = Array.from({ length: MAX_ENTRY_TAGS + 1 }, (_, index) => `tag ${index}`)
+  assert.equal(judge({ facts: facts([], 60, tags.slice(1)) }).verdict, 'store')
+  assert.deepEqual(judge({ facts: facts([], 60, tags) }), { verdict: 'pass', detail: 'tags' })
 })
 
 test('without facts nothing is stored', () => {

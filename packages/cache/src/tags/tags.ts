@@ -1,3 +1,8 @@
+/**
+ * Tags that site code may give to one entry. With more of them it is not stored: left out, a purge of them would not take it.
+ */
+export const MAX_ENTRY_TAGS = 1_024
+
 /** Takes the slash from the end of a path, but leaves the root. */
 export function withoutTrailingSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path

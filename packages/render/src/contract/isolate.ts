@@ -81,6 +81,9 @@ export const Emit = {
 } as const
 export type EmitKind = (typeof Emit)[keyof typeof Emit]
 
+/** Tags that are told of one run: one more than an entry may have, so that it shows when there are too many. */
+export const MAX_EMITTED_TAGS = 1_025
+
 export interface EmittedFacts {
   /** Any of: headers, cookies, query, host, no-store. */
   readonly reads: readonly string[]

@@ -3,7 +3,7 @@ export type { BeginKind, BeginRequest, EmittedError } from '../contract/isolate.
 export { AsyncLocalStorage } from './context/async-local-storage.ts'
 export { keepContext, runInContext } from './context/context.ts'
 export { callHostOnce, tellHost } from './host/host-calls.ts'
-export { logUncaught } from './host/site-log.ts'
+export { logUncaught, siteLog } from './host/site-log.ts'
 export { Turns } from './host/turns.ts'
 export { sourceOf } from './lowering/async-to-generator.ts'
 export { exactBuffer } from './prelude/encoding/bytes.ts'

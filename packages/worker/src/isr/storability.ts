@@ -1,4 +1,4 @@
-import type { Variance } from '@svc/cache'
+import { MAX_ENTRY_TAGS, type Variance } from '@svc/cache'
 import { type HeaderList, parseCacheControl } from '@svc/http'
 import type { CacheFacts } from '@svc/protocol'
 import type { PageAddress } from './page-address.ts'
@@ -57,6 +57,7 @@ export function storabilityOf(response: MadeResponse, address: PageAddress, defa
   if (facts === undefined) return { verdict: 'pass', detail: 'facts' }
   const personal = PERSONAL_READS.find((read) => facts.reads.includes(read))
   if (personal !== undefined) return { verdict: 'pass', detail: personal }
+  if (facts.tags.length > MAX_ENTRY_TAGS) return { verdict: 'pass', detail: 'tags' }
   const reads = { query: facts.reads.includes('query'), host: facts.reads.includes('host') }
   // Whoever names a made-up host would decide what the page says of its own address.
   if (reads.host && address.binding === 'unknown') return { verdict: 'pass', detail: 'host' }

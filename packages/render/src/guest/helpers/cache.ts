@@ -1,7 +1,8 @@
 import { sourceOf } from '../port.ts'
+import { boundedTags } from '../router/cache-tags.ts'
 import { cachedResult, freshResult } from '../router/cached-result.ts'
 import { flushPurges } from '../router/pending-purges.ts'
-import { checkedRevalidate, checkedTag } from '../router/request-fetch.ts'
+import { checkedRevalidate } from '../router/request-fetch.ts'
 import { findScope, type RequestScope } from '../router/request-scope.ts'
 import { RouterError } from '../router/router-error.ts'
 
@@ -21,7 +22,7 @@ type UnstableCache = (compute: AsyncFunction, keyParts?: readonly string[], opti
  */
 export function unstableCacheOf(file: string): UnstableCache {
   return (compute, keyParts = [], options = {}) => {
-    const tags = (options.tags ?? []).map(checkedTag)
+    const tags = boundedTags(options.tags ?? [], file)
     const { revalidate } = options
     if (revalidate !== undefined && checkedRevalidate(revalidate) === 0) {
       throw new RouterError('ROUTER_BAD_ARGUMENT', 'unstable_cache: revalidate must be above 0, or false.')
@@ -31,7 +32,7 @@ export function unstableCacheOf(file: string): UnstableCache {
     return async (...args) => {
       const scope = findScope()
       if (scope === undefined || scope.phase === 'middleware') return await compute(...args)
-      for (const tag of tags) scope.facts.tags.add(tag)
+      scope.facts.addTags(tags)
       if (revalidate !== undefined) scope.facts.limitRevalidate(revalidate)
       const run = async () => await compute(...args)
       // Within another cached function the outer result is what is kept.

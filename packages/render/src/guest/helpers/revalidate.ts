@@ -1,5 +1,5 @@
+import { checkedTag } from '../router/cache-tags.ts'
 import { purgesOf } from '../router/pending-purges.ts'
-import { checkedTag } from '../router/request-fetch.ts'
 import { currentScope, type RequestScope } from '../router/request-scope.ts'
 import { RouterError } from '../router/router-error.ts'
 

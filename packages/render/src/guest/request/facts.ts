@@ -1,11 +1,22 @@
-import type { EmittedFacts } from '../../contract/isolate.ts'
+import { type EmittedFacts, MAX_EMITTED_TAGS } from '../../contract/isolate.ts'
 import type { FactsCollector, RequestRead } from './guest-request.ts'
 
 /** Collects facts of one request. */
 export class Facts implements FactsCollector {
   readonly reads = new Set<RequestRead>()
-  readonly tags = new Set<string>()
+  readonly #tags = new Set<string>()
   #revalidate: number | false | undefined
+
+  get tags(): ReadonlySet<string> {
+    return this.#tags
+  }
+
+  addTags(tags: Iterable<string>): void {
+    for (const tag of tags) {
+      if (this.#tags.size === MAX_EMITTED_TAGS) return
+      this.#tags.add(tag)
+    }
+  }
 
   get revalidate(): number | false | undefined {
     return this.#revalidate
@@ -18,7 +29,7 @@ export class Facts implements FactsCollector {
   }
 
   toJSON(): EmittedFacts {
-    const base = { reads: [...this.reads], tags: [...this.tags] }
+    const base = { reads: [...this.reads], tags: [...this.#tags] }
     return this.#revalidate === undefined ? base : { ...base, revalidate: this.#revalidate }
   }
 }

@@ -15,7 +15,9 @@ export type RequestRead = 'headers' | 'cookies' | 'query' | 'host' | 'no-store'
 /** Collects what a run reads and wants for its caching. */
 export interface FactsCollector {
   readonly reads: Set<RequestRead>
-  readonly tags: Set<string>
+  readonly tags: ReadonlySet<string>
+  /** Adds to the tags, as far as an answer may have them and one more: that one tells that there are too many. */
+  addTags(tags: Iterable<string>): void
   /** Seconds, 0 or false (for ever); undefined: nothing was asked for. Set it with `limitRevalidate`. */
   readonly revalidate: number | false | undefined
   /** Lowers `revalidate`: the shortest time asked for wins, false is longer than any. */

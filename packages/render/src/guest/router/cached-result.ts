@@ -84,13 +84,13 @@ function inTurn<T>(task: () => Promise<T>): Promise<T> {
 
 function take(scope: RequestScope, tags: readonly string[], bytes: ArrayBuffer): unknown {
   const { value, revalidate } = JSON.parse(decodeUtf8(new Uint8Array(bytes))) as KeptResult
-  for (const tag of tags) scope.facts.tags.add(tag)
+  scope.facts.addTags(tags)
   if (revalidate !== undefined) scope.facts.limitRevalidate(revalidate)
   return value
 }
 
 function join(scope: RequestScope, { value, facts }: { readonly value: unknown; readonly facts: FactsCollector }): unknown {
-  for (const tag of facts.tags) scope.facts.tags.add(tag)
+  scope.facts.addTags(facts.tags)
   if (facts.revalidate !== undefined) scope.facts.limitRevalidate(facts.revalidate)
   return value
 }

@@ -1,4 +1,5 @@
 import type { FetchCache } from '../port.ts'
+import { boundedTags } from './cache-tags.ts'
 import { flushPurges } from './pending-purges.ts'
 import { findScope, type RequestScope } from './request-scope.ts'
 import { RouterError } from './router-error.ts'
@@ -60,9 +61,10 @@ function memoKey(input: unknown, init: FetchInit | undefined): string | undefine
 
 /** Takes the wishes of a fetch into the facts. Returns how it goes through the data cache; undefined: not at all. */
 function noteCaching(scope: RequestScope, input: unknown, init: FetchInit | undefined): FetchCache | undefined {
-  const { revalidate, tags = [] } = init?.next ?? {}
+  const { revalidate, tags: given = [] } = init?.next ?? {}
   const { facts } = scope
-  for (const tag of tags) facts.tags.add(checkedTag(tag))
+  const tags = boundedTags(given, scope.guest.route?.file ?? 'fetch')
+  facts.addTags(tags)
   const isExplicit = typeof revalidate === 'number' || revalidate === false
   const time = isExplicit ? checkedRevalidate(revalidate) : undefined
   const cache = cacheMode(scope, init?.cache, revalidate)
@@ -72,11 +74,9 @@ function noteCaching(scope: RequestScope, input: unknown, init: FetchInit | unde
   return {
     // A segment that wants everything cached overrules a fetch that does not.
     revalidate: time === 0 ? false : (time ?? false),
-    tags: [...tags],
+    tags,
     isExplicit: isExplicit && time !== 0,
-    onTags(kept) {
-      for (const tag of kept) facts.tags.add(tag)
-    },
+    onTags: (kept) => facts.addTags(kept),
   }
 }
 
@@ -109,15 +109,6 @@ function cacheMode(scope: RequestScope, cache: string | undefined, revalidate: u
     default:
       return isOff ? 'no-store' : isOn ? 'cache' : 'unsaid'
   }
-}
-
-/** Checks a cache tag: 1 to 256 characters, not beginning with "/" (those are paths). Throws ROUTER_BAD_ARGUMENT. */
-export function checkedTag(tag: unknown): string {
-  if (typeof tag === 'string' && tag !== '' && tag.length <= 256 && !tag.startsWith('/')) return tag
-  throw new RouterError(
-    'ROUTER_BAD_ARGUMENT',
-    `A cache tag is a text of 1 to 256 characters without a leading "/", not ${shown(tag)}.`,
-  )
 }
 
 /** Checks a revalidate time: seconds or false. Throws ROUTER_BAD_ARGUMENT. */

@@ -4,12 +4,14 @@ import {
   type EntryFacts,
   freshnessOf,
   fullTag,
+  MAX_ENTRY_TAGS,
   type Purgeable,
   type PurgeLedger,
   type StoredEntry,
 } from '@svc/cache'
 import { ReplyWithBytes } from '@svc/core'
 import type { DataQuestion, DataReply, FillOutcome } from '../../thread/data/data-methods.ts'
+import { dataFacts } from './data-facts.ts'
 import { DataFlights, type FlightEnd } from './data-flights.ts'
 import type { PathPurges } from './path-purges.ts'
 
@@ -45,15 +47,18 @@ export interface DataCacheOptions {
 
 /** A larger result is not stored. */
 export const MAX_DATA_BYTES = 2 * 1024 * 1024
-const MAX_TAGS = 128
 const MAX_TAG_CHARS = 256
 
 type Reply = DataReply | ReplyWithBytes<DataReply>
 
-/** Tags come from code in an isolate: what is no tag is left out. */
+/** Tags come from code in an isolate: what is no tag is left out. One more than an entry may have tells that there are too many. */
 function checkedTags(names: readonly string[]): string[] {
   const usable = names.filter((name) => name !== '' && name.length <= MAX_TAG_CHARS && !name.startsWith('/'))
-  return [...new Set(usable)].slice(0, MAX_TAGS)
+  return [...new Set(usable)].slice(0, MAX_ENTRY_TAGS + 1)
+}
+
+function isWithinBounds({ tags }: EntryFacts, body: Uint8Array): boolean {
+  return tags.length <= MAX_ENTRY_TAGS && body.byteLength <= MAX_DATA_BYTES
 }
 
 /** The results of `fetch` and `unstable_cache` of all sites of a host, kept in the store of the instance. */
@@ -120,26 +125,12 @@ export class DataCache {
     if (flight === undefined) return false
     const { label, owner, swrMs } = asker
     const tags = new Set([...flight.entry.tags, ...checkedTags(made.tags).map((name) => fullTag(label, name))])
-    const facts: EntryFacts = {
-      kind: 'data',
-      label,
-      path: '',
-      host: '',
-      isQueryKeyed: false,
-      tags: [...tags],
-      createdAt: this.#options.now(),
-      ttlMs: made.ttlMs,
-      swrMs,
-      isMarkedStale: false,
-      seq: flight.fill.seq,
-      status: 0,
-      headers: [],
-    }
+    const { seq } = flight.fill
+    const facts = dataFacts({ label, tags: [...tags], createdAt: this.#options.now(), ttlMs: made.ttlMs, swrMs, seq })
     let end: FlightEnd = 'pass'
     // Whoever waits for a result that a purge has overtaken makes one of its own.
     if (!this.#options.ledger.mayStore(flight.fill, facts)) end = 'lost'
-    else if (store !== undefined && body.byteLength <= MAX_DATA_BYTES && (await store.put(flight.key, facts, body)))
-      end = 'stored'
+    else if (store !== undefined && isWithinBounds(facts, body) && (await store.put(flight.key, facts, body))) end = 'stored'
     this.#flights.end(fill, owner, end)
     return end === 'stored'
   }
@@ -181,7 +172,7 @@ export class DataCache {
   /** A caller with tags of its own makes them tags of the entry, so that a purge of them takes it too. */
   #addTags(store: DataStore, key: string, found: StoredEntry, tags: readonly string[]): void {
     const missing = tags.filter((tag) => !found.tags.includes(tag))
-    if (missing.length === 0 || found.tags.length + missing.length > MAX_TAGS) return
+    if (missing.length === 0 || found.tags.length + missing.length > MAX_ENTRY_TAGS) return
     const { body, ...facts } = found
     const widened = { ...facts, tags: [...facts.tags, ...missing] }
     if (!this.#options.ledger.mayStore({ seq: found.seq }, widened)) return

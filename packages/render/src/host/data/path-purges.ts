@@ -1,5 +1,6 @@
-import { type CacheStore, dataKey, type EntryFacts, fullTag, type Purge, type PurgeScope, pathTag, tagMatcher } from '@svc/cache'
+import { type CacheStore, dataKey, fullTag, type Purge, type PurgeScope, pathTag, tagMatcher } from '@svc/cache'
 import type { RoutePlace } from '../../thread/data/data-methods.ts'
+import { dataFacts } from './data-facts.ts'
 
 /** Past this many purged paths, or globs, of a site, data that is older than the forgotten ones is served to none of its pages. */
 const MAX_PATHS = 1_000
@@ -128,21 +129,7 @@ export class PathPurges {
   }
 
   async #keep(label: string, number: number): Promise<void> {
-    const facts: EntryFacts = {
-      kind: 'data',
-      label,
-      path: '',
-      host: '',
-      isQueryKeyed: false,
-      tags: [],
-      createdAt: this.#now(),
-      ttlMs: null,
-      swrMs: 0,
-      isMarkedStale: false,
-      seq: number,
-      status: 0,
-      headers: [],
-    }
+    const facts = dataFacts({ label, tags: [], createdAt: this.#now(), ttlMs: null, swrMs: 0, seq: number })
     await this.#store()?.put(keyOf(label), facts, Buffer.from(JSON.stringify(this.#siteOf(label))))
   }
 }

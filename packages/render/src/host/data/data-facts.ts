@@ -1,0 +1,9 @@
+import type { EntryFacts } from '@svc/cache'
+
+/** What tells one entry of data from another, beside its key and body. */
+export type DataFacts = Pick<EntryFacts, 'label' | 'tags' | 'createdAt' | 'ttlMs' | 'swrMs' | 'seq'>
+
+/** The facts of an entry of data: it has no path, no host, and nothing of a response. */
+export function dataFacts(facts: DataFacts): EntryFacts {
+  return { ...facts, kind: 'data', path: '', host: '', isQueryKeyed: false, isMarkedStale: false, status: 0, headers: [] }
+}
