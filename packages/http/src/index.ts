@@ -1,7 +1,7 @@
 export * from './accept-encoding.ts'
 export * from './cache-control.ts'
 export * from './cache-status.ts'
-export { hexValue, isDigits, isFieldValue, isToken } from './characters.ts'
+export { hexValue, isDigits, isFieldValue, isLatin1FieldValue, isToken } from './characters.ts'
 export * from './conditional.ts'
 export * from './cookies.ts'
 export * from './errors.ts'

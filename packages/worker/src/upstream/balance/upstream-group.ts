@@ -1,0 +1,64 @@
+import type { UpstreamSpec } from '@svc/config'
+import type { Clock } from '@svc/core'
+import { byAddress, leastLoaded, nextByWeight } from './choices.ts'
+import { Peer } from './peer.ts'
+
+/** How a request to a server ended. */
+export type PeerOutcome =
+  | 'answered'
+  | 'failed'
+  /** It answered, but with something that another server is asked for instead (403, 404), or the client left. */
+  | 'passed'
+
+/** The servers behind one name, as this worker knows them. */
+export class UpstreamGroup {
+  readonly spec: UpstreamSpec
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #primaries: readonly Peer[]
+  readonly #backups: readonly Peer[]
+
+  constructor(spec: UpstreamSpec, clock: Pick<Clock, 'monotonic'>) {
+    this.spec = spec
+    this.#clock = clock
+    this.#primaries = spec.servers.filter(({ isBackup }) => !isBackup).map((server) => new Peer(server))
+    this.#backups = spec.servers.filter(({ isBackup }) => isBackup).map((server) => new Peer(server))
+  }
+
+  /** How many servers a request may be tried with. */
+  get size(): number {
+    return this.#primaries.length + this.#backups.length
+  }
+
+  /**
+   * Chooses a server that was not tried yet. Every choice is to be released. Undefined: none is in service.
+   * @param clientAddress for groups that choose by it
+   */
+  choose(clientAddress: string, tried: readonly Peer[]): Peer | undefined {
+    const now = this.#clock.monotonic()
+    const chosen = this.#from(this.#primaries, clientAddress, tried, now) ?? this.#from(this.#backups, clientAddress, tried, now)
+    chosen?.taken(now)
+    return chosen
+  }
+
+  /** The request has ended. */
+  release(peer: Peer, outcome: PeerOutcome): void {
+    peer.active--
+    // A server that has no other beside it is asked whatever happens.
+    if (this.size === 1) return
+    if (outcome === 'failed') peer.failed(this.#clock.monotonic())
+    else if (outcome === 'answered') peer.succeeded()
+  }
+
+  #from(peers: readonly Peer[], clientAddress: string, tried: readonly Peer[], now: number): Peer | undefined {
+    const [only] = peers
+    if (peers.length === 1 && only !== undefined && this.size === 1)
+      return only.spec.isDown || tried.includes(only) ? undefined : only
+    const isCandidate = (peer: Peer) => !tried.includes(peer) && peer.isInService(now)
+    if (this.spec.balance === 'ip_hash') {
+      const found = byAddress(peers, clientAddress, isCandidate)
+      if (found !== undefined) return found
+    }
+    const candidates = peers.filter(isCandidate)
+    return nextByWeight(this.spec.balance === 'least_conn' ? leastLoaded(candidates) : candidates)
+  }
+}

@@ -1,0 +1,73 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import type { Clock } from '@svc/core'
+
+/** How long what the system resolver said is kept. */
+const KEEP_MS = 30_000
+/** Names that are kept; past them the oldest goes. */
+const MAX_NAMES = 1_000
+
+/** Where a server listens. */
+export type ServerPlace =
+  | { readonly kind: 'port'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string }
+
+/** Reads "host:port", "[::1]:port" or "unix:/path". Undefined: it is none of them. */
+export function parsePlace(address: string): ServerPlace | undefined {
+  if (address.startsWith('unix:')) return address.length > 5 ? { kind: 'unix', path: address.slice(5) } : undefined
+  const match = /^(?:\[([^\]]+)\]|([^:/\s]+)):(\d{1,5})$/.exec(address)
+  const host = match?.[1] ?? match?.[2]
+  const port = Number(match?.[3])
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { kind: 'port', host, port }
+}
+
+interface Known {
+  readonly addresses: readonly string[]
+  readonly untilMs: number
+}
+
+type Lookup = (host: string) => Promise<readonly string[]>
+
+/** Finds the addresses of a name, and remembers them for a while. */
+export class AddressBook {
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #lookup: Lookup
+  readonly #known = new Map<string, Known>()
+
+  constructor(clock: Pick<Clock, 'monotonic'>, find: Lookup = systemLookup) {
+    this.#clock = clock
+    this.#lookup = find
+  }
+
+  /** Addresses that need no asking; undefined: the name has to be looked up. */
+  known(host: string): readonly string[] | undefined {
+    if (isIP(host) !== 0) return [host]
+    const known = this.#known.get(host)
+    return known !== undefined && this.#clock.monotonic() < known.untilMs ? known.addresses : undefined
+  }
+
+  /**
+   * All addresses of a name, in the order of the system.
+   * @throws what the system resolver says
+   */
+  async find(host: string): Promise<readonly string[]> {
+    const known = this.known(host)
+    if (known !== undefined) return known
+    const addresses = await this.#lookup(host)
+    this.#known.delete(host)
+    this.#known.set(host, { addresses, untilMs: this.#clock.monotonic() + KEEP_MS })
+    const oldest = this.#known.size > MAX_NAMES ? this.#known.keys().next().value : undefined
+    if (oldest !== undefined) this.#known.delete(oldest)
+    return addresses
+  }
+
+  /** None of the addresses of a name answered: it is looked up again. */
+  forget(host: string): void {
+    this.#known.delete(host)
+  }
+}
+
+async function systemLookup(host: string): Promise<readonly string[]> {
+  const found = await lookup(host, { all: true, verbatim: true })
+  return found.map(({ address }) => address)
+}

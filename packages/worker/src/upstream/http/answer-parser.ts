@@ -1,0 +1,225 @@
+import type { HeaderList } from '@svc/http'
+import { type AnswerHead, type Framing, parseAnswerHead } from './answer-head.ts'
+import { ChunkedDecoder } from './chunked-decoder.ts'
+
+/** Longest head of an answer. */
+const MAX_HEAD_BYTES = 64 * 1024
+/** Most interim answers to one request. */
+const MAX_INTERIM = 32
+const HEAD_END = Buffer.from('\r\n\r\n')
+const LF = 0x0a
+const CR = 0x0d
+const nothing = new Uint8Array(0)
+
+/** Told what a parser finds. Bytes are lent for the call. */
+export interface AnswerEvents {
+  /** 1xx other than 101. */
+  interim(head: AnswerHead): void
+  /**
+   * `length` of the body, when it is known. `body`: all of it, when it came together with the head; `ended` follows at once.
+   */
+  head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void
+  data(bytes: Uint8Array): void
+  ended(trailers: HeaderList): void
+}
+
+/** What became of the bytes given to a parser. */
+export type ParserState =
+  /** No answer is expected. */
+  | 'idle'
+  | 'reading'
+  /** The answer breaks the protocol, or bytes came that belong to none: the connection must go. */
+  | 'bad'
+
+/**
+ * Takes the bytes of a connection apart into answers (RFC 9112), strictly: what another parser could read differently ends the
+ * connection. Expects one answer after each `expect`.
+ */
+export class AnswerParser {
+  readonly #events: AnswerEvents
+  /** The beginning of a head that has not come to its end. */
+  #held: Buffer | undefined
+  #isHead = false
+  #state: 'idle' | 'head' | 'length' | 'chunked' | 'until-close' | 'bad' = 'idle'
+  #remaining = 0
+  #interims = 0
+  #chunked: ChunkedDecoder | undefined
+  #lastText = ''
+  #lastHead: AnswerHead | undefined
+  /** What was wrong, once the state is `bad`. */
+  problem = ''
+
+  constructor(events: AnswerEvents) {
+    this.#events = events
+  }
+
+  get state(): ParserState {
+    if (this.#state === 'idle' || this.#state === 'bad') return this.#state
+    return 'reading'
+  }
+
+  /** A request has been sent. `isHead`: with HEAD, so that no body follows whatever the fields say. */
+  expect(isHead: boolean): void {
+    this.#state = 'head'
+    this.#isHead = isHead
+    this.#interims = 0
+  }
+
+  /** Takes bytes that came. */
+  push(bytes: Buffer): void {
+    let rest = bytes
+    while (rest.byteLength > 0) {
+      switch (this.#state) {
+        case 'idle':
+          this.#fail('bytes behind the answer')
+          return
+        case 'bad':
+          return
+        case 'head':
+          rest = this.#pushHead(rest)
+          break
+        case 'length':
+          rest = this.#pushLength(rest)
+          break
+        case 'chunked':
+          rest = this.#pushChunked(rest)
+          break
+        case 'until-close':
+          this.#events.data(rest)
+          return
+      }
+    }
+  }
+
+  /** The server has closed its side. Whether the answer is complete by that. */
+  close(): boolean {
+    if (this.#state !== 'until-close') return false
+    this.#end([])
+    return true
+  }
+
+  #pushHead(bytes: Buffer): Buffer {
+    const text = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
+    const from = this.#held === undefined ? 0 : Math.max(0, this.#held.byteLength - 3)
+    const end = text.indexOf(HEAD_END, from)
+    if (end === -1) {
+      this.#hold(text)
+      return bytes.subarray(bytes.byteLength)
+    }
+    this.#held = undefined
+    if (end > MAX_HEAD_BYTES) return this.#fail('a head that is too long')
+    const head = this.#parse(text.toString('latin1', 0, end))
+    const rest = text.subarray(end + HEAD_END.byteLength)
+    return head === undefined ? rest : this.#begin(head, rest)
+  }
+
+  #hold(text: Buffer): void {
+    this.#held = text.byteLength > MAX_HEAD_BYTES ? undefined : Buffer.from(text)
+    if (this.#held === undefined) this.#fail('a head that is too long')
+    else if (!couldBeHead(text)) this.#fail('no valid head')
+  }
+
+  /** Servers send the same head again and again: it is then not parsed again. */
+  #parse(text: string): AnswerHead | undefined {
+    if (text === this.#lastText) return this.#lastHead
+    const head = parseAnswerHead(text)
+    if ('problem' in head) {
+      this.#fail(head.problem)
+      return undefined
+    }
+    this.#lastText = text
+    this.#lastHead = head
+    return head
+  }
+
+  #begin(head: AnswerHead, rest: Buffer): Buffer {
+    if (head.status < 200) return this.#interim(head, rest)
+    const framing = this.#isBodiless(head.status) ? 0 : head.framing
+    const length = typeof head.framing === 'number' ? head.framing : undefined
+    if (typeof framing === 'number' && framing <= rest.byteLength) {
+      this.#state = 'idle'
+      this.#events.head(
+        head,
+        this.#isBodiless(head.status) ? length : framing,
+        framing === 0 ? nothing : rest.subarray(0, framing),
+      )
+      this.#end([])
+      return rest.subarray(framing)
+    }
+    this.#enter(framing)
+    this.#events.head(head, length, undefined)
+    return rest
+  }
+
+  #enter(framing: Framing): void {
+    if (framing === 'chunked') {
+      this.#chunked = new ChunkedDecoder()
+      this.#state = 'chunked'
+    } else if (framing === 'until-close') {
+      this.#state = 'until-close'
+    } else {
+      this.#remaining = framing
+      this.#state = 'length'
+    }
+  }
+
+  /** A switch of protocols was not asked for (RFC 9110 section 15.2.2). */
+  #interim(head: AnswerHead, rest: Buffer): Buffer {
+    if (head.status === 101) return this.#fail('101 without being asked for it')
+    if (++this.#interims > MAX_INTERIM) return this.#fail('too many interim answers')
+    this.#events.interim(head)
+    return rest
+  }
+
+  /** RFC 9112 section 6.3, rule 1. */
+  #isBodiless(status: number): boolean {
+    return this.#isHead || status === 204 || status === 304
+  }
+
+  #pushLength(bytes: Buffer): Buffer {
+    const piece = bytes.byteLength > this.#remaining ? bytes.subarray(0, this.#remaining) : bytes
+    this.#remaining -= piece.byteLength
+    this.#events.data(piece)
+    if (this.#remaining === 0 && this.#state === 'length') this.#end([])
+    return bytes.subarray(piece.byteLength)
+  }
+
+  #pushChunked(bytes: Buffer): Buffer {
+    const decoder = this.#chunked
+    decoder?.rewind()
+    while (decoder !== undefined && this.#state === 'chunked') {
+      const step = decoder.next(bytes)
+      if (step.kind === 'more') break
+      if (step.kind === 'bad') return this.#fail(step.problem)
+      if (step.kind === 'data') {
+        this.#events.data(bytes.subarray(step.start, step.end))
+      } else {
+        this.#end(step.trailers)
+        return bytes.subarray(step.end)
+      }
+    }
+    return bytes.subarray(bytes.byteLength)
+  }
+
+  #end(trailers: HeaderList): void {
+    this.#state = 'idle'
+    this.#chunked = undefined
+    this.#events.ended(trailers)
+  }
+
+  #fail(problem: string): Buffer {
+    this.#state = 'bad'
+    this.problem = problem
+    this.#held = undefined
+    this.#chunked = undefined
+    return Buffer.alloc(0)
+  }
+}
+
+/** Whether what has come of a head may become one: else nobody waits for its end. */
+function couldBeHead(text: Buffer): boolean {
+  const start = text.toString('latin1', 0, Math.min(text.byteLength, 7))
+  if (!'HTTP/1.'.startsWith(start)) return false
+  for (let at = text.indexOf(LF); at !== -1; at = text.indexOf(LF, at + 1)) if (text[at - 1] !== CR) return false
+  return true
+}

@@ -1,0 +1,106 @@
+import type { RequestBody } from '@svc/http'
+
+/** How much of a body is kept so that it can be sent again. */
+const MAX_KEPT_BYTES = 64 * 1024
+
+/** Where a body is sent. */
+export interface BodyTarget {
+  /** `ack` lets more of the body come. */
+  bodyChunk(bytes: Uint8Array, ack: () => void): void
+  bodyEnded(): void
+  bodyFailed(error: Error): void
+}
+
+type Piece = { readonly bytes: Uint8Array; readonly ack: () => void }
+
+/** Reads the body of a request once and sends it to one server after another, as long as it is short. */
+export class BodyRelay {
+  readonly #body: RequestBody
+  /** What was read so far; undefined: it became too long. */
+  #kept: Uint8Array[] | undefined = []
+  #keptBytes = 0
+  /** Came while nobody took it. */
+  #waiting: Piece[] = []
+  #target: BodyTarget | undefined
+  #isRead = false
+  #isFlushing = false
+  #end: 'open' | 'complete' | Error = 'open'
+
+  constructor(body: RequestBody) {
+    this.#body = body
+  }
+
+  /** Whether all that was read can be sent again. */
+  get isReplayable(): boolean {
+    return this.#kept !== undefined
+  }
+
+  /** Declared length, if there is one. */
+  get length(): number | undefined {
+    return this.#body.length
+  }
+
+  /** Whether the last byte has been handed on. */
+  get isComplete(): boolean {
+    return this.#end === 'complete' && this.#waiting.length === 0
+  }
+
+  /** Sends the body from its beginning on. Only while it is replayable. */
+  attach(target: BodyTarget): void {
+    this.#target = target
+    const again = this.#kept ?? []
+    if (!this.#isRead) {
+      this.#isRead = true
+      this.#body.read(
+        (bytes, ack) => this.#received(bytes, ack),
+        (error) => this.#ended(error),
+      )
+      return
+    }
+    this.#waiting = [...again.map((bytes) => ({ bytes, ack: () => undefined })), ...this.#waiting]
+    this.#kept = []
+    this.#keptBytes = 0
+    this.#flush()
+  }
+
+  /** The target takes no more. What comes waits for another. */
+  detach(): void {
+    this.#target = undefined
+  }
+
+  #received(bytes: Uint8Array, ack: () => void): void {
+    this.#waiting.push({ bytes, ack })
+    this.#flush()
+  }
+
+  /** Sends what waits, in its order also where an acknowledgement makes more come at once. */
+  #flush(): void {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    while (this.#target !== undefined) {
+      const piece = this.#waiting.shift()
+      if (piece === undefined) break
+      this.#keep(piece.bytes)
+      this.#target.bodyChunk(piece.bytes, piece.ack)
+    }
+    this.#isFlushing = false
+    if (this.#waiting.length === 0) this.#tellEnd()
+  }
+
+  #keep(bytes: Uint8Array): void {
+    if (this.#kept === undefined) return
+    this.#keptBytes += bytes.byteLength
+    if (this.#keptBytes > MAX_KEPT_BYTES) this.#kept = undefined
+    else this.#kept.push(bytes)
+  }
+
+  #ended(error: Error | undefined): void {
+    this.#end = error ?? 'complete'
+    this.#flush()
+  }
+
+  #tellEnd(): void {
+    if (this.#end === 'complete') this.#target?.bodyEnded()
+    else if (this.#end !== 'open') this.#target?.bodyFailed(this.#end)
+  }
+}

@@ -1,0 +1,256 @@
+import type { HeaderList, ResponseHead } from '@svc/http'
+import type { Peer } from '../balance/peer.ts'
+import { UpstreamError } from '../errors.ts'
+import type { OriginHandle, OriginRequest } from '../origin.ts'
+import type { AnswerHead } from './answer-head.ts'
+import { BodyRelay } from './body-relay.ts'
+import type { ConnectionUser, UpstreamConnection } from './connection.ts'
+import type { Dialing } from './dial.ts'
+import type { HttpOriginSettings } from './origin-settings.ts'
+import { RequestSender } from './request-sender.ts'
+
+/** Receives an answer. Bytes are lent for the call. */
+export interface AnswerReceiver {
+  /** An interim answer (1xx) that is the client's business. */
+  informational(head: ResponseHead): void
+  /**
+   * `length`: of the body, when it is known. `body`: all of it, when it came with the head; this is then the last call. The field
+   * list of the head is frozen.
+   */
+  head(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void
+  /** False: nothing more until the call is resumed. */
+  data(bytes: Uint8Array): boolean
+  end(trailers: HeaderList): void
+  /** The last call. Before the head: the status of the error answers the client. After it the answer is incomplete. */
+  fail(error: Error): void
+}
+
+/** Methods after which another server is only asked where that is allowed in so many words. */
+const NOT_REPEATED: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH'])
+
+/** One request to a group: with one server after another, until one answers or no more may be asked. */
+export class HttpCall implements OriginHandle, ConnectionUser {
+  readonly #settings: HttpOriginSettings
+  readonly #request: OriginRequest
+  readonly #receiver: AnswerReceiver
+  readonly #body: BodyRelay | undefined
+  readonly #tried: Peer[] = []
+  #peer: Peer | undefined
+  #dialing: Dialing | undefined
+  #connection: UpstreamConnection | undefined
+  #sender: RequestSender | undefined
+  #isReused = false
+  /** Whether a reused connection was found dead already: then only a new one is trusted. */
+  #wantsNew = false
+  #hasHead = false
+  #isOver = false
+
+  constructor(settings: HttpOriginSettings, request: OriginRequest, receiver: AnswerReceiver) {
+    this.#settings = settings
+    this.#request = request
+    this.#receiver = receiver
+    this.#body = request.body?.isPresent === true ? new BodyRelay(request.body) : undefined
+  }
+
+  /** Sends the request. To be called once. */
+  start(): void {
+    this.#next(undefined)
+  }
+
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#dialing?.abort()
+    this.#connection?.destroy()
+    this.#stopSending()
+    this.#release('passed')
+  }
+
+  /** The receiver has dealt with what came in the call that said false. */
+  resume(): void {
+    if (this.#isOver) return
+    this.#allowReading()
+    this.#connection?.resume()
+  }
+
+  interim(head: AnswerHead): void {
+    this.#allowReading()
+    if (head.status !== 100) this.#receiver.informational({ status: head.status, headers: head.headers })
+  }
+
+  head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void {
+    if (this.#settings.nextUpstream.onStatus.has(head.status) && this.#mayAskAnother()) {
+      this.#release(head.status === 403 || head.status === 404 ? 'passed' : 'failed')
+      this.#leaveConnection()
+      this.#next(undefined)
+      return
+    }
+    this.#hasHead = true
+    if (body === undefined) {
+      this.#allowReading()
+      if (!head.keepsAlive || head.status >= 400) this.#stopSending()
+    } else {
+      this.#finish()
+    }
+    this.#receiver.head({ status: head.status, headers: head.headers }, length, body)
+  }
+
+  data(bytes: Uint8Array): boolean {
+    const takesMore = this.#receiver.data(bytes)
+    if (this.#isOver) return true
+    if (takesMore) this.#allowReading()
+    else this.#connection?.allowForever()
+    return takesMore
+  }
+
+  ended(trailers: HeaderList): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#receiver.end(trailers)
+  }
+
+  drained(): void {
+    this.#sender?.drained()
+  }
+
+  broken(error: UpstreamError): void {
+    if (this.#isOver) return
+    this.#connection = undefined
+    this.#stopSending()
+    if (this.#hasHead) {
+      this.#release('answered')
+      this.#fail(new UpstreamError('UPSTREAM_CUT', error.message, { cause: error }))
+    } else if (this.#isStale(error)) {
+      this.#wantsNew = true
+      this.#connect(this.#peer)
+    } else {
+      this.#next(error)
+    }
+  }
+
+  /** A connection that the server closed while it was idle: that says nothing about the server (RFC 9112 section 9.3.1). */
+  #isStale(error: UpstreamError): boolean {
+    return this.#isReused && error.code === 'UPSTREAM_UNREACHABLE' && this.#isRepeatable()
+  }
+
+  /** Whether the request may be sent once more although it may have had its effect. */
+  #isRepeatable(): boolean {
+    return !NOT_REPEATED.has(this.#request.method) && this.#body?.isReplayable !== false
+  }
+
+  /** Asks the next server, after this failure of the one before. */
+  #next(failure: UpstreamError | undefined): void {
+    if (failure !== undefined) {
+      this.#release('failed')
+      if (!this.#maySkip(failure)) {
+        this.#fail(failure)
+        return
+      }
+    }
+    const { group } = this.#settings
+    const peer = group.choose(this.#request.clientAddress ?? '', this.#tried)
+    if (peer === undefined) {
+      this.#fail(failure ?? new UpstreamError('UPSTREAM_NONE_LEFT', `no server of ${group.spec.name} is in service`))
+      return
+    }
+    this.#peer = peer
+    this.#tried.push(peer)
+    this.#connect(peer)
+  }
+
+  /** Whether another server may be asked after a failure of this kind. */
+  #maySkip(failure: UpstreamError): boolean {
+    const { onError, onTimeout, onBadAnswer } = this.#settings.nextUpstream
+    if (failure.code === 'UPSTREAM_TIMEOUT') return onTimeout && this.#mayAskAnother()
+    if (failure.code === 'UPSTREAM_BAD_ANSWER') return onBadAnswer && this.#mayAskAnother()
+    return onError && this.#mayAskAnother()
+  }
+
+  #mayAskAnother(): boolean {
+    if (this.#tried.length >= this.#settings.group.size) return false
+    if (this.#sender === undefined) return true
+    return (this.#isRepeatable() || this.#settings.nextUpstream.evenOnce) && this.#body?.isReplayable !== false
+  }
+
+  #connect(peer: Peer | undefined): void {
+    if (peer === undefined) return
+    const { connections, group, tls, timeouts } = this.#settings
+    const pool = connections.pool(group, peer, tls)
+    if (pool === undefined) {
+      this.#next(new UpstreamError('UPSTREAM_UNREACHABLE', `${JSON.stringify(peer.spec.address)} is no address of a server`))
+      return
+    }
+    const kept = this.#wantsNew ? undefined : pool.take()
+    this.#isReused = kept !== undefined
+    if (kept !== undefined) {
+      this.#send(kept)
+      return
+    }
+    this.#dialing = pool.connect(timeouts.connectMs, {
+      connected: (connection) => {
+        this.#dialing = undefined
+        this.#send(connection)
+      },
+      failed: (error) => {
+        this.#dialing = undefined
+        this.#next(error)
+      },
+    })
+  }
+
+  #send(connection: UpstreamConnection): void {
+    this.#connection = connection
+    connection.use(this, this.#request.method === 'HEAD')
+    const sender = new RequestSender(this.#settings, connection, (error) => this.#bodyFailed(error))
+    this.#sender = sender
+    if (sender.start(this.#request, this.#body)) return
+    this.#leaveConnection()
+    this.#release('passed')
+    this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the request cannot be written: a field or its target is malformed'))
+  }
+
+  /** The client went away, or sent more than it may. */
+  #bodyFailed(error: Error): void {
+    if (this.#isOver) return
+    this.#leaveConnection()
+    this.#release('passed')
+    this.#fail(error)
+  }
+
+  #allowReading(): void {
+    if (this.#sender?.isSending !== true) this.#connection?.allow(this.#settings.timeouts.readMs, 'no answer')
+  }
+
+  /** The answer is complete. */
+  #finish(): void {
+    this.#isOver = true
+    this.#stopSending()
+    this.#connection = undefined
+    this.#release('answered')
+  }
+
+  /** What is left of the request is not sent any more; the connection ends with the answer. */
+  #stopSending(): void {
+    if (this.#sender?.isSending === true) this.#connection?.spoil()
+    this.#sender?.stop()
+    this.#body?.detach()
+  }
+
+  #leaveConnection(): void {
+    this.#stopSending()
+    this.#connection?.destroy()
+    this.#connection = undefined
+  }
+
+  #release(outcome: 'answered' | 'failed' | 'passed'): void {
+    const peer = this.#peer
+    this.#peer = undefined
+    if (peer !== undefined) this.#settings.group.release(peer, outcome)
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#receiver.fail(error)
+  }
+}

@@ -1,0 +1,110 @@
+import type { OriginRequest } from '../origin.ts'
+import type { BodyRelay, BodyTarget } from './body-relay.ts'
+import type { UpstreamConnection } from './connection.ts'
+import type { HttpOriginSettings } from './origin-settings.ts'
+import { type RequestFraming, writeRequestHead } from './request-head.ts'
+
+const END_OF_CHUNKS = '0\r\n\r\n'
+/** Methods for which a missing body is said to be empty (RFC 9110 section 8.6). */
+const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
+
+/** Sends one request on one connection, its body no faster than the server takes it. */
+export class RequestSender implements BodyTarget {
+  readonly #settings: HttpOriginSettings
+  readonly #connection: UpstreamConnection
+  readonly #onBodyFailed: (error: Error) => void
+  #isChunked = false
+  /** Waiting until the socket takes more. */
+  #acks: (() => void)[] = []
+  /** Whether more of the request is to be handed to the socket. */
+  isSending = true
+
+  constructor(settings: HttpOriginSettings, connection: UpstreamConnection, onBodyFailed: (error: Error) => void) {
+    this.#settings = settings
+    this.#connection = connection
+    this.#onBodyFailed = onBodyFailed
+  }
+
+  /** False: the request cannot be written. */
+  start(request: OriginRequest, body: BodyRelay | undefined): boolean {
+    const framing = this.#framingOf(request, body)
+    const { host, keepsConnections } = this.#settings
+    // HTTP/1.0 has no framing for a body of unknown length.
+    const httpVersion = framing === 'chunked' ? '1.1' : this.#settings.httpVersion
+    const keepsAlive = keepsConnections && this.#settings.httpVersion === '1.1'
+    const head = writeRequestHead(request, { httpVersion, framing, keepsAlive, defaultHost: host })
+    if (head === undefined) return false
+    if (!keepsAlive) this.#connection.spoil()
+    if (body === undefined) {
+      this.#connection.writeText(head)
+      this.#done()
+      return true
+    }
+    this.#isChunked = framing === 'chunked'
+    this.#connection.cork()
+    this.#connection.writeText(head)
+    body.attach(this)
+    this.#connection.uncork()
+    return true
+  }
+
+  /** Sends nothing more. */
+  stop(): void {
+    if (!this.isSending) return
+    this.isSending = false
+    this.#releaseAcks()
+  }
+
+  /** The socket takes more. */
+  drained(): void {
+    if (this.isSending) this.#connection.allowForever()
+    this.#releaseAcks()
+  }
+
+  bodyChunk(bytes: Uint8Array, ack: () => void): void {
+    if (!this.isSending) {
+      ack()
+      return
+    }
+    if (this.#writeChunk(bytes)) {
+      ack()
+      return
+    }
+    this.#acks.push(ack)
+    this.#connection.allow(this.#settings.timeouts.sendMs, 'the request was not taken')
+  }
+
+  bodyEnded(): void {
+    if (!this.isSending) return
+    if (this.#isChunked) this.#connection.writeText(END_OF_CHUNKS)
+    this.#done()
+  }
+
+  bodyFailed(error: Error): void {
+    if (this.isSending) this.#onBodyFailed(error)
+  }
+
+  #releaseAcks(): void {
+    for (const ack of this.#acks.splice(0)) ack()
+  }
+
+  #writeChunk(bytes: Uint8Array): boolean {
+    if (!this.#isChunked) return this.#connection.write(bytes)
+    this.#connection.cork()
+    this.#connection.writeText(`${bytes.byteLength.toString(16)}\r\n`)
+    this.#connection.write(bytes)
+    const takesMore = this.#connection.writeText('\r\n')
+    this.#connection.uncork()
+    return takesMore
+  }
+
+  #framingOf(request: OriginRequest, body: BodyRelay | undefined): RequestFraming {
+    if (body === undefined) return WITH_BODY.has(request.method) ? 0 : 'none'
+    return body.length ?? 'chunked'
+  }
+
+  #done(): void {
+    this.isSending = false
+    this.#connection.allow(this.#settings.timeouts.readMs, 'no answer')
+  }
+}
