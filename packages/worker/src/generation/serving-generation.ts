@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { EndpointTable, listEndpoints } from '@svc/admin'
 import type { Config, SiteConfig } from '@svc/config'
-import { CidrSet, type HostMatch, HostMatcher, parseHost } from '@svc/http'
+import { CidrSet, type HostMatch, HostMatcher } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
 import type { Renderer } from '../render-client/renderer.ts'
+import { type HostRoute, HostRouting, hostnameOf } from './host-routing.ts'
 import { SiteRuntime } from './site-runtime.ts'
 
 /** One generation as this worker serves it. Frozen; a request keeps the one it began with. */
@@ -16,6 +17,12 @@ export interface ServingGeneration {
   siteOf(host: string): SiteRuntime | undefined
   /** The same, with how the host led there. */
   matchHost(host: string): HostMatch<SiteRuntime> | undefined
+  /** Whether there are servers of vhost files. Without them all addresses serve the same. */
+  readonly hasVhosts: boolean
+  /** Where requests for a host go on a listen address; undefined when nothing is served there. */
+  route(listener: string, host: string): HostRoute | undefined
+  /** Largest request body that anything takes; what takes less limits it itself. */
+  readonly maxBodyBytes: number
   readonly endpoints: EndpointTable
   readonly trustedProxies: CidrSet
 }
@@ -59,10 +66,16 @@ function buildEndpoints(config: Config): EndpointTable {
   )
 }
 
-/** Host name of a host with or without port; "" (no Host, HTTP/1.0) matches no name. */
-function hostnameOf(host: string): string {
-  const parsed = parseHost(host)
-  return parsed === 'bad_host' ? '' : parsed.hostname
+/** `client_max_body_size` may allow more than the configuration does. */
+function largestBody({ web, config }: GenerationSpec): number {
+  let largest = config.server.max_body_bytes
+  for (const { fallback, locations } of web.servers) {
+    for (const { maxBodyBytes } of [fallback, ...locations]) {
+      if (maxBodyBytes === 0) return Number.POSITIVE_INFINITY
+      largest = Math.max(largest, maxBodyBytes ?? 0)
+    }
+  }
+  return largest
 }
 
 /** Builds a generation beside the current one. Sites whose configuration is unchanged keep what they have. */
@@ -79,6 +92,8 @@ export function buildGeneration(
     value: site,
   }))
   const hosts = new HostMatcher(entries)
+  const hasVhosts = spec.web.servers.length > 0
+  const routing = new HostRouting(spec.web, sites)
   return Object.freeze({
     number: spec.generation,
     spec,
@@ -86,6 +101,9 @@ export function buildGeneration(
     sites,
     siteOf: (host: string) => hosts.match(hostnameOf(host))?.value,
     matchHost: (host: string) => hosts.match(hostnameOf(host)),
+    hasVhosts,
+    route: (listener: string, host: string) => routing.route(listener, host),
+    maxBodyBytes: hasVhosts ? largestBody(spec) : config.server.max_body_bytes,
     endpoints: buildEndpoints(config),
     trustedProxies: new CidrSet(config.server.trusted_proxies),
   })

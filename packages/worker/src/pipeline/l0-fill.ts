@@ -11,6 +11,8 @@ export interface L0FillOptions {
   readonly request: Pick<HttpRequest, 'header'>
   /** Adds what every answer to the request gets. */
   readonly finalHead: (head: ResponseHead) => ResponseHead
+  /** Whether it may be compressed. */
+  readonly mayCompress: boolean
   /** Told when the body could not be compressed. */
   readonly onProblem: (error: Error) => void
 }
@@ -32,7 +34,7 @@ export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClos
 
   /** Takes a complete answer. `encode` may know its body compressed already. */
   respond(head: ResponseHead, body: Uint8Array = empty, encode?: Encode): void {
-    const compressed = compressComplete(this.request, head, body, encode)
+    const compressed = this.#options.mayCompress ? compressComplete(this.request, head, body, encode) : { head, body }
     if (!(compressed instanceof Promise)) {
       this.#store(compressed.head, compressed.body)
       return
@@ -48,6 +50,7 @@ export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClos
 
   /** Collects a streamed answer. */
   stream(head: ResponseHead): BodyWriter {
+    if (!this.#options.mayCompress) return this.#collect(head)
     return compressStream(this.request, head, (final) => this.#collect(final))
   }
 

@@ -1,13 +1,16 @@
 import type { L0Offer } from '@svc/cache'
 import { asError } from '@svc/core'
-import type { BodyWriter, ClientInfo, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
+import type { BodyWriter, ClientInfo, HttpExchange, HttpRequest, RequestBody, ResponseHead, StreamOptions } from '@svc/http'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
+import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { BodyCopy } from '../isr/body-copy.ts'
 import type { L0Intake, L0Ticket } from '../l0/l0-intake.ts'
 import { cacheWord, l0Status, withCacheStatus } from './cache-report.ts'
 import { L0Fill } from './l0-fill.ts'
+import { LimitedBody } from './limited-body.ts'
+import { RewrittenRequest, type RewrittenTarget } from './rewritten-request.ts'
 
 const empty = new Uint8Array(0)
 
@@ -46,17 +49,26 @@ export type PathGroup = 'static' | 'proxy' | 'builtin' | 'other' | (string & {})
  */
 export class RequestContext {
   readonly exchange: HttpExchange
-  readonly request: HttpRequest
+  /** As rewriting left it; `exchange.request` is what the client sent. */
+  request: HttpRequest
+  /** As far as its limit lets it come. */
+  body: RequestBody
   readonly generation: ServingGeneration
   readonly client: ClientInfo
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number
   site: SiteRuntime | undefined
+  /** The server of a vhost file that the host led to, with what its name captured. */
+  vhost: VhostMatch | undefined
   pathGroup: PathGroup = 'other'
   /** False for probes: they are neither logged nor counted as traffic. */
   isLogged = true
   /** Fields that middleware wants on the response, whatever answers. */
   responseHeaders: readonly (readonly [string, string])[] = []
+  /** Changes the head of whatever answers, before anything else is added to it. */
+  shapeHead: ((head: ResponseHead) => ResponseHead) | undefined
+  /** Whether answers may be compressed here. */
+  mayCompress = true
   /** The member of the cache behind the pipeline in the Cache-Status field; "": none was asked. */
   cacheStatus = ''
   readonly #tools: ContextTools
@@ -74,6 +86,7 @@ export class RequestContext {
   constructor(exchange: HttpExchange, generation: ServingGeneration, client: ClientInfo, tools: ContextTools) {
     this.exchange = exchange
     this.request = exchange.request
+    this.body = exchange.body
     this.generation = generation
     this.client = client
     this.startedAt = performance.now()
@@ -89,6 +102,19 @@ export class RequestContext {
 
   get isAnswered(): boolean {
     return this.#status !== 0
+  }
+
+  /** Those who come next see another target. L0 and the access log go by what the client sent. */
+  rewriteTo(target: RewrittenTarget): void {
+    this.request = new RewrittenRequest(this.exchange.request, target)
+  }
+
+  /** Limits the body to so many bytes. False: it is declared to be longer. */
+  limitBody(maxBytes: number): boolean {
+    const { body } = this.exchange
+    if (!body.isPresent) return true
+    this.body = maxBytes === Number.POSITIVE_INFINITY ? body : new LimitedBody(body, maxBytes)
+    return (body.length ?? 0) <= maxBytes
   }
 
   outcome(): RequestOutcome {
@@ -114,7 +140,8 @@ export class RequestContext {
   offerToL0(offer: L0Offer): boolean {
     if (this.#isKeptFromL0 || !this.#tools.l0.isEnabled) return false
     this.#ticket?.end()
-    const { request, client, generation, pathGroup } = this
+    const { client, generation, pathGroup } = this
+    const { request } = this.exchange
     const offering = { request, client, generation: generation.number, site: this.site?.config.id ?? '', pathGroup }
     this.#ticket = this.#tools.l0.ticketFor(offering, offer)
     return this.#ticket !== undefined
@@ -128,12 +155,13 @@ export class RequestContext {
     const ticket = this.#ticket
     this.#ticket = undefined
     if (ticket === undefined) return
-    if (bytes > ticket.maxBytes || !ticket.mayStore(this.#finalHead(head)) || !ticket.beginFill()) {
+    if (bytes > ticket.maxBytes || !ticket.mayStore(this.#finalHead(this.#shaped(head))) || !ticket.beginFill()) {
       ticket.end()
       return
     }
     const onProblem = (error: Error) => this.reportFailure(error, head.status)
-    const fill = new L0Fill({ ticket, request: this.request, finalHead: (final) => this.#finalHead(final), onProblem })
+    const finalHead = (final: ResponseHead) => this.#finalHead(this.#shaped(final))
+    const fill = new L0Fill({ ticket, request: this.request, mayCompress: this.mayCompress, finalHead, onProblem })
     this.#fill = fill
     try {
       if (!send(fill)) fill.drop()
@@ -165,7 +193,8 @@ export class RequestContext {
   }
 
   /** Sends a complete response. */
-  respond(head: ResponseHead, body?: Uint8Array): void {
+  respond(unshaped: ResponseHead, body?: Uint8Array): void {
+    const head = this.#shaped(unshaped)
     this.#status = head.status
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
     const final = this.#finalHead(head)
@@ -176,7 +205,8 @@ export class RequestContext {
   }
 
   /** Sends the head of a streamed response. */
-  stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
+  stream(unshaped: ResponseHead, options?: StreamOptions): BodyWriter {
+    const head = this.#shaped(unshaped)
     this.#status = head.status
     const final = this.#finalHead(head)
     const sendsBody = this.#sendsBody(head.status)
@@ -207,21 +237,27 @@ export class RequestContext {
    * the fields of middleware like every other answer.
    */
   asExchange(): HttpExchange {
-    const { exchange, request } = this
+    const { exchange, request, body } = this
     return {
       request,
-      body: exchange.body,
-      respond: (head, body) => this.respondCompressed(head, body),
-      stream: (head, options) => compressStream(request, head, (final) => this.stream(final, final === head ? options : {})),
+      body,
+      respond: (head, content) => this.respondCompressed(head, content),
+      stream: (head, options) => this.streamCompressed(head, options),
       onClosed: (listener) => this.onClosed(listener),
       liftAnswerLimit: () => exchange.liftAnswerLimit(),
     }
   }
 
+  /** Sends the head of a streamed response in the coding that the client likes best. */
+  streamCompressed(head: ResponseHead, options?: StreamOptions): BodyWriter {
+    if (!this.mayCompress) return this.stream(head, options)
+    return compressStream(this.request, head, (final) => this.stream(final, final === head ? options : {}))
+  }
+
   /** Sends a complete response in the coding that the client likes best. `encode` may know the body compressed already. */
   respondCompressed(head: ResponseHead, body: Uint8Array | undefined, encode?: Encode): void {
-    if (body === undefined) {
-      this.respond(head)
+    if (body === undefined || !this.mayCompress) {
+      this.respond(head, body)
       return
     }
     const compressed = compressComplete(this.request, head, body, encode)
@@ -255,6 +291,10 @@ export class RequestContext {
     this.#ticket?.end()
     this.#ticket = undefined
     this.#copy = undefined
+  }
+
+  #shaped(head: ResponseHead): ResponseHead {
+    return this.shapeHead === undefined ? head : this.shapeHead(head)
   }
 
   #finalHead(head: ResponseHead): ResponseHead {

@@ -82,7 +82,7 @@ export class RequestLog implements HitLog {
       requestId: context.requestId,
       site: context.site?.config.id ?? '',
       method: request.method,
-      path: request.rawPath,
+      path: context.exchange.request.rawPath,
       status,
       bytes,
       durationMs,

@@ -4,7 +4,7 @@ import { type BodyWriter, type HttpExchange, type HttpRequest, type ResponseHead
 import type { BodyPiece } from './answer-plan.ts'
 import { StaticError } from './errors.ts'
 import { contentStateOf } from './file-facts.ts'
-import type { OpenFile } from './public-root.ts'
+import type { OpenFile } from './file-source.ts'
 
 /** Bytes read at a time: few enough to keep memory flat, enough to keep system calls rare. */
 const CHUNK_BYTES = 256 * 1024

@@ -3,12 +3,7 @@ import { codeOf } from '@svc/core'
 import { StaticError } from './errors.ts'
 import { type FileFacts, factsOf, isSameState } from './file-facts.ts'
 import { hasHiddenSegment } from './file-name.ts'
-
-/** A file open for reading; who has it closes `fd`. */
-export interface OpenFile {
-  readonly fd: number
-  readonly stat: BigIntStats
-}
+import type { FileSource, OpenFile } from './file-source.ts'
 
 /** Codes that mean: there is no such file. */
 const MISSING_CODES: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ENXIO', 'ENODEV'])
@@ -22,7 +17,7 @@ const MAX_VERIFIED = 4096
  * a name really led to is asked of the open file itself, so that no swap of a link between check and use helps. Calls are
  * synchronous: they cost about a microsecond each on a local disk, a tenth of what a thread pool would add.
  */
-export class PublicRoot {
+export class PublicRoot implements FileSource {
   readonly #root: string
   readonly #onProblem: (error: Error) => void
   /** What names were last found to lead to, inside of the root. */

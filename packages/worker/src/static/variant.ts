@@ -14,7 +14,8 @@ export interface Variant {
 /** A file with all its forms. */
 export interface StaticResource {
   readonly contentType: string
-  readonly cacheControl: string
+  /** undefined: nothing is said of it. */
+  readonly cacheControl: string | undefined
   readonly identity: Variant
   /** Precompressed siblings that are there and up to date. */
   readonly compressed: readonly Variant[]
@@ -55,8 +56,8 @@ export function validatorFields(resource: StaticResource, variant: Variant, last
   const fields: Array<readonly [string, string]> = [
     ['etag', variant.facts.etag],
     ['last-modified', lastModified],
-    ['cache-control', resource.cacheControl],
   ]
+  if (resource.cacheControl !== undefined) fields.push(['cache-control', resource.cacheControl])
   if (resource.compressed.length > 0) fields.push(['vary', 'Accept-Encoding'])
   return fields
 }

@@ -1,6 +1,6 @@
 import { fstatSync, readSync } from 'node:fs'
 import { contentStateOf } from './file-facts.ts'
-import type { OpenFile } from './public-root.ts'
+import type { OpenFile } from './file-source.ts'
 
 /** Reads an open file at once; undefined when it changed while being read. For small files: it blocks the thread. */
 export function readWhole(file: OpenFile): Buffer | undefined {

@@ -1,6 +1,5 @@
 import { type BodyWriter, problemOf } from '@svc/http'
 import type { RenderHead, RenderReply } from '@svc/protocol'
-import { compressStream } from '../../compression/index.ts'
 import type { RenderHandle, RenderSink } from '../../render-client/renderer.ts'
 import type { RequestContext } from '../request-context.ts'
 
@@ -54,7 +53,7 @@ export class AnswerSink implements RenderSink {
   }
 
   head(head: RenderHead): void {
-    const writer = compressStream(this.#context.request, withCacheControl(head), (final) => this.#context.stream(final))
+    const writer = this.#context.streamCompressed(withCacheControl(head))
     this.#writer = writer
     writer.onDrain(() => {
       for (const ack of this.#waitingAcks.splice(0)) ack()

@@ -88,7 +88,7 @@ export class AppStage implements Stage {
   /** From the cache where the answer may be in it, else by a render. */
   #answer(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, rematches: number): void {
     const { context } = visit
-    const body = context.exchange.body.isPresent ? context.exchange.body : undefined
+    const body = context.body.isPresent ? context.body : undefined
     // A body is gone once it was sent: such a request is the client's to repeat.
     const mayRematch = body === undefined && rematches < MAX_REMATCHES
     const fail = (error: Error) => {

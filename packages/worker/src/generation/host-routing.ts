@@ -1,0 +1,113 @@
+import type { ServerSpec, WebSpec } from '@svc/config'
+import { type CaptureSink, type Captures, type HostMatchKind, parseHost, type ServerEntry, ServerTable } from '@svc/http'
+import type { SiteRuntime } from './site-runtime.ts'
+
+/** A server of a vhost file that a host led to, with what its name captured. */
+export interface VhostMatch {
+  readonly server: ServerSpec
+  readonly captures: Captures
+  /** Named captures. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+/** Where requests for a host go. */
+export interface HostRoute {
+  /** undefined: a server of a vhost file that has none. */
+  readonly site: SiteRuntime | undefined
+  readonly vhost: VhostMatch | undefined
+  readonly kind: HostMatchKind | 'pattern'
+}
+
+interface Entry {
+  readonly site: SiteRuntime | undefined
+  readonly server: ServerSpec | undefined
+}
+
+const noCaptures: Captures = []
+const noNames: ReadonlyMap<string, string> = new Map()
+
+/** Collects what the name of a server captures. */
+class NameCaptures implements CaptureSink {
+  captures: Captures = noCaptures
+  readonly names = new Map<string, string>()
+
+  setVariable(name: string, value: string): void {
+    this.names.set(name, value)
+  }
+}
+
+/** Ids of the sites that belong to servers of vhost files: they are not on every address. */
+export function sitesOfVhosts({ servers }: WebSpec): ReadonlySet<string> {
+  const ids = new Set<string>()
+  for (const { site, fallback, locations } of servers) {
+    ids.add(site)
+    for (const { content } of [fallback, ...locations]) if (content.kind === 'app') ids.add(content.site)
+  }
+  return ids
+}
+
+/**
+ * Which server or site answers for a host on a listen address. Sites of the configuration file are on every address. The table
+ * of an address is built when it is first asked.
+ */
+export class HostRouting {
+  readonly #web: WebSpec
+  readonly #sites: ReadonlyMap<string, SiteRuntime>
+  readonly #tables = new Map<string, ServerTable<Entry>>()
+  #everywhere: readonly ServerEntry<Entry>[] | undefined
+
+  constructor(web: WebSpec, sites: ReadonlyMap<string, SiteRuntime>) {
+    this.#web = web
+    this.#sites = sites
+  }
+
+  /** @param host may have a port; "" without one. Undefined: the address serves nothing. */
+  route(listener: string, host: string): HostRoute | undefined {
+    const sink = new NameCaptures()
+    const match = this.#tableOf(listener).match(hostnameOf(host), sink)
+    if (match === undefined) return undefined
+    const { site, server } = match.value
+    if (server === undefined) return { site, vhost: undefined, kind: match.kind }
+    const names = sink.names.size === 0 ? noNames : sink.names
+    return { site, vhost: { server, captures: sink.captures, names }, kind: match.kind }
+  }
+
+  #tableOf(listener: string): ServerTable<Entry> {
+    let table = this.#tables.get(listener)
+    if (table === undefined) {
+      table = new ServerTable([...this.#serversOf(listener), ...this.#sitesEverywhere()])
+      this.#tables.set(listener, table)
+    }
+    return table
+  }
+
+  #serversOf(listener: string): ServerEntry<Entry>[] {
+    const entries: ServerEntry<Entry>[] = []
+    for (const server of this.#web.servers) {
+      const listen = server.listen.find(({ address }) => address === listener)
+      if (listen === undefined) continue
+      const value = { server, site: this.#sites.get(server.site) }
+      const names = server.names.length === 0 ? [{ kind: 'name', name: '' } as const] : server.names
+      entries.push({ names, isDefault: listen.isDefault, value })
+    }
+    return entries
+  }
+
+  #sitesEverywhere(): readonly ServerEntry<Entry>[] {
+    const own = sitesOfVhosts(this.#web)
+    this.#everywhere ??= [...this.#sites.values()]
+      .filter(({ config }) => !own.has(config.id))
+      .map((site) => ({
+        names: site.config.hostnames.map((name) => ({ kind: 'name', name }) as const),
+        isDefault: site.config.any_host,
+        value: { site, server: undefined },
+      }))
+    return this.#everywhere
+  }
+}
+
+/** Host name of a host with or without port; "" (no Host, HTTP/1.0) matches no name but "". */
+export function hostnameOf(host: string): string {
+  const parsed = parseHost(host)
+  return parsed === 'bad_host' ? '' : parsed.hostname
+}

@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync } from 'node:fs'
+import { type HeaderList, type HttpRequest, problemOf, type ResponseHead } from '@svc/http'
+import { type AnswerPlan, type BodyPiece, type ContentPlan, planAnswer, planWhole } from './answer-plan.ts'
+import { StaticError } from './errors.ts'
+import { type FileFacts, factsOf } from './file-facts.ts'
+import { type FileReceiver, sendFile } from './file-sender.ts'
+import type { FileSource, OpenFile } from './file-source.ts'
+import { SmallFileCache } from './small-file-cache.ts'
+import { chooseVariant, type StaticResource, type Variant } from './variant.ts'
+import { readWhole } from './whole-file.ts'
+
+/** A whole file that its client does not get, since it has it already or asks for the head alone. */
+export interface UnsentFile {
+  readonly head: ResponseHead
+  /** Size of the form that would be sent. */
+  readonly bytes: number
+  /** Sends it, at once or later. False: it has changed and was not sent. */
+  send(receiver: FileReceiver): boolean
+}
+
+/** Keeps whole files to answer with them again. Owned by the static files; all calls are synchronous and must not throw. */
+export interface WholeFileKeeper {
+  /**
+   * Told, before anything is sent, of a file that the request asks for as a whole and that will be answered with the same until
+   * it changes, which `isCurrent` finds out. Not told of files that have only just changed.
+   * @returns whether it is wanted
+   */
+  offer(isCurrent: () => boolean): boolean
+  /** What was wanted is not sent to the client. */
+  unsent(file: UnsentFile): void
+}
+
+/** A file to answer with. */
+export interface FileTarget {
+  readonly source: FileSource
+  readonly name: string
+  readonly keeper: WholeFileKeeper | undefined
+  /** Says what the file is that was found in this state. */
+  describe(facts: FileFacts): StaticResource
+  /** Answers with an error. */
+  refuse(status: number, headers: HeaderList): void
+}
+
+/** What answers take. */
+export type FileExchange = Omit<FileReceiver, 'request'> & { readonly request: Pick<HttpRequest, 'method' | 'header'> }
+
+/** How files are sent. */
+export interface FileAnswererOptions {
+  /** Files up to this size are read at once and kept in memory; larger ones are streamed. @default 65536 */
+  readonly maxInlineBytes?: number | undefined
+  /** Memory for the contents of small files in bytes. @default 2097152 */
+  readonly maxCacheBytes?: number | undefined
+  /** Wall clock in milliseconds. @default the clock of the machine */
+  readonly now?: (() => number) | undefined
+  /** Told about files that cannot be read or that change while they are sent. */
+  readonly onProblem: (error: Error) => void
+}
+
+const refusals = { 'bad-method': 405, 'precondition-failed': 412, unsatisfiable: 416 } as const
+/** Tries to answer with a file that is being written just now. */
+const MAX_ATTEMPTS = 3
+/** A file younger than this may change again without a new time of change: file systems count in ticks. */
+const MIN_CACHED_AGE_MS = 1000
+
+/**
+ * Answers requests with files that have been found. Every answer looks at the file on disk, so an edited file is seen at once;
+ * memory only saves the reading. Synchronous up to the first byte of a large file.
+ */
+export class FileAnswerer {
+  readonly #cache: SmallFileCache
+  readonly #maxInlineBytes: number
+  readonly #now: () => number
+  readonly #onProblem: (error: Error) => void
+
+  constructor({ maxInlineBytes = 65_536, maxCacheBytes = 2_097_152, now = () => Date.now(), onProblem }: FileAnswererOptions) {
+    this.#cache = new SmallFileCache(maxCacheBytes)
+    this.#maxInlineBytes = maxInlineBytes
+    this.#now = now
+    this.#onProblem = onProblem
+  }
+
+  /** Plans and sends; again when the file changed in between. False: it is gone and nothing was sent. */
+  answer(exchange: FileExchange, target: FileTarget, found: FileFacts): boolean {
+    let facts: FileFacts | 'directory' | undefined = found
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (!isFile(facts)) return false
+      const resource = target.describe(facts)
+      const plan = planAnswer(exchange.request, resource, this.#now(), makeBoundary)
+      this.#offer(exchange, target, resource, plan)
+      if (plan.kind === 'not-modified') exchange.respond(plan.head)
+      else if (plan.kind !== 'content') target.refuse(refusals[plan.kind], plan.headers)
+      if (plan.kind !== 'content' || this.#sendContent(exchange, target.source, plan)) return true
+      facts = target.source.find(target.name)
+    }
+    const error = new StaticError(
+      'STATIC_FILE_CHANGED',
+      `${target.source.pathOf(target.name)} does not stay the same while it is read`,
+    )
+    this.#onProblem(error)
+    target.refuse(problemOf(error).status, [['retry-after', '1']])
+    return true
+  }
+
+  /** A 304 stands for a whole file as well as a 200 does, and so does what HEAD gets. */
+  #offer({ request }: FileExchange, target: FileTarget, resource: StaticResource, plan: AnswerPlan): void {
+    const { keeper } = target
+    const isWhole = plan.kind === 'not-modified' || (plan.kind === 'content' && plan.head.status === 200)
+    if (keeper === undefined || !isWhole || !offerWhole(request, target, resource, this.#now())) return
+    const isSent = plan.kind === 'content' && (request.method !== 'HEAD' || plan.length <= this.#maxInlineBytes)
+    if (isSent) return
+    const whole = planWhole(request, resource, this.#now())
+    keeper.unsent({
+      head: whole.head,
+      bytes: whole.length,
+      send: (receiver) => this.#sendContent(receiver, target.source, whole),
+    })
+  }
+
+  /** False: nothing was sent, since the file is not any more what was planned with. */
+  #sendContent(exchange: FileReceiver, source: FileSource, plan: ContentPlan): boolean {
+    const { facts, name } = plan.variant
+    if (facts.size <= this.#maxInlineBytes) {
+      const content = this.#contentOf(source, plan.variant)
+      if (content !== undefined) exchange.respond(plan.head, assemble(plan.pieces, content))
+      return content !== undefined
+    }
+    if (exchange.request.method === 'HEAD') {
+      exchange.stream(plan.head, { length: plan.length }).end()
+      return true
+    }
+    const file = openInState(source, name, facts)
+    if (file !== undefined)
+      sendFile(exchange, { file, head: plan.head, pieces: plan.pieces, length: plan.length }, this.#onProblem)
+    return file !== undefined
+  }
+
+  #contentOf(source: FileSource, { name, facts }: Variant): Buffer | undefined {
+    const path = source.pathOf(name)
+    const cached = this.#cache.get(path, facts.state)
+    if (cached !== undefined) return cached
+    const file = openInState(source, name, facts)
+    if (file === undefined) return undefined
+    try {
+      const content = readWhole(file)
+      const isSettled = this.#now() - facts.changedAtMs >= MIN_CACHED_AGE_MS
+      if (content !== undefined && isSettled) this.#cache.set(path, { state: facts.state, content })
+      return content
+    } finally {
+      closeSync(file.fd)
+    }
+  }
+}
+
+/** Whether what was found is a file. */
+export function isFile(found: FileFacts | 'directory' | undefined): found is FileFacts {
+  return found !== undefined && found !== 'directory'
+}
+
+/** @returns whether it is wanted */
+function offerWhole(request: Pick<HttpRequest, 'header'>, target: FileTarget, resource: StaticResource, now: number): boolean {
+  const acceptEncoding = request.header('accept-encoding')
+  const variant = chooseVariant(resource, acceptEncoding)
+  const isSettled = ({ facts }: Variant) => now - facts.changedAtMs >= MIN_CACHED_AGE_MS && facts.lastModifiedMs <= now
+  if (!isSettled(resource.identity) || !isSettled(variant)) return false
+  return target.keeper?.offer(() => isUnchanged(target, resource, variant, acceptEncoding)) === true
+}
+
+/** Whether the same request would be answered with the same bytes and fields. */
+function isUnchanged(target: FileTarget, before: StaticResource, sent: Variant, acceptEncoding: string | undefined): boolean {
+  const facts = target.source.find(target.name)
+  if (!isFile(facts) || facts.state !== before.identity.facts.state) return false
+  const resource = target.describe(facts)
+  const variant = chooseVariant(resource, acceptEncoding)
+  const isSame = variant.name === sent.name && variant.facts.state === sent.facts.state
+  // The fields say whether there are other forms.
+  return isSame && resource.compressed.length === before.compressed.length
+}
+
+function openInState(source: FileSource, name: string, facts: FileFacts): OpenFile | undefined {
+  const file = source.open(name)
+  if (file === undefined || factsOf(file.stat).state === facts.state) return file
+  closeSync(file.fd)
+  return undefined
+}
+
+function assemble(pieces: readonly BodyPiece[], content: Buffer): Uint8Array {
+  const parts = pieces.map((piece) => (piece instanceof Uint8Array ? piece : content.subarray(piece.start, piece.end + 1)))
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+}
+
+function makeBoundary(): string {
+  return randomBytes(18).toString('hex')
+}

@@ -1,0 +1,18 @@
+import type { BigIntStats } from 'node:fs'
+import type { FileFacts } from './file-facts.ts'
+
+/** A file open for reading; who has it closes `fd`. */
+export interface OpenFile {
+  readonly fd: number
+  readonly stat: BigIntStats
+}
+
+/** Where files are found by name. Calls are synchronous and throw nothing; failures that nobody expects are reported. */
+export interface FileSource {
+  /** Absolute path of a name. */
+  pathOf(name: string): string
+  /** Looks at what a name leads to: a regular file that may be served, a directory, or nothing that is served. */
+  find(name: string): FileFacts | 'directory' | undefined
+  /** Opens a regular file; undefined for anything else. */
+  open(name: string): OpenFile | undefined
+}
