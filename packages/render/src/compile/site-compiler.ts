@@ -5,7 +5,7 @@ import type { CompiledSource, SourceInput } from './compile-source.ts'
 import { type CompiledModule, ResolvedModule } from './compiled-module.ts'
 import { COMPILER_VERSION } from './compiler-version.ts'
 import { contentHash } from './content-hash.ts'
-import type { FileStamp } from './index-entry.ts'
+import type { FileStamp, IndexEntry } from './index-entry.ts'
 import type { ModuleCache } from './module-cache.ts'
 import { languageOf, moduleKindOf } from './module-kind.ts'
 import { EMPTY_MODULE, isPackageFile, type Resolution, type SiteResolver } from './site-resolver.ts'
@@ -55,6 +55,19 @@ function isSettled(stamp: FileStamp): boolean {
   return Date.now() - Number(stamp.ctime) / 1_000_000 > RACY_MS
 }
 
+function isSameFile(entry: FileStamp, stamp: FileStamp): boolean {
+  return entry.size === stamp.size && entry.mtime === stamp.mtime && entry.ctime === stamp.ctime
+}
+
+/** What is known of a module before its source is read. */
+interface Seen {
+  /** Of its file now, or why it has none. */
+  readonly stamp: FileStamp | Error
+  readonly entry: IndexEntry | undefined
+  /** Whether the entry is of a file with this stamp. */
+  readonly isSame: boolean
+}
+
 /** Compiles the modules of one site, through the caches on disk. Keeps nothing in memory. */
 export class SiteCompiler {
   readonly #options: SiteCompilerOptions
@@ -70,39 +83,53 @@ export class SiteCompiler {
    * replaced by its last version that did, so that a half-written file breaks nothing.
    * @throws RENDER_COMPILE, RENDER_RESOLVE
    */
-  load(id: string): Promise<CompiledModule> {
-    if (id === EMPTY_MODULE) return Promise.resolve(emptyModule)
-    return this.#running.run(id, () => this.#load(id))
+  async load(id: string): Promise<CompiledModule> {
+    if (id === EMPTY_MODULE) return emptyModule
+    const seen = this.#look(id)
+    return this.#unchanged(id, seen) ?? (await this.#running.run(id, () => this.#load(id, seen)))
   }
 
-  async #load(id: string): Promise<CompiledModule> {
+  #look(id: string): Seen {
+    const entry = this.#options.cache.indexed(id)
     try {
-      return await this.#compile(id)
+      const stamp = this.#stamp(id)
+      return { stamp, entry, isSame: entry !== undefined && isSameFile(entry, stamp) }
     } catch (error) {
-      const lastGood = this.#options.mode === 'production' ? this.#lastGood(id) : undefined
+      return { stamp: asError(error), entry, isSame: false }
+    }
+  }
+
+  /** A module whose file did not change, in one go; undefined when its source has to be looked at, or there is something to report. */
+  #unchanged(id: string, { stamp, entry, isSame }: Seen): CompiledModule | undefined {
+    if (entry === undefined || !isSame || stamp instanceof Error || !isSettled(stamp)) return undefined
+    const compiled = this.#cached(entry.hash)
+    const dependencies = compiled === undefined ? undefined : this.#resolved(id, compiled)
+    if (compiled === undefined || dependencies === undefined) return undefined
+    return new ResolvedModule(id, entry.hash, compiled, dependencies)
+  }
+
+  async #load(id: string, seen: Seen): Promise<CompiledModule> {
+    try {
+      return await this.#compile(id, seen)
+    } catch (error) {
+      const lastGood = this.#options.mode === 'production' ? this.#lastGood(id, seen.entry) : undefined
       if (lastGood === undefined) throw error
       this.#options.onLastGood(id, asError(error))
       return lastGood
     }
   }
 
-  async #compile(id: string): Promise<CompiledModule> {
-    const { cache, resolver } = this.#options
-    const stamp = this.#stamp(id)
-    const entry = cache.indexed(id)
-    const isUnchanged = entry?.size === stamp.size && entry.mtime === stamp.mtime && entry.ctime === stamp.ctime
-    let hash = isUnchanged && isSettled(stamp) ? entry.hash : undefined
-    let compiled = hash === undefined ? undefined : this.#cached(hash)
-    if (compiled === undefined || hash === undefined) {
-      const source = readFileSync(id, 'utf8')
-      const facts = { file: id, source, packageType: resolver.packageTypeOf(id), isPackage: isPackageFile(id) }
-      const kind = await moduleKindOf(facts)
-      const name = kind.startsWith('css') ? id : languageOf(id)
-      hash = contentHash([COMPILER_VERSION, kind, this.#options.mode, name, source].join('\n'))
-      compiled = this.#cached(hash) ?? (await this.#compileAndStore(hash, { file: id, source, kind, mode: this.#options.mode }))
-    }
-    const dependencies = await this.#resolveAll(id, compiled)
-    if (entry?.hash !== hash || !isUnchanged) cache.storeIndexed({ path: id, hash, ...stamp, imports: dependencies })
+  async #compile(id: string, { stamp, entry, isSame }: Seen): Promise<CompiledModule> {
+    if (stamp instanceof Error) throw stamp
+    const { cache, resolver, mode } = this.#options
+    const source = readFileSync(id, 'utf8')
+    const facts = { file: id, source, packageType: resolver.packageTypeOf(id), isPackage: isPackageFile(id) }
+    const kind = await moduleKindOf(facts)
+    const name = kind.startsWith('css') ? id : languageOf(id)
+    const hash = contentHash([COMPILER_VERSION, kind, mode, name, source].join('\n'))
+    const compiled = this.#cached(hash) ?? (await this.#compileAndStore(hash, { file: id, source, kind, mode }))
+    const dependencies = this.#resolved(id, compiled) ?? (await this.#explained(id, compiled))
+    if (entry?.hash !== hash || !isSame) cache.storeIndexed({ path: id, hash, ...stamp, imports: dependencies })
     return new ResolvedModule(id, hash, compiled, dependencies)
   }
 
@@ -136,17 +163,34 @@ export class SiteCompiler {
     throw new RenderError('RENDER_RESOLVE', `${id}: leads outside of the site's directory`)
   }
 
-  async #resolveAll(id: string, compiled: CompiledSource): Promise<Record<string, string>> {
-    const kind = compiled.format === 'cjs' ? 'require' : 'import'
-    const { resolver } = this.#options
+  /** Where the imports lead; undefined when one of them leads nowhere. */
+  #resolved(id: string, compiled: CompiledSource): Record<string, string> | undefined {
+    const kind = importKindOf(compiled)
+    const dependencies: Record<string, string> = {}
+    for (const specifiers of [compiled.imports, compiled.lateImports]) {
+      for (const specifier of specifiers) {
+        const found = this.#options.resolver.resolve(id, specifier, kind)
+        if (found.kind === 'none') return undefined
+        dependencies[specifier] = found.id
+      }
+    }
+    return dependencies
+  }
+
+  /**
+   * The same with what is to be said of an import that leads nowhere.
+   * @throws RENDER_RESOLVE unless it fails only when it is reached
+   */
+  async #explained(id: string, compiled: CompiledSource): Promise<Record<string, string>> {
+    const kind = importKindOf(compiled)
     const dependencies: Record<string, string> = {}
     for (const specifier of compiled.imports) {
-      const found = resolver.resolve(id, specifier, kind)
+      const found = this.#options.resolver.resolve(id, specifier, kind)
       if (found.kind === 'none') throw await this.#unresolved(id, specifier, found)
       dependencies[specifier] = found.id
     }
     for (const specifier of compiled.lateImports) {
-      const found = resolver.resolve(id, specifier, kind)
+      const found = this.#options.resolver.resolve(id, specifier, kind)
       dependencies[specifier] ??= found.kind === 'none' ? `!${(await this.#unresolved(id, specifier, found)).message}` : found.id
     }
     return dependencies
@@ -158,11 +202,14 @@ export class SiteCompiler {
     return sourceError({ code: 'RENDER_RESOLVE', file: id, source, at, ...found })
   }
 
-  #lastGood(id: string): CompiledModule | undefined {
-    const entry = this.#options.cache.indexed(id)
+  #lastGood(id: string, entry: IndexEntry | undefined): CompiledModule | undefined {
     const compiled = entry === undefined ? undefined : this.#options.cache.compiled(entry.hash)
     return entry === undefined || compiled === undefined ? undefined : new ResolvedModule(id, entry.hash, compiled, entry.imports)
   }
+}
+
+function importKindOf({ format }: CompiledSource): 'import' | 'require' {
+  return format === 'cjs' ? 'require' : 'import'
 }
 
 /** Where a specifier stands in a source text: only looked for when it could not be resolved. */

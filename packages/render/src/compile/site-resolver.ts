@@ -80,6 +80,7 @@ export class SiteResolver {
 
   /** Resolves a specifier as written in `importer`, a real path. */
   resolve(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
+    if (specifier.startsWith('.')) return this.#resolveFile(importer, specifier, kind)
     if (this.#hasOwnReact && /^react(?:-dom)?(?:$|\/)/.test(specifier)) return this.#resolveFile(importer, specifier, kind)
     if (builtins.has(specifier)) return { kind: 'builtin', id: `builtin:${specifier}` }
     if (isBuiltin(specifier)) return this.#resolveNodeName(importer, specifier, kind)
