@@ -24,7 +24,16 @@ if (!loaded.ok) throw new Error(JSON.stringify(loaded))
 const { config, sites } = loaded
 const onProblem = (error: Error) => console.error(error)
 const renderer = { describe: () => Promise.reject(new Error('none')), render: () => ({ abort: () => undefined }) }
-const spec = { generation: 1, config, sites, listen: [], moduleDir: cwd, web: { servers: [], upstreams: [], maps: [] }, tls: {} }
+const spec = {
+  generation: 1,
+  config,
+  sites,
+  listen: [],
+  moduleDir: cwd,
+  loopToken: '',
+  web: { servers: [], upstreams: [], maps: [] },
+  tls: {},
+}
 const generation = buildGeneration(spec, undefined, { renderer, onProblem })
 const metrics = new MetricSet()
 const httpMetrics = new HttpMetrics(metrics)

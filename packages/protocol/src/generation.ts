@@ -18,6 +18,8 @@ export interface GenerationSpec {
   readonly sites: readonly SiteConfig[]
   /** Absolute path of the directory for compiled modules. */
   readonly moduleDir: string
+  /** Proves that a request was sent by this instance: see `LoopMark`. */
+  readonly loopToken: string
   /** Absolute addresses to listen on, ports resolved. */
   readonly listen: readonly ListenAddress[]
   /** What the vhost files say. */

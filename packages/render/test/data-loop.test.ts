@@ -13,7 +13,7 @@ export const GET = async () => new Response(await made())`,
 for (const path of ['/fetched', '/made']) {
   test(`data of ${path} that is made of the very page that asks for it does not wait for itself`, async (t) => {
     const { backend, host, get } = await open(t, files)
-    const back = { headers: [['cdn-loop', 'svc;test']] satisfies [string, string][] }
+    const back = { headers: [['cdn-loop', 'svc;other, svc;test;t=loop-token']] satisfies [string, string][] }
     backend.answer = (response, text) => {
       // The first fetch leads back to the site; what that fetches in turn is answered.
       if (backend.count > 1) response.end(text)

@@ -30,7 +30,7 @@ interface Options {
 
 function fetcher(t: TestContext, { allow = [], limits = {} }: Options) {
   const rules: EgressRules = { allow, allowLocal: false, own: [], machine: [] }
-  const site = new SiteFetch({ rules, instanceId: 'one', limits: { ...siteFetchLimits, ...limits } })
+  const site = new SiteFetch({ rules, loopMark: { instanceId: 'one', token: 'x' }, limits: { ...siteFetchLimits, ...limits } })
   t.after(() => site.close())
   return async (request: Partial<SiteRequest> & { url: string }, signal = new AbortController().signal) => {
     let head: SiteResponseHead | undefined
@@ -127,7 +127,7 @@ test('the host’s own fields go out whatever the site sets', async (t) => {
     cdnLoop: 'svc;two',
   })
   const headers = JSON.parse(text) as Record<string, string>
-  assert.deepEqual([headers['cdn-loop'], headers['host']], ['svc;two, svc;one', host])
+  assert.deepEqual([headers['cdn-loop'], headers['host']], ['svc;two, svc;one;t=x', host])
 })
 
 test('compressed answers are decompressed, and a broken one is an error', async (t) => {
@@ -179,7 +179,7 @@ test('a slow reader slows the sender down', async (t) => {
     fill()
   })
   const rules: EgressRules = { allow: [host], allowLocal: false, own: [], machine: [] }
-  const site = new SiteFetch({ rules, instanceId: 'one', limits: siteFetchLimits })
+  const site = new SiteFetch({ rules, loopMark: { instanceId: 'one', token: 'x' }, limits: siteFetchLimits })
   t.after(() => site.close())
   const controller = new AbortController()
   const first = Promise.withResolvers<void>()

@@ -74,6 +74,7 @@ export function generationOf(
     sites: sites.map(
       (site) => ({ ...plain, label: site.id, public: join(site.root, 'public'), ...site }) as unknown as SiteConfig,
     ),
+    loopToken: 'loop-token',
     moduleDir: join(cacheDir, 'modules'),
     listen: [],
     web: { servers: [], upstreams: [], maps: [] },

@@ -217,7 +217,7 @@ test('fetch of a site reaches local servers only where it is allowed', async (t)
   const process = await HostProcess.start(t, { sites })
   assert.match((await process.render('closed', '/')).text, /TypeError: fetch failed: .*not a public address/)
   const headers: [string, string][] = [['cdn-loop', 'svc;other']]
-  assert.match((await process.render('open', '/', { headers })).text, /got svc;other, svc;test/)
+  assert.match((await process.render('open', '/', { headers })).text, /got svc;other, svc;test;t=loop-token</)
 })
 
 test('a draining host refuses new renders and answers when the last has ended', async (t) => {

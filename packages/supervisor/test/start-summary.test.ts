@@ -9,6 +9,7 @@ function specOf(sites: readonly Partial<SiteConfig>[], port = 8080): GenerationS
     generation: 1,
     config: {} as Config,
     sites: sites.map((site) => ({ hostnames: [], any_host: false, mode: 'production', ...site }) as SiteConfig),
+    loopToken: '',
     moduleDir: '/m',
     web: { servers: [], upstreams: [], maps: [] },
     tls: {},

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { responseKey } from '@svc/cache'
 import { facts, IsrInstance, page } from './isr-instance.ts'
-import { shop } from './pipeline-server.ts'
+import { LOOP_TOKEN, shop } from './pipeline-server.ts'
 
 const config = '[scaling]\ninstance_id = "web-1"\n'
-const again = { headers: { 'cdn-loop': 'svc;web-1' } }
+const again = { headers: { 'cdn-loop': `svc;web-1;t=${LOOP_TOKEN}` } }
 const keyOf = (path: string) => responseKey('shop', path, { query: false, host: false }, '', '')
 
 test('a page that asks for its own URL does not wait for itself', async (t) => {
@@ -66,13 +66,14 @@ test('who comes back does not wait for a lease, and what it makes is kept for al
   assert.equal((await server.get('/items/1')).headers['cache-status'], 'svc-isr; hit; ttl=30')
 })
 
-test('who came through another instance waits like everybody', async (t) => {
+test('who came through another instance, or claims to have come through this one, waits like everybody', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop], config)
   const { renderer } = server
   const held: (() => void)[] = []
   renderer.answer = ({ sink }) => held.push(() => sink.complete(page(), Buffer.from('once')))
-  const answers = [server.get('/'), server.get('/', { headers: { 'cdn-loop': 'svc;web-10, cdn' } })]
+  const others = ['svc;web-10, cdn', 'svc;web-1', 'svc;web-1;t=made-up', `svc;web-2;t=${LOOP_TOKEN}`]
+  const answers = [server.get('/'), ...others.map((loop) => server.get('/', { headers: { 'cdn-loop': loop } }))]
   while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
   held[0]?.()
   for (const { text } of await Promise.all(answers)) assert.equal(text, 'once')

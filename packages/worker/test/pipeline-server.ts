@@ -21,6 +21,9 @@ import { createStages } from '../src/pipeline/stages.ts'
 import { CannedRenderer } from './canned-renderer.ts'
 import { ManualClock } from './manual-clock.ts'
 
+/** What shows that a request came back. */
+export const LOOP_TOKEN = 'loop-token'
+
 /** A site of a test: its files by relative path, e.g. "app/page.tsx" or "public/a.txt". */
 export interface TestSite {
   readonly id: string
@@ -140,6 +143,7 @@ export class PipelineServer {
       config,
       sites: configs,
       listen: [],
+      loopToken: LOOP_TOKEN,
       moduleDir: join(this.dir, 'modules'),
       web: { servers: [], upstreams: [], maps: [] },
       tls: {},

@@ -51,7 +51,7 @@ export function siteSpecs(generation: GenerationSpec, guestDir: string): Map<str
         mode: site.mode,
         env: site.env,
         rules: rulesFor(site, generation, machine),
-        instanceId: scaling.instance_id,
+        loopMark: { instanceId: scaling.instance_id, token: generation.loopToken },
         cacheDirs,
         ...threadBase(generation, guestDir),
       },

@@ -71,7 +71,7 @@ export class SiteSession implements RequestOwner {
     this.#isolate = isolate
     this.#manifest = settings.manifest
     this.#timers = new GuestTimers((timerIds) => void isolate.enter('fire', ...timerIds))
-    this.#fetch = new LazySiteFetch({ rules: settings.rules, instanceId: settings.instanceId })
+    this.#fetch = new LazySiteFetch({ rules: settings.rules, loopMark: settings.loopMark })
     this.#operations = new HostOperations({
       isolate,
       fetch: this.#fetch,

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { WireError } from '@svc/core'
+import type { LoopMark } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
 import type { ModuleCacheDirs } from '../compile/module-cache.ts'
 import type { BeginKind } from '../contract/isolate.ts'
@@ -16,7 +17,7 @@ export interface ThreadSettings {
   readonly mode: 'production' | 'development'
   readonly env: Readonly<Record<string, string>>
   readonly rules: EgressRules
-  readonly instanceId: string
+  readonly loopMark: LoopMark
   readonly timeoutMs: number
   readonly memoryLimitMb: number
   readonly cacheDirs: ModuleCacheDirs

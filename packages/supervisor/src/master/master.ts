@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import type { ResolvedConfig } from '@svc/config'
 import { asError, CloseStack, type Deferred, deferred } from '@svc/core'
-import type { GenerationSpec } from '@svc/protocol'
+import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
 import { ControlServer } from '../control/control-server.ts'
 import { writeReport } from '../diagnostics/write-report.ts'
 import { SupervisorError } from '../errors.ts'
@@ -58,7 +59,10 @@ export class Master {
     const { logger, clock } = this.#deps
     await this.#takeDirectories(loaded)
     this.#checkStop()
-    let spec: GenerationSpec = await buildGeneration(1, loaded, [])
+    let spec: GenerationSpec = await buildGeneration(1, loaded, {
+      listen: [],
+      loopToken: randomBytes(LOOP_TOKEN_BYTES).toString('base64url'),
+    })
     const access: GenerationAccess = {
       get: () => spec,
       set: (next) => {

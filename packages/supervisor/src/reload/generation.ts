@@ -1,5 +1,5 @@
 import type { Config, ResolvedConfig } from '@svc/config'
-import type { GenerationSpec, ListenAddress } from '@svc/protocol'
+import type { GenerationSpec } from '@svc/protocol'
 import { resolveListen } from '../listen/resolve-listen.ts'
 
 /** The addresses that a configuration names. */
@@ -9,14 +9,15 @@ export function listenNames(config: Config): string[] {
 
 /**
  * Makes the value that all processes serve.
- * @throws SUP_LISTEN when an address that is not in `held` cannot be opened
+ * @param before what goes over from the generation before
+ * @throws SUP_LISTEN when an address that was not open before cannot be opened
  */
 export async function buildGeneration(
   generation: number,
   loaded: ResolvedConfig,
-  held: readonly ListenAddress[],
+  { listen: held, loopToken }: Pick<GenerationSpec, 'listen' | 'loopToken'>,
 ): Promise<GenerationSpec> {
   const listen = await resolveListen(listenNames(loaded.config), held)
   const { config, sites, moduleDir, web } = loaded
-  return Object.freeze({ generation, config, sites, moduleDir, listen, web, tls: {} })
+  return Object.freeze({ generation, config, sites, moduleDir, loopToken, listen, web, tls: {} })
 }

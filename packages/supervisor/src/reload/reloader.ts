@@ -68,7 +68,7 @@ export class Reloader {
       const diff = configDiff(old, result)
       const config = pinKeys<Config>(result.config, old.config, diff.needs_restart)
       const loaded = { config, sites: result.sites, moduleDir: old.moduleDir, web: result.web }
-      const spec = await buildGeneration(++this.#lastGeneration, loaded, old.listen)
+      const spec = await buildGeneration(++this.#lastGeneration, loaded, old)
       await this.#swap(spec, target)
       return {
         ok: true,

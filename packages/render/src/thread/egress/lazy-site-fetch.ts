@@ -1,3 +1,4 @@
+import { wasSentBy } from '@svc/protocol'
 import type { SiteFetch, SiteFetchOptions } from './site-fetch.ts'
 
 /** What a thread asks of the site's `fetch`. */
@@ -25,9 +26,7 @@ export class LazySiteFetch implements FetchClient {
   }
 
   hasSent(cdnLoop: string): boolean {
-    if (cdnLoop === '') return false
-    const own = `svc;${this.#options.instanceId}`
-    return cdnLoop.split(',').some((member) => member.replace(/[ \t]/g, '') === own)
+    return cdnLoop !== '' && wasSentBy(cdnLoop, this.#options.loopMark)
   }
 
   async close(): Promise<void> {

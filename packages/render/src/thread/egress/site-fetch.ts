@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { codeOf, messageOf } from '@svc/core'
+import { type LoopMark, loopMember } from '@svc/protocol'
 import { Agent, type Dispatcher, request } from 'undici'
 import { RenderError } from '../../errors.ts'
 import type { EgressRules } from './address-policy.ts'
@@ -61,8 +62,7 @@ const nullBodyStatus = new Set([101, 103, 204, 205, 304])
 /** What a `SiteFetch` is made of. */
 export interface SiteFetchOptions {
   readonly rules: EgressRules
-  /** Names this instance in CDN-Loop. */
-  readonly instanceId: string
+  readonly loopMark: LoopMark
   readonly limits: SiteFetchLimits
 }
 
@@ -141,7 +141,7 @@ export class SiteFetch {
 
   #send(url: URL, options: Pick<SiteRequest, 'method' | 'headers' | 'body' | 'cdnLoop'> & { signal: AbortSignal }) {
     const { method, headers, body, signal, cdnLoop } = options
-    const own = `svc;${this.#options.instanceId}`
+    const own = loopMember(this.#options.loopMark)
     const fields = outgoingHeaders(headers, { cdnLoop: cdnLoop === '' ? own : `${cdnLoop}, ${own}` })
     return request(url, {
       dispatcher: this.#agent,

@@ -1,0 +1,30 @@
+/** How an instance knows in CDN-Loop (RFC 8586) what it has sent itself. */
+export interface LoopMark {
+  readonly instanceId: string
+  /** Made anew at each start of the master. Nobody knows it whom the instance has sent nothing. */
+  readonly token: string
+}
+
+/** Bytes of a token before they are written as text. */
+export const LOOP_TOKEN_BYTES = 16
+
+function membersOf(value: string): string[] {
+  return value.split(',').map((member) => member.replace(/[ \t]/g, ''))
+}
+
+/** The member of CDN-Loop that stands for one time that the instance sent a request on. */
+export function loopMember({ instanceId, token }: LoopMark): string {
+  return `svc;${instanceId};t=${token}`
+}
+
+/** How often a value of CDN-Loop names an instance: by itself, or since it was made up. Reason enough to go no further. */
+export function timesNamed(value: string, { instanceId }: LoopMark): number {
+  const name = `svc;${instanceId}`
+  return membersOf(value).filter((member) => member === name || member.startsWith(`${name};`)).length
+}
+
+/** Whether a value of CDN-Loop proves that the instance has sent the request, maybe by way of others. */
+export function wasSentBy(value: string, mark: LoopMark): boolean {
+  const own = loopMember(mark)
+  return membersOf(value).includes(own)
+}
