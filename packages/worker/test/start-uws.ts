@@ -1,0 +1,1 @@
+export { startUws } from './start-engine.ts'
