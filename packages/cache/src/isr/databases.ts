@@ -9,6 +9,13 @@ type Root = RootDatabase<Buffer, Buffer>
 /** Where the file lies whose lock keeps writers and openers apart. */
 export const GATE_DIR = 'gate'
 const MAX_READERS = 1024
+/**
+ * MDB_BAD_VALSIZE and MDB_BAD_TXN: what comes of lmdb looking for more free pages while it splits a page of their list
+ * (`mdb_page_alloc`, under `mdb_freelist_save`). It reads that list from the file when it is asked again.
+ * @see https://github.com/HarperFast/harper/issues/689
+ */
+const PASSING_ERRORS: readonly unknown[] = [-30781, -30782]
+const MAX_TRIES = 3
 
 /** The databases of a store. All keys and values are bytes. */
 export interface Databases extends Tables {
@@ -84,9 +91,18 @@ function openTables(root: Root): Tables {
   }
 }
 
-/** Runs `work` in one write transaction: all of it is committed, or nothing when it throws. */
-export function inTransaction<Result>({ gate, root }: Databases, work: () => Result): Result {
-  return gate.transactionSync(() => root.transactionSync(work))
+/**
+ * Runs `work` in one write transaction: all of it is committed, or nothing when it throws. A transaction that lmdb failed at
+ * is tried again: `work` must leave nothing behind but what it writes.
+ */
+export function inTransaction<Result>({ gate, root }: Pick<Databases, 'gate' | 'root'>, work: () => Result): Result {
+  for (let tries = 1; ; tries++) {
+    try {
+      return gate.transactionSync(() => root.transactionSync(work))
+    } catch (error) {
+      if (tries === MAX_TRIES || !PASSING_ERRORS.includes((error as { code?: unknown }).code)) throw error
+    }
+  }
 }
 
 /** Gives the databases back, when all that was begun has ended. */

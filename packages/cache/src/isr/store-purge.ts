@@ -24,7 +24,9 @@ export async function purgeStore(databases: Databases, purge: Purge): Promise<nu
     for (let at = 0; at < ids.length; at += ENTRIES_PER_STEP) {
       if (steps++ > 0) await nextTurn()
       const step = ids.slice(at, at + ENTRIES_PER_STEP)
-      count += purgeStep({ databases, purge, seen, matchesEntry: isExact ? undefined : matchesEntry }, step)
+      const taken = purgeStep({ databases, purge, seen, matchesEntry: isExact ? undefined : matchesEntry }, step)
+      for (const id of taken) seen?.add(id.toString('latin1'))
+      count += taken.length
     }
   }
   return count
@@ -33,20 +35,20 @@ export async function purgeStore(databases: Databases, purge: Purge): Promise<nu
 interface Step {
   readonly databases: Databases
   readonly purge: Purge
-  readonly seen: Set<string> | undefined
+  readonly seen: ReadonlySet<string> | undefined
   /** Undefined: all ids are known to match. */
   readonly matchesEntry: PurgeMatcher | undefined
 }
 
-function purgeStep({ databases, purge, seen, matchesEntry }: Step, ids: readonly Buffer[]): number {
+/** Returns which entries were taken. */
+function purgeStep({ databases, purge, seen, matchesEntry }: Step, ids: readonly Buffer[]): readonly Buffer[] {
   return StoreTransaction.run(databases, (transaction) => {
     const taken: Buffer[] = []
     for (const id of ids) {
       if (seen?.has(id.toString('latin1')) || !transaction.purge(id, purge, matchesEntry)) continue
-      seen?.add(id.toString('latin1'))
       taken.push(id)
     }
     if (purge.mode === 'drop') listGarbage(databases, taken)
-    return taken.length
+    return taken
   })
 }
