@@ -1,7 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const PAGE_BYTES = 4096
-
 interface ProcessFacts {
   readonly pid: number
   readonly parent: number
@@ -47,15 +45,35 @@ export function cpuSeconds(root: number): number {
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9
 }
 
-/** Memory that belongs to the processes of a tree alone plus their share of what is common (PSS), in bytes. */
+/** Memory of one process, in bytes. */
+export interface ProcessMemory {
+  readonly pid: number
+  /** Its command line, arguments separated by spaces. */
+  readonly command: string
+  /** Heaps and stacks, which it shares with nobody. */
+  readonly privateBytes: number
+  /** The same with its share of what is common (PSS): of programs, libraries and mapped stores. */
+  readonly shareBytes: number
+}
+
+/** Memory of one process; undefined when it has just ended or its maps may not be read. */
+function readMemory(pid: number): ProcessMemory | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').join(' ').trim()
+    const bytesOf = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024
+    return { pid, command, privateBytes: bytesOf('Anonymous'), shareBytes: bytesOf('Pss') }
+  } catch {
+    return undefined
+  }
+}
+
+/** Memory of a process and of all that descend from it. */
+export function memoryOf(root: number): ProcessMemory[] {
+  return treeOf(root).flatMap((pid) => readMemory(pid) ?? [])
+}
+
+/** Memory of a tree of processes as a whole, in bytes: what they share counts once. */
 export function memoryBytes(root: number): number {
-  return treeOf(root).reduce((sum, pid) => {
-    try {
-      const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
-      return sum + Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024
-    } catch {
-      const pages = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1] ?? 0)
-      return sum + pages * PAGE_BYTES
-    }
-  }, 0)
+  return memoryOf(root).reduce((sum, { shareBytes }) => sum + shareBytes, 0)
 }

@@ -1,4 +1,4 @@
-import { pages } from './pages.ts'
+import { pages, pagesSteady } from './pages.ts'
 import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
 import { storeJoins } from './store-joins.ts'
@@ -10,4 +10,5 @@ export const soakParts: Readonly<Record<string, SoakPart>> = {
   'store-joins': storeJoins,
   'store-churn': storeChurn,
   pages,
+  'pages-steady': pagesSteady,
 }
