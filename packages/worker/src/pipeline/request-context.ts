@@ -192,6 +192,11 @@ export class RequestContext {
     this.#tools.reportFailure(this, error, status)
   }
 
+  /** The exchange has become a WebSocket: there is no response to send any more. */
+  switched(): void {
+    this.#status = 101
+  }
+
   /** Sends a complete response. */
   respond(unshaped: ResponseHead, body?: Uint8Array): void {
     const head = this.#shaped(unshaped)

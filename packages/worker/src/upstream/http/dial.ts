@@ -30,8 +30,8 @@ export interface DialOptions {
   readonly addresses: AddressBook
   /** For each address. */
   readonly timeoutMs: number
-  /** Takes the bytes of a connection without TLS; with TLS they come as `data` events. */
-  readonly onread: OnReadOpts
+  /** Takes the bytes of a connection without TLS. undefined, or with TLS: they come as `data` events. */
+  readonly onread: OnReadOpts | undefined
 }
 
 /** A connection that is being made. */
@@ -123,7 +123,7 @@ class DialAttempt implements Dialing {
     const { transport, onread } = this.#options
     const { place, tls } = transport
     const where = place.kind === 'unix' ? { path: address } : { host: address, port: place.port }
-    if (tls === undefined) return connect({ ...where, noDelay: true, onread })
+    if (tls === undefined) return connect({ ...where, noDelay: true, ...(onread === undefined ? {} : { onread }) })
     return connectTls({
       ...where,
       rejectUnauthorized: tls.isVerified,

@@ -1,0 +1,161 @@
+import type { ProxySpec } from '@svc/config'
+import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
+import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'
+import type { UpstreamGroup } from '../balance/upstream-group.ts'
+import type { UpstreamGroups } from '../balance/upstream-groups.ts'
+import { parsePlace } from '../http/addresses.ts'
+import type { TlsTransport } from '../http/dial.ts'
+import type { HttpConnections } from '../http/http-connections.ts'
+import { HttpOrigin } from '../http/http-origin.ts'
+import { parseNextUpstream } from '../http/origin-settings.ts'
+import type { Origin, OriginRequest } from '../origin.ts'
+import { bridgeWebSocket } from '../websocket/bridge.ts'
+import { answerVisit } from './answer-visit.ts'
+import { prepareFields, proxiedFields, proxiedTarget, type RequestFields } from './proxy-request.ts'
+import { RedirectRewriter } from './redirect-rewriter.ts'
+import { FieldFilter, VisitAnswer } from './visit-answer.ts'
+
+/** Fields of an upstream that its clients do not see, besides those that the location names: nginx's list. */
+export const HIDDEN_FIELDS = [
+  'date',
+  'server',
+  'x-pad',
+  'x-accel-buffering',
+  'x-accel-charset',
+  'x-accel-expires',
+  'x-accel-limit-rate',
+  'x-accel-redirect',
+] as const
+
+/** What proxying needs of the worker. */
+export interface ProxyTools {
+  readonly groups: UpstreamGroups
+  readonly connections: HttpConnections
+  /** Puts a cache in front of an origin where the location has one. undefined: it has none. */
+  readonly cached: ((origin: HttpOrigin) => Origin) | undefined
+}
+
+/** Answers the requests of a location by an HTTP upstream (`proxy_pass`). */
+export class ProxyHandler implements ContentHandler {
+  readonly #spec: ProxySpec
+  readonly #tools: ProxyTools
+  readonly #fields: RequestFields
+  readonly #filter: FieldFilter
+  readonly #keepsConnections: boolean
+  /** For the one upstream of a location that names it without variables. */
+  readonly #fixed: { readonly origin: HttpOrigin; readonly cached: Origin | undefined } | undefined
+
+  constructor(spec: ProxySpec, tools: ProxyTools) {
+    this.#spec = spec
+    this.#tools = tools
+    this.#fields = prepareFields(spec.setHeaders)
+    this.#filter = new FieldFilter({
+      hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
+      redirects: new RedirectRewriter(spec),
+      isBuffered: spec.isBuffered,
+    })
+    this.#keepsConnections = !spec.setHeaders.some(
+      ({ name, value }) => name.toLowerCase() === 'connection' && value.join('') === 'close',
+    )
+    if (spec.target.kind === 'fixed') {
+      const origin = this.#origin(tools.groups.getOrMake(spec.target.upstream), spec.target.host)
+      this.#fixed = { origin, cached: tools.cached?.(origin) }
+    }
+  }
+
+  handle(visit: LocationVisit): void {
+    const { context } = visit
+    context.pathGroup = 'proxy'
+    if (refuseLoop(context)) return
+    const found = this.#fixed ?? this.#computed(visit)
+    if (found === undefined) {
+      visit.fail(502)
+      return
+    }
+    const { origin, cached } = found
+    const { host } = origin.settings
+    visit.setVariable('proxy_host', host)
+    const headers = proxiedFields(visit, this.#fields, host)
+    if (headers === undefined) {
+      visit.fail(400)
+      return
+    }
+    const { exchange, client } = context
+    // The page of an error is asked for by itself.
+    const body = context.body.isPresent && visit.method === context.request.method ? context.body : undefined
+    const request = {
+      method: visit.method,
+      target: proxiedTarget(visit, this.#spec),
+      headers,
+      body,
+      clientAddress: client.address,
+    }
+    if (exchange.webSocket !== undefined && this.#passesUpgrade(visit)) {
+      bridgeWebSocket({ origin, request, offer: exchange.webSocket, answer: this.#answerTo(visit) })
+    } else if (cached !== undefined) {
+      answerVisit(visit, cached, request, this.#filter)
+    } else {
+      this.#send(visit, origin, request)
+    }
+  }
+
+  #send(visit: LocationVisit, origin: HttpOrigin, request: OriginRequest): void {
+    const answer = this.#answerTo(visit)
+    const call = origin.send(request, answer)
+    answer.attach(call)
+    call.start()
+  }
+
+  #answerTo(visit: LocationVisit): VisitAnswer {
+    return new VisitAnswer(visit, this.#filter)
+  }
+
+  /** nginx switches protocols only where the location hands both fields on. */
+  #passesUpgrade(visit: LocationVisit): boolean {
+    const setTo = (wanted: string) => {
+      const field = this.#spec.setHeaders.find(({ name }) => name.toLowerCase() === wanted)
+      return field === undefined ? '' : visit.requestText(field.value).toLowerCase()
+    }
+    return setTo('upgrade') === 'websocket' && setTo('connection').includes('upgrade')
+  }
+
+  /** The upstream of an address that is written with variables: a group, or an address by itself. */
+  #computed(visit: LocationVisit): { readonly origin: HttpOrigin; readonly cached: Origin | undefined } | undefined {
+    const { target, scheme } = this.#spec
+    if (target.kind !== 'computed') return undefined
+    const host = visit.requestText(target.host)
+    const named = this.#tools.groups.get(host)
+    const address = addressOf(host, scheme)
+    if (named === undefined && address === undefined) return undefined
+    const origin = this.#origin(named ?? this.#tools.groups.getOrMake(address ?? host), host)
+    return { origin, cached: this.#tools.cached?.(origin) }
+  }
+
+  #origin(group: UpstreamGroup, host: string): HttpOrigin {
+    const { scheme, connectMs, readMs, sendMs, nextUpstream, httpVersion } = this.#spec
+    return new HttpOrigin({
+      group,
+      connections: this.#tools.connections,
+      tls: scheme === 'https' ? tlsOf(host) : undefined,
+      host,
+      timeouts: { connectMs, readMs, sendMs },
+      nextUpstream: parseNextUpstream(nextUpstream),
+      httpVersion,
+      keepsConnections: this.#keepsConnections,
+    })
+  }
+}
+
+/** As nginx does by default, the certificate of the upstream is not checked. Unlike it, the name is told (SNI). */
+function tlsOf(host: string): TlsTransport {
+  const name = /^[^:[\]/]+/.exec(host)?.[0]
+  const isName = name !== undefined && !/^[\d.]+$/.test(name) && name !== 'unix'
+  return { serverName: isName ? name : undefined, isVerified: false }
+}
+
+/** "host", "host:port" or "unix:/path" with its port; undefined: it is no address. */
+function addressOf(host: string, scheme: 'http' | 'https'): string | undefined {
+  if (parsePlace(host) !== undefined) return host
+  const withPort = `${host}:${scheme === 'https' ? 443 : 80}`
+  return parsePlace(withPort) === undefined ? undefined : withPort
+}

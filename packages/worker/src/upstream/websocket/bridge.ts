@@ -1,0 +1,89 @@
+import type { IncomingMessage } from 'node:http'
+import type { WebSocketOffer } from '@svc/http'
+import { isConnectionField } from '../http/answer-head.ts'
+import type { AnswerReceiver } from '../http/http-call.ts'
+import type { HttpOrigin } from '../http/http-origin.ts'
+import type { OriginRequest } from '../origin.ts'
+import { joinSockets } from './joined-sockets.ts'
+import { UpstreamOpening } from './upstream-opening.ts'
+
+/** Where a bridge tells what became of it, until it stands. */
+export interface BridgeAnswer extends AnswerReceiver {
+  /** To be called before anything comes. */
+  attach(flow: { resume(): void; abort(): void }): void
+  /** The client has been told that the protocol is switched. */
+  switched(): void
+}
+
+/** A wish for a WebSocket that is passed on. */
+export interface BridgeOptions {
+  readonly origin: HttpOrigin
+  /** As for any other request to the upstream. */
+  readonly request: OriginRequest
+  readonly offer: WebSocketOffer
+  /** Gets what the upstream answers in place of a switch. */
+  readonly answer: BridgeAnswer
+}
+
+/** Fields of the handshake that each side makes for itself. */
+const OF_HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-accept', 'sec-websocket-extensions', 'sec-websocket-protocol'])
+
+/**
+ * Opens a WebSocket to the upstream and, when that has agreed, one to the client, and passes messages between them. What the
+ * upstream answers in place of agreeing is answered to the client.
+ */
+export function bridgeWebSocket({ origin, request, offer, answer }: BridgeOptions): void {
+  let refusal: IncomingMessage | undefined
+  const opening = new UpstreamOpening(origin.settings, request, offer.protocols, {
+    opened(socket, response, release) {
+      const idleMs = origin.settings.timeouts.readMs
+      joinSockets({ upstream: socket, accept: (events) => offer.accept(acceptance(response), events), idleMs, release })
+      answer.switched()
+    },
+    refused(response) {
+      refusal = response
+      passOn(response, answer)
+    },
+    failed: (error) => answer.fail(error),
+  })
+  answer.attach({
+    resume: () => refusal?.resume(),
+    abort() {
+      opening.abort()
+      refusal?.destroy()
+    },
+  })
+  opening.start()
+}
+
+/** What the client is told: the subprotocol that the upstream chose, and the fields of its answer. */
+function acceptance(response: IncomingMessage): Parameters<WebSocketOffer['accept']>[0] {
+  const fields = fieldsOf(response)
+  const protocol = fields.find(([name]) => name === 'sec-websocket-protocol')?.[1]
+  const headers = fields.filter(([name]) => !OF_HANDSHAKE.has(name))
+  return protocol === undefined ? { headers } : { protocol, headers }
+}
+
+/** Answers the client with what the upstream answered. */
+function passOn(response: IncomingMessage, answer: BridgeAnswer): void {
+  const length = response.headers['content-length']
+  answer.head(
+    { status: response.statusCode ?? 502, headers: fieldsOf(response) },
+    length === undefined ? undefined : Number(length),
+    undefined,
+  )
+  response.on('data', (bytes: Buffer) => {
+    if (!answer.data(bytes)) response.pause()
+  })
+  response.on('end', () => answer.end([]))
+  response.on('error', (error) => answer.fail(error))
+}
+
+function fieldsOf({ rawHeaders }: IncomingMessage): (readonly [string, string])[] {
+  const fields: (readonly [string, string])[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase() ?? ''
+    if (!isConnectionField(name)) fields.push([name, rawHeaders[i + 1] ?? ''])
+  }
+  return fields
+}
