@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { HttpExchange } from '@svc/http'
 import { HeaderBlocks } from '../src/engine/header-block.ts'
+import { readyHeadOf } from '../src/engine/ready-head.ts'
 import type { ReadyAsk, ReadyResponse, ReadyResponses } from '../src/engine/ready-responses.ts'
 import type { ContractSubject } from './engine-contract-types.ts'
 
@@ -25,7 +26,7 @@ class Shelf implements ReadyResponses {
   find({ method, host, target, parsed, acceptEncoding, ifNoneMatch, hasCookie, isSpecial }: ReadyAsk): ReadyResponse | undefined {
     this.asked.push([method, host, target, parsed.path, acceptEncoding, ifNoneMatch, hasCookie, isSpecial].join(' '))
     const response = (status: number, body: Uint8Array | undefined, length = '') => ({
-      block: blocks.of({ ...typed, status }),
+      head: readyHeadOf(blocks.of({ ...typed, status })),
       body,
       length,
     })
@@ -37,7 +38,7 @@ class Shelf implements ReadyResponses {
       case '/304':
         return response(304, undefined)
       case '/bare':
-        return { block: blocks.of({ status: 204, headers: [] }), body: undefined, length: '' }
+        return { head: readyHeadOf(blocks.of({ status: 204, headers: [] })), body: undefined, length: '' }
       default:
         return undefined
     }

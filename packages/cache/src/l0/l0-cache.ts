@@ -39,6 +39,8 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
   readonly #makeBlock: MakeBlock<Block>
   readonly #maxEntryBytes: number
   #evictions = 0
+  /** The entry that was used last, as long as no other has come in since: it is the last one to go already. */
+  #newest: L0Entry<Block, Facts> | undefined
 
   constructor({ maxBytes, maxEntryBytes }: L0Bounds, makeBlock: MakeBlock<Block>) {
     this.#makeBlock = makeBlock
@@ -76,8 +78,11 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
   find(prefix: string, target: string, nowMs: number): L0Entry<Block, Facts> | undefined {
     const entry = this.#byPrefix.get(prefix)?.get(target)
     if (entry === undefined) return undefined
-    // The name of an entry has its hash with it: this is cheaper than it looks, and makes the entry the last one to go.
-    if (nowMs < entry.dueAt || entry.renew(nowMs)) return this.#entries.get(entry.name)
+    if (nowMs < entry.dueAt || entry.renew(nowMs)) {
+      // The name of an entry has its hash with it: this is cheaper than it looks, and makes the entry the last one to go.
+      if (entry !== this.#newest) this.#newest = this.#entries.get(entry.name)
+      return entry
+    }
     this.#entries.delete(entry.name)
     // It was wanted until now: what takes its place need not be asked for twice.
     this.#asked.ask(entry.name, nowMs)
@@ -93,6 +98,7 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
   put(key: L0Key, { facts, head, body }: L0Response<Facts>, nowMs: number): boolean {
     if (body.byteLength > this.#maxEntryBytes) return false
     const entry = new L0Entry(key, facts, head, body, this.#makeBlock, nowMs)
+    this.#newest = undefined
     this.#entries.set(entry.name, entry)
     if (this.#entries.peek(entry.name) !== entry) return false
     this.#link(entry)
@@ -129,5 +135,6 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
     if (targets?.get(target) === entry) targets.delete(target)
     if (targets?.size === 0) this.#byPrefix.delete(prefix)
     this.#index.remove(entry)
+    if (entry === this.#newest) this.#newest = undefined
   }
 }

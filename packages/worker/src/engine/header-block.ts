@@ -5,9 +5,9 @@ import { EngineError } from './errors.ts'
 /** A response head ready to write: the first field name, and everything behind it as one value with line breaks in it. */
 export interface HeaderBlock {
   readonly status: number
-  readonly statusLine: string | Uint8Array
+  readonly statusLine: string
   /** Empty when there is no field. */
-  readonly name: string | Uint8Array
+  readonly name: string
   readonly rest: string | Uint8Array
 }
 
@@ -40,37 +40,6 @@ export class HeaderBlocks {
       }),
     )
   }
-}
-
-/**
- * Makes blocks for many writes: the library takes bytes as they are, and converts texts each time. Status lines and names are
- * few and shared; the rest has memory of its own, since a piece of a pool would keep the pool.
- */
-export class BlockBytes {
-  readonly #shared = new Map<string, Uint8Array>()
-
-  of({ status, statusLine, name, rest }: HeaderBlock): HeaderBlock {
-    return { status, statusLine: this.#share(statusLine), name: this.#share(name), rest: ownBytes(rest) }
-  }
-
-  #share(text: string | Uint8Array): Uint8Array {
-    if (typeof text !== 'string') return text
-    const known = this.#shared.get(text)
-    if (known !== undefined) return known
-    const bytes = ownBytes(text)
-    if (this.#shared.size < MAX_SHARED) this.#shared.set(text, bytes)
-    return bytes
-  }
-}
-
-/** Names of first fields and status lines that are shared. */
-const MAX_SHARED = 256
-
-function ownBytes(text: string | Uint8Array): Uint8Array {
-  const bytes = Buffer.allocUnsafeSlow(text.length)
-  if (typeof text === 'string') bytes.write(text, 'latin1')
-  else bytes.set(text)
-  return bytes
 }
 
 /** Values are written as latin-1 (RFC 9110 section 5.5). */

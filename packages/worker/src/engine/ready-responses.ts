@@ -1,5 +1,5 @@
 import type { HeaderList, ParsedTarget } from '@svc/http'
-import type { HeaderBlock } from './header-block.ts'
+import type { ReadyHead } from './ready-head.ts'
 
 /** A request that has passed the guard, before anything is made for it. Valid during the call that it is passed to. */
 export interface ReadyAsk {
@@ -27,7 +27,7 @@ export interface ReadyAsk {
 
 /** A response that can be written as it is. Valid until the next call of `find`. */
 export interface ReadyResponse {
-  readonly block: HeaderBlock
+  readonly head: ReadyHead
   /** undefined: none is sent (HEAD, 204, 304). */
   readonly body: Uint8Array | undefined
   /** Content-Length of a response to HEAD; "" where there is none. */

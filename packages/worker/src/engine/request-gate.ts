@@ -33,8 +33,8 @@ export class RequestGate {
   /** The last good one; requests of one connection come in rows. */
   #lastSentHost: string | undefined
   #lastHost = ''
-  /** Names and values in turn. */
-  fields: string[] = []
+  /** Names and values in turn. Belongs to nobody: the next request may have the same. */
+  fields: readonly string[] = []
   parsed: ParsedTarget | undefined
   host = ''
   /** Whether the client asks for the connection to be closed after the response. */
@@ -45,17 +45,26 @@ export class RequestGate {
   hasCookie = false
   isSpecial = false
 
-  /** Fields of the last good request: most of those that follow in a connection are the same, and need no second look. */
-  #goodFields: readonly string[] = []
+  /** Of the last request, if it was good: most of those that follow in a connection say the same. */
+  #goodFields: readonly string[] | undefined
+  #goodMethod = ''
+  #goodTarget: string | undefined
+  /** Whether this request says the same so far. Then all that was found out of its fields is known, and nothing is copied. */
+  #isSame = false
+  #place = 0
+  #method = ''
+  #copied: string[] = []
 
   readonly #visit = (name: string, value: string): void => {
-    const { fields } = this
-    const place = fields.length
+    const place = this.#place
     const good = this.#goodFields
-    if (place < good.length && good[place] === name && good[place + 1] === value) this.#guard.goodField(name, value)
-    else this.#guard.field(name, value)
-    fields.push(name, value)
-    this.#note(name, value)
+    const isGood = good !== undefined && place < good.length && good[place] === name && good[place + 1] === value
+    this.#place = place + 2
+    if (this.#isSame) {
+      if (isGood) return
+      this.#differ(place)
+    }
+    this.#take(name, value, isGood)
   }
 
   get contentLength(): number | undefined {
@@ -86,17 +95,45 @@ export class RequestGate {
 
   /** Looks at a whole request; undefined when it is good. */
   enter(method: string, target: string, source: FieldSource): GateFault | undefined {
-    this.fields = []
+    this.#method = method
+    this.#place = 0
+    this.#isSame = true
+    if (this.#goodFields === undefined || method !== this.#goodMethod) this.#differ(0)
+    source.forEach(this.#visit)
+    if (this.#isSame && this.#place < this.fields.length) this.#differ(this.#place)
+    const fault = this.#isSame ? this.#checkTarget(target) : this.#finish(target)
+    if (fault !== undefined) this.#goodFields = undefined
+    return fault
+  }
+
+  /** Begins anew with a copy of what was the same: `length` names and values. */
+  #differ(length: number): void {
+    this.#isSame = false
+    this.#copied = []
     this.wantsClose = false
     this.acceptEncoding = undefined
     this.ifNoneMatch = undefined
     this.hasCookie = false
     this.isSpecial = false
-    this.#guard.begin(method)
-    source.forEach(this.#visit)
-    const fault = this.#guard.end()
-    this.#goodFields = fault === undefined ? this.fields : []
-    return fault ?? this.#checkTarget(target) ?? this.#checkHost()
+    this.#guard.begin(this.#method)
+    const good = this.#goodFields ?? []
+    for (let i = 0; i < length; i += 2) this.#take(good[i] ?? '', good[i + 1] ?? '', true)
+  }
+
+  /** @param isGood whether the same was found to be well formed before */
+  #take(name: string, value: string, isGood: boolean): void {
+    if (isGood) this.#guard.goodField(name, value)
+    else this.#guard.field(name, value)
+    this.#copied.push(name, value)
+    this.#note(name, value)
+  }
+
+  #finish(target: string): GateFault | undefined {
+    this.fields = this.#copied
+    const fault = this.#guard.end() ?? this.#checkTarget(target) ?? this.#checkHost()
+    this.#goodFields = this.#copied
+    this.#goodMethod = this.#method
+    return fault
   }
 
   /** By length first: a comparison of texts of different length costs nothing. The first value of a field counts. */
@@ -127,9 +164,12 @@ export class RequestGate {
   }
 
   #checkTarget(target: string): GateFault | undefined {
+    if (target === this.#goodTarget) return undefined
+    this.#goodTarget = undefined
     const parsed = parseTarget(target)
     if (typeof parsed === 'string') return { status: 400, code: parsed }
     this.parsed = parsed
+    this.#goodTarget = target
     return undefined
   }
 

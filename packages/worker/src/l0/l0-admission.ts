@@ -14,13 +14,13 @@ import {
 import type { Clock } from '@svc/core'
 import { type ContentCoding, encodingClass, parseHost, type ResponseHead } from '@svc/http'
 import type { HttpMetrics } from '@svc/telemetry'
-import type { HeaderBlock } from '../engine/header-block.ts'
+import type { ReadyHead } from '../engine/ready-head.ts'
 import type { WorkerFacts } from './l0-facts.ts'
 import type { L0Ticket, OfferingRequest } from './l0-intake.ts'
 
 /** What admission works with. */
 export interface AdmissionTools {
-  readonly cache: L0Cache<HeaderBlock, WorkerFacts>
+  readonly cache: L0Cache<ReadyHead, WorkerFacts>
   readonly ledger: PurgeLedger
   readonly metrics: HttpMetrics
   readonly clock: Clock

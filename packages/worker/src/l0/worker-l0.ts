@@ -13,7 +13,8 @@ import type { Clock } from '@svc/core'
 import { type ContentCoding, clientOf, encodingClass, equalWeakly, parseEntityTags } from '@svc/http'
 import type { WorkerCacheStats } from '@svc/protocol'
 import { type AccessEntry, type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@svc/telemetry'
-import { BlockBytes, type HeaderBlock, HeaderBlocks } from '../engine/header-block.ts'
+import { HeaderBlocks } from '../engine/header-block.ts'
+import { type ReadyHead, readyHeadOf } from '../engine/ready-head.ts'
 import type { ReadyAsk, ReadyEnd, ReadyResponse, ReadyResponses } from '../engine/ready-responses.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { dropOutdated } from './drop-outdated.ts'
@@ -47,11 +48,11 @@ export interface WorkerL0Options {
   readonly onProblem: (error: Error) => void
 }
 
-type Entry = L0Entry<HeaderBlock, WorkerFacts>
+type Entry = L0Entry<ReadyHead, WorkerFacts>
 
 /** A response under way, in one object for all. */
 interface Answer extends ReadyResponse {
-  block: HeaderBlock
+  head: ReadyHead
   body: Uint8Array | undefined
   length: string
 }
@@ -59,18 +60,17 @@ interface Answer extends ReadyResponse {
 /** Of so many hits that are handed over at once, the duration of one is measured and stands for all; all are counted. */
 const HITS_PER_MEASUREMENT = 16
 
-const noBlock: HeaderBlock = { status: 500, statusLine: '', name: '', rest: '' }
+const noHead: ReadyHead = { status: 500, bytes: new Uint8Array(0) }
 
 /** L0 of a worker: answers reads before the pipeline, and takes in what the pipeline offers. */
 export class WorkerL0 implements ReadyResponses, L0Intake {
   readonly #options: WorkerL0Options
   readonly #blocks: HeaderBlocks
-  readonly #bytes = new BlockBytes()
   readonly #metrics: L0Metrics
-  #cache: L0Cache<HeaderBlock, WorkerFacts> | undefined
+  #cache: L0Cache<ReadyHead, WorkerFacts> | undefined
   #admission: AdmissionTools | undefined
   #evictedBefore = 0
-  readonly #answer: Answer = { block: noBlock, body: undefined, length: '' }
+  readonly #answer: Answer = { head: noHead, body: undefined, length: '' }
   // Of the request that is answered.
   #startedAt = 0
   #series: HttpSeries | undefined
@@ -111,7 +111,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     this.#evictedBefore += this.#cache?.evictions ?? 0
     this.#use(
       enabled && maxBytes > 0
-        ? new L0Cache({ maxBytes, maxEntryBytes }, (head) => this.#bytes.of(this.#blocks.of(head)))
+        ? new L0Cache({ maxBytes, maxEntryBytes }, (head) => readyHeadOf(this.#blocks.of(head)))
         : undefined,
     )
   }
@@ -150,18 +150,18 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
   }
 
   sent(): void {
-    const { block, body } = this.#answer
+    const { head, body } = this.#answer
     const bytes = body === undefined ? 0 : body.byteLength
     if (this.#untilMeasured-- === 0 || this.#hit !== undefined) this.#measure()
     const durationMs = this.#durationMs
-    this.#series?.record(block.status, durationMs, 0, bytes)
+    this.#series?.record(head.status, durationMs, 0, bytes)
     if (this.#hit === undefined) return
-    this.#options.log().hit(this.#hit, block.status, bytes, durationMs)
+    this.#options.log().hit(this.#hit, head.status, bytes, durationMs)
     this.#hit = undefined
   }
 
   sentLater(): ReadyEnd {
-    const { block, body } = this.#answer
+    const { head, body } = this.#answer
     const bytes = body?.byteLength ?? 0
     const startedAt = this.#startedAt
     const series = this.#series
@@ -169,8 +169,8 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     this.#hit = undefined
     return () => {
       const durationMs = this.#options.clock.monotonic() - startedAt
-      series?.record(block.status, durationMs, 0, bytes)
-      if (hit !== undefined) this.#options.log().hit(hit, block.status, bytes, durationMs)
+      series?.record(head.status, durationMs, 0, bytes)
+      if (hit !== undefined) this.#options.log().hit(hit, head.status, bytes, durationMs)
     }
   }
 
@@ -179,7 +179,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     this.#untilMeasured = HITS_PER_MEASUREMENT - 1
   }
 
-  #use(cache: L0Cache<HeaderBlock, WorkerFacts> | undefined): void {
+  #use(cache: L0Cache<ReadyHead, WorkerFacts> | undefined): void {
     this.#cache = cache
     if (cache === undefined) {
       this.#admission = undefined
@@ -195,14 +195,14 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     }
   }
 
-  #findPlain(cache: L0Cache<HeaderBlock, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
+  #findPlain(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
     const prefix = this.#prefixOf(ask, this.#codingOf(ask.acceptEncoding))
     const entry = cache.find(prefix, l0KeyTarget(ask.target, ask.parsed), now)
     return entry !== undefined && this.#prepare(ask, entry) ? entry : undefined
   }
 
   /** Fields that make a request special may still leave it to be answered from here. */
-  #findSpecial(cache: L0Cache<HeaderBlock, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
+  #findSpecial(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
     const special = readSpecial(ask, this.#options.generation().trustedProxies)
     if (special === undefined) return undefined
     const { origin, range } = special
@@ -210,10 +210,10 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     const coding = range === undefined ? this.#codingOf(ask.acceptEncoding) : 'identity'
     const entry = cache.find(l0KeyPrefix(origin, coding), l0KeyTarget(ask.target, ask.parsed), now)
     if (entry === undefined || !this.#prepare(ask, entry)) return undefined
-    if (range === undefined || this.#answer.block.status === 304) return entry
+    if (range === undefined || this.#answer.head.status === 304) return entry
     const part = partOf(entry, range)
     if (part === undefined) return undefined
-    this.#answer.block = this.#blocks.of(part.head)
+    this.#answer.head = readyHeadOf(this.#blocks.of(part.head))
     this.#answer.body = part.body
     return entry
   }
@@ -225,11 +225,11 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     const { ifNoneMatch } = ask
     answer.length = ''
     if (ifNoneMatch !== undefined && entry.block.status === 200 && isMatch(ifNoneMatch, entry.etag)) {
-      answer.block = entry.notModified
+      answer.head = entry.notModified
       answer.body = undefined
       return true
     }
-    answer.block = entry.block
+    answer.head = entry.block
     answer.body = ask.method === 'HEAD' || entry.block.status === 204 ? undefined : entry.body
     if (ask.method === 'HEAD' && entry.block.status !== 204) answer.length = String(entry.body.byteLength)
     return true

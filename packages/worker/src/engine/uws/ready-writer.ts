@@ -6,9 +6,8 @@ import { MAX_SINGLE_BYTES } from './single-write.ts'
  * Writes a ready response within the handler of its request, where everything is corked already.
  * @returns whether it has been handed over whole; if not, the client takes its body slowly
  */
-export function writeReady(res: HttpResponse, { block, body, length }: ReadyResponse): boolean {
-  if (block.status !== 200) res.writeStatus(block.statusLine)
-  if (block.name.length > 0) res.writeHeader(block.name, block.rest)
+export function writeReady(res: HttpResponse, { head, body, length }: ReadyResponse): boolean {
+  res.writeStatus(head.bytes)
   if (body === undefined) {
     if (length !== '') res.writeHeader('Content-Length', length)
     res.endWithoutBody()
