@@ -40,7 +40,7 @@ export interface SiteConfig {
   readonly hostnames: readonly string[]
   /** Answers on any host: standalone mode. */
   readonly any_host: boolean
-  /** Absolute path of the site's directory. */
+  /** Absolute path of the site's directory. Without an application: of its files where all requests share one directory, else "". */
   readonly root: string
   /** Absolute path of its static files; need not exist. */
   readonly public: string
@@ -57,4 +57,11 @@ export interface SiteConfig {
   readonly mode: 'production' | 'development'
   readonly maintenance: boolean
   readonly route_rules: readonly RouteRule[]
+  /** False for servers of vhost files that no application answers; undefined: as true. */
+  readonly has_app?: boolean | undefined
+}
+
+/** Whether there is an application: something to render, to watch and to route. */
+export function hasApp(site: Pick<SiteConfig, 'has_app'>): boolean {
+  return site.has_app !== false
 }

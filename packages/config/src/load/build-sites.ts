@@ -1,15 +1,18 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf, messageOf } from '@svc/core'
-import type { Finding } from '../problem.ts'
+import type { ConfigProblem, Finding, Place } from '../problem.ts'
 import type { Variables } from '../source/env-overrides.ts'
 import type { KeyPath } from '../source/key-path.ts'
-import type { Config, SiteConfig } from '../types.ts'
+import { type Config, hasApp, type SiteConfig } from '../types.ts'
+import type { SiteDraft } from '../vhosts/build/site-drafts.ts'
 import { readDotenv } from './read-document.ts'
 import { resolveSiteEnv } from './site-env.ts'
 
 /** What sites are built from beside the configuration. */
 export interface SiteFacts {
+  /** Sites of vhost files. */
+  readonly vhosts: readonly SiteDraft[]
   readonly standalone: { readonly dir: string; readonly production: boolean } | undefined
   readonly osVariables: Variables
   readonly secretNames: ReadonlySet<string>
@@ -19,13 +22,17 @@ export interface SiteFacts {
 export interface BuiltSites {
   readonly sites: readonly SiteConfig[]
   readonly findings: readonly Finding[]
+  /** What is wrong with sites of vhost files. */
+  readonly problems: readonly ConfigProblem[]
   /** `.env` files that were read. */
   readonly files: readonly string[]
 }
 
 interface Draft {
-  /** Path of the key that gives the root. */
-  readonly path: KeyPath
+  /** Path of the key that gives the root; undefined for a site of a vhost file. */
+  readonly path: KeyPath | undefined
+  /** Where a vhost file names the application. */
+  readonly place?: Place
   /** The site with its own `env` alone. */
   readonly site: SiteConfig
 }
@@ -41,31 +48,46 @@ const plainSite = {
   route_rules: [],
 } as const satisfies Partial<SiteConfig>
 
-function draftsOf(config: Config, standalone: SiteFacts['standalone']): Draft[] {
+function vhostDraft({ app, files, place, ...site }: SiteDraft): Draft {
+  const root = app ?? files
+  const facts = { ...site, root, public: app === undefined ? files : join(app, 'public'), has_app: app !== undefined }
+  return { path: undefined, place, site: { ...plainSite, ...facts } }
+}
+
+function draftsOf(config: Config, { standalone, vhosts }: SiteFacts): Draft[] {
   const sites = config.sites.map((site, index) => ({ path: ['sites', index, 'root'], site: { ...plainSite, ...site } }))
   const apps = config.apps.map(({ name, hostname, source }, index) => ({
     path: ['apps', index, 'source'],
     site: { ...plainSite, id: name, label: name, hostnames: [hostname], root: source, public: join(source, 'public') },
   }))
-  if (standalone === undefined) return [...sites, ...apps]
+  const served = [...sites, ...apps, ...vhosts.map(vhostDraft)]
+  if (standalone === undefined) return served
   const { dir, production: isProduction } = standalone
   const mode = isProduction ? 'production' : 'development'
   const only = { id: 'default', label: 'default', hostnames: [], any_host: true, root: dir, public: join(dir, 'public') }
-  return [{ path: [], site: { ...plainSite, ...only, mode, fetch_allow_local: !isProduction } }, ...sites, ...apps]
+  return [{ path: [], site: { ...plainSite, ...only, mode, fetch_allow_local: !isProduction } }, ...served]
 }
 
-async function checkRoot({ path, site }: Draft): Promise<Finding[]> {
+/** Something wrong with a site's directory. */
+interface Fault {
+  readonly message: string
+  readonly hint?: string
+}
+
+async function rootFault({ site }: Draft): Promise<Fault | undefined> {
+  // The files of a server without an application are nobody's business until they are asked for, as in nginx.
+  if (!hasApp(site)) return undefined
   try {
     const info = await stat(site.root)
-    return info.isDirectory() ? [] : [{ path, message: `${site.root} is not a directory` }]
+    return info.isDirectory() ? undefined : { message: `${site.root} is not a directory` }
   } catch (error) {
     const isMissing = codeOf(error) === 'ENOENT'
-    return [{ path, message: isMissing ? `no such directory: ${site.root}` : `cannot read ${site.root}: ${messageOf(error)}` }]
+    return { message: isMissing ? `no such directory: ${site.root}` : `cannot read ${site.root}: ${messageOf(error)}` }
   }
 }
 
-async function withEnv(draft: Draft, config: Config, facts: SiteFacts, files: string[]): Promise<SiteConfig | Finding> {
-  const { site, path } = draft
+async function withEnv({ site }: Draft, config: Config, facts: SiteFacts, files: string[]): Promise<SiteConfig | Fault> {
+  if (!hasApp(site)) return site
   const file = join(site.root, '.env')
   try {
     const dotenv = await readDotenv(file)
@@ -74,22 +96,24 @@ async function withEnv(draft: Draft, config: Config, facts: SiteFacts, files: st
     const env = resolveSiteEnv({ mode: site.mode, os, site: site.env, shared: config.env, dotenv: dotenv.variables, secretNames })
     return { ...site, env }
   } catch (error) {
-    return { path, message: `cannot read ${file}`, hint: codeOf(error) ?? messageOf(error) }
+    return { message: `cannot read ${file}`, hint: codeOf(error) ?? messageOf(error) }
   }
 }
 
-/** Makes the list of sites: the standalone one, `[[sites]]` and `[[apps]]`, each with its root checked and its environment resolved. */
+/**
+ * Makes the list of sites: the standalone one, `[[sites]]`, `[[apps]]` and those of vhost files, each with its root checked
+ * and its environment resolved.
+ */
 export async function buildSites(config: Config, facts: SiteFacts): Promise<BuiltSites> {
   const sites: SiteConfig[] = []
   const findings: Finding[] = []
+  const problems: ConfigProblem[] = []
   const files: string[] = []
-  for (const draft of draftsOf(config, facts.standalone)) {
-    const rootFindings = await checkRoot(draft)
-    findings.push(...rootFindings)
-    if (rootFindings.length > 0) continue
-    const built = await withEnv(draft, config, facts, files)
-    if ('message' in built) findings.push(built)
-    else sites.push(built)
+  for (const draft of draftsOf(config, facts)) {
+    const built = (await rootFault(draft)) ?? (await withEnv(draft, config, facts, files))
+    if (!('message' in built)) sites.push(built)
+    else if (draft.path !== undefined) findings.push({ path: draft.path, ...built })
+    else if (draft.place !== undefined) problems.push({ ...draft.place, path: '', ...built })
   }
-  return { sites, findings, files }
+  return { sites, findings, problems, files }
 }

@@ -5,6 +5,7 @@ import { checkConfig } from '../checks/check-config.ts'
 import type { ConfigProblem, Finding } from '../problem.ts'
 import { completeConfig, type HostFacts } from '../schema/computed-defaults.ts'
 import { type SchemaNode, schemaTree } from '../schema/schema-tree.ts'
+import { valueAt } from '../source/key-path.ts'
 import { normalizeValues } from '../source/normalize.ts'
 import { followsFrom } from '../source/prune.ts'
 import { type ResolvedSecrets, resolveSecrets } from '../source/secrets.ts'
@@ -14,6 +15,8 @@ import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
 import { deepFreeze } from './deep-freeze.ts'
+import { type ListenName, listenNames } from './listen-names.ts'
+import { loadWeb } from './load-web.ts'
 import { noticesOf } from './notices.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
 import { inReadingOrder, validate } from './validate.ts'
@@ -27,6 +30,8 @@ export interface LoadedConfig {
   readonly moduleDir: string
   /** What the vhost files say. */
   readonly web: WebSpec
+  /** The addresses to listen on. */
+  readonly listen: readonly ListenName[]
   /** Lines for the log or the terminal: not wrong, but worth knowing. */
   readonly notices: readonly string[]
   /** Absolute paths of all files that were read: a change in one of them may change the configuration. */
@@ -60,9 +65,9 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
   const earlyPaths = early.map(({ path }) => path)
   const { parsed, findings, originalPath } = validate(root, document.data, earlyPaths)
   const known = [...early, ...findings]
-  const refuse = (late: readonly Finding[]): LoadResult => ({
+  const refuse = (late: readonly Finding[], others: readonly ConfigProblem[] = []): LoadResult => ({
     ok: false,
-    problems: inReadingOrder([...known, ...late].map((finding) => document.problem(finding))),
+    problems: inReadingOrder([...[...known, ...late].map((finding) => document.problem(finding)), ...others]),
   })
   if (parsed === undefined) return refuse([])
 
@@ -71,21 +76,24 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
   const placeOf = (path: Finding['path']) => document.placeOf(originalPath(path))
   const standalone = source.standalone === undefined ? undefined : { ...source.standalone, dir: read.baseDir }
   const secretNames = new Set(secrets.variables)
-  const built = await buildSites(config, { standalone, osVariables: read.osVariables, secretNames })
+  const vhosts = await loadWeb(config, read.baseDir, placeOf)
+  const built = await buildSites(config, { standalone, vhosts: vhosts.sites, osVariables: read.osVariables, secretNames })
   const checked = [...(await checkConfig(config, placeOf)), ...built.findings]
   const knownPaths = known.map(({ path }) => path)
   const late = checked
     .map((finding) => ({ ...finding, path: originalPath(finding.path) }))
     .filter(({ path }) => !followsFrom(path, knownPaths))
-  if (known.length > 0 || late.length > 0) return refuse(late)
+  const ofVhosts = [...vhosts.problems, ...built.problems]
+  if (known.length > 0 || late.length > 0 || ofVhosts.length > 0) return refuse(late, ofVhosts)
   return deepFreeze({
     ok: true,
     config,
     sites: built.sites,
     moduleDir: directories.modules,
-    web: { servers: [], upstreams: [], maps: [] },
-    notices: noticesOf(root, document.data, config),
-    files: [...read.files, ...secrets.files, ...certificateFiles(config), ...built.files],
+    web: vhosts.web,
+    listen: listenNames(config, vhosts.web, valueAt(document.data, ['server', 'listen']) !== undefined),
+    notices: [...noticesOf(root, document.data, config), ...vhosts.notices],
+    files: [...read.files, ...vhosts.files, ...secrets.files, ...certificateFiles(config), ...built.files],
   })
 }
 

@@ -1,6 +1,9 @@
 /**
  * Vhost files as every process gets them: read, checked and resolved. Plain data; inheritance between the levels is done
  * (nginx's rules: a list such as `add_header` is inherited only where a level has none of its own).
+ *
+ * Texts are bytes, one character for each (latin-1), as nginx compares and sends them: paths, patterns, values of fields,
+ * directories of files. What is no business of requests is ordinary text: certificates, `place`, ids, addresses of upstreams.
  */
 export interface WebSpec {
   /** In file order: the order decides between regular expressions and who is the default of an address. */
@@ -13,10 +16,13 @@ export interface WebSpec {
 /** Text with variables: pieces of text, and names without `$`. Captures of regular expressions are "1" to "9". */
 export type Template = readonly (string | { readonly variable: string })[]
 
-/** A regular expression, translated to JavaScript's grammar. */
+/**
+ * A regular expression, translated to JavaScript's grammar over bytes. Matching one takes bounded time only in a process that runs
+ * with V8's `--enable-experimental-regexp-engine-on-excessive-backtracks`.
+ */
 export interface PatternSpec {
   readonly source: string
-  /** "i" or "". */
+  /** "" from vhost files: case is within the pattern, because V8's bounded matcher knows no "i". */
   readonly flags: string
   /** Named captures: they become variables. */
   readonly names: readonly string[]
@@ -50,7 +56,7 @@ export interface ServerSpec {
   readonly minTlsVersion: '1.2' | '1.3' | undefined
   /** `rewrite` and `return` of the server level, in their order. They run before a location is looked for. */
   readonly rewrites: readonly RewriteStep[]
-  /** What holds where no location matches. */
+  /** What holds where no location matches. Its `rewrites` are empty: those of the server have run. */
   readonly fallback: LocationSettings
   readonly locations: readonly LocationSpec[]
 }
@@ -174,13 +180,16 @@ export interface UpstreamTimeouts {
 export interface ProxySpec extends UpstreamTimeouts {
   readonly scheme: 'http' | 'https'
   readonly target: UpstreamTarget
-  /** URI part; it stands for the part of the path that the location matched. undefined: the path goes on as it came. */
+  /**
+   * URI part; it stands for the part of the path that the location matched, or, where it or the host has variables, for the whole
+   * target. undefined: the path goes on as it came. A computed host may turn out to have a URI part as well, from its first "/" on.
+   */
   readonly uri: Template | undefined
-  /** Fields of the request to the upstream; an empty value removes the field. Host and Connection have nginx's defaults. */
+  /** Fields of the request to the upstream as written; an empty value removes the field. Host and Connection, if not here, have nginx's defaults. */
   readonly setHeaders: readonly { readonly name: string; readonly value: Template }[]
   readonly httpVersion: '1.0' | '1.1'
   readonly isBuffered: boolean
-  /** Words of `proxy_next_upstream`. */
+  /** Words of `proxy_next_upstream`; [] for "off". */
   readonly nextUpstream: readonly string[]
   /** `default`: nginx's rewrite of Location and Refresh from this proxy_pass to this location. */
   readonly redirects: 'default' | readonly { readonly from: Template | PatternSpec; readonly to: Template }[]
@@ -201,7 +210,7 @@ export interface FastcgiSpec extends UpstreamTimeouts {
 /** `proxy_cache` or `fastcgi_cache` that is on. */
 export interface CacheSpec {
   readonly valid: readonly { readonly statuses: readonly number[] | 'any'; readonly seconds: number }[]
-  /** Words of `proxy_cache_use_stale`. */
+  /** Words of `proxy_cache_use_stale`; [] for "off". */
   readonly useStale: readonly string[]
   readonly bypass: readonly Template[]
   readonly noCache: readonly Template[]

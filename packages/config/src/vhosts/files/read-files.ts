@@ -1,0 +1,132 @@
+import { readFile, realpath } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { codeOf, messageOf } from '@svc/core'
+import { type Place, wholeOf } from '../../problem.ts'
+import { shown, type VhostProblems } from '../problems.ts'
+import { directiveNames } from '../rules/all-rules.ts'
+import type { Directive } from '../syntax/directive.ts'
+import { parseDirectives } from '../syntax/parse-directives.ts'
+import { decodeBytes, SourceFile } from '../syntax/source-file.ts'
+import { findGlob, isGlob } from './glob.ts'
+
+/** Where nginx itself looks for `include fastcgi_params`. */
+const NGINX_DIR = '/etc/nginx'
+/** Files that include each other twice, and so on, double at every step. */
+const MAX_INCLUDES = 20_000
+/** Blocks lie three deep at most; what is deeper is wrong, and reported so, with or without what it includes. */
+const MAX_DEPTH = 16
+const names = new Set(directiveNames)
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error)
+  if (code === 'ENOENT') return 'no such file'
+  if (code === 'EISDIR') return 'is a directory, not a file'
+  return code === 'ELOOP' ? 'is a symbolic link that leads to itself' : `cannot be read: ${code ?? messageOf(error)}`
+}
+
+/** Reads vhost files and all that they include. Each file is read once. */
+export class VhostFiles {
+  readonly #problems: VhostProblems
+  readonly #baseDir: string
+  readonly #read = new Map<string, Promise<readonly Directive[] | undefined>>()
+  #includes = 0
+
+  /** @param baseDir where a file is looked for that is not beside the one that includes it */
+  constructor(problems: VhostProblems, baseDir: string) {
+    this.#problems = problems
+    this.#baseDir = baseDir
+  }
+
+  /** All files that were read. */
+  get files(): string[] {
+    return [...this.#read.keys()]
+  }
+
+  /** Directives of a file, with those of included files in place of `include`. Empty when it cannot be read. */
+  async load(file: string): Promise<readonly Directive[]> {
+    const directives = await this.#directives(file, wholeOf(file), '')
+    return this.#expand(directives ?? [], [await this.#identity(file)])
+  }
+
+  /** A file that is reached by two names is one. */
+  async #identity(file: string): Promise<string> {
+    return realpath(file).catch(() => file)
+  }
+
+  async #directives(file: string, place: Place, prefix: string): Promise<readonly Directive[] | undefined> {
+    const known = this.#read.get(file) ?? this.#parse(file, place, prefix)
+    this.#read.set(file, known)
+    return known
+  }
+
+  async #parse(file: string, place: Place, prefix: string): Promise<readonly Directive[] | undefined> {
+    let text: string
+    try {
+      text = (await readFile(file)).toString('latin1')
+    } catch (error) {
+      this.#problems.add(place, `${prefix}${reasonOf(error)}`)
+      return undefined
+    }
+    const source = new SourceFile(file, text)
+    const report = (offset: number, message: string, hint?: string) => this.#problems.add(source.placeAt(offset), message, hint)
+    return parseDirectives(source, report, (name) => names.has(name))
+  }
+
+  /** @param open files that are being included, the outermost first */
+  async #expand(directives: readonly Directive[], open: readonly string[], depth = 0): Promise<Directive[]> {
+    const expanded: Directive[] = []
+    for (const directive of directives) {
+      if (directive.name.text === 'include' && directive.block === undefined)
+        expanded.push(...(await this.#include(directive, open)))
+      // The content of `types` is data.
+      else if (directive.block === undefined || directive.name.text === 'types' || depth >= MAX_DEPTH) expanded.push(directive)
+      else expanded.push({ ...directive, block: await this.#expand(directive.block, open, depth + 1) })
+    }
+    return expanded
+  }
+
+  async #include(directive: Directive, open: readonly string[]): Promise<Directive[]> {
+    const place = directive.source.placeAt(directive.name.offset)
+    const [word, ...more] = directive.args
+    if (word === undefined || more.length > 0) {
+      this.#problems.add(place, 'invalid number of arguments in "include" directive')
+      return []
+    }
+    const written = decodeBytes(word.text)
+    const paths = await this.#find(written, directive.source.path)
+    if (paths.length === 0 && !isGlob(written)) {
+      const hint = written.startsWith('/') ? undefined : `looked in ${this.#dirs(directive.source.path).join(', ')}`
+      this.#problems.add(place, `no such file: ${shown(word.text)}`, hint)
+    }
+    const found: Directive[] = []
+    for (const path of paths) found.push(...(await this.#includeFile(path, place, open)))
+    return found
+  }
+
+  async #includeFile(path: string, place: Place, open: readonly string[]): Promise<Directive[]> {
+    const identity = await this.#identity(path)
+    if (open.includes(identity)) {
+      this.#problems.add(place, `${path} includes itself`)
+      return []
+    }
+    if (++this.#includes > MAX_INCLUDES) {
+      if (this.#includes === MAX_INCLUDES + 1) this.#problems.add(place, `more than ${MAX_INCLUDES} files are included`)
+      return []
+    }
+    const directives = await this.#directives(path, place, `${path}: `)
+    return directives === undefined ? [] : this.#expand(directives, [...open, identity])
+  }
+
+  #dirs(from: string): string[] {
+    return [...new Set([dirname(from), this.#baseDir, NGINX_DIR])]
+  }
+
+  /** Files of an include: beside the file that includes them, else beside the config file, else where nginx has its own. */
+  async #find(written: string, from: string): Promise<string[]> {
+    for (const dir of written.startsWith('/') ? ['/'] : this.#dirs(from)) {
+      const found = await findGlob(resolve(dir, written))
+      if (found.length > 0) return found
+    }
+    return []
+  }
+}

@@ -1,0 +1,65 @@
+/** Bytes that one place of a pattern takes: 256 flags. Paths are compared byte by byte, so that these are all there are. */
+export type ByteSet = Uint8Array
+
+/** A regular expression, read. */
+export type PatternNode =
+  | { readonly kind: 'bytes'; readonly set: ByteSet }
+  | { readonly kind: 'sequence'; readonly items: readonly PatternNode[] }
+  | { readonly kind: 'choice'; readonly options: readonly PatternNode[] }
+  | { readonly kind: 'capture'; readonly name: string | undefined; readonly body: PatternNode }
+  | { readonly kind: 'repeat'; readonly body: PatternNode; readonly min: number; readonly max: number; readonly isLazy: boolean }
+  /** `endOrNewline`: at the end, or before a line feed that is the last byte, which is what `$` means. */
+  | { readonly kind: 'assert'; readonly at: 'start' | 'end' | 'endOrNewline' | 'word' | 'notWord' }
+  | { readonly kind: 'look'; readonly isAhead: boolean; readonly isNegative: boolean; readonly body: PatternNode }
+
+export type RepeatNode = Extract<PatternNode, { kind: 'repeat' }>
+export type AssertNode = Extract<PatternNode, { kind: 'assert' }>
+export type LookNode = Extract<PatternNode, { kind: 'look' }>
+
+/** Nodes directly below a node. */
+export function childrenOf(node: PatternNode): readonly PatternNode[] {
+  switch (node.kind) {
+    case 'sequence':
+      return node.items
+    case 'choice':
+      return node.options
+    case 'capture':
+    case 'repeat':
+    case 'look':
+      return [node.body]
+    case 'bytes':
+    case 'assert':
+      return []
+  }
+}
+
+/** Number of captures in a part of a pattern. */
+export function countCaptures(node: PatternNode): number {
+  return childrenOf(node).reduce((count, child) => count + countCaptures(child), node.kind === 'capture' ? 1 : 0)
+}
+
+/** How many bytes a part always takes; undefined when that varies. */
+export function fixedLength(node: PatternNode): number | undefined {
+  switch (node.kind) {
+    case 'bytes':
+      return 1
+    case 'assert':
+    case 'look':
+      return 0
+    case 'capture':
+      return fixedLength(node.body)
+    case 'repeat': {
+      const length = fixedLength(node.body)
+      return node.min === node.max && length !== undefined ? node.min * length : undefined
+    }
+    case 'sequence':
+      return node.items.reduce<number | undefined>((sum, item) => {
+        const length = fixedLength(item)
+        return sum === undefined || length === undefined ? undefined : sum + length
+      }, 0)
+    case 'choice': {
+      const [first, ...rest] = node.options.map(fixedLength)
+      return rest.every((length) => length === first) ? first : undefined
+    }
+  }
+}

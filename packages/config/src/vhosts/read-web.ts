@@ -1,0 +1,83 @@
+import type { ConfigProblem, Place } from '../problem.ts'
+import { checkServers, type ServerSurroundings } from './build/check-servers.ts'
+import { checkSiteNames } from './build/check-site-names.ts'
+import { Level } from './build/level.ts'
+import { readMap } from './build/map.ts'
+import { readServer, type ServerDraft } from './build/server.ts'
+import { type SiteDraft, siteDrafts } from './build/site-drafts.ts'
+import { siteIdOf } from './build/site-id.ts'
+import { UpstreamTable } from './build/upstream-table.ts'
+import { findGlob, isGlob } from './files/glob.ts'
+import { VhostFiles } from './files/read-files.ts'
+import { VhostProblems } from './problems.ts'
+import { mapBlock, serverBlock, upstreamBlock } from './rules/blocks.ts'
+import type { DirectiveCall, ReadingTools } from './rules/directive-call.ts'
+import { serverName } from './rules/serving.ts'
+import type { MapSpec, WebSpec } from './spec.ts'
+import { VariableTable } from './variables.ts'
+
+/** What vhost files are read for. */
+export interface WebSource {
+  /** Absolute globs of `server.vhosts`, and where they are written. */
+  readonly globs: readonly { readonly glob: string; readonly place: Place }[]
+  /** Directory of the config file. */
+  readonly baseDir: string
+  readonly surroundings: ServerSurroundings
+}
+
+/** Vhost files, read: complete only when there are no problems. */
+export interface ReadWeb {
+  readonly web: WebSpec
+  readonly sites: readonly SiteDraft[]
+  readonly problems: readonly ConfigProblem[]
+  readonly notices: readonly string[]
+  /** Absolute paths of all files that were read. */
+  readonly files: readonly string[]
+}
+
+/** The vhost files of all globs, each once. */
+async function vhostFiles({ globs }: WebSource, problems: VhostProblems): Promise<string[]> {
+  const files: string[] = []
+  for (const { glob, place } of globs) {
+    const found = await findGlob(glob)
+    if (found.length === 0 && isGlob(glob)) problems.notice(`glob ${glob}`, place, `no file matches ${glob}`)
+    else if (found.length === 0) problems.add(place, `no such file: ${glob}`)
+    files.push(...found)
+  }
+  return [...new Set(files)]
+}
+
+function readMaps(main: Level, tools: ReadingTools): MapSpec[] {
+  const known = new Map<string, DirectiveCall>()
+  return main.own(mapBlock).flatMap((call) => readMap(call, tools, known) ?? [])
+}
+
+function readServers(main: Level, tools: ReadingTools, upstreams: UpstreamTable): ServerDraft[] {
+  return main.own(serverBlock).map((call) => {
+    const level = new Level('server', main)
+    level.read(call.directive.block ?? [], tools)
+    const names = level.own(serverName).flat()
+    return readServer(call, { tools, upstreams, level, site: siteIdOf(level, names, call) }, names)
+  })
+}
+
+/** Reads the vhost files of a configuration. Never throws for what is written in them. */
+export async function readWeb(source: WebSource): Promise<ReadWeb> {
+  const problems = new VhostProblems()
+  const tools: ReadingTools = { problems, variables: new VariableTable() }
+  if (source.globs.length === 0)
+    return { web: { servers: [], upstreams: [], maps: [] }, sites: [], problems: [], notices: [], files: [] }
+  const files = new VhostFiles(problems, source.baseDir)
+  const main = new Level('main')
+  for (const file of await vhostFiles(source, problems)) main.read(await files.load(file), tools)
+  const upstreams = new UpstreamTable()
+  for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, tools)
+  const maps = readMaps(main, tools)
+  const drafts = readServers(main, tools, upstreams)
+  tools.variables.check(problems)
+  checkServers(drafts, source.surroundings, tools)
+  const sites = siteDrafts(drafts)
+  checkSiteNames(sites, source.surroundings.taken, problems)
+  const web = { servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps }
+  return { web, sites, problems: problems.problems, notices: problems.notices, files: files.files }
+}

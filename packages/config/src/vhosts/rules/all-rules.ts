@@ -1,0 +1,37 @@
+import * as answers from './answers.ts'
+import * as blocks from './blocks.ts'
+import * as files from './files.ts'
+import { IGNORED_DIRECTIVES } from './ignored.ts'
+import * as proxying from './proxying.ts'
+import * as rewriting from './rewriting.ts'
+import { MANY, type Rule, rule } from './rule.ts'
+import * as serving from './serving.ts'
+import * as upstreams from './upstreams.ts'
+
+const { fieldName: _, ...answerRules } = answers
+const { proxyFamily, fastcgiFamily, ...proxyRules } = proxying
+
+const ignoredRules = Object.entries(IGNORED_DIRECTIVES)
+  .filter(([name]) => name !== 'types')
+  .map(([name]) =>
+    rule(name, { in: ['main', 'server', 'location', 'upstream'], args: [1, MANY], isMany: true, parse: () => undefined }),
+  )
+
+const all: readonly Rule<unknown>[] = [
+  ...Object.values(blocks),
+  ...Object.values(serving),
+  ...Object.values(files),
+  ...Object.values(rewriting),
+  ...Object.values(answerRules),
+  ...Object.values(upstreams),
+  ...Object.values(proxyRules),
+  ...Object.values(proxyFamily),
+  ...Object.values(fastcgiFamily),
+  ...ignoredRules,
+]
+
+/** All rules by name. `server` is two: a block, and an entry of a group. */
+export const rulesByName: ReadonlyMap<string, readonly Rule<unknown>[]> = Map.groupBy(all, ({ name }) => name)
+
+/** Names of all directives. */
+export const directiveNames: readonly string[] = [...rulesByName.keys(), 'include']

@@ -1,0 +1,49 @@
+import type { DirectiveCall } from './directive-call.ts'
+
+/** Where a directive stands. `main`: outside of all blocks. */
+export type Context = 'main' | 'server' | 'location' | 'upstream' | 'map'
+
+/** What is known of a directive. `Value` is what its parser makes of it. */
+export interface Rule<Value> {
+  readonly name: string
+  readonly contexts: readonly Context[]
+  /** Fewest and most arguments. */
+  readonly args: readonly [min: number, max: number]
+  /** What it sets. Directives of one slot share a list in the order of the file; with `isMany` false they exclude each other. */
+  readonly slot: string
+  /** Whether it may be given several times at one level. */
+  readonly isMany: boolean
+  /** `block`: braces follow. */
+  readonly form: 'simple' | 'block'
+  /** Reads the arguments. undefined: they are wrong, and the call was told why. */
+  readonly parse: (call: DirectiveCall) => Value | undefined
+}
+
+/** Outside of blocks, in servers and in locations: what a level has not, it inherits. */
+export const EVERYWHERE: readonly Context[] = ['main', 'server', 'location']
+
+interface RuleFacts<Value> {
+  readonly in?: readonly Context[]
+  readonly args: number | readonly [min: number, max: number]
+  readonly slot?: string
+  readonly isMany?: boolean
+  readonly form?: 'simple' | 'block'
+  readonly parse: (call: DirectiveCall) => Value | undefined
+}
+
+/** Any number of arguments. */
+export const MANY = Number.POSITIVE_INFINITY
+
+/** Defines a directive: by default one that stands everywhere, once at a level. */
+export function rule<Value>(name: string, facts: RuleFacts<Value>): Rule<Value> {
+  const { args } = facts
+  return {
+    name,
+    contexts: facts.in ?? EVERYWHERE,
+    args: typeof args === 'number' ? [args, args] : args,
+    slot: facts.slot ?? name,
+    isMany: facts.isMany ?? false,
+    form: facts.form ?? 'simple',
+    parse: facts.parse,
+  }
+}

@@ -1,0 +1,124 @@
+import { shown } from '../problems.ts'
+import type { ListenSpec, ServerNameSpec } from '../spec.ts'
+import { readListen } from '../values/listen.ts'
+import type { DirectiveCall } from './directive-call.ts'
+import { MANY, rule } from './rule.ts'
+
+const TLS_VERSIONS = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const
+const identifier = /^[a-z0-9][a-z0-9._-]{0,62}$/
+
+/** A `listen` and where it is written. */
+export interface WrittenListen extends ListenSpec {
+  readonly call: DirectiveCall
+}
+
+/** `listen`. */
+export const listen = rule<WrittenListen>('listen', {
+  in: ['server'],
+  args: [1, MANY],
+  isMany: true,
+  parse: (call) => {
+    const read = readListen(call.args.map((_, index) => call.text(index)))
+    if ('error' in read) return call.fail(shown(read.error), read.index, read.hint)
+    for (const name of read.ignored) call.notice(`"${name}" of "listen" has no effect here`, `listen ${name}`)
+    return { ...read.listen, call }
+  },
+})
+
+/** A name of `server_name` and where it is written. */
+export interface WrittenName {
+  readonly spec: ServerNameSpec
+  /** As `$server_name` has it. */
+  readonly text: string
+  readonly call: DirectiveCall
+  readonly index: number
+}
+
+const label = '[^*.\\s/\\\\]+'
+const NAME = new RegExp(`^(?:\\*\\.|\\.)?${label}(?:\\.${label})*\\.?$|^${label}(?:\\.${label})*\\.\\*$|^$`)
+
+function parseName(call: DirectiveCall, index: number): WrittenName | undefined {
+  const text = call.arg(index)
+  if (text.startsWith('~')) {
+    const found = call.pattern(index, true, text.slice(1))
+    return found === undefined
+      ? undefined
+      : { spec: { kind: 'pattern', pattern: found.pattern }, text: text.slice(1), call, index }
+  }
+  const name = text.toLowerCase().replace(/\.$/, '')
+  if (!NAME.test(name))
+    return call.fail(`server name "${shown(text)}" is invalid`, index, '"*" stands at the beginning or the end, beside a dot')
+  return { spec: { kind: 'name', name }, text: name.replace(/^\./, ''), call, index }
+}
+
+/** `server_name`. */
+export const serverName = rule<readonly WrittenName[]>('server_name', {
+  in: ['server'],
+  args: [1, MANY],
+  isMany: true,
+  parse: (call) => {
+    const names = call.args.map((_, index) => parseName(call, index))
+    const known = names.filter((name) => name !== undefined)
+    return known.length === names.length ? known : undefined
+  },
+})
+
+/** A path and where it is written. */
+export interface WrittenPath {
+  readonly path: string
+  readonly call: DirectiveCall
+}
+
+function pathOf(call: DirectiveCall): WrittenPath | undefined {
+  const path = call.file(0)
+  return path === undefined ? undefined : { path, call }
+}
+
+/** `ssl_certificate`. */
+export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], args: 1, parse: pathOf })
+
+/** `ssl_certificate_key`. */
+export const sslCertificateKey = rule('ssl_certificate_key', { in: ['main', 'server'], args: 1, parse: pathOf })
+
+/** `ssl_protocols`: the lowest version. */
+export const sslProtocols = rule<{ readonly min: '1.2' | '1.3'; readonly call: DirectiveCall }>('ssl_protocols', {
+  in: ['main', 'server'],
+  args: [1, MANY],
+  parse: (call) => {
+    const versions = call.args.map((_, index) => call.oneOf(index, TLS_VERSIONS))
+    if (versions.includes(undefined)) return undefined
+    const old = versions.filter((version) => version !== 'TLSv1.2' && version !== 'TLSv1.3')
+    if (old.length > 0) call.notice('versions before TLSv1.2 are never spoken', 'ssl_protocols old')
+    if (versions.includes('TLSv1.2')) {
+      if (!versions.includes('TLSv1.3')) call.notice('TLSv1.3 is spoken wherever TLSv1.2 is', 'ssl_protocols 1.3')
+      return { min: '1.2', call }
+    }
+    if (versions.includes('TLSv1.3')) return { min: '1.3', call }
+    return call.fail('none of these versions is spoken', 0, 'set TLSv1.2 TLSv1.3')
+  },
+})
+
+/** `svc_app`: the directory of an application. */
+export const svcApp = rule('svc_app', { in: ['server', 'location'], args: 1, slot: 'content', parse: pathOf })
+
+function identifierOf(call: DirectiveCall): string | undefined {
+  return identifier.test(call.arg(0))
+    ? call.arg(0)
+    : call.invalidValue(0, 'expected up to 63 of a-z, 0-9, ".", "_" and "-", the first a letter or digit')
+}
+
+/** `svc_site`. */
+export const svcSite = rule('svc_site', { in: ['server'], args: 1, parse: identifierOf })
+
+/** `svc_label`. */
+export const svcLabel = rule('svc_label', { in: ['server'], args: 1, parse: identifierOf })
+
+/** `svc_process`. */
+export const svcProcess = rule('svc_process', {
+  in: ['server'],
+  args: 1,
+  parse: (call) => call.oneOf(0, ['own', 'in-process'] as const),
+})
+
+/** `svc_tenant`. */
+export const svcTenant = rule('svc_tenant', { in: ['server'], args: 1, parse: (call) => call.text(0) || call.invalidValue(0) })

@@ -1,0 +1,75 @@
+import type { Place } from '../problem.ts'
+import { nearestName } from '../schema/nearest-name.ts'
+import type { TranslatedPattern } from './pattern/translate-pattern.ts'
+import type { VhostProblems } from './problems.ts'
+
+/** Variables that every request has. */
+export const WEB_VARIABLES: readonly string[] = [
+  'args',
+  'content_length',
+  'content_type',
+  'document_root',
+  'document_uri',
+  'fastcgi_path_info',
+  'fastcgi_script_name',
+  'host',
+  'hostname',
+  'https',
+  'is_args',
+  'nginx_version',
+  'proxy_add_x_forwarded_for',
+  'proxy_host',
+  'proxy_port',
+  'query_string',
+  'realpath_root',
+  'remote_addr',
+  'remote_port',
+  'remote_user',
+  'request_filename',
+  'request_id',
+  'request_method',
+  'request_uri',
+  'scheme',
+  'server_addr',
+  'server_name',
+  'server_port',
+  'server_protocol',
+  'upstream_cache_status',
+  'uri',
+]
+
+/** Variables whose name ends with that of a field, argument or cookie. */
+export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_']
+
+/** Knows which variables there are and which are read: a map may be written after what reads it. */
+export class VariableTable {
+  /** Regular expressions by how they are written: a thousand servers often share one. */
+  readonly patterns = new Map<string, TranslatedPattern>()
+  readonly #defined = new Set<string>(WEB_VARIABLES)
+  readonly #used = new Map<string, Place[]>()
+
+  define(name: string): void {
+    this.#defined.add(name)
+  }
+
+  /** Whether every request has it. */
+  isBuiltIn(name: string): boolean {
+    return WEB_VARIABLES.includes(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
+  }
+
+  use(name: string, place: Place): void {
+    const places = this.#used.get(name)
+    if (places === undefined) this.#used.set(name, [place])
+    else places.push(place)
+  }
+
+  /** Reports what is read and not there. */
+  check(problems: VhostProblems): void {
+    for (const [name, places] of this.#used) {
+      if (this.#defined.has(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
+      const near = nearestName(name, this.#defined)
+      const hint = near === undefined ? undefined : `did you mean "$${near}"?`
+      for (const place of places) problems.add(place, `unknown "${name}" variable`, hint)
+    }
+  }
+}
