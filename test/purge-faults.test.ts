@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Child, fetchHttp, type Server, startLoad, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
 
@@ -106,4 +108,19 @@ test('no request fails while all render workers are replaced under load', async 
     [],
   )
   assert.match(await svc(t, server, 'workers', 'restart'), /^replaced 2 render hosts\n$/)
+})
+
+test('health tells of a store whose files are deleted under the server, which goes on serving', async (t) => {
+  const server = await start(t)
+  await madeOf(server)
+  const health = async () => {
+    const { status, text } = await fetchHttp(`${server.url}/__svc/health`)
+    return [status, JSON.parse(text).checks.isr_cache]
+  }
+  assert.deepEqual(await health(), [200, 'ok'])
+  rmSync(join(dirname(server.configFile ?? assert.fail()), 'cache/isr'), { recursive: true })
+  const [status, check] = await health()
+  assert.equal(status, 503)
+  assert.match(check, /^degraded: its files were deleted/)
+  await madeOf(server)
 })

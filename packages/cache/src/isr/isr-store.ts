@@ -16,7 +16,7 @@ import { noteReads } from './note-reads.ts'
 import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
 import { joinHome, type OpenedHome, openHome } from './store-home.ts'
 import { purgeStore } from './store-purge.ts'
-import { noteDamage, sealLeft } from './store-seal.ts'
+import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
 import { readVariance } from './variances.ts'
 
 export interface IsrStoreOptions {
@@ -48,18 +48,20 @@ export class IsrStore implements CacheStore {
   readonly damage: string | undefined
   readonly #options: Required<IsrStoreOptions>
   readonly #isOwner: boolean
+  readonly #identity: StoreIdentity | undefined
   readonly #lent = new LentBytes()
   #parts: StoreParts | undefined
   #isSnapshotHeld = false
-  #isDamaged = false
+  #damageInUse: string | undefined
   #evicting: Promise<number> | undefined
   #closing: Promise<void> | undefined
 
-  private constructor(home: OpenedHome, options: Required<IsrStoreOptions>, isOwner: boolean) {
+  private constructor(home: OpenedHome, options: Required<IsrStoreOptions>, isOwner: boolean, identity?: StoreIdentity) {
     this.problem = home.problem
     this.damage = home.damage
     this.#options = options
     this.#isOwner = isOwner
+    this.#identity = identity
     const onFailure = (error: unknown) => this.#fail(error)
     if (home.databases !== undefined) this.#parts = partsOf(home.databases, { ...options, onFailure })
   }
@@ -67,7 +69,8 @@ export class IsrStore implements CacheStore {
   /** Opens the store as the master of an instance. A store that cannot be used is moved aside and a new one begun. */
   static async open(options: IsrStoreOptions): Promise<IsrStore> {
     const home = isWanted(options) ? await openHome(options.cacheDir, options.maxBytes) : NOT_WANTED
-    return new IsrStore(home, { clock: systemClock, ...options }, true)
+    const identity = await identityOf(join(options.cacheDir, 'isr'))
+    return new IsrStore(home, { clock: systemClock, ...options }, true, identity)
   }
 
   /** Opens the store as another process of the instance, after its master. */
@@ -151,6 +154,12 @@ export class IsrStore implements CacheStore {
     return this.#read(({ databases }) => readCounts(databases).evictions) ?? 0
   }
 
+  /** Why the store cannot be relied on at the moment; undefined: it can, or is not wanted. Looks at its files. */
+  async trouble(): Promise<string | undefined> {
+    if (this.#parts === undefined || this.problem !== undefined) return this.problem
+    return (await troubleOf(join(this.#options.cacheDir, 'isr'), this.#identity)) ?? this.#damageInUse
+  }
+
   /** Lists entries without their bodies, and notes no access. */
   list(query: ListingQuery): Listing {
     return this.#read(({ databases }) => listEntries(databases, query)) ?? { entries: [], cursor: null }
@@ -202,7 +211,7 @@ export class IsrStore implements CacheStore {
     this.#parts = undefined
     await this.#evicting
     await closeDatabases(parts.databases)
-    if (!this.#isOwner || this.#isDamaged) return
+    if (!this.#isOwner || this.#damageInUse !== undefined) return
     // The store is in order, even if the seal cannot be written: it is then looked at once more.
     const sealed = sealLeft(join(this.#options.cacheDir, 'isr')).catch(() => undefined)
     const { promise: tooLate, resolve } = Promise.withResolvers<void>()
@@ -245,8 +254,8 @@ export class IsrStore implements CacheStore {
 
   /** A damaged file is not repaired in use: the next master moves it aside. */
   #noteDamage(error: unknown): void {
-    if (this.#isDamaged || !DAMAGE.test(messageOf(error))) return
-    this.#isDamaged = true
+    if (this.#damageInUse !== undefined || !DAMAGE.test(messageOf(error))) return
+    this.#damageInUse = messageOf(error)
     // Where even this cannot be written, the next master finds the damage by looking.
     noteDamage(join(this.#options.cacheDir, 'isr'), messageOf(error)).catch(() => undefined)
   }

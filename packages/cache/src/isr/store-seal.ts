@@ -84,6 +84,21 @@ export async function noteDamage(dir: string, reason: string): Promise<void> {
   await writeDurably(join(dir, DAMAGE_FILE), `${reason}\n`)
 }
 
+/** Tells a store from another one that has its place. */
+export type StoreIdentity = bigint
+
+/** Undefined: there is no store in the directory. */
+export async function identityOf(dir: string): Promise<StoreIdentity | undefined> {
+  return (await stat(join(dir, DATA_FILE), { bigint: true }).catch(() => undefined))?.ino
+}
+
+/** What is wrong with the files of a store that is in use; undefined: nothing that shows. */
+export async function troubleOf(dir: string, identity: StoreIdentity | undefined): Promise<string | undefined> {
+  const [found, damage] = await Promise.all([identityOf(dir), stat(join(dir, DAMAGE_FILE)).catch(() => undefined)])
+  if (found === undefined || found !== identity) return 'its files were deleted while it was in use; a restart begins a new one'
+  return damage === undefined ? undefined : 'it was found damaged in use; a restart begins a new one'
+}
+
 async function statData(dir: string): Promise<DataFile | 'strange' | undefined> {
   const info = await stat(join(dir, DATA_FILE)).catch(() => undefined)
   if (info === undefined) return undefined

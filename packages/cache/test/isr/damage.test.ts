@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdir, open, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { tempDir } from '@svc/testkit'
 import { IsrStore } from '../../src/index.ts'
+import { noteDamage } from '../../src/isr/store-seal.ts'
 import { factsOf, purgeOf, sealedBody } from '../entries.ts'
 import { openStore, roomy } from './isr-fixture.ts'
 
@@ -165,6 +166,35 @@ describe('a store that is in order', () => {
     await writeFile(join(cacheDir, 'isr', 'lock.mdb'), Buffer.alloc(8192, 0xa7))
     const store = await openStore(t, roomy(cacheDir))
     assert.deepEqual([store.damage, store.size().entries], [undefined, ENTRIES])
+  })
+})
+
+describe('a store in use', () => {
+  it('is not in trouble, also when it is not wanted', async (t) => {
+    const cacheDir = tempDir(t)
+    await makeStore(cacheDir)
+    const store = await openStore(t, roomy(cacheDir))
+    await store.put('a', factsOf(), Buffer.from('x'))
+    assert.equal(await store.trouble(), undefined)
+    const none = await openStore(t, roomy(tempDir(t), { maxEntries: 0 }))
+    assert.equal(await none.trouble(), undefined)
+  })
+
+  it('is in trouble when another process has found it damaged', async (t) => {
+    const cacheDir = tempDir(t)
+    const store = await openStore(t, roomy(cacheDir))
+    await noteDamage(join(cacheDir, 'isr'), 'a page is gone')
+    assert.match((await store.trouble()) ?? '', /found damaged in use/)
+  })
+
+  it('is in trouble when its files were deleted, also when there are others in their place', async (t) => {
+    const cacheDir = tempDir(t)
+    const store = await openStore(t, roomy(cacheDir))
+    await rename(join(cacheDir, 'isr'), join(cacheDir, 'gone'))
+    assert.match((await store.trouble()) ?? '', /deleted/)
+    await mkdir(join(cacheDir, 'isr'))
+    await writeFile(dataOf(cacheDir), '')
+    assert.match((await store.trouble()) ?? '', /deleted/)
   })
 })
 

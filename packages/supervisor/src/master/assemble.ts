@@ -182,7 +182,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     hosts,
     losses,
     lastReload: () => reloader.last,
-    isrProblem: () => caches.problem,
+    isrTrouble: () => caches.trouble(),
     clock,
     startedAt,
     caches,

@@ -79,9 +79,9 @@ export class Caches {
     return caches
   }
 
-  /** Why the store cannot be used, or undefined when it can. */
-  get problem(): string | undefined {
-    return this.store.problem
+  /** Why the store cannot be used or relied on at the moment; undefined: it can. */
+  trouble(): Promise<string | undefined> {
+    return this.store.trouble()
   }
 
   /** A worker has ended. */

@@ -15,8 +15,8 @@ export interface InstanceParts {
   readonly hosts: HostFleet
   readonly losses: IsolateLosses
   readonly lastReload: () => StatusReport['last_reload']
-  /** Why the ISR store cannot be used, or undefined when it can. */
-  readonly isrProblem: () => string | undefined
+  /** Why the ISR store cannot be used at the moment; undefined: it can. */
+  readonly isrTrouble: () => Promise<string | undefined>
   readonly clock: Clock
   /** When the master was started, on the clock's monotonic time. */
   readonly startedAt: number
@@ -48,7 +48,8 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
   const { hosts, workers, clock } = parts
   const { config } = parts.spec()
   const now = clock.monotonic()
-  const disks = await diskSpace([config.cache.dir, config.server.state_dir])
+  const looks = [diskSpace([config.cache.dir, config.server.state_dir]), parts.isrTrouble()] as const
+  const [disks, problem] = await Promise.all(looks)
   return evaluateHealth({
     uptimeMs: now - parts.startedAt,
     renderPool: {
@@ -59,7 +60,7 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
     },
     workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.isCrashLooping },
     disks,
-    isrCache: { problem: parts.isrProblem() },
+    isrCache: { problem },
   })
 }
 
