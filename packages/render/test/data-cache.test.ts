@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { MetricJson } from '@svc/telemetry'
 import { waitFor } from '@svc/testkit'
 import { fetching, openData as open } from './data-support/open-data.ts'
 
@@ -112,4 +113,16 @@ test('a request that is given up leaves its fetch to those that wait', async (t)
   backend.release()
   assert.equal((await waiting).text, 'answer 2 to /x')
   assert.equal((await host.render('a', '/')).text, 'answer 2 to /x')
+})
+
+test('look-ups of data are counted as a layer of their own', async (t) => {
+  const { host, get } = await open(t, ({ url }) => ({
+    'app/route.ts': fetching(`${url}/x`, '{ next: { revalidate: 60 } }'),
+    'app/off/route.ts': fetching(`${url}/x`, '{ cache: "no-store" }'),
+  }))
+  for (const path of ['/', '/', '/', '/off']) await get(path)
+  const metrics = (await host.master.call('metrics', undefined, { timeoutMs: 60_000 })).metrics as MetricJson[]
+  const valuesOf = (name: string) => metrics.find((metric) => metric.name === name)?.values
+  assert.deepEqual(valuesOf('cache_hits_total'), [{ value: 2, labels: { layer: 'data' } }])
+  assert.deepEqual(valuesOf('cache_misses_total'), [{ value: 1, labels: { layer: 'data' } }])
 })

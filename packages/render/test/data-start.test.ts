@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { dataKey, MemoryStore, type Purge } from '@svc/cache'
 import type { CallContext } from '@svc/core'
+import { addDataCounts, MetricSet } from '@svc/telemetry'
 import { HostCaches } from '../src/host/data/host-caches.ts'
 import type { SendOrder } from '../src/host/data/purge-orders.ts'
 import type { OpenStore } from '../src/host/data/shared-store.ts'
@@ -44,7 +45,12 @@ class InstanceStore extends MemoryStore implements OpenStore {
 
 /** The caches of a host and a thread of a site with the label "a". */
 function startHost(t: TestContext, open: () => Promise<OpenStore>, sendPurge: SendOrder = async () => undefined) {
-  const caches = new HostCaches({ open, sendPurge, onProblem: (error) => assert.ifError(error) })
+  const caches = new HostCaches({
+    counts: addDataCounts(new MetricSet()),
+    open,
+    sendPurge,
+    onProblem: (error) => assert.ifError(error),
+  })
   const { port1, port2 } = new MessageChannel()
   t.after(() => port1.close())
   caches.services.serve({ id: 'a', label: 'a', timeoutMs: 60_000, swrMs: 0 }, port1)

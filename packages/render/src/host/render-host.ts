@@ -1,6 +1,6 @@
 import type { CallContext, Handlers } from '@svc/core'
 import type { hostMethods, ModulePurge, RenderRequest } from '@svc/protocol'
-import { createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/telemetry'
+import { addDataCounts, createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/telemetry'
 import { forgetModules } from '../compile/forget-modules.ts'
 import { RenderError } from '../errors.ts'
 import { readGuestFiles } from '../guest-files.ts'
@@ -67,6 +67,7 @@ export class RenderHost {
     })
     this.#caches = new HostCaches({
       sendPurge: options.sendPurge,
+      counts: addDataCounts(this.#metrics),
       onProblem: (error, what) => this.#log.error({ err: error }, what),
     })
     this.#sites = new HostSites({

@@ -4,6 +4,26 @@ import type { MetricSet } from './metric-set.ts'
 /** The shared layers that `cache_*` metrics tell apart: `l1` is the ISR store of the instance, `l2` the shared key-value store. */
 export type CacheLayer = 'l1' | 'l2'
 
+const hits = { name: 'cache_hits_total', help: 'Look-ups that a cache layer could answer.', labels: ['layer'] }
+const misses = { name: 'cache_misses_total', help: 'Look-ups that a cache layer could not answer.', labels: ['layer'] }
+
+/** Look-ups of the data cache. */
+export interface DataCounts {
+  readonly hits: Series
+  readonly misses: Series
+}
+
+/**
+ * The `cache_*` metrics of a render host: look-ups of data by code of sites, as a layer of their own (`data`). Its entries lie in the
+ * ISR store and are counted there.
+ */
+export function addDataCounts(metrics: MetricSet): DataCounts {
+  return {
+    hits: metrics.add(new NumberFamily('counter', hits)).series('data'),
+    misses: metrics.add(new NumberFamily('counter', misses)).series('data'),
+  }
+}
+
 /** The `cache_*` and `isr_*` metrics of a worker, and the `svc_proxy_*` ones of the proxy cache. */
 export class CacheMetrics {
   readonly hits: Readonly<Record<CacheLayer, Series>>
@@ -18,13 +38,14 @@ export class CacheMetrics {
   constructor(metrics: MetricSet) {
     const counter = (name: string, help: string, labels: readonly string[] = []) =>
       metrics.add(new NumberFamily('counter', { name, help, labels }))
-    const layered = (name: string, help: string) => {
-      const family = counter(name, help, ['layer'])
+    const layered = ({ name, help, labels }: typeof hits) => {
+      const family = counter(name, help, labels)
       return { l1: family.series('l1'), l2: family.series('l2') }
     }
-    this.hits = layered('cache_hits_total', 'Responses found in a cache layer.')
-    this.misses = layered('cache_misses_total', 'Look-ups that a cache layer could not answer.')
-    this.evictions = layered('cache_evictions_total', 'Entries dropped to stay within the bounds of a layer.')
+    this.hits = layered(hits)
+    this.misses = layered(misses)
+    const dropped = 'Entries dropped to stay within the bounds of a layer.'
+    this.evictions = layered({ name: 'cache_evictions_total', help: dropped, labels: ['layer'] })
     this.coalesced = counter('cache_stampede_coalesced_total', 'Requests that waited for the render of another.').series()
     const revalidations = counter('isr_revalidations_total', 'Background renders of stale entries.', ['status'])
     this.revalidations = { success: revalidations.series('success'), error: revalidations.series('error') }

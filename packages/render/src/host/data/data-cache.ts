@@ -10,6 +10,7 @@ import {
   type StoredEntry,
 } from '@svc/cache'
 import { ReplyWithBytes } from '@svc/core'
+import type { DataCounts } from '@svc/telemetry'
 import type { DataQuestion, DataReply, FillOutcome } from '../../thread/data/data-methods.ts'
 import { dataFacts } from './data-facts.ts'
 import { DataFlights, type FlightEnd } from './data-flights.ts'
@@ -41,6 +42,7 @@ export interface DataCacheOptions {
   readonly store: () => DataStore | undefined
   readonly ledger: PurgeLedger
   readonly pathPurges: PathPurges
+  readonly counts: DataCounts
   /** Milliseconds of the wall clock. */
   readonly now: () => number
 }
@@ -78,6 +80,13 @@ export class DataCache {
 
   /** Looks an entry up. Whoever finds it being made waits for it. Never rejects. */
   async read(asker: DataAsker, question: DataQuestion): Promise<Reply> {
+    const reply = await this.#look(asker, question)
+    // The other modes are not for who wants the data, but for who makes it.
+    if (question.mode === 'read') this.#options.counts[reply instanceof ReplyWithBytes ? 'hits' : 'misses'].value++
+    return reply
+  }
+
+  async #look(asker: DataAsker, question: DataQuestion): Promise<Reply> {
     const store = this.#options.store()
     if (store === undefined) return { kind: 'pass' }
     const key = dataKey(asker.label, ...question.parts)

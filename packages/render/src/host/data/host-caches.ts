@@ -2,6 +2,7 @@ import { PurgeLedger, type PurgeOrder, type PurgeState } from '@svc/cache'
 import type { Config } from '@svc/config'
 import type { Handlers } from '@svc/core'
 import type { hostMethods } from '@svc/protocol'
+import type { DataCounts } from '@svc/telemetry'
 import { DataCache } from './data-cache.ts'
 import { PathPurges } from './path-purges.ts'
 import { PurgeOrders } from './purge-orders.ts'
@@ -12,6 +13,7 @@ import { SiteServices } from './site-services.ts'
 export interface HostCachesOptions extends Omit<SharedStoreOptions, 'onFailed'> {
   /** Has the master carry out a purge; resolves when it is done. */
   readonly sendPurge: (order: PurgeOrder) => Promise<unknown>
+  readonly counts: DataCounts
   readonly onProblem: (error: unknown, what: string) => void
 }
 
@@ -28,7 +30,7 @@ export class HostCaches {
   /** Settles when the store of the last generation is open, or cannot be opened. */
   #opening: Promise<void> = Promise.resolve()
 
-  constructor({ sendPurge, onProblem, ...storeOptions }: HostCachesOptions) {
+  constructor({ sendPurge, counts, onProblem, ...storeOptions }: HostCachesOptions) {
     this.#store = new SharedStore({
       ...storeOptions,
       onFailed: (error) => onProblem(error, 'the data cache cannot be opened'),
@@ -41,6 +43,7 @@ export class HostCaches {
       store: () => this.#store.current,
       ledger: this.#ledger,
       pathPurges: this.#pathPurges,
+      counts,
       now: () => Date.now(),
     })
     this.#orders = new PurgeOrders(sendPurge)
