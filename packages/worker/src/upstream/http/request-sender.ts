@@ -1,3 +1,4 @@
+import { HttpError } from '@svc/http'
 import type { OriginRequest } from '../origin.ts'
 import type { BodyRelay, BodyTarget } from './body-relay.ts'
 import type { UpstreamConnection } from './connection.ts'
@@ -14,6 +15,8 @@ export class RequestSender implements BodyTarget {
   readonly #connection: UpstreamConnection
   readonly #onBodyFailed: (error: Error) => void
   #isChunked = false
+  /** Of a body of known length, how much is still to come. */
+  #missingBytes = 0
   /** Waiting until the socket takes more. */
   #acks: (() => void)[] = []
   /** Whether more of the request is to be handed to the socket. */
@@ -41,6 +44,7 @@ export class RequestSender implements BodyTarget {
       return true
     }
     this.#isChunked = framing === 'chunked'
+    this.#missingBytes = body.length ?? 0
     this.#connection.cork()
     this.#connection.writeText(head)
     body.attach(this)
@@ -66,7 +70,8 @@ export class RequestSender implements BodyTarget {
       ack()
       return
     }
-    if (this.#writeChunk(bytes)) {
+    // A chunk of nothing would be the last one.
+    if (bytes.byteLength === 0 || this.#writeChunk(bytes)) {
       ack()
       return
     }
@@ -76,6 +81,10 @@ export class RequestSender implements BodyTarget {
 
   bodyEnded(): void {
     if (!this.isSending) return
+    if (!this.#isChunked && this.#missingBytes !== 0) {
+      this.#onBodyFailed(wrongLength())
+      return
+    }
     if (this.#isChunked) this.#connection.writeText(END_OF_CHUNKS)
     this.#done()
   }
@@ -89,7 +98,15 @@ export class RequestSender implements BodyTarget {
   }
 
   #writeChunk(bytes: Uint8Array): boolean {
-    if (!this.#isChunked) return this.#connection.write(bytes)
+    if (!this.#isChunked) {
+      this.#missingBytes -= bytes.byteLength
+      // Never more than was declared: it would be read as another request.
+      if (this.#missingBytes < 0) {
+        this.#onBodyFailed(wrongLength())
+        return true
+      }
+      return this.#connection.write(bytes)
+    }
     this.#connection.cork()
     this.#connection.writeText(`${bytes.byteLength.toString(16)}\r\n`)
     this.#connection.write(bytes)
@@ -107,4 +124,8 @@ export class RequestSender implements BodyTarget {
     this.isSending = false
     this.#connection.allow(this.#settings.timeouts.readMs, 'no answer')
   }
+}
+
+function wrongLength(): HttpError {
+  return new HttpError('HTTP_ABORTED', 'the body of a request was not as long as declared')
 }
