@@ -16,6 +16,8 @@ import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footpri
 import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
 import { l0Browser, l0Hit, l0NotModified } from './scenarios/l0.ts'
+import { wholePurges } from './scenarios/purge.ts'
+import { pageWhileReplaced } from './scenarios/restart.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 
 const seconds = Number(process.env.SECONDS ?? 4)
@@ -38,6 +40,8 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'miss-storm': missStorm,
   'isr-store': isrStoreEntries,
   'isr-purge': isrStorePurges,
+  purge: wholePurges,
+  restart: pageWhileReplaced,
 }
 
 function requireTools(): void {

@@ -1,4 +1,5 @@
-import { type Agent, Agent as HttpAgent, request } from 'node:http'
+import { Agent } from 'node:http'
+import { ask } from '../lib/ask.ts'
 import { type Contender, compare } from '../lib/compare.ts'
 import { figure, type Row } from '../lib/table.ts'
 import { hasNext, startNext } from '../peers/next.ts'
@@ -22,21 +23,8 @@ export function isrHits(seconds: number): Promise<Row[]> {
   return compare({ scenario: 'stored page, 100 rows', path: '/kept', contenders, seconds, connections: CONNECTIONS })
 }
 
-function ask(url: string, agent: Agent, method = 'GET'): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const asked = request(url, { method, agent, headers: { host: HOST } }, (response) => {
-    const chunks: Buffer[] = []
-    response.on('data', (chunk: Buffer) => chunks.push(chunk))
-    response.on('end', () => resolve(Buffer.concat(chunks).toString()))
-    response.on('error', reject)
-  })
-  asked.on('error', reject)
-  asked.end()
-  return promise
-}
-
 async function renders(url: string, agent: Agent): Promise<number> {
-  const text = await ask(`${url}/__svc/metrics`, agent)
+  const text = await ask(`${url}/__svc/metrics`, { agent, host: HOST })
   const value = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
   return value('cache_misses_total\\{layer="l1"\\}') - value('cache_stampede_coalesced_total')
 }
@@ -44,15 +32,15 @@ async function renders(url: string, agent: Agent): Promise<number> {
 /** Many clients ask at once for a page that was just purged, again and again. */
 export async function missStorm(): Promise<Row[]> {
   const server = await contender('[cache.l0]\nenabled = false\n\n[endpoints]\nadmin = true\n').start()
-  const agent = new HttpAgent({ keepAlive: true, maxSockets: STORM })
+  const agent = new Agent({ keepAlive: true, maxSockets: STORM })
   try {
-    await ask(`${server.url}/kept`, agent)
+    await ask(`${server.url}/kept`, { agent, host: HOST })
     const before = await renders(server.url, agent)
     const tookMs: number[] = []
     for (let storm = 0; storm < STORMS; storm++) {
-      await ask(`${server.url}/__svc/admin/api/cache/purge?tag=route:rows:/kept`, agent, 'POST')
+      await ask(`${server.url}/__svc/admin/api/cache/purge?tag=route:rows:/kept`, { agent, host: HOST, method: 'POST' })
       const begunAt = performance.now()
-      await Promise.all(Array.from({ length: STORM }, () => ask(`${server.url}/kept`, agent)))
+      await Promise.all(Array.from({ length: STORM }, () => ask(`${server.url}/kept`, { agent, host: HOST })))
       tookMs.push(performance.now() - begunAt)
     }
     const perStorm = ((await renders(server.url, agent)) - before) / STORMS

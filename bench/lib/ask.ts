@@ -1,0 +1,27 @@
+import { type Agent, request } from 'node:http'
+
+/** How something is asked for. */
+export interface Question {
+  readonly agent: Agent
+  readonly host?: string
+  /** @default "GET" */
+  readonly method?: string
+}
+
+/** Asks a server for something, over a connection of the agent. Resolves with the body; rejects unless the status is 200. */
+export function ask(url: string, { agent, host, method = 'GET' }: Question): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const asked = request(url, { method, agent, ...(host === undefined ? {} : { headers: { host } }) }, (response) => {
+    const chunks: Buffer[] = []
+    response.on('data', (chunk: Buffer) => chunks.push(chunk))
+    response.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      if (response.statusCode === 200) resolve(text)
+      else reject(new Error(`${url}: status ${response.statusCode} ${text}`))
+    })
+    response.on('error', reject)
+  })
+  asked.on('error', reject)
+  asked.end()
+  return promise
+}

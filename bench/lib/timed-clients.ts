@@ -1,0 +1,39 @@
+import { Agent } from 'node:http'
+import { ask } from './ask.ts'
+
+/** One request of a client, in milliseconds of `performance.now()`. */
+export interface TimedRequest {
+  readonly startedAt: number
+  readonly tookMs: number
+  readonly hasFailed: boolean
+}
+
+/** Clients on connections that they keep, each with its next request as soon as the last is answered. */
+export class TimedClients {
+  readonly requests: TimedRequest[] = []
+  /** What the first failures were. */
+  readonly failures: string[] = []
+  readonly #clients: readonly Promise<void>[]
+  #isOver = false
+
+  constructor(count: number, url: string, host: string) {
+    this.#clients = Array.from({ length: count }, () => this.#run(url, host))
+  }
+
+  /** Resolves when the requests under way are answered. */
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#clients)
+  }
+
+  async #run(url: string, host: string): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    while (!this.#isOver) {
+      const startedAt = performance.now()
+      const problem = await ask(url, { agent, host }).then(() => undefined, String)
+      this.requests.push({ startedAt, tookMs: performance.now() - startedAt, hasFailed: problem !== undefined })
+      if (problem !== undefined && this.failures.length < 5) this.failures.push(problem)
+    }
+    agent.destroy()
+  }
+}

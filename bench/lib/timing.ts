@@ -1,0 +1,34 @@
+/** Some measurements of the same thing, in milliseconds. */
+export interface Timing {
+  readonly leastMs: number
+  readonly medianMs: number
+  /** The slowest of a hundred; of fewer measurements, the slowest. */
+  readonly p99Ms: number
+}
+
+/** The value that so many of all (0 to 1) do not exceed. */
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
+}
+
+/** Sums up measurements in milliseconds. */
+export function timingOf(measurements: readonly number[]): Timing {
+  const sorted = measurements.toSorted((a, b) => a - b)
+  return { leastMs: quantile(sorted, 0), medianMs: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) }
+}
+
+/** Measures something again and again; `between` is done after each round and not measured. */
+export async function timed(
+  rounds: number,
+  task: (round: number) => Promise<unknown>,
+  between?: (round: number) => Promise<unknown>,
+): Promise<Timing> {
+  const measurements: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const startedAt = performance.now()
+    await task(round)
+    measurements.push(performance.now() - startedAt)
+    await between?.(round)
+  }
+  return timingOf(measurements)
+}

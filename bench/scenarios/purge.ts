@@ -1,0 +1,94 @@
+import { rmSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { join } from 'node:path'
+import { IsrStore } from '@svc/cache'
+import { askServer } from '../../packages/cli/src/control-client.ts'
+import { ask } from '../lib/ask.ts'
+import { fill, GROUP, groupTag, LARGE_GROUP, largeGroupTag, pathOf } from '../lib/isr-entries.ts'
+import { figure, type Row } from '../lib/table.ts'
+import { timed } from '../lib/timing.ts'
+import { rowsSite, startSvc, workDir, writeConfig } from '../peers/svc.ts'
+
+const LABEL = 'rows'
+const NAME = 'purge'
+const MAX_ENTRIES = 200_000
+const MAX_BYTES = 1 << 30
+/** The control socket gives up later than anything that is measured here takes. */
+const TIMEOUT_MS = 60_000
+const WARM_UPS = 20
+
+/** Entries that belong together: what one purge by tag takes away. */
+interface Group {
+  readonly size: number
+  readonly rounds: number
+  readonly tagOf: (group: number) => string
+}
+
+const groups: readonly Group[] = [
+  { size: 1, rounds: 300, tagOf: pathOf },
+  { size: GROUP, rounds: 200, tagOf: groupTag },
+  { size: LARGE_GROUP, rounds: 20, tagOf: largeGroupTag },
+]
+
+/** Purges a full tag. Resolves with how many entries were dropped. */
+type PurgeTag = (tag: string) => Promise<number>
+
+/** The ways in which somebody can ask for a purge. */
+function ways(url: string, agent: Agent): Readonly<Record<string, PurgeTag>> {
+  const socket = join(workDir, NAME, 'run/control.sock')
+  return {
+    endpoint: async (tag) => {
+      const target = `${url}/__svc/admin/api/cache/purge?tag=${encodeURIComponent(tag)}`
+      return (JSON.parse(await ask(target, { agent, method: 'POST' })) as { purged: number }).purged
+    },
+    'control socket': async (tag) => {
+      const order = { layers: ['isr' as const], scopes: [{ kind: 'tags' as const, tags: [tag] }], mode: 'drop' as const }
+      return (await askServer(socket, { method: 'purge', request: { order }, timeoutMs: TIMEOUT_MS })).isr
+    },
+  }
+}
+
+/** Purges group after group; what was taken away is put back before the next one, unmeasured. */
+async function measureGroup(store: IsrStore, entries: number, group: Group, purge: PurgeTag): Promise<Record<string, string>> {
+  const { size, rounds, tagOf } = group
+  const body = Buffer.alloc(1024, 'x')
+  const numberOf = (round: number) => round % (entries / size)
+  const once = async (round: number) => {
+    const purged = await purge(`route:${LABEL}:${tagOf(numberOf(round))}`)
+    if (purged !== size) throw new Error(`${purged} entries purged, not ${size}`)
+  }
+  const putBack = (round: number) => fill(store, LABEL, body, numberOf(round) * size, (numberOf(round) + 1) * size)
+  if (size < LARGE_GROUP) await timed(WARM_UPS, once, putBack)
+  const { leastMs, medianMs, p99Ms } = await timed(rounds, once, putBack)
+  const all = { 'least ms': leastMs, median: medianMs, p99: p99Ms }
+  return Object.fromEntries(Object.entries(all).map(([name, ms]) => [`${size}: ${name}`, figure(ms)]))
+}
+
+/** Purges by tag of a running server, from the question to the answer: of 1, 100 and 10,000 entries among 10,000 and 100,000. */
+export async function wholePurges(): Promise<Row[]> {
+  rmSync(join(workDir, NAME), { recursive: true, force: true })
+  const bounds = `[cache.isr]\nmax_entries = ${MAX_ENTRIES}\nmax_bytes = ${MAX_BYTES}\n\n[endpoints]\nadmin = true\n`
+  const server = await startSvc(writeConfig(NAME, [{ id: LABEL, root: rowsSite }], bounds), 2)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const options = { cacheDir: join(workDir, NAME, 'cache'), maxEntries: MAX_ENTRIES, maxBytes: MAX_BYTES, graceMs: 0 }
+  const store = await IsrStore.join(options)
+  const rows: Row[] = []
+  try {
+    if (store.problem !== undefined) throw new Error(store.problem)
+    let filled = 0
+    for (const entries of [10_000, 100_000]) {
+      await fill(store, LABEL, Buffer.alloc(1024, 'x'), filled, entries)
+      filled = entries
+      for (const [way, purge] of Object.entries(ways(server.url, agent))) {
+        let figures = {}
+        for (const group of groups) figures = { ...figures, ...(await measureGroup(store, entries, group, purge)) }
+        rows.push({ scenario: 'purge of a running server, by entries purged', server: `${way}, ${entries} stored`, figures })
+      }
+    }
+    return rows
+  } finally {
+    agent.destroy()
+    await store.close()
+    await server.stop()
+  }
+}
