@@ -33,3 +33,13 @@ export type StartSubject = (
   handler: (exchange: HttpExchange) => void,
   limits?: { maxBodyBytes?: number },
 ) => Promise<ContractSubject>
+
+/** What differs between the ways to speak to an engine. */
+export interface ContractFacts {
+  readonly scheme: 'http' | 'https'
+  readonly httpVersion: '1.1' | '2'
+  /** Whether a request can say what becomes of its connection. */
+  readonly hasConnectionFields: boolean
+}
+
+export const plainHttp1: ContractFacts = { scheme: 'http', httpVersion: '1.1', hasConnectionFields: true }

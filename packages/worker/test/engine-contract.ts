@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { codeOf } from '@svc/core'
 import type { HttpExchange, RequestBody } from '@svc/http'
-import type { StartSubject } from './engine-contract-types.ts'
+import { type ContractFacts, plainHttp1, type StartSubject } from './engine-contract-types.ts'
 import { streamContract } from './engine-stream-contract.ts'
 
 function readAll(body: RequestBody): Promise<Buffer> {
@@ -21,10 +21,10 @@ function readAll(body: RequestBody): Promise<Buffer> {
 const plain = { status: 200, headers: [['Content-Type', 'text/plain']] } as const
 
 /** What every engine does alike. */
-export function engineContract(name: string, start: StartSubject): void {
+export function engineContract(name: string, start: StartSubject, facts: ContractFacts = plainHttp1): void {
   describe(`${name} keeps the engine contract`, { concurrency: true }, () => {
     failureContract(start)
-    requestContract(start)
+    requestContract(start, facts)
     bodyContract(start)
     responseContract(start)
     streamContract(start)
@@ -155,7 +155,7 @@ function failureContract(start: StartSubject): void {
   })
 }
 
-function requestContract(start: StartSubject): void {
+function requestContract(start: StartSubject, facts: ContractFacts): void {
   test('shows the request as it was sent and normalised', async (t) => {
     const seen = Promise.withResolvers<Record<string, unknown>>()
     const subject = await start(t, (exchange) => {
@@ -170,9 +170,9 @@ function requestContract(start: StartSubject): void {
       rawPath: '/a//b/../%63%2f',
       query: 'x=1&y=%20',
       path: '/a/c%2F',
-      scheme: 'http',
+      scheme: facts.scheme,
       host: 'example.test:80',
-      httpVersion: '1.1',
+      httpVersion: facts.httpVersion,
       remoteAddress: '127.0.0.1',
     })
   })

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { codeOf } from '@svc/core'
 import type { BodyWriter, HttpExchange } from '@svc/http'
 import { fetchHttp, waitFor } from '@svc/testkit'
-import { startUws } from './start-uws.ts'
+import { startUws } from './start-engine.ts'
 
 const ok = { status: 200, headers: [] } as const
 const hello = (exchange: HttpExchange) => exchange.respond(ok, Buffer.from('hello'))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fetchHttp } from '@svc/testkit'
 import type { InjectOptions } from '../src/engine/inject/index.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
-import { startUws } from './start-uws.ts'
+import { startUws } from './start-engine.ts'
 
 const PURGE_L0 = '/__svc/cache/purge-l0'
 const PURGE = '/__svc/admin/api/cache/purge?pattern=*'

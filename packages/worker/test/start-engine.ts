@@ -1,7 +1,13 @@
 import type { TestContext } from 'node:test'
 import type { HttpExchange } from '@svc/http'
+import type { ListenerTls } from '@svc/protocol'
 import type { Engine, EngineOptions, Refusal } from '../src/engine/engine.ts'
+import { createNodeEngine } from '../src/engine/node/index.ts'
 import { createUwsEngine } from '../src/engine/uws/index.ts'
+
+/** The engines with sockets. */
+export const engines = { uws: createUwsEngine, node: createNodeEngine } as const
+export type EngineName = keyof typeof engines
 
 /** An engine of this process that listens on a free port and ends with the test. */
 export interface RunningEngine {
@@ -15,26 +21,42 @@ export interface RunningEngine {
 export interface StartOptions extends Partial<Pick<EngineOptions, 'isTrustedProxy' | 'ready'>> {
   readonly maxBodyBytes?: number
   readonly requestTimeoutMs?: number
+  readonly idleTimeoutMs?: number
+  readonly maxHeaderBytes?: number
+  /** The first address speaks TLS. */
+  readonly tls?: ListenerTls
 }
 
-/** Starts an engine on uWebSockets.js. */
-export async function startUws(
+/** Starts an engine. */
+export async function startEngine(
   t: TestContext,
+  name: EngineName,
   onExchange: (exchange: HttpExchange) => void,
   options: StartOptions = {},
 ): Promise<RunningEngine> {
   const problems: Error[] = []
   const refusals: Refusal[] = []
   const { maxBodyBytes = 50_000_000, requestTimeoutMs = 20_000, isTrustedProxy = () => false } = options
-  const engine = createUwsEngine({
+  const { idleTimeoutMs = 60_000, maxHeaderBytes = 16_384, tls } = options
+  const engine = engines[name]({
     ...(options.ready === undefined ? {} : { ready: options.ready }),
     onExchange,
-    limits: () => ({ maxBodyBytes, requestTimeoutMs, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
+    limits: () => ({ maxBodyBytes, requestTimeoutMs, idleTimeoutMs, maxHeaderBytes }),
     isTrustedProxy,
     onProblem: (problem) => problems.push(problem),
     onRefused: (refusal) => refusals.push(refusal),
   })
   t.after(() => engine.cut())
-  const port = await engine.listen({ name: 'test', host: '127.0.0.1', port: 0 })
+  if (tls !== undefined) engine.setTls('test', tls)
+  const port = await engine.listen({ name: 'test', host: '127.0.0.1', port: 0, isTls: tls !== undefined })
   return { engine, port, problems, refusals }
+}
+
+/** Starts an engine on uWebSockets.js. */
+export function startUws(
+  t: TestContext,
+  onExchange: (exchange: HttpExchange) => void,
+  options: StartOptions = {},
+): Promise<RunningEngine> {
+  return startEngine(t, 'uws', onExchange, options)
 }

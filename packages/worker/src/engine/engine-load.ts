@@ -53,17 +53,12 @@ export class EngineLoad {
 /** How long finished responses may take to leave after the last request, before idle connections are cut. */
 const FLUSH_GRACE_MS = 500
 
-/**
- * Waits until all requests have ended and their connections have closed, or `timeoutMs` have passed.
- * @param closeIdle called when no request is in flight, to close connections that can be closed
- * @returns how many requests are left
- */
-export async function drained(load: EngineLoad, timeoutMs: number, closeIdle: () => void = () => undefined): Promise<number> {
+/** Waits until all requests have ended and their connections have closed, or `timeoutMs` have passed. @returns how many are left */
+export async function drained(load: EngineLoad, timeoutMs: number): Promise<number> {
   const deadline = performance.now() + timeoutMs
   while (!load.isClosed && load.connections > 0) {
     await load.until(() => load.inFlight === 0, deadline - performance.now())
     if (load.inFlight > 0 && performance.now() >= deadline) break
-    closeIdle()
     await load.until(() => load.connections === 0, Math.min(FLUSH_GRACE_MS, deadline - performance.now()))
     if (load.inFlight === 0) break
   }

@@ -1,6 +1,6 @@
-import { guardResponse, type HeaderList, type ResponseHead, statusLine } from '@svc/http'
+import { type HeaderList, type ResponseHead, statusLine } from '@svc/http'
 import { isAscii } from './ascii.ts'
-import { EngineError } from './errors.ts'
+import { safeHead } from './safe-head.ts'
 
 /** A response head ready to write: the first field name, and everything behind it as one value with line breaks in it. */
 export interface HeaderBlock {
@@ -34,11 +34,7 @@ export class HeaderBlocks {
   }
 
   #build(head: ResponseHead): HeaderBlock {
-    return joined(
-      guardResponse(head, (name, reason) => {
-        this.#onProblem(new EngineError('ENGINE_FIELD_DROPPED', `response field ${JSON.stringify(name)} was dropped: ${reason}`))
-      }),
-    )
+    return joined(safeHead(head, this.#onProblem))
   }
 }
 

@@ -53,6 +53,7 @@ export class RequestGate {
   #isSame = false
   #place = 0
   #method = ''
+  #mayLackHost = false
   #copied: string[] = []
 
   readonly #visit = (name: string, value: string): void => {
@@ -93,8 +94,10 @@ export class RequestGate {
     return pairs
   }
 
-  /** Looks at a whole request; undefined when it is good. */
-  enter(method: string, target: string, source: FieldSource): GateFault | undefined {
+  /** Looks at a whole request; undefined when it is good. @param mayLackHost as in HTTP/1.0 */
+  enter(method: string, target: string, source: FieldSource, mayLackHost = false): GateFault | undefined {
+    if (mayLackHost !== this.#mayLackHost) this.#goodFields = undefined
+    this.#mayLackHost = mayLackHost
     this.#method = method
     this.#place = 0
     this.#isSame = true
@@ -175,7 +178,10 @@ export class RequestGate {
 
   #checkHost(): GateFault | undefined {
     const sent = this.#guard.host
-    if (sent === undefined) return { status: 400, code: 'missing_host' }
+    if (sent === undefined) {
+      this.host = ''
+      return this.#mayLackHost ? undefined : { status: 400, code: 'missing_host' }
+    }
     if (sent === this.#lastSentHost) {
       this.host = this.#lastHost
       return undefined

@@ -1,15 +1,8 @@
-import {
-  type BodyWriter,
-  guardResponse,
-  type HeaderList,
-  HttpError,
-  type HttpExchange,
-  type ResponseHead,
-  type StreamOptions,
-} from '@svc/http'
+import { type BodyWriter, type HeaderList, HttpError, type HttpExchange, type ResponseHead, type StreamOptions } from '@svc/http'
 import { discardingWriter } from '../discarding-writer.ts'
 import type { EngineRequest } from '../engine-request.ts'
 import { EngineError } from '../errors.ts'
+import { safeHead } from '../safe-head.ts'
 import type { MemoryBody } from './memory-body.ts'
 import { type MemorySink, MemoryWriter } from './memory-writer.ts'
 
@@ -116,11 +109,7 @@ export class MemoryExchange implements HttpExchange, MemorySink {
     if (this.#isAnswered) throw new HttpError('HTTP_MISUSE', 'a request was answered twice')
     this.#isAnswered = true
     if (this.isOver) return false
-    this.#head = guardResponse(head, (name, why) => {
-      this.#events.onProblem(
-        new EngineError('ENGINE_FIELD_DROPPED', `response field ${JSON.stringify(name)} was dropped: ${why}`),
-      )
-    })
+    this.#head = safeHead(head, this.#events.onProblem)
     const { status } = this.#head
     this.#contentLength = status === 204 || status === 304 ? undefined : length
     return true

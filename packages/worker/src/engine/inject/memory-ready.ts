@@ -1,4 +1,4 @@
-import type { ReadyHead } from '../ready-head.ts'
+import { readyFields } from '../ready-fields.ts'
 import type { ReadyAsk, ReadyResponses } from '../ready-responses.ts'
 import type { MemoryResponse } from './memory-exchange.ts'
 
@@ -9,19 +9,10 @@ export function readyInMemory(ready: ReadyResponses, ask: ReadyAsk): MemoryRespo
   const { head, length } = response
   const body = Buffer.from(response.body ?? '')
   const framing = response.body === undefined ? length : String(body.byteLength)
-  const fields = fieldsOf(head)
+  const fields = readyFields(head).map(([name, value]) => [name.toLowerCase(), value] as const)
   const headerList = framing === '' ? fields : [...fields, ['content-length', framing] as const]
   ready.sent()
   const headers = Object.fromEntries([...headerList].reverse())
   const chunks = body.byteLength === 0 ? [] : [body]
   return { status: head.status, headers, headerList, body, text: body.toString(), chunks, aborted: false }
-}
-
-/** Takes the written form apart again. */
-function fieldsOf({ bytes }: ReadyHead): Array<readonly [name: string, value: string]> {
-  const [, ...lines] = Buffer.from(bytes).toString('latin1').split('\r\n')
-  return lines.map((line) => {
-    const colon = line.indexOf(':')
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)] as const
-  })
 }

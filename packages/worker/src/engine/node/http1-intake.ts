@@ -1,0 +1,206 @@
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { codeOf } from '@svc/core'
+import { statusLine } from '@svc/http'
+import type { GateFault } from '../request-gate.ts'
+import { Http1Fields } from './field-sources.ts'
+import { Http1Wire } from './http1-wire.ts'
+import type { NodeContext } from './node-context.ts'
+import type { NodeExchange } from './node-exchange.ts'
+import { type Arrival, type IntakeFacts, MAX_FIELDS, type NodeIntake } from './node-intake.ts'
+import { peerAddress, serverNameOf } from './peer.ts'
+
+/** Requests of a connection that wait for the one before, past which it is not read. */
+const MAX_WAITING = 16
+
+interface WaitingRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly beforeHandling: (() => void) | undefined
+}
+
+/** What is known of a connection. */
+interface Http1Connection {
+  readonly peer: string
+  readonly serverName: string | undefined
+  current: NodeExchange | undefined
+  readonly waiting: WaitingRequest[]
+}
+
+/** Why the parser of Node refuses a request. */
+const parserFaults: Readonly<Record<string, GateFault>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'head_too_large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'chunk_extensions_too_large' },
+  HPE_INVALID_VERSION: { status: 505, code: 'bad_version' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'head_timeout' },
+}
+
+/** Takes the HTTP/1 requests of a listener, those of one connection one after the other. */
+export class Http1Intake {
+  readonly #facts: IntakeFacts
+  readonly #intake: NodeIntake
+  readonly #context: NodeContext
+  readonly #isTcp: boolean
+  readonly #fields = new Http1Fields()
+  readonly #connections = new WeakMap<Socket, Http1Connection>()
+
+  /** @param isTcp whether connections come by TCP, not by a unix socket */
+  constructor(facts: IntakeFacts, intake: NodeIntake, context: NodeContext, isTcp: boolean) {
+    this.#facts = facts
+    this.#intake = intake
+    this.#context = context
+    this.#isTcp = isTcp
+  }
+
+  /** A request has come; those before it on its connection may still be pending. */
+  request(request: IncomingMessage, response: ServerResponse, beforeHandling?: () => void): void {
+    const connection = this.#connectionOf(request.socket)
+    if (connection.current === undefined && connection.waiting.length === 0) {
+      this.#take(connection, { request, response, beforeHandling })
+      return
+    }
+    connection.waiting.push({ request, response, beforeHandling })
+    if (connection.waiting.length > MAX_WAITING) request.socket.pause()
+  }
+
+  /** Whether a request may leave HTTP/1: WebSockets, unless answers to requests before it are pending. */
+  mayUpgrade(request: IncomingMessage): boolean {
+    const connection = this.#connections.get(request.socket)
+    const isFree = connection === undefined || (connection.current === undefined && connection.waiting.length === 0)
+    return isFree && request.method === 'GET' && request.headers['sec-websocket-key'] !== undefined
+  }
+
+  /** A request wants to leave HTTP/1: its connection is no longer read by the parser. */
+  upgrade(request: IncomingMessage, socket: Socket, rest: Buffer): void {
+    // Without the parser nobody else listens.
+    socket.on('error', () => undefined)
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    // The parser would have ended the connection behind the response.
+    response.once('finish', () => {
+      response.detachSocket(socket)
+      socket.end()
+      lingerThenDestroy(socket)
+    })
+    const onSwitch = () => response.detachSocket(socket)
+    const connection = this.#connectionOf(socket)
+    const upgrade = { request, socket, rest, onSwitch }
+    this.#intake.take({ ...this.#arrivalOf(connection, request, response), hasBody: false, upgrade })
+  }
+
+  /** The parser, or a time limit of it, has given up on a connection. */
+  failed(error: Error, socket: Socket): void {
+    const connection = this.#connectionOf(socket)
+    const last = connection.current
+    if (last !== undefined && !last.isOver) {
+      // What came before is answered; what is broken is not, as after it nothing can be told apart any more.
+      for (const { response } of connection.waiting.splice(0)) response.destroy()
+      last.closeAfter()
+      return
+    }
+    const code = codeOf(error)
+    // To who has said nothing, nothing is said.
+    if (!socket.writable || socket.bytesRead === 0 || code === 'ECONNRESET' || code === 'EPIPE') {
+      socket.destroy()
+      return
+    }
+    this.#refuseRaw(connection, socket, parserFaults[code ?? ''] ?? { status: 400, code: 'bad_request' })
+  }
+
+  /** A request wants a tunnel: there is none. */
+  connect(request: IncomingMessage, socket: Socket): void {
+    socket.on('error', () => undefined)
+    this.#refuseRaw(this.#connectionOf(socket), socket, { status: 400, code: 'no_tunnel' }, request.method, request.url)
+  }
+
+  /** The client has half-closed. */
+  halfClosed(socket: Socket): void {
+    this.#connections.get(socket)?.current?.halfClosed()
+  }
+
+  /** Nothing has gone on for the idle time. */
+  idle(socket: Socket): void {
+    const connection = this.#connections.get(socket)
+    // A pending request has time limits of its own.
+    if (connection?.current === undefined || connection.current.isOver) socket.destroy()
+  }
+
+  /** Answers without a response object and closes the connection. */
+  #refuseRaw(connection: Http1Connection, socket: Socket, { status, code }: GateFault, method = '', target = ''): void {
+    const { listener } = this.#facts
+    this.#context.refused({ status, code, listener, remoteAddress: connection.peer, method, target, request: undefined })
+    const line = statusLine(status)
+    const body = `${line}\n`
+    const fields = `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`
+    socket.end(`HTTP/1.1 ${line}\r\n${fields}\r\n\r\n${body}`, 'latin1')
+    lingerThenDestroy(socket)
+  }
+
+  #take(connection: Http1Connection, { request, response, beforeHandling }: WaitingRequest): void {
+    const arrival = { ...this.#arrivalOf(connection, request, response), beforeHandling }
+    const exchange = this.#intake.take(arrival)
+    if (exchange === undefined || exchange.out.destroyed) return
+    connection.current = exchange
+    if (request.socket.readableEnded) exchange.halfClosed()
+    response.once('close', () => this.#next(connection, exchange))
+  }
+
+  /** The response before has left: the next request may run. */
+  #next(connection: Http1Connection, ended: NodeExchange): void {
+    if (connection.current !== ended) return
+    connection.current = undefined
+    while (connection.current === undefined) {
+      const waiting = connection.waiting.shift()
+      if (waiting === undefined) return
+      if (connection.waiting.length === 0) waiting.request.socket.resume()
+      if (!waiting.request.socket.destroyed) this.#take(connection, waiting)
+    }
+  }
+
+  #arrivalOf(connection: Http1Connection, request: IncomingMessage, response: ServerResponse): Arrival {
+    const { target, authority } = originForm(request.url ?? '')
+    const tooMany = request.rawHeaders.length > 2 * MAX_FIELDS
+    return {
+      method: request.method ?? '',
+      target,
+      fields: this.#fields.set(request.rawHeaders, authority),
+      httpVersion: request.httpVersionMinor === 0 ? '1.0' : '1.1',
+      peer: connection.peer,
+      serverName: connection.serverName,
+      wire: new Http1Wire(request, response, this.#isTcp && this.#facts.scheme === 'http'),
+      body: { stream: request, hasArrived: () => request.complete, isBroken: () => !request.complete },
+      hasBody: undefined,
+      fault: tooMany ? { status: 431, code: 'too_many_fields' } : undefined,
+      upgrade: undefined,
+    }
+  }
+
+  #connectionOf(socket: Socket): Http1Connection {
+    const known = this.#connections.get(socket)
+    if (known !== undefined) return known
+    const serverName = socket instanceof TLSSocket ? serverNameOf(socket) : undefined
+    const made = { peer: peerAddress(socket), serverName, current: undefined, waiting: [] }
+    this.#connections.set(socket, made)
+    return made
+  }
+}
+
+/** How long a client may go on to send what is thrown away, so that it gets to read why. */
+const LINGER_MS = 3_000
+
+function lingerThenDestroy(socket: Socket): void {
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
+}
+
+/** Takes a target in absolute form apart (RFC 9112 section 3.2.2). */
+function originForm(target: string): { target: string; authority: string | undefined } {
+  if (target.charCodeAt(0) === 0x2f) return { target, authority: undefined }
+  const found = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target)
+  if (found === null) return { target, authority: undefined }
+  const [, authority = '', rest = ''] = found
+  return { target: rest.startsWith('/') ? rest : `/${rest}`, authority }
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
+import { messageOf } from '@svc/core'
+import type { CertificateSpec, ListenerTls } from '@svc/protocol'
+import { EngineError } from '../errors.ts'
+
+/** The certificates of one listen address, ready for use. Made anew when they change; unchanged ones are taken over. */
+export class TlsContexts {
+  /** What clients get that name no server. */
+  readonly fallback: SecureContextOptions
+  readonly #contexts = new Map<string, SecureContext>()
+  readonly #names: ReadonlyMap<string, string>
+  readonly #minVersion: ListenerTls['minVersion']
+
+  /**
+   * @param name of the listen address, for messages
+   * @param before whose contexts are taken over where they are for the same certificate
+   * @throws ENGINE_BAD_CERTIFICATE
+   */
+  constructor(name: string, tls: ListenerTls, before: TlsContexts | undefined) {
+    const fallback = tls.certificates.find(({ id }) => id === tls.fallback)
+    if (fallback === undefined) throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} has no certificate to fall back to`)
+    const known = before !== undefined && before.#minVersion === tls.minVersion ? before.#contexts : undefined
+    this.#minVersion = tls.minVersion
+    this.#names = new Map(tls.names)
+    this.fallback = optionsOf(name, fallback, tls.minVersion)
+    for (const certificate of tls.certificates) {
+      this.#contexts.set(certificate.id, known?.get(certificate.id) ?? contextOf(name, certificate, tls.minVersion))
+    }
+  }
+
+  /** The context for a server name: the exact one, or that of `*.` and all but its first label. Undefined: the fallback. */
+  find(serverName: string): SecureContext | undefined {
+    const name = serverName.toLowerCase()
+    const dot = name.indexOf('.')
+    const id = this.#names.get(name) ?? (dot === -1 ? undefined : this.#names.get(`*${name.slice(dot)}`))
+    return id === undefined ? undefined : this.#contexts.get(id)
+  }
+}
+
+function contextOf(name: string, certificate: CertificateSpec, minVersion: ListenerTls['minVersion']): SecureContext {
+  const options = optionsOf(name, certificate, minVersion)
+  try {
+    return createSecureContext(options)
+  } catch (cause) {
+    throw badCertificate(name, certificate, cause)
+  }
+}
+
+function optionsOf(name: string, certificate: CertificateSpec, minVersion: ListenerTls['minVersion']): SecureContextOptions {
+  try {
+    return {
+      cert: readFileSync(certificate.certFile),
+      key: readFileSync(certificate.keyFile),
+      minVersion: minVersion === '1.3' ? 'TLSv1.3' : 'TLSv1.2',
+      honorCipherOrder: true,
+    }
+  } catch (cause) {
+    throw badCertificate(name, certificate, cause)
+  }
+}
+
+function badCertificate(name: string, { certFile }: CertificateSpec, cause: unknown): EngineError {
+  return new EngineError('ENGINE_BAD_CERTIFICATE', `${name}: certificate ${certFile}: ${messageOf(cause)}`, { cause })
+}
