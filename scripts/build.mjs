@@ -14,6 +14,7 @@ const stamp = join(outDir, 'build.stamp')
 const programs = {
   cli: 'packages/cli/src/main.ts',
   worker: 'packages/worker/src/main.ts',
+  'password-thread': 'packages/worker/src/vhost/passwords/thread-main.ts',
   'render-host': 'packages/render/src/host/main.ts',
   'render-thread': 'packages/render/src/thread/main.ts',
 }

@@ -14,6 +14,10 @@ export type WorkerErrorCode =
   | 'WORKER_WAIT_TIMEOUT'
   /** The parameters of a route that are known in advance could not be found out. */
   | 'WORKER_STATIC_PARAMS'
+  /** The thread that checks passwords ended before it had an answer. */
+  | 'WORKER_PASSWORD_THREAD'
+  /** A location has content that this server cannot make. */
+  | 'WORKER_NO_CONTENT'
 
 const table = {
   WORKER_NOT_PREPARED: {},
@@ -22,6 +26,8 @@ const table = {
   WORKER_RENDER_ABANDONED: { status: 504, retryable: true },
   WORKER_WAIT_TIMEOUT: { status: 504, retryable: true },
   WORKER_STATIC_PARAMS: {},
+  WORKER_PASSWORD_THREAD: { status: 500, retryable: true },
+  WORKER_NO_CONTENT: { status: 502 },
 } satisfies ErrorTable<WorkerErrorCode>
 
 /** An error of a worker. */

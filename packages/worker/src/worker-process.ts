@@ -28,6 +28,8 @@ import { RequestLog } from './pipeline/request-log.ts'
 import { createStages } from './pipeline/stages.ts'
 import { HostRenderer } from './render-client/host-renderer.ts'
 import { HostSet } from './render-client/host-set.ts'
+import { UpstreamContent } from './upstream/upstream-content.ts'
+import { createVhosts, type VhostRuntimes } from './vhost/index.ts'
 
 const MASTER_TIMEOUT_MS = 5_000
 const LOG_CLOSE_TIMEOUT_MS = 1_000
@@ -45,6 +47,8 @@ export class WorkerProcess {
   readonly #requestIds = createRequestIds()
   readonly #l0: WorkerL0
   readonly #master: MasterPeer
+  readonly #upstreams = new UpstreamContent(systemClock)
+  readonly #vhosts: VhostRuntimes
   readonly #prepared = new Map<number, ServingGeneration>()
   #logger: Logger
   #accessLog: AccessLog | undefined
@@ -53,8 +57,14 @@ export class WorkerProcess {
   #engine: Engine | undefined
   #isDraining = false
 
-  constructor(workerId: number, endpoint: Parameters<typeof createIpcChannel>[0]) {
+  /** @param passwordThread program of the thread that checks passwords */
+  constructor(workerId: number, endpoint: Parameters<typeof createIpcChannel>[0], passwordThread: URL) {
     this.#workerId = workerId
+    this.#vhosts = createVhosts({
+      passwordThread,
+      handlersFor: (generation) => this.#upstreams.handlersFor(generation),
+      onProblem: this.#onProblem,
+    })
     this.#logger = createLogger({ level: 'info', format: 'json', base: { proc: 'worker', worker: workerId } })
     this.#requestLog = new RequestLog(this.#httpMetrics, undefined)
     this.#hosts = new HostSet(workerId, {
@@ -224,7 +234,12 @@ export class WorkerProcess {
 
   #createEngine(): Engine {
     const pipeline = new Pipeline(
-      createStages(this.#controlPlane(), this.#renderer, (config) => this.#isr.cacheFor(config)),
+      createStages({
+        plane: this.#controlPlane(),
+        renderer: this.#renderer,
+        isr: (config) => this.#isr.cacheFor(config),
+        vhosts: this.#vhosts,
+      }),
       sendFailure,
     )
     const onExchange = createRequestHandler({
@@ -254,9 +269,10 @@ export class WorkerProcess {
   }
 
   #limits(): EngineLimits {
-    const { server } = this.#current().config
+    const { config, maxBodyBytes } = this.#current()
+    const { server } = config
     return {
-      maxBodyBytes: server.max_body_bytes,
+      maxBodyBytes,
       requestTimeoutMs: server.request_timeout_secs * 1000,
       idleTimeoutMs: server.idle_timeout_secs * 1000,
       maxHeaderBytes: server.max_header_bytes,
@@ -282,7 +298,7 @@ export class WorkerProcess {
     const facts = {
       request_id: context.requestId,
       site: context.site?.config.id,
-      path: context.request.rawPath,
+      path: context.exchange.request.rawPath,
       status,
       err: error,
     }

@@ -3,8 +3,8 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { PurgeLedger } from '@svc/cache'
-import { loadConfig } from '@svc/config'
-import type { GenerationSpec, HealthReport } from '@svc/protocol'
+import { loadConfig, type WebSpec } from '@svc/config'
+import type { GenerationSpec, HealthReport, ListenAddress } from '@svc/protocol'
 import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemetry'
 import { tempDir, writeFiles } from '@svc/testkit'
 import { FakePlane } from '../../admin/test/fake-plane.ts'
@@ -18,6 +18,7 @@ import { createRequestHandler } from '../src/pipeline/request-handler.ts'
 import { RequestLog } from '../src/pipeline/request-log.ts'
 import type { Stage } from '../src/pipeline/stage.ts'
 import { createStages } from '../src/pipeline/stages.ts'
+import { type ContentHandlers, createVhosts, noHandlers } from '../src/vhost/index.ts'
 import { CannedRenderer } from './canned-renderer.ts'
 import { ManualClock } from './manual-clock.ts'
 
@@ -63,6 +64,14 @@ export class PipelineServer {
   readonly l0: WorkerL0
   health: () => Promise<HealthReport> = async () => ({ status: 'healthy', uptime_secs: 1, checks: {} })
   isDraining = false
+  /** What the vhost files say, from the next reload on. */
+  web: WebSpec = { servers: [], upstreams: [], maps: [] }
+  /** Addresses to listen on, from the next reload on. */
+  listen: ListenAddress[] = []
+  /** Content of locations that are sent on. */
+  handlers: ContentHandlers = noHandlers
+  /** What servers of vhost files complained of. */
+  readonly problems: string[] = []
   /** What the built-in endpoints ask of the instance. */
   readonly plane = new FakePlane()
   /** The cache of the app stage, where a test wants one. */
@@ -101,7 +110,12 @@ export class PipelineServer {
     const { plane } = this
     plane.health = () => this.health()
     plane.isDraining = () => this.isDraining
-    const stages = createStages(plane, this.renderer, () => this.isr)
+    const vhosts = createVhosts({
+      passwordThread: new URL('../src/vhost/passwords/thread-main.ts', import.meta.url),
+      handlersFor: () => this.handlers,
+      onProblem: (error) => this.problems.push(error.message),
+    })
+    const stages = createStages({ plane, renderer: this.renderer, isr: () => this.isr, vhosts })
     stages.splice(-1, 0, { name: 'test', run: (context) => this.intercept(context) })
     this.handler = createRequestHandler({
       generation: () => this.generation,
@@ -142,10 +156,10 @@ export class PipelineServer {
       generation,
       config,
       sites: configs,
-      listen: [],
+      listen: this.listen,
       loopToken: LOOP_TOKEN,
       moduleDir: join(this.dir, 'modules'),
-      web: { servers: [], upstreams: [], maps: [] },
+      web: this.web,
       tls: {},
     }
     const onProblem = (error: Error) => assert.fail(error)

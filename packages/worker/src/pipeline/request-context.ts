@@ -63,6 +63,8 @@ export class RequestContext {
   pathGroup: PathGroup = 'other'
   /** False for probes: they are neither logged nor counted as traffic. */
   isLogged = true
+  /** Whether it is written in the access log, where there is one. */
+  isAccessLogged = true
   /** Fields that middleware wants on the response, whatever answers. */
   responseHeaders: readonly (readonly [string, string])[] = []
   /** Changes the head of whatever answers, before anything else is added to it. */

@@ -77,6 +77,7 @@ export class RequestLog implements HitLog {
     const { request } = context
     const { status, bytes } = this.#outcome(context, isAborted)
     this.#series.get(request.method, context.pathGroup).record(status, durationMs, context.exchange.body.length ?? 0, bytes)
+    if (!context.isAccessLogged) return
     this.#accessLog?.write({
       startedAt: Date.now() - durationMs,
       requestId: context.requestId,

@@ -1,5 +1,7 @@
 import { type ControlPlane, type Endpoint, type EndpointMatch, type EndpointResult, EndpointTable } from '@svc/admin'
 import { withDeadline } from '@svc/core'
+import type { SiteRuntime } from '../../generation/site-runtime.ts'
+import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { sendError } from '../error-response.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Stage, StageResult } from '../stage.ts'
@@ -25,23 +27,33 @@ function send(context: RequestContext, answer: EndpointResult): StageResult {
 const DESCRIBE_WAIT_MS = 1_000
 const noRequest = Object.freeze({ params: {}, query: {}, body: {}, host: '' })
 
-/** The static route or file of the addressed site goes before an endpoint that lies outside of the reserved space. */
-async function siteDefines(context: RequestContext): Promise<boolean> {
-  const site = context.generation.siteOf(context.client.host)
+/** The static route or file of a site goes before an endpoint that lies outside of the reserved space. */
+async function isOfSite(site: SiteRuntime | undefined, path: string): Promise<boolean> {
   if (site === undefined) return false
   // A site that cannot be described now defines nothing: a probe must be answered just then.
   const app = site.knownApp ?? (await withDeadline(site.app(), DESCRIBE_WAIT_MS, 'the routes of a site').catch(() => undefined))
-  const { path } = context.request
   return app !== undefined && (app.files.has(path) || app.routes.isStaticRoute(path))
+}
+
+/** Whether the addressed site or server claims the path. */
+async function siteDefines(context: RequestContext, vhosts: VhostRuntimes): Promise<boolean> {
+  const { generation, client, request } = context
+  const route = generation.route(request.listener, client.host)
+  if (route?.vhost === undefined)
+    return isOfSite(generation.hasVhosts ? route?.site : generation.siteOf(client.host), request.path)
+  const claim = claimOf(context, route.vhost, vhosts.of(generation))
+  return claim.kind === 'app' ? isOfSite(generation.sites.get(claim.site), request.path) : claim.kind === 'claimed'
 }
 
 /** Answers the endpoints of the service itself: always below `/__svc/`, elsewhere unless the path belongs to the addressed site. */
 export class BuiltinStage implements Stage {
   readonly name = 'builtin'
   readonly #plane: ControlPlane
+  readonly #vhosts: VhostRuntimes
 
-  constructor(plane: ControlPlane) {
+  constructor(plane: ControlPlane, vhosts: VhostRuntimes) {
     this.#plane = plane
+    this.#vhosts = vhosts
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
@@ -54,7 +66,7 @@ export class BuiltinStage implements Stage {
     if (match.kind === 'wrong-method') return 'next'
     // Nobody but the host itself is to know of these: to everybody else the path is the site's.
     if (match.endpoint.access === 'loopback') return isFromHostItself(context) ? this.#answer(context, match) : 'next'
-    return siteDefines(context).then((isDefined) => (isDefined ? 'next' : this.#answer(context, match)))
+    return siteDefines(context, this.#vhosts).then((isDefined) => (isDefined ? 'next' : this.#answer(context, match)))
   }
 
   #answer(context: RequestContext, match: EndpointMatch): StageResult | Promise<StageResult> {

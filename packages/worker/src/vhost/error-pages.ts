@@ -1,0 +1,32 @@
+import type { ErrorPageSpec } from '@svc/config'
+import { isRedirect } from './rewriting.ts'
+import type { RunState } from './run-state.ts'
+import { readForAnswer, type Templates } from './templates.ts'
+import { splitArgs } from './try-files.ts'
+import type { InnerTarget } from './walk.ts'
+
+/** What shows an error. */
+export type ErrorPage =
+  | { readonly kind: 'inside'; readonly target: InnerTarget }
+  | { readonly kind: 'redirect'; readonly status: number; readonly url: string }
+
+/** The page of an error in the location where it came up; undefined: it has none, or a page was shown already. */
+export function errorPageOf(state: RunState, templates: Templates, status: number): ErrorPage | undefined {
+  const { errorPages } = state.location.settings
+  if (state.hadError || errorPages.length === 0 || state.changesLeft === 0) return undefined
+  state.hadError = true
+  const page = errorPages.find(({ statuses }) => statuses.includes(status))
+  return page === undefined ? undefined : shown(state, templates, page)
+}
+
+function shown(state: RunState, templates: Templates, { answer, target }: ErrorPageSpec): ErrorPage {
+  if (answer !== undefined) state.status = answer === 'own' ? undefined : answer
+  if (target.kind === 'named') return { kind: 'inside', target: { named: target.name } }
+  const text = readForAnswer(state, templates.of(target.kind === 'uri' ? target.uri : target.url))
+  if (target.kind === 'redirect' || !text.startsWith('/')) {
+    const status = typeof answer === 'number' && isRedirect(answer) ? answer : 302
+    return { kind: 'redirect', status, url: text }
+  }
+  if (state.method !== 'HEAD') state.method = 'GET'
+  return { kind: 'inside', target: splitArgs(text) }
+}

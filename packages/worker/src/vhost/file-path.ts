@@ -1,0 +1,50 @@
+import { posix } from 'node:path'
+import type { FilesSpec, LocationMatch } from '@svc/config'
+import type { Scope } from './scope.ts'
+import { readForAnswer, type Templates } from './templates.ts'
+
+/** Finds the file of a request. */
+export interface FilePaths {
+  readonly kind: FilesSpec['kind']
+  /** `$document_root`. */
+  dir(scope: Scope): string
+  /**
+   * Absolute path for a decoded path. Undefined: it would lead out of the directory that the configuration names.
+   * @param isWhole the location is a pattern with `alias`, and `uri` is to be added to it all the same (`try_files`)
+   */
+  path(scope: Scope, uri: string, isWhole: boolean): string | undefined
+}
+
+/** Compiles `root` or `alias` of a location. */
+export function compileFilePaths(spec: FilesSpec, match: LocationMatch | undefined, templates: Templates): FilePaths {
+  const template = templates.of(spec.dir)
+  const fixed = fixedPartOf(spec)
+  const skipped = spec.kind === 'alias' && match !== undefined && 'path' in match ? match.path.length : 0
+  const isPattern = spec.kind === 'alias' && match?.kind === 'pattern'
+  const dir = (scope: Scope) => readForAnswer(scope, template)
+  return {
+    kind: spec.kind,
+    dir,
+    path(scope, uri, isWhole) {
+      const base = dir(scope)
+      const path = isPattern && !isWhole ? base : base + uri.slice(skipped)
+      return isInside(path, fixed ?? base) ? path : undefined
+    },
+  }
+}
+
+/** The part of the directory's name that no request decides; undefined: all of it. */
+function fixedPartOf({ dir }: FilesSpec): string | undefined {
+  if (dir.every((piece) => typeof piece === 'string')) return undefined
+  const [first] = dir
+  return typeof first === 'string' ? first.slice(0, first.lastIndexOf('/') + 1) : '/'
+}
+
+/** Whether `..` in a path leaves it in a directory. Paths of URLs have none; rewriting, variables and `alias` make some. */
+function isInside(path: string, dir: string): boolean {
+  if (path.includes('\0')) return false
+  if (!path.includes('/..')) return true
+  const normal = posix.normalize(path)
+  const base = posix.normalize(dir)
+  return base === '/' || normal === base || normal.startsWith(base.endsWith('/') ? base : `${base}/`)
+}

@@ -1,0 +1,78 @@
+import type { LocationSettings, Template } from '@svc/config'
+import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
+import { sendFailure } from '../pipeline/error-response.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import type { LocationVisit } from './content.ts'
+import type { RunState } from './run-state.ts'
+import { readForAnswer, type Templates } from './templates.ts'
+import type { InnerTarget, Outcome, Walk } from './walk.ts'
+
+/** A request as the content of its location sees it. Holds what was true when it came there. */
+export class LocationRequest implements LocationVisit {
+  readonly context: RequestContext
+  readonly settings: LocationSettings
+  readonly method: string
+  readonly matchedPrefix: string
+  readonly isPrefixValid: boolean
+  readonly uri: string
+  readonly args: string
+  readonly isRewritten: boolean
+  readonly #state: RunState
+  readonly #templates: Templates
+  readonly #walk: Pick<Walk, 'fail' | 'goInside'>
+
+  constructor(state: RunState, templates: Templates, walk: Pick<Walk, 'fail' | 'goInside'>) {
+    this.#state = state
+    this.#templates = templates
+    this.#walk = walk
+    this.context = state.context
+    this.settings = state.location.settings
+    this.method = state.method
+    this.matchedPrefix = state.location.matchedPrefix
+    this.isPrefixValid = state.isPrefixValid
+    this.uri = state.uri
+    this.args = state.args
+    this.isRewritten = !state.isAsSent
+  }
+
+  text(template: Template): string {
+    return readForAnswer(this.#state, this.#templates.of(template))
+  }
+
+  requestText(template: Template): string {
+    return this.#templates.of(template).read(this.#state)
+  }
+
+  setVariable(name: string, value: string): void {
+    this.#state.setVariable(name, value)
+  }
+
+  respond(head: ResponseHead, body?: Uint8Array): void {
+    this.context.respondCompressed(head, body)
+  }
+
+  stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
+    return this.context.streamCompressed(head, options)
+  }
+
+  /** What an upstream does is not what a file is: its errors are kept by nobody. */
+  fail(status: number, headers?: HeaderList): void {
+    this.context.withdrawFromL0()
+    this.#goOn(() => this.#walk.fail(status, headers))
+  }
+
+  redirectInside(target: InnerTarget): void {
+    this.context.withdrawFromL0()
+    this.#goOn(() => this.#walk.goInside(target))
+  }
+
+  #goOn(step: () => Outcome): void {
+    const failed = (error: unknown) => sendFailure(this.context, error)
+    try {
+      const outcome = step()
+      if (outcome instanceof Promise) outcome.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import { responseTags } from '@svc/cache'
+import { type HeaderList, statusText, withoutControls } from '@svc/http'
+import { sendError } from '../pipeline/error-response.ts'
+import type { StageResult } from '../pipeline/stage.ts'
+import type { AuthVerdict } from './basic-auth.ts'
+import type { CompiledLocation } from './compiled-location.ts'
+import { errorPageOf } from './error-pages.ts'
+import { absoluteLocation } from './listen-port.ts'
+import { LocationRequest } from './location-request.ts'
+import type { RewriteOutcome } from './rewriting.ts'
+import type { RunState } from './run-state.ts'
+import { serveFiles, typeOfText } from './static-content.ts'
+import { readForAnswer } from './templates.ts'
+import { tryFiles } from './try-files.ts'
+import type { InnerTarget, Outcome, Walk, WalkTools } from './walk.ts'
+import type { Found } from './web-files.ts'
+
+/** Closes the connection instead of an answer. */
+const CLOSE = 444
+
+const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503 } as const
+
+/** Answers a request from the application of a site. */
+export type AnswerFromApp = (state: RunState, site: string) => Outcome
+
+/** One request on its way through the phases of nginx: rewriting, location, access, `try_files`, content. */
+export class LocationRun implements Walk {
+  readonly state: RunState
+  readonly tools: WalkTools
+  readonly #answerFromApp: AnswerFromApp
+  readonly #found: (readonly [path: string, found: Found])[] = []
+
+  constructor(state: RunState, tools: WalkTools, answerFromApp: AnswerFromApp) {
+    this.state = state
+    this.tools = tools
+    this.#answerFromApp = answerFromApp
+    state.context.shapeHead = (head) => state.shape(head)
+  }
+
+  /** From the beginning: the server's rewriting, then its locations. */
+  start(): Outcome {
+    const { state } = this
+    state.isPrefixValid = true
+    const outcome = state.compiled.rewrite(state)
+    return outcome.kind === 'on' ? this.#findLocation() : this.#rewriteEnds(outcome)
+  }
+
+  look(path: string): Found {
+    const found = this.tools.files.look(path)
+    this.noteFound(path, found)
+    return found
+  }
+
+  noteFound(path: string, found: Found): void {
+    this.#found.push([path, found])
+  }
+
+  offer(isCurrent: () => boolean = () => true): boolean {
+    const { context, location } = this.state
+    const label = context.site?.config.label
+    if (label === undefined) return false
+    const { path } = context.exchange.request
+    const isStill = () => isCurrent() && this.#found.every(([name, found]) => this.tools.files.look(name) === found)
+    return context.offerToL0({
+      expiresAt: Date.now() + location.fieldsLastMs,
+      label,
+      path,
+      tags: responseTags(label, path, '', []),
+      dependsOnCookies: false,
+      isCurrent: isStill,
+    })
+  }
+
+  fail(status: number, headers: HeaderList = []): Outcome {
+    const { state } = this
+    state.status = status
+    state.carried = headers
+    const page = errorPageOf(state, this.tools.templates, status)
+    if (page === undefined) return this.#plainError(status, headers)
+    return page.kind === 'inside' ? this.goInside(page.target) : this.#sendRedirect(page.status, page.url)
+  }
+
+  redirect(status: number, url: string): Outcome {
+    const { state } = this
+    state.status = status
+    const page = errorPageOf(state, this.tools.templates, status)
+    if (page === undefined) return this.#sendRedirect(status, url)
+    return page.kind === 'inside' ? this.goInside(page.target) : this.#sendRedirect(page.status, page.url)
+  }
+
+  goInside(target: InnerTarget): Outcome {
+    const { state } = this
+    if (!state.mayChange()) return this.fail(500)
+    state.isInternal = true
+    if ('named' in target) return this.#enterNamed(target.named)
+    state.uri = target.uri
+    state.args = target.args
+    state.isAsSent = false
+    state.addsUriToAlias = false
+    return this.start()
+  }
+
+  #enterNamed(name: string): Outcome {
+    const location = this.state.compiled.locations.named(name)
+    if (location === undefined) return this.fail(500)
+    return this.#enter(location)
+  }
+
+  #findLocation(): Outcome {
+    const { state } = this
+    state.mustFindLocation = false
+    const { locations, fallback } = state.compiled
+    const choice = locations.find(state.uri, state)
+    const location = choice.kind === 'none' ? fallback : choice.value
+    state.location = location
+    if (location.settings.isInternal && !state.isInternal) return this.fail(404)
+    if (!this.#limitBody(location)) return this.fail(413)
+    if (choice.kind === 'slash') {
+      return this.redirect(301, state.args === '' ? choice.path : `${choice.path}?${state.args}`)
+    }
+    return this.#enter(location)
+  }
+
+  #limitBody({ settings }: CompiledLocation): boolean {
+    const { context } = this.state
+    const configured = settings.maxBodyBytes ?? context.generation.config.server.max_body_bytes
+    return context.limitBody(configured === 0 ? Number.POSITIVE_INFINITY : configured)
+  }
+
+  #enter(location: CompiledLocation): Outcome {
+    const { state } = this
+    state.location = location
+    state.mustFindLocation = false
+    const outcome = location.rewrite(state)
+    if (outcome.kind !== 'on') return this.#rewriteEnds(outcome)
+    if (!state.mustFindLocation) return this.#checkAccess()
+    return state.mayChange() ? this.#findLocation() : this.fail(500)
+  }
+
+  #rewriteEnds(outcome: Exclude<RewriteOutcome, { kind: 'on' }>): Outcome {
+    switch (outcome.kind) {
+      case 'redirect':
+        return this.redirect(outcome.status, outcome.url)
+      case 'status':
+        return outcome.status === CLOSE ? this.#close() : this.fail(outcome.status)
+      case 'text':
+        return this.#sendText(outcome.status, outcome.text)
+    }
+  }
+
+  #checkAccess(): Outcome {
+    const { state } = this
+    const { context } = state
+    const { access, settings } = state.location
+    context.mayCompress = settings.gzip !== false
+    context.isAccessLogged = settings.hasAccessLog
+    if (access !== undefined) {
+      context.withdrawFromL0()
+      if (!access(context.client.address)) return this.fail(403)
+    }
+    return settings.authBasic === undefined ? this.#answer() : this.#checkUser(settings.authBasic)
+  }
+
+  #checkUser({ realm, userFile }: NonNullable<CompiledLocation['settings']['authBasic']>): Outcome {
+    const { state, tools } = this
+    state.context.withdrawFromL0()
+    const text = withoutControls(readForAnswer(state, tools.templates.of(realm)))
+    const verdict = tools.basicAuth.check(state.context, readForAnswer(state, tools.templates.of(userFile)))
+    const go = (known: AuthVerdict): Outcome => {
+      if (known === 'passed') return this.#answer()
+      const challenge: HeaderList = known === 'refused' ? [['www-authenticate', `Basic realm="${text}"`]] : []
+      return this.fail(authStatus[known], challenge)
+    }
+    return verdict instanceof Promise ? verdict.then(go) : go(verdict)
+  }
+
+  #answer(): Outcome {
+    const { state } = this
+    const { tryFiles: candidates, content } = state.location.settings
+    const ended = candidates === undefined ? undefined : tryFiles(this, candidates)
+    if (ended !== undefined) return ended
+    switch (content.kind) {
+      case 'files':
+        return serveFiles(this)
+      case 'app':
+        return this.#answerFromApp(state, content.site)
+      case 'proxy':
+      case 'fastcgi':
+        return this.#sendOn()
+    }
+  }
+
+  #sendOn(): Outcome {
+    const { state } = this
+    state.context.pathGroup = 'proxy'
+    const done = state.location.handler().handle(new LocationRequest(state, this.tools.templates, this))
+    return done instanceof Promise ? done.then((): StageResult => 'answered') : 'answered'
+  }
+
+  #sendText(status: number, text: string): Outcome {
+    const { context, uri } = this.state
+    this.offer()
+    context.respondCompressed({ status, headers: [['content-type', typeOfText(uri)]] }, Buffer.from(text, 'latin1'))
+    return 'answered'
+  }
+
+  #sendRedirect(status: number, url: string): Outcome {
+    const { state } = this
+    state.status = status
+    const absolute = url.startsWith('/') ? absoluteLocation(state.context, url, state.server.name) : url
+    this.offer()
+    state.context.respond({ status, headers: [['location', withoutControls(absolute)]] })
+    return 'answered'
+  }
+
+  #plainError(status: number, headers: HeaderList): Outcome {
+    sendError(this.state.context, { status, code: codeOf(status) }, headers)
+    return 'answered'
+  }
+
+  #close(): Outcome {
+    const { context } = this.state
+    context.withdrawFromL0()
+    context.stream({ status: CLOSE, headers: [] }).abort()
+    return 'answered'
+  }
+}
+
+function codeOf(status: number): string {
+  return statusText(status)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+}

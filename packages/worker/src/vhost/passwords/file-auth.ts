@@ -1,0 +1,62 @@
+import { asError, codeOf } from '@svc/core'
+import type { RequestContext } from '../../pipeline/request-context.ts'
+import type { AuthVerdict, BasicAuth } from '../basic-auth.ts'
+import type { PasswordCheck } from './password-check.ts'
+import { PasswordFiles, type PasswordTable } from './password-file.ts'
+
+/** Longest credentials that are looked at. */
+const MAX_CREDENTIALS = 4096
+
+/** Who a client says it is. */
+interface Credentials {
+  readonly user: string
+  readonly password: Buffer
+}
+
+/** `auth_basic` with files of passwords. */
+export class FileAuth implements BasicAuth {
+  readonly #files = new PasswordFiles()
+  readonly #check: PasswordCheck
+
+  constructor(check: PasswordCheck) {
+    this.#check = check
+  }
+
+  check(context: RequestContext, userFile: string): AuthVerdict | Promise<AuthVerdict> {
+    const credentials = credentialsOf(context.request.header('authorization'))
+    if (credentials === undefined) return 'refused'
+    let users: PasswordTable
+    try {
+      users = this.#files.users(userFile)
+    } catch (error) {
+      context.reportFailure(asError(error), 500)
+      return codeOf(error) === 'ENOENT' ? 'no-file' : 'broken'
+    }
+    return this.#verdict(context, users, credentials)
+  }
+
+  #verdict(context: RequestContext, users: PasswordTable, { user, password }: Credentials): AuthVerdict | Promise<AuthVerdict> {
+    // An unknown user takes as long as a known one.
+    const stored = users.get(user) ?? users.values().next().value
+    if (stored === undefined) return 'refused'
+    const isKnown = users.has(user)
+    const right = this.#check.check(password, stored)
+    if (right === 'busy') return 'busy'
+    const verdictOf = (isRight: boolean): AuthVerdict => (isKnown && isRight ? 'passed' : 'refused')
+    if (typeof right === 'boolean') return verdictOf(right)
+    return right.then(verdictOf, (error) => {
+      context.reportFailure(asError(error), 500)
+      return 'broken'
+    })
+  }
+}
+
+/** RFC 7617 section 2: everything behind the first colon is the password. */
+function credentialsOf(field: string | undefined): Credentials | undefined {
+  const match = /^basic +([A-Za-z0-9+/_=-]+) *$/i.exec(field ?? '')
+  if (match?.[1] === undefined || match[1].length > MAX_CREDENTIALS) return undefined
+  const text = Buffer.from(match[1], 'base64')
+  const colon = text.indexOf(0x3a)
+  if (colon < 1) return undefined
+  return { user: text.subarray(0, colon).toString('latin1'), password: text.subarray(colon + 1) }
+}

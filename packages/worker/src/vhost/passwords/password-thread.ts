@@ -1,0 +1,63 @@
+import { Worker } from 'node:worker_threads'
+import { WorkerError } from '../../errors.ts'
+
+/** Checks that may wait. More at a time are an attack, or a sign that the passwords are too slow for the traffic. */
+const MAX_WAITING = 256
+
+interface Waiting {
+  resolve(isRight: boolean): void
+  reject(error: Error): void
+}
+
+/** Checks slow passwords in a thread of its own, one after the other, so that no other request waits for them. */
+export class PasswordThread {
+  readonly #program: URL
+  readonly #waiting = new Map<number, Waiting>()
+  #thread: Worker | undefined
+  #lastId = 0
+
+  /** @param program of the thread; it is started with the first check */
+  constructor(program: URL) {
+    this.#program = program
+  }
+
+  get isBusy(): boolean {
+    return this.#waiting.size >= MAX_WAITING
+  }
+
+  /** @throws WORKER_PASSWORD_THREAD when the thread ended before it had an answer */
+  check(password: Uint8Array, stored: string): Promise<boolean> {
+    this.#thread ??= this.#start()
+    const thread = this.#thread
+    const id = ++this.#lastId
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      thread.postMessage({ id, password, stored })
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.terminate()
+  }
+
+  #start(): Worker {
+    const thread = new Worker(this.#program, { stdin: false })
+    // What waits for an answer has a connection that keeps the process up.
+    thread.unref()
+    thread.on('message', ({ id, isRight }: { id: number; isRight: boolean }) => {
+      this.#waiting.get(id)?.resolve(isRight)
+      this.#waiting.delete(id)
+    })
+    thread.on('error', (error) => this.#ended(error))
+    thread.on('exit', () => this.#ended(undefined))
+    return thread
+  }
+
+  #ended(cause: unknown): void {
+    this.#thread = undefined
+    for (const { reject } of this.#waiting.values()) {
+      reject(new WorkerError('WORKER_PASSWORD_THREAD', 'the thread that checks passwords ended', { cause }))
+    }
+    this.#waiting.clear()
+  }
+}

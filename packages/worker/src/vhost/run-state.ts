@@ -1,0 +1,98 @@
+import type { ServerSpec } from '@svc/config'
+import type { Captures, HeaderList, ResponseHead } from '@svc/http'
+import type { VhostMatch } from '../generation/host-routing.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import type { CompiledLocation } from './compiled-location.ts'
+import type { CompiledServer } from './compiled-server.ts'
+import type { Rewritable } from './rewriting.ts'
+
+/** How often a request may go on at another path. */
+const MAX_CHANGES = 10
+
+/** One request at its server: what rewriting and inner redirects have made of it so far. */
+export class RunState implements Rewritable {
+  readonly context: RequestContext
+  readonly compiled: CompiledServer
+  readonly server: ServerSpec
+  readonly isQuoted: boolean
+  uri: string
+  args: string
+  method: string
+  captures: Captures
+  quotesCaptures = false
+  location: CompiledLocation
+  /** Whether an inner redirect or a rewrite led here: then `internal` locations may be visited. */
+  isInternal = false
+  /** Whether the path is still the one that the client sent. */
+  isAsSent = true
+  /** Whether the location's text still begins the path. */
+  isPrefixValid = true
+  /** A rewrite asks for another look for a location. */
+  mustFindLocation = false
+  /** `try_files` found a file for a pattern with `alias`, whose path is to be added to it. */
+  addsUriToAlias = false
+  changesLeft = MAX_CHANGES + 1
+  /** An error has been seen in a location that has pages for errors: there is one page for each request. */
+  hadError = false
+  /** What every answer from now on has for its status. */
+  status: number | undefined
+  /** Fields of an error that its page has too. */
+  carried: HeaderList = []
+  #values: Map<string, string> | undefined
+
+  constructor(context: RequestContext, compiled: CompiledServer, vhost: VhostMatch, path: { path: string; isQuoted: boolean }) {
+    this.context = context
+    this.compiled = compiled
+    this.server = compiled.spec
+    this.location = compiled.fallback
+    this.uri = path.path
+    this.isQuoted = path.isQuoted
+    this.args = context.request.query
+    this.method = context.request.method
+    this.captures = vhost.captures
+    if (vhost.names.size > 0) this.#values = new Map(vhost.names)
+  }
+
+  variable(name: string): string | undefined {
+    return this.#values?.get(name)
+  }
+
+  setVariable(name: string, value: string): void {
+    this.#values ??= new Map()
+    this.#values.set(name, value)
+  }
+
+  documentRoot(): string {
+    return this.location.files?.dir(this) ?? ''
+  }
+
+  fileName(): string {
+    return this.location.files?.path(this, this.uri, this.addsUriToAlias) ?? ''
+  }
+
+  rewritten(isFinal: boolean): void {
+    this.isInternal = true
+    this.isAsSent = false
+    if (isFinal) this.isPrefixValid = false
+    this.mustFindLocation = !isFinal
+  }
+
+  /** Counts a change of the path. False: there were too many. */
+  mayChange(): boolean {
+    this.changesLeft--
+    return this.changesLeft > 0
+  }
+
+  /** The head of an answer, with what the location and an error before it add. */
+  shape(head: ResponseHead): ResponseHead {
+    const status = this.status ?? head.status
+    const isPlain = status === head.status && this.carried.length === 0
+    const carrying = isPlain ? head : { status, headers: withMissing(head.headers, this.carried) }
+    return this.location.addFields === undefined ? carrying : this.location.addFields(this, carrying)
+  }
+}
+
+function withMissing(headers: HeaderList, more: HeaderList): HeaderList {
+  const added = more.filter(([name]) => !headers.some(([known]) => known.toLowerCase() === name.toLowerCase()))
+  return added.length === 0 ? headers : [...headers, ...added]
+}

@@ -1,0 +1,23 @@
+import type { ServerSpec } from '@svc/config'
+import type { CaptureSink, Captures } from '@svc/http'
+import type { RequestContext } from '../pipeline/request-context.ts'
+
+/** What variables are read from: one request at its server, as far as it has come. */
+export interface Scope extends CaptureSink {
+  readonly context: RequestContext
+  readonly server: ServerSpec
+  /** `$uri`, one character for each byte. */
+  readonly uri: string
+  readonly args: string
+  readonly method: string
+  captures: Captures
+  /** Whether numbered captures are escaped as arguments when they are read. */
+  readonly quotesCaptures: boolean
+  /** `$document_root`. */
+  documentRoot(): string
+  /** `$request_filename`. */
+  fileName(): string
+  /** A variable that was set for this request: named captures, results of maps, what content knows. */
+  variable(name: string): string | undefined
+  setVariable(name: string, value: string): void
+}

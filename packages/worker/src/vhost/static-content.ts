@@ -1,0 +1,117 @@
+import { contentTypeOf, extensionOf, type HeaderList, type HttpRequest, parseHttpDate } from '@svc/http'
+import type { FileExchange, FileFacts, FileTarget, StaticResource } from '../static/index.ts'
+import type { FilePaths } from './file-path.ts'
+import type { RunState } from './run-state.ts'
+import { readForAnswer } from './templates.ts'
+import type { Outcome, Walk } from './walk.ts'
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
+const ALLOW: HeaderList = [['allow', 'GET, HEAD']]
+
+/** Answers with a file, or with what a directory is answered. */
+export function serveFiles(walk: Walk): Outcome {
+  const { state } = walk
+  const { files } = state.location
+  if (!METHODS.has(state.method)) return walk.fail(405, ALLOW)
+  if (files === undefined) return walk.fail(404)
+  // The path is not below the location any more.
+  if (files.kind === 'alias' && !state.isPrefixValid) return walk.fail(500)
+  return state.uri.endsWith('/') ? serveIndex(walk, files) : serveFile(walk, files)
+}
+
+function serveIndex(walk: Walk, files: FilePaths): Outcome {
+  const { state } = walk
+  let isThere = false
+  for (const template of state.location.index) {
+    const name = readForAnswer(state, template)
+    if (name.startsWith('/')) return walk.goInside({ uri: name, args: state.args })
+    const dir = files.path(state, state.uri, state.addsUriToAlias)
+    if (dir === undefined) return walk.fail(404)
+    const found = walk.look(dir + name)
+    if (found === 'denied') return walk.fail(403)
+    if (found === 'unreachable') return walk.fail(404)
+    if (found !== 'missing') return walk.goInside({ uri: state.uri + name, args: state.args })
+    const status = isThere ? undefined : faultOfDirectory(walk, dir)
+    if (status !== undefined) return walk.fail(status)
+    isThere = true
+  }
+  return walk.fail(403)
+}
+
+function faultOfDirectory(walk: Walk, dir: string): number | undefined {
+  const found = walk.look(dir)
+  if (found === 'directory') return undefined
+  return found === 'denied' ? 403 : 404
+}
+
+function serveFile(walk: Walk, files: FilePaths): Outcome {
+  const { state, tools } = walk
+  const path = files.path(state, state.uri, state.addsUriToAlias)
+  if (path === undefined) return walk.fail(404)
+  const found = tools.files.see(path)
+  if (typeof found === 'string') {
+    walk.noteFound(path, found)
+    if (found === 'directory') return walk.redirect(301, withSlash(state))
+    return walk.fail(found === 'denied' ? 403 : 404)
+  }
+  if (state.method === 'POST') return walk.fail(405, ALLOW)
+  state.context.pathGroup = 'static'
+  let later: Outcome = 'answered'
+  const target = targetOf(walk, path, (outcome) => {
+    later = outcome
+  })
+  return tools.answerer.answer(exchangeOf(state, found), target, found) ? later : walk.fail(404)
+}
+
+function withSlash({ uri, args }: RunState): string {
+  return args === '' ? `${uri}/` : `${uri}/?${args}`
+}
+
+function targetOf(walk: Walk, path: string, refused: (outcome: Outcome) => void): FileTarget {
+  const { state, tools } = walk
+  const contentType = typeOf(state.uri)
+  return {
+    source: tools.files,
+    name: path,
+    describe: (facts) => resourceOf(path, contentType, facts),
+    refuse: (status, headers) => refused(walk.fail(status, headers)),
+    keeper: {
+      offer: (isCurrent) => walk.offer(isCurrent),
+      unsent: (file) => state.context.fillL0(file),
+    },
+  }
+}
+
+function resourceOf(name: string, contentType: string, facts: FileFacts): StaticResource {
+  // Files beside it with the ending of a coding are files of their own.
+  return { contentType, cacheControl: undefined, identity: { name, coding: 'identity', facts }, compressed: [] }
+}
+
+/** By the path of the URL, as nginx goes. */
+function typeOf(uri: string): string {
+  return contentTypeOf(`x.${extensionOf(uri)}`)
+}
+
+/** Content-Type of a text that the configuration gives. */
+export function typeOfText(uri: string): string {
+  const extension = extensionOf(uri)
+  return extension === '' ? 'text/plain' : contentTypeOf(`x.${extension}`)
+}
+
+/** The page of an error is sent as it is: whole, whatever the client has already. */
+function exchangeOf({ context, method, status }: RunState, facts: FileFacts): FileExchange {
+  const { respond, stream, onClosed } = context.asExchange()
+  const { request } = context
+  const isPage = status !== undefined && status !== 200
+  const header = isPage
+    ? (name: string) => (name === 'accept-encoding' ? request.header(name) : undefined)
+    : (name: string) => currentField(request, name, facts)
+  return { request: { method, header }, respond, stream, onClosed }
+}
+
+/** What a client has is current only if it is as old as the file, to the second: an older file may have come back. */
+function currentField(request: HttpRequest, name: string, { lastModifiedMs }: FileFacts): string | undefined {
+  const value = request.header(name)
+  if (name !== 'if-modified-since' || value === undefined) return value
+  return parseHttpDate(value) === Math.floor(lastModifiedMs / 1000) * 1000 ? value : undefined
+}

@@ -1,0 +1,82 @@
+import type { MapSpec, Template as TemplateSpec } from '@svc/config'
+import { compileTemplate, type Template, ValueMap, type VariableReader } from '@svc/http'
+import type { Scope } from './scope.ts'
+import { variableReader } from './variables.ts'
+
+/** Texts with variables of one generation, compiled when they are first read. */
+export class Templates {
+  readonly #maps = new Map<string, MapSpec>()
+  readonly #mapReaders = new Map<string, VariableReader<Scope>>()
+  readonly #compiled = new WeakMap<TemplateSpec, Template<Scope>>()
+
+  constructor(maps: readonly MapSpec[]) {
+    for (const map of maps) this.#maps.set(map.variable, map)
+  }
+
+  of(spec: TemplateSpec): Template<Scope> {
+    let template = this.#compiled.get(spec)
+    if (template === undefined) {
+      template = compileTemplate(spec, this.#readerOf)
+      this.#compiled.set(spec, template)
+    }
+    return template
+  }
+
+  readonly #readerOf = (name: string): VariableReader<Scope> => {
+    const known = this.#mapReaders.get(name)
+    if (known !== undefined) return known
+    const map = this.#maps.get(name)
+    if (map === undefined) return variableReader(name)
+    const reader = new MapReader(map, this)
+    this.#mapReaders.set(name, reader)
+    return reader
+  }
+}
+
+/** A variable of `map`. Its value is found once for each request. */
+class MapReader implements VariableReader<Scope> {
+  readonly #spec: MapSpec
+  readonly #templates: Templates
+  readonly #values: ValueMap<TemplateSpec>
+  #isShared: boolean | undefined
+
+  constructor(spec: MapSpec, templates: Templates) {
+    this.#spec = spec
+    this.#templates = templates
+    this.#values = new ValueMap({
+      texts: spec.texts,
+      patterns: spec.patterns,
+      fallback: spec.fallback,
+      areHostnames: spec.areHostnames,
+    })
+  }
+
+  get isShared(): boolean {
+    if (this.#isShared === undefined) {
+      // Maps that read each other in a circle say nothing more about it.
+      this.#isShared = true
+      const { source, texts, patterns, fallback } = this.#spec
+      const read = [source, fallback, ...texts.map(({ value }) => value), ...patterns.map(({ value }) => value)]
+      this.#isShared = read.every((spec) => this.#templates.of(spec).isShared)
+    }
+    return this.#isShared
+  }
+
+  read(scope: Scope): string {
+    const { variable, source } = this.#spec
+    const known = scope.variable(variable)
+    if (known !== undefined) return known
+    // What reads itself finds nothing.
+    scope.setVariable(variable, '')
+    const key = this.#templates.of(source).read(scope)
+    const value = this.#templates.of(this.#values.find(key, scope)).read(scope)
+    scope.setVariable(variable, value)
+    return value
+  }
+}
+
+/** Reads a text that decides or makes an answer: what the key of L0 does not hold keeps the answer out of it. */
+export function readForAnswer(scope: Scope, template: Template<Scope>): string {
+  if (!template.isShared) scope.context.withdrawFromL0()
+  return template.read(scope)
+}

@@ -1,0 +1,50 @@
+import type { TryFilesSpec } from '@svc/config'
+import type { RunState } from './run-state.ts'
+import { readForAnswer } from './templates.ts'
+import type { Outcome, Walk } from './walk.ts'
+
+/** Looks for the first candidate that is there, which becomes the path. Undefined: it goes on with that path. */
+export function tryFiles(walk: Walk, { candidates, last }: TryFilesSpec): Outcome | undefined {
+  const { state, tools } = walk
+  for (const { path: template, isDirectory } of candidates) {
+    const uri = uriOf(state, readForAnswer(state, tools.templates.of(template)))
+    const path = fileOf(state, uri)
+    if (path === undefined || walk.look(path) !== (isDirectory ? 'directory' : 'file')) continue
+    found(state, uri, isDirectory)
+    return undefined
+  }
+  switch (last.kind) {
+    case 'status':
+      return walk.fail(last.status)
+    case 'named':
+      return walk.goInside({ named: last.name })
+    case 'uri':
+      return walk.goInside(splitArgs(uriOf(state, readForAnswer(state, tools.templates.of(last.uri)))))
+  }
+}
+
+/** Splits what was made with variables at its first "?". */
+export function splitArgs(text: string): { readonly uri: string; readonly args: string } {
+  const question = text.indexOf('?')
+  return question === -1 ? { uri: text, args: '' } : { uri: text.slice(0, question), args: text.slice(question + 1) }
+}
+
+/** With `alias`, a candidate may be written with or without the text of the location. */
+function uriOf({ location }: RunState, candidate: string): string {
+  const { files, matchedPrefix } = location
+  if (files?.kind !== 'alias' || matchedPrefix === '') return candidate
+  return candidate.startsWith(matchedPrefix) ? candidate : matchedPrefix + candidate
+}
+
+function fileOf(state: RunState, uri: string): string | undefined {
+  if (!state.isPrefixValid && state.location.files?.kind === 'alias') return undefined
+  return state.location.files?.path(state, uri, true)
+}
+
+function found(state: RunState, uri: string, isDirectory: boolean): void {
+  const isPattern = state.location.files?.kind === 'alias' && state.location.matchedPrefix === ''
+  // The path of a pattern with `alias` stands for all of it; only a file is added.
+  if (isPattern && isDirectory) return
+  state.uri = uri
+  state.addsUriToAlias = isPattern
+}

@@ -1,0 +1,148 @@
+import { realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { escapeArgs, parseHost, type VariableReader } from '@svc/http'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { portOf } from './listen-port.ts'
+import type { Scope } from './scope.ts'
+
+type Read = (scope: Scope) => string
+
+/** The same for all requests with one listen address, scheme, host, path and query: what the key of L0 holds. */
+const shared = (read: Read): VariableReader<Scope> => ({ read, isShared: true })
+const own = (read: Read): VariableReader<Scope> => ({ read, isShared: false })
+
+const field =
+  (name: string): Read =>
+  ({ context }) =>
+    context.request.header(name) ?? ''
+const set =
+  (name: string, otherwise: Read = () => ''): Read =>
+  (scope) =>
+    scope.variable(name) ?? otherwise(scope)
+const args = shared((scope) => scope.args)
+const uri = shared((scope) => scope.uri)
+
+/** By name. What content or named captures set is read first where there is a `set`. */
+const readers: Readonly<Record<string, VariableReader<Scope>>> = {
+  args,
+  query_string: args,
+  is_args: shared((scope) => (scope.args === '' ? '' : '?')),
+  uri,
+  document_uri: uri,
+  request_uri: shared(({ context }) => context.exchange.request.target),
+  host: shared(hostOf),
+  scheme: shared(({ context }) => context.client.scheme),
+  https: shared(({ context }) => (context.client.scheme === 'https' ? 'on' : '')),
+  server_name: shared(({ server }) => server.name),
+  server_port: shared(({ context }) => String(portOf(context) ?? '')),
+  server_addr: shared(serverAddress),
+  document_root: shared((scope) => scope.documentRoot()),
+  realpath_root: own((scope) => realPath(scope.documentRoot())),
+  request_filename: shared((scope) => scope.fileName()),
+  fastcgi_script_name: shared(set('fastcgi_script_name', (scope) => scope.uri)),
+  fastcgi_path_info: shared(set('fastcgi_path_info')),
+  proxy_host: shared(set('proxy_host')),
+  proxy_port: shared(set('proxy_port')),
+  upstream_cache_status: own(set('upstream_cache_status')),
+  remote_user: own(userName),
+  remote_addr: own(({ context }) => context.client.address || 'unix:'),
+  // The engines do not know it.
+  remote_port: own(() => ''),
+  request_id: own(({ context }) => context.requestId),
+  request_method: own((scope) => scope.method),
+  server_protocol: own(({ context }) => protocolOf(context)),
+  content_type: own(field('content-type')),
+  content_length: own(field('content-length')),
+  proxy_add_x_forwarded_for: own(forwardedFor),
+  hostname: shared(() => hostname()),
+  nginx_version: shared(() => '1.22.1'),
+}
+
+/** The reader of a variable that is not a map. */
+export function variableReader(name: string): VariableReader<Scope> {
+  const known = Object.hasOwn(readers, name) ? readers[name] : undefined
+  if (known !== undefined) return known
+  if (/^[1-9]$/.test(name)) return captureReader(Number(name))
+  if (name.startsWith('http_')) return httpReader(name.slice(5).replaceAll('_', '-'))
+  if (name.startsWith('arg_')) return argumentReader(name.slice(4).toLowerCase())
+  if (name.startsWith('cookie_')) return cookieReader(name.slice(7).toLowerCase())
+  return shared(set(name))
+}
+
+function captureReader(index: number): VariableReader<Scope> {
+  return shared((scope) => {
+    const text = scope.captures[index] ?? ''
+    return scope.quotesCaptures ? escapeArgs(text) : text
+  })
+}
+
+/** Fields that may come in several lines. */
+const joined: Readonly<Record<string, string>> = { cookie: '; ', 'x-forwarded-for': ', ' }
+
+function httpReader(name: string): VariableReader<Scope> {
+  const separator = joined[name]
+  return separator === undefined ? own(field(name)) : own(({ context }) => allOf(context, name, separator))
+}
+
+function allOf({ request }: RequestContext, name: string, separator: string): string {
+  const values = request.headers.filter(([known]) => known === name).map(([, value]) => value)
+  return values.join(separator)
+}
+
+function argumentReader(name: string): VariableReader<Scope> {
+  return shared((scope) => {
+    for (const pair of scope.args.split('&')) {
+      if (pair.length > name.length && pair[name.length] === '=' && pair.slice(0, name.length).toLowerCase() === name)
+        return pair.slice(name.length + 1)
+    }
+    return ''
+  })
+}
+
+function cookieReader(name: string): VariableReader<Scope> {
+  return own(({ context }) => {
+    for (const pair of allOf(context, 'cookie', '; ').split(/[;,] */)) {
+      const equals = pair.indexOf('=')
+      if (equals !== -1 && pair.slice(0, equals).trimEnd().toLowerCase() === name) return pair.slice(equals + 1).trimStart()
+    }
+    return ''
+  })
+}
+
+function hostOf({ context, server }: Scope): string {
+  const parsed = parseHost(context.client.host)
+  return parsed === 'bad_host' ? server.name : parsed.hostname
+}
+
+function forwardedFor({ context }: Scope): string {
+  const sent = allOf(context, 'x-forwarded-for', ', ')
+  const address = context.exchange.request.remoteAddress || 'unix:'
+  return sent === '' ? address : `${sent}, ${address}`
+}
+
+function protocolOf({ exchange }: RequestContext): string {
+  const { httpVersion } = exchange.request
+  return httpVersion === '2' ? 'HTTP/2.0' : `HTTP/${httpVersion}`
+}
+
+function serverAddress({ context }: Scope): string {
+  const { generation, exchange } = context
+  const host = generation.spec.listen.find(({ name }) => name === exchange.request.listener)?.host ?? ''
+  return host === '0.0.0.0' || host === '::' ? '' : host
+}
+
+function userName({ context }: Scope): string {
+  const [scheme = '', credentials = ''] = (context.request.header('authorization') ?? '').split(' ', 2)
+  if (scheme.toLowerCase() !== 'basic') return ''
+  const text = Buffer.from(credentials, 'base64').toString('latin1')
+  return text.includes(':') ? text.slice(0, text.indexOf(':')) : ''
+}
+
+function realPath(dir: string): string {
+  try {
+    return realpathSync.native(Buffer.from(dir, 'latin1'), 'latin1')
+  } catch {
+    // Not there: nothing will be found below it either.
+    return dir
+  }
+}

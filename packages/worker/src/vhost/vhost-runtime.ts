@@ -1,0 +1,62 @@
+import type { ServerSpec } from '@svc/config'
+import type { ServingGeneration } from '../generation/serving-generation.ts'
+import { FileAnswerer } from '../static/index.ts'
+import type { BasicAuth } from './basic-auth.ts'
+import type { ContentHandlers } from './compiled-location.ts'
+import { type CompiledServer, compileServer } from './compiled-server.ts'
+import { Templates } from './templates.ts'
+import type { WalkTools } from './walk.ts'
+import { WebFiles } from './web-files.ts'
+
+/** What the servers of all generations share. */
+export interface VhostParts {
+  readonly basicAuth: BasicAuth
+  readonly handlersFor: (generation: ServingGeneration) => ContentHandlers
+  readonly onProblem: (error: Error) => void
+}
+
+/** The servers of one generation, compiled when they are first asked. */
+export class VhostRuntime {
+  readonly tools: WalkTools
+  readonly #handlers: ContentHandlers
+  readonly #servers = new WeakMap<ServerSpec, CompiledServer>()
+
+  constructor(generation: ServingGeneration, parts: VhostParts, files: SharedFiles) {
+    this.#handlers = parts.handlersFor(generation)
+    this.tools = { templates: new Templates(generation.spec.web.maps), basicAuth: parts.basicAuth, ...files }
+  }
+
+  server(spec: ServerSpec): CompiledServer {
+    let server = this.#servers.get(spec)
+    if (server === undefined) {
+      server = compileServer(spec, this.tools.templates, this.#handlers)
+      this.#servers.set(spec, server)
+    }
+    return server
+  }
+}
+
+/** What is known of files, which no reload changes. */
+export type SharedFiles = Pick<WalkTools, 'files' | 'answerer'>
+
+/** The servers of all generations that have requests. */
+export class VhostRuntimes {
+  readonly #parts: VhostParts
+  readonly #files: SharedFiles
+  readonly #runtimes = new WeakMap<ServingGeneration, VhostRuntime>()
+
+  constructor(parts: VhostParts) {
+    this.#parts = parts
+    const { onProblem } = parts
+    this.#files = { files: new WebFiles(onProblem), answerer: new FileAnswerer({ onProblem }) }
+  }
+
+  of(generation: ServingGeneration): VhostRuntime {
+    let runtime = this.#runtimes.get(generation)
+    if (runtime === undefined) {
+      runtime = new VhostRuntime(generation, this.#parts, this.#files)
+      this.#runtimes.set(generation, runtime)
+    }
+    return runtime
+  }
+}

@@ -1,0 +1,38 @@
+import type { HeaderList } from '@svc/http'
+import type { StageResult } from '../pipeline/stage.ts'
+import type { FileAnswerer } from '../static/index.ts'
+import type { BasicAuth } from './basic-auth.ts'
+import type { RunState } from './run-state.ts'
+import type { Templates } from './templates.ts'
+import type { Found, WebFiles } from './web-files.ts'
+
+/** What an answer takes: done at once, or later. */
+export type Outcome = StageResult | Promise<StageResult>
+
+/** Where an inner redirect leads. */
+export type InnerTarget = { readonly uri: string; readonly args: string } | { readonly named: string }
+
+/** What requests are answered with. */
+export interface WalkTools {
+  readonly templates: Templates
+  readonly files: WebFiles
+  readonly answerer: FileAnswerer
+  readonly basicAuth: BasicAuth
+}
+
+/** A request on its way through the phases of its server, as the phases see it. */
+export interface Walk {
+  readonly state: RunState
+  readonly tools: WalkTools
+  /** Looks what a path leads to; the answer holds only as long as the same is found there. */
+  look(path: string): Found
+  /** Notes what has been found without `look`. */
+  noteFound(path: string, found: Found): void
+  /** Offers the answer to L0. `isCurrent`: what else must hold. @returns whether it is wanted */
+  offer(isCurrent?: () => boolean): boolean
+  /** Answers with an error of this server. */
+  fail(status: number, headers?: HeaderList): Outcome
+  /** Answers with a URL to go to; a path is made absolute. */
+  redirect(status: number, url: string): Outcome
+  goInside(target: InnerTarget): Outcome
+}

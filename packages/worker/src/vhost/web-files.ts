@@ -1,0 +1,105 @@
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, statSync } from 'node:fs'
+import { codeOf } from '@svc/core'
+import { type FileFacts, type FileSource, factsOf, isSameState, type OpenFile, StaticError } from '../static/index.ts'
+
+/** What a path leads to. `unreachable`: a part of it is no directory, or it is too long. */
+export type Found = 'file' | 'directory' | 'missing' | 'unreachable' | 'denied' | 'other'
+
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
+const MAX_KNOWN = 4096
+const DENIED: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM'])
+const UNREACHABLE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'ENAMETOOLONG', 'ELOOP'])
+
+/** Paths hold one character for each byte. */
+function nameOf(path: string): string | Buffer {
+  for (let i = 0; i < path.length; i++) if (path.charCodeAt(i) > 0x7f) return Buffer.from(path, 'latin1')
+  return path
+}
+
+/**
+ * Files by their absolute path, as operators name them in vhost files: links are followed and names with a dot are served, as
+ * the file system has them. That no path leaves what the configuration names is up to who makes the path.
+ */
+export class WebFiles implements FileSource {
+  readonly #onProblem: (error: Error) => void
+  /** Files that could be opened, in the state in which they could. */
+  readonly #known = new Map<string, { readonly stat: BigIntStats; readonly facts: FileFacts }>()
+
+  constructor(onProblem: (error: Error) => void) {
+    this.#onProblem = onProblem
+  }
+
+  pathOf(name: string): string {
+    return name
+  }
+
+  /** Looks what a path leads to. A file that may not be read is `denied` only when it is opened. */
+  look(path: string): Found {
+    try {
+      const stat = statSync(nameOf(path), { throwIfNoEntry: false })
+      if (stat === undefined) return 'missing'
+      return stat.isFile() ? 'file' : stat.isDirectory() ? 'directory' : 'other'
+    } catch (error) {
+      return this.#failed(error, path)
+    }
+  }
+
+  find(path: string): FileFacts | 'directory' | undefined {
+    const found = this.see(path)
+    return typeof found === 'object' || found === 'directory' ? found : undefined
+  }
+
+  /** The same, with the reason where there is no file. */
+  see(path: string): FileFacts | Exclude<Found, 'file'> {
+    try {
+      const stat = statSync(nameOf(path), { bigint: true, throwIfNoEntry: false })
+      if (stat === undefined) return 'missing'
+      if (stat.isDirectory()) return 'directory'
+      if (!stat.isFile()) return 'other'
+      const known = this.#known.get(path)
+      return known !== undefined && isSameState(known.stat, stat) ? known.facts : this.#verify(path)
+    } catch (error) {
+      return this.#failed(error, path)
+    }
+  }
+
+  open(path: string): OpenFile | undefined {
+    try {
+      return this.#open(path)
+    } catch (error) {
+      this.#failed(error, path)
+      return undefined
+    }
+  }
+
+  #open(path: string): OpenFile | undefined {
+    const fd = openSync(nameOf(path), OPEN_FLAGS)
+    try {
+      const stat = fstatSync(fd, { bigint: true })
+      if (stat.isFile()) return { fd, stat }
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
+    closeSync(fd)
+    return undefined
+  }
+
+  #verify(path: string): FileFacts | 'missing' {
+    const file = this.#open(path)
+    if (file === undefined) return 'missing'
+    closeSync(file.fd)
+    const facts = factsOf(file.stat)
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    this.#known.set(path, { stat: file.stat, facts })
+    return facts
+  }
+
+  #failed(error: unknown, path: string): 'missing' | 'denied' | 'unreachable' {
+    const code = codeOf(error)
+    if (code === 'ENOENT') return 'missing'
+    if (UNREACHABLE.has(code)) return 'unreachable'
+    this.#onProblem(new StaticError('STATIC_UNREADABLE', `cannot read ${path}`, { cause: error }))
+    return DENIED.has(code) ? 'denied' : 'missing'
+  }
+}
