@@ -48,6 +48,11 @@ export interface HttpResponse {
   /** Reads on and starts the ten seconds of the idle timer again. Only after `pause`: otherwise nothing is read any more. */
   resume(): void
   getWriteOffset(): number
+  /**
+   * Answers with 101; `open` of the route is called before this returns, and every later use of the response throws. Fields
+   * written before it need `writeStatus` first. `protocol`: what is answered; `extensions`: what the client offered.
+   */
+  upgrade<State>(state: State, key: string, protocol: string, extensions: string, context: UpgradeContext): void
   /** 4 or 16 bytes; empty when the socket is gone. */
   getRemoteAddress(): ArrayBuffer
   getRemoteAddressAsText(): ArrayBuffer
@@ -56,14 +61,58 @@ export interface HttpResponse {
 /** Handles one request. Must never throw. */
 export type HttpHandler = (res: HttpResponse, req: HttpRequest) => void
 
+/** Stands for the route of a request that may be upgraded. */
+export interface UpgradeContext {
+  readonly __brand: 'us_socket_context'
+}
+
+/** An open WebSocket. Every use after it has closed throws. */
+export interface WebSocket<State> {
+  getUserData(): State
+  /** 1: sent or in the buffer of the socket; 0: waiting for the reader; 2: dropped, `maxBackpressure` is reached. */
+  send(message: RecognizedString, isBinary: boolean): 0 | 1 | 2
+  /** Bytes that wait for the reader. */
+  getBufferedAmount(): number
+  /** Sends a close frame and ends; `close` is called before this returns. */
+  end(code?: number, reason?: RecognizedString): void
+  /** Cuts the connection; `close` is called before this returns. */
+  close(): void
+}
+
+/** How a route speaks WebSocket. Handlers may throw: it becomes an uncaught exception. */
+export interface WebSocketBehavior<State> {
+  readonly compression: number
+  /** Longest message in bytes; a longer one cuts the connection. */
+  readonly maxPayloadLength: number
+  /** Seconds without a sign of life, 8 to 960. */
+  readonly idleTimeout: number
+  readonly sendPingsAutomatically: boolean
+  readonly maxBackpressure: number
+  readonly closeOnBackpressureLimit: boolean
+  readonly maxLifetime: number
+  /** GET requests with a Sec-WebSocket-Key of 24 characters. Same rules as for a handler. */
+  upgrade(res: HttpResponse, req: HttpRequest, context: UpgradeContext): void
+  open(socket: WebSocket<State>): void
+  /** `message` is detached after the call. */
+  message(socket: WebSocket<State>, message: ArrayBuffer, isBinary: boolean): void
+  drain(socket: WebSocket<State>): void
+  close(socket: WebSocket<State>, code: number, reason: ArrayBuffer): void
+}
+
 /** Routes and sockets of one listener. */
 export interface TemplatedApp {
   any(pattern: string, handler: HttpHandler): this
   get(pattern: string, handler: HttpHandler): this
-  /** Called with +1 for each connection opened and -1 for each closed. */
+  /** A route for WebSockets; comes before those of `get`. */
+  ws<State>(pattern: string, behavior: WebSocketBehavior<State>): this
+  /** Called with +1 for each connection opened and -1 for each closed; never -1 for one that was upgraded. */
   filter(listener: (res: HttpResponse, change: number) => void): this
   /** Listens with SO_REUSEPORT unless the port is 0; the callback runs before this returns. */
   listen(host: string, port: number, callback: (socket: ListenSocket | false) => void): this
+  /** Listens on a unix socket. Whatever lies at the path is removed first. */
+  listen_unix(callback: (socket: ListenSocket | false) => void, path: string): this
+  /** Listens on a unix socket; the callback runs before this returns. */
+  listen_unix(callback: (socket: ListenSocket | false) => void, path: string): this
   /** Closes listen sockets and all connections at once. */
   close(): this
 }

@@ -14,7 +14,9 @@ function rulesFor(site: SiteConfig, { listen }: GenerationSpec, machine: readonl
   return {
     allow: site.fetch_allow,
     allowLocal: site.fetch_allow_local,
-    own: listen.map(({ host, port }) => ({ address: host.replace(/^\[|\]$/g, ''), port })),
+    own: listen.flatMap(({ host, port, socket }) =>
+      socket === undefined ? [{ address: host.replace(/^\[|\]$/g, ''), port }] : [],
+    ),
     machine,
   }
 }
@@ -39,7 +41,8 @@ export function siteSpecs(generation: GenerationSpec, guestDir: string): Map<str
     queueMax: render.queue_max,
     idleMs: render.idle_secs * 1000,
   }
-  const specs = generation.sites.map((site): [string, SiteSpec] => [
+  const apps = generation.sites.filter((site) => site.has_app !== false)
+  const specs = apps.map((site): [string, SiteSpec] => [
     site.id,
     {
       config: { id: site.id, root: site.root, public: site.public },

@@ -1,4 +1,4 @@
-import type { SiteConfig } from '@svc/config'
+import { hasApp, type SiteConfig } from '@svc/config'
 import type { HostEndpoint, SiteManifestInfo, SiteStatus } from '@svc/protocol'
 import { scanSite } from '@svc/site'
 import { SupervisorError } from '../errors.ts'
@@ -12,6 +12,7 @@ export function siteStatuses(
   const isServed = (id: string) => hosts.some((host) => host.sites === '*' || host.sites.includes(id))
   const state = (site: SiteConfig) => {
     if (site.maintenance) return 'maintenance'
+    if (!hasApp(site)) return 'ok'
     if (quarantined.includes(site.id)) return 'quarantined'
     return isServed(site.id) ? 'ok' : 'degraded'
   }
@@ -34,6 +35,8 @@ export async function siteManifestInfo(sites: readonly SiteConfig[], id: string)
   if (site === undefined) {
     throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"; there are: ${sites.map((known) => known.id).join(', ')}`)
   }
+  // What a server of a vhost file answers without an application is no list of routes.
+  if (!hasApp(site)) return { routes: [], problems: [] }
   const manifest = await scanSite({ root: site.root, publicDir: site.public })
   return {
     routes: manifest.routes.map(({ pattern, kind, file }) => ({ pattern, kind, file })),

@@ -1,6 +1,9 @@
 import { isIPv6 } from 'node:net'
 import { type HostPort, parseListenAddress } from '@svc/config'
+import type { ListenAddress } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
+
+const UNIX = 'unix:'
 
 /**
  * Reads a listen address of the configuration.
@@ -12,7 +15,14 @@ export function parseAddress(text: string): HostPort {
   return address
 }
 
+/** Path of the unix socket that a listen address names, if it does. */
+export function socketPath(name: string): string | undefined {
+  return name.startsWith(UNIX) ? name.slice(UNIX.length) : undefined
+}
+
 /** Formats the URL of an address. */
-export function addressUrl(scheme: 'http' | 'https', address: HostPort): string {
-  return `${scheme}://${isIPv6(address.host) ? `[${address.host}]` : address.host}:${address.port}`
+export function addressUrl({ host, port, socket, isTls }: ListenAddress): string {
+  const scheme = isTls === true ? 'https' : 'http'
+  if (socket !== undefined) return `${scheme}://${UNIX}${socket}`
+  return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }

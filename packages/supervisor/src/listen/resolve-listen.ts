@@ -1,16 +1,19 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { HostPort } from '@svc/config'
+import type { HostPort, ListenName } from '@svc/config'
 import { codeOf, messageOf } from '@svc/core'
 import type { ListenAddress } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
-import { parseAddress } from './parse-address.ts'
+import { parseAddress, socketPath } from './parse-address.ts'
+import { freeSocketPath } from './unix-socket.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',
   EACCES: 'the port needs a privilege (CAP_NET_BIND_SERVICE)',
   EADDRNOTAVAIL: 'this machine has no such address',
 }
+
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
  * Binds an address for a moment and returns its port. Workers bind with SO_REUSEPORT, under which any program of the same user
@@ -31,22 +34,39 @@ async function probe(name: string, address: HostPort): Promise<number> {
   return typeof bound === 'object' && bound !== null ? bound.port : address.port
 }
 
+/** Whether an address is open already under another name or within a wildcard: a trial would only meet ourselves. */
+function isOursInPart({ host, port }: HostPort, held: readonly ListenAddress[]): boolean {
+  const overlaps = (other: ListenAddress) => other.host === host || WILDCARDS.has(other.host) || WILDCARDS.has(host)
+  return port !== 0 && held.some((other) => other.socket === undefined && other.port === port && overlaps(other))
+}
+
+/** Takes over an address that is open. */
+function kept(known: ListenAddress, { name, isTls }: ListenName): ListenAddress {
+  if ((known.isTls === true) === isTls) return known
+  const [before, after] = isTls ? ['plain HTTP', 'TLS'] : ['TLS', 'plain HTTP']
+  throw new SupervisorError('SUP_LISTEN', `${name} is served with ${before}: it can change to ${after} only by a restart`)
+}
+
 /**
  * Turns the addresses of a configuration into real ones. Those in `held` are open already and are taken over as they are, so
  * that port 0 keeps its port over reloads.
  * @throws SUP_LISTEN naming the address
  */
-export async function resolveListen(names: readonly string[], held: readonly ListenAddress[]): Promise<ListenAddress[]> {
+export async function resolveListen(names: readonly ListenName[], held: readonly ListenAddress[]): Promise<ListenAddress[]> {
   const resolved: ListenAddress[] = []
-  for (const name of new Set(names)) {
+  for (const wanted of names) {
+    const { name, isTls } = wanted
     const known = held.find((address) => address.name === name)
-    if (known !== undefined) {
-      resolved.push(known)
-      continue
+    const socket = socketPath(name)
+    if (known !== undefined) resolved.push(kept(known, wanted))
+    else if (socket !== undefined) {
+      await freeSocketPath(socket)
+      resolved.push({ name, host: '', port: 0, socket, isTls })
+    } else {
+      const address = parseAddress(name)
+      const port = isOursInPart(address, held) ? address.port : await probe(name, address)
+      resolved.push({ name, host: address.host, port, isTls })
     }
-    const address = parseAddress(name)
-    const isHeld = held.some((other) => other.host === address.host && other.port === address.port)
-    resolved.push({ name, host: address.host, port: isHeld ? address.port : await probe(name, address) })
   }
   return resolved
 }

@@ -1,3 +1,4 @@
+import { hasApp, type SiteConfig } from '@svc/config'
 import type { AppReset, GenerationSpec, IsolateModules, IsolatePool, ModulePurge } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 import { flushSite, forgetModules, listModules } from '../fleet/host-commands.ts'
@@ -8,8 +9,9 @@ import type { MasterParts } from './parts.ts'
 const STATS_TIMEOUT_MS = 1_000
 
 /** @throws SUP_UNKNOWN_SITE */
-function requireSite(spec: GenerationSpec, id: string): void {
-  if (spec.sites.some((site) => site.id === id)) return
+function requireSite(spec: GenerationSpec, id: string): SiteConfig {
+  const found = spec.sites.find((site) => site.id === id)
+  if (found !== undefined) return found
   throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"; there are: ${spec.sites.map((site) => site.id).join(', ')}`)
 }
 
@@ -18,7 +20,7 @@ function requireSite(spec: GenerationSpec, id: string): void {
  * @throws SUP_UNKNOWN_SITE
  */
 export async function flushIsolates(parts: MasterParts, site: string): Promise<{ isolates: number }> {
-  requireSite(parts.spec(), site)
+  if (!hasApp(requireSite(parts.spec(), site))) return { isolates: 0 }
   return { isolates: await flushSite(parts.hosts.running, site, parts.logger) }
 }
 
@@ -40,7 +42,7 @@ export async function resetApp(parts: MasterParts, root: string): Promise<AppRes
     l0 += outcome?.l0 ?? 0
     isr += outcome?.isr ?? 0
   }
-  const roots = found.length === 0 ? sites.map((site) => site.root) : []
+  const roots = found.length === 0 ? sites.filter(hasApp).map((site) => site.root) : []
   return { sites: found.map(({ id }) => id), roots, evicted, l0, isr }
 }
 
@@ -56,7 +58,7 @@ export function isolatePools(parts: MasterParts): IsolatePool[] {
  * @throws SUP_UNKNOWN_SITE
  */
 export async function modulesOf(parts: MasterParts, site: string): Promise<{ isolates: IsolateModules[] }> {
-  requireSite(parts.spec(), site)
+  if (!hasApp(requireSite(parts.spec(), site))) return { isolates: [] }
   return { isolates: await listModules(parts.hosts.running, site, parts.logger) }
 }
 

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SiteConfig } from '@svc/config'
+import { hasApp, type SiteConfig } from '@svc/config'
 
 /** Where the routes of a site may lie below its root. */
 const APP_DIRECTORIES = ['', 'app', 'src/app'] as const
@@ -19,6 +19,6 @@ async function isRootOf(site: SiteConfig, wanted: string): Promise<boolean> {
 export async function sitesAt(sites: readonly SiteConfig[], path: string): Promise<SiteConfig[]> {
   const wanted = await resolved(path)
   if (wanted === undefined) return []
-  const are = await Promise.all(sites.map((site) => isRootOf(site, wanted)))
+  const are = await Promise.all(sites.map((site) => hasApp(site) && isRootOf(site, wanted)))
   return sites.filter((_, index) => are[index])
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { PurgeOrder } from '@svc/cache'
+import { hasApp } from '@svc/config'
 import type { CloseStack } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
@@ -10,6 +11,7 @@ import { hostsServing } from '../fleet/place.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { IsolateLosses } from '../health/isolate-losses.ts'
+import { removeSockets } from '../listen/unix-socket.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
 import { PurgeCounts } from '../metrics/purge-counts.ts'
 import type { ServiceManager } from '../notify/service-manager.ts'
@@ -125,7 +127,8 @@ function makeReloader(
   const { load, clock, logger } = deps
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
-    watcher.setSites(spec.sites)
+    watcher.setSites(spec.sites.filter(hasApp))
+    await removeSockets(before.listen, spec.listen)
     await served.reloaded(before, spec)
   }
   const target = makeReloadTarget({ ...fleets, access, manager, onServed })

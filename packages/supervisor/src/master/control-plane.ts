@@ -1,3 +1,4 @@
+import { hasApp } from '@svc/config'
 import type { Clock } from '@svc/core'
 import { type GenerationSpec, type HealthReport, PRODUCT_VERSION, type StatusReport } from '@svc/protocol'
 import { evaluateHealth } from '@svc/telemetry'
@@ -24,7 +25,7 @@ export interface InstanceParts {
 
 /** URLs of the addresses that the instance listens on. */
 export function listenUrls(spec: GenerationSpec): string[] {
-  return spec.listen.map((address) => addressUrl(address.name === spec.config.server.listen_tls ? 'https' : 'http', address))
+  return spec.listen.map(addressUrl)
 }
 
 /** What `svc status` shows. */
@@ -37,7 +38,7 @@ export function statusOf(parts: InstanceParts): StatusReport {
     uptime_secs: Math.floor((parts.clock.monotonic() - parts.startedAt) / 1000),
     listen: listenUrls(spec),
     workers: parts.workers.status(),
-    hosts: parts.hosts.status(spec.sites.map((site) => site.id)),
+    hosts: parts.hosts.status(spec.sites.filter(hasApp).map((site) => site.id)),
     sites: siteStatuses(spec.sites, parts.hosts.endpoints, parts.hosts.quarantined),
     last_reload: parts.lastReload(),
   }

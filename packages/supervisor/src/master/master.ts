@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import type { ResolvedConfig } from '@svc/config'
+import { hasApp, type ResolvedConfig } from '@svc/config'
 import { asError, CloseStack, type Deferred, deferred } from '@svc/core'
 import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
 import { ControlServer } from '../control/control-server.ts'
 import { writeReport } from '../diagnostics/write-report.ts'
 import { SupervisorError } from '../errors.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
+import { removeSockets } from '../listen/unix-socket.ts'
 import { ServiceManager } from '../notify/service-manager.ts'
-import { buildGeneration } from '../reload/generation.ts'
+import { buildGeneration, type ServableConfig } from '../reload/generation.ts'
 import { checkRunDirLength, makeDirectories } from '../run-dir/directories.ts'
 import { lockDirectory } from '../run-dir/directory-lock.ts'
 import { lockInstance, runFiles } from '../run-dir/instance-lock.ts'
@@ -40,7 +41,7 @@ export class Master {
   }
 
   /** Serves a configuration until a stop is asked for, and drains. Rejects when it cannot start. */
-  async run(loaded: ResolvedConfig): Promise<void> {
+  async run(loaded: ServableConfig): Promise<void> {
     this.#stack.push('signals', listenForSignals(this.#signalActions()))
     try {
       const { workers, manager } = await this.#start(loaded)
@@ -55,7 +56,7 @@ export class Master {
     }
   }
 
-  async #start(loaded: ResolvedConfig): Promise<{ workers: WorkerFleet; manager: ServiceManager }> {
+  async #start(loaded: ServableConfig): Promise<{ workers: WorkerFleet; manager: ServiceManager }> {
     const { logger, clock } = this.#deps
     await this.#takeDirectories(loaded)
     this.#checkStop()
@@ -73,6 +74,7 @@ export class Master {
       logger.warn({ err: error }, 'the service manager could not be told'),
     )
     this.#stack.push('service manager', () => manager.close())
+    this.#stack.push('unix sockets', () => removeSockets(access.get().listen))
     const { parts, watcher } = await assemble({ deps: this.#deps, access, manager, stack: this.#stack })
     this.#parts = parts
     const { workers, hosts, served } = parts
@@ -81,7 +83,7 @@ export class Master {
     const starting = Promise.all([workers.start(), hosts.start(), served.begin(spec)])
     await Promise.race([starting, this.#stopAsked.promise])
     this.#checkStop()
-    watcher.setSites(spec.sites)
+    watcher.setSites(spec.sites.filter(hasApp))
     await this.#announceReady(spec, workers, manager)
     this.#stack.push(
       'work after the start',

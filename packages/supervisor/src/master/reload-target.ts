@@ -1,3 +1,4 @@
+import { hasApp } from '@svc/config'
 import type { GenerationSpec } from '@svc/protocol'
 import type { HostFleet } from '../fleet/host-fleet.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
@@ -32,7 +33,7 @@ export function makeReloadTarget(parts: ReloadTargetParts): ReloadTarget {
         access.set(spec)
         await hosts.commit(spec.generation)
         await workers.commit(prepared, spec.generation)
-        hosts.sitesChanged(spec.sites.map((site) => site.id))
+        hosts.sitesChanged(spec.sites.filter(hasApp).map((site) => site.id))
         await onServed(spec, before)
         await manager.announce('READY=1')
       }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PurgeOrder } from '@svc/cache'
-import type { Config, SiteConfig } from '@svc/config'
+import { type Config, hasApp, type SiteConfig } from '@svc/config'
 import { asError } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import { orderOfChange } from './site-changes.ts'
@@ -24,7 +24,7 @@ export interface ServedSpec {
 }
 
 function markedSites({ sites, config }: ServedSpec): MarkedSite[] {
-  return sites.map((site) => ({ site, env: config.env }))
+  return sites.filter(hasApp).map((site) => ({ site, env: config.env }))
 }
 
 /** Sites of one generation that are not the same in another. */
@@ -73,7 +73,7 @@ export class ServedSites {
 
   /** All processes are up. */
   ready(sites: readonly SiteConfig[]): void {
-    for (const { id } of sites) this.#options.warm(id)
+    for (const { id } of sites.filter(hasApp)) this.#options.warm(id)
   }
 
   /** A reload has replaced the configuration in all processes. Resolves when nothing of changed or removed sites is left. */

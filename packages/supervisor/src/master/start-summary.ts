@@ -3,13 +3,16 @@ import { type GenerationSpec, PRODUCT_VERSION } from '@svc/protocol'
 
 const MOST_SITES = 10
 const DEFAULT_PORT = 80
+const DEFAULT_TLS_PORT = 443
 
 function addressesOf(site: SiteConfig, { listen }: GenerationSpec): string {
   const [first] = listen
   if (first === undefined) return ''
-  const port = first.port === DEFAULT_PORT ? '' : `:${first.port}`
+  if (first.socket !== undefined) return site.hostnames.join(' ')
+  const [scheme, usual] = first.isTls === true ? ['https', DEFAULT_TLS_PORT] : ['http', DEFAULT_PORT]
+  const port = first.port === usual ? '' : `:${first.port}`
   const names = site.any_host ? [first.host] : site.hostnames
-  return names.map((name) => `http://${name}${port}/`).join(' ')
+  return names.map((name) => `${scheme}://${name}${port}/`).join(' ')
 }
 
 /** Says to a person at a terminal what is served, where, and how to end it. */
@@ -18,7 +21,9 @@ export function startSummary(spec: GenerationSpec, tookMs: number): string {
   const width = Math.max(0, ...shown.map((site) => site.id.length))
   const rest = spec.sites.length - shown.length
   const count = spec.sites.length === 1 ? '1 site' : `${spec.sites.length} sites`
-  const bound = spec.listen.map(({ host, port }) => `${host}:${port}`).join(', ')
+  const bound = spec.listen
+    .map(({ host, port, socket }) => (socket === undefined ? `${host}:${port}` : `unix:${socket}`))
+    .join(', ')
   const mode = spec.sites.some((site) => site.mode === 'development') ? ', development mode' : ''
   return [
     '',

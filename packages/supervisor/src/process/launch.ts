@@ -24,9 +24,19 @@ export interface LaunchSettings {
   readonly onProblem: (name: string, error: Error) => void
 }
 
+/**
+ * Patterns of operators meet paths of attackers in a worker. Past so many steps back V8 goes on without backtracking, in time that grows
+ * with the length of the path alone (docs/decisions/0012-patterns-of-operators.md).
+ */
+const WORKER_FLAGS = [
+  ...COMMON_FLAGS,
+  '--enable-experimental-regexp-engine-on-excessive-backtracks',
+  '--regexp-backtracks-before-fallback=1000',
+]
+
 /** Forks one worker through node:cluster. */
 export function launchWorker(settings: LaunchSettings, name: string, handlers: Handlers<typeof masterMethods>): WorkerProcess {
-  cluster.setupPrimary({ exec: settings.programs.worker, args: [], execArgv: COMMON_FLAGS, serialization: 'advanced' })
+  cluster.setupPrimary({ exec: settings.programs.worker, args: [], execArgv: WORKER_FLAGS, serialization: 'advanced' })
   const wanted = workerEnvironment(process.env, settings.runDir, settings.maxHeaderBytes)
   // The type of `fork` does not admit the undefined that node:child_process leaves out.
   const worker = cluster.fork(onlyThese(process.env, wanted) as Record<string, string>)

@@ -1,10 +1,11 @@
-import type { Config, ResolvedConfig } from '@svc/config'
+import type { ListenName, ResolvedConfig } from '@svc/config'
 import type { GenerationSpec } from '@svc/protocol'
 import { resolveListen } from '../listen/resolve-listen.ts'
 
-/** The addresses that a configuration names. */
-export function listenNames(config: Config): string[] {
-  return [config.server.listen, config.server.listen_tls].filter((name) => name !== undefined)
+/** A configuration to be served. */
+export interface ServableConfig extends ResolvedConfig {
+  /** The addresses that it names. */
+  readonly listen: readonly ListenName[]
 }
 
 /**
@@ -14,10 +15,10 @@ export function listenNames(config: Config): string[] {
  */
 export async function buildGeneration(
   generation: number,
-  loaded: ResolvedConfig,
+  loaded: ServableConfig,
   { listen: held, loopToken }: Pick<GenerationSpec, 'listen' | 'loopToken'>,
 ): Promise<GenerationSpec> {
-  const listen = await resolveListen(listenNames(loaded.config), held)
+  const listen = await resolveListen(loaded.listen, held)
   const { config, sites, moduleDir, web } = loaded
   return Object.freeze({ generation, config, sites, moduleDir, loopToken, listen, web, tls: {} })
 }

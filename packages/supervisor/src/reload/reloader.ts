@@ -67,7 +67,7 @@ export class Reloader {
       for (const notice of result.notices) logger.warn(notice)
       const diff = configDiff(old, result)
       const config = pinKeys<Config>(result.config, old.config, diff.needs_restart)
-      const loaded = { config, sites: result.sites, moduleDir: old.moduleDir, web: result.web }
+      const loaded = { config, sites: result.sites, moduleDir: old.moduleDir, web: result.web, listen: result.listen }
       const spec = await buildGeneration(++this.#lastGeneration, loaded, old)
       await this.#swap(spec, target)
       return {

@@ -1,14 +1,22 @@
-import uws, { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp } from 'uWebSockets.js'
+import uws, {
+  type HttpRequest,
+  type HttpResponse,
+  type ListenSocket,
+  type TemplatedApp,
+  type UpgradeContext,
+} from 'uWebSockets.js'
 import type { ListenAddress } from '@svc/protocol'
 import type { EngineOptions } from '../engine.ts'
 import { EngineRequest } from '../engine-request.ts'
 import { GateAsk } from '../gate-ask.ts'
 import type { ReadyEnd } from '../ready-responses.ts'
 import { type GateFault, RequestGate } from '../request-gate.ts'
+import { readWebSocketWish } from '../web-socket-wish.ts'
 import { triedToBind } from './bind-trial.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { writeReady } from './ready-writer.ts'
 import { UwsExchange } from './uws-exchange.ts'
+import { UwsWebSocketRoute } from './uws-web-socket-route.ts'
 
 /**
  * One listen address with an app of its own, so that requests know where they came in. Never throws into the library: that
@@ -22,6 +30,7 @@ export class UwsListener {
   readonly #gate = new RequestGate()
   readonly #ask: GateAsk<HttpResponse>
   readonly #app: TemplatedApp
+  readonly #webSockets: UwsWebSocketRoute
   #socket: ListenSocket | undefined
   #connections = 0
   /** The request whose handler runs at this moment. */
@@ -36,7 +45,13 @@ export class UwsListener {
     this.#context = context
     this.#onConnections = onConnections
     this.#ask = new GateAsk(this.#gate, (res) => context.peers.read(res))
+    this.#webSockets = new UwsWebSocketRoute({
+      handle: (res, req, upgrade) => this.#handle(res, req, 'GET', upgrade),
+      connectionClosed: () => this.#counted(-1),
+      problem: (error) => context.problem(error),
+    })
     this.#app = uws.App()
+    this.#webSockets.addTo(this.#app)
     // A route of its own for GET saves asking for the method, most of the time. It is matched in exact case.
     this.#app.get('/*', (res, req) => this.#handle(res, req, 'GET'))
     this.#app.any('/*', (res, req) => this.#handle(res, req, req.getCaseSensitiveMethod()))
@@ -67,6 +82,11 @@ export class UwsListener {
     this.#socket = undefined
   }
 
+  /** Says to clients that can be told that it is over. */
+  leave(): void {
+    this.#webSockets.leave()
+  }
+
   /** Stops accepting and cuts all connections. */
   close(): void {
     this.unlisten()
@@ -80,7 +100,7 @@ export class UwsListener {
     this.#onConnections(change)
   }
 
-  #handle(res: HttpResponse, req: HttpRequest, method: string): void {
+  #handle(res: HttpResponse, req: HttpRequest, method: string, upgrade?: UpgradeContext): void {
     this.#method = method
     let exchange: UwsExchange | undefined
     try {
@@ -88,7 +108,7 @@ export class UwsListener {
       if (fault === undefined && this.#answersReady(res)) return
       exchange = new UwsExchange(this.#context, this.name, res)
       this.#current = exchange
-      this.#accept(exchange, fault)
+      this.#accept(exchange, fault, upgrade)
     } catch (error) {
       exchange ??= new UwsExchange(this.#context, this.name, res)
       this.#failed(exchange, error)
@@ -128,7 +148,7 @@ export class UwsListener {
     exchange.handlerReturned()
   }
 
-  #accept(exchange: UwsExchange, fault: GateFault | undefined): void {
+  #accept(exchange: UwsExchange, fault: GateFault | undefined, upgrade: UpgradeContext | undefined): void {
     const gate = this.#gate
     const method = this.#method
     const target = this.#target
@@ -140,11 +160,26 @@ export class UwsListener {
     }
     if ((gate.contentLength ?? 0) > 0 || gate.isChunked) {
       if (this.#refuseBody(exchange)) return
+    } else if (gate.isSpecial && this.#refuseUpgrade(exchange, upgrade)) {
+      return
     }
     const { parsed, host, fields } = gate
     const parts = { method, target, parsed, host, fields, areUtf8: true, listener: this.name }
     exchange.admit(new EngineRequest(parts, exchange))
     this.#options.onExchange(exchange)
+  }
+
+  /** Makes an offer of the wish for a WebSocket, unless it is a broken one. */
+  #refuseUpgrade(exchange: UwsExchange, upgrade: UpgradeContext | undefined): boolean {
+    const wish = readWebSocketWish(this.#gate, this.#method)
+    if (wish === undefined) return false
+    if ('status' in wish) {
+      exchange.receiveBody(undefined, 0)
+      exchange.refuse(wish.status, wish.code)
+      return true
+    }
+    if (upgrade !== undefined) exchange.webSocket = this.#webSockets.offerFor(exchange, wish, upgrade)
+    return false
   }
 
   /** Begins to receive a body, unless it may not come. */
