@@ -1,4 +1,4 @@
-import type { HttpRequest, ResponseHead } from '@svc/http'
+import type { HeaderList, HttpRequest, ResponseHead } from '@svc/http'
 
 const NAME = 'cache-status'
 
@@ -8,11 +8,29 @@ export function l0Status(request: Pick<HttpRequest, 'method' | 'header'>): strin
   return request.header('authorization') === undefined ? 'svc-l0; fwd=uri-miss' : 'svc-l0; fwd=bypass'
 }
 
+interface WithStatus {
+  readonly members: string
+  readonly headers: HeaderList
+}
+
+/** What was made of lists that are sent again and again, which their owners freeze: nobody can tell, but for the time it takes. */
+const made = new WeakMap<HeaderList, WithStatus>()
+
 /**
  * Adds members to the Cache-Status field of a response. The cache nearest to the origin comes first (RFC 9211 section 2):
  * what an upstream said, the cache behind the pipeline, L0. There is one field afterwards.
  */
 export function withCacheStatus(head: ResponseHead, members: readonly string[]): ResponseHead {
+  if (!Object.isFrozen(head.headers)) return addStatus(head, members)
+  const joined = members.join(', ')
+  const known = made.get(head.headers)
+  if (known?.members === joined) return { status: head.status, headers: known.headers }
+  const headers = Object.freeze(addStatus(head, members).headers)
+  made.set(head.headers, { members: joined, headers })
+  return { status: head.status, headers }
+}
+
+function addStatus(head: ResponseHead, members: readonly string[]): ResponseHead {
   const before: string[] = []
   for (const [name, value] of head.headers) if (isStatus(name)) before.push(value)
   const rest = before.length === 0 ? head.headers : head.headers.filter(([name]) => !isStatus(name))

@@ -1,5 +1,6 @@
 import type { PatternSpec, ProxySpec, Template } from '@svc/config'
 import type { LocationVisit } from '../../vhost/content.ts'
+import { absoluteLocation } from '../../vhost/listen-port.ts'
 
 /** Changes the target of a redirect; undefined: it does not apply to this one. */
 type Rule = (visit: LocationVisit, target: string) => string | undefined
@@ -15,7 +16,8 @@ export class RedirectRewriter {
   /** New value of a Location field. A target of this server is written out in full. */
   location(visit: LocationVisit, value: string): string {
     const rewritten = this.#apply(visit, value)
-    return rewritten?.startsWith('/') === true ? absolute(visit, rewritten) : (rewritten ?? value)
+    if (rewritten?.startsWith('/') !== true) return rewritten ?? value
+    return absoluteLocation(visit.context, rewritten, visit.text([{ variable: 'server_name' }]))
   }
 
   /** New value of a Refresh field, of which only the part behind "url=" is a target. */
@@ -67,8 +69,4 @@ function filledIn(visit: LocationVisit, to: Template, match: RegExpExecArray): s
       return /^\d$/.test(piece.variable) ? (match[Number(piece.variable)] ?? '') : visit.text([piece])
     })
     .join('')
-}
-
-function absolute({ context: { request } }: LocationVisit, path: string): string {
-  return request.host === '' ? path : `${request.scheme}://${request.host}${path}`
 }

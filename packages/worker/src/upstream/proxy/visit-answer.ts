@@ -25,13 +25,20 @@ export interface AnswerFlow {
   abort(): void
 }
 
+/** Fields of an answer as its client gets them. */
+interface FilteredFields {
+  readonly headers: HeaderList
+  /** Whether the upstream names another path of this server in place of an answer. */
+  readonly redirectsInside: boolean
+}
+
 /**
  * Fields that clients get. A server that sends the same again and again has it parsed, filtered and written out once: lists are
  * frozen and remembered by what they were made from.
  */
 export class FieldFilter {
   readonly #rules: AnswerRules
-  readonly #known = new WeakMap<HeaderList, HeaderList>()
+  readonly #known = new WeakMap<HeaderList, FilteredFields>()
 
   constructor(rules: AnswerRules) {
     this.#rules = rules
@@ -41,21 +48,25 @@ export class FieldFilter {
     return this.#rules
   }
 
-  apply(visit: LocationVisit, headers: HeaderList): HeaderList {
+  apply(visit: LocationVisit, headers: HeaderList): FilteredFields {
     const known = this.#known.get(headers)
     if (known !== undefined) return known
     const { hidden, redirects } = this.#rules
     let isOwn = false
+    let redirectsInside = false
     const kept: (readonly [string, string])[] = []
     for (const [name, value] of headers) {
+      if (name === 'x-accel-redirect') redirectsInside = true
       if (hidden.has(name)) continue
       const changed = redirects === undefined ? value : rewritten(redirects, visit, name, value)
       if (name === 'location' || name === 'refresh') isOwn = true
       kept.push([name, changed])
     }
     // Where it leads may depend on the request.
-    if (!isOwn && Object.isFrozen(headers)) this.#known.set(headers, Object.freeze(kept))
-    return kept
+    if (isOwn || !Object.isFrozen(headers)) return { headers: kept, redirectsInside }
+    const filtered = { headers: Object.freeze(kept), redirectsInside }
+    this.#known.set(headers, filtered)
+    return filtered
   }
 }
 
@@ -138,13 +149,14 @@ export class VisitAnswer implements AnswerReceiver {
 
   #answer(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
     const visit = this.#visit
-    if (innerRedirect(visit, head.headers)) {
+    const { headers, redirectsInside } = this.#filter.apply(visit, head.headers)
+    if (redirectsInside && innerRedirect(visit, head.headers)) {
       this.#isOver = true
       this.#flow?.abort()
       return
     }
     const { request } = visit.context
-    const final = { status: head.status, headers: this.#filter.apply(visit, head.headers) }
+    const final = { status: head.status, headers }
     if (body === undefined || request.method === 'HEAD') {
       this.#stream(final, length)
       if (body !== undefined) this.end([])
