@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Purge, PurgeOrder } from '@svc/cache'
@@ -300,7 +300,8 @@ test('numbers only grow, over restarts, crashes and a lost file', async (t) => {
   const file = join(tempDir(t), 'purge-number')
   const first = await PurgeNumbers.open(file, 500)
   assert.equal(first.last, 500)
-  assert.equal(existsSync(file), false)
+  // Entries carry it before there is any purge: a clock that is set back must not fall behind them.
+  assert.equal((await PurgeNumbers.open(file, 400)).last, 500)
   const given: number[] = []
   for (let i = 0; i < 1500; i++) given.push(await first.next())
   assert.deepEqual([given[0], given.at(-1), first.last], [501, 2000, 2000])

@@ -3,10 +3,11 @@ import { symlinkSync } from 'node:fs'
 import { test } from 'node:test'
 import type { PurgeScope } from '@svc/cache'
 import type { SiteConfig } from '@svc/config'
+import { createLogger } from '@svc/telemetry'
 import { tempDir, writeFiles } from '@svc/testkit'
 import { RollingRestart } from '../src/fleet/rolling-restart.ts'
 import { sitesAt } from '../src/master/app-roots.ts'
-import { orderOfChange } from '../src/master/site-changes.ts'
+import { orderOfChange, SiteChanges } from '../src/master/site-changes.ts'
 import { resolveOrder } from '../src/purges/resolve-order.ts'
 
 const labels = ['blog', 'shop']
@@ -118,4 +119,33 @@ test('a rolling restart that cannot go on says why, and leaves the rest as it is
   const status = await restarts.status(id, true)
   assert.deepEqual(status, { id, state: 'failed', replaced: 0, total: 2, error: 'no memory' })
   assert.equal(last, 0)
+})
+
+test('a change is noted as it was before anyone heard of it, and only when all have taken it in', async () => {
+  const site = { id: 'shop', label: 'shop', mode: 'production' } as SiteConfig
+  const steps: string[] = []
+  let isRefused = false
+  const changes = new SiteChanges({
+    sites: () => [site],
+    tellHosts: async () => {
+      steps.push('hosts')
+      return ['/']
+    },
+    tellWorkers: () => steps.push('workers'),
+    purge: async () => {
+      steps.push('purge')
+      if (isRefused) throw new Error('full')
+      return { number: 1, l0: 0, isr: 1, proxy: 0, workersAcked: 1, workersTotal: 1, tookMs: 1 }
+    },
+    onChanging: async () => {
+      steps.push('looked')
+      return async () => void steps.push('noted')
+    },
+    logger: createLogger({ level: 'silent', format: 'json', base: {} }),
+  })
+  await changes.changed('shop', [])
+  assert.deepEqual(steps.splice(0), ['looked', 'hosts', 'workers', 'purge', 'noted'])
+  isRefused = true
+  await assert.rejects(changes.changed('shop', []), /full/)
+  assert.deepEqual(steps, ['looked', 'hosts', 'workers', 'purge'])
 })

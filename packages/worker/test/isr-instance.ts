@@ -124,7 +124,7 @@ export class IsrInstance {
 
   /** Resolves when no render holds a lease and those who waited have been told. */
   async settled(): Promise<void> {
-    do await new Promise((resolve) => setImmediate(resolve))
+    do await settle()
     while (this.leases.held > 0)
   }
 
@@ -148,9 +148,18 @@ export function holdRenders({ server }: IsrWorker): HeldRender[] {
   return held
 }
 
-/** Lets everything happen that needs no one from outside. */
+/** How many turns in a row the product may take for what it puts off to the next one. */
+const DEFERRED_TURNS = 5
+
+/**
+ * Resolves when everything has happened that needs no one from outside: when nothing is being read from disk (the routes of a site
+ * are, at its first request), and what was put off to later turns since then is done. How long that takes does not matter.
+ */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  for (let quiet = 0; quiet < DEFERRED_TURNS; quiet++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))) quiet = -1
+  }
 }
 
 /** What a render read of its request and wants for its caching. */

@@ -171,7 +171,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
       tellOfChange(hosts.running, { site, files, serving: hostsServing(hosts.endpoints, site) }, logger),
     tellWorkers: (site) => workers.siteChanged(site),
     purge: (order) => caches.purge(order),
-    onDone: (site) => served.changed(site, access.get().config.env),
+    onChanging: (site) => served.changing(site, access.get().config.env),
     logger,
   })
   const reloader = makeReloader(options, { workers, hosts }, watcher, served)

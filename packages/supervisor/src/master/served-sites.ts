@@ -83,9 +83,11 @@ export class ServedSites {
     const renewed = notIn(after, before)
     if (labels.length === 0 && renewed.length === 0) return
     try {
+      // Before the purge: what changes after it was looked at is the next change.
+      const looked = await Promise.all(renewed.map(async (site) => [site, await marks.look(site)] as const))
       if (labels.length > 0) await purge(orderOfReload(labels))
       marks.retain(after.sites)
-      await marks.update(renewed)
+      for (const [site, mark] of looked) marks.note(site, mark)
       await marks.save()
     } catch (error) {
       this.#failed(error, undefined)
@@ -93,15 +95,22 @@ export class ServedSites {
     for (const { site } of renewed) warm(site.id)
   }
 
-  /** Files of a site have changed, and its stored pages were purged. */
-  async changed(site: SiteConfig, env: MarkedSite['env']): Promise<void> {
+  /**
+   * Files of a site have changed. Looks at them as they are now; what it resolves with notes that state, and is to be called when
+   * the stored pages were purged. A change that comes in between is none that this purge was about.
+   */
+  async changing(site: SiteConfig, env: MarkedSite['env']): Promise<() => Promise<void>> {
     const { marks, warm } = this.#options
-    warm(site.id)
-    try {
-      await marks.update([{ site, env }])
-      await marks.save()
-    } catch (error) {
-      this.#failed(error, site.id)
+    const marked = { site, env }
+    const mark = await marks.look(marked)
+    return async () => {
+      warm(site.id)
+      try {
+        marks.note(marked, mark)
+        await marks.save()
+      } catch (error) {
+        this.#failed(error, site.id)
+      }
     }
   }
 

@@ -13,8 +13,8 @@ export interface SiteChangesOptions {
   /** Has the workers forget the routes of a site. */
   readonly tellWorkers: (site: string) => void
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
-  /** Told when everyone has taken a change in. */
-  readonly onDone: (site: SiteConfig) => Promise<void>
+  /** Told of a change before anyone; what it resolves with is called when everyone has taken it in. */
+  readonly onChanging: (site: SiteConfig) => Promise<() => Promise<void>>
   readonly logger: Logger
 }
 
@@ -54,14 +54,16 @@ export class SiteChanges {
    * @param files absolute paths; none: any may have changed
    */
   async changed(site: string, files: readonly string[]): Promise<PurgeOutcome | undefined> {
-    const { sites, tellHosts, tellWorkers, purge, onDone } = this.#options
+    const { sites, tellHosts, tellWorkers, purge, onChanging } = this.#options
+    const changing = sites().find(({ id }) => id === site)
+    const done = changing === undefined ? undefined : await onChanging(changing)
     const routes = await tellHosts(site, files)
     tellWorkers(site)
     const config = sites().find(({ id }) => id === site)
     if (config === undefined) return undefined
     const order = orderOfChange(config, routes)
     const outcome = order === undefined ? undefined : await purge(order)
-    await onDone(config)
+    await done?.()
     return outcome
   }
 }

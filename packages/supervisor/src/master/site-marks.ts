@@ -88,6 +88,16 @@ export class SiteMarks {
     return changed
   }
 
+  /** In which state a site is now, to be noted once what was made of an earlier one is gone. */
+  look(site: MarkedSite): Promise<string> {
+    return markOf(site, this.#own)
+  }
+
+  /** Takes in a state that was looked at before. */
+  note({ site }: MarkedSite, mark: string): void {
+    this.#marks.set(site.id, mark)
+  }
+
   /** Forgets all sites but these. */
   retain(sites: readonly SiteConfig[]): void {
     const ids = new Set(sites.map(({ id }) => id))

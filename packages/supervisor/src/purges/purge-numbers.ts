@@ -46,11 +46,14 @@ export class PurgeNumbers {
 
   /**
    * Goes on above what the file says. Where it says nothing the wall clock does: in milliseconds it is above whatever an earlier
-   * file, begun the same way, can have come to.
+   * file, begun the same way, can have come to. That is written down at once: entries carry it before there is any purge, and
+   * clocks can be set back.
    * @param nowMs wall clock
    */
   static async open(file: string, nowMs: number): Promise<PurgeNumbers> {
-    return new PurgeNumbers(file, (await readLast(file)) ?? nowMs)
+    const last = await readLast(file)
+    if (last === undefined) await writeLast(file, nowMs)
+    return new PurgeNumbers(file, last ?? nowMs)
   }
 
   /** The last number that was given out, by this process or an earlier one. */
