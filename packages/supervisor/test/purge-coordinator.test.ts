@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { Purge, PurgeOrder } from '@svc/cache'
 import { type Clock, CoreError, type Deferred, deferred } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
-import { tempDir } from '@svc/testkit'
+import { tempDir, waitFor } from '@svc/testkit'
 import { PurgeCoordinator } from '../src/purges/purge-coordinator.ts'
 import type { PurgeMember } from '../src/purges/purge-member.ts'
 import { PurgeNumbers } from '../src/purges/purge-numbers.ts'
@@ -115,15 +115,6 @@ async function setup(t: TestContext, members: { readonly hosts?: PurgeMember[]; 
   return { clock, store, coordinator, done }
 }
 
-/** Waits for a condition that promises of this process bring about, turn by turn. */
-async function until(what: string, isTrue: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 10_000; turn++) {
-    if (isTrue()) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  assert.fail(`never: ${what}`)
-}
-
 test('hosts are asked first, then workers, then the store; only then it is answered, and all are told', async (t) => {
   const host = new ScriptedMember('host')
   const worker = new ScriptedMember('worker')
@@ -133,12 +124,12 @@ test('hosts are asked first, then workers, then the store; only then it is answe
     isAnswered = true
     return outcome
   })
-  await until('the host is asked', () => host.asked.length === 1)
+  await waitFor('the host is asked', () => host.asked.length === 1)
   assert.equal(worker.asked.length, 0)
   assert.deepEqual(coordinator.hostState(), { last: 101, unsettled: [{ ...order, number: 101 }] })
   assert.deepEqual(coordinator.workerState(), { last: 100, unsettled: [] })
   host.answer()
-  await until('the worker is asked', () => worker.asked.length === 1)
+  await waitFor('the worker is asked', () => worker.asked.length === 1)
   assert.equal(store.purged.length, 0)
   assert.deepEqual(coordinator.workerState(), { last: 101, unsettled: [{ ...order, number: 101 }] })
   assert.equal(isAnswered, false)
@@ -158,12 +149,12 @@ test('a worker that does not answer in time is killed, and the purge is answered
   const stuck = new ScriptedMember('stuck')
   const { coordinator, clock, store } = await setup(t, { workers: [good, stuck] })
   const answered = coordinator.purge(order)
-  await until('the workers are asked', () => stuck.asked.length === 1)
+  await waitFor('the workers are asked', () => stuck.asked.length === 1)
   good.answer(0, 1)
   clock.pass(999)
   assert.equal(stuck.isKilled, false)
   clock.pass(1)
-  await until('it is killed', () => stuck.isKilled)
+  await waitFor('it is killed', () => stuck.isKilled)
   assert.equal(store.purged.length, 0)
   stuck.end()
   const { workersAcked, workersTotal, l0 } = await answered
@@ -178,14 +169,14 @@ test('a host that refuses or is gone is ended too, before the workers hear of th
   const worker = new ScriptedMember('worker')
   const { coordinator } = await setup(t, { hosts: [refusing, gone], workers: [worker] })
   const answered = coordinator.purge(order)
-  await until('the hosts are asked', () => gone.asked.length === 1)
+  await waitFor('the hosts are asked', () => gone.asked.length === 1)
   refusing.refuse(new Error('no'))
   gone.refuse(new CoreError('CORE_PEER_GONE', 'gone'))
-  await until('both are killed', () => refusing.isKilled && gone.isKilled)
+  await waitFor('both are killed', () => refusing.isKilled && gone.isKilled)
   assert.equal(worker.asked.length, 0)
   refusing.end()
   gone.end()
-  await until('the worker is asked', () => worker.asked.length === 1)
+  await waitFor('the worker is asked', () => worker.asked.length === 1)
   worker.answer()
   await answered
 })
@@ -195,7 +186,7 @@ test('a process that is starting is not killed: it finds the purge in its pipe b
   starting.isBooting = true
   const { coordinator, clock } = await setup(t, { workers: [starting] })
   const answered = coordinator.purge(order)
-  await until('it is asked', () => starting.asked.length === 1)
+  await waitFor('it is asked', () => starting.asked.length === 1)
   clock.pass(1000)
   assert.equal((await answered).workersAcked, 0)
   assert.equal(starting.isKilled, false)
@@ -205,7 +196,7 @@ test('while the master itself is held up nobody is killed for it', async (t) => 
   const worker = new ScriptedMember('worker')
   const { coordinator, clock } = await setup(t, { workers: [worker] })
   const answered = coordinator.purge(order)
-  await until('it is asked', () => worker.asked.length === 1)
+  await waitFor('it is asked', () => worker.asked.length === 1)
   clock.pass(1000, 5000)
   assert.equal(worker.isKilled, false)
   worker.answer()
@@ -218,12 +209,12 @@ test('purges overlap, and every process hears of them in their order', async (t)
   const worker = new ScriptedMember('worker', log)
   const { coordinator } = await setup(t, { hosts: [slow], workers: [worker] })
   const both = Promise.all([coordinator.purge(order), coordinator.purge(order)])
-  await until('the host knows both', () => slow.asked.length === 2)
+  await waitFor('the host knows both', () => slow.asked.length === 2)
   slow.answer(1)
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(worker.asked.length, 0, 'the second does not overtake the first')
   slow.answer(0)
-  await until('the worker knows both', () => worker.asked.length === 2)
+  await waitFor('the worker knows both', () => worker.asked.length === 2)
   assert.deepEqual(
     worker.asked.map(({ number }) => number),
     [101, 102],
@@ -241,7 +232,7 @@ test('a purge of L0 alone asks neither hosts nor the store', async (t) => {
   const worker = new ScriptedMember('worker')
   const { coordinator, store } = await setup(t, { hosts: [host], workers: [worker] })
   const answered = coordinator.purge(l0Order)
-  await until('the worker is asked', () => worker.asked.length === 1)
+  await waitFor('the worker is asked', () => worker.asked.length === 1)
   worker.answer(0, 4)
   const { l0, isr } = await answered
   assert.deepEqual([l0, isr, host.asked.length, store.purged.length], [4, 0, 0, 0])
@@ -253,7 +244,7 @@ test('when the store fails the purge fails, and stays known so that nobody uses 
   store.result = () => Promise.reject(new Error('disk full'))
   const answered = coordinator.purge(order)
   const refused = assert.rejects(answered, { code: 'SUP_PURGE_FAILED', status: 500 })
-  await until('the worker is asked', () => worker.asked.length === 1)
+  await waitFor('the worker is asked', () => worker.asked.length === 1)
   worker.answer()
   await refused
   assert.deepEqual(worker.settledNumbers, [])
@@ -266,7 +257,7 @@ test('what the store did not follow it follows with the next purge that it can c
   const purgeNext = async () => {
     const asked = worker.asked.length
     const answered = coordinator.purge(order)
-    await until('the worker is asked', () => worker.asked.length > asked)
+    await waitFor('the worker is asked', () => worker.asked.length > asked)
     worker.answer(asked)
     return answered
   }
@@ -290,7 +281,7 @@ test('however many purges the store does not follow, few have to be asked with e
     await assert.rejects(coordinator.purge(tag(i)), { code: 'SUP_PURGE_FAILED' })
     assert.ok(coordinator.workerState().unsettled.length <= 110)
   }
-  await until('it is a purge of everything that is left', () => {
+  await waitFor('it is a purge of everything that is left', () => {
     const [first] = coordinator.workerState().unsettled
     return first?.scopes[0]?.kind === 'everything'
   })
