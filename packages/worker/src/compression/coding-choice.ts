@@ -18,17 +18,38 @@ export type CodedRequest = Pick<HttpRequest, 'method' | 'header'>
  */
 export function chooseCoding(request: CodedRequest, head: ResponseHead): ContentCoding | undefined {
   if (head.status === 204 || head.status === 206 || head.status === 304) return undefined
-  if (fieldOf(head.headers, 'content-encoding') !== undefined || fieldOf(head.headers, 'content-range') !== undefined)
-    return undefined
-  const type = fieldOf(head.headers, 'content-type')
-  if (type === undefined || !isCompressibleType(type)) return undefined
-  if (forbidsTransform(fieldOf(head.headers, 'cache-control')) || forbidsTransform(request.header('cache-control')))
-    return undefined
+  if (!mayBeCoded(head.headers) || forbidsTransform(request.header('cache-control'))) return undefined
   return encodingClass(request.header('accept-encoding'))
+}
+
+/** What was found out of lists that are sent again and again, which their owners freeze: nobody can tell, but for the time it takes. */
+const codable = new WeakMap<HeaderList, boolean>()
+const varying = new WeakMap<HeaderList, HeaderList>()
+
+function mayBeCoded(headers: HeaderList): boolean {
+  const known = codable.get(headers)
+  if (known !== undefined) return known
+  const found = isCodable(headers)
+  if (Object.isFrozen(headers)) codable.set(headers, found)
+  return found
+}
+
+function isCodable(headers: HeaderList): boolean {
+  if (fieldOf(headers, 'content-encoding') !== undefined || fieldOf(headers, 'content-range') !== undefined) return false
+  const type = fieldOf(headers, 'content-type')
+  return type !== undefined && isCompressibleType(type) && !forbidsTransform(fieldOf(headers, 'cache-control'))
 }
 
 /** The head of a response that could be coded but is not: only says that it depends on Accept-Encoding. */
 export function withVary(head: ResponseHead): ResponseHead {
+  const known = varying.get(head.headers)
+  if (known !== undefined) return { status: head.status, headers: known }
+  const varied = addVary(head)
+  if (Object.isFrozen(head.headers)) varying.set(head.headers, Object.freeze(varied.headers))
+  return varied
+}
+
+function addVary(head: ResponseHead): ResponseHead {
   const vary = head.headers.filter(([name]) => name.toLowerCase() === 'vary').map(([, value]) => value)
   const members = vary.flatMap((value) => value.split(',')).map((member) => member.trim().toLowerCase())
   if (members.includes('*') || members.includes('accept-encoding')) return head
