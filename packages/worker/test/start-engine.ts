@@ -27,12 +27,13 @@ export interface StartOptions extends Partial<Pick<EngineOptions, 'isTrustedProx
   readonly tls?: ListenerTls
 }
 
-/** Starts an engine. */
+/** Starts an engine. `address`: name of its listen address. */
 export async function startEngine(
   t: TestContext,
   name: EngineName,
   onExchange: (exchange: HttpExchange) => void,
   options: StartOptions = {},
+  address = 'test',
 ): Promise<RunningEngine> {
   const problems: Error[] = []
   const refusals: Refusal[] = []
@@ -47,8 +48,8 @@ export async function startEngine(
     onRefused: (refusal) => refusals.push(refusal),
   })
   t.after(() => engine.cut())
-  if (tls !== undefined) engine.setTls('test', tls)
-  const port = await engine.listen({ name: 'test', host: '127.0.0.1', port: 0, isTls: tls !== undefined })
+  if (tls !== undefined) engine.setTls(address, tls)
+  const port = await engine.listen({ name: address, host: '127.0.0.1', port: 0, isTls: tls !== undefined })
   return { engine, port, problems, refusals }
 }
 

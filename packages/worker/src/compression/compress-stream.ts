@@ -9,13 +9,17 @@ const HIGH_WATER_BYTES = 64 * 1024
 /**
  * Opens a streamed response and compresses what is written, as its request accepts. What was written reaches the client
  * without waiting for more.
- * @param open sends the final head and returns the writer below
+ * @param open sends the final head and returns the writer below; `isCoded`: the body is not as long as it was
  */
-export function compressStream(request: CodedRequest, head: ResponseHead, open: (head: ResponseHead) => BodyWriter): BodyWriter {
+export function compressStream(
+  request: CodedRequest,
+  head: ResponseHead,
+  open: (head: ResponseHead, isCoded: boolean) => BodyWriter,
+): BodyWriter {
   const coding = chooseCoding(request, head)
-  if (coding === undefined) return open(head)
-  if (coding === 'identity') return open(withVary(head))
-  const writer = open(codedHead(head, coding))
+  if (coding === undefined) return open(head, false)
+  if (coding === 'identity') return open(withVary(head), false)
+  const writer = open(codedHead(head, coding), true)
   return request.method === 'HEAD' ? writer : new CompressingWriter(writer, createEncoder(coding))
 }
 

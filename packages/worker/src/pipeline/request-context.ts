@@ -258,7 +258,7 @@ export class RequestContext {
   /** Sends the head of a streamed response in the coding that the client likes best. */
   streamCompressed(head: ResponseHead, options?: StreamOptions): BodyWriter {
     if (!this.mayCompress) return this.stream(head, options)
-    return compressStream(this.request, head, (final) => this.stream(final, final === head ? options : {}))
+    return compressStream(this.request, head, (final, isCoded) => this.stream(final, isCoded ? {} : options))
   }
 
   /** Sends a complete response in the coding that the client likes best. `encode` may know the body compressed already. */
