@@ -64,7 +64,7 @@ function readServers(main: Level, tools: ReadingTools, upstreams: UpstreamTable)
 /** Reads the vhost files of a configuration. Never throws for what is written in them. */
 export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const problems = new VhostProblems()
-  const tools: ReadingTools = { problems, variables: new VariableTable() }
+  const tools: ReadingTools = { problems, variables: new VariableTable(), origins: new WeakMap() }
   if (source.globs.length === 0)
     return { web: { servers: [], upstreams: [], maps: [] }, sites: [], problems: [], notices: [], files: [] }
   const files = new VhostFiles(problems, source.baseDir)

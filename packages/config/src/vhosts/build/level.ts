@@ -104,6 +104,7 @@ export class Level {
       return
     }
     const value = rule.parse(call)
+    if (typeof value === 'object' && value !== null) call.tools.origins.set(value, call)
     if (slot === undefined) this.#slots.set(rule.slot, { first: call, values: value === undefined ? [] : [value] })
     else if (value !== undefined) slot.values.push(value)
   }

@@ -100,12 +100,13 @@ class ServerReader {
       names: names.map(({ spec }) => spec),
       name: first?.text ?? '',
       certificate: this.#certificate(),
-      minTlsVersion: level.value(serving.sslProtocols)?.min,
+      minTlsVersion: level.nearest(serving.sslProtocols).toSorted()[0],
       rewrites: level.own(rewriting.rewrite),
       fallback: settingsOf(level, inheritedContent(level, serverApp)),
       locations,
     }
-    this.#checkNamed(locations)
+    this.#checkAuth(level, this.#call)
+    this.#checkNamed(spec)
     return { spec, call: this.#call, level, listens, names, app, locationApps: this.#locationApps }
   }
 
@@ -149,7 +150,7 @@ class ServerReader {
     if (dir?.kind === 'alias' && match.kind === 'named')
       call.fail('the "alias" directive cannot be used inside the named location')
     const settings = settingsOf(level, this.#content(level, match, serverApp))
-    if (level.value(answers.authBasic) !== undefined) this.#checkAuth(level, call)
+    this.#checkAuth(level, call)
     return { ...settings, match, place: this.#placeText(call) }
   }
 
@@ -174,15 +175,16 @@ class ServerReader {
   }
 
   /** Named locations that something leads to must be there. */
-  #checkNamed(locations: readonly LocationSpec[]): void {
+  #checkNamed({ locations, fallback }: ServerSpec): void {
     const named = new Set(locations.flatMap(({ match }) => (match.kind === 'named' ? [match.name] : [])))
-    const check = (name: string, place: string) => {
-      if (!named.has(name))
-        this.#call.fail(`could not find named location "@${shown(name)}"`, undefined, `it is needed at ${place}`)
+    const check = (name: string, written: object) => {
+      if (named.has(name)) return
+      const call = this.#tools.origins.get(written) ?? this.#call
+      call.fail(`could not find named location "@${shown(name)}"`, undefined, `in the server at ${formatPlace(this.#call.place)}`)
     }
-    for (const { tryFiles, errorPages, place } of locations) {
-      if (tryFiles?.last.kind === 'named') check(tryFiles.last.name, place)
-      for (const { target } of errorPages) if (target.kind === 'named') check(target.name, place)
+    for (const { tryFiles, errorPages } of [fallback, ...locations]) {
+      if (tryFiles?.last.kind === 'named') check(tryFiles.last.name, tryFiles)
+      for (const page of errorPages) if (page.target.kind === 'named') check(page.target.name, page)
     }
   }
 

@@ -17,9 +17,9 @@ export function siteIdOf(level: Level, names: readonly WrittenName[], call: Dire
   if (isPlain && identifier.test(first.text)) return first.text
   const written = first.call.arg(first.index)
   const what = first.spec.kind === 'pattern' ? 'a regular expression' : isPlain ? 'no id' : 'a wildcard'
-  call.fail(
+  first.call.fail(
     `"svc_site" is needed: the first server name "${shown(written)}" is ${what}`,
-    undefined,
+    first.index,
     'write svc_site <id>; with an id of your choice',
   )
   return `${CATCH_ALL}-${call.place.line}`

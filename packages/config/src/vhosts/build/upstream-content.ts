@@ -18,7 +18,7 @@ function timeouts(level: Level, family: proxying.UpstreamFamily): UpstreamTimeou
 function cacheSpec(level: Level, family: proxying.UpstreamFamily): CacheSpec | undefined {
   const name = level.value(family.cache)
   if (name === undefined || name === 'off') return undefined
-  const useStale = level.value(family.cacheUseStale) ?? []
+  const useStale = level.nearest(family.cacheUseStale).flat()
   return {
     valid: level.nearest(family.cacheValid),
     useStale: useStale.includes('off') ? [] : useStale,
@@ -29,7 +29,8 @@ function cacheSpec(level: Level, family: proxying.UpstreamFamily): CacheSpec | u
 
 /** The words of `..._next_upstream` without `off`, which stands for none. */
 function nextUpstream(level: Level, family: proxying.UpstreamFamily): readonly string[] {
-  const words = level.value(family.nextUpstream) ?? NEXT_BY_DEFAULT
+  const words = level.nearest(family.nextUpstream).flat()
+  if (words.length === 0) return NEXT_BY_DEFAULT
   return words.includes('off') ? [] : words
 }
 

@@ -13,6 +13,8 @@ import type { VariableTable } from '../variables.ts'
 export interface ReadingTools {
   readonly problems: VhostProblems
   readonly variables: VariableTable
+  /** Which directive a value was made from, for what can be checked only when all has been read. */
+  readonly origins: WeakMap<object, DirectiveCall>
 }
 
 const PATTERN_CACHE_KEY = (text: string, isCaseless: boolean) => `${isCaseless ? '~*' : '~'}${text}`
@@ -130,6 +132,8 @@ export class DirectiveCall {
 
   /** The same with variables, in bytes. */
   pathTemplate(index: number): Template | undefined {
+    // nginx takes no path for its own directory, which is never what was meant; here it would be the whole file system.
+    if (this.arg(index) === '') return this.invalidValue(index)
     const template = this.template(index)
     const [first] = template ?? []
     if (typeof first !== 'string' || first.startsWith('/')) return template

@@ -39,6 +39,8 @@ export const UNKNOWN_HINTS: Readonly<Record<string, string>> = {
   proxy_ssl_server_name: 'the name of the upstream is always sent; delete it',
   proxy_cache_key: 'the key is host and URI; delete it',
   fastcgi_cache_key: 'the key is host and URI; delete it',
+  ssl_prefer_server_ciphers: 'the ciphers are those of the TLS library; delete it',
+  ssl_dhparam: 'the ciphers are those of the TLS library; delete it',
   uwsgi_pass: 'use proxy_pass or fastcgi_pass',
   scgi_pass: 'use proxy_pass or fastcgi_pass',
   grpc_pass: 'use proxy_pass or fastcgi_pass',

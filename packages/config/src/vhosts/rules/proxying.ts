@@ -75,6 +75,7 @@ function family(prefix: 'proxy' | 'fastcgi') {
     sendTimeout: rule(`${prefix}_send_timeout`, { args: 1, parse: (call) => call.time(0) }),
     nextUpstream: rule(`${prefix}_next_upstream`, {
       args: [1, MANY],
+      isMany: true,
       parse: (call) => wordsOf(call, isProxy ? NEXT_UPSTREAM : FASTCGI_NEXT),
     }),
     hideHeader: rule(`${prefix}_hide_header`, { args: 1, isMany: true, parse: (call) => fieldName(call, 0)?.toLowerCase() }),
@@ -82,6 +83,7 @@ function family(prefix: 'proxy' | 'fastcgi') {
     cacheValid: rule(`${prefix}_cache_valid`, { args: [1, MANY], isMany: true, parse: validFor }),
     cacheUseStale: rule(`${prefix}_cache_use_stale`, {
       args: [1, MANY],
+      isMany: true,
       parse: (call) => wordsOf(call, isProxy ? USE_STALE : FASTCGI_USE_STALE),
     }),
     cacheBypass: rule(`${prefix}_cache_bypass`, { args: [1, MANY], isMany: true, parse: templatesOf }),

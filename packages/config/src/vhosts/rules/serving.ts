@@ -81,9 +81,10 @@ export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], 
 export const sslCertificateKey = rule('ssl_certificate_key', { in: ['main', 'server'], args: 1, parse: pathOf })
 
 /** `ssl_protocols`: the lowest version. */
-export const sslProtocols = rule<{ readonly min: '1.2' | '1.3'; readonly call: DirectiveCall }>('ssl_protocols', {
+export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
   in: ['main', 'server'],
   args: [1, MANY],
+  isMany: true,
   parse: (call) => {
     const versions = call.args.map((_, index) => call.oneOf(index, TLS_VERSIONS))
     if (versions.includes(undefined)) return undefined
@@ -91,9 +92,9 @@ export const sslProtocols = rule<{ readonly min: '1.2' | '1.3'; readonly call: D
     if (old.length > 0) call.notice('versions before TLSv1.2 are never spoken', 'ssl_protocols old')
     if (versions.includes('TLSv1.2')) {
       if (!versions.includes('TLSv1.3')) call.notice('TLSv1.3 is spoken wherever TLSv1.2 is', 'ssl_protocols 1.3')
-      return { min: '1.2', call }
+      return '1.2'
     }
-    if (versions.includes('TLSv1.3')) return { min: '1.3', call }
+    if (versions.includes('TLSv1.3')) return '1.3'
     return call.fail('none of these versions is spoken', 0, 'set TLSv1.2 TLSv1.3')
   },
 })

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { tempDir, writeFiles } from '@svc/testkit'
+import { formatProblem } from '../src/problem.ts'
+import { answersCases } from './vhost-cases/answers.ts'
+import { fileOf } from './vhost-cases/case.ts'
+import { grammarCases } from './vhost-cases/grammar.ts'
+import { servingCases } from './vhost-cases/serving.ts'
+import { upstreamsCases } from './vhost-cases/upstreams.ts'
+import { readDir, readFiles } from './vhost-web.ts'
+
+const groups = { grammar: grammarCases, serving: servingCases, answers: answersCases, upstreams: upstreamsCases }
+
+for (const [name, cases] of Object.entries(groups)) {
+  test(`what is wrong is reported with its place: ${name}`, async (t) => {
+    const root = tempDir(t, 'vhost-cases')
+    for (const [index, item] of cases.entries()) {
+      const dir = join(root, String(index))
+      const { text, linesBefore } = fileOf(item, '/dir')
+      writeFiles(dir, { 'a.conf': text })
+      const { problems } = await readDir(dir, { hasCertificates: false })
+      const lines = problems.map((problem) =>
+        formatProblem({ ...problem, line: problem.line - linesBefore })
+          .replaceAll(`${dir}/a.conf:`, '')
+          .replaceAll(dir, '$DIR'),
+      )
+      assert.deepEqual(lines, item[2] ?? [], `${item[0]}: ${item[1]}`)
+    }
+  })
+}
+
+test('all problems are reported at once, in the order of the file', async (t) => {
+  const text =
+    'server {\n  listen 99999;\n  rot /x;\n  location / {\n    proxy_pass ftp://x;\n    expires x;\n  }\n  gzip 1;\n}\n}\n'
+  const { lines } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(lines, [
+    'a.conf:10:1: unexpected "}"',
+    'a.conf:2:10: invalid port in "99999" of the "listen" directive',
+    'a.conf:3:3: unknown directive "rot" (did you mean "root"?)',
+    'a.conf:8:8: invalid value "1" in "gzip" directive, it must be "on" or "off"',
+    'a.conf:5:16: invalid URL prefix (expected http:// or https://, without variables)',
+    'a.conf:6:13: invalid value "x" in "expires" directive',
+  ])
+})
+
+test('a missing semicolon is reported at the end of its line, and the lines after it are read', async (t) => {
+  const text = 'server {\n  server_name a.org\n  root /srv\n  index x.html;\n  gzip maybe;\n}\n'
+  const { lines, web } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(lines, [
+    'a.conf:2:20: directive "server_name" is not terminated by ";"',
+    'a.conf:3:12: directive "root" is not terminated by ";"',
+    'a.conf:5:8: invalid value "maybe" in "gzip" directive, it must be "on" or "off"',
+  ])
+  assert.deepEqual(web.servers[0]?.names, [{ kind: 'name', name: 'a.org' }])
+})
+
+test('columns count characters, whatever the bytes, and lines may end with CRLF', async (t) => {
+  const text = '\ufeffserver {\r\n  add_header "é☃𝒳" x; gzip ä;\r\n}\r\n'
+  const { lines } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(lines, [
+    'a.conf:2:14: invalid field name "é☃𝒳" in "add_header" directive',
+    'a.conf:2:28: invalid value "ä" in "gzip" directive, it must be "on" or "off"',
+  ])
+})
+
+test('accepted directives without effect are noticed once each', async (t) => {
+  const text =
+    'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x; }\n'
+  const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'sendfile on;' })
+  assert.deepEqual(notices, [
+    'a.conf:1:1: "sendfile" has no effect here: files are sent as this server does',
+    'a.conf:2:10: "http2" of "listen" has no effect here',
+    'a.conf:2:41: "tcp_nopush" has no effect here: connections are set up as this server does',
+    'a.conf:2:56: versions before TLSv1.2 are never spoken',
+    'a.conf:2:56: TLSv1.3 is spoken wherever TLSv1.2 is',
+    'a.conf:2:85: "access_log" has no file and format of its own: requests are logged in the log of this server',
+  ])
+})
