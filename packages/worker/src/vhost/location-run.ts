@@ -85,7 +85,9 @@ export class LocationRun implements Walk {
     state.status = status
     const page = errorPageOf(state, this.tools.templates, status)
     if (page === undefined) return this.#sendRedirect(status, url)
-    return page.kind === 'inside' ? this.goInside(page.target) : this.#sendRedirect(page.status, page.url)
+    if (page.kind === 'redirect') return this.#sendRedirect(page.status, page.url)
+    state.carried = [['location', this.#absolute(url)]]
+    return this.goInside(page.target)
   }
 
   goInside(target: InnerTarget): Outcome {
@@ -200,17 +202,23 @@ export class LocationRun implements Walk {
   #sendText(status: number, text: string): Outcome {
     const { context, uri } = this.state
     this.offer()
-    context.respondCompressed({ status, headers: [['content-type', typeOfText(uri)]] }, Buffer.from(text, 'latin1'))
+    const headers: HeaderList = status === 204 ? [] : [['content-type', typeOfText(uri)]]
+    context.respondCompressed({ status, headers }, Buffer.from(text, 'latin1'))
     return 'answered'
   }
 
   #sendRedirect(status: number, url: string): Outcome {
     const { state } = this
     state.status = status
-    const absolute = url.startsWith('/') ? absoluteLocation(state.context, url, state.server.name) : url
+    state.carried = []
     this.offer()
-    state.context.respond({ status, headers: [['location', withoutControls(absolute)]] })
+    state.context.respond({ status, headers: [['location', this.#absolute(url)]] })
     return 'answered'
+  }
+
+  #absolute(url: string): string {
+    const { context, server } = this.state
+    return withoutControls(url.startsWith('/') ? absoluteLocation(context, url, server.name) : url)
   }
 
   #plainError(status: number, headers: HeaderList): Outcome {

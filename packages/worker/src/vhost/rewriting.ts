@@ -59,7 +59,12 @@ function compileRewrite(step: Extract<RewriteStep, { kind: 'rewrite' }>, templat
   const pattern = new Pattern(step.pattern)
   const status = redirectStatusOf(step)
   const replace = status === undefined ? insideOf(step, templates) : redirectOf(step, status, templates)
-  return (request) => (pattern.test(request.uri, request) ? replace(request) : 'next')
+  return (request) => {
+    if (pattern.test(request.uri, request)) return replace(request)
+    // As with nginx, not even those of the location are left.
+    request.captures = []
+    return 'next'
+  }
 }
 
 function redirectStatusOf({ then, replacement }: Extract<RewriteStep, { kind: 'rewrite' }>): number | undefined {

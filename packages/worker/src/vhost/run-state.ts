@@ -9,6 +9,9 @@ import type { Rewritable } from './rewriting.ts'
 /** How often a request may go on at another path. */
 const MAX_CHANGES = 10
 
+const WITH_VALIDATORS: ReadonlySet<number> = new Set([200, 206, 304])
+const OF_WHOLE_FILES = ['last-modified', 'accept-ranges']
+
 /** One request at its server: what rewriting and inner redirects have made of it so far. */
 export class RunState implements Rewritable {
   readonly context: RequestContext
@@ -85,11 +88,18 @@ export class RunState implements Rewritable {
 
   /** The head of an answer, with what the location and an error before it add. */
   shape(head: ResponseHead): ResponseHead {
-    const status = this.status ?? head.status
+    const status = this.status === 200 && WITH_VALIDATORS.has(head.status) ? head.status : (this.status ?? head.status)
     const isPlain = status === head.status && this.carried.length === 0
-    const carrying = isPlain ? head : { status, headers: withMissing(head.headers, this.carried) }
+    const carrying = isPlain ? head : { status, headers: withMissing(fieldsFor(status, head), this.carried) }
     return this.location.addFields === undefined ? carrying : this.location.addFields(this, carrying)
   }
+}
+
+/** The page of an error is not what the fields of the file speak of. */
+function fieldsFor(status: number, head: ResponseHead): HeaderList {
+  if (status === head.status || WITH_VALIDATORS.has(status)) return head.headers
+  const dropped = status === 204 ? [...OF_WHOLE_FILES, 'content-type'] : OF_WHOLE_FILES
+  return head.headers.filter(([name]) => !dropped.includes(name.toLowerCase()))
 }
 
 function withMissing(headers: HeaderList, more: HeaderList): HeaderList {

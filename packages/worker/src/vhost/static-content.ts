@@ -6,6 +6,7 @@ import { readForAnswer } from './templates.ts'
 import type { Outcome, Walk } from './walk.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
+const UNKNOWN_TYPE = contentTypeOf('')
 const ALLOW: HeaderList = [['allow', 'GET, HEAD']]
 
 /** Answers with a file, or with what a directory is answered. */
@@ -92,10 +93,10 @@ function typeOf(uri: string): string {
   return contentTypeOf(`x.${extensionOf(uri)}`)
 }
 
-/** Content-Type of a text that the configuration gives. */
+/** Content-Type of a text that the configuration gives: what the extension of the path says, else plain text. */
 export function typeOfText(uri: string): string {
-  const extension = extensionOf(uri)
-  return extension === '' ? 'text/plain' : contentTypeOf(`x.${extension}`)
+  const type = typeOf(uri)
+  return type === UNKNOWN_TYPE ? 'text/plain' : type
 }
 
 /** The page of an error is sent as it is: whole, whatever the client has already. */

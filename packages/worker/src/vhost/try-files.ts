@@ -7,7 +7,8 @@ import type { Outcome, Walk } from './walk.ts'
 export function tryFiles(walk: Walk, { candidates, last }: TryFilesSpec): Outcome | undefined {
   const { state, tools } = walk
   for (const { path: template, isDirectory } of candidates) {
-    const uri = uriOf(state, readForAnswer(state, tools.templates.of(template)))
+    const isFixed = template.every((piece) => typeof piece === 'string')
+    const uri = uriOf(state, readForAnswer(state, tools.templates.of(template)), isFixed)
     const path = fileOf(state, uri)
     if (path === undefined || walk.look(path) !== (isDirectory ? 'directory' : 'file')) continue
     found(state, uri, isDirectory)
@@ -19,7 +20,7 @@ export function tryFiles(walk: Walk, { candidates, last }: TryFilesSpec): Outcom
     case 'named':
       return walk.goInside({ named: last.name })
     case 'uri':
-      return walk.goInside(splitArgs(uriOf(state, readForAnswer(state, tools.templates.of(last.uri)))))
+      return walk.goInside(splitArgs(readForAnswer(state, tools.templates.of(last.uri))))
   }
 }
 
@@ -29,11 +30,11 @@ export function splitArgs(text: string): { readonly uri: string; readonly args: 
   return question === -1 ? { uri: text, args: '' } : { uri: text.slice(0, question), args: text.slice(question + 1) }
 }
 
-/** With `alias`, a candidate may be written with or without the text of the location. */
-function uriOf({ location }: RunState, candidate: string): string {
+/** With `alias`, a candidate is meant below the location; what is made with variables may have its text already. */
+function uriOf({ location }: RunState, candidate: string, isFixed: boolean): string {
   const { files, matchedPrefix } = location
   if (files?.kind !== 'alias' || matchedPrefix === '') return candidate
-  return candidate.startsWith(matchedPrefix) ? candidate : matchedPrefix + candidate
+  return !isFixed && candidate.startsWith(matchedPrefix) ? candidate : matchedPrefix + candidate
 }
 
 function fileOf(state: RunState, uri: string): string | undefined {

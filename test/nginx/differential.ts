@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { Child, requireProgram, startServer, tempDir, writeFiles } from '@svc/testkit'
+import { EchoUpstream } from './echo-upstream.ts'
+import { ask, type Peer, type RawAnswer } from './raw-answer.ts'
+
+/** One request that both servers get. */
+export interface Case {
+  /** Request target, latin-1. */
+  readonly target: string
+  /** @default "GET" */
+  readonly method?: string
+  /** Host field; null: none. @default "a.test" */
+  readonly host?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Which of the listen addresses of the test. @default 0 */
+  readonly on?: number
+  /** Address that the request comes from. */
+  readonly from?: string
+  /** Values found in the answer to the request: sent in place of `{etag}` and the like. */
+  readonly after?: { readonly target: string; readonly field: string; readonly as: string }
+  /** What is not the same, and why. */
+  readonly differs?: Readonly<Record<string, string>>
+  /** What nginx answers here, where a case would say little without it. */
+  readonly status?: number
+}
+
+/** Files and configuration that both servers get. */
+export interface Setting {
+  /**
+   * Text of the vhost file: `{on0}` is the first listen address, `{dir}` the directory of the files, `{echo}` the address of an
+   * upstream that answers with what it saw.
+   */
+  readonly conf: string
+  readonly files?: Readonly<Record<string, string>>
+  /** Number of listen addresses. @default 1 */
+  readonly addresses?: number
+  /** Done once the files are there. */
+  readonly prepare?: (dir: string) => void
+  /** Further lines of the configuration of the product, in its section [server]. */
+  readonly server?: string
+}
+
+/** Every kind of temporary file of nginx, kept inside the test's directory. */
+const TEMP_PATHS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`).join(' ')
+/** Fields of answers that are compared as they are. */
+const COMPARED = ['www-authenticate', 'cache-control', 'last-modified', 'accept-ranges', 'content-range', 'retry-after', 'link']
+/** A date of nginx and one of ours may be made on either side of a second. */
+const EXPIRES_SLACK_SECONDS = 2
+
+/** nginx and the product with the same vhost file. */
+export class Differential {
+  readonly dir: string
+  readonly #nginx: readonly Peer[]
+  readonly #product: readonly Peer[]
+
+  private constructor(dir: string, nginx: readonly Peer[], product: readonly Peer[]) {
+    this.dir = dir
+    this.#nginx = nginx
+    this.#product = product
+  }
+
+  /** Starts both; undefined: there is no nginx here, and the test has been skipped. */
+  static async start(t: TestContext, setting: Setting): Promise<Differential | undefined> {
+    const executable = requireProgram(t, 'nginx')
+    if (executable === undefined) return undefined
+    const dir = tempDir(t, 'differential')
+    writeFiles(join(dir, 'www'), setting.files ?? {})
+    setting.prepare?.(join(dir, 'www'))
+    const { port } = await EchoUpstream.start(t)
+    const text = (peers: readonly Peer[]) =>
+      setting.conf
+        .replace(/\{on(\d)\}/g, (_match, index) => `${peers[Number(index)]?.host}:${peers[Number(index)]?.port}`)
+        .replaceAll('{dir}', join(dir, 'www'))
+        .replaceAll('{echo}', `127.0.0.1:${port}`)
+    const count = setting.addresses ?? 1
+    const places = await freePlaces(count)
+    const nginx = places.map(({ nginxHost, port: free }) => ({ host: nginxHost, port: free }))
+    const product = places.map(({ productHost, port: free }) => ({ host: productHost, port: free }))
+    // Directives of the product alone say nothing about how requests are answered here.
+    const theirs = text(nginx).replace(/svc_\w+ [^;]*;/g, '')
+    await Promise.all([startNginx(t, executable, dir, theirs), startProduct(t, dir, text(product), setting.server ?? '')])
+    return new Differential(join(dir, 'www'), nginx, product)
+  }
+
+  /** Sends requests to both, one after the other, and compares what they answer. */
+  async compare(t: TestContext, cases: readonly Case[]): Promise<void> {
+    for (const item of cases) await t.test(titleOf(item), () => this.#compareOne(item))
+  }
+
+  async #compareOne(item: Case): Promise<void> {
+    const [theirs, ours] = await Promise.all([this.#ask(this.#nginx, item), this.#ask(this.#product, item)])
+    const isHead = item.method === 'HEAD'
+    const left = viewOf(theirs, theirs, isHead)
+    const right = viewOf(ours, theirs, isHead)
+    for (const name of Object.keys(item.differs ?? {})) {
+      assert.notDeepEqual(right[name], left[name], `${name} does not differ any more`)
+      delete left[name]
+      delete right[name]
+    }
+    assert.deepEqual(right, left, `nginx: ${JSON.stringify(theirs)}\nhere: ${JSON.stringify(ours)}`)
+    if (item.status !== undefined) assert.equal(theirs.status, item.status, JSON.stringify(theirs))
+    assertNear(expiresIn(ours), expiresIn(theirs))
+  }
+
+  async #ask(peers: readonly Peer[], item: Case): Promise<RawAnswer> {
+    const peer = peers[item.on ?? 0]
+    assert.ok(peer)
+    const from = { ...peer, from: item.from }
+    let found: Readonly<Record<string, string>> = {}
+    if (item.after !== undefined) {
+      const first = await ask(from, requestOf({ target: item.after.target }, {}))
+      found = { [item.after.as]: first.headers.find(([name]) => name === item.after?.field)?.[1] ?? '' }
+    }
+    return ask(from, requestOf(item, found))
+  }
+}
+
+function titleOf({ method = 'GET', target, host = 'a.test', headers = {}, on = 0, from }: Case): string {
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [`${method} ${target}`, host ?? 'no Host', ...fields, on === 0 ? '' : `on ${on}`, from ?? '']
+    .filter((part) => part !== '')
+    .join(' | ')
+}
+
+function requestOf(
+  { method = 'GET', target, host = 'a.test', headers = {}, body }: Case,
+  found: Readonly<Record<string, string>>,
+) {
+  const lines = [`${method} ${target} HTTP/1.1`]
+  if (host !== null) lines.push(`Host: ${host}`)
+  for (const [name, value] of Object.entries(headers)) {
+    lines.push(`${name}: ${value.replace(/\{(\w+)\}/g, (whole, key) => found[key] ?? whole)}`)
+  }
+  if (body !== undefined && headers['Transfer-Encoding'] === undefined) lines.push(`Content-Length: ${body.length}`)
+  return `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n${body ?? ''}`
+}
+
+/** What is compared of an answer. `theirs` says what is content: nginx's own pages are not ours to copy. */
+function viewOf(answer: RawAnswer, theirs: RawAnswer, isHead: boolean): Record<string, unknown> {
+  const values = (wanted: string) => answer.headers.filter(([name]) => name === wanted).map(([, value]) => value)
+  // It has no page for statuses that it does not know.
+  const isPage = theirs.body.includes('<hr><center>nginx') || (theirs.body === '' && theirs.status >= (isHead ? 300 : 400))
+  const view: Record<string, unknown> = { status: answer.status, location: values('location') }
+  for (const name of COMPARED) view[name] = values(name)
+  // A page of ours says that it is not to be kept.
+  if (isPage) view['cache-control'] = values('cache-control').filter((value) => value !== 'no-store')
+  // nginx says it with whole files alone.
+  if (answer.status === 206) delete view['accept-ranges']
+  view['added'] = answer.headers
+    .filter(([name]) => name.startsWith('x-') && name !== 'x-request-id')
+    .map((pair) => pair.join(': '))
+  view['hasEtag'] = values('etag').length > 0
+  if (isPage) for (const name of ['hasEtag', 'last-modified']) delete view[name]
+  if (isPage) view['page'] = isRedirect(answer.status) || (isHead && answer.body === '') || isErrorPage(answer, theirs)
+  else {
+    view['body'] = answer.body
+    view['type'] = values('content-type').map(mediaType)
+  }
+  return view
+}
+
+/** Without parameters; what `default_type` would say is not configurable here, and JavaScript has another name by now. */
+function mediaType(value: string): string {
+  const type = value.split(';', 1)[0] ?? ''
+  const sameAs: Record<string, string> = { 'application/octet-stream': 'text/plain', 'application/javascript': 'text/javascript' }
+  return sameAs[type] ?? type
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400
+}
+
+function isErrorPage(answer: RawAnswer, theirs: RawAnswer): boolean {
+  // The engines refuse what is no request before there is anybody who could say more.
+  const words = [`"status":${answer.status}`, ...(answer.status === 400 ? ['Bad Request'] : [])]
+  return answer === theirs || words.some((word) => answer.body.includes(word))
+}
+
+function expiresIn({ headers }: RawAnswer): number | undefined {
+  const time = (wanted: string) => Date.parse(headers.find(([name]) => name === wanted)?.[1] ?? '') / 1000
+  const seconds = time('expires') - time('date')
+  return Number.isNaN(seconds) ? undefined : seconds
+}
+
+function assertNear(ours: number | undefined, theirs: number | undefined): void {
+  const isNear =
+    ours === theirs || (ours !== undefined && theirs !== undefined && Math.abs(ours - theirs) <= EXPIRES_SLACK_SECONDS)
+  assert.ok(isNear, `Expires: ${ours} seconds from now, ${theirs} with nginx`)
+}
+
+/**
+ * Addresses of loopback that nobody else uses, with a port that both servers can have: the URL of a redirect holds it.
+ */
+async function freePlaces(count: number): Promise<{ nginxHost: string; productHost: string; port: number }[]> {
+  const places: { nginxHost: string; productHost: string; port: number }[] = []
+  const second = 16 + Math.floor(Math.random() * 200)
+  const third = 1 + Math.floor(Math.random() * 250)
+  for (let index = 0; index < count; index++) {
+    const nginxHost = `127.${second}.${third}.${10 + index * 2}`
+    const productHost = `127.${second}.${third}.${11 + index * 2}`
+    places.push({ nginxHost, productHost, port: await freePort(nginxHost) })
+  }
+  return places
+}
+
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function startNginx(t: TestContext, executable: string, dir: string, vhosts: string): Promise<void> {
+  // Else root's nginx would give its worker to somebody who may not read the files of the test.
+  const user = process.getuid?.() === 0 ? 'user root; ' : ''
+  writeFiles(dir, {
+    'nginx/vhosts.conf': vhosts,
+    'nginx/nginx.conf': `${user}daemon off; worker_processes 1; pid nginx.pid; error_log stderr notice;
+events { worker_connections 256; }
+http { access_log off; ${TEMP_PATHS} include /etc/nginx/mime.types; default_type text/plain; variables_hash_max_size 2048;
+  server_names_hash_bucket_size 128; include vhosts.conf; }
+`,
+  })
+  const prefix = join(dir, 'nginx')
+  const child = new Child(t, executable, ['-p', prefix, '-e', 'stderr', '-c', join(prefix, 'nginx.conf')], {
+    endSignal: 'SIGTERM',
+  })
+  await child.waitForLine('start of nginx', (line) => line.includes('start worker') || line.includes('OS: Linux'))
+}
+
+async function startProduct(t: TestContext, dir: string, vhosts: string, server: string): Promise<void> {
+  writeFiles(dir, { 'product/vhosts.conf': vhosts })
+  const config = `[server]\nvhosts = ["${join(dir, 'product/vhosts.conf')}"]\nworkers = 1\n${server}`
+  await startServer(t, { config })
+}

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Cleanup } from '@svc/testkit'
+
+/** Fields that belong to the connection to an upstream, and those that only this server adds. */
+const NOT_COMPARED: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'cdn-loop', 'content-length', 'transfer-encoding'])
+
+/** An upstream that answers with what it saw of the request: method, target, fields and body. */
+export class EchoUpstream {
+  readonly port: number
+
+  private constructor(port: number) {
+    this.port = port
+  }
+
+  static async start(t: Cleanup): Promise<EchoUpstream> {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => answerTo(request, Buffer.concat(chunks), response))
+      // A request that is given up has nobody who waits for an answer.
+      request.on('error', () => response.destroy())
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    return new EchoUpstream((server.address() as AddressInfo).port)
+  }
+}
+
+/** Answers as the query asks: `status`, `type`, `location`. */
+function answerTo(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
+  const answer = Buffer.from(describe(request, body))
+  const wanted = new URLSearchParams(request.url?.split('?')[1] ?? '')
+  const location = wanted.get('location')
+  response.writeHead(Number(wanted.get('status') ?? 200), {
+    'content-type': wanted.get('type') ?? 'application/json',
+    'content-length': answer.byteLength,
+    'x-upstream': 'echo',
+    'x-hidden': 'perhaps',
+    'cache-control': 'max-age=7',
+    ...(location === null ? {} : { location }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : answer)
+}
+
+function describe({ method, url, rawHeaders }: IncomingMessage, body: Buffer): string {
+  const fields: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] ?? '').toLowerCase()
+    if (!NOT_COMPARED.has(name)) fields.push(`${name}: ${rawHeaders[i + 1]}`)
+  }
+  return JSON.stringify({ method, url, fields: fields.sort(), body: body.toString('latin1') })
+}
