@@ -68,6 +68,7 @@ export interface UpgradeContext {
 
 /** An open WebSocket. Every use after it has closed throws. */
 export interface WebSocket<State> {
+  /** A copy of the state that it was opened with, the same one each time. */
   getUserData(): State
   /** 1: sent or in the buffer of the socket; 0: waiting for the reader; 2: dropped, `maxBackpressure` is reached. */
   send(message: RecognizedString, isBinary: boolean): 0 | 1 | 2

@@ -1,2 +1,2 @@
-export { type InjectOptions, inject } from './inject.ts'
-export type { MemoryResponse } from './memory-exchange.ts'
+export { type InjectOptions, type InjectWebSocketOptions, inject, injectWebSocket } from './inject.ts'
+export type { MemoryResponse, MemoryWebSocket } from './memory-exchange.ts'

@@ -1,10 +1,11 @@
-import { HttpError, type HttpExchange } from '@svc/http'
+import { HttpError, type HttpExchange, type WebSocketEvents } from '@svc/http'
 import { EngineRequest } from '../engine-request.ts'
 import { GateAsk } from '../gate-ask.ts'
 import type { ReadyResponses } from '../ready-responses.ts'
 import { RequestGate } from '../request-gate.ts'
+import { readWebSocketWish } from '../web-socket-wish.ts'
 import { MemoryBody } from './memory-body.ts'
-import { MemoryExchange, type MemoryResponse } from './memory-exchange.ts'
+import { MemoryExchange, type MemoryResponse, type MemoryWebSocket } from './memory-exchange.ts'
 import { readyInMemory } from './memory-ready.ts'
 
 /** A request for `inject`. */
@@ -42,7 +43,7 @@ export interface InjectOptions {
  * @throws what the handler throws
  */
 export async function inject(onExchange: (exchange: HttpExchange) => void, options: InjectOptions): Promise<MemoryResponse> {
-  const exchange = toExchange(options)
+  const exchange = toExchange(options, undefined)
   if (typeof exchange === 'number') return refusal(exchange)
   if ('status' in exchange) return exchange
   const abort = () => exchange.cut()
@@ -54,7 +55,40 @@ export async function inject(onExchange: (exchange: HttpExchange) => void, optio
   return response
 }
 
-function toExchange(options: InjectOptions): MemoryExchange | MemoryResponse | number {
+/** A request for `injectWebSocket`. */
+export interface InjectWebSocketOptions extends Omit<InjectOptions, 'method' | 'body' | 'ready'> {
+  /** Subprotocols to offer. */
+  readonly protocols?: readonly string[]
+  /** What happens at the client's end. */
+  readonly events: WebSocketEvents
+}
+
+/**
+ * Asks a handler for a WebSocket, without a network. The answer is the client's end of it, or the response that declines.
+ * @throws what the handler throws
+ */
+export async function injectWebSocket(
+  onExchange: (exchange: HttpExchange) => void,
+  { events, protocols = [], ...options }: InjectWebSocketOptions,
+): Promise<MemoryWebSocket | MemoryResponse> {
+  const handshake = {
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    ...(protocols.length === 0 ? {} : { 'sec-websocket-protocol': protocols.join(', ') }),
+  }
+  const exchange = toExchange({ ...options, headers: { ...handshake, ...options.headers } }, events)
+  if (typeof exchange === 'number') return refusal(exchange)
+  if ('status' in exchange) return exchange
+  onExchange(exchange)
+  return await Promise.race([exchange.response, exchange.switched])
+}
+
+function toExchange(
+  options: InjectOptions,
+  webSocketEvents: WebSocketEvents | undefined,
+): MemoryExchange | MemoryResponse | number {
   const method = options.method ?? 'GET'
   const { chunks, length } = bodyOf(options.body)
   const maxBytes = options.maxBodyBytes ?? Number.POSITIVE_INFINITY
@@ -79,11 +113,15 @@ function toExchange(options: InjectOptions): MemoryExchange | MemoryResponse | n
     listener: options.listener ?? '127.0.0.1:0',
   }
   const request = new EngineRequest(parts, { remoteAddress: () => options.remoteAddress ?? '127.0.0.1' })
-  return new MemoryExchange(request, new MemoryBody(chunks, length, maxBytes), {
+  const wish = readWebSocketWish(gate, method)
+  if (wish !== undefined && 'status' in wish) return wish.status
+  const exchange = new MemoryExchange(request, new MemoryBody(chunks, length, maxBytes), {
     onChunk: options.onChunk,
     onProblem: options.onProblem ?? throwProblem,
     windowBytes: options.windowBytes ?? Number.POSITIVE_INFINITY,
   })
+  if (wish !== undefined && webSocketEvents !== undefined) exchange.offer(wish.protocols, webSocketEvents)
+  return exchange
 }
 
 function readyResponse(gate: RequestGate, method: string, options: InjectOptions): MemoryResponse | undefined {

@@ -1,9 +1,20 @@
-import { type BodyWriter, type HeaderList, HttpError, type HttpExchange, type ResponseHead, type StreamOptions } from '@svc/http'
+import {
+  type BodyWriter,
+  type HeaderList,
+  HttpError,
+  type HttpExchange,
+  type ResponseHead,
+  type StreamOptions,
+  type WebSocketEvents,
+  type WebSocketOffer,
+  type WebSocketPeer,
+} from '@svc/http'
 import { discardingWriter } from '../discarding-writer.ts'
 import type { EngineRequest } from '../engine-request.ts'
 import { EngineError } from '../errors.ts'
 import { safeHead } from '../safe-head.ts'
 import type { MemoryBody } from './memory-body.ts'
+import { webSocketPair } from './memory-web-socket.ts'
 import { type MemorySink, MemoryWriter } from './memory-writer.ts'
 
 /** A response as a client would have seen it. */
@@ -28,13 +39,25 @@ export interface MemoryEvents {
   readonly windowBytes: number
 }
 
+/** A WebSocket that was granted, as its client sees it. */
+export interface MemoryWebSocket {
+  readonly peer: WebSocketPeer
+  readonly protocol: string
+  /** Further fields of the 101 response. */
+  readonly headerList: HeaderList
+}
+
 /** An exchange without a socket, with the rules of the real engines. */
 export class MemoryExchange implements HttpExchange, MemorySink {
   readonly request: EngineRequest
   readonly body: MemoryBody
   readonly response: Promise<MemoryResponse>
+  /** Settles when a WebSocket is granted. */
+  readonly switched: Promise<MemoryWebSocket>
+  webSocket: WebSocketOffer | undefined
   readonly #events: MemoryEvents
   readonly #resolve: (response: MemoryResponse) => void
+  readonly #switch: (socket: MemoryWebSocket) => void
   readonly #chunks: Buffer[] = []
   #head: ResponseHead = { status: 0, headers: [] }
   #contentLength: number | undefined
@@ -50,6 +73,9 @@ export class MemoryExchange implements HttpExchange, MemorySink {
     const { promise, resolve } = Promise.withResolvers<MemoryResponse>()
     this.response = promise
     this.#resolve = resolve
+    const switching = Promise.withResolvers<MemoryWebSocket>()
+    this.switched = switching.promise
+    this.#switch = switching.resolve
   }
 
   get isOver(): boolean {
@@ -81,6 +107,11 @@ export class MemoryExchange implements HttpExchange, MemorySink {
     // Without a socket there is none.
   }
 
+  /** Offers a WebSocket. @param client what happens at the other end of it */
+  offer(protocols: readonly string[], client: WebSocketEvents): void {
+    this.webSocket = { protocols, accept: (options, events) => this.#accept(options, events, client) }
+  }
+
   data(chunk: Uint8Array): void {
     if (this.isOver) return
     const piece = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
@@ -98,6 +129,25 @@ export class MemoryExchange implements HttpExchange, MemorySink {
       this.#events.onProblem(new EngineError('ENGINE_WRONG_LENGTH', `a response body was ${reason} than its declared length`))
     }
     this.#close('aborted')
+  }
+
+  #accept(
+    { protocol = '', headers = [] }: Parameters<WebSocketOffer['accept']>[0],
+    events: WebSocketEvents,
+    client: WebSocketEvents,
+  ): WebSocketPeer {
+    if (this.#isAnswered) throw new HttpError('HTTP_MISUSE', 'a request was answered twice')
+    this.#isAnswered = true
+    const closed = (code: number, reason: string) => {
+      events.closed(code, reason)
+      this.#close('written')
+    }
+    const server: WebSocketEvents = { message: events.message.bind(events), drained: events.drained.bind(events), closed }
+    const { near, far } = webSocketPair(server, client)
+    const { headers: headerList } = safeHead({ status: 200, headers }, this.#events.onProblem)
+    this.#switch({ peer: far, protocol, headerList })
+    if (this.isOver) near.terminate()
+    return near
   }
 
   get #isBodiless(): boolean {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { codeOf } from '@svc/core'
 import { statusLine } from '@svc/http'
+import { LINGER_MS } from '../linger.ts'
 import type { GateFault } from '../request-gate.ts'
 import { Http1Fields } from './field-sources.ts'
 import { Http1Wire } from './http1-wire.ts'
@@ -186,9 +187,6 @@ export class Http1Intake {
     return made
   }
 }
-
-/** How long a client may go on to send what is thrown away, so that it gets to read why. */
-const LINGER_MS = 3_000
 
 function lingerThenDestroy(socket: Socket): void {
   socket.resume()

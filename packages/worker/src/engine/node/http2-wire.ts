@@ -1,6 +1,7 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { codeOf } from '@svc/core'
 import type { HeaderList } from '@svc/http'
+import { LINGER_MS } from '../linger.ts'
 import type { NodeHead } from './node-head.ts'
 import type { Framing, ResponseWire } from './response-wire.ts'
 
@@ -22,9 +23,6 @@ const singleFields: ReadonlySet<string> = new Set([
   'retry-after',
   'x-content-type-options',
 ])
-
-/** How long a client may go on to send what is thrown away. */
-const LINGER_MS = 3_000
 
 /** The raw form of `respond`, which keeps the order of fields: Node has it before its types do. */
 type RawRespond = (headers: readonly string[], options: { endStream?: boolean; waitForTrailers?: boolean }) => void

@@ -13,16 +13,14 @@ import { discardingWriter } from '../discarding-writer.ts'
 import type { EngineLimits } from '../engine.ts'
 import type { EngineRequest } from '../engine-request.ts'
 import type { WatchedExchange } from '../exchange-watch.ts'
+import { LINGER_BYTES, LINGER_MS } from '../linger.ts'
 import { noBody } from '../no-body.ts'
+import { refusalFields } from '../refusal-fields.ts'
 import { type BodyOwner, type BodySource, NodeBody } from './node-body.ts'
 import type { NodeContext } from './node-context.ts'
 import type { NodeHead } from './node-head.ts'
 import { MAX_SLICE_BYTES, NodeWriter, type WriterPort } from './node-writer.ts'
 import type { ResponseWire } from './response-wire.ts'
-
-/** How long, and how much of, a request body is still taken after the answer to it, so that the answer is not lost in a reset. */
-const LINGER_MS = 3_000
-const LINGER_BYTES = 64 * 1024 * 1024
 
 /** How long nothing may be written to a client that has half-closed before it counts as gone. */
 const DESERTED_MS = 5_000
@@ -169,14 +167,13 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   }
 
   /** Answers in place of the application and closes the connection. Does nothing once the response has begun. */
-  refuse(status: number, code: string, options: { failure?: Error; fields?: HeaderList } = {}): void {
+  refuse(status: number, code: string, failure?: Error): void {
     if (this.isOver || this.#answeredBy !== undefined) return
     this.#answeredBy = 'engine'
     this.#context.refused({ status, code, ...this.#facts, request: this.#request })
     this.#closesAfter = true
-    this.#body?.fail(options.failure ?? new HttpError('HTTP_ABORTED', `the request was refused: ${code}`))
-    const headers = [['Content-Type', 'text/plain; charset=utf-8'] as const, ...(options.fields ?? [])]
-    const head = this.#context.heads.of({ status, headers })
+    this.#body?.fail(failure ?? new HttpError('HTTP_ABORTED', `the request was refused: ${code}`))
+    const head = this.#context.heads.of({ status, headers: refusalFields(status) })
     this.#answer(head, Buffer.from(`${statusLine(status)}\n`))
   }
 
@@ -314,7 +311,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   #expire(): void {
     if (this.#body?.isOpen) {
       const failure = new HttpError('HTTP_REQUEST_TIMEOUT', 'the request did not arrive in time')
-      this.refuse(408, 'request_timeout', { failure })
+      this.refuse(408, 'request_timeout', failure)
     } else {
       this.refuse(504, 'response_timeout')
     }

@@ -137,8 +137,7 @@ export class NodeIntake {
     if (upgrade !== undefined) {
       const wish = readWebSocketWish(gate, method)
       if (wish !== undefined && 'status' in wish) {
-        const version = wish.status === 426 ? { fields: [['Sec-WebSocket-Version', '13'] as const] } : {}
-        exchange.refuse(wish.status, wish.code, version)
+        exchange.refuse(wish.status, wish.code)
         return
       }
       if (wish !== undefined) exchange.webSocket = acceptWebSocket(exchange, upgrade, wish, this.#context)

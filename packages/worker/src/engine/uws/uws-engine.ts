@@ -103,6 +103,8 @@ export class UwsEngine implements Engine, ExchangeContext {
 
   async #drain(timeoutMs: number): Promise<{ cut: number }> {
     for (const name of [...this.#listeners.keys()]) this.unlisten(name)
+    await Promise.resolve()
+    for (const listener of this.#leaving) listener.leave()
     const cut = await drained(this.#load, timeoutMs)
     this.cut()
     return { cut }

@@ -1,11 +1,21 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import { type BodyWriter, HttpError, type HttpExchange, type RequestBody, type ResponseHead, type StreamOptions } from '@svc/http'
+import {
+  type BodyWriter,
+  HttpError,
+  type HttpExchange,
+  type RequestBody,
+  type ResponseHead,
+  type StreamOptions,
+  type WebSocketOffer,
+} from '@svc/http'
 import { discardingWriter } from '../discarding-writer.ts'
 import type { EngineLimits } from '../engine.ts'
 import type { EngineRequest, PeerSource } from '../engine-request.ts'
 import type { WatchedExchange } from '../exchange-watch.ts'
 import type { HeaderBlock } from '../header-block.ts'
+import { LINGER_BYTES, LINGER_MS } from '../linger.ts'
 import { noBody } from '../no-body.ts'
+import { refusalFields } from '../refusal-fields.ts'
 import type { RequestGate } from '../request-gate.ts'
 import { ChunkedWriter } from './chunked-writer.ts'
 import type { ExchangeContext } from './exchange-context.ts'
@@ -14,9 +24,6 @@ import { MAX_SINGLE_BYTES } from './single-write.ts'
 import { SizedWriter } from './sized-writer.ts'
 import { type BodyOwner, UwsBody } from './uws-body.ts'
 
-/** How long, and how much of, a request body is still taken after the answer to it, so that the answer is not lost in a reset. */
-const LINGER_MS = 3_000
-const LINGER_BYTES = 64 * 1024 * 1024
 /** A peer that takes nothing for this long is cut; the library does the same after some ten seconds. */
 const WRITE_STALL_MS = 10_000
 
@@ -26,6 +33,7 @@ const empty = new Uint8Array(0)
 export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerSource, WatchedExchange {
   readonly res: HttpResponse
   watchPlace: number | undefined
+  webSocket: WebSocketOffer | undefined
   readonly #context: ExchangeContext
   readonly #listener: string
   #request: EngineRequest | undefined
@@ -151,9 +159,24 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
       request: this.#request,
     })
     this.#body?.fail(failure ?? new HttpError('HTTP_ABORTED', `the request was refused: ${code}`))
-    const headers = [['Content-Type', 'text/plain; charset=utf-8']] as const
-    const block = this.#context.blocks.of({ status, headers })
+    const block = this.#context.blocks.of({ status, headers: refusalFields(status) })
     this.#answer(block, Buffer.from(`${block.statusLine}\n`))
+  }
+
+  /** Answers by something other than a response, with which the library lets go of it. False: there is nobody to answer. */
+  switchOver(act: (res: HttpResponse) => void): boolean {
+    if (!this.#claim()) return false
+    this.#request?.remoteAddress
+    this.isOver = true
+    if (this.#isInHandler) act(this.res)
+    else this.res.cork(() => act(this.res))
+    return true
+  }
+
+  /** What it was switched over to has ended. */
+  switchEnded(): void {
+    this.#settle(false)
+    this.#context.released(this)
   }
 
   /** The client is gone, or the connection was cut. */
@@ -161,14 +184,14 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     if (this.isOver) return
     this.isOver = true
     this.#settle(true)
-    this.#release()
+    this.#context.released(this)
   }
 
   completed(): void {
     if (this.isOver) return
     this.isOver = true
     this.#settle(false)
-    this.#release()
+    this.#context.released(this)
   }
 
   beforeEnd(): void {
@@ -364,10 +387,6 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     const listener = this.#onClosed
     this.#onClosed = undefined
     if (listener !== undefined) this.#call(() => listener(this.#ending === 'aborted'))
-  }
-
-  #release(): void {
-    this.#context.released(this)
   }
 
   #call(act: () => void): void {
