@@ -7,8 +7,6 @@ import type { KeyPath } from './source/key-path.ts'
  */
 export const inertKeys: readonly string[] = [
   'server.listen_tls',
-  'server.engine=node',
-  'server.idle_timeout_secs',
   'cache.isr.l2_enabled',
   'cache.isr.l2_ttl_ms',
   'cache.proxy',

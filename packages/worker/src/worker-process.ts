@@ -13,8 +13,8 @@ import {
   MetricSet,
 } from '@svc/telemetry'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
-import type { Engine, EngineLimits, Refusal } from './engine/engine.ts'
-import { createUwsEngine } from './engine/uws/index.ts'
+import type { Engine, EngineLimits, EngineOptions, Refusal } from './engine/engine.ts'
+import { makeEngine } from './engine/make-engine.ts'
 import { WorkerError } from './errors.ts'
 import { buildGeneration, retireSites, type ServingGeneration } from './generation/serving-generation.ts'
 import { Warmer } from './isr/warmer.ts'
@@ -179,7 +179,7 @@ export class WorkerProcess {
     const tools = { renderer: this.#renderer, onProblem: this.#onProblem }
     const next = buildGeneration(spec, this.#generation, tools)
     this.#prepared.set(spec.generation, next)
-    this.#engine ??= this.#createEngine()
+    this.#engine ??= await this.#makeEngine(spec.config.server.engine)
     const current = this.#generation?.spec.listen ?? []
     for (const address of spec.listen) {
       if (!current.some((known) => known.name === address.name)) await this.#engine.listen(address)
@@ -232,7 +232,13 @@ export class WorkerProcess {
     old?.close(LOG_CLOSE_TIMEOUT_MS).catch(this.#onProblem)
   }
 
-  #createEngine(): Engine {
+  #makeEngine(name: 'uws' | 'node'): Promise<Engine> {
+    return makeEngine(name, this.#engineOptions(), (err) => {
+      this.#logger.warn({ err }, 'there is no uWebSockets.js for this platform: engine node serves instead')
+    })
+  }
+
+  #engineOptions(): EngineOptions {
     const pipeline = new Pipeline(
       createStages({
         plane: this.#controlPlane(),
@@ -252,14 +258,14 @@ export class WorkerProcess {
         reportFailure: (context, error, status) => this.#reportFailure(context, error, status),
       },
     })
-    return createUwsEngine({
+    return {
       ready: this.#l0,
       onExchange,
       limits: () => this.#limits(),
       isTrustedProxy: (address) => this.#current().trustedProxies.contains(address),
       onProblem: this.#onProblem,
       onRefused: (refusal) => this.#onRefused(refusal),
-    })
+    }
   }
 
   #onRefused(refusal: Refusal): void {
