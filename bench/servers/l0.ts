@@ -14,7 +14,7 @@ import { Pipeline } from '../../packages/worker/src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../../packages/worker/src/pipeline/request-handler.ts'
 import { RequestLog } from '../../packages/worker/src/pipeline/request-log.ts'
 import type { Stage } from '../../packages/worker/src/pipeline/stage.ts'
-import { SiteStage } from '../../packages/worker/src/pipeline/stages/site-stage.ts'
+import { VhostStage } from '../../packages/worker/src/pipeline/stages/vhost-stage.ts'
 
 const body = Buffer.alloc(Number(process.argv[2] ?? 1024), 'x')
 const cwd = mkdtempSync(join(tmpdir(), 'bench-l0-'))
@@ -71,7 +71,7 @@ const page: Stage = {
 }
 const onExchange = createRequestHandler({
   generation: () => generation,
-  pipeline: new Pipeline([new SiteStage(), page], sendFailure),
+  pipeline: new Pipeline([new VhostStage(), page], sendFailure),
   log: () => log,
   tools: { makeRequestId, l0, reportFailure: (_context, error) => onProblem(error) },
 })
