@@ -112,13 +112,39 @@ export interface TemplatedApp {
   listen(host: string, port: number, callback: (socket: ListenSocket | false) => void): this
   /** Listens on a unix socket. Whatever lies at the path is removed first. */
   listen_unix(callback: (socket: ListenSocket | false) => void, path: string): this
-  /** Listens on a unix socket; the callback runs before this returns. */
-  listen_unix(callback: (socket: ListenSocket | false) => void, path: string): this
+  /**
+   * Adds a server name with a certificate, and routes of its own that `domain` chooses. "*" stands for one label; case counts. What cannot
+   * be read is passed over in silence, and so is a name that was added before. Never take one away while connections have it.
+   */
+  addServerName(name: string, options: SslOptions): this
+  /** Says for which server name routes are added from now on. Prints a line to standard output. */
+  domain(name: string): this
+  /** Called in a handshake with a server name that was not added. What it adds is used at once. */
+  missingServerName(listener: (name: string) => void): this
+  getDescriptor(): AppDescriptor
+  /** Has this one, which listens, hand its connections to those that were added, in turns. */
+  addChildAppDescriptor(child: AppDescriptor): this
+  removeChildAppDescriptor(child: AppDescriptor): this
   /** Closes listen sockets and all connections at once. */
   close(): this
 }
 
+/** Names an app to other apps of the process. */
+export interface AppDescriptor {
+  readonly __brand: 'us_app'
+}
+
+/** TLS settings; paths of PEM files. */
+export interface SslOptions {
+  readonly cert_file_name: string
+  readonly key_file_name: string
+  /** Ciphers of TLS 1.2, as OpenSSL names them. */
+  readonly ssl_ciphers?: string
+}
+
 export function App(): TemplatedApp
+/** Throws when the certificate or key cannot be used. Speaks TLS 1.2 and 1.3. */
+export function SSLApp(options: SslOptions): TemplatedApp
 /** Stops accepting on a listen socket; connections live on. */
 export function us_listen_socket_close(socket: ListenSocket): void
 export function us_socket_local_port(socket: ListenSocket): number
@@ -127,6 +153,7 @@ export function _cfg(key: 'silent'): void
 
 declare const uws: {
   readonly App: typeof App
+  readonly SSLApp: typeof SSLApp
   readonly us_listen_socket_close: typeof us_listen_socket_close
   readonly us_socket_local_port: typeof us_socket_local_port
   readonly _cfg: typeof _cfg

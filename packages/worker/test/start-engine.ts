@@ -48,7 +48,7 @@ export async function startEngine(
     onRefused: (refusal) => refusals.push(refusal),
   })
   t.after(() => engine.cut())
-  if (tls !== undefined) engine.setTls(address, tls)
+  if (tls !== undefined) engine.prepareTls(address, tls)()
   const port = await engine.listen({ name: address, host: '127.0.0.1', port: 0, isTls: tls !== undefined })
   return { engine, port, problems, refusals }
 }

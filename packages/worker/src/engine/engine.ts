@@ -56,11 +56,14 @@ export interface Engine {
    */
   listen(address: ListenAddress): Promise<number>
   /**
-   * Sets the certificates of the address of this name, before or while it is listened on. New connections get them; those that
-   * are open keep theirs. Has to come before `listen` of an address that speaks TLS.
+   * Readies the certificates of the address of this name, before or while it is listened on. Calling what is returned puts them in
+   * force: new connections get them, those that are open keep theirs. Has to be in force before `listen` of an address that speaks TLS;
+   * forgotten with `unlisten`.
    * @throws ENGINE_BAD_CERTIFICATE and changes nothing
    */
-  setTls(name: string, tls: ListenerTls): void
+  prepareTls(name: string, tls: ListenerTls): () => void
+  /** How often certificates in use have been replaced by others; with engine uws each time leaves some memory behind. */
+  readonly tlsRebuilds: number
   /** Stops accepting on an address by its name; its connections live on. An unknown name is no error. */
   unlisten(name: string): void
   /** Open connections, idle ones included. */

@@ -19,6 +19,7 @@ export class NodeEngine implements Engine, NodeContext {
   readonly #load = new EngineLoad()
   readonly #listeners = new Map<string, NodeListener>()
   readonly #tls = new Map<string, TlsContexts>()
+  #tlsRebuilds = 0
   /** Listeners that no longer listen but still have connections. */
   readonly #leaving = new Set<NodeListener>()
   #draining: Promise<{ cut: number }> | undefined
@@ -36,6 +37,10 @@ export class NodeEngine implements Engine, NodeContext {
 
   get inFlight(): number {
     return this.#load.inFlight
+  }
+
+  get tlsRebuilds(): number {
+    return this.#tlsRebuilds
   }
 
   get isDraining(): boolean {
@@ -61,10 +66,17 @@ export class NodeEngine implements Engine, NodeContext {
     return port
   }
 
-  setTls(name: string, tls: ListenerTls): void {
-    const contexts = new TlsContexts(name, tls, this.#tls.get(name))
-    this.#tls.set(name, contexts)
-    this.#listeners.get(name)?.setTls(contexts)
+  prepareTls(name: string, tls: ListenerTls): () => void {
+    const before = this.#tls.get(name)
+    if (before?.isFor(tls) === true) return () => undefined
+    const contexts = new TlsContexts(name, tls, before)
+    return () => {
+      this.#tls.set(name, contexts)
+      const listener = this.#listeners.get(name)
+      if (listener === undefined) return
+      listener.setTls(contexts)
+      this.#tlsRebuilds++
+    }
   }
 
   unlisten(name: string): void {

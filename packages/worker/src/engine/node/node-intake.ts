@@ -3,6 +3,7 @@ import type { EngineOptions } from '../engine.ts'
 import { EngineRequest } from '../engine-request.ts'
 import { GateAsk } from '../gate-ask.ts'
 import { type GateFault, RequestGate } from '../request-gate.ts'
+import type { ServerNames } from '../server-names.ts'
 import { readWebSocketWish } from '../web-socket-wish.ts'
 import type { BodySource } from './node-body.ts'
 import type { NodeContext } from './node-context.ts'
@@ -50,6 +51,8 @@ export class NodeIntake {
   readonly #context: NodeContext
   readonly #gate = new RequestGate()
   readonly #ask: GateAsk<string>
+  /** Which certificates belong to which names, where connections speak TLS. */
+  names: ServerNames | undefined
 
   constructor(facts: IntakeFacts, options: EngineOptions, context: NodeContext) {
     this.#facts = facts
@@ -74,8 +77,11 @@ export class NodeIntake {
     return exchange
   }
 
-  #enter({ method, target, fields, httpVersion }: Arrival, isForServer: boolean): GateFault | undefined {
-    return this.#gate.enter(method, isForServer ? '/' : target, fields, httpVersion === '1.0')
+  #enter({ method, target, fields, httpVersion, serverName }: Arrival, isForServer: boolean): GateFault | undefined {
+    const fault = this.#gate.enter(method, isForServer ? '/' : target, fields, httpVersion === '1.0')
+    if (fault !== undefined || serverName === undefined) return fault
+    const isMisdirected = this.names?.isMisdirected(serverName, this.#gate.host) === true
+    return isMisdirected ? { status: 421, code: 'misdirected_request' } : undefined
   }
 
   #answersReady({ method, target, peer, wire, upgrade, hasBody }: Arrival): boolean {

@@ -31,6 +31,7 @@ type Http1Options = ServerOptions & { shouldUpgradeCallback: Parameters<HttpServ
 export class NodeListener {
   readonly name: string
   readonly #context: NodeContext
+  readonly #intake: NodeIntake
   readonly #http1: Http1Intake
   readonly #http2: Http2Intake
   readonly #server: HttpServer | HttpsServer
@@ -51,6 +52,8 @@ export class NodeListener {
     this.#tls = tls
     const facts = { listener: address.name, scheme: tls === undefined ? 'http' : 'https' } as const
     const intake = new NodeIntake(facts, options, context)
+    intake.names = tls?.names
+    this.#intake = intake
     this.#http1 = new Http1Intake(facts, intake, context, address.socket === undefined)
     this.#http2 = new Http2Intake(intake, context)
     this.#server = tls === undefined ? this.#plainServer(context.limits()) : this.#tlsServer(tls, context.limits())
@@ -85,6 +88,7 @@ export class NodeListener {
   /** New connections get these certificates. */
   setTls(tls: TlsContexts): void {
     this.#tls = tls
+    this.#intake.names = tls.names
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(tls.fallback)
   }
 

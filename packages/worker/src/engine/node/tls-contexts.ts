@@ -1,16 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '@svc/core'
 import type { CertificateSpec, ListenerTls } from '@svc/protocol'
 import { EngineError } from '../errors.ts'
+import { ServerNames } from '../server-names.ts'
 
 /** The certificates of one listen address, ready for use. Made anew when they change; unchanged ones are taken over. */
 export class TlsContexts {
   /** What clients get that name no server. */
   readonly fallback: SecureContextOptions
   readonly #contexts = new Map<string, SecureContext>()
-  readonly #names: ReadonlyMap<string, string>
-  readonly #minVersion: ListenerTls['minVersion']
+  readonly names: ServerNames
+  readonly #tls: ListenerTls
 
   /**
    * @param name of the listen address, for messages
@@ -20,20 +22,23 @@ export class TlsContexts {
   constructor(name: string, tls: ListenerTls, before: TlsContexts | undefined) {
     const fallback = tls.certificates.find(({ id }) => id === tls.fallback)
     if (fallback === undefined) throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} has no certificate to fall back to`)
-    const known = before !== undefined && before.#minVersion === tls.minVersion ? before.#contexts : undefined
-    this.#minVersion = tls.minVersion
-    this.#names = new Map(tls.names)
+    const known = before !== undefined && before.#tls.minVersion === tls.minVersion ? before.#contexts : undefined
+    this.#tls = tls
+    this.names = new ServerNames(tls)
     this.fallback = optionsOf(name, fallback, tls.minVersion)
     for (const certificate of tls.certificates) {
       this.#contexts.set(certificate.id, known?.get(certificate.id) ?? contextOf(name, certificate, tls.minVersion))
     }
   }
 
-  /** The context for a server name: the exact one, or that of `*.` and all but its first label. Undefined: the fallback. */
+  /** Whether these are the contexts for what is wanted. */
+  isFor(tls: ListenerTls): boolean {
+    return isDeepStrictEqual(this.#tls, tls)
+  }
+
+  /** The context for a server name. Undefined: the fallback. */
   find(serverName: string): SecureContext | undefined {
-    const name = serverName.toLowerCase()
-    const dot = name.indexOf('.')
-    const id = this.#names.get(name) ?? (dot === -1 ? undefined : this.#names.get(`*${name.slice(dot)}`))
+    const id = this.names.find(serverName.toLowerCase())
     return id === undefined ? undefined : this.#contexts.get(id)
   }
 }

@@ -1,4 +1,5 @@
 import uws from 'uWebSockets.js'
+import { isDeepStrictEqual } from 'node:util'
 import { asError } from '@svc/core'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 import type { Engine, EngineLimits, EngineOptions, Refusal } from '../engine.ts'
@@ -6,8 +7,10 @@ import { drained, EngineLoad } from '../engine-load.ts'
 import { EngineError } from '../errors.ts'
 import { ExchangeWatch, type WatchedExchange } from '../exchange-watch.ts'
 import { HeaderBlocks } from '../header-block.ts'
+import { tryCertificate } from './certificate-trial.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { PeerAddresses } from './peer-address.ts'
+import { fallbackOf } from './sni-app.ts'
 import { UwsListener } from './uws-listener.ts'
 
 /** The engine on uWebSockets.js: HTTP/1.1 over TCP. Rules and limits: docs/http-engine.md. */
@@ -19,6 +22,9 @@ export class UwsEngine implements Engine, ExchangeContext {
   readonly #listeners = new Map<string, UwsListener>()
   /** Listeners that no longer listen but still have connections. */
   readonly #leaving = new Set<UwsListener>()
+  /** Certificates of addresses. */
+  readonly #tls = new Map<string, ListenerTls>()
+  #tlsRebuilds = 0
   #draining: Promise<{ cut: number }> | undefined
   readonly #load = new EngineLoad()
 
@@ -41,25 +47,50 @@ export class UwsEngine implements Engine, ExchangeContext {
     return this.#draining !== undefined
   }
 
+  get tlsRebuilds(): number {
+    return this.#tlsRebuilds
+  }
+
   async listen(address: ListenAddress): Promise<number> {
     this.#assertOpen()
     if (this.#listeners.has(address.name)) {
       throw new EngineError('ENGINE_ADDRESS_IN_USE', `this engine listens on ${address.name} already`)
     }
-    const listener = new UwsListener(address.name, this.#options, this, (change) => this.#counted(listener, change))
+    const tls = address.isTls === true ? this.#tls.get(address.name) : undefined
+    if (address.isTls === true && tls === undefined) {
+      throw new EngineError('ENGINE_BAD_CERTIFICATE', `${address.name} speaks TLS and has no certificate`)
+    }
+    const listener = new UwsListener(address.name, tls, {
+      options: this.#options,
+      context: this,
+      onConnections: (change) => this.#counted(listener, change),
+    })
     const port = await listener.listen(address)
     this.#listeners.set(address.name, listener)
     return port
   }
 
-  setTls(name: string, _tls: ListenerTls): void {
-    throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name}: this engine has no TLS`)
+  prepareTls(name: string, tls: ListenerTls): () => void {
+    const before = this.#tls.get(name)
+    if (isDeepStrictEqual(before, tls)) return () => undefined
+    fallbackOf(tls)
+    if (tls.minVersion === '1.3') throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name}: this engine cannot refuse TLS 1.2`)
+    const known = new Set([...this.#tls.values()].flatMap(({ certificates }) => certificates.map(({ id }) => id)))
+    for (const certificate of tls.certificates) if (!known.has(certificate.id)) tryCertificate(name, certificate)
+    return () => {
+      this.#tls.set(name, tls)
+      const listener = this.#listeners.get(name)
+      if (listener === undefined) return
+      listener.setTls(tls)
+      this.#tlsRebuilds++
+    }
   }
 
   unlisten(name: string): void {
     const listener = this.#listeners.get(name)
     if (listener === undefined) return
     this.#listeners.delete(name)
+    this.#tls.delete(name)
     listener.unlisten()
     if (listener.connections > 0) this.#leaving.add(listener)
   }

@@ -1,0 +1,67 @@
+import type { TemplatedApp } from 'uWebSockets.js'
+import type { UwsIntake } from './uws-intake.ts'
+import { UwsWebSocketRoute } from './uws-web-socket-route.ts'
+
+/** One app of the library with its routes: it counts its connections, and can be left to them. */
+export class UwsApp {
+  readonly app: TemplatedApp
+  readonly #intake: UwsIntake
+  readonly #onConnections: (change: number) => void
+  readonly #onProblem: (error: unknown) => void
+  readonly #webSockets: UwsWebSocketRoute[] = []
+  #connections = 0
+  #isLeaving = false
+
+  /** The routes are those of connections for which no server name was added. */
+  constructor(
+    app: TemplatedApp,
+    intake: UwsIntake,
+    { counted, problem }: { readonly counted: (change: number) => void; readonly problem: (error: unknown) => void },
+  ) {
+    this.app = app
+    this.#intake = intake
+    this.#onConnections = counted
+    this.#onProblem = problem
+    this.addRoutes(undefined)
+    app.filter((_res, change) => this.#counted(change))
+  }
+
+  get connections(): number {
+    return this.#connections
+  }
+
+  /** Adds the routes of the server name that is chosen at this moment; each has its own. */
+  addRoutes(serverName: string | undefined): void {
+    const { app } = this
+    const intake = this.#intake
+    const webSockets: UwsWebSocketRoute = new UwsWebSocketRoute({
+      handle: (res, req, upgrade) => intake.handle(door, res, req, 'GET', upgrade),
+      // The library says nothing of connections that were upgraded.
+      connectionClosed: () => this.#counted(-1),
+      problem: this.#onProblem,
+    })
+    const door = { serverName, webSockets }
+    this.#webSockets.push(webSockets)
+    webSockets.addTo(app)
+    // A route of its own for GET saves asking for the method, most of the time. It is matched in exact case.
+    app.get('/*', (res, req) => intake.handle(door, res, req, 'GET'))
+    app.any('/*', (res, req) => intake.handle(door, res, req, req.getCaseSensitiveMethod()))
+    if (this.#isLeaving) webSockets.leave()
+  }
+
+  /** Says to clients that can be told that it is over. */
+  leave(): void {
+    this.#isLeaving = true
+    for (const route of this.#webSockets) route.leave()
+  }
+
+  /** Cuts all connections, and stops listening if it does. */
+  close(): void {
+    this.app.close()
+  }
+
+  #counted(change: number): void {
+    this.#connections += change
+    this.#onConnections(change)
+  }
+}

@@ -1,0 +1,95 @@
+import uws, { type TemplatedApp } from 'uWebSockets.js'
+import type { ListenerTls } from '@svc/protocol'
+import { ServerNames } from '../server-names.ts'
+import { sslOptions } from './certificate-trial.ts'
+import { fallbackOf, SniApp } from './sni-app.ts'
+import { UwsApp } from './uws-app.ts'
+import type { UwsIntake } from './uws-intake.ts'
+
+/** Told of connections and faults. */
+export interface AppEvents {
+  readonly counted: (change: number) => void
+  readonly problem: (error: unknown) => void
+}
+
+/** What takes the connections of one listen address. */
+export interface UwsApps {
+  /** The one that listens. */
+  readonly listening: TemplatedApp
+  /** Says to clients that can be told that it is over. */
+  leave(): void
+  /** Stops listening and cuts all connections. */
+  close(): void
+}
+
+/** Plain HTTP: one app for good. */
+export function plainApps(intake: UwsIntake, events: AppEvents): UwsApps {
+  const routes = new UwsApp(uws.App(), intake, events)
+  return { listening: routes.app, leave: () => routes.leave(), close: () => routes.close() }
+}
+
+/**
+ * TLS: one app listens and never changes, and hands each connection to the app with the certificates in force. Those before keep their
+ * connections to the end: names cannot be taken from an app that has connections, nor given another certificate.
+ */
+export class TlsApps implements UwsApps {
+  readonly listening: TemplatedApp
+  readonly #intake: UwsIntake
+  readonly #events: AppEvents
+  #current: SniApp
+  readonly #leaving = new Set<SniApp>()
+  #isLeaving = false
+
+  /** @throws ENGINE_BAD_CERTIFICATE; the certificates have to be tried before */
+  constructor(tls: ListenerTls, intake: UwsIntake, events: AppEvents) {
+    this.#intake = intake
+    this.#events = events
+    this.#current = this.#appFor(tls)
+    this.listening = uws.SSLApp(sslOptions(fallbackOf(tls)))
+    this.listening.addChildAppDescriptor(this.#current.routes.app.getDescriptor())
+  }
+
+  /** New connections get these certificates. */
+  swap(tls: ListenerTls): void {
+    const before = this.#current
+    const next = this.#appFor(tls)
+    this.listening.addChildAppDescriptor(next.routes.app.getDescriptor())
+    this.listening.removeChildAppDescriptor(before.routes.app.getDescriptor())
+    this.#current = next
+    if (before.routes.connections === 0) before.routes.close()
+    else this.#leaving.add(before)
+  }
+
+  leave(): void {
+    this.#isLeaving = true
+    for (const app of [this.#current, ...this.#leaving]) app.routes.leave()
+  }
+
+  close(): void {
+    this.listening.close()
+    for (const app of [this.#current, ...this.#leaving]) app.routes.close()
+    this.#leaving.clear()
+  }
+
+  #appFor(tls: ListenerTls): SniApp {
+    const names = new ServerNames(tls)
+    this.#intake.names = names
+    const app: SniApp = new SniApp({
+      tls,
+      names,
+      intake: this.#intake,
+      counted: (change) => {
+        this.#events.counted(change)
+        if (app.routes.connections === 0 && this.#leaving.delete(app)) this.#release(app)
+      },
+      problem: this.#events.problem,
+    })
+    if (this.#isLeaving) app.routes.leave()
+    return app
+  }
+
+  /** In a turn of its own: the library is still at the connection that has ended. */
+  #release(app: SniApp): void {
+    setImmediate(() => app.routes.close())
+  }
+}
