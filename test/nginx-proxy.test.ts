@@ -1,0 +1,195 @@
+import test from 'node:test'
+import { type Case, Differential } from './nginx/differential.ts'
+
+const conf = `
+upstream echo { server {echo}; keepalive 4; }
+upstream nobody { server 127.0.0.1:1; server 127.0.0.1:2 backup; }
+map $http_upgrade $switched { default upgrade; "" close; }
+server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.html;
+  location / { proxy_pass http://{echo}; }
+  location /strip/ { proxy_pass http://{echo}/; }
+  location /replace/ { proxy_pass http://{echo}/other/; }
+  location /no-slash { proxy_pass http://{echo}/other; }
+  location /with-slash/ { proxy_pass http://{echo}/other; }
+  location /fixed-args/ { proxy_pass http://{echo}/x?fixed=1; }
+  location = /exact { proxy_pass http://{echo}/exactly; }
+  location ~ ^/re/(.*)$ { proxy_pass http://{echo}; }
+  location ~ ^/re-var/(.*)$ { proxy_pass http://{echo}/made/$1$is_args$args; }
+  location /var/ { proxy_pass http://{echo}$request_uri; }
+  location /var-uri/ { proxy_pass http://{echo}$uri; }
+  location /group/ { proxy_pass http://echo/g/; }
+  location /group-plain/ { proxy_pass http://echo; }
+  location /rewritten/ { rewrite ^/rewritten/(.*)$ /to/$1 break; proxy_pass http://{echo}; }
+  location /rewritten-uri/ { rewrite ^/rewritten-uri/(.*)$ /to/$1 break; proxy_pass http://{echo}/base/; }
+  location /rewritten-last/ { rewrite ^/rewritten-last/(.*)$ /strip/$1 last; }
+  location /rewritten-args/ { rewrite ^/rewritten-args/(.*)$ /to?p=$1 break; proxy_pass http://{echo}; }
+  location /headers/ { proxy_pass http://{echo}/; proxy_set_header Host $host; proxy_set_header X-Real-IP $remote_addr;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;
+    proxy_set_header X-Uri "$uri|$args|$request_uri|$arg_a"; proxy_set_header X-Empty ""; proxy_set_header User-Agent ""; }
+  location /host-fixed/ { proxy_pass http://{echo}/; proxy_set_header Host fixed.test; }
+  location /host-http/ { proxy_pass http://{echo}/; proxy_set_header Host $http_host; }
+  location /host-proxy/ { proxy_pass http://echo/; proxy_set_header X-Proxy-Host $proxy_host; }
+  location /v11/ { proxy_pass http://{echo}/; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  location /hide/ { proxy_pass http://{echo}/; proxy_hide_header X-Hidden; }
+  location /added/ { proxy_pass http://{echo}/; add_header X-Added $uri; add_header X-Always 1 always; expires 1h; }
+  location /redirect/ { proxy_pass http://{echo}/; }
+  location /redirect-off/ { proxy_pass http://{echo}/; proxy_redirect off; }
+  location /redirect-own/ { proxy_pass http://{echo}/; proxy_redirect http://inner.test/ /outer/; }
+  location /intercept/ { proxy_pass http://{echo}/; error_page 404 /err.html; }
+  location /down/ { proxy_pass http://nobody; }
+  location /down-own/ { proxy_pass http://nobody; error_page 502 =200 /err.html; }
+  location /down-named/ { proxy_pass http://nobody; error_page 502 @echo; }
+  location /down-plain/ { proxy_pass http://nobody; error_page 500 /none; }
+  location @echo { proxy_pass http://{echo}; }
+  location /try/ { try_files $uri @echo; }
+  location /try-same/ { try_files /err.html =404; proxy_pass http://{echo}; }
+  location /page-proxied/ { error_page 404 = @echo; return 404; }
+  location /page-proxied-uri/ { error_page 404 = /strip/page; return 404; }
+  location /unbuffered/ { proxy_pass http://{echo}/; proxy_buffering off; }
+  location /denied/ { deny all; proxy_pass http://{echo}; }
+  location /limited/ { client_max_body_size 5; proxy_pass http://{echo}; }
+  location /internal-only/ { internal; proxy_pass http://{echo}; }
+}
+`
+
+const targets: Case[] = [
+  ...[
+    '/',
+    '/x',
+    '/x?a=1',
+    '/a%20b',
+    '/a%2Fb',
+    '/a//b',
+    '/a/./b',
+    '/a/../b',
+    '/%41',
+    '/x?',
+    '/x?%20=%zz',
+    '/caf%C3%A9',
+    '/a+b',
+    '/"q"',
+  ],
+  ...[
+    '/strip/',
+    '/strip/x',
+    '/strip/x?a=1',
+    '/strip/a%20b',
+    '/strip/a%2Fb',
+    '/strip//x',
+    '/strip/../strip/x',
+    '/strip/%E4?x',
+    '/strip',
+  ],
+  ...[
+    '/strip/a%3Fb',
+    '/strip/a%23b',
+    '/strip/a%25b',
+    '/strip/a+b',
+    '/strip/%22%3C%3E%5C%5E%60%7B%7C%7D',
+    '/strip/%7E%21%24%26%27%28%29%2A',
+  ],
+  ...[
+    '/replace/x',
+    '/replace/',
+    '/no-slash',
+    '/no-slash/x',
+    '/no-slashx',
+    '/with-slash/x',
+    '/with-slash/',
+    '/fixed-args/y',
+    '/fixed-args/y?a=1',
+  ],
+  ...['/exact', '/exact?a=1', '/exact/', '/re/x', '/re/a%20b?c', '/re-var/x?a=1', '/re-var/x', '/var/x?a=1', '/var/a%20b'],
+  ...[
+    '/var-uri/x',
+    '/var-uri/x?a=1',
+    '/group/x',
+    '/group-plain/x',
+    '/rewritten/x?a=1',
+    '/rewritten/a%20b',
+    '/rewritten-uri/x?a=1',
+  ],
+  ...[
+    '/rewritten-last/x',
+    '/rewritten-args/x?a=1',
+    '/rewritten-args/a%20b',
+    '/headers/x?a=1',
+    '/host-fixed/x',
+    '/host-http/x',
+    '/host-proxy/x',
+  ],
+  ...[
+    '/v11/x',
+    '/hide/x',
+    '/added/x',
+    '/added/x?status=404',
+    '/redirect/x?status=302&location=http://elsewhere.test/y',
+    '/redirect/x?status=201',
+  ],
+  ...[
+    '/redirect/x?status=301&location=/root',
+    '/redirect-off/x?status=302&location=/root',
+    '/redirect-own/x?status=302&location=http://inner.test/y',
+  ],
+  ...[
+    '/redirect/x?status=303&location=relative',
+    '/intercept/x?status=404',
+    '/x?status=500',
+    '/x?status=204',
+    '/x?status=304',
+    '/x?type=text/css',
+  ],
+  ...[
+    '/down/x',
+    '/down-own/x',
+    '/down-named/x?a=1',
+    '/down-plain/x',
+    '/try/err.html',
+    '/try/x?y=1',
+    '/try-same/x?y',
+    '/page-proxied/x?y=1',
+  ],
+  ...['/page-proxied-uri/x?y=1', '/unbuffered/x', '/denied/x', '/internal-only/x'],
+].map((target) => ({ target }))
+
+const sent: Case[] = [
+  ...['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PROPFIND'].map((method) => ({ target: '/strip/x', method })),
+  ...['POST', 'PUT', 'DELETE'].map((method) => ({ target: '/strip/x', method, body: 'a body' })),
+  { target: '/strip/x', method: 'POST', headers: { 'Transfer-Encoding': 'chunked' }, body: '3\r\nabc\r\n0\r\n\r\n' },
+  {
+    target: '/headers/x',
+    headers: { 'X-Forwarded-For': '10.1.1.1', 'User-Agent': 'me', 'X-Empty': 'sent', 'X-Other': 'passed' },
+  },
+  { target: '/headers/x', headers: { 'X-One': '1', 'X-Two': 'a, b', Accept: '*/*', Cookie: 'a=1; b=2' }, from: '127.0.0.9' },
+  { target: '/strip/x', headers: { TE: 'trailers', 'X-Kept': 'yes' } },
+  {
+    target: '/strip/x',
+    headers: { 'Accept-Encoding': 'identity', Authorization: 'Basic abc', 'If-None-Match': '"x"', Range: 'bytes=0-1' },
+  },
+  { target: '/page-proxied/x', method: 'POST', body: 'x' },
+  {
+    target: '/page-proxied-uri/x',
+    method: 'POST',
+    body: 'x',
+    differs: { body: 'the body of the request that failed goes with nginx to its page as well' },
+  },
+  { target: '/down/x', method: 'POST', body: 'x', differs: { body: 'as above' } },
+  {
+    target: '/re-var/a%20b',
+    differs: {
+      status: 'nginx sends the space as it is, and the upstream refuses it',
+      page: 'the same',
+      added: 'the same',
+      'cache-control': 'the same',
+    },
+  },
+  { target: '/limited/x', method: 'POST', body: '123456' },
+  { target: '/limited/x', method: 'POST', body: '12345' },
+  { target: '/host-http/x', host: 'A.test:81' },
+  { target: '/headers/x', host: 'A.test:81' },
+]
+
+test('requests reach upstreams, and answers clients, as with nginx', async (t) => {
+  const servers = await Differential.start(t, { conf, files: { 'err.html': 'page of an error' } })
+  await servers?.compare(t, [...targets, ...sent])
+})
