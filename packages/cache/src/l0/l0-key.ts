@@ -5,6 +5,8 @@ export interface L0Origin {
   readonly scheme: 'http' | 'https'
   /** As the client named it: lower case, with its port if it named one. */
   readonly host: string
+  /** What tells the listen address apart, without a slash; undefined where all addresses answer the same. */
+  readonly address?: string | undefined
 }
 
 /** Where a response is kept: under its origin and coding, and there under its path and query. */
@@ -16,8 +18,9 @@ export interface L0Key {
 const codingMarks: Readonly<Record<ContentCoding, string>> = { br: 'b', zstd: 'z', gzip: 'g', identity: 'i' }
 
 /** The part of a key before the path. No host holds a slash, and every path begins with one. */
-export function l0KeyPrefix({ scheme, host }: L0Origin, coding: ContentCoding): string {
-  return `${codingMarks[coding]}${scheme === 'http' ? 'p' : 's'}${host}`
+export function l0KeyPrefix({ scheme, host, address }: L0Origin, coding: ContentCoding): string {
+  const origin = `${codingMarks[coding]}${scheme === 'http' ? 'p' : 's'}${host}`
+  return address === undefined ? origin : `${origin} ${address}`
 }
 
 /** The part of a key behind the prefix: the normalised path, and the query as sent. Costs nothing when the target is normal. */

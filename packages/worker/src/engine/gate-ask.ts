@@ -10,13 +10,15 @@ export class GateAsk<Peer> implements ReadyAsk {
   readonly #addressOf: (peer: Peer) => string
   #peer: Peer | undefined
   readonly scheme: 'http' | 'https'
+  readonly listener: string
   method = ''
   target = ''
 
-  constructor(gate: RequestGate, addressOf: (peer: Peer) => string, scheme: 'http' | 'https' = 'http') {
+  constructor(gate: RequestGate, addressOf: (peer: Peer) => string, scheme: 'http' | 'https' = 'http', listener = '') {
     this.#gate = gate
     this.#addressOf = addressOf
     this.scheme = scheme
+    this.listener = listener
   }
 
   /** Sets the request that has passed the gate. False: only the pipeline can answer it. */

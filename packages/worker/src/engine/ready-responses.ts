@@ -10,6 +10,8 @@ export interface ReadyAsk {
   readonly parsed: ParsedTarget
   /** Value of the Host field in lower case. */
   readonly host: string
+  /** Name of the listen address that took the connection. */
+  readonly listener: string
   readonly acceptEncoding: string | undefined
   readonly ifNoneMatch: string | undefined
   readonly hasCookie: boolean

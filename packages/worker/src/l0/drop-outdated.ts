@@ -6,15 +6,22 @@ import type { WorkerFacts } from './l0-facts.ts'
 
 /**
  * Drops what a new generation may answer otherwise: everything when more than sites and logging changed, else the entries of
- * sites that changed, and those of hosts that another site has now.
+ * sites that changed, and those of hosts that another site has now. With vhost files every change of what hosts lead to drops
+ * everything.
  */
 export function dropOutdated<Block>(
   cache: L0Cache<Block, WorkerFacts>,
   next: ServingGeneration,
   previous: ServingGeneration,
 ): void {
-  if (!isDeepStrictEqual(rulesOf(next.config), rulesOf(previous.config))) {
+  const hasVhosts = next.hasVhosts || previous.hasVhosts
+  const areSameRules = isDeepStrictEqual(rulesOf(next.config), rulesOf(previous.config))
+  if (!areSameRules || (hasVhosts && !isDeepStrictEqual(addressesOf(next), addressesOf(previous)))) {
     cache.clear()
+    return
+  }
+  if (hasVhosts) {
+    cache.dropWhere(({ site }) => next.sites.get(site) !== previous.sites.get(site))
     return
   }
   const siteOf = memoized((host) => next.siteOf(host)?.config.id)
@@ -27,6 +34,12 @@ export function dropOutdated<Block>(
 /** What decides about answers, beside the sites, which are looked at one by one. */
 function rulesOf({ logging: _logging, sites: _sites, apps: _apps, ...rules }: Config): unknown {
   return rules
+}
+
+/** What decides where a host leads to on an address, and what servers of vhost files answer. */
+function addressesOf({ spec, sites }: ServingGeneration): unknown {
+  const hosts = [...sites.values()].map(({ config: { id, hostnames, any_host: anyHost } }) => ({ id, hostnames, anyHost }))
+  return { web: spec.web, listen: spec.listen, hosts }
 }
 
 function memoized<Result>(find: (host: string) => Result): (host: string) => Result {

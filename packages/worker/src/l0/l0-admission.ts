@@ -26,6 +26,8 @@ export interface AdmissionTools {
   readonly clock: Clock
   /** Names of the keys whose answers are being made for L0 alone. */
   readonly filling: Set<string>
+  /** What tells a listen address apart; undefined where all answer the same. */
+  addressOf(listener: string): string | undefined
   /** Whether the cache is still in use, and this generation the one that is served. */
   isServed(generation: number): boolean
 }
@@ -42,7 +44,9 @@ export function admit(tools: AdmissionTools, offering: OfferingRequest, offer: L
     !tools.ledger.mayServe(made.seq, entry, 'l0') || !tools.ledger.mayStore(made, entry, 'l0')
   if (purgeables.some(isPurged)) return undefined
   const coding = encodingClass(request.header('accept-encoding'))
-  const key = { prefix: l0KeyPrefix(client, coding), target: l0KeyTarget(request.target, request) }
+  const { scheme, host } = client
+  const origin = { scheme, host, address: tools.addressOf(request.listener) }
+  const key = { prefix: l0KeyPrefix(origin, coding), target: l0KeyTarget(request.target, request) }
   if (!tools.cache.isWanted(key, tools.clock.monotonic())) return undefined
   return new AdmissionTicket(tools, { offering, offer, purgeables, coding, key })
 }

@@ -15,16 +15,19 @@ const PIPELINE_FIELDS = ['authorization', 'upgrade', 'if-match', 'if-range', 'if
 
 const PROXY_FIELDS = ['forwarded', 'x-forwarded-host', 'x-forwarded-proto'] as const
 
-/** Looks closer at a request with special fields; undefined: the pipeline has to answer it. */
-export function readSpecial(ask: ReadyAsk, trusted: CidrSet): SpecialRead | undefined {
+/**
+ * Looks closer at a request with special fields; undefined: the pipeline has to answer it.
+ * @param address what tells its listen address apart
+ */
+export function readSpecial(ask: ReadyAsk, trusted: CidrSet, address: string | undefined): SpecialRead | undefined {
   if (PIPELINE_FIELDS.some((name) => ask.field(name) !== undefined)) return undefined
   if (ask.ifNoneMatch === undefined && ask.field('if-modified-since') !== undefined) return undefined
   if (ask.field('cache-control')?.toLowerCase().includes('no-transform') === true) return undefined
-  return { origin: originOf(ask, trusted), range: ask.method === 'GET' ? ask.field('range') : undefined }
+  return { origin: { ...originOf(ask, trusted), address }, range: ask.method === 'GET' ? ask.field('range') : undefined }
 }
 
 function originOf(ask: ReadyAsk, trusted: CidrSet): L0Origin {
-  if (PROXY_FIELDS.every((name) => ask.field(name) === undefined)) return ask
   const { scheme, host } = ask
+  if (PROXY_FIELDS.every((name) => ask.field(name) === undefined)) return { scheme, host }
   return clientOf({ scheme, host, remoteAddress: ask.remoteAddress(), headers: ask.fieldList() }, trusted)
 }

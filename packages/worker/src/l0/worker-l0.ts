@@ -70,6 +70,8 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
   #cache: L0Cache<ReadyHead, WorkerFacts> | undefined
   #admission: AdmissionTools | undefined
   #evictedBefore = 0
+  /** What tells listen addresses apart in keys; undefined where all answer the same. */
+  #addresses: ReadonlyMap<string, string> | undefined
   readonly #answer: Answer = { head: noHead, body: undefined, length: '' }
   // Of the request that is answered.
   #startedAt = 0
@@ -101,6 +103,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
 
   /** A generation takes over: what may be another answer under it is dropped. */
   apply(next: ServingGeneration, previous: ServingGeneration | undefined): void {
+    this.#addresses = addressMarks(next)
     const { enabled, max_bytes: maxBytes, max_entry_bytes: maxEntryBytes } = next.config.cache.l0
     const before = previous?.config.cache.l0
     const isResized = before?.enabled !== enabled || before.max_bytes !== maxBytes || before.max_entry_bytes !== maxEntryBytes
@@ -191,8 +194,13 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
       metrics: this.#options.httpMetrics,
       clock: this.#options.clock,
       filling: new Set(),
+      addressOf: (listener) => this.#addressOf(listener),
       isServed: (generation) => this.#cache === cache && this.#options.generation().number === generation,
     }
+  }
+
+  #addressOf(listener: string): string | undefined {
+    return this.#addresses?.get(listener)
   }
 
   #findPlain(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
@@ -203,7 +211,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
 
   /** Fields that make a request special may still leave it to be answered from here. */
   #findSpecial(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
-    const special = readSpecial(ask, this.#options.generation().trustedProxies)
+    const special = readSpecial(ask, this.#options.generation().trustedProxies, this.#addressOf(ask.listener))
     if (special === undefined) return undefined
     const { origin, range } = special
     // Parts are cut from what is not compressed.
@@ -261,15 +269,22 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     return this.#lastCoding
   }
 
-  #prefixOf({ scheme, host }: L0Origin, coding: ContentCoding): string {
+  #prefixOf({ scheme, host, listener }: ReadyAsk, coding: ContentCoding): string {
     const last = this.#lastOrigin
-    if (host !== last.host || coding !== this.#lastPrefixCoding || scheme !== last.scheme) {
-      this.#lastOrigin = { scheme, host }
+    const address = this.#addresses === undefined ? undefined : this.#addresses.get(listener)
+    if (host !== last.host || coding !== this.#lastPrefixCoding || scheme !== last.scheme || address !== last.address) {
+      this.#lastOrigin = { scheme, host, address }
       this.#lastPrefixCoding = coding
       this.#lastPrefix = l0KeyPrefix(this.#lastOrigin, coding)
     }
     return this.#lastPrefix
   }
+}
+
+/** Servers of vhost files answer on their own addresses; sites answer the same on all. */
+function addressMarks({ hasVhosts, spec }: ServingGeneration): ReadonlyMap<string, string> | undefined {
+  if (!hasVhosts || spec.listen.length < 2) return undefined
+  return new Map(spec.listen.map(({ name }) => [name, name.replaceAll('/', '|')]))
 }
 
 function isMatch(ifNoneMatch: string, etag: string | undefined): boolean {

@@ -126,7 +126,7 @@ function toExchange(
 
 function readyResponse(gate: RequestGate, method: string, options: InjectOptions): MemoryResponse | undefined {
   if (options.ready === undefined) return undefined
-  const ask = new GateAsk(gate, (address: string) => address)
+  const ask = new GateAsk(gate, (address: string) => address, 'http', options.listener ?? '127.0.0.1:0')
   return ask.open(method, options.url, options.remoteAddress ?? '127.0.0.1') ? readyInMemory(options.ready, ask) : undefined
 }
 
