@@ -20,6 +20,8 @@ export interface AnswerEvents {
    */
   head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void
   data(bytes: Uint8Array): void
+  /** What the application wrote for its operators (FastCGI). */
+  diagnostics(bytes: Uint8Array): void
   ended(trailers: HeaderList): void
 }
 
@@ -30,12 +32,27 @@ export type ParserState =
   | 'reading'
   /** The answer breaks the protocol, or bytes came that belong to none: the connection must go. */
   | 'bad'
+  /** The server has said that it does not take the request. */
+  | 'refused'
+
+/** Takes the bytes of a connection apart into answers. Expects one after each `expect`. */
+export interface AnswerReader {
+  readonly state: ParserState
+  /** What was wrong, once the state is `bad` or `refused`. */
+  readonly problem: string
+  /** A request has been sent. `isHead`: with HEAD, so that no body follows whatever the fields say. */
+  expect(isHead: boolean): void
+  /** Takes bytes that came. */
+  push(bytes: Buffer): void
+  /** The server has closed its side. Whether the answer is complete by that. */
+  close(): boolean
+}
 
 /**
  * Takes the bytes of a connection apart into answers (RFC 9112), strictly: what another parser could read differently ends the
  * connection. Expects one answer after each `expect`.
  */
-export class AnswerParser {
+export class AnswerParser implements AnswerReader {
   readonly #events: AnswerEvents
   /** The beginning of a head that has not come to its end. */
   #held: Buffer | undefined
@@ -46,7 +63,6 @@ export class AnswerParser {
   #chunked: ChunkedDecoder | undefined
   #lastText = ''
   #lastHead: AnswerHead | undefined
-  /** What was wrong, once the state is `bad`. */
   problem = ''
 
   constructor(events: AnswerEvents) {
@@ -58,14 +74,12 @@ export class AnswerParser {
     return 'reading'
   }
 
-  /** A request has been sent. `isHead`: with HEAD, so that no body follows whatever the fields say. */
   expect(isHead: boolean): void {
     this.#state = 'head'
     this.#isHead = isHead
     this.#interims = 0
   }
 
-  /** Takes bytes that came. */
   push(bytes: Buffer): void {
     let rest = bytes
     while (rest.byteLength > 0) {
@@ -91,7 +105,6 @@ export class AnswerParser {
     }
   }
 
-  /** The server has closed its side. Whether the answer is complete by that. */
   close(): boolean {
     if (this.#state !== 'until-close') return false
     this.#end([])

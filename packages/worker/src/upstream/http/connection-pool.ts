@@ -1,6 +1,6 @@
 import type { UpstreamError } from '../errors.ts'
 import type { AddressBook } from './addresses.ts'
-import { type ConnectionOwner, UpstreamConnection } from './connection.ts'
+import { type ConnectionOwner, type MakeReader, UpstreamConnection } from './connection.ts'
 import { type Dialing, dial, type Transport } from './dial.ts'
 
 /** How long a connection is kept without a request. */
@@ -14,21 +14,30 @@ export interface ConnectEvents {
   failed(error: UpstreamError): void
 }
 
+/** What the connections of a pool have in common. */
+export interface PoolOptions {
+  readonly transport: Transport
+  /** Of the server, for messages. */
+  readonly name: string
+  readonly addresses: AddressBook
+  /** Connections kept without a request. */
+  readonly maxIdle: number
+  readonly makeReader: MakeReader
+}
+
 /** Connections to one server. The one that was used last is used next. */
 export class ConnectionPool implements ConnectionOwner {
-  readonly #transport: Transport
-  readonly #name: string
-  readonly #addresses: AddressBook
+  readonly #options: PoolOptions
   readonly #idle: UpstreamConnection[] = []
-  readonly #maxIdle: number
   #isClosed = false
 
-  /** @param maxIdle connections kept without a request */
-  constructor(transport: Transport, name: string, addresses: AddressBook, maxIdle: number) {
-    this.#transport = transport
-    this.#name = name
-    this.#addresses = addresses
-    this.#maxIdle = maxIdle
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** Whether a connection may serve another request. */
+  get keepsConnections(): boolean {
+    return this.#options.maxIdle > 0 && !this.#isClosed
   }
 
   /** A connection that has served before, if one is free. */
@@ -38,11 +47,12 @@ export class ConnectionPool implements ConnectionOwner {
 
   /** Makes a new connection. */
   connect(timeoutMs: number, events: ConnectEvents): Dialing {
-    const connection = new UpstreamConnection(this, this.#name)
-    const options = { transport: this.#transport, addresses: this.#addresses, timeoutMs, onread: connection.onread }
+    const { name, transport, addresses, makeReader } = this.#options
+    const connection = new UpstreamConnection(this, name, makeReader)
+    const options = { transport, addresses, timeoutMs, onread: connection.onread }
     return dial(options, {
       connected: (socket) => {
-        connection.open(socket, this.#transport.tls === undefined)
+        connection.open(socket, transport.tls === undefined)
         events.connected(connection)
       },
       failed: (error) => events.failed(error),
@@ -51,13 +61,13 @@ export class ConnectionPool implements ConnectionOwner {
 
   idle(connection: UpstreamConnection, idleMs: number | undefined): void {
     const keepMs = Math.min(IDLE_MS, (idleMs ?? IDLE_MS) - IDLE_MARGIN_MS)
-    if (this.#isClosed || this.#maxIdle === 0 || keepMs <= 0) {
+    if (!this.keepsConnections || keepMs <= 0) {
       connection.destroy()
       return
     }
     connection.allow(keepMs, 'no further request')
     this.#idle.push(connection)
-    if (this.#idle.length > this.#maxIdle) this.#idle.shift()?.destroy()
+    if (this.#idle.length > this.#options.maxIdle) this.#idle.shift()?.destroy()
   }
 
   gone(connection: UpstreamConnection): void {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { HeaderList } from '@svc/http'
 import { UpstreamError } from '../errors.ts'
 import type { AnswerHead } from './answer-head.ts'
-import { type AnswerEvents, AnswerParser } from './answer-parser.ts'
+import type { AnswerEvents, AnswerReader } from './answer-parser.ts'
 import { LazyTimer } from './lazy-timer.ts'
 
 /** Who has a request on a connection. Bytes are lent for the call. */
@@ -12,6 +12,8 @@ export interface ConnectionUser {
   head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void
   /** False: nothing more until `resume`. */
   data(bytes: Uint8Array): boolean
+  /** What the application wrote for its operators. */
+  diagnostics(bytes: Uint8Array): void
   /** The answer is complete, and the connection is somebody else's from now on. */
   ended(trailers: HeaderList): void
   /** The connection is lost before the answer was complete. The last call. */
@@ -28,6 +30,9 @@ export interface ConnectionOwner {
   gone(connection: UpstreamConnection): void
 }
 
+/** Makes the reader of a connection's answers. */
+export type MakeReader = (events: AnswerEvents) => AnswerReader
+
 /** One buffer that all connections are read into: what comes is looked at before the next read. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
@@ -35,7 +40,7 @@ const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 export class UpstreamConnection implements AnswerEvents {
   readonly #owner: ConnectionOwner
   readonly #name: string
-  readonly #parser: AnswerParser
+  readonly #parser: AnswerReader
   readonly #timer: LazyTimer
   #socket: Socket | undefined
   #user: ConnectionUser | undefined
@@ -50,11 +55,14 @@ export class UpstreamConnection implements AnswerEvents {
   /** Requests begun on it. */
   uses = 0
 
-  /** @param name of the server, for messages */
-  constructor(owner: ConnectionOwner, name: string) {
+  /**
+   * @param name of the server, for messages
+   * @param makeReader makes what takes the answers apart
+   */
+  constructor(owner: ConnectionOwner, name: string, makeReader: MakeReader) {
     this.#owner = owner
     this.#name = name
-    this.#parser = new AnswerParser(this)
+    this.#parser = makeReader(this)
     this.#timer = new LazyTimer(() => this.#expired())
   }
 
@@ -162,6 +170,10 @@ export class UpstreamConnection implements AnswerEvents {
     if (this.#user !== undefined && !this.#user.data(bytes)) this.#isPaused = true
   }
 
+  diagnostics(bytes: Uint8Array): void {
+    this.#user?.diagnostics(bytes)
+  }
+
   ended(trailers: HeaderList): void {
     const user = this.#user
     this.#user = undefined
@@ -175,6 +187,8 @@ export class UpstreamConnection implements AnswerEvents {
     this.#parser.push(bytes)
     if (this.#parser.state === 'bad') {
       this.#break('UPSTREAM_BAD_ANSWER', this.#parser.problem)
+    } else if (this.#parser.state === 'refused') {
+      this.#break(undefined, this.#parser.problem)
     } else if (this.#isComplete) {
       this.#isComplete = false
       if (this.#keepsAlive) this.#release()

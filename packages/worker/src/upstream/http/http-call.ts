@@ -4,10 +4,10 @@ import { UpstreamError } from '../errors.ts'
 import type { OriginHandle, OriginRequest } from '../origin.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { BodyRelay } from './body-relay.ts'
+import type { CallSender, CallSettings } from './call-settings.ts'
 import type { ConnectionUser, UpstreamConnection } from './connection.ts'
+import type { ConnectionPool } from './connection-pool.ts'
 import type { Dialing } from './dial.ts'
-import type { HttpOriginSettings } from './origin-settings.ts'
-import { RequestSender } from './request-sender.ts'
 
 /** Receives an answer. Bytes are lent for the call. */
 export interface AnswerReceiver {
@@ -30,7 +30,7 @@ const NOT_REPEATED: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH'])
 
 /** One request to a group: with one server after another, until one answers or no more may be asked. */
 export class HttpCall implements OriginHandle, ConnectionUser {
-  readonly #settings: HttpOriginSettings
+  readonly #settings: CallSettings
   readonly #request: OriginRequest
   readonly #receiver: AnswerReceiver
   readonly #body: BodyRelay | undefined
@@ -38,14 +38,14 @@ export class HttpCall implements OriginHandle, ConnectionUser {
   #peer: Peer | undefined
   #dialing: Dialing | undefined
   #connection: UpstreamConnection | undefined
-  #sender: RequestSender | undefined
+  #sender: CallSender | undefined
   #isReused = false
   /** Whether a reused connection was found dead already: then only a new one is trusted. */
   #wantsNew = false
   #hasHead = false
   #isOver = false
 
-  constructor(settings: HttpOriginSettings, request: OriginRequest, receiver: AnswerReceiver) {
+  constructor(settings: CallSettings, request: OriginRequest, receiver: AnswerReceiver) {
     this.#settings = settings
     this.#request = request
     this.#receiver = receiver
@@ -61,6 +61,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     if (this.#isOver) return
     this.#isOver = true
     this.#dialing?.abort()
+    if (this.#connection !== undefined) this.#sender?.abandon()
     this.#connection?.destroy()
     this.#stopSending()
     this.#release('passed')
@@ -101,6 +102,10 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     if (takesMore) this.#allowReading()
     else this.#connection?.allowForever()
     return takesMore
+  }
+
+  diagnostics(bytes: Uint8Array): void {
+    this.#sender?.diagnostics(bytes)
   }
 
   ended(trailers: HeaderList): void {
@@ -174,8 +179,8 @@ export class HttpCall implements OriginHandle, ConnectionUser {
 
   #connect(peer: Peer | undefined): void {
     if (peer === undefined) return
-    const { connections, group, tls, timeouts } = this.#settings
-    const pool = connections.pool(group, peer, tls)
+    const { timeouts } = this.#settings
+    const pool = this.#settings.pool(peer)
     if (pool === undefined) {
       this.#next(new UpstreamError('UPSTREAM_UNREACHABLE', `${JSON.stringify(peer.spec.address)} is no address of a server`))
       return
@@ -183,13 +188,13 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     const kept = this.#wantsNew ? undefined : pool.take()
     this.#isReused = kept !== undefined
     if (kept !== undefined) {
-      this.#send(kept)
+      this.#send(kept, pool)
       return
     }
     this.#dialing = pool.connect(timeouts.connectMs, {
       connected: (connection) => {
         this.#dialing = undefined
-        this.#send(connection)
+        this.#send(connection, pool)
       },
       failed: (error) => {
         this.#dialing = undefined
@@ -198,10 +203,10 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     })
   }
 
-  #send(connection: UpstreamConnection): void {
+  #send(connection: UpstreamConnection, pool: ConnectionPool): void {
     this.#connection = connection
     connection.use(this, this.#request.method === 'HEAD')
-    const sender = new RequestSender(this.#settings, connection, (error) => this.#bodyFailed(error))
+    const sender = this.#settings.makeSender(connection, pool, (error) => this.#bodyFailed(error))
     this.#sender = sender
     if (sender.start(this.#request, this.#body)) return
     this.#leaveConnection()

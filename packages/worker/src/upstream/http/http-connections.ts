@@ -2,13 +2,20 @@ import type { Clock } from '@svc/core'
 import type { Peer } from '../balance/peer.ts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import { AddressBook, parsePlace } from './addresses.ts'
+import type { MakeReader } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { TlsTransport } from './dial.ts'
 
-/** Idle connections to each server of a group that does not say. */
-const DEFAULT_IDLE = 64
+/** What is spoken on connections. */
+export interface UpstreamProtocol {
+  /** Tells its connections apart from those of others. */
+  readonly name: string
+  /** Idle connections to each server of a group that does not say. */
+  readonly maxIdle: number
+  readonly makeReader: MakeReader
+}
 
-/** All HTTP connections of a worker to upstreams: they outlive generations, as the groups do. */
+/** All connections of a worker to upstreams: they outlive generations, as the groups do. */
 export class HttpConnections {
   readonly addresses: AddressBook
   readonly #pools = new Map<UpstreamGroup, Map<Peer, Map<string, ConnectionPool>>>()
@@ -18,16 +25,18 @@ export class HttpConnections {
   }
 
   /** Connections to one server of a group. Undefined: its address is none. */
-  pool(group: UpstreamGroup, peer: Peer, tls: TlsTransport | undefined): ConnectionPool | undefined {
-    const key = tls === undefined ? '' : `${tls.isVerified} ${tls.serverName ?? ''}`
-    return this.#pools.get(group)?.get(peer)?.get(key) ?? this.#newPool(group, peer, tls, key)
-  }
-
-  #newPool(group: UpstreamGroup, peer: Peer, tls: TlsTransport | undefined, key: string): ConnectionPool | undefined {
+  pool(group: UpstreamGroup, peer: Peer, way: { readonly tls: TlsTransport | undefined; readonly protocol: UpstreamProtocol }) {
+    const { tls, protocol } = way
+    const key = tls === undefined ? protocol.name : `${protocol.name} ${tls.isVerified} ${tls.serverName ?? ''}`
+    const known = this.#pools.get(group)?.get(peer)?.get(key)
+    if (known !== undefined) return known
     const { address } = peer.spec
     const place = parsePlace(address)
     if (place === undefined) return undefined
-    const pool = new ConnectionPool({ place, tls }, address, this.addresses, group.spec.keepalive ?? DEFAULT_IDLE)
+    const maxIdle = group.spec.keepalive ?? protocol.maxIdle
+    const { addresses } = this
+    const { makeReader } = protocol
+    const pool = new ConnectionPool({ transport: { place, tls }, name: address, addresses, maxIdle, makeReader })
     this.#ofPeer(group, peer).set(key, pool)
     return pool
   }

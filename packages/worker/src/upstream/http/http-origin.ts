@@ -1,19 +1,36 @@
 import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin.ts'
+import { AnswerParser } from './answer-parser.ts'
+import type { CallSettings } from './call-settings.ts'
 import { type AnswerReceiver, HttpCall } from './http-call.ts'
+import type { UpstreamProtocol } from './http-connections.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
 import { OwningReceiver } from './owning-receiver.ts'
+import { RequestSender } from './request-sender.ts'
+
+/** HTTP/1 on connections. */
+const HTTP: UpstreamProtocol = { name: 'http', maxIdle: 64, makeReader: (events) => new AnswerParser(events) }
 
 /** Answers by asking a group of HTTP servers. */
 export class HttpOrigin implements Origin {
   readonly settings: HttpOriginSettings
+  readonly #call: CallSettings
 
   constructor(settings: HttpOriginSettings) {
+    const { group, timeouts, nextUpstream, connections, tls } = settings
+    const way = { tls, protocol: HTTP }
     this.settings = settings
+    this.#call = {
+      group,
+      timeouts,
+      nextUpstream,
+      pool: (peer) => connections.pool(group, peer, way),
+      makeSender: (connection, _pool, onBodyFailed) => new RequestSender(settings, connection, onBodyFailed),
+    }
   }
 
   fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
     const receiver = new OwningReceiver(sink)
-    const call = new HttpCall(this.settings, request, receiver)
+    const call = new HttpCall(this.#call, request, receiver)
     receiver.attach(call)
     call.start()
     return call
@@ -21,6 +38,6 @@ export class HttpOrigin implements Origin {
 
   /** The same for receivers that deal with the bytes of an answer at once, and say when they take no more. */
   send(request: OriginRequest, receiver: AnswerReceiver): HttpCall {
-    return new HttpCall(this.settings, request, receiver)
+    return new HttpCall(this.#call, request, receiver)
   }
 }

@@ -1,6 +1,7 @@
 import { HttpError } from '@svc/http'
 import type { OriginRequest } from '../origin.ts'
-import type { BodyRelay, BodyTarget } from './body-relay.ts'
+import type { BodyRelay } from './body-relay.ts'
+import type { CallSender } from './call-settings.ts'
 import type { UpstreamConnection } from './connection.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
 import { type RequestFraming, writeRequestHead } from './request-head.ts'
@@ -10,7 +11,7 @@ const END_OF_CHUNKS = '0\r\n\r\n'
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
 /** Sends one request on one connection, its body no faster than the server takes it. */
-export class RequestSender implements BodyTarget {
+export class RequestSender implements CallSender {
   readonly #settings: HttpOriginSettings
   readonly #connection: UpstreamConnection
   readonly #onBodyFailed: (error: Error) => void
@@ -19,7 +20,6 @@ export class RequestSender implements BodyTarget {
   #missingBytes = 0
   /** Waiting until the socket takes more. */
   #acks: (() => void)[] = []
-  /** Whether more of the request is to be handed to the socket. */
   isSending = true
 
   constructor(settings: HttpOriginSettings, connection: UpstreamConnection, onBodyFailed: (error: Error) => void) {
@@ -28,7 +28,6 @@ export class RequestSender implements BodyTarget {
     this.#onBodyFailed = onBodyFailed
   }
 
-  /** False: the request cannot be written. */
   start(request: OriginRequest, body: BodyRelay | undefined): boolean {
     const framing = this.#framingOf(request, body)
     const { host, keepsConnections } = this.#settings
@@ -52,17 +51,23 @@ export class RequestSender implements BodyTarget {
     return true
   }
 
-  /** Sends nothing more. */
   stop(): void {
     if (!this.isSending) return
     this.isSending = false
     this.#releaseAcks()
   }
 
-  /** The socket takes more. */
   drained(): void {
     if (this.isSending) this.#connection.allowForever()
     this.#releaseAcks()
+  }
+
+  abandon(): void {
+    // HTTP/1 says that by the end of the connection.
+  }
+
+  diagnostics(): void {
+    // HTTP has none.
   }
 
   bodyChunk(bytes: Uint8Array, ack: () => void): void {
