@@ -178,8 +178,6 @@ export const upstreamsCases: readonly VhostCase[] = [
       '1:23: invalid value "http_502" in "fastcgi_next_upstream" directive (expected error, timeout, invalid_header, http_500, http_503, http_403, http_404, http_429, non_idempotent, off)',
     ],
   ],
-  ['server', 'include fastcgi_params;', [], 'differs'],
-  ['server', 'include fastcgi.conf;', [], 'differs'],
   ['server', 'fastcgi_cache off;'],
   ['main', 'upstream a { }', ['1:1: no servers are inside upstream "a"']],
   ['main', 'upstream a { server; }', ['1:14: invalid number of arguments in "server" directive']],

@@ -58,7 +58,7 @@ export class PatternParser {
       const char = this.#text[this.#at]
       if (char === undefined || char === '|' || char === ')') break
       const found = this.#item(char)
-      if (found !== undefined) items.push(...found.map((node) => node))
+      if (found !== undefined) items.push(...found)
     }
     const [only] = items
     return items.length === 1 && only !== undefined ? only : { kind: 'sequence', items }
@@ -70,7 +70,10 @@ export class PatternParser {
       const end = this.#text.indexOf('\\E', this.#at)
       const quoted = this.#text.slice(this.#at, end < 0 ? undefined : end)
       this.#at = end < 0 ? this.#text.length : end + 2
-      return [...quoted].map((one) => this.#byte(one.charCodeAt(0)))
+      const bytes = [...quoted].map((one) => this.#byte(one.charCodeAt(0)))
+      const last = bytes.pop()
+      // A quantifier is about the last one alone.
+      return last === undefined ? undefined : [...bytes, this.#quantified(last)]
     }
     if (this.#take('\\E')) return undefined
     const atom = this.#atom(char)
@@ -213,7 +216,9 @@ export class PatternParser {
       return { kind: 'assert', at: asserted }
     }
     if (this.#take('R')) return LINE_BREAK
-    if (/[1-9gk]/.test(char)) {
+    // Three octal digits are a character; PCRE would look for so many captures first.
+    const isOctal = /^[1-3][0-7]{2}/.test(this.#text.slice(this.#at, this.#at + 3))
+    if (/[1-9gk]/.test(char) && !isOctal) {
       throw new PatternSyntaxError('back-references are not supported', 'what they cost on a hostile path has no bound')
     }
     return this.#byte(this.#escapedByte())
@@ -222,7 +227,7 @@ export class PatternParser {
   /** The byte that an escape stands for; at the character behind the backslash. */
   #escapedByte(): number {
     const rest = this.#text.slice(this.#at, this.#at + 12)
-    const code = /^(?:x\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{0,2})|o\{([0-7]{1,8})\}|(0[0-7]{0,2}))/.exec(rest)
+    const code = /^(?:x\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{0,2})|o\{([0-7]{1,8})\}|(0[0-7]{0,2}|[1-3][0-7]{2}))/.exec(rest)
     if (code !== null) {
       this.#at += code[0].length
       const hex = code[1] ?? code[2]

@@ -1,7 +1,8 @@
 import { formatPlace } from '../../problem.ts'
+import { shown } from '../problems.ts'
 import type { Directive, Word } from './directive.ts'
 import { Lexer, type ReportAt } from './lexer.ts'
-import { decodeBytes, type SourceFile } from './source-file.ts'
+import type { SourceFile } from './source-file.ts'
 
 interface OpenBlock {
   readonly words: readonly Word[]
@@ -27,7 +28,7 @@ class TreeBuilder {
     const [name] = this.#words
     const before = this.#words.at(-1)
     if (name !== undefined && before !== undefined && this.#beginsDirective(name, before, word)) {
-      this.#report(before.end, `directive "${decodeBytes(name.text)}" is not terminated by ";"`)
+      this.#report(before.end, `directive "${shown(name.text)}" is not terminated by ";"`)
       this.semicolon(before.end)
     }
     this.#words.push(word)
@@ -61,7 +62,7 @@ class TreeBuilder {
     const innermost = this.#open.at(-1)
     if (innermost !== undefined) {
       const [name] = innermost.words
-      const opened = name === undefined ? '' : `"${decodeBytes(name.text)}" at ${formatPlace(this.#source.placeAt(name.offset))}`
+      const opened = name === undefined ? '' : `"${shown(name.text)}" at ${formatPlace(this.#source.placeAt(name.offset))}`
       this.#report(offset, 'unexpected end of file, expecting "}"', `the block ${opened} is not closed`)
     }
     for (let block = this.#open.pop(); block !== undefined; block = this.#open.pop()) this.#closeBlock(block)

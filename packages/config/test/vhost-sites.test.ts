@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { locationSiteId } from '../src/vhosts/build/server.ts'
+import { loaded, loadText, problemLines } from './load-text.ts'
+import { readConf, readFiles } from './vhost-web.ts'
+
+const vhosts = '[server]\nvhosts = ["*.conf"]\n'
+const certificates = { hasCertificates: false }
+
+test('a site is made of server blocks with one first name', async (t) => {
+  const conf = `server { listen 80; server_name Shop.org www.shop.org; return 301 https://$host$request_uri; }
+    server { listen 81; server_name shop.org *.shop.org .s.org x.*; svc_app site; svc_tenant t; svc_process own; svc_label store; }`
+  const { dir, result } = await loadText(t, vhosts, {}, { 'a.conf': conf, 'site/.env': 'A=1\n' })
+  const { sites, web } = loaded(result)
+  assert.deepEqual(
+    web.servers.map(({ site, name, fallback }) => [site, name, fallback.content]),
+    [
+      ['shop.org', 'shop.org', { kind: 'files' }],
+      ['shop.org', 'shop.org', { kind: 'app', site: 'shop.org' }],
+    ],
+  )
+  assert.deepEqual(sites, [
+    {
+      id: 'shop.org',
+      label: 'store',
+      hostnames: ['shop.org', 'www.shop.org', '*.shop.org', 's.org', '*.s.org'],
+      any_host: false,
+      root: `${dir}/site`,
+      public: `${dir}/site/public`,
+      process: 'own',
+      tenant: 't',
+      env: { A: '1', NODE_ENV: 'production' },
+      fetch_allow: [],
+      fetch_allow_local: false,
+      mode: 'production',
+      maintenance: false,
+      route_rules: [],
+      has_app: true,
+    },
+  ])
+})
+
+test('a site without an application has its files, where all blocks agree', async (t) => {
+  const { sites } = await readConf(
+    t,
+    'server { listen 1; server_name a; root /srv/a; } server { listen 2; server_name a; } server { server_name b; root /srv/$host; } server { listen 3; server_name c; root /1; } server { listen 4; server_name c; root /2; }',
+  )
+  assert.deepEqual(
+    sites.map(({ id, app, files }) => [id, app, files]),
+    [
+      ['a', undefined, '/srv/a'],
+      ['b', undefined, ''],
+      ['c', undefined, ''],
+    ],
+  )
+})
+
+test('server blocks of one site must not contradict each other', async (t) => {
+  const { lines } = await readFiles(t, {
+    'a.conf': `server { listen 1; server_name a; svc_app x; svc_tenant t; svc_label l; svc_process own; }
+server { listen 2; server_name a; svc_app y; svc_tenant u; svc_label m; svc_process in-process; }`,
+  })
+  const hint = '(it is the same site as at a.conf:1:1; svc_site tells them apart)'
+  assert.deepEqual(lines, [
+    `a.conf:2:1: "svc_app" differs between the server blocks of "a" ${hint}`,
+    `a.conf:2:1: "svc_label" differs between the server blocks of "a" ${hint}`,
+    `a.conf:2:1: "svc_process" differs between the server blocks of "a" ${hint}`,
+    `a.conf:2:1: "svc_tenant" differs between the server blocks of "a" ${hint}`,
+  ])
+})
+
+test('the id is the first name, svc_site, or "default" for servers of any name', async (t) => {
+  const { web } = await readConf(
+    t,
+    'server { listen 1; server_name _; } server { listen 2; } server { listen 3; server_name ""; } server { listen 4; server_name *.a.org; svc_site wild; } server { listen 5; server_name ~^x; svc_site regex; } server { listen 6; server_name .b.org; } server { listen 7; server_name 10.0.0.1; }',
+  )
+  assert.deepEqual(
+    web.servers.map(({ site, name }) => [site, name]),
+    [
+      ['default', '_'],
+      ['default', ''],
+      ['default', ''],
+      ['wild', '*.a.org'],
+      ['regex', '^x'],
+      ['b.org', 'b.org'],
+      ['10.0.0.1', '10.0.0.1'],
+    ],
+  )
+  const { lines } = await readFiles(t, {
+    'a.conf': `server { server_name ~^a; } server { server_name x.*; } server { server_name ${'a'.repeat(64)}; } server { server_name é.org; }`,
+  })
+  const hint = '(write svc_site <id>; with an id of your choice)'
+  assert.deepEqual(lines, [
+    `a.conf:1:22: "svc_site" is needed: the first server name "~^a" is a regular expression ${hint}`,
+    `a.conf:1:50: "svc_site" is needed: the first server name "x.*" is a wildcard ${hint}`,
+    `a.conf:1:78: "svc_site" is needed: the first server name "${'a'.repeat(64)}" is no id ${hint}`,
+    `a.conf:1:167: "svc_site" is needed: the first server name "é.org" is no id ${hint}`,
+  ])
+})
+
+test('an application of a location is a site of its own', async (t) => {
+  const { web, sites, dir } = await readConf(
+    t,
+    'server { server_name a.org; svc_app main; location /admin/ { svc_app admin; } location = /admin { svc_app other; } location /img/ { root /srv; } location /api { proxy_pass http://10.0.0.1; } location / { add_header A b; } location @named { } }',
+  )
+  const [server] = web.servers
+  const other = locationSiteId('a.org', { kind: 'exact', path: '/admin' }, new Set(['a.org--admin']))
+  assert.match(other, /^a\.org--admin-[0-9a-f]{6}$/)
+  assert.deepEqual(
+    server?.locations.map(({ content }) => (content.kind === 'app' ? content.site : content.kind)),
+    ['a.org--admin', other, 'files', 'proxy', 'a.org', 'a.org'],
+  )
+  assert.deepEqual(
+    sites.map(({ id, label, app, hostnames }) => [id, label, app, hostnames]),
+    [
+      ['a.org', 'a.org', `${dir}/main`, ['a.org']],
+      ['a.org--admin', 'a.org--admin', `${dir}/admin`, ['a.org']],
+      [other, other, `${dir}/other`, ['a.org']],
+    ],
+  )
+})
+
+test('ids of locations are legal, whatever they match', () => {
+  const none = new Set<string>()
+  const id = (path: string, site = 'a.org') => locationSiteId(site, { kind: 'prefix', path, isFirst: false }, none)
+  assert.equal(id('/'), 'a.org--root')
+  assert.equal(id('/a/B c/'), 'a.org--a-b-c')
+  assert.equal(locationSiteId('a', { kind: 'named', name: 'app' }, none), 'a--app')
+  for (const path of ['/\u00e9', '/..', `/${'x'.repeat(200)}`, '/-_-']) {
+    assert.match(id(path, 'b'.repeat(63)), /^[a-z0-9][a-z0-9._-]{0,62}$/)
+    assert.match(id(path), /^[a-z0-9][a-z0-9._-]{0,62}$/)
+  }
+  assert.notEqual(id(`/${'x'.repeat(200)}`), id(`/${'x'.repeat(201)}`))
+})
+
+test('a host claimed twice for one address is a problem that names both places', async (t) => {
+  const { lines } = await readFiles(
+    t,
+    {
+      'a.conf': 'server { listen 80; listen 81; server_name a.org .b.org; }\nserver { listen 82; server_name a.org; }',
+      'b.conf':
+        'server { listen 81; server_name c.org A.org *.b.org; svc_site x; }\nserver { listen 83; server_name site.org; svc_site y; }',
+    },
+    { hosts: [{ name: 'site.org', place: { file: 'svc.config.toml', line: 3, column: 4 } }] },
+  )
+  assert.deepEqual(lines, [
+    'b.conf:1:39: host name "a.org" of 0.0.0.0:81 is already taken at a.conf:1:44',
+    'b.conf:1:45: host name "*.b.org" of 0.0.0.0:81 is already taken at a.conf:1:50',
+    'b.conf:2:33: host name "site.org" is already taken at svc.config.toml:3:4',
+  ])
+})
+
+test('ids and labels are taken once, by sites of the config file too', async (t) => {
+  const toml = `${vhosts}[[sites]]\nid = "a.org"\nlabel = "l"\nhostnames = ["x.org"]\nroot = "site"\n[[apps]]\nname = "b.org"\nhostname = "y.org"\nsource = "site"\n`
+  const conf = 'server { server_name a.org; }\nserver { server_name b.org; }\nserver { server_name c.org; svc_label l; }\n'
+  const { dir, result } = await loadText(t, toml, {}, { 'a.conf': conf })
+  assert.deepEqual(problemLines(dir, result), [
+    'a.conf:1:1: site id "a.org" is already taken at svc.config.toml:4:1 (svc_site gives a server another id)',
+    'a.conf:2:1: site id "b.org" is already taken at svc.config.toml:9:1 (svc_site gives a server another id)',
+    'a.conf:3:1: label "l" is already taken at svc.config.toml:4:1 (svc_label gives a server another label)',
+  ])
+})
+
+test('problems of the config file and of vhost files are reported together', async (t) => {
+  const { dir, result } = await loadText(t, `${vhosts}wrokers = 2\n`, {}, { 'a.conf': 'server { svc_app gone; rot /x; }' })
+  assert.deepEqual(problemLines(dir, result), [
+    'svc.config.toml:3:1: server.wrokers: unknown key (did you mean "workers"?)',
+    'a.conf:1:10: no such directory: gone',
+    'a.conf:1:24: unknown directive "rot" (did you mean "root"?)',
+  ])
+})
+
+test('addresses: the default of server.listen only where nothing else is named', async (t) => {
+  const names = async (toml: string, conf?: string, changes = {}) => {
+    const files = conf === undefined ? {} : { 'a.conf': conf }
+    const { listen } = loaded((await loadText(t, toml, changes, files)).result)
+    return listen.map(({ name, isTls }) => (isTls ? `${name} tls` : name))
+  }
+  assert.deepEqual(await names(''), ['127.0.0.1:8080'])
+  assert.deepEqual(await names(vhosts), ['127.0.0.1:8080'])
+  assert.deepEqual(await names(vhosts, 'server { listen 81; listen [::]:81; listen unix:/run/a.sock; }'), [
+    '0.0.0.0:81',
+    '[::]:81',
+    'unix:/run/a.sock',
+  ])
+  assert.deepEqual(await names(`${vhosts}listen = "127.0.0.1:90"\n`, 'server { listen 81; }'), ['127.0.0.1:90', '0.0.0.0:81'])
+  assert.deepEqual(await names(vhosts, 'server { listen 81; }', { listen: '127.0.0.1:91' }), ['127.0.0.1:91', '0.0.0.0:81'])
+  assert.deepEqual(
+    await names(
+      `${vhosts}listen = "0.0.0.0:81"
+`,
+      'server { listen *:81 default_server; }',
+    ),
+    ['0.0.0.0:81'],
+  )
+  assert.deepEqual(await names(`${vhosts}listen = "localhost:81"\n`, 'server { listen 127.0.0.1:81; }'), ['127.0.0.1:81'])
+  assert.deepEqual(await names(vhosts, 'server { listen [0:0::1]:82; listen LOCALHOST:83; listen 10.0.0.1; }'), [
+    '[::1]:82',
+    '127.0.0.1:83',
+    '10.0.0.1:80',
+  ])
+  const usual = process.getuid?.() === 0 ? '0.0.0.0:80' : '0.0.0.0:8000'
+  assert.deepEqual(await names(vhosts, 'server { }'), [usual])
+})
+
+test('one address speaks TLS or does not, for all servers that share it', async (t) => {
+  const conf = 'server { listen 443 ssl; server_name a; } server { listen 0.0.0.0:443; server_name b; }'
+  const { web, notices } = await readConf(t, conf)
+  assert.deepEqual(
+    web.servers.map(({ listen }) => listen[0]?.isTls),
+    [true, false],
+  )
+  assert.deepEqual(notices, ['a.conf:1:52: 0.0.0.0:443 speaks TLS, as a.conf:1:10 says'])
+})
+
+test('TLS needs a certificate and a version that the engine speaks', async (t) => {
+  const conf = 'server { listen 1 ssl; server_name a; ssl_protocols TLSv1.3; }'
+  const { lines } = await readFiles(t, { 'a.conf': conf }, certificates)
+  assert.deepEqual(lines, [
+    'a.conf:1:17: no "ssl_certificate" is defined for the "listen ... ssl" directive',
+    'a.conf:1:10: "ssl_protocols" without TLSv1.2 is not available on engine "uws" (set server.engine = "node")',
+  ])
+  assert.deepEqual((await readFiles(t, { 'a.conf': conf }, { engine: 'node' })).lines, [])
+  const { web } = await readConf(
+    t,
+    `ssl_certificate c.pem; ssl_certificate_key /k.pem; ssl_protocols TLSv1.2; ssl_protocols TLSv1.3; ${conf.replace('ssl_protocols TLSv1.3;', '')}`,
+    certificates,
+  )
+  assert.match(web.servers[0]?.certificate?.cert ?? '', /^\/.*\/c\.pem$/)
+  assert.equal(web.servers[0]?.certificate?.key, '/k.pem')
+  assert.equal(web.servers[0]?.minTlsVersion, '1.2')
+})
