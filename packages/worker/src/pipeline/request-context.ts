@@ -231,9 +231,9 @@ export class RequestContext {
         return writer.write(chunk)
       },
       onDrain: (listener) => writer.onDrain(listener),
-      end(chunk) {
+      end(chunk, trailers) {
         count(chunk)
-        writer.end(chunk)
+        writer.end(chunk, trailers)
       },
       abort: () => writer.abort(),
     }
