@@ -38,7 +38,9 @@ export const svcCommand = join(repositoryRoot, 'bin/svc')
 
 function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && name !== 'NODE_OPTIONS')
-  return { ...Object.fromEntries(inherited), ...extra }
+  // For a run of tests with another engine than usual.
+  const engine = process.env['TEST_ENGINE']
+  return { ...Object.fromEntries(inherited), ...(engine === undefined ? {} : { SVC_SERVER__ENGINE: engine }), ...extra }
 }
 
 /** Directories of its own for a server under test, so that nothing outside of it is touched, root or not. */

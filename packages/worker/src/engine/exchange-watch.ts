@@ -9,6 +9,8 @@ export interface WatchedExchange {
   watchPlace: number | undefined
   /** Ends what has taken too long. `now` in ms of the monotonic clock. */
   check(now: number, limits: EngineLimits): void
+  /** Cuts its connection. */
+  cut(): void
 }
 
 /**
@@ -40,6 +42,11 @@ export class ExchangeWatch {
     if (last === undefined || last === exchange) return
     this.#watched[place] = last
     last.watchPlace = place
+  }
+
+  /** Cuts what is watched. */
+  cutAll(): void {
+    for (const exchange of [...this.#watched]) exchange.cut()
   }
 
   #sweep(): void {

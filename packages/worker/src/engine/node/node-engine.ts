@@ -95,6 +95,8 @@ export class NodeEngine implements Engine, NodeContext {
   }
 
   cut(): void {
+    // What is under way learns of it now, not when its connection has closed.
+    this.#watch.cutAll()
     for (const listener of [...this.#listeners.values(), ...this.#leaving]) listener.close()
     this.#listeners.clear()
     this.#leaving.clear()

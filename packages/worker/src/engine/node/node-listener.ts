@@ -108,7 +108,10 @@ export class NodeListener {
   /** Stops accepting and cuts all connections. */
   close(): void {
     this.unlisten()
-    for (const socket of this.#sockets) socket.destroy()
+    for (const socket of [...this.#sockets]) {
+      socket.destroy()
+      this.#forget(socket)
+    }
     this.#server.close()
   }
 
@@ -195,9 +198,10 @@ export class NodeListener {
     this.#sockets.add(socket)
     this.#onConnections(1)
     socket.once('end', () => this.#http1.halfClosed(socket))
-    socket.once('close', () => {
-      this.#sockets.delete(socket)
-      this.#onConnections(-1)
-    })
+    socket.once('close', () => this.#forget(socket))
+  }
+
+  #forget(socket: Socket): void {
+    if (this.#sockets.delete(socket)) this.#onConnections(-1)
   }
 }
