@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { PurgeLedger } from '@svc/cache'
-import { loadConfig, type WebSpec } from '@svc/config'
+import { loadConfig } from '@svc/config'
 import type { GenerationSpec, HealthReport, ListenAddress } from '@svc/protocol'
 import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemetry'
 import { tempDir, writeFiles } from '@svc/testkit'
@@ -64,8 +64,6 @@ export class PipelineServer {
   readonly l0: WorkerL0
   health: () => Promise<HealthReport> = async () => ({ status: 'healthy', uptime_secs: 1, checks: {} })
   isDraining = false
-  /** What the vhost files say, from the next reload on. */
-  web: WebSpec = { servers: [], upstreams: [], maps: [] }
   /** Addresses to listen on, from the next reload on. */
   listen: ListenAddress[] = []
   /** Content of locations that are sent on. */
@@ -86,7 +84,7 @@ export class PipelineServer {
 
   private constructor(t: TestContext) {
     this.dir = tempDir(t, 'pipeline')
-    this.renderer = new CannedRenderer((site) => join(this.dir, site))
+    this.renderer = new CannedRenderer((site) => this.generation.sites.get(site)?.config.root ?? join(this.dir, site))
     this.#accessFile = join(this.dir, 'access.log')
     const fd = openSync(this.#accessFile, 'a')
     this.#accessLog = new AccessLog({ format: 'json', fd })
@@ -159,7 +157,7 @@ export class PipelineServer {
       listen: this.listen,
       loopToken: LOOP_TOKEN,
       moduleDir: join(this.dir, 'modules'),
-      web: this.web,
+      web: loaded.web,
       tls: {},
     }
     const onProblem = (error: Error) => assert.fail(error)

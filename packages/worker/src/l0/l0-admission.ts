@@ -134,6 +134,7 @@ class AdmissionTicket implements L0Ticket {
       dependsOnCookies,
       isCurrent,
       site: offering.site,
+      isAccessLogged: offering.isAccessLogged,
       get: this.#tools.metrics.series('GET', offering.pathGroup),
       head: this.#tools.metrics.series('HEAD', offering.pathGroup),
     }

@@ -5,6 +5,7 @@ import type { HttpSeries } from '@svc/telemetry'
 export interface WorkerFacts extends L0Facts {
   /** Id of the site. */
   readonly site: string
+  readonly isAccessLogged: boolean
   readonly get: HttpSeries
   readonly head: HttpSeries
 }

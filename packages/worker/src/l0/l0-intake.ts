@@ -10,6 +10,8 @@ export interface OfferingRequest {
   /** Id of the site. */
   readonly site: string
   readonly pathGroup: string
+  /** Whether requests for the same are written in the access log. */
+  readonly isAccessLogged: boolean
 }
 
 /** An answer that L0 wants, on its way to the client. */

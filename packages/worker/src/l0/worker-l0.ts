@@ -148,7 +148,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     this.#metrics.hits.value++
     this.#startedAt = startedAt
     this.#series = ask.method === 'GET' ? entry.facts.get : entry.facts.head
-    if (this.#options.log().isWritten) this.#hit = this.#hitOf(ask, entry)
+    if (this.#options.log().isWritten && entry.facts.isAccessLogged) this.#hit = this.#hitOf(ask, entry)
     return this.#answer
   }
 

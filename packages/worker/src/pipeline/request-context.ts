@@ -142,9 +142,10 @@ export class RequestContext {
   offerToL0(offer: L0Offer): boolean {
     if (this.#isKeptFromL0 || !this.#tools.l0.isEnabled) return false
     this.#ticket?.end()
-    const { client, generation, pathGroup } = this
+    const { client, generation, pathGroup, isAccessLogged } = this
     const { request } = this.exchange
-    const offering = { request, client, generation: generation.number, site: this.site?.config.id ?? '', pathGroup }
+    const site = this.site?.config.id ?? ''
+    const offering = { request, client, generation: generation.number, site, pathGroup, isAccessLogged }
     this.#ticket = this.#tools.l0.ticketFor(offering, offer)
     return this.#ticket !== undefined
   }

@@ -41,6 +41,7 @@ export class LocationRun implements Walk {
   start(): Outcome {
     const { state } = this
     state.isPrefixValid = true
+    this.#comeTo(state.location)
     const outcome = state.compiled.rewrite(state)
     return outcome.kind === 'on' ? this.#findLocation() : this.#rewriteEnds(outcome)
   }
@@ -114,13 +115,20 @@ export class LocationRun implements Walk {
     const { locations, fallback } = state.compiled
     const choice = locations.find(state.uri, state)
     const location = choice.kind === 'none' ? fallback : choice.value
-    state.location = location
+    this.#comeTo(location)
     if (location.settings.isInternal && !state.isInternal) return this.fail(404)
     if (!this.#limitBody(location)) return this.fail(413)
     if (choice.kind === 'slash') {
       return this.redirect(301, state.args === '' ? choice.path : `${choice.path}?${state.args}`)
     }
     return this.#enter(location)
+  }
+
+  #comeTo(location: CompiledLocation): void {
+    const { context } = this.state
+    this.state.location = location
+    context.mayCompress = location.settings.gzip !== false
+    context.isAccessLogged = location.settings.hasAccessLog
   }
 
   #limitBody({ settings }: CompiledLocation): boolean {
@@ -131,7 +139,7 @@ export class LocationRun implements Walk {
 
   #enter(location: CompiledLocation): Outcome {
     const { state } = this
-    state.location = location
+    this.#comeTo(location)
     state.mustFindLocation = false
     const outcome = location.rewrite(state)
     if (outcome.kind !== 'on') return this.#rewriteEnds(outcome)
@@ -154,8 +162,6 @@ export class LocationRun implements Walk {
     const { state } = this
     const { context } = state
     const { access, settings } = state.location
-    context.mayCompress = settings.gzip !== false
-    context.isAccessLogged = settings.hasAccessLog
     if (access !== undefined) {
       context.withdrawFromL0()
       if (!access(context.client.address)) return this.fail(403)
