@@ -16,7 +16,8 @@ export function claimOf(context: RequestContext, vhost: VhostMatch, runtime: Vho
   const choice = server.locations.find(path.path, state)
   if (choice.kind === 'location' && choice.isExact) return { kind: 'claimed' }
   state.location = choice.kind === 'none' ? server.fallback : choice.value
-  const { content } = state.location.settings
+  const { content, rewrites } = state.location.settings
+  if (rewrites.length > 0) return { kind: 'free' }
   if (content.kind === 'app') return { kind: 'app', site: content.site }
   const isFile = content.kind === 'files' && runtime.tools.files.look(state.fileName()) === 'file'
   return { kind: isFile ? 'claimed' : 'free' }
