@@ -30,6 +30,29 @@ test('config check prints every problem with its place to standard error and exi
   ])
 })
 
+test('config check finds what is wrong in vhost files, and says what has no effect there', async (t) => {
+  const dir = tempDir(t)
+  writeFiles(dir, {
+    'svc.config.toml': '[server]\nvhosts = ["vhosts/*.conf"]\n',
+    'vhosts/a.conf': 'server {\n  listen 80;\n  sendfile on;\n  server_nam a.org;\n  location / { expires x; }\n}\n',
+  })
+  const wrong = await runSvc(t, ['config', 'check'], { cwd: dir })
+  assert.deepEqual([wrong.code, wrong.stdout], [78, ''])
+  assert.deepEqual(wrong.stderr.split('\n'), [
+    `${dir}/vhosts/a.conf:4:3: unknown directive "server_nam" (did you mean "server_name"?)`,
+    `${dir}/vhosts/a.conf:5:24: invalid value "x" in "expires" directive`,
+    'svc: 2 problems in the configuration',
+    '',
+  ])
+  writeFiles(dir, { 'vhosts/a.conf': 'server {\n  listen 80;\n  sendfile on;\n  server_name a.org;\n}\n' })
+  const right = await runSvc(t, ['config', 'check'], { cwd: dir })
+  assert.deepEqual([right.code, right.stdout], [0, `${dir}/svc.config.toml: ok, 1 site\n`])
+  assert.equal(
+    right.stderr,
+    `notice: ${dir}/vhosts/a.conf:3:3: "sendfile" has no effect here: files are sent as this server does\n`,
+  )
+})
+
 test('config show refuses a wrong file like config check', async (t) => {
   const { code, stdout, stderr } = await runSvc(t, ['config', 'show', '--json'], { cwd: tempDir(t) })
   assert.deepEqual([code, stdout], [78, ''])

@@ -35,12 +35,12 @@ test('all problems are reported at once, in the order of the file', async (t) =>
     'server {\n  listen 99999;\n  rot /x;\n  location / {\n    proxy_pass ftp://x;\n    expires x;\n  }\n  gzip 1;\n}\n}\n'
   const { lines } = await readFiles(t, { 'a.conf': text })
   assert.deepEqual(lines, [
-    'a.conf:10:1: unexpected "}"',
     'a.conf:2:10: invalid port in "99999" of the "listen" directive',
     'a.conf:3:3: unknown directive "rot" (did you mean "root"?)',
-    'a.conf:8:8: invalid value "1" in "gzip" directive, it must be "on" or "off"',
     'a.conf:5:16: invalid URL prefix (expected http:// or https://, without variables)',
     'a.conf:6:13: invalid value "x" in "expires" directive',
+    'a.conf:8:8: invalid value "1" in "gzip" directive, it must be "on" or "off"',
+    'a.conf:10:1: unexpected "}"',
   ])
 })
 

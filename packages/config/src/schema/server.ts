@@ -6,7 +6,9 @@ export const server = z
   .strictObject({
     listen: hostPort()
       .default('127.0.0.1:8080')
-      .describe('Plain HTTP address. Port 0 picks a free one, printed in the ready line.'),
+      .describe(
+        'Plain HTTP address. Port 0 picks a free one, printed in the ready line. The default is opened only if neither listen_tls nor a vhost file names an address.',
+      ),
     listen_tls: hostPort()
       .optional()
       .describe('HTTPS address; the certificate is chosen by SNI over all certificates.')
@@ -18,7 +20,11 @@ export const server = z
       .describe(
         'HTTP engine: "uws" is uWebSockets.js; "node" is node:http and node:http2, for HTTP/2 and for platforms without a uWebSockets.js binary.',
       ),
-    vhosts: z.array(filePath()).default([]).describe('Globs of web-server-style virtual host files.'),
+    vhosts: z
+      .array(filePath())
+      .default([])
+      .describe('Virtual host files in the grammar of nginx, by globs; see docs/vhosts.md.')
+      .meta({ examples: [['vhosts/*.conf']] }),
     trusted_proxies: z
       .array(cidr())
       .default([])

@@ -61,6 +61,14 @@ function readServers(main: Level, tools: ReadingTools, upstreams: UpstreamTable)
   })
 }
 
+/** Problems from top to bottom, of one file after the other; what is about a file as a whole comes last. */
+function inFileOrder(problems: readonly ConfigProblem[], files: readonly string[]): ConfigProblem[] {
+  const order = new Map(files.map((file, index) => [file, index]))
+  const rank = ({ file }: ConfigProblem) => order.get(file) ?? -1
+  const line = (problem: ConfigProblem) => problem.line || Number.MAX_SAFE_INTEGER
+  return problems.toSorted((a, b) => rank(a) - rank(b) || line(a) - line(b) || a.column - b.column)
+}
+
 /** Reads the vhost files of a configuration. Never throws for what is written in them. */
 export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const problems = new VhostProblems()
@@ -79,5 +87,5 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)
   const web = { servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps }
-  return { web, sites, problems: problems.problems, notices: problems.notices, files: files.files }
+  return { web, sites, problems: inFileOrder(problems.problems, files.files), notices: problems.notices, files: files.files }
 }

@@ -24,8 +24,8 @@ export const answersCases: readonly VhostCase[] = [
     'main',
     'server { listen unix:$DIR/a.sock; root "/x"y; }',
     [
-      '1:44: unexpected "y" (a space or ";" must follow a closing quote)',
       '1:35: invalid number of arguments in "root" directive',
+      '1:44: unexpected "y" (a space or ";" must follow a closing quote)',
     ],
   ],
   ['main', 'server { listen unix:$DIR/a.sock; root /x }', ['1:43: unexpected "}" (is a ";" missing before it?)']],
@@ -75,7 +75,7 @@ export const answersCases: readonly VhostCase[] = [
   [
     'server',
     'auth_basic a; auth_basic b;',
-    ['1:15: "auth_basic" directive is duplicate (first at 2:1)', ' "auth_basic" needs "auth_basic_user_file"'],
+    [' "auth_basic" needs "auth_basic_user_file"', '1:15: "auth_basic" directive is duplicate (first at 2:1)'],
   ],
   ['location', 'try_files a b; try_files a b;', ['1:16: "try_files" directive is duplicate (first at 2:1)']],
   ['server', 'add_header A b; add_header A b;'],

@@ -3,7 +3,7 @@ import type { VhostCase } from './case.ts'
 /** Cases about the grammar and what stands where. */
 export const grammarCases: readonly VhostCase[] = [
   ['main', 'server {', ['1:9: unexpected end of file, expecting "}" (the block "server" at 1:1 is not closed)']],
-  ['main', 'server', ['1:7: unexpected end of file, expecting ";" or "}"', '1:1: directive "server" has no opening "{"']],
+  ['main', 'server', ['1:1: directive "server" has no opening "{"', '1:7: unexpected end of file, expecting ";" or "}"']],
   ['main', '}', ['1:1: unexpected "}"']],
   ['main', 'server { } }', ['1:12: unexpected "}"']],
   ['main', ';', ['1:1: unexpected ";"']],

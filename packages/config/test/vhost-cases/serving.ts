@@ -12,8 +12,8 @@ export const servingCases: readonly VhostCase[] = [
     'server',
     'location ~ ^/a{2}$ { }',
     [
-      '2:2: unexpected end of file, expecting "}" (the block "server" at 1:1 is not closed)',
       '1:16: unknown directive "2}$" (a regular expression with braces must be quoted)',
+      '2:2: unexpected end of file, expecting "}" (the block "server" at 1:1 is not closed)',
     ],
   ],
   ['server', 'location ~ "^/a{2}$" { }'],

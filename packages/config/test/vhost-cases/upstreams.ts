@@ -6,7 +6,7 @@ export const upstreamsCases: readonly VhostCase[] = [
   [
     'main',
     'upstream u { upstream v { } }',
-    ['1:14: "upstream" directive is not allowed here', '1:1: no servers are inside upstream "u"'],
+    ['1:1: no servers are inside upstream "u"', '1:14: "upstream" directive is not allowed here'],
   ],
   ['main', 'proxy_pass http://a;', ['1:1: "proxy_pass" directive is not allowed here']],
   ['main', 'fastcgi_pass a:1;', ['1:1: "fastcgi_pass" directive is not allowed here']],

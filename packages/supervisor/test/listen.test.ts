@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { ListenAddress } from '@svc/protocol'
+import { Child, type Cleanup, tempDir } from '@svc/testkit'
+import { addressUrl } from '../src/listen/parse-address.ts'
+import { resolveListen } from '../src/listen/resolve-listen.ts'
+import { removeSockets } from '../src/listen/unix-socket.ts'
+import { takePort } from './harness.ts'
+
+async function listening(
+  t: Cleanup,
+  where: { readonly path: string } | { readonly host: string; readonly port: number },
+): Promise<Server> {
+  const server = createServer().listen(where)
+  t.after(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  await once(server, 'listening')
+  return server
+}
+
+const plain = (name: string) => ({ name, isTls: false })
+
+test('an address is tried, and one that is open already is taken over with its port', async (t) => {
+  const { port, release } = await takePort(t)
+  await assert.rejects(resolveListen([plain(`127.0.0.1:${port}`)], []), {
+    code: 'SUP_LISTEN',
+    message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
+  })
+  const held: ListenAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port, isTls: false }
+  assert.deepEqual(await resolveListen([plain('127.0.0.1:0')], [held]), [held])
+  await release()
+  const [first] = await resolveListen([plain('127.0.0.1:0')], [])
+  assert.equal(first?.host, '127.0.0.1')
+  assert.ok((first?.port ?? 0) > 0)
+})
+
+test('an address within a wildcard of ours, or around one, is not tried', async (t) => {
+  const server = await listening(t, { host: '0.0.0.0', port: 0 })
+  const { port } = server.address() as AddressInfo
+  const wildcard: ListenAddress = { name: `0.0.0.0:${port}`, host: '0.0.0.0', port, isTls: false }
+  const specific = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false }
+  assert.deepEqual(await resolveListen([plain(specific.name)], [wildcard]), [specific])
+  assert.deepEqual(await resolveListen([plain(wildcard.name)], [specific]), [wildcard])
+  await assert.rejects(resolveListen([plain(specific.name)], []), { code: 'SUP_LISTEN' })
+})
+
+test('an address does not change between plain HTTP and TLS while it is open', async () => {
+  const held: ListenAddress = { name: '127.0.0.1:0', host: '127.0.0.1', port: 7, isTls: true }
+  await assert.rejects(resolveListen([plain('127.0.0.1:0')], [held]), {
+    message: '127.0.0.1:0 is served with TLS: it can change to plain HTTP only by a restart',
+  })
+  await assert.rejects(resolveListen([{ name: '127.0.0.1:0', isTls: true }], [{ ...held, isTls: false }]), {
+    message: '127.0.0.1:0 is served with plain HTTP: it can change to TLS only by a restart',
+  })
+})
+
+test('the socket of a server that was killed is removed; one in use and other files are not', async (t) => {
+  const dir = tempDir(t, 'listen')
+  const [stale, used, file, free] = ['stale', 'used', 'file', 'free'].map((name) => join(dir, name))
+  assert.ok(stale !== undefined && used !== undefined && file !== undefined && free !== undefined)
+  const program = `require('node:net').createServer().listen(${JSON.stringify(stale)}, () => console.log('listening'))`
+  const child = new Child(t, process.execPath, ['-e', program])
+  await child.waitForLine('the socket', (line) => line === 'listening')
+  await child.kill()
+  assert.ok(existsSync(stale))
+  await listening(t, { path: used })
+  writeFileSync(file, 'kept')
+
+  const names = [stale, free].map((path) => plain(`unix:${path}`))
+  assert.deepEqual(await resolveListen(names, []), [
+    { name: `unix:${stale}`, host: '', port: 0, socket: stale, isTls: false },
+    { name: `unix:${free}`, host: '', port: 0, socket: free, isTls: false },
+  ])
+  assert.ok(!existsSync(stale))
+  await assert.rejects(resolveListen([plain(`unix:${used}`)], []), {
+    message: `cannot listen on unix:${used}: the socket is in use`,
+  })
+  await assert.rejects(resolveListen([plain(`unix:${file}`)], []), {
+    message: `cannot listen on unix:${file}: there is a file of another kind`,
+  })
+  assert.ok(existsSync(used) && existsSync(file))
+})
+
+test('sockets that are listened on no more are removed, unless somebody else listens there', async (t) => {
+  const dir = tempDir(t, 'listen')
+  const address = (name: string): ListenAddress => ({ name, host: '', port: 0, socket: join(dir, name), isTls: false })
+  await listening(t, { path: join(dir, 'theirs') })
+  writeFileSync(join(dir, 'file'), '')
+  const tcp: ListenAddress = { name: '127.0.0.1:1', host: '127.0.0.1', port: 1 }
+  const program = `for (const name of ['gone', 'kept']) require('node:net').createServer().listen(${JSON.stringify(`${dir}/`)} + name, () => console.log(name))`
+  const child = new Child(t, process.execPath, ['-e', program])
+  for (const name of ['gone', 'kept']) await child.waitForLine(name, (line) => line === name)
+  await child.kill()
+  const left = [...['gone', 'kept', 'theirs', 'file', 'missing'].map(address), tcp]
+  await removeSockets(left, [address('kept')])
+  assert.deepEqual(
+    ['gone', 'kept', 'theirs', 'file'].filter((name) => existsSync(join(dir, name))),
+    ['kept', 'theirs', 'file'],
+  )
+})
+
+test('addresses are shown as URLs', () => {
+  assert.equal(addressUrl({ name: 'a', host: '::1', port: 80 }), 'http://[::1]:80')
+  assert.equal(addressUrl({ name: 'a', host: '10.0.0.1', port: 443, isTls: true }), 'https://10.0.0.1:443')
+  assert.equal(addressUrl({ name: 'a', host: '', port: 0, socket: '/run/a.sock' }), 'http://unix:/run/a.sock')
+})
