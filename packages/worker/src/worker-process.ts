@@ -35,21 +35,9 @@ import { createVhosts, type VhostRuntimes } from './vhost/index.ts'
 const MASTER_TIMEOUT_MS = 5_000
 const LOG_CLOSE_TIMEOUT_MS = 1_000
 
-/** What a worker is given when it starts. */
-export interface WorkerProcessOptions {
-  readonly workerId: number
-  /** Leads to the master. */
-  readonly endpoint: Parameters<typeof createIpcChannel>[0]
-  /** Program of the thread that checks passwords. */
-  readonly passwordThread: URL
-  /** Where access lines go. */
-  readonly accessLogFd: number
-}
-
 /** A connection worker: an engine, the generation it serves, and the line to the master. */
 export class WorkerProcess {
   readonly #workerId: number
-  readonly #accessLogFd: number
   readonly #metrics = new MetricSet()
   readonly #httpMetrics = new HttpMetrics(this.#metrics)
   readonly #hosts: HostSet
@@ -63,8 +51,6 @@ export class WorkerProcess {
   readonly #upstreams = new UpstreamContent(systemClock)
   readonly #vhosts: VhostRuntimes
   readonly #prepared = new Map<number, ServingGeneration>()
-  /** What puts the certificates of prepared generations in force. */
-  readonly #preparedTls = new Map<number, readonly (() => void)[]>()
   #logger: Logger
   #accessLog: AccessLog | undefined
   #requestLog: RequestLog
@@ -72,9 +58,9 @@ export class WorkerProcess {
   #engine: Engine | undefined
   #isDraining = false
 
-  constructor({ workerId, endpoint, passwordThread, accessLogFd }: WorkerProcessOptions) {
+  /** @param passwordThread program of the thread that checks passwords */
+  constructor(workerId: number, endpoint: Parameters<typeof createIpcChannel>[0], passwordThread: URL) {
     this.#workerId = workerId
-    this.#accessLogFd = accessLogFd
     this.#vhosts = createVhosts({
       passwordThread,
       handlersFor: (generation) => this.#upstreams.handlersFor(generation),
@@ -211,12 +197,9 @@ export class WorkerProcess {
   async #commit(number: number): Promise<undefined> {
     const next = this.#prepared.get(number)
     if (next === undefined) throw new WorkerError('WORKER_NOT_PREPARED', `generation ${number} was not prepared`)
-    const tls = this.#preparedTls.get(number) ?? []
     this.#prepared.clear()
-    this.#preparedTls.clear()
     const previous = this.#generation
     this.#generation = next
-    for (const enforce of tls) enforce()
     retireSites(previous, next)
     this.#l0.apply(next, previous)
     this.#applyLogging(next, previous)
@@ -228,7 +211,6 @@ export class WorkerProcess {
   #abandon(number: number): undefined {
     const abandoned = this.#prepared.get(number)
     this.#prepared.delete(number)
-    this.#preparedTls.delete(number)
     if (abandoned !== undefined) this.#stopListening(abandoned, this.#generation)
     return undefined
   }
@@ -246,7 +228,7 @@ export class WorkerProcess {
     if (before?.level === level && before.format === format && before.access === access) return
     this.#logger = createLogger({ level, format, base: { proc: 'worker', worker: this.#workerId } })
     const old = this.#accessLog
-    this.#accessLog = access ? new AccessLog({ format, fd: this.#accessLogFd }) : undefined
+    this.#accessLog = access ? new AccessLog({ format }) : undefined
     this.#requestLog = new RequestLog(this.#httpMetrics, this.#accessLog)
     old?.close(LOG_CLOSE_TIMEOUT_MS).catch(this.#onProblem)
   }
