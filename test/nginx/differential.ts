@@ -197,7 +197,7 @@ function assertNear(ours: number | undefined, theirs: number | undefined): void 
 /**
  * Addresses of loopback that nobody else uses, with a port that both servers can have: the URL of a redirect holds it.
  */
-async function freePlaces(count: number): Promise<{ nginxHost: string; productHost: string; port: number }[]> {
+export async function freePlaces(count: number): Promise<{ nginxHost: string; productHost: string; port: number }[]> {
   const places: { nginxHost: string; productHost: string; port: number }[] = []
   const second = 16 + Math.floor(Math.random() * 200)
   const third = 1 + Math.floor(Math.random() * 250)

@@ -14,7 +14,7 @@ export class GateAsk<Peer> implements ReadyAsk {
   method = ''
   target = ''
 
-  constructor(gate: RequestGate, addressOf: (peer: Peer) => string, scheme: 'http' | 'https' = 'http', listener = '') {
+  constructor(gate: RequestGate, addressOf: (peer: Peer) => string, scheme: 'http' | 'https', listener: string) {
     this.#gate = gate
     this.#addressOf = addressOf
     this.scheme = scheme

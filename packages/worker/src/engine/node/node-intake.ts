@@ -58,7 +58,7 @@ export class NodeIntake {
     this.#facts = facts
     this.#options = options
     this.#context = context
-    this.#ask = new GateAsk(this.#gate, (peer) => peer, facts.scheme)
+    this.#ask = new GateAsk(this.#gate, (peer) => peer, facts.scheme, facts.listener)
   }
 
   /** @returns the exchange, if the request is not answered by now */

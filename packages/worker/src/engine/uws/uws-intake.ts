@@ -42,7 +42,7 @@ export class UwsIntake {
     this.#scheme = scheme
     this.#options = options
     this.#context = context
-    this.#ask = new GateAsk(this.#gate, (res) => context.peers.read(res), scheme)
+    this.#ask = new GateAsk(this.#gate, (res) => context.peers.read(res), scheme, listener)
   }
 
   /** The connections have been cut. The one request that is being handled has no abort listener yet. */
