@@ -1,3 +1,4 @@
+/// <reference path="./apache-md5.d.ts" />
 import { createHash, timingSafeEqual } from 'node:crypto'
 import apacheMd5 from 'apache-md5'
 import { compareSync } from 'bcryptjs'
