@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Child, fetchHttp } from '@svc/testkit'
+import type { EngineName } from '../src/engine/make-engine.ts'
 import type { HostileCase } from './hostile/case.ts'
 import { framingCases } from './hostile/framing.ts'
 import { headerCases } from './hostile/header-fields.ts'
@@ -24,9 +25,11 @@ interface Facts {
   readonly marks: Readonly<Record<string, number>>
 }
 
-async function startEngine(t: TestContext): Promise<{ port: number; pid: number }> {
+async function startEngine(t: TestContext, engine: EngineName): Promise<{ port: number; pid: number }> {
   const env = { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384' }
-  const child = new Child(t, process.execPath, ['--disable-warning=ExperimentalWarning', program], { env })
+  const child = new Child(t, process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify({ engine })], {
+    env,
+  })
   return JSON.parse(await child.waitForLine('port', (line) => line.startsWith('{"port"'))) as { port: number; pid: number }
 }
 
@@ -64,8 +67,9 @@ async function facts(port: number): Promise<Facts> {
 }
 
 /** Holds all conversations, then asks a clean question of the same process, then looks at what ran. */
-async function runGroup(t: TestContext, cases: readonly HostileCase[]): Promise<void> {
-  const server = await startEngine(t)
+async function runGroup(t: TestContext, engine: EngineName, all: readonly HostileCase[]): Promise<void> {
+  const cases = all.map((hostile) => ({ ...hostile, ...(engine === 'node' ? hostile.node : {}) }))
+  const server = await startEngine(t, engine)
   const failures: string[] = []
   await inPool(cases, async (hostile, index) => {
     try {
@@ -100,11 +104,13 @@ describe('hostile HTTP', { concurrency: true }, () => {
     'response splitting': responseSplittingCases,
   } as const
   for (const [name, cases] of Object.entries(groups)) {
-    test(`${name}: ${cases.length} conversations`, (t) => runGroup(t, cases))
+    for (const engine of ['uws', 'node'] satisfies EngineName[]) {
+      test(`${engine}: ${name}: ${cases.length} conversations`, (t) => runGroup(t, engine, cases))
+    }
   }
 
   test('a body that trickles in for longer than the idle time of the library is served', async (t) => {
-    const { port } = await startEngine(t)
+    const { port } = await startEngine(t, 'uws')
     const parts = 13
     const request = httpRequest({ port, method: 'POST', path: '/echo', headers: { 'content-length': parts } })
     const answer = once(request, 'response')

@@ -20,6 +20,8 @@ export interface HostileCase {
   readonly contains?: string
   /** Text that may not stand anywhere in what the server sent. */
   readonly lacks?: string
+  /** What is different on engine node. */
+  readonly node?: Partial<Pick<HostileCase, 'allow' | 'then' | 'marks' | 'contains' | 'lacks'>>
 }
 
 /** Head of a request to a good host with these further lines. */

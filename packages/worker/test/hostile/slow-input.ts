@@ -45,14 +45,29 @@ export const idleCases: readonly HostileCase[] = [
 /** Clients that leave. */
 export const endingCases: readonly HostileCase[] = [
   { name: 'leaves before a byte', send: [], allow: [[]], then: 'closed', ending: 'half-close' },
-  { name: 'leaves in the request line', send: ['GET /'], allow: [[]], then: 'closed', ending: 'half-close' },
-  { name: 'leaves in the head', send: ['GET / HTTP/1.1\r\nHo'], allow: [[]], then: 'closed', ending: 'half-close' },
+  {
+    name: 'leaves in the request line',
+    send: ['GET /'],
+    allow: [[]],
+    then: 'closed',
+    ending: 'half-close',
+    node: { allow: [[400], []] },
+  },
+  {
+    name: 'leaves in the head',
+    send: ['GET / HTTP/1.1\r\nHo'],
+    allow: [[]],
+    then: 'closed',
+    ending: 'half-close',
+    node: { allow: [[400], []] },
+  },
   {
     name: 'leaves in the body',
     send: [post('/echo', 'Content-Length: 10'), 'hell'],
     allow: [[]],
     then: 'closed',
     ending: 'half-close',
+    node: { allow: [[400], []] },
   },
   {
     name: 'leaves in a chunk',
@@ -60,6 +75,7 @@ export const endingCases: readonly HostileCase[] = [
     allow: [[]],
     then: 'closed',
     ending: 'half-close',
+    node: { allow: [[400], []] },
   },
   {
     name: 'half close behind a request answered at once',
@@ -68,7 +84,14 @@ export const endingCases: readonly HostileCase[] = [
     then: 'closed',
     ending: 'half-close',
   },
-  { name: 'half close while the answer is pending', send: [get('/never')], allow: [[]], then: 'closed', ending: 'half-close' },
+  {
+    name: 'half close while the answer is pending',
+    send: [get('/never')],
+    allow: [[]],
+    then: 'closed',
+    ending: 'half-close',
+    node: { allow: [[504]] },
+  },
   { name: 'half close while a stream runs', send: [get('/large')], allow: [[200], []], then: 'any', ending: 'half-close' },
   { name: 'reset in the head', send: ['GET / HTTP/1.1\r\nHo'], allow: [[]], then: 'closed', ending: 'reset' },
   {

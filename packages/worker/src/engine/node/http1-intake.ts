@@ -27,6 +27,10 @@ interface Http1Connection {
   readonly serverName: string | undefined
   current: NodeExchange | undefined
   readonly waiting: WaitingRequest[]
+  /** Why nothing more is taken from it; to be answered when what came before is. */
+  fault: GateFault | undefined
+  /** Whether nothing more is taken from it. */
+  isFinal: boolean
 }
 
 /** Why the parser of Node refuses a request. */
@@ -57,6 +61,7 @@ export class Http1Intake {
   /** A request has come; those before it on its connection may still be pending. */
   request(request: IncomingMessage, response: ServerResponse, beforeHandling?: () => void): void {
     const connection = this.#connectionOf(request.socket)
+    if (connection.isFinal) return
     if (connection.current === undefined && connection.waiting.length === 0) {
       this.#take(connection, { request, response, beforeHandling })
       return
@@ -94,20 +99,21 @@ export class Http1Intake {
   /** The parser, or a time limit of it, has given up on a connection. */
   failed(error: Error, socket: Socket): void {
     const connection = this.#connectionOf(socket)
-    const last = connection.current
-    if (last !== undefined && !last.isOver) {
-      // What came before is answered; what is broken is not, as after it nothing can be told apart any more.
-      for (const { response } of connection.waiting.splice(0)) response.destroy()
-      last.closeAfter()
-      return
-    }
     const code = codeOf(error)
     // To who has said nothing, nothing is said.
     if (!socket.writable || socket.bytesRead === 0 || code === 'ECONNRESET' || code === 'EPIPE') {
       socket.destroy()
       return
     }
-    this.#refuseRaw(connection, socket, parserFaults[code ?? ''] ?? { status: 400, code: 'bad_request' })
+    if (connection.isFinal) return
+    connection.isFinal = true
+    const fault = parserFaults[code ?? ''] ?? { status: 400, code: 'bad_request' }
+    if (connection.current === undefined) {
+      this.#refuseRaw(connection, socket, fault)
+      return
+    }
+    connection.fault = fault
+    connection.current.inputFailed()
   }
 
   /** A request wants a tunnel: there is none. */
@@ -145,24 +151,29 @@ export class Http1Intake {
     if (exchange === undefined || exchange.out.destroyed) return
     connection.current = exchange
     if (request.socket.readableEnded) exchange.halfClosed()
-    response.once('close', () => this.#next(connection, exchange))
+    response.once('close', () => this.#next(connection, exchange, request.socket))
   }
 
   /** The response before has left: the next request may run. */
-  #next(connection: Http1Connection, ended: NodeExchange): void {
+  #next(connection: Http1Connection, ended: NodeExchange, socket: Socket): void {
     if (connection.current !== ended) return
     connection.current = undefined
+    if (ended.hasClosed || socket.destroyed) {
+      connection.isFinal = true
+      connection.waiting.splice(0)
+      return
+    }
     while (connection.current === undefined) {
       const waiting = connection.waiting.shift()
-      if (waiting === undefined) return
-      if (connection.waiting.length === 0) waiting.request.socket.resume()
-      if (!waiting.request.socket.destroyed) this.#take(connection, waiting)
+      if (waiting === undefined) break
+      if (connection.waiting.length === 0) socket.resume()
+      this.#take(connection, waiting)
     }
+    if (connection.current === undefined && connection.fault !== undefined) this.#refuseRaw(connection, socket, connection.fault)
   }
 
   #arrivalOf(connection: Http1Connection, request: IncomingMessage, response: ServerResponse): Arrival {
     const { target, authority } = originForm(request.url ?? '')
-    const tooMany = request.rawHeaders.length > 2 * MAX_FIELDS
     return {
       method: request.method ?? '',
       target,
@@ -173,7 +184,7 @@ export class Http1Intake {
       wire: new Http1Wire(request, response, this.#isTcp && this.#facts.scheme === 'http'),
       body: { stream: request, hasArrived: () => request.complete, isBroken: () => !request.complete },
       hasBody: undefined,
-      fault: tooMany ? { status: 431, code: 'too_many_fields' } : undefined,
+      fault: faultOf(request),
       upgrade: undefined,
     }
   }
@@ -182,10 +193,23 @@ export class Http1Intake {
     const known = this.#connections.get(socket)
     if (known !== undefined) return known
     const serverName = socket instanceof TLSSocket ? serverNameOf(socket) : undefined
-    const made = { peer: peerAddress(socket), serverName, current: undefined, waiting: [] }
+    const made: Http1Connection = {
+      peer: peerAddress(socket),
+      serverName,
+      current: undefined,
+      waiting: [],
+      fault: undefined,
+      isFinal: false,
+    }
     this.#connections.set(socket, made)
     return made
   }
+}
+
+/** What is wrong with a request besides its contents. */
+function faultOf({ httpVersionMajor, rawHeaders }: IncomingMessage): GateFault | undefined {
+  if (httpVersionMajor !== 1) return { status: 505, code: 'bad_version' }
+  return rawHeaders.length > 2 * MAX_FIELDS ? { status: 431, code: 'too_many_fields' } : undefined
 }
 
 function lingerThenDestroy(socket: Socket): void {

@@ -86,6 +86,13 @@ export class NodeBody implements RequestBody {
     if (this.#failure !== undefined) this.#finish(this.#failure)
   }
 
+  /** Ends reading with an error; nothing comes any more. */
+  abandon(error: Error): void {
+    this.fail(error)
+    this.#isEnded = true
+    this.#owner.bodyEnded()
+  }
+
   /** Lets come, and throws away, what nobody wants. */
   discard(): void {
     this.#isDiscarding = true
@@ -144,9 +151,7 @@ export class NodeBody implements RequestBody {
 
   #closed(): void {
     if (this.#isEnded) return
-    this.fail(new HttpError('HTTP_ABORTED', 'the client went away'))
-    this.#isEnded = true
-    this.#owner.bodyEnded()
+    this.abandon(new HttpError('HTTP_ABORTED', 'the client went away'))
   }
 
   #finish(error: Error | undefined): void {

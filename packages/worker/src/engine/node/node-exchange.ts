@@ -20,7 +20,7 @@ import { type BodyOwner, type BodySource, NodeBody } from './node-body.ts'
 import type { NodeContext } from './node-context.ts'
 import type { NodeHead } from './node-head.ts'
 import { MAX_SLICE_BYTES, NodeWriter, type WriterPort } from './node-writer.ts'
-import type { ResponseWire } from './response-wire.ts'
+import type { Framing, ResponseWire } from './response-wire.ts'
 
 /** How long nothing may be written to a client that has half-closed before it counts as gone. */
 const DESERTED_MS = 5_000
@@ -52,6 +52,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   /** When everything was handed over that the peer has to take before the response is complete. */
   #endedAt: number | undefined
   #closesAfter = false
+  #hasClosed = false
   #hasAnswerLimit = true
   #hasSwitched = false
   #lingerUntil = 0
@@ -85,8 +86,9 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     return this.#ending !== 'none' || this.#wire.isGone
   }
 
-  get isAnswered(): boolean {
-    return this.#answeredBy !== undefined
+  /** Whether the response says that the connection ends with it. */
+  get hasClosed(): boolean {
+    return this.#hasClosed
   }
 
   /** Begins to receive the body. */
@@ -111,9 +113,15 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     this.#halfClosedAt ??= performance.now()
   }
 
-  /** The connection is to be closed after the response. */
-  closeAfter(): void {
+  /** What comes on the connection cannot be understood any more: if it was to be the body of this request, that is broken. */
+  inputFailed(): void {
+    if (this.#body?.isOpen !== true) return
     this.#closesAfter = true
+    this.#body.abandon(new HttpError('HTTP_BAD_REQUEST', 'the request body is malformed'))
+    // Whoever reads the body has been told and may answer; if not, the answer is given here.
+    setImmediate(() => {
+      if (this.#answeredBy === undefined) this.refuse(400, 'bad_body')
+    })
   }
 
   respond(head: ResponseHead, body: Uint8Array = empty): void {
@@ -132,7 +140,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
       this.#answer(safe, empty)
       return discardingWriter
     }
-    this.#wire.head(safe, { length, closes: this.#closes })
+    this.#wire.head(safe, this.#framing(length))
     this.#writer = new NodeWriter(this, length)
     return this.#writer
   }
@@ -249,6 +257,11 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     return this.#body?.isOpen === true && this.#closes && !this.#wire.isMultiplexed
   }
 
+  #framing(length: number | undefined): Framing {
+    this.#hasClosed = this.#closes
+    return { length, closes: this.#hasClosed }
+  }
+
   #hasNoBody(status: number): boolean {
     return status === 204 || status === 304 || this.#facts.method === 'HEAD'
   }
@@ -259,7 +272,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
       return
     }
     this.#dropBody()
-    this.#wire.head(head, { length: body.byteLength, closes: this.#closes })
+    this.#wire.head(head, this.#framing(body.byteLength))
     if (body.byteLength <= MAX_SLICE_BYTES) {
       this.lastSlice(body.byteLength === 0 ? undefined : body, [])
     } else {
@@ -272,7 +285,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   #answerBodiless(head: NodeHead, length: number | undefined): void {
     this.#dropBody()
     const isHead = head.status !== 204 && head.status !== 304
-    this.#wire.bodiless(head, { length: isHead ? length : undefined, closes: this.#closes })
+    this.#wire.bodiless(head, this.#framing(isHead ? length : undefined))
     // In HTTP/2 it is complete with its head, whatever becomes of the stream.
     if (this.#wire.isMultiplexed) {
       this.#endedAt = performance.now()

@@ -143,6 +143,8 @@ export class NodeListener {
   #http1Options({ maxHeaderBytes, idleTimeoutMs }: EngineLimits): Http1Options {
     return {
       insecureHTTPParser: false,
+      // The gate asks for it, and takes nothing more from a connection where it is missing.
+      requireHostHeader: false,
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: HEAD_TIMEOUT_MS,
       // How long a body may take is decided for each request.
