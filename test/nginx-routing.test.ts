@@ -36,7 +36,18 @@ test('the server of a request is the one that nginx chooses', async (t) => {
   const servers = await Differential.start(t, { conf: hosts, addresses: 2 })
   const there = ['exact.test', 'second.test', 'first.test', 'unknown.test'].map((host) => ({ target: '/', host, on: 1 }))
   // A request of HTTP/1.1 without one is refused by both.
-  await servers?.compare(t, [...hostCases, ...there, { target: '/', host: null, status: 400 }])
+  // RFC 9112 section 3.2.2: the target says the host, and the field counts for nothing.
+  const whole = { body: 'nginx shows the field as it was sent' }
+  const without: Case[] = [
+    { target: '/', host: null, status: 400 },
+    { target: '/', host: null, version: '1.0', engine: 'node', status: 200 },
+    { target: '/', host: 'exact.test', version: '1.0', engine: 'node' },
+    { target: '/', host: null, version: '1.0', engine: 'node', on: 1 },
+    { target: 'http://exact.test/', host: 'first.test', engine: 'node', differs: whole },
+    { target: 'http://exact.test', host: 'first.test', engine: 'node', differs: whole },
+    { target: 'http://EXACT.test:99/?x', host: 'first.test', engine: 'node', differs: whole },
+  ]
+  await servers?.compare(t, [...hostCases, ...there, ...without])
 })
 
 const locations = `

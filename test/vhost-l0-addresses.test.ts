@@ -6,7 +6,7 @@ import { freePlaces } from './nginx/differential.ts'
 for (const engine of ['uws', 'node']) {
   test(`L0 keeps what two addresses answer to one host apart (${engine})`, async (t) => {
     const dir = tempDir(t, 'addresses')
-    const [first, second] = (await freePlaces(2)).map(({ productHost, port }) => `${productHost}:${port}`)
+    const [first, second] = (await freePlaces(2)).map(({ hosts, port }) => `${hosts[0]}:${port}`)
     writeFiles(dir, {
       'v.conf': `server { listen ${first}; server_name a.test; return 200 "first"; }
 server { listen ${second}; server_name a.test; svc_site a.test; return 200 "second"; }`,
