@@ -1,8 +1,15 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { SingleFlight } from '@svc/core'
-import type { PasswordThread } from './password-thread.ts'
 import { quickCheck } from './quick-check.ts'
 import { isKnownForm } from './slow-check.ts'
+
+/** Checks slow passwords where nobody waits for them. Concurrent calls are the rule. */
+export interface SlowChecker {
+  /** Whether there are too many to take another one. */
+  readonly isBusy: boolean
+  /** Rejects when it could not be checked. */
+  check(password: Uint8Array, stored: string): Promise<boolean>
+}
 
 /** Outcomes that are remembered. */
 const MAX_KNOWN = 10_000
@@ -12,13 +19,13 @@ const MAX_KNOWN = 10_000
  * both and the outcome, which never changes.
  */
 export class PasswordCheck {
-  readonly #thread: PasswordThread
+  readonly #thread: SlowChecker
   readonly #key = randomBytes(32)
   /** The oldest first. */
   readonly #known = new Map<string, boolean>()
   readonly #flight = new SingleFlight<string, boolean>()
 
-  constructor(thread: PasswordThread) {
+  constructor(thread: SlowChecker) {
     this.#thread = thread
   }
 

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { WorkerError } from '../../errors.ts'
+import type { SlowChecker } from './password-check.ts'
 
 /** Checks that may wait. More at a time are an attack, or a sign that the passwords are too slow for the traffic. */
 const MAX_WAITING = 256
@@ -10,7 +11,7 @@ interface Waiting {
 }
 
 /** Checks slow passwords in a thread of its own, one after the other, so that no other request waits for them. */
-export class PasswordThread {
+export class PasswordThread implements SlowChecker {
   readonly #program: URL
   readonly #waiting = new Map<number, Waiting>()
   #thread: Worker | undefined
@@ -30,6 +31,7 @@ export class PasswordThread {
     this.#thread ??= this.#start()
     const thread = this.#thread
     const id = ++this.#lastId
+    thread.ref()
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
       thread.postMessage({ id, password, stored })
@@ -42,11 +44,11 @@ export class PasswordThread {
 
   #start(): Worker {
     const thread = new Worker(this.#program, { stdin: false })
-    // What waits for an answer has a connection that keeps the process up.
-    thread.unref()
     thread.on('message', ({ id, isRight }: { id: number; isRight: boolean }) => {
       this.#waiting.get(id)?.resolve(isRight)
       this.#waiting.delete(id)
+      // Nothing that waits keeps a process from its end.
+      if (this.#waiting.size === 0) thread.unref()
     })
     thread.on('error', (error) => this.#ended(error))
     thread.on('exit', () => this.#ended(undefined))

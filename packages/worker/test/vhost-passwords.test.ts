@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { tempDir, writeFiles } from '@svc/testkit'
+import { PasswordCheck } from '../src/vhost/passwords/password-check.ts'
+import { PasswordFiles, parsePasswords } from '../src/vhost/passwords/password-file.ts'
+import { PasswordThread } from '../src/vhost/passwords/password-thread.ts'
+import { quickCheck } from '../src/vhost/passwords/quick-check.ts'
+import { slowCheck } from '../src/vhost/passwords/slow-check.ts'
+
+/** All of "secret", as `openssl passwd` makes them, and bcrypt. */
+const stored = {
+  apr1: '$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/',
+  md5: '$1$abcdefgh$cHJi5PXp/ki/ktXzqlk6I1',
+  sha256: '$5$saltstring$C3o4O1TC6aRHF4FI.QSZMXtHbaj2gSXr4sUc/3NcUi.',
+  sha512: '$6$saltstring$AIsRs/Ee56G/tC8MEHhvReZTfx8u3rXXMl6eYrjCG9ibix19DxoMBLogdTET5Ukw9Sf7eZTITsuk0Ry5qulYz.',
+  bcrypt: '$2y$05$fMdfX42zA.UIB6RpED2OjuBbAzr8ZbrygqPTWl4JxHa4sEyKG0xrS',
+}
+
+function threadOf(t: TestContext, program = '../src/vhost/passwords/thread-main.ts'): PasswordThread {
+  const thread = new PasswordThread(new URL(program, import.meta.url))
+  t.after(() => thread.close())
+  return thread
+}
+
+test('passwords of all slow forms are checked', () => {
+  for (const [form, hash] of Object.entries(stored)) {
+    assert.equal(slowCheck(Buffer.from('secret'), hash), true, form)
+    assert.equal(slowCheck(Buffer.from('secre'), hash), false, form)
+    assert.equal(slowCheck(Buffer.from('secret'), `${hash.slice(0, -1)}x`), false, form)
+  }
+  assert.equal(slowCheck(Buffer.from('secret'), 'secret'), false, 'no plain text without its mark')
+})
+
+test('passwords of quick forms are checked at once', () => {
+  assert.equal(quickCheck(Buffer.from('secret'), '{PLAIN}secret'), true)
+  assert.equal(quickCheck(Buffer.from(''), '{PLAIN}'), true)
+  assert.equal(quickCheck(Buffer.from('x'), '{PLAIN}'), false)
+  assert.equal(quickCheck(Buffer.from('secret'), '{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ='), true)
+  assert.equal(quickCheck(Buffer.from('other'), '{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ='), false)
+  assert.equal(quickCheck(Buffer.from('secret'), '{SHA}short'), false)
+  assert.equal(quickCheck(Buffer.from('secret'), '{SSHA}'), false)
+  assert.equal(quickCheck(Buffer.from('secret'), stored.apr1), undefined)
+})
+
+test('files have a user on each line, and the first of two counts', () => {
+  const users = parsePasswords('# a comment\nann:one\n\nno colon\nbob:two:his comment\r\nann:three\n:nobody\n#bob:x\nlast:four')
+  assert.deepEqual(
+    [...users],
+    [
+      ['ann', 'one'],
+      ['bob', 'two'],
+      ['last', 'four'],
+    ],
+  )
+})
+
+test('a file that changes is read again, and one that is missing is an error', (t) => {
+  const dir = tempDir(t, 'passwords')
+  writeFiles(dir, { users: 'ann:one\n' })
+  const files = new PasswordFiles()
+  const file = join(dir, 'users')
+  const before = files.users(file)
+  assert.equal(files.users(file), before, 'it is not read for each request')
+  writeFileSync(file, 'ann:two\n')
+  utimesSync(file, 1, 1)
+  assert.equal(files.users(file).get('ann'), 'two')
+  assert.throws(() => files.users(join(dir, 'none')), { code: 'ENOENT' })
+})
+
+test('a slow password is worked out once, off the thread of requests, and remembered right or wrong', async (t) => {
+  const thread = threadOf(t)
+  let checks = 0
+  const counting = {
+    get isBusy() {
+      return false
+    },
+    check(password: Uint8Array, hash: string) {
+      checks++
+      return thread.check(password, hash)
+    },
+  }
+  const check = new PasswordCheck(counting)
+  const right = Buffer.from('secret')
+  const wrong = Buffer.from('wrong')
+  assert.deepEqual(await Promise.all([right, right, wrong].map((password) => check.check(password, stored.bcrypt))), [
+    true,
+    true,
+    false,
+  ])
+  assert.equal(checks, 2)
+  assert.equal(check.check(right, stored.bcrypt), true, 'at once')
+  assert.equal(check.check(wrong, stored.bcrypt), false)
+  assert.equal(await check.check(right, stored.sha512), true, 'another stored form is another question')
+  assert.equal(check.check(right, 'secret'), false)
+})
+
+test('more checks than may wait are refused', () => {
+  const check = new PasswordCheck({ isBusy: true, check: () => assert.fail('it is busy') })
+  assert.equal(check.check(Buffer.from('secret'), stored.bcrypt), 'busy')
+  assert.equal(check.check(Buffer.from('secret'), '{PLAIN}secret'), true)
+})
+
+test('a thread that ends fails what waits for it, and the next check has a new one', async (t) => {
+  const dir = tempDir(t, 'thread')
+  writeFiles(dir, {
+    'ends.mjs': "import { parentPort } from 'node:worker_threads'\nparentPort.on('message', () => process.exit(3))\n",
+  })
+  const ending = new PasswordThread(new URL(`file://${dir}/ends.mjs`))
+  t.after(() => ending.close())
+  await assert.rejects(ending.check(Buffer.from('a'), stored.md5), { code: 'WORKER_PASSWORD_THREAD' })
+  await assert.rejects(ending.check(Buffer.from('a'), stored.md5), { code: 'WORKER_PASSWORD_THREAD' })
+  const thread = threadOf(t)
+  assert.equal(await thread.check(Buffer.from('secret'), stored.md5), true)
+  assert.equal(await thread.check(Buffer.from('secret'), '$2y$broken'), false, 'what is not in its form fits nothing')
+})
