@@ -34,6 +34,16 @@ export function startNginxCache(upstream: string): Promise<ServerProcess> {
   return startWith(server)
 }
 
+/** Starts nginx with one worker process that passes everything on over kept connections. */
+export function startNginxProxy(upstream: string): Promise<ServerProcess> {
+  const server = (
+    port: number,
+  ) => `upstream origin { server ${new URL(upstream).host}; keepalive 64; keepalive_requests 1000000; }
+  server { listen 127.0.0.1:${port};
+    location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection ""; } }`
+  return startWith(server)
+}
+
 const nginxDir = join(workDir, 'nginx')
 
 async function startWith(server: (port: number) => string): Promise<ServerProcess> {
