@@ -23,6 +23,28 @@ export interface SiteFacts {
   readonly anyHost: boolean
   readonly root: string
   readonly mode: string
+  /** Whether there is an application: something that has routes. */
+  readonly hasApp: boolean
+}
+
+/** A server of a vhost file as an endpoint lists it. */
+export interface VhostFacts {
+  /** Id of its site. */
+  readonly site: string
+  /** "file:line". */
+  readonly place: string
+  readonly listen: readonly string[]
+  /** Addresses whose default it is because it says so. */
+  readonly default_for: readonly string[]
+  readonly names: readonly string[]
+  /** In file order; the last is what holds where none matches. */
+  readonly locations: ReadonlyArray<{
+    readonly match: string
+    readonly place: string
+    readonly content: string
+    /** Upstream or site. */
+    readonly target: string
+  }>
 }
 
 /** Purges of the whole instance. All reject when the master cannot be asked, or with what it refuses. */
@@ -54,6 +76,8 @@ export interface Renderers {
 export interface Sites {
   generation(): number
   list(): readonly SiteFacts[]
+  /** Servers of vhost files, in their order. */
+  vhosts(): readonly VhostFacts[]
   /** The host names of the site that claims a host (which may have a port), with that one; undefined: no site claims it. */
   hostsBeside(host: string): readonly string[] | undefined
   /** @throws SUP_UNKNOWN_SITE */

@@ -1,5 +1,15 @@
 import type { PurgeOutcome } from '@svc/protocol'
-import type { ControlPlane, PurgeOrder, SiteFacts } from '../src/index.ts'
+import type { ControlPlane, PurgeOrder, SiteFacts, VhostFacts } from '../src/index.ts'
+
+/** A server of a vhost file. */
+export const vhost: VhostFacts = {
+  site: 'shop',
+  place: 'shop.conf:1',
+  listen: ['0.0.0.0:80'],
+  default_for: [],
+  names: ['shop.test'],
+  locations: [{ match: '/', place: 'shop.conf:3', content: 'files', target: '' }],
+}
 
 const site = (id: string, label = id): SiteFacts => ({
   id,
@@ -8,6 +18,7 @@ const site = (id: string, label = id): SiteFacts => ({
   anyHost: false,
   root: `/srv/${id}`,
   mode: 'production',
+  hasApp: true,
 })
 
 export const outcome: PurgeOutcome = {
@@ -63,6 +74,7 @@ export class FakePlane implements ControlPlane {
   readonly sites: ControlPlane['sites'] = {
     generation: () => 7,
     list: () => [site('shop'), site('blog'), site('blog-old', 'blog')],
+    vhosts: () => [vhost],
     hostsBeside: (host) => (host.startsWith('shop.test') ? ['shop.test', 'www.shop.test'] : undefined),
     routes: async (id) => {
       if (id === 'blog') throw new Error('unreadable')

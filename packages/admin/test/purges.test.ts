@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Problem } from '@svc/http'
 import { EndpointTable, listEndpoints, type PurgeOrder, parseBody, parseQuery } from '../src/index.ts'
-import { FakePlane } from './fake-plane.ts'
+import { FakePlane, vhost } from './fake-plane.ts'
 
 const table = new EndpointTable(
   listEndpoints({
@@ -187,6 +187,7 @@ test('figures, isolates and routes are shown; a site that cannot be read hides n
   assert.deepEqual(isolate?.modules, [{ file: '/srv/shop/app/page.tsx', format: 'esm', imports: ['/srv/state.ts'] }])
   const { json } = await call('/__svc/debug/router', { method: 'GET' })
   assert.equal(json['generation'], 7)
+  assert.deepEqual(json['vhosts'], [vhost])
   const sites = json['sites'] as { readonly id: string; readonly routes: unknown[] | null }[]
   assert.deepEqual(
     sites.map(({ id, routes }) => [id, routes?.length ?? null]),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { vhostFacts } from '../src/control/vhost-facts.ts'
 import type { ContentHandler } from '../src/vhost/index.ts'
 import { complete } from './canned-renderer.ts'
 import { VhostServer } from './vhost-server.ts'
@@ -106,4 +107,28 @@ test('a server claims shared paths by an "=" location or a file, not by a prefix
   assert.equal(await ask('/health', 'file.test'), 'a file')
   assert.deepEqual(JSON.parse(await ask('/health', 'a.test')), { status: 'ok' }, 'the application has no such route')
   assert.equal(JSON.parse(await ask('/__svc/health', 'file.test')).status, 'healthy')
+})
+
+test('the servers of vhost files can be listed with their locations', async (t) => {
+  const { pipeline } = await VhostServer.start(
+    t,
+    'server { listen {on0} default_server; svc_site s; server_name s.test *.s.test; location ^~ /x/ { proxy_pass http://127.0.0.1:1; } }',
+  )
+  const [server, ...others] = vhostFacts(pipeline.generation.spec.web)
+  assert.deepEqual(others, [])
+  assert.ok(server)
+  assert.deepEqual(
+    { ...server, place: '', locations: server.locations.map((location) => ({ ...location, place: '' })) },
+    {
+      site: 's',
+      place: '',
+      listen: ['127.0.0.1:8080'],
+      default_for: ['127.0.0.1:8080'],
+      names: ['s.test', '*.s.test'],
+      locations: [
+        { match: '^~ /x/', place: '', content: 'proxy', target: '127.0.0.1:1' },
+        { match: '', place: '', content: 'files', target: '' },
+      ],
+    },
+  )
 })

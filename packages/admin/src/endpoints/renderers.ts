@@ -41,20 +41,26 @@ async function modules(plane: ControlPlane, { query }: EndpointRequest): Promise
 
 async function router(plane: ControlPlane): Promise<EndpointResult> {
   const sites = plane.sites.list().map(async (site) => {
-    const { id, label, hostnames, anyHost, root, mode } = site
+    const { id, label, hostnames, anyHost, root, mode, hasApp } = site
     // The files of one site may be unreadable just now; that is a fact about it, and no reason to hide the others.
-    const found = await plane.sites.routes(id).catch(() => undefined)
+    const found = hasApp ? await plane.sites.routes(id).catch(() => undefined) : { routes: null, problems: [] }
     const table = found === undefined ? { routes: null, problems: ['the files cannot be read'] } : found
     return { id, label, hostnames, any_host: anyHost, root, mode, ...table }
   })
-  return jsonAnswer(200, { ok: true, generation: plane.sites.generation(), sites: await Promise.all(sites) })
+  const { sites: served } = plane
+  return jsonAnswer(200, { ok: true, generation: served.generation(), sites: await Promise.all(sites), vhosts: served.vhosts() })
 }
 
 /** What is served by whom, for the host itself. */
 export function debugEndpoints(): Endpoint[] {
   const local = { method: 'GET', isLogged: true, group: 'maintenance', access: 'loopback' } as const
   return [
-    { ...local, path: '/__svc/debug/router', summary: 'Sites with their hosts and routes.', handle: router },
+    {
+      ...local,
+      path: '/__svc/debug/router',
+      summary: 'Sites with their hosts and routes, and the servers of vhost files with their locations.',
+      handle: router,
+    },
     {
       ...local,
       path: '/__svc/debug/modules',

@@ -1,8 +1,10 @@
 import type { ControlPlane, Purges, Renderers, Sites } from '@svc/admin'
+import { hasApp } from '@svc/config'
 import type { RpcPeer } from '@svc/core'
 import type { masterMethods, workerMethods } from '@svc/protocol'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { hostsBeside } from './hosts-beside.ts'
+import { vhostFacts } from './vhost-facts.ts'
 
 /** The line to the master. */
 export type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
@@ -43,9 +45,11 @@ function sitesOf({ master, generation }: ControlPlaneParts): Sites {
   return {
     generation: () => generation().number,
     list: () =>
-      generation().spec.sites.map(({ id, label, hostnames, any_host: anyHost, root, mode }) => {
-        return { id, label, hostnames, anyHost, root, mode }
+      generation().spec.sites.map((site) => {
+        const { id, label, hostnames, any_host: anyHost, root, mode } = site
+        return { id, label, hostnames, anyHost, root, mode, hasApp: hasApp(site) }
       }),
+    vhosts: () => vhostFacts(generation().spec.web),
     hostsBeside: (host) => hostsBeside(generation(), host),
     routes: (site) => master.call('siteInfo', { site }, ANSWER),
   }
