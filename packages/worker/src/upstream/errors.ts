@@ -12,6 +12,8 @@ export type UpstreamErrorCode =
   | 'UPSTREAM_NONE_LEFT'
   /** The answer broke off after its head. */
   | 'UPSTREAM_CUT'
+  /** What a FastCGI application wrote to its error output; it is written down and answers nobody. */
+  | 'UPSTREAM_STDERR'
 
 const table = {
   UPSTREAM_UNREACHABLE: { status: 502, retryable: true },
@@ -19,6 +21,7 @@ const table = {
   UPSTREAM_BAD_ANSWER: { status: 502, retryable: true },
   UPSTREAM_NONE_LEFT: { status: 502, retryable: true },
   UPSTREAM_CUT: { status: 502, retryable: true },
+  UPSTREAM_STDERR: {},
 } satisfies ErrorTable<UpstreamErrorCode>
 
 /** An upstream that gave no answer, or no whole one. */

@@ -1,5 +1,13 @@
 import type { HeaderList, RequestBody, ResponseHead } from '@svc/http'
 
+/** What a FastCGI application is told besides the fields of a request. */
+export interface CgiContext {
+  /** As configured, one character for each byte. */
+  readonly params: readonly (readonly [name: string, value: string])[]
+  /** A line that the application wrote for its operators. */
+  onErrorLine(line: string): void
+}
+
 /** A request to whatever makes the answer: complete, as it is to be sent. */
 export interface OriginRequest {
   readonly method: string
@@ -11,6 +19,8 @@ export interface OriginRequest {
   readonly body: RequestBody | undefined
   /** Address of the client, for groups that choose a server by it; undefined: the request is nobody's (a revalidation). */
   readonly clientAddress?: string | undefined
+  /** For FastCGI applications alone; whoever sends the request on in another form keeps it. */
+  readonly cgi?: CgiContext | undefined
 }
 
 /**

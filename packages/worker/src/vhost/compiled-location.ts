@@ -6,6 +6,7 @@ import type { ContentHandler } from './content.ts'
 import { compileFilePaths, type FilePaths } from './file-path.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import type { Scope } from './scope.ts'
+import { ScriptPaths } from './script-path.ts'
 import type { Templates } from './templates.ts'
 
 /** Makes the content of locations that send requests on. */
@@ -26,6 +27,8 @@ export interface CompiledLocation {
   readonly access: AccessCheck | undefined
   readonly addFields: FieldAdder | undefined
   readonly handler: () => ContentHandler
+  /** For a location with a FastCGI application. */
+  readonly scripts: ScriptPaths | undefined
   /** Milliseconds for which the fields of an answer are right. */
   readonly fieldsLastMs: number
 }
@@ -37,7 +40,7 @@ export function compileLocation(
   handlers: ContentHandlers,
 ): CompiledLocation {
   const match = 'match' in settings ? settings.match : undefined
-  const { files, expires } = settings
+  const { files, expires, content } = settings
   let handler: ContentHandler | undefined
   return {
     settings,
@@ -53,6 +56,7 @@ export function compileLocation(
       handler ??= handlers.make(settings)
       return handler
     },
+    scripts: content.kind === 'fastcgi' ? new ScriptPaths(content, templates) : undefined,
     fieldsLastMs: expires?.kind === 'after' || expires?.kind === 'daily' ? 1000 : Number.POSITIVE_INFINITY,
   }
 }

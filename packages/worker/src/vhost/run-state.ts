@@ -5,6 +5,7 @@ import type { RequestContext } from '../pipeline/request-context.ts'
 import type { CompiledLocation } from './compiled-location.ts'
 import type { CompiledServer } from './compiled-server.ts'
 import type { Rewritable } from './rewriting.ts'
+import type { ScriptPath } from './scope.ts'
 
 /** How often a request may go on at another path. */
 const MAX_CHANGES = 10
@@ -71,6 +72,10 @@ export class RunState implements Rewritable {
 
   fileName(): string {
     return this.location.files?.path(this, this.uri, this.addsUriToAlias) ?? ''
+  }
+
+  scriptPath(): ScriptPath {
+    return this.location.scripts?.of(this) ?? { name: this.uri, info: '' }
   }
 
   rewritten(isFinal: boolean): void {

@@ -2,6 +2,12 @@ import type { ServerSpec } from '@svc/config'
 import type { CaptureSink, Captures } from '@svc/http'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
+/** `$fastcgi_script_name` and `$fastcgi_path_info`. */
+export interface ScriptPath {
+  readonly name: string
+  readonly info: string
+}
+
 /** What variables are read from: one request at its server, as far as it has come. */
 export interface Scope extends CaptureSink {
   readonly context: RequestContext
@@ -17,6 +23,8 @@ export interface Scope extends CaptureSink {
   documentRoot(): string
   /** `$request_filename`. */
   fileName(): string
+  /** What `fastcgi_script_name` and `fastcgi_path_info` are made from, where the location has an application for it. */
+  scriptPath(): ScriptPath
   /** A variable that was set for this request: named captures, results of maps, what content knows. */
   variable(name: string): string | undefined
   setVariable(name: string, value: string): void

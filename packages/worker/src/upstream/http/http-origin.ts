@@ -1,10 +1,10 @@
 import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin.ts'
 import { AnswerParser } from './answer-parser.ts'
 import type { CallSettings } from './call-settings.ts'
+import { fetchByCall } from './fetch-by-call.ts'
 import { type AnswerReceiver, HttpCall } from './http-call.ts'
 import type { UpstreamProtocol } from './http-connections.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
-import { OwningReceiver } from './owning-receiver.ts'
 import { RequestSender } from './request-sender.ts'
 
 /** HTTP/1 on connections. */
@@ -29,11 +29,7 @@ export class HttpOrigin implements Origin {
   }
 
   fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
-    const receiver = new OwningReceiver(sink)
-    const call = new HttpCall(this.#call, request, receiver)
-    receiver.attach(call)
-    call.start()
-    return call
+    return fetchByCall(this.#call, request, sink)
   }
 
   /** The same for receivers that deal with the bytes of an answer at once, and say when they take no more. */

@@ -1,0 +1,78 @@
+import { type HeaderList, isDigits } from '@svc/http'
+import { type AnswerHead, isConnectionField, parseFields, type Refused } from '../http/answer-head.ts'
+
+const OK = 200
+const FOUND = 302
+const MAX_LENGTH_DIGITS = 15
+const LF = 0x0a
+const CR = 0x0d
+
+/** The head of an answer of a CGI application, with the length that it gives its body. */
+export interface CgiHead {
+  readonly head: AnswerHead
+  readonly length: number | undefined
+}
+
+/**
+ * Finds the end of a CGI head: the empty line, whose end is LF or CRLF like that of the others. Begins at `from`, which is the
+ * beginning of a line.
+ * @returns where the empty line begins and ends; or where the last line begins, which has not come to its end
+ */
+export function findHeadEnd(
+  bytes: Buffer,
+  from: number,
+): { readonly end: number; readonly next: number } | { readonly line: number } {
+  let line = from
+  for (;;) {
+    const lineEnd = bytes.indexOf(LF, line)
+    if (lineEnd === -1) return { line }
+    const isEmpty = lineEnd === line || (lineEnd === line + 1 && bytes[line] === CR)
+    if (isEmpty) return { end: line, next: lineEnd + 1 }
+    line = lineEnd + 1
+  }
+}
+
+/**
+ * Parses a CGI head without its empty line (RFC 3875 section 6.3). Without Status, a Location makes 302 of it, and everything
+ * else is 200. Fields of the connection are left out.
+ */
+export function parseCgiHead(text: string): CgiHead | Refused {
+  const fields = parseFields(text.replaceAll(/\r?\n/g, '\r\n'), 0)
+  if ('problem' in fields) return fields
+  const said = interpret(fields)
+  if ('problem' in said) return said
+  const { headers, length, status = headers.some(([name]) => name === 'location') ? FOUND : OK } = said
+  const framing = length ?? 'chunked'
+  return { head: { status, headers: Object.freeze(headers), framing, keepsAlive: true, keepAliveMs: undefined }, length }
+}
+
+interface Said {
+  headers: (readonly [string, string])[]
+  status: number | undefined
+  length: number | undefined
+}
+
+function interpret(fields: HeaderList): Said | Refused {
+  const said: Said = { headers: [], status: undefined, length: undefined }
+  for (const field of fields) {
+    const [name, value] = field
+    if (name === 'status') {
+      said.status ??= statusOf(value)
+      if (said.status === undefined) return { problem: 'a Status that is none' }
+    } else if (name === 'content-length') {
+      if (said.length !== undefined) return { problem: 'more than one Content-Length' }
+      if (value.length > MAX_LENGTH_DIGITS || !isDigits(value)) return { problem: 'a Content-Length that is no number' }
+      said.length = Number(value)
+    } else if (!isConnectionField(name)) {
+      said.headers.push(field)
+    }
+  }
+  return said
+}
+
+/** `404 Not Found`, or the number alone. Interim answers are not an application's. */
+function statusOf(value: string): number | undefined {
+  const digits = value.slice(0, 3)
+  const status = digits.length === 3 && isDigits(digits) ? Number(digits) : 0
+  return status >= 200 && status <= 599 ? status : undefined
+}

@@ -1,0 +1,52 @@
+const LF = 0x0a
+/** Longest line that is handed on whole. */
+const MAX_LINE_BYTES = 8 * 1024
+/** What one request may write altogether. */
+const MAX_BYTES = 64 * 1024
+
+/** Makes lines of what an application writes for its operators. What goes beyond bounds is left out, and that is said. */
+export class ErrorLines {
+  readonly #onLine: (line: string) => void
+  #held: Buffer = Buffer.alloc(0)
+  #leftBytes = MAX_BYTES
+
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine
+  }
+
+  push(bytes: Uint8Array): void {
+    if (this.#leftBytes === 0) return
+    const isTooMuch = bytes.byteLength > this.#leftBytes
+    const taken = isTooMuch ? bytes.subarray(0, this.#leftBytes) : bytes
+    this.#leftBytes -= taken.byteLength
+    this.#split(Buffer.concat([this.#held, taken]))
+    if (!isTooMuch) return
+    this.#leftBytes = 0
+    this.flush()
+    this.#onLine('(more was written and is left out)')
+  }
+
+  /** Hands on a line that has not come to its end. */
+  flush(): void {
+    const rest = this.#held
+    this.#held = Buffer.alloc(0)
+    this.#tell(rest)
+  }
+
+  #split(text: Buffer): void {
+    let from = 0
+    for (let end = text.indexOf(LF); end !== -1; end = text.indexOf(LF, from)) {
+      this.#tell(text.subarray(from, end))
+      from = end + 1
+    }
+    this.#held = text.subarray(from)
+    if (this.#held.byteLength > MAX_LINE_BYTES) this.flush()
+  }
+
+  #tell(line: Buffer): void {
+    for (let from = 0; from < line.byteLength; from += MAX_LINE_BYTES) {
+      const text = line.toString('utf8', from, Math.min(line.byteLength, from + MAX_LINE_BYTES)).trim()
+      if (text !== '') this.#onLine(text)
+    }
+  }
+}

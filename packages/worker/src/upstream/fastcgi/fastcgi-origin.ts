@@ -1,0 +1,64 @@
+import type { UpstreamTimeouts } from '@svc/config'
+import type { UpstreamGroup } from '../balance/upstream-group.ts'
+import type { CallSettings } from '../http/call-settings.ts'
+import { fetchByCall } from '../http/fetch-by-call.ts'
+import { type AnswerReceiver, HttpCall } from '../http/http-call.ts'
+import type { HttpConnections, UpstreamProtocol } from '../http/http-connections.ts'
+import type { NextUpstream } from '../http/origin-settings.ts'
+import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin.ts'
+import { FastcgiReader } from './fastcgi-reader.ts'
+import { FastcgiSender } from './request-sender.ts'
+import { SpooledFetch } from './spooled-fetch.ts'
+
+/**
+ * FastCGI on connections. An idle connection keeps a process of PHP from every other worker, so that none is kept where
+ * `keepalive` does not say so.
+ */
+const FASTCGI: UpstreamProtocol = { name: 'fastcgi', maxIdle: 0, makeReader: (events) => new FastcgiReader(events) }
+
+/** How requests are sent to a group of FastCGI applications. */
+export interface FastcgiOriginSettings {
+  readonly group: UpstreamGroup
+  readonly connections: HttpConnections
+  readonly timeouts: UpstreamTimeouts
+  readonly nextUpstream: NextUpstream
+  /** Directory for bodies of unknown length that are too long for memory. */
+  readonly spoolDir: string
+}
+
+/** Answers by asking a group of FastCGI applications. */
+export class FastcgiOrigin implements Origin {
+  /** Names the group. */
+  readonly name: string
+  readonly #call: CallSettings
+  readonly #spoolDir: string
+
+  constructor({ group, connections, timeouts, nextUpstream, spoolDir }: FastcgiOriginSettings) {
+    const way = { tls: undefined, protocol: FASTCGI }
+    this.name = group.spec.name
+    this.#spoolDir = spoolDir
+    this.#call = {
+      group,
+      timeouts,
+      nextUpstream,
+      pool: (peer) => connections.pool(group, peer, way),
+      makeSender(connection, { keepsConnections }, onBodyFailed) {
+        return new FastcgiSender({ connection, keepsConnection: keepsConnections, timeouts, onBodyFailed })
+      },
+    }
+  }
+
+  /** Applications are told the length of a body before it comes: one of unknown length is taken in first. */
+  fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
+    const { body } = request
+    if (body?.isPresent !== true || body.length !== undefined) return fetchByCall(this.#call, request, sink)
+    const fetching = new SpooledFetch(sink, (spooled, to) => fetchByCall(this.#call, { ...request, body: spooled }, to))
+    fetching.start(body, this.#spoolDir)
+    return fetching
+  }
+
+  /** The same for receivers that deal with bytes at once. Only for requests without a body, or with one of known length. */
+  send(request: OriginRequest, receiver: AnswerReceiver): HttpCall {
+    return new HttpCall(this.#call, request, receiver)
+  }
+}

@@ -1,0 +1,175 @@
+import type { AnswerEvents, AnswerReader, ParserState } from '../http/answer-parser.ts'
+import { type CgiHead, findHeadEnd, parseCgiHead } from './cgi-head.ts'
+import { RECORD, REQUEST_ID } from './record.ts'
+import { type RecordEvents, RecordSplitter } from './record-splitter.ts'
+
+/** Longest head of an answer. */
+const MAX_HEAD_BYTES = 64 * 1024
+/** Content of END_REQUEST that means something: the status of the program, and that of the protocol. */
+const END_BYTES = 5
+/** Protocol status: the request is done. */
+const COMPLETE = 0
+const problems: Readonly<Record<number, string>> = {
+  1: 'it takes one request at a time',
+  2: 'it is overloaded',
+  3: 'it does not know the role of a responder',
+}
+const nothing = Buffer.alloc(0)
+
+/**
+ * Takes the records of a connection apart into answers of CGI applications. What comes in one go is handed on in one go: a whole
+ * answer, with the length that it turned out to have.
+ */
+export class FastcgiReader implements AnswerReader, RecordEvents {
+  readonly #events: AnswerEvents
+  readonly #records = new RecordSplitter(this)
+  #state: ParserState = 'idle'
+  #isHead = false
+  /** The head, as far as it has come; undefined once it is complete. */
+  #held: Buffer | undefined
+  /** Where the last line of it begins. */
+  #heldLine = 0
+  #head: CgiHead | undefined
+  #isHeadTold = false
+  /** Body that has come in this call. */
+  #pieces: Buffer[] = []
+  #bodyBytes = 0
+  #hasStdoutEnded = false
+  #endContent: Buffer = nothing
+  problem = ''
+
+  constructor(events: AnswerEvents) {
+    this.#events = events
+  }
+
+  get state(): ParserState {
+    return this.#state
+  }
+
+  expect(isHead: boolean): void {
+    this.#state = 'reading'
+    this.#isHead = isHead
+    this.#held = nothing
+    this.#heldLine = 0
+    this.#head = undefined
+    this.#isHeadTold = false
+    this.#pieces = []
+    this.#bodyBytes = 0
+    this.#hasStdoutEnded = false
+    this.#endContent = nothing
+  }
+
+  push(bytes: Buffer): void {
+    if (this.#state === 'idle') this.#fail('bytes behind the answer')
+    const left = this.#records.push(bytes, () => this.#state === 'reading')
+    if (left === undefined) this.#fail('bytes that are no records of FastCGI')
+    else if (this.#state === 'idle' && left > 0) this.#fail('bytes behind the answer')
+    if (this.#state === 'reading') this.#tellPieces()
+  }
+
+  /** An answer ends with END_REQUEST alone. */
+  close(): boolean {
+    return false
+  }
+
+  content(type: number, requestId: number, bytes: Buffer): void {
+    // Management records are answers to what was never asked.
+    if (requestId === 0 || this.#state !== 'reading') return
+    if (requestId !== REQUEST_ID) this.#fail('a record of another request')
+    else if (type === RECORD.stdout) this.#takeOutput(bytes)
+    else if (type === RECORD.stderr) this.#events.diagnostics(bytes)
+    else if (type !== RECORD.endRequest) this.#fail(`a record of type ${type}`)
+    else if (this.#endContent.byteLength < END_BYTES) this.#endContent = Buffer.concat([this.#endContent, bytes])
+  }
+
+  recordEnded(type: number, requestId: number, length: number): void {
+    if (requestId !== REQUEST_ID || this.#state !== 'reading') return
+    if (type === RECORD.stdout && length === 0) this.#hasStdoutEnded = true
+    else if (type === RECORD.endRequest) this.#end()
+  }
+
+  #takeOutput(bytes: Buffer): void {
+    if (this.#hasStdoutEnded) this.#fail('output behind its end')
+    else if (this.#head === undefined) this.#takeHead(bytes)
+    else this.#takeBody(bytes)
+  }
+
+  #takeHead(bytes: Buffer): void {
+    const held = this.#held ?? nothing
+    const text = held.byteLength === 0 ? bytes : Buffer.concat([held, bytes])
+    const found = findHeadEnd(text, this.#heldLine)
+    if ('line' in found) {
+      this.#heldLine = found.line
+      // What came is lent.
+      this.#held = text === bytes ? Buffer.from(bytes) : text
+      if (text.byteLength > MAX_HEAD_BYTES) this.#fail('a head that is too long')
+      return
+    }
+    this.#held = undefined
+    const head = parseCgiHead(text.toString('latin1', 0, found.end))
+    if ('problem' in head || found.end > MAX_HEAD_BYTES) {
+      this.#fail('problem' in head ? head.problem : 'a head that is too long')
+      return
+    }
+    this.#head = head
+    if (found.next < text.byteLength) this.#takeBody(text.subarray(found.next))
+  }
+
+  /** What is longer than declared is left out, as with nginx. */
+  #takeBody(bytes: Buffer): void {
+    if (this.#isBodiless()) return
+    const left = (this.#head?.length ?? Number.POSITIVE_INFINITY) - this.#bodyBytes
+    const piece = bytes.byteLength > left ? bytes.subarray(0, left) : bytes
+    if (piece.byteLength === 0) return
+    this.#bodyBytes += piece.byteLength
+    this.#pieces.push(piece)
+  }
+
+  #isBodiless(): boolean {
+    const status = this.#head?.head.status
+    return this.#isHead || status === 204 || status === 304
+  }
+
+  #tellPieces(): void {
+    if (this.#head === undefined) return
+    if (!this.#isHeadTold) {
+      this.#isHeadTold = true
+      this.#events.head(this.#head.head, this.#head.length, undefined)
+    }
+    for (const piece of this.#pieces) this.#events.data(piece)
+    this.#pieces = []
+  }
+
+  #end(): void {
+    const protocolStatus = this.#endContent[END_BYTES - 1]
+    if (protocolStatus === undefined) this.#fail('an end of a request that is cut short')
+    else if (protocolStatus !== COMPLETE) this.#refuse(problems[protocolStatus] ?? `protocol status ${protocolStatus}`)
+    else if (this.#head === undefined) this.#fail('an answer without a whole head')
+    else if (!this.#isBodiless() && this.#bodyBytes < (this.#head.length ?? 0)) this.#fail('a body that is shorter than declared')
+    else this.#tellEnd(this.#head)
+  }
+
+  #tellEnd({ head, length }: CgiHead): void {
+    if (this.#isHeadTold) {
+      this.#tellPieces()
+      this.#state = 'idle'
+    } else {
+      this.#state = 'idle'
+      const [first = nothing] = this.#pieces
+      const body = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first
+      this.#pieces = []
+      this.#events.head(head, this.#isBodiless() ? length : body.byteLength, body)
+    }
+    this.#events.ended([])
+  }
+
+  #refuse(problem: string): void {
+    this.#state = 'refused'
+    this.problem = problem
+  }
+
+  #fail(problem: string): void {
+    this.#state = 'bad'
+    this.problem = problem
+  }
+}

@@ -1,0 +1,131 @@
+import type { UpstreamTimeouts } from '@svc/config'
+import { HttpError } from '@svc/http'
+import type { BodyRelay } from '../http/body-relay.ts'
+import type { CallSender } from '../http/call-settings.ts'
+import type { UpstreamConnection } from '../http/connection.ts'
+import type { OriginRequest } from '../origin.ts'
+import { ErrorLines } from './error-lines.ts'
+import { MAX_CONTENT_BYTES, RECORD, recordHead, requestBeginning } from './record.ts'
+import { requestParams } from './request-params.ts'
+
+/** What a sender works with. */
+export interface FastcgiSenderOptions {
+  readonly connection: UpstreamConnection
+  /** Whether the application is to leave the connection open behind its answer. */
+  readonly keepsConnection: boolean
+  readonly timeouts: UpstreamTimeouts
+  readonly onBodyFailed: (error: Error) => void
+}
+
+/** Sends one request to a FastCGI application, its body no faster than it is taken. */
+export class FastcgiSender implements CallSender {
+  readonly #options: FastcgiSenderOptions
+  #lines: ErrorLines | undefined
+  /** Of a body of known length, how much is still to come. */
+  #missingBytes = Number.POSITIVE_INFINITY
+  /** Waiting until the socket takes more. */
+  #acks: (() => void)[] = []
+  isSending = true
+
+  constructor(options: FastcgiSenderOptions) {
+    this.#options = options
+  }
+
+  start(request: OriginRequest, body: BodyRelay | undefined): boolean {
+    const { connection, keepsConnection } = this.#options
+    const { cgi } = request
+    if (cgi !== undefined) this.#lines = new ErrorLines((line) => cgi.onErrorLine(line))
+    if (!keepsConnection) connection.spoil()
+    connection.cork()
+    connection.write(requestBeginning(requestParams(request), keepsConnection))
+    if (body === undefined) {
+      this.#done()
+    } else {
+      this.#missingBytes = body.length ?? Number.POSITIVE_INFINITY
+      body.attach(this)
+    }
+    connection.uncork()
+    return true
+  }
+
+  /** An application that still waits for the rest of the body learns that none comes. */
+  stop(): void {
+    this.#lines?.flush()
+    if (!this.isSending) return
+    this.isSending = false
+    if (!this.#options.connection.isGone) this.#options.connection.write(recordHead(RECORD.stdin, 0))
+    this.#releaseAcks()
+  }
+
+  drained(): void {
+    if (this.isSending) this.#options.connection.allowForever()
+    this.#releaseAcks()
+  }
+
+  abandon(): void {
+    this.#options.connection.write(recordHead(RECORD.abortRequest, 0))
+  }
+
+  diagnostics(bytes: Uint8Array): void {
+    this.#lines?.push(bytes)
+  }
+
+  bodyChunk(bytes: Uint8Array, ack: () => void): void {
+    if (!this.isSending) {
+      ack()
+      return
+    }
+    this.#missingBytes -= bytes.byteLength
+    if (this.#missingBytes < 0) {
+      ack()
+      this.#options.onBodyFailed(wrongLength())
+      return
+    }
+    if (this.#write(bytes)) {
+      ack()
+      return
+    }
+    this.#acks.push(ack)
+    this.#options.connection.allow(this.#options.timeouts.sendMs, 'the request was not taken')
+  }
+
+  bodyEnded(): void {
+    if (!this.isSending) return
+    const isShort = this.#missingBytes > 0 && this.#missingBytes !== Number.POSITIVE_INFINITY
+    if (isShort) this.#options.onBodyFailed(wrongLength())
+    else this.#done()
+  }
+
+  bodyFailed(error: Error): void {
+    if (this.isSending) this.#options.onBodyFailed(error)
+  }
+
+  /** In records of the longest kind. A chunk of nothing would be the end of the body. */
+  #write(bytes: Uint8Array): boolean {
+    const { connection } = this.#options
+    let takesMore = true
+    connection.cork()
+    for (let from = 0; from < bytes.byteLength; from += MAX_CONTENT_BYTES) {
+      const content = bytes.subarray(from, from + MAX_CONTENT_BYTES)
+      connection.write(recordHead(RECORD.stdin, content.byteLength))
+      takesMore = connection.write(content)
+    }
+    connection.uncork()
+    return takesMore
+  }
+
+  #releaseAcks(): void {
+    for (const ack of this.#acks.splice(0)) ack()
+  }
+
+  #done(): void {
+    const { connection, timeouts } = this.#options
+    connection.write(recordHead(RECORD.stdin, 0))
+    this.isSending = false
+    connection.allow(timeouts.readMs, 'no answer')
+  }
+}
+
+function wrongLength(): HttpError {
+  return new HttpError('HTTP_ABORTED', 'the body of a request was not as long as declared')
+}
