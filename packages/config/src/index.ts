@@ -1,3 +1,6 @@
+export { certificateNames } from './certificates/certificate-uses.ts'
+export { certificateKey } from './certificates/load-certificates.ts'
+export { type CertificateFiles, type LoadedCertificate, readCertificate } from './certificates/read-certificate.ts'
 export * from './diff.ts'
 export { configToml } from './generate/config-toml.ts'
 export { exampleToml } from './generate/example-toml.ts'

@@ -8,6 +8,8 @@ export type SupervisorErrorCode =
   | 'SUP_DIRECTORY_TAKEN'
   /** A listen address is taken, not ours to open, or not an address. */
   | 'SUP_LISTEN'
+  /** A listen address speaks TLS, and there is no certificate for it. */
+  | 'SUP_NO_CERTIFICATE'
   /** A directory of the configuration cannot be made or used. */
   | 'SUP_DIRECTORY'
   /** A program ended again and again before it was ready for the first time. */
@@ -27,6 +29,7 @@ const table = {
   SUP_ALREADY_RUNNING: {},
   SUP_DIRECTORY_TAKEN: {},
   SUP_LISTEN: {},
+  SUP_NO_CERTIFICATE: {},
   SUP_DIRECTORY: {},
   SUP_START_FAILED: { retryable: true },
   SUP_STOPPED: {},

@@ -9,7 +9,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) proces
 
 const bundled = new URL('./password-thread.js', import.meta.url)
 const passwordThread = existsSync(bundled) ? bundled : new URL('./vhost/passwords/thread-main.ts', import.meta.url)
-const worker = new WorkerProcess(cluster.worker?.id ?? 0, process, passwordThread)
+const worker = new WorkerProcess({
+  workerId: cluster.worker?.id ?? 0,
+  endpoint: process,
+  passwordThread,
+  accessLogFd: Number(process.env['SVC_ACCESS_LOG_FD'] ?? process.stdout.fd),
+})
 worker.orphaned.then(
   () => process.exit(ExitCode.ok),
   () => process.exit(ExitCode.internal),

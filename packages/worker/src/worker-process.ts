@@ -18,6 +18,7 @@ import { listenOpen } from './engine/listen-open.ts'
 import { makeEngine } from './engine/make-engine.ts'
 import { WorkerError } from './errors.ts'
 import { buildGeneration, retireSites, type ServingGeneration } from './generation/serving-generation.ts'
+import type { LeaseDesk } from './isr/leases.ts'
 import { Warmer } from './isr/warmer.ts'
 import { WorkerIsr } from './isr/worker-isr.ts'
 import { WorkerL0 } from './l0/worker-l0.ts'
@@ -27,6 +28,7 @@ import type { RequestContext } from './pipeline/request-context.ts'
 import { createRequestHandler } from './pipeline/request-handler.ts'
 import { RequestLog } from './pipeline/request-log.ts'
 import { createStages } from './pipeline/stages.ts'
+import { WorkerProxyCache } from './proxy-cache/index.ts'
 import { HostRenderer } from './render-client/host-renderer.ts'
 import { HostSet } from './render-client/host-set.ts'
 import { UpstreamContent } from './upstream/upstream-content.ts'
@@ -35,9 +37,21 @@ import { createVhosts, type VhostRuntimes } from './vhost/index.ts'
 const MASTER_TIMEOUT_MS = 5_000
 const LOG_CLOSE_TIMEOUT_MS = 1_000
 
+/** What a worker is given when it starts. */
+export interface WorkerProcessOptions {
+  readonly workerId: number
+  /** Leads to the master. */
+  readonly endpoint: Parameters<typeof createIpcChannel>[0]
+  /** Program of the thread that checks passwords. */
+  readonly passwordThread: URL
+  /** Where access lines go. */
+  readonly accessLogFd: number
+}
+
 /** A connection worker: an engine, the generation it serves, and the line to the master. */
 export class WorkerProcess {
   readonly #workerId: number
+  readonly #accessLogFd: number
   readonly #metrics = new MetricSet()
   readonly #httpMetrics = new HttpMetrics(this.#metrics)
   readonly #hosts: HostSet
@@ -48,9 +62,12 @@ export class WorkerProcess {
   readonly #requestIds = createRequestIds()
   readonly #l0: WorkerL0
   readonly #master: MasterPeer
-  readonly #upstreams = new UpstreamContent(systemClock)
+  readonly #proxyCache: WorkerProxyCache
+  readonly #upstreams: UpstreamContent
   readonly #vhosts: VhostRuntimes
   readonly #prepared = new Map<number, ServingGeneration>()
+  /** What puts the certificates of prepared generations in force. */
+  readonly #preparedTls = new Map<number, readonly (() => void)[]>()
   #logger: Logger
   #accessLog: AccessLog | undefined
   #requestLog: RequestLog
@@ -58,9 +75,9 @@ export class WorkerProcess {
   #engine: Engine | undefined
   #isDraining = false
 
-  /** @param passwordThread program of the thread that checks passwords */
-  constructor(workerId: number, endpoint: Parameters<typeof createIpcChannel>[0], passwordThread: URL) {
+  constructor({ workerId, endpoint, passwordThread, accessLogFd }: WorkerProcessOptions) {
     this.#workerId = workerId
+    this.#accessLogFd = accessLogFd
     this.#vhosts = createVhosts({
       passwordThread,
       handlersFor: (generation) => this.#upstreams.handlersFor(generation),
@@ -73,17 +90,15 @@ export class WorkerProcess {
       lost: (host, sites) => this.#master.notify('hostLost', { host, sites: [...sites] }),
     })
     this.#renderer = new HostRenderer(this.#hosts)
-    this.#isr = new WorkerIsr({
-      ledger: this.#ledger,
-      leases: {
-        lease: (key) => this.#master.call('lease', { key }, { timeoutMs: Number.POSITIVE_INFINITY }),
-        leaseEnded: (id, outcome) => this.#master.notify('leaseEnded', { id, outcome }),
-      },
-      renderer: this.#renderer,
-      metrics: new CacheMetrics(this.#metrics),
-      clock: systemClock,
-      onProblem: this.#onProblem,
-    })
+    const leases: LeaseDesk = {
+      lease: (key) => this.#master.call('lease', { key }, { timeoutMs: Number.POSITIVE_INFINITY }),
+      leaseEnded: (id, outcome) => this.#master.notify('leaseEnded', { id, outcome }),
+    }
+    const metrics = new CacheMetrics(this.#metrics)
+    const parts = { ledger: this.#ledger, leases, metrics, clock: systemClock, onProblem: this.#onProblem }
+    this.#isr = new WorkerIsr({ ...parts, renderer: this.#renderer })
+    this.#proxyCache = new WorkerProxyCache({ ...parts, purge: (order) => this.#controlPlane().purges.purge(order) })
+    this.#upstreams = new UpstreamContent(systemClock, this.#proxyCache)
     this.#warmer = new Warmer({
       generation: () => this.#generation,
       cache: () => this.#generation && this.#isr.cacheFor(this.#generation.config),
@@ -134,6 +149,7 @@ export class WorkerProcess {
       purge: ({ purge }) => this.#purge(purge),
       purgeSettled: ({ number }) => {
         this.#isr.refresh()
+        this.#proxyCache.refresh()
         this.#ledger.settled(number)
         return undefined
       },
@@ -169,22 +185,32 @@ export class WorkerProcess {
   async #purge(purge: Purge): Promise<{ l0: number }> {
     this.#ledger.add(purge)
     const l0 = this.#l0.purge(purge)
-    await this.#isr.purged(purge)
+    await Promise.all([this.#isr.purged(purge), this.#proxyCache.purged(purge)])
     return { l0 }
   }
 
   async #prepare(spec: GenerationSpec, hosts: readonly HostEndpoint[], purges: PurgeState | undefined): Promise<undefined> {
     if (purges !== undefined) this.#takePurges(purges)
     await this.#isr.prepare(spec.config)
+    await this.#proxyCache.prepare(spec.config)
     this.#hosts.update(hosts)
     const tools = { renderer: this.#renderer, onProblem: this.#onProblem }
     const next = buildGeneration(spec, this.#generation, tools)
     this.#prepared.set(spec.generation, next)
     this.#engine ??= await this.#makeEngine(spec.config.server.engine)
     const current = this.#generation?.spec.listen ?? []
+    const later: (() => void)[] = []
     for (const address of spec.listen) {
-      if (!current.some((known) => known.name === address.name)) await listenOpen(this.#engine, address)
+      const tls = spec.tls[address.name]
+      const enforce = tls === undefined ? undefined : this.#engine.prepareTls(address.name, tls)
+      if (current.some((known) => known.name === address.name)) {
+        if (enforce !== undefined) later.push(enforce)
+        continue
+      }
+      enforce?.()
+      await listenOpen(this.#engine, address)
     }
+    this.#preparedTls.set(spec.generation, later)
     return undefined
   }
 
@@ -197,9 +223,12 @@ export class WorkerProcess {
   async #commit(number: number): Promise<undefined> {
     const next = this.#prepared.get(number)
     if (next === undefined) throw new WorkerError('WORKER_NOT_PREPARED', `generation ${number} was not prepared`)
+    const tls = this.#preparedTls.get(number) ?? []
     this.#prepared.clear()
+    this.#preparedTls.clear()
     const previous = this.#generation
     this.#generation = next
+    for (const enforce of tls) enforce()
     retireSites(previous, next)
     this.#l0.apply(next, previous)
     this.#applyLogging(next, previous)
@@ -211,6 +240,7 @@ export class WorkerProcess {
   #abandon(number: number): undefined {
     const abandoned = this.#prepared.get(number)
     this.#prepared.delete(number)
+    this.#preparedTls.delete(number)
     if (abandoned !== undefined) this.#stopListening(abandoned, this.#generation)
     return undefined
   }
@@ -228,7 +258,7 @@ export class WorkerProcess {
     if (before?.level === level && before.format === format && before.access === access) return
     this.#logger = createLogger({ level, format, base: { proc: 'worker', worker: this.#workerId } })
     const old = this.#accessLog
-    this.#accessLog = access ? new AccessLog({ format }) : undefined
+    this.#accessLog = access ? new AccessLog({ format, fd: this.#accessLogFd }) : undefined
     this.#requestLog = new RequestLog(this.#httpMetrics, this.#accessLog)
     old?.close(LOG_CLOSE_TIMEOUT_MS).catch(this.#onProblem)
   }
@@ -319,6 +349,7 @@ export class WorkerProcess {
     const result = (await this.#engine?.drain(timeoutMs)) ?? { cut: 0 }
     this.#hosts.close()
     await this.#isr.close()
+    await this.#proxyCache.close()
     await this.#accessLog?.close(LOG_CLOSE_TIMEOUT_MS)
     return result
   }

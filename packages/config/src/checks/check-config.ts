@@ -1,15 +1,14 @@
 import type { Finding } from '../problem.ts'
 import type { Config } from '../types.ts'
 import { checkAdmin } from './admin.ts'
-import { checkCertificates } from './certificates.ts'
 import { checkObs } from './obs.ts'
 import { checkRouteRules } from './route-rules.ts'
 import { checkSharedStore } from './shared-store.ts'
 import { checkTls } from './tls.ts'
 import { checkUniqueNames, type PlaceOf } from './unique-names.ts'
 
-/** Checks what no single key shows: how values go together, and the files that they name. */
-export async function checkConfig(config: Config, placeOf: PlaceOf): Promise<Finding[]> {
+/** Checks what no single key shows: how values go together. */
+export function checkConfig(config: Config, placeOf: PlaceOf): Finding[] {
   return [
     ...checkAdmin(config),
     ...checkTls(config),
@@ -17,6 +16,5 @@ export async function checkConfig(config: Config, placeOf: PlaceOf): Promise<Fin
     ...checkRouteRules(config),
     ...checkObs(config),
     ...checkUniqueNames(config, placeOf),
-    ...(await checkCertificates(config)),
   ]
 }

@@ -1,6 +1,7 @@
 import { availableParallelism, hostname } from 'node:os'
 import { isatty } from 'node:tty'
-import { certificateFiles } from '../checks/certificates.ts'
+import { loadCertificates } from '../certificates/load-certificates.ts'
+import type { LoadedCertificate } from '../certificates/read-certificate.ts'
 import { checkConfig } from '../checks/check-config.ts'
 import type { ConfigProblem, Finding } from '../problem.ts'
 import { completeConfig, type HostFacts } from '../schema/computed-defaults.ts'
@@ -32,6 +33,8 @@ export interface LoadedConfig {
   readonly web: WebSpec
   /** The addresses to listen on. */
   readonly listen: readonly ListenName[]
+  /** Every certificate that the configuration names, with its key. */
+  readonly certificates: readonly LoadedCertificate[]
   /** Lines for the log or the terminal: not wrong, but worth knowing. */
   readonly notices: readonly string[]
   /** Absolute paths of all files that were read: a change in one of them may change the configuration. */
@@ -78,12 +81,13 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
   const secretNames = new Set(secrets.variables)
   const vhosts = await loadWeb(config, read.baseDir, placeOf)
   const built = await buildSites(config, { standalone, vhosts: vhosts.sites, osVariables: read.osVariables, secretNames })
-  const checked = [...(await checkConfig(config, placeOf)), ...built.findings]
+  const certificates = await loadCertificates(config, vhosts.web, Date.now())
+  const checked = [...checkConfig(config, placeOf), ...certificates.findings, ...built.findings]
   const knownPaths = known.map(({ path }) => path)
   const late = checked
     .map((finding) => ({ ...finding, path: originalPath(finding.path) }))
     .filter(({ path }) => !followsFrom(path, knownPaths))
-  const ofVhosts = [...vhosts.problems, ...built.problems]
+  const ofVhosts = [...vhosts.problems, ...built.problems, ...certificates.problems]
   if (known.length > 0 || late.length > 0 || ofVhosts.length > 0) return refuse(late, ofVhosts)
   return deepFreeze({
     ok: true,
@@ -92,8 +96,9 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
     moduleDir: directories.modules,
     web: vhosts.web,
     listen: listenNames(config, vhosts.web, valueAt(document.data, ['server', 'listen']) !== undefined),
-    notices: [...noticesOf(root, document.data, config), ...vhosts.notices],
-    files: [...read.files, ...vhosts.files, ...secrets.files, ...certificateFiles(config), ...built.files],
+    certificates: certificates.certificates,
+    notices: [...noticesOf(root, document.data, config), ...vhosts.notices, ...certificates.notices],
+    files: [...read.files, ...vhosts.files, ...secrets.files, ...certificates.files, ...built.files],
   })
 }
 

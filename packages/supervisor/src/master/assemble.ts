@@ -17,6 +17,7 @@ import { PurgeCounts } from '../metrics/purge-counts.ts'
 import type { ServiceManager } from '../notify/service-manager.ts'
 import { type LaunchSettings, launchHost, launchWorker } from '../process/launch.ts'
 import { Reloader } from '../reload/reloader.ts'
+import type { Certificates } from '../tls/certificates.ts'
 import { SiteWatcher, watchSettings } from '../watch/site-watcher.ts'
 import type { OwnDirectories } from '../watch/tree-snapshot.ts'
 import { Caches } from './caches.ts'
@@ -33,6 +34,7 @@ export interface AssembleOptions {
   readonly deps: MasterDeps
   readonly access: GenerationAccess
   readonly manager: ServiceManager
+  readonly certificates: Certificates
   /** Gets the release of everything that is made. */
   readonly stack: CloseStack
 }
@@ -119,7 +121,7 @@ function makeWatcher({ deps, access }: AssembleOptions, later: Later): SiteWatch
 }
 
 function makeReloader(
-  { deps, access, manager }: AssembleOptions,
+  { deps, access, manager, certificates }: AssembleOptions,
   fleets: Pick<MasterParts, 'workers' | 'hosts'>,
   watcher: SiteWatcher,
   served: ServedSites,
@@ -128,11 +130,12 @@ function makeReloader(
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
     watcher.setSites(spec.sites.filter(hasApp))
+    await certificates.served(spec.tls)
     await removeSockets(before.listen, spec.listen)
     await served.reloaded(before, spec)
   }
   const target = makeReloadTarget({ ...fleets, access, manager, onServed })
-  return new Reloader({ load, current: access.get, target, clock, logger })
+  return new Reloader({ load, current: access.get, target, certificates, clock, logger })
 }
 
 /** Makes the parts of an instance. No process runs yet. */
@@ -188,6 +191,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     isrTrouble: () => caches.trouble(),
     clock,
     startedAt,
+    certificates: options.certificates,
     caches,
     reloader,
     restarts,

@@ -8,6 +8,7 @@ import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { diskSpace } from '../health/disk-space.ts'
 import type { IsolateLosses } from '../health/isolate-losses.ts'
 import { addressUrl } from '../listen/parse-address.ts'
+import type { Certificates } from '../tls/certificates.ts'
 
 /** The parts of a running instance that reports are made from. */
 export interface InstanceParts {
@@ -18,6 +19,7 @@ export interface InstanceParts {
   readonly lastReload: () => StatusReport['last_reload']
   /** Why the ISR store cannot be used at the moment; undefined: it can. */
   readonly isrTrouble: () => Promise<string | undefined>
+  readonly certificates: Pick<Certificates, 'problems'>
   readonly clock: Clock
   /** When the master was started, on the clock's monotonic time. */
   readonly startedAt: number
@@ -51,6 +53,7 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
   const now = clock.monotonic()
   const looks = [diskSpace([config.cache.dir, config.server.state_dir]), parts.isrTrouble()] as const
   const [disks, problem] = await Promise.all(looks)
+  const certificateProblems = parts.certificates.problems()
   return evaluateHealth({
     uptimeMs: now - parts.startedAt,
     renderPool: {
@@ -62,6 +65,7 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
     workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.isCrashLooping },
     disks,
     isrCache: { problem },
+    ...(certificateProblems === undefined ? {} : { tlsCerts: { problems: certificateProblems } }),
   })
 }
 

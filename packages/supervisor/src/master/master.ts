@@ -12,6 +12,7 @@ import { buildGeneration, type ServableConfig } from '../reload/generation.ts'
 import { checkRunDirLength, makeDirectories } from '../run-dir/directories.ts'
 import { lockDirectory } from '../run-dir/directory-lock.ts'
 import { lockInstance, runFiles } from '../run-dir/instance-lock.ts'
+import { Certificates } from '../tls/certificates.ts'
 import { assemble } from './assemble.ts'
 import { listenUrls, statusOf } from './control-plane.ts'
 import { controlHandlers } from './handlers.ts'
@@ -60,8 +61,12 @@ export class Master {
     const { logger, clock } = this.#deps
     await this.#takeDirectories(loaded)
     this.#checkStop()
+    const { run_dir: runDir } = loaded.config.server
+    const certificates = new Certificates(runDir, async () => [], clock)
+    this.#stack.push('certificates', () => certificates.close())
     let spec: GenerationSpec = await buildGeneration(1, loaded, {
       listen: [],
+      certificates,
       loopToken: randomBytes(LOOP_TOKEN_BYTES).toString('base64url'),
     })
     const access: GenerationAccess = {
@@ -75,7 +80,7 @@ export class Master {
     )
     this.#stack.push('service manager', () => manager.close())
     this.#stack.push('unix sockets', () => removeSockets(access.get().listen))
-    const { parts, watcher } = await assemble({ deps: this.#deps, access, manager, stack: this.#stack })
+    const { parts, watcher } = await assemble({ deps: this.#deps, access, manager, certificates, stack: this.#stack })
     this.#parts = parts
     const { workers, hosts, served } = parts
     await this.#openControl(loaded)
@@ -84,6 +89,7 @@ export class Master {
     await Promise.race([starting, this.#stopAsked.promise])
     this.#checkStop()
     watcher.setSites(spec.sites.filter(hasApp))
+    await certificates.served(spec.tls)
     await this.#announceReady(spec, workers, manager)
     this.#stack.push(
       'work after the start',

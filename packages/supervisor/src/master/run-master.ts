@@ -11,11 +11,13 @@ const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
   SUP_ALREADY_RUNNING: ExitCode.unavailable,
   SUP_DIRECTORY_TAKEN: ExitCode.unavailable,
   SUP_LISTEN: ExitCode.unavailable,
+  SUP_NO_CERTIFICATE: ExitCode.config,
   SUP_DIRECTORY: ExitCode.config,
 }
 
 /** What to do about a start that was refused. */
 const ADVICE: Readonly<Partial<Record<SupervisorErrorCode, string>>> = {
+  SUP_NO_CERTIFICATE: 'Set ssl_certificate in the vhost file, tls.certs, or tls.auto.',
   SUP_ALREADY_RUNNING: '"svc status" shows it, "svc stop" ends it, "svc reload" gives it a changed configuration.',
   SUP_DIRECTORY_TAKEN:
     "Give this server one of its own: servers that shared it would serve each other's pages and miss each other's purges.",

@@ -22,9 +22,23 @@ export function hostEnvironment(env: Environment, runDir: string): Record<string
   }
 }
 
-/** The environment of a worker. The limit of header sizes is read by the HTTP engine when it loads, from nowhere else. */
-export function workerEnvironment(env: Environment, runDir: string, maxHeaderBytes: number): Record<string, string> {
-  return { ...pick(env, WORKER_KEYS), SVC_RUN_DIR: runDir, UWS_HTTP_MAX_HEADERS_SIZE: String(maxHeaderBytes) }
+/** What a worker is told by its environment. */
+export interface WorkerFacts {
+  readonly runDir: string
+  /** Read by engine uws when it loads, from nowhere else. */
+  readonly maxHeaderBytes: number
+  /** File descriptor for access lines. */
+  readonly accessLogFd: number
+}
+
+/** The environment of a worker. */
+export function workerEnvironment(env: Environment, facts: WorkerFacts): Record<string, string> {
+  return {
+    ...pick(env, WORKER_KEYS),
+    SVC_RUN_DIR: facts.runDir,
+    SVC_ACCESS_LOG_FD: String(facts.accessLogFd),
+    UWS_HTTP_MAX_HEADERS_SIZE: String(facts.maxHeaderBytes),
+  }
 }
 
 /** node:cluster adds the master's whole environment to what it is given; a key set to undefined is left out. */

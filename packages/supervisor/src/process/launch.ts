@@ -34,10 +34,24 @@ const WORKER_FLAGS = [
   '--regexp-backtracks-before-fallback=1000',
 ]
 
+/**
+ * Standard output of the master, as workers have it. Theirs leads nowhere: the library of engine uws writes lines of its own there when it
+ * is told a server name.
+ */
+const OUTPUT_FD = 4
+const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', process.stdout.fd] as const
+
 /** Forks one worker through node:cluster. */
 export function launchWorker(settings: LaunchSettings, name: string, handlers: Handlers<typeof masterMethods>): WorkerProcess {
-  cluster.setupPrimary({ exec: settings.programs.worker, args: [], execArgv: WORKER_FLAGS, serialization: 'advanced' })
-  const wanted = workerEnvironment(process.env, settings.runDir, settings.maxHeaderBytes)
+  cluster.setupPrimary({
+    exec: settings.programs.worker,
+    args: [],
+    execArgv: WORKER_FLAGS,
+    serialization: 'advanced',
+    stdio: [...WORKER_STDIO],
+  })
+  const { runDir, maxHeaderBytes } = settings
+  const wanted = workerEnvironment(process.env, { runDir, maxHeaderBytes, accessLogFd: OUTPUT_FD })
   // The type of `fork` does not admit the undefined that node:child_process leaves out.
   const worker = cluster.fork(onlyThese(process.env, wanted) as Record<string, string>)
   const onProblem = (error: Error) => settings.onProblem(name, error)

@@ -2,8 +2,9 @@ import { type Config, type ConfigProblem, configDiff, formatProblem, type LoadRe
 import { asError, type Clock, messageOf } from '@svc/core'
 import type { GenerationSpec, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import type { Certificates } from '../tls/certificates.ts'
 import { coalesce } from './coalesce.ts'
-import { buildGeneration } from './generation.ts'
+import { buildGeneration, type ServableConfig } from './generation.ts'
 import { pinKeys } from './pin-keys.ts'
 
 /** What a reload acts on. */
@@ -19,6 +20,7 @@ export interface ReloaderOptions {
   readonly load: () => Promise<LoadResult>
   readonly current: () => GenerationSpec
   readonly target: ReloadTarget
+  readonly certificates: Certificates
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -33,11 +35,16 @@ export class Reloader {
 
   /** Reloads. Concurrent callers share runs. Never rejects: what is wrong is in the report. */
   readonly reload: () => Promise<ReloadReport>
+  /** Takes certificates into service that have come since; the configuration stays as it is. The same otherwise. */
+  readonly renewCertificates: () => Promise<ReloadReport>
+  /** Ends with the run under way: one at a time. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: ReloaderOptions) {
     this.#options = options
     this.#lastGeneration = options.current().generation
-    this.reload = coalesce(() => this.#run())
+    this.reload = coalesce(() => this.#inTurn(() => this.#reload()))
+    this.renewCertificates = coalesce(() => this.#inTurn(() => this.#renewCertificates()))
   }
 
   /** The outcome of the last reload, or null when there was none. */
@@ -45,42 +52,72 @@ export class Reloader {
     return this.#last
   }
 
-  async #run(): Promise<ReloadReport> {
-    const { clock, logger } = this.#options
-    const startedAt = clock.monotonic()
+  #inTurn(task: () => Promise<ReloadReport>): Promise<ReloadReport> {
+    const run = this.#turn.then(task)
+    this.#turn = run.catch(() => undefined)
+    return run
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    const { clock, logger, certificates } = this.#options
     logger.info('reload begins')
-    const outcome = await this.#attempt()
-    const report: ReloadReport = { ...outcome, took_ms: Math.round(clock.monotonic() - startedAt) }
+    const report = await this.#timed(() => this.#load())
     this.#last = { at: new Date(clock.now()).toISOString(), ok: report.ok, errors: report.errors }
     const { ok, errors, ...facts } = report
     if (ok) logger.info(facts, 'reloaded')
-    else logger.error({ alert: 'reload_failed', errors }, 'reload failed; the old configuration stays in service')
+    else {
+      logger.error({ alert: 'reload_failed', errors }, 'reload failed; the old configuration stays in service')
+      await certificates.recheck()
+    }
     return report
   }
 
-  async #attempt(): Promise<Outcome> {
-    const { load, current, target, logger } = this.#options
-    const old = current()
-    try {
-      const result = await load()
-      if (!result.ok) return this.#failed(result.problems.map((problem: ConfigProblem) => formatProblem(problem)))
-      for (const notice of result.notices) logger.warn(notice)
-      const diff = configDiff(old, result)
-      const config = pinKeys<Config>(result.config, old.config, diff.needs_restart)
-      const loaded = { config, sites: result.sites, moduleDir: old.moduleDir, web: result.web, listen: result.listen }
-      const spec = await buildGeneration(++this.#lastGeneration, loaded, old)
-      await this.#swap(spec, target)
-      return {
-        ok: true,
-        generation: spec.generation,
-        changed: { added: diff.sites.added.length, removed: diff.sites.removed.length, changed: diff.sites.changed.length },
-        needs_restart: [...diff.needs_restart],
-        errors: [],
-      }
-    } catch (error) {
+  async #renewCertificates(): Promise<ReloadReport> {
+    const { current, certificates, logger } = this.#options
+    const { config, sites, moduleDir, web, listen } = current()
+    const names = listen.map(({ name, isTls }) => ({ name, isTls: isTls === true }))
+    const kept = { config, sites, moduleDir, web, listen: names, certificates: certificates.files }
+    const report = await this.#timed(() => this.#serve(kept, { changed: {}, needs_restart: [] }))
+    const { ok, errors, ...facts } = report
+    if (ok) logger.info(facts, 'new certificates are in service')
+    else logger.error({ errors }, 'new certificates could not be taken into service')
+    return report
+  }
+
+  async #timed(attempt: () => Promise<Outcome>): Promise<ReloadReport> {
+    const { clock, logger } = this.#options
+    const startedAt = clock.monotonic()
+    const outcome = await attempt().catch((error: unknown) => {
       logger.debug({ err: asError(error) }, 'reload ended with an error')
       return this.#failed([messageOf(error)])
+    })
+    return { ...outcome, took_ms: Math.round(clock.monotonic() - startedAt) }
+  }
+
+  async #load(): Promise<Outcome> {
+    const { load, current, logger } = this.#options
+    const old = current()
+    const result = await load()
+    if (!result.ok) return this.#failed(result.problems.map((problem: ConfigProblem) => formatProblem(problem)))
+    for (const notice of result.notices) logger.warn(notice)
+    const diff = configDiff(old, result)
+    const config = pinKeys<Config>(result.config, old.config, diff.needs_restart)
+    const changed = {
+      added: diff.sites.added.length,
+      removed: diff.sites.removed.length,
+      changed: diff.sites.changed.length,
     }
+    const { sites, web, listen, certificates } = result
+    const loaded = { config, sites, moduleDir: old.moduleDir, web, listen, certificates }
+    return this.#serve(loaded, { changed, needs_restart: [...diff.needs_restart] })
+  }
+
+  async #serve(loaded: ServableConfig, facts: Pick<Outcome, 'changed' | 'needs_restart'>): Promise<Outcome> {
+    const { current, target, certificates } = this.#options
+    const { listen, loopToken } = current()
+    const spec = await buildGeneration(++this.#lastGeneration, loaded, { listen, loopToken, certificates })
+    await this.#swap(spec, target)
+    return { ok: true, generation: spec.generation, ...facts, errors: [] }
   }
 
   async #swap(spec: GenerationSpec, target: ReloadTarget): Promise<void> {

@@ -1,0 +1,53 @@
+import type { Finding, Place } from '../problem.ts'
+import type { Config } from '../types.ts'
+import type { ServerNameSpec, ServerSpec, WebSpec } from '../vhosts/spec.ts'
+import type { CertificateFiles } from './read-certificate.ts'
+
+/** A place of the configuration that names a certificate. */
+export interface CertificateUse extends CertificateFiles {
+  /** Host names that it is meant for there; [] where it says itself what it is for. */
+  readonly names: readonly string[]
+  /** Where each file is named: a key of the configuration, or a place of a vhost file. */
+  readonly at: Readonly<Record<keyof CertificateFiles, Finding['path'] | Place>>
+}
+
+/** The names that a certificate can have: a pattern or `prefix.*` is none. */
+export function certificateNames(spec: ServerNameSpec): string[] {
+  if (spec.kind === 'pattern' || spec.name === '' || spec.name === '_' || spec.name.endsWith('.*')) return []
+  return spec.name.startsWith('.') ? [spec.name.slice(1), `*${spec.name}`] : [spec.name]
+}
+
+function usesOfConfig({ tls, sites }: Config): CertificateUse[] {
+  const global = tls.certs.map(({ cert, key }, index) => ({
+    cert,
+    key,
+    names: [],
+    at: { cert: ['tls', 'certs', index, 'cert'], key: ['tls', 'certs', index, 'key'] },
+  }))
+  const own = sites.flatMap((site, index) => {
+    const { tls_cert: cert, tls_key: key } = site
+    if (cert === undefined || key === undefined) return []
+    const at = { cert: ['sites', index, 'tls_cert'], key: ['sites', index, 'tls_key'] }
+    return [{ cert, key, names: [...site.hostnames], at }]
+  })
+  return [...global, ...own]
+}
+
+function placeOf({ place }: ServerSpec): Place {
+  const colon = place.lastIndexOf(':')
+  return { file: place.slice(0, colon), line: Number(place.slice(colon + 1)), column: 1 }
+}
+
+function usesOfServers({ servers }: WebSpec): CertificateUse[] {
+  return servers.flatMap((server) => {
+    const { certificate, listen, names } = server
+    if (certificate === undefined || !listen.some(({ isTls }) => isTls)) return []
+    const place = placeOf(server)
+    return [{ ...certificate, names: names.flatMap(certificateNames), at: { cert: place, key: place } }]
+  })
+}
+
+/** Every place that names a certificate. */
+export function certificateUses(config: Config, web: WebSpec): CertificateUse[] {
+  return [...usesOfConfig(config), ...usesOfServers(web)]
+}

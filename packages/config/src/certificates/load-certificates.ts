@@ -1,0 +1,91 @@
+import type { ConfigProblem, Finding, Place } from '../problem.ts'
+import type { Config } from '../types.ts'
+import type { WebSpec } from '../vhosts/spec.ts'
+import { type CertificateUse, certificateUses } from './certificate-uses.ts'
+import { coversName } from './covers-name.ts'
+import { type CertificateFault, type CertificateFiles, type LoadedCertificate, readCertificate } from './read-certificate.ts'
+
+/** The certificates of a configuration, or what is wrong with them. */
+export interface ReadCertificates {
+  /** Each pair of files once. */
+  readonly certificates: readonly LoadedCertificate[]
+  /** At keys of the configuration. */
+  readonly findings: readonly Finding[]
+  /** In vhost files. */
+  readonly problems: readonly ConfigProblem[]
+  readonly notices: readonly string[]
+  /** Absolute paths of all files that were read. */
+  readonly files: readonly string[]
+}
+
+/** Files that are read at once: there may be a thousand. */
+const MAX_PARALLEL = 16
+
+/** Names a pair of files. */
+export function certificateKey({ cert, key }: CertificateFiles): string {
+  return `${cert}\n${key}`
+}
+
+type Read = LoadedCertificate | CertificateFault[]
+
+async function readAll(uses: readonly CertificateUse[]): Promise<Map<string, Read>> {
+  const waiting = new Map(uses.map((use) => [certificateKey(use), use]))
+  const read = new Map<string, Read>()
+  const next = waiting.entries()
+  const work = async () => {
+    for (const [key, { cert, key: keyFile }] of next) read.set(key, await readCertificate({ cert, key: keyFile }))
+  }
+  await Promise.all(Array.from({ length: MAX_PARALLEL }, work))
+  return read
+}
+
+function isPlace(at: Finding['path'] | Place): at is Place {
+  return 'line' in at
+}
+
+/** What is not wrong but worth knowing: clients will refuse it. */
+function noticesFor(certificate: LoadedCertificate, names: readonly string[], now: number): string[] {
+  const { cert, notBefore, notAfter, isChainInOrder } = certificate
+  const day = (time: number) => new Date(time).toISOString().slice(0, 10)
+  const uncovered = names.filter((name) => !coversName(certificate.names, name))
+  const notices: string[] = []
+  if (notAfter <= now) notices.push(`the certificate ${cert} has expired on ${day(notAfter)}: clients will refuse it`)
+  if (notBefore > now) notices.push(`the certificate ${cert} is not valid before ${day(notBefore)}: clients will refuse it`)
+  if (!isChainInOrder) notices.push(`the certificates in ${cert} are not in order: each has to be followed by its issuer`)
+  if (uncovered.length > 0) notices.push(`the certificate ${cert} is not for ${uncovered.join(', ')}`)
+  return notices
+}
+
+/** Reads every certificate and key that a configuration names, and checks them. `now` in milliseconds since the epoch. */
+export async function loadCertificates(config: Config, web: WebSpec, now: number): Promise<ReadCertificates> {
+  const uses = certificateUses(config, web)
+  const read = await readAll(uses)
+  const findings: Finding[] = []
+  const problems = new Map<string, ConfigProblem>()
+  const notices = new Set<string>()
+  for (const use of uses) {
+    const result = read.get(certificateKey(use))
+    if (result === undefined) continue
+    if (!Array.isArray(result)) {
+      for (const notice of noticesFor(result, use.names, now)) notices.add(notice)
+      continue
+    }
+    for (const { file, ...what } of result) {
+      const at = use.at[file]
+      if (!isPlace(at)) findings.push({ path: at, ...what })
+      // Many servers may share one certificate.
+      else if (!problems.has(what.message)) problems.set(what.message, { ...at, path: directiveOf(file), ...what })
+    }
+  }
+  return {
+    certificates: [...read.values()].filter((result): result is LoadedCertificate => !Array.isArray(result)),
+    findings,
+    problems: [...problems.values()],
+    notices: [...notices],
+    files: uses.flatMap(({ cert, key }) => [cert, key]),
+  }
+}
+
+function directiveOf(file: keyof CertificateFiles): string {
+  return file === 'cert' ? 'ssl_certificate' : 'ssl_certificate_key'
+}

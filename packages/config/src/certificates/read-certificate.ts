@@ -1,0 +1,103 @@
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { codeOf, messageOf } from '@svc/core'
+
+/** Where a certificate and its key lie. Absolute paths. */
+export interface CertificateFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** A certificate that was read and belongs to its key. */
+export interface LoadedCertificate extends CertificateFiles {
+  /** Digest of chain and key: the same id is the same certificate. */
+  readonly id: string
+  /** Chain in PEM form, the certificate of the key first. */
+  readonly chainPem: string
+  /** Key in PEM form. A secret. */
+  readonly keyPem: string
+  /** Host names it is for: exact ones and `*.suffix`, lower case. */
+  readonly names: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number
+  readonly notAfter: number
+  /** Whether each certificate of the chain was issued by the next one. */
+  readonly isChainInOrder: boolean
+}
+
+/** Why a certificate cannot be used. */
+export interface CertificateFault {
+  /** Which of the two files is to blame. */
+  readonly file: keyof CertificateFiles
+  readonly message: string
+  readonly hint?: string
+}
+
+const PEM_CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]+?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g
+const ID_CHARS = 32
+
+function isFault(value: object): value is CertificateFault {
+  return 'file' in value
+}
+
+async function readText(files: CertificateFiles, file: keyof CertificateFiles): Promise<string | CertificateFault> {
+  try {
+    return await readFile(files[file], 'latin1')
+  } catch (error) {
+    return { file, message: `cannot read ${files[file]}`, hint: codeOf(error) ?? messageOf(error) }
+  }
+}
+
+function parse<T>(files: CertificateFiles, file: keyof CertificateFiles, what: string, act: () => T): T | CertificateFault {
+  try {
+    return act()
+  } catch (error) {
+    return { file, message: `${files[file]} is not a ${what} in PEM form`, hint: messageOf(error) }
+  }
+}
+
+/** Certificates of a file in their order. At least one. @throws what OpenSSL says */
+function chainOf(pem: string): [X509Certificate, ...X509Certificate[]] {
+  const [first = pem, ...others] = pem.match(PEM_CERTIFICATE) ?? []
+  return [new X509Certificate(first), ...others.map((text) => new X509Certificate(text))]
+}
+
+/** Host names of a certificate; the common name counts only where there is no list of names (RFC 6125 section 6.4.4). */
+function namesOf(certificate: X509Certificate): string[] {
+  const listed = certificate.subjectAltName?.match(/DNS:[^,\s"]+/g)?.map((text) => text.slice('DNS:'.length)) ?? []
+  const common = /^CN=(.+)$/m.exec(certificate.subject)?.[1]
+  const names = listed.length > 0 || common === undefined ? listed : [common]
+  return [...new Set(names.map((name) => name.toLowerCase().replace(/\.$/, '')))]
+}
+
+function mismatch(files: CertificateFiles, chain: readonly X509Certificate[], key: KeyObject): CertificateFault {
+  const place = chain.findIndex((certificate) => certificate.checkPrivateKey(key))
+  const hint = place === -1 ? {} : { hint: `certificate ${place + 1} of the file is the one of this key: it has to be the first` }
+  return { file: 'key', message: `${files.key} is not the key of ${files.cert}`, ...hint }
+}
+
+/** Reads a certificate and its key and checks that they belong together. */
+export async function readCertificate(files: CertificateFiles): Promise<LoadedCertificate | CertificateFault[]> {
+  const [certText, keyText] = await Promise.all([readText(files, 'cert'), readText(files, 'key')])
+  const chain = typeof certText === 'string' ? parse(files, 'cert', 'certificate', () => chainOf(certText)) : certText
+  const key = typeof keyText === 'string' ? parse(files, 'key', 'private key', () => createPrivateKey(keyText)) : keyText
+  const faults = [chain, key].filter(isFault)
+  if (isFault(chain) || isFault(key)) return faults
+  const [first] = chain
+  if (!first.checkPrivateKey(key)) return [mismatch(files, chain, key)]
+  const chainPem = chain.map((certificate) => certificate.toString()).join('')
+  const keyPem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return {
+    ...files,
+    id: createHash('sha256').update(chainPem).update(keyPem).digest('hex').slice(0, ID_CHARS),
+    chainPem,
+    keyPem,
+    names: namesOf(first),
+    notBefore: Date.parse(first.validFrom),
+    notAfter: Date.parse(first.validTo),
+    isChainInOrder: chain.every((certificate, at) => {
+      const issuer = chain[at + 1]
+      return issuer === undefined || certificate.checkIssued(issuer)
+    }),
+  }
+}

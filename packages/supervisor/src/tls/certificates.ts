@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import { type LoadedCertificate, type LoadedConfig, readCertificate } from '@svc/config'
+import type { Clock } from '@svc/core'
+import type { GenerationSpec, ListenAddress, ListenerTls } from '@svc/protocol'
+import { SupervisorError } from '../errors.ts'
+import { CertificateCopies } from './certificate-copies.ts'
+import { type CertificateSources, chooseCertificates } from './listener-tls.ts'
+import { selfSigned } from './self-signed.ts'
+
+/** Certificates that were not named by the configuration. Sorted by name. */
+export type AutomaticCertificates = () => Promise<readonly LoadedCertificate[]>
+
+/** What a generation's certificates are made of. */
+export type CertificateParts = Pick<LoadedConfig, 'config' | 'web' | 'certificates'>
+
+type Tls = GenerationSpec['tls']
+
+/** The certificates of an instance: chooses them for its listen addresses, keeps the copies, and knows what is wrong with them. */
+export class Certificates {
+  readonly #copies: CertificateCopies
+  readonly #automatic: AutomaticCertificates
+  readonly #clock: Clock
+  /** Made when it is first needed, and the same from then on. */
+  #placeholder: LoadedCertificate | undefined
+  /** Of the files that were read last. */
+  #files: readonly LoadedCertificate[] = []
+  /** In service, by listen address. */
+  #served: readonly LoadedCertificate[] = []
+  readonly #chosen = new WeakMap<Tls, readonly LoadedCertificate[]>()
+  #faults: readonly string[] = []
+
+  constructor(runDir: string, automatic: AutomaticCertificates, clock: Clock) {
+    this.#copies = new CertificateCopies(join(runDir, 'tls'))
+    this.#automatic = automatic
+    this.#clock = clock
+  }
+
+  /** Certificates of files as the generation in service has them. */
+  get files(): readonly LoadedCertificate[] {
+    return this.#files
+  }
+
+  /**
+   * Makes what the addresses that speak TLS need, and the copies of it.
+   * @throws SUP_NO_CERTIFICATE, and what writing throws
+   */
+  async tlsFor(listen: readonly ListenAddress[], { config, web, certificates }: CertificateParts): Promise<Tls> {
+    const tls: Record<string, ListenerTls> = {}
+    const used = new Map<string, LoadedCertificate>()
+    const speaking = listen.filter(({ isTls }) => isTls === true)
+    const automatic = speaking.length === 0 ? [] : await this.#automatic()
+    const sources = { config, web, certificates, automatic, placeholder: this.#placeholderFor(config) }
+    for (const address of speaking) {
+      tls[address.name] = await this.#listenerTls(address, sources, used)
+    }
+    Object.freeze(tls)
+    this.#chosen.set(tls, [...used.values()])
+    this.#files = certificates
+    return tls
+  }
+
+  /** These certificates are in service in all workers: no other copies are needed. */
+  async served(tls: Tls): Promise<void> {
+    this.#served = this.#chosen.get(tls) ?? this.#served
+    this.#faults = []
+    await this.#copies.prune(new Set(this.#served.map(({ id }) => id)))
+  }
+
+  /** Removes all copies. No worker is left that opens them. */
+  async close(): Promise<void> {
+    await this.#copies.prune(new Set())
+  }
+
+  /** A reload has failed: finds out whether files of certificates are to blame. */
+  async recheck(): Promise<void> {
+    const faults = await Promise.all(
+      this.#files.map(async (files) => {
+        const read = await readCertificate(files)
+        return Array.isArray(read) ? read.map(({ message }) => message) : []
+      }),
+    )
+    this.#faults = [...new Set(faults.flat())]
+  }
+
+  /** What is wrong with certificates in service or their files, for the health endpoint; undefined: nothing speaks TLS. */
+  problems(): readonly string[] | undefined {
+    if (this.#served.length === 0) return undefined
+    const now = this.#clock.now()
+    const expired = this.#served.filter(({ notAfter }) => notAfter <= now)
+    const unready = this.#served.filter(({ notBefore }) => notBefore > now)
+    return [
+      ...this.#faults,
+      ...expired.map((one) => `${titleOf(one)} has expired`),
+      ...unready.map((one) => `${titleOf(one)} is not valid yet`),
+    ]
+  }
+
+  async #listenerTls(
+    address: ListenAddress,
+    sources: CertificateSources,
+    used: Map<string, LoadedCertificate>,
+  ): Promise<ListenerTls> {
+    const chosen = chooseCertificates(address, sources)
+    if (chosen === undefined) {
+      throw new SupervisorError('SUP_NO_CERTIFICATE', `${address.name} speaks TLS and there is no certificate for it`)
+    }
+    const { certificates, names, fallback, minVersion } = chosen
+    for (const certificate of certificates) used.set(certificate.id, certificate)
+    return { certificates: await this.#copies.write(certificates), names, fallback, minVersion }
+  }
+
+  /** Automatic certificates take a moment: nobody waits for them. */
+  #placeholderFor({ tls }: CertificateParts['config']): LoadedCertificate | undefined {
+    if (!tls.auto) return undefined
+    this.#placeholder ??= selfSigned(this.#clock.now())
+    return this.#placeholder
+  }
+}
+
+function titleOf({ cert, names }: LoadedCertificate): string {
+  return cert === '' ? `the certificate for ${names.join(', ')}` : cert
+}

@@ -1,0 +1,86 @@
+import { type Config, certificateKey, certificateNames, type LoadedCertificate, type ServerSpec, type WebSpec } from '@svc/config'
+import type { ListenAddress, ListenerTls } from '@svc/protocol'
+
+/** What decides which certificate a name gets. */
+export interface CertificateSources {
+  readonly config: Config
+  readonly web: WebSpec
+  /** Those of files. */
+  readonly certificates: readonly LoadedCertificate[]
+  /** Automatic ones. */
+  readonly automatic: readonly LoadedCertificate[]
+  /** For clients that ask for a name without certificate, when there is no other. */
+  readonly placeholder: LoadedCertificate | undefined
+}
+
+/** The certificates of a listen address, by id in `names` and `fallback`. */
+export interface ChosenCertificates {
+  readonly certificates: readonly LoadedCertificate[]
+  readonly names: ListenerTls['names']
+  readonly fallback: string
+  readonly minVersion: ListenerTls['minVersion']
+}
+
+/** Collects names; the first who says something of a name decides. */
+class NameTable {
+  readonly #names = new Map<string, LoadedCertificate>()
+
+  add(names: readonly string[], certificate: LoadedCertificate | undefined): void {
+    if (certificate === undefined) return
+    for (const name of names) if (!this.#names.has(name)) this.#names.set(name, certificate)
+  }
+
+  get entries(): [string, LoadedCertificate][] {
+    return [...this.#names].sort(([one], [other]) => (one < other ? -1 : 1))
+  }
+}
+
+/** Whether one of its names is nothing that a certificate is looked up by: then those of the certificate itself stand in. */
+function hasPattern({ names }: ServerSpec): boolean {
+  return names.some((spec) => spec.kind === 'pattern' || spec.name.endsWith('.*'))
+}
+
+/**
+ * Chooses the certificates of a listen address that speaks TLS: a server of a vhost file gets its own for its names, as nginx has it,
+ * then come sites with a certificate, automatic ones, and those of `tls.certs` for the names that they are made out for.
+ * @returns undefined when there is none at all
+ */
+export function chooseCertificates(address: ListenAddress, sources: CertificateSources): ChosenCertificates | undefined {
+  const { config, web, certificates, automatic, placeholder } = sources
+  const byFiles = new Map(certificates.map((certificate) => [certificateKey(certificate), certificate]))
+  const ofServer = ({ certificate }: ServerSpec) => certificate && byFiles.get(certificateKey(certificate))
+  const servers = web.servers.filter(({ listen }) => listen.some((one) => one.address === address.name))
+  const ofSites = config.sites.flatMap(({ tls_cert: cert, tls_key: key, hostnames }) => {
+    const certificate = cert === undefined || key === undefined ? undefined : byFiles.get(certificateKey({ cert, key }))
+    return certificate === undefined ? [] : [{ hostnames, certificate }]
+  })
+  const global = config.tls.certs.flatMap((files) => byFiles.get(certificateKey(files)) ?? [])
+
+  const table = new NameTable()
+  for (const server of servers) table.add(server.names.flatMap(certificateNames), ofServer(server))
+  for (const { hostnames, certificate } of ofSites) table.add(hostnames, certificate)
+  for (const certificate of [...automatic, ...global]) table.add(certificate.names, certificate)
+  for (const server of servers) if (hasPattern(server)) table.add(ofServer(server)?.names ?? [], ofServer(server))
+
+  const standard = defaultServer(address, servers)
+  const fallback =
+    (standard && ofServer(standard)) ??
+    [...servers.map(ofServer), ...global, ...ofSites.map(({ certificate }) => certificate), ...automatic, placeholder].find(
+      (certificate) => certificate !== undefined,
+    )
+  if (fallback === undefined) return undefined
+  const { entries } = table
+  const used = new Map([fallback, ...entries.map(([, certificate]) => certificate)].map((one) => [one.id, one]))
+  return {
+    certificates: [...used.values()].sort((one, other) => (one.id < other.id ? -1 : 1)),
+    names: entries.map(([name, { id }]) => [name, id] as const),
+    fallback: fallback.id,
+    minVersion: standard?.minTlsVersion ?? config.tls.min_version,
+  }
+}
+
+/** The server that clients get who name none: as nginx, the one that says so, else the first. */
+function defaultServer({ name }: ListenAddress, servers: readonly ServerSpec[]): ServerSpec | undefined {
+  const isDefault = ({ listen }: ServerSpec) => listen.some((one) => one.address === name && one.isDefault)
+  return servers.find(isDefault) ?? servers[0]
+}
