@@ -43,6 +43,8 @@ const directives = (up: string) => `
   location /rwargs/ { rewrite ^/rwargs/(.*)$ /plain/$1?added=1 last; }
   location /rwnoargs/ { rewrite ^/rwnoargs/(.*)$ /plain/$1?only=1? last; }
   location /asked/ { proxy_pass http://${up}$request_uri; }
+  location /to/ { proxy_pass http://$arg_to; }
+  location /to-uri/ { proxy_pass http://$arg_to/in$uri; }
   location /group/ { proxy_pass http://grouped/in/; }
   location /fields/ {
     proxy_pass http://${up}; proxy_set_header Host $host; proxy_set_header X-Empty ""; proxy_set_header X-Fixed "a b";
@@ -131,6 +133,10 @@ const CASES: readonly (readonly [target: string, answer: string, method?: string
       (answer) => [`${place}x`, answer] as const,
     ),
   ),
+  ...['/to/a%20b?to=UP', '/to/x?to=grouped&more=1', '/to-uri/a?to=UP', '/to/x?to=', '/to/x?to=no.such.name'].map(
+    (target) => [target, 'plain'] as const,
+  ),
+  ['/to/x?to=UP', 'to-root'],
   ['/named/x', 'plain'],
   ['/dead/x', 'plain'],
   ['/inside/x', 'plain'],
@@ -230,8 +236,10 @@ test('the same vhost file proxies as in nginx', async (t) => {
   const own = await startProxy(t, directives(address), { outside })
   const differences: string[] = []
   for (const [index, one] of CASES.entries()) {
-    const wanted = await ask({ socketPath: nginx.socket }, one, `n${index}`)
-    const got = await ask({ port: own.port }, one, `s${index}`)
+    const [target, ...more] = one
+    const asked = [target.replace('UP', address), ...more] as const
+    const wanted = await ask({ socketPath: nginx.socket }, asked, `n${index}`)
+    const got = await ask({ port: own.port }, asked, `s${index}`)
     const say = (what: string, ours: unknown, theirs: unknown) => {
       const [left, right] = [JSON.stringify(ours), JSON.stringify(theirs)]
       if (left !== right) differences.push(`${one.join(' ')}: ${what}\n  svc   ${left}\n  nginx ${right}`)

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import type { Clock } from '@svc/core'
+import { type Clock, SingleFlight } from '@svc/core'
 
 /** How long what the system resolver said is kept. */
 const KEEP_MS = 30_000
@@ -33,6 +33,7 @@ export class AddressBook {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #lookup: Lookup
   readonly #known = new Map<string, Known>()
+  readonly #asked = new SingleFlight<string, readonly string[]>()
 
   constructor(clock: Pick<Clock, 'monotonic'>, find: Lookup = systemLookup) {
     this.#clock = clock
@@ -51,8 +52,10 @@ export class AddressBook {
    * @throws what the system resolver says
    */
   async find(host: string): Promise<readonly string[]> {
-    const known = this.known(host)
-    if (known !== undefined) return known
+    return this.known(host) ?? this.#asked.run(host, () => this.#ask(host))
+  }
+
+  async #ask(host: string): Promise<readonly string[]> {
     const addresses = await this.#lookup(host)
     this.#known.delete(host)
     this.#known.set(host, { addresses, untilMs: this.#clock.monotonic() + KEEP_MS })

@@ -69,7 +69,8 @@ export class ProxyHandler implements ContentHandler {
     if (refuseLoop(context)) return
     const found = this.#fixed ?? this.#computed(visit)
     if (found === undefined) {
-      visit.fail(502)
+      // What the variables made is no address.
+      visit.fail(500)
       return
     }
     const { origin, cached } = found
