@@ -104,7 +104,7 @@ async function setup(t: TestContext, members: { readonly hosts?: PurgeMember[]; 
   const done: Purge[] = []
   const coordinator = new PurgeCoordinator({
     numbers,
-    store,
+    stores: { isr: store, proxy: { purge: async () => 0 } },
     hosts: () => members.hosts ?? [],
     workers: () => members.workers ?? [],
     onDone: (purge) => done.push(purge),

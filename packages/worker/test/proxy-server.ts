@@ -78,7 +78,7 @@ export async function startProxy(t: TestContext, directives: string, options: Pr
     onProblem,
   })
   l0.apply(generation, undefined)
-  const upstreams = new UpstreamContent(systemClock)
+  const upstreams = new UpstreamContent(systemClock, { locationCache: () => undefined })
   const vhosts = createVhosts({
     passwordThread: new URL('file:///none'),
     handlersFor: (served) => upstreams.handlersFor(served),

@@ -25,5 +25,6 @@ export function excessOf(counts: Readonly<Counts>, { maxEntries, maxBytes }: Bou
 /** Whether an entry has room at all, once enough others have given way. */
 export function admits({ maxEntries, maxBytes }: Bounds, { facts, body }: NewEntry): boolean {
   const share = facts.isQueryKeyed ? QUERY_SHARE : 1
-  return maxEntries >= share && body.byteLength < maxBytes / share && body.byteLength <= MAX_BODY_BYTES
+  const bytes = body.byteLength + (facts.bodyFile?.bytes ?? 0)
+  return maxEntries >= share && bytes < maxBytes / share && body.byteLength <= MAX_BODY_BYTES
 }

@@ -22,6 +22,14 @@ export interface Databases extends Tables {
   readonly root: Root
   /** Held by who opens the store and by who writes. */
   readonly gate: Root
+  /** Bodies beside the databases, in stores that have them. */
+  readonly files?: EntryFiles | undefined
+}
+
+/** Files that belong to entries. */
+export interface EntryFiles {
+  /** The entries of these files are gone. Returns at once, never throws. */
+  discard(names: readonly string[]): void
 }
 
 interface Tables {

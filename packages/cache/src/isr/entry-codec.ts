@@ -1,6 +1,6 @@
 import type { EntryFacts } from '../store/entry.ts'
 
-export const HEAD_BYTES = 40
+export const HEAD_BYTES = 48
 
 /** Flags of a head. */
 export const DEAD = 1
@@ -8,7 +8,16 @@ export const STALE = 2
 const QUERY_KEYED = 4
 
 /** Offsets in a head. */
-const AT = { flags: 0, checksum: 4, accessStamp: 8, deadlineAt: 16, seq: 24, recordBytes: 32, factsBytes: 36 } as const
+const AT = {
+  flags: 0,
+  checksum: 4,
+  accessStamp: 8,
+  deadlineAt: 16,
+  seq: 24,
+  recordBytes: 32,
+  factsBytes: 36,
+  fileBytes: 40,
+} as const
 
 /**
  * What changes in an entry while it is stored, and what tells whether it must change: small and of one size, so that a purge
@@ -29,6 +38,8 @@ export interface EntryHead {
   readonly recordBytes: number
   /** Bytes at the beginning of the record that are facts. */
   readonly factsBytes: number
+  /** Bytes of the file beside the store that belongs to the entry; 0: none does. */
+  readonly fileBytes: number
 }
 
 export function encodeHead(head: EntryHead): Buffer {
@@ -40,6 +51,7 @@ export function encodeHead(head: EntryHead): Buffer {
   bytes.writeDoubleLE(head.seq, AT.seq)
   bytes.writeUInt32LE(head.recordBytes, AT.recordBytes)
   bytes.writeUInt32LE(head.factsBytes, AT.factsBytes)
+  bytes.writeDoubleLE(head.fileBytes, AT.fileBytes)
   return bytes
 }
 
@@ -55,6 +67,7 @@ export function decodeHead(bytes: Buffer): EntryHead {
     seq: bytes.readDoubleLE(AT.seq),
     recordBytes: bytes.readUInt32LE(AT.recordBytes),
     factsBytes: bytes.readUInt32LE(AT.factsBytes),
+    fileBytes: bytes.readDoubleLE(AT.fileBytes),
   }
 }
 
@@ -76,7 +89,7 @@ export interface NewEntry {
 }
 
 /** Facts as they lie in a record: those that are in the head are left out. */
-type PackedFacts = readonly [
+type PackedFacts = [
   key: string,
   isResponse: 0 | 1,
   label: string,
@@ -88,6 +101,7 @@ type PackedFacts = readonly [
   swrMs: number,
   status: number,
   headers: EntryFacts['headers'],
+  bodyFile?: string,
 ]
 
 /** Facts and body in one piece, and how many bytes of it are facts. */
@@ -105,6 +119,7 @@ export function encodeRecord({ key, facts, body }: NewEntry): { record: Buffer; 
     facts.status,
     facts.headers,
   ]
+  if (facts.bodyFile !== undefined) packed.push(facts.bodyFile.name)
   const text = JSON.stringify(packed)
   const factsBytes = Buffer.byteLength(text)
   const record = Buffer.allocUnsafe(factsBytes + body.byteLength)
@@ -115,11 +130,12 @@ export function encodeRecord({ key, facts, body }: NewEntry): { record: Buffer; 
 
 /** Key and facts of an entry, from its head and its record, which is not kept. */
 export function decodeFacts(head: EntryHead, record: Buffer): { key: string; facts: EntryFacts } {
-  const [key, isResponse, label, path, host, tags, createdAt, ttlMs, swrMs, status, headers] = JSON.parse(
+  const [key, isResponse, label, path, host, tags, createdAt, ttlMs, swrMs, status, headers, file] = JSON.parse(
     record.toString('utf8', 0, head.factsBytes),
   ) as PackedFacts
   const { isQueryKeyed, isMarkedStale, seq } = head
+  const bodyFile = file === undefined ? undefined : { name: file, bytes: head.fileBytes }
   const kind = isResponse === 1 ? 'response' : 'data'
   const first = { kind, label, path, host, isQueryKeyed, tags } as const
-  return { key, facts: { ...first, createdAt, ttlMs, swrMs, isMarkedStale, seq, status, headers } }
+  return { key, facts: { ...first, createdAt, ttlMs, swrMs, isMarkedStale, seq, status, headers, ...(bodyFile && { bodyFile }) } }
 }

@@ -1,8 +1,9 @@
 import { type Bounds, excessOf } from './bounds.ts'
 import type { Databases } from './databases.ts'
 import { listGarbage } from './garbage.ts'
+import { ROW, rowKey } from './index-keys.ts'
 import { DUE, type DueKind, dueRange, readDueKey } from './schedule.ts'
-import type { StoreTransaction } from './store-transaction.ts'
+import { StoreTransaction } from './store-transaction.ts'
 
 /** A row of the schedule: what was not read for the longest time comes first. */
 interface Access {
@@ -57,6 +58,16 @@ export function evictOldest(databases: Databases, transaction: StoreTransaction,
   const evicted = before - transaction.counts.entries
   transaction.countEvicted(evicted)
   return evicted
+}
+
+/** Clears away the least recently used entries of a tag until there are no more than so many. */
+export function trimTagged(databases: Databases, tag: string, maxEntries: number): void {
+  StoreTransaction.run(databases, (transaction) => {
+    const ids = Array.from(databases.index.getValues(rowKey(ROW.tag, tag)), (id) => Buffer.from(id))
+    const known = ids.map((id) => ({ id, stamp: transaction.head(id)?.accessStamp ?? 0 }))
+    known.sort((a, b) => a.stamp - b.stamp)
+    for (const { id } of known.slice(0, Math.max(0, known.length - maxEntries))) transaction.clear(id)
+  })
 }
 
 /** Clears away up to `limit` entries whose deadline has passed. Returns how many. */

@@ -3,7 +3,7 @@ import type { Purgeable } from '../purge/purge.ts'
 import { withoutTrailingSlash } from '../tags/tags.ts'
 
 /** Rows of the index by what they say of an entry; the value is the first byte of their keys. */
-export const ROW = { label: 1, path: 2, host: 3, tag: 4 } as const
+export const ROW = { label: 1, path: 2, host: 3, tag: 4, hostPath: 5 } as const
 export type RowKind = (typeof ROW)[keyof typeof ROW]
 
 /** Bytes of an id. */
@@ -39,6 +39,11 @@ export function pathText(path: string, label: string): string {
   return `${withoutTrailingSlash(path)}${SEPARATOR}${label}`
 }
 
+/** The text of a row of host and path: by host first, so that a walk meets the paths of one host alone. */
+export function hostPathText(host: string, path: string): string {
+  return `${host}${SEPARATOR}${withoutTrailingSlash(path)}`
+}
+
 /** All rows of a kind whose text begins with `prefix`, and perhaps others: what was cut must be looked at. */
 export function rowRange(kind: RowKind, prefix: string): { start: Buffer; end: Buffer } {
   const start = Buffer.concat([Buffer.of(kind), Buffer.from(prefix).subarray(0, LEGIBLE_BYTES)])
@@ -49,6 +54,6 @@ export function rowRange(kind: RowKind, prefix: string): { start: Buffer; end: B
 export function rowKeysOf({ label, path, host, tags }: Purgeable): Buffer[] {
   const rows = [rowKey(ROW.label, label), ...tags.map((tag) => rowKey(ROW.tag, tag))]
   if (path !== '') rows.push(rowKey(ROW.path, pathText(path, label)))
-  if (host !== '') rows.push(rowKey(ROW.host, host))
+  if (host !== '') rows.push(rowKey(ROW.host, host), rowKey(ROW.hostPath, hostPathText(host, path)))
   return rows
 }

@@ -7,21 +7,26 @@ import type { CacheStore, StoreSize } from '../store/cache-store.ts'
 import type { EntryFacts, KnownVariance, StoredEntry, Variance } from '../store/entry.ts'
 import { admits } from './bounds.ts'
 import { readCounts } from './counts.ts'
-import { closeDatabases } from './databases.ts'
+import { closeDatabases, type EntryFiles } from './databases.ts'
 import { decodeFacts, decodeHead } from './entry-codec.ts'
-import { idOf } from './index-keys.ts'
+import { trimTagged } from './eviction.ts'
+import { ID_BYTES, idOf, ROW, rowKey } from './index-keys.ts'
 import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
 import { noteReads } from './note-reads.ts'
 import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
-import { joinHome, type OpenedHome, openHome } from './store-home.ts'
+import { joinHome, type OpenedHome, openHome, type StorePlace } from './store-home.ts'
 import { purgeStore } from './store-purge.ts'
 import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
 import { readVariance } from './variances.ts'
 
 export interface IsrStoreOptions {
-  /** `cache.dir` of the instance; the store lies in `isr` below it. */
+  /** `cache.dir` of the instance; the store lies in a directory below it. */
   readonly cacheDir: string
+  /** Name of that directory, and the layer whose purges are about the store. @default 'isr' */
+  readonly layer?: 'isr' | 'proxy'
+  /** Where entries keep bodies that do not lie in the store; undefined: they keep none. */
+  readonly files?: EntryFiles | undefined
   /** Most entries; 0: nothing is stored. */
   readonly maxEntries: number
   /** Most bytes of facts and bodies; 0: nothing is stored. The file may have twice as many. */
@@ -46,7 +51,9 @@ export class IsrStore implements CacheStore {
   readonly problem: string | undefined
   /** What was found damaged on opening, and where it went. */
   readonly damage: string | undefined
-  readonly #options: Required<IsrStoreOptions>
+  readonly #options: Options
+  /** Where it lies. */
+  readonly #dir: string
   readonly #isOwner: boolean
   readonly #identity: StoreIdentity | undefined
   readonly #lent = new LentBytes()
@@ -56,27 +63,31 @@ export class IsrStore implements CacheStore {
   #evicting: Promise<number> | undefined
   #closing: Promise<void> | undefined
 
-  private constructor(home: OpenedHome, options: Required<IsrStoreOptions>, isOwner: boolean, identity?: StoreIdentity) {
+  private constructor(home: OpenedHome, options: Options, isOwner: boolean, identity?: StoreIdentity) {
     this.problem = home.problem
     this.damage = home.damage
     this.#options = options
+    this.#dir = join(options.cacheDir, options.layer)
     this.#isOwner = isOwner
     this.#identity = identity
     const onFailure = (error: unknown) => this.#fail(error)
-    if (home.databases !== undefined) this.#parts = partsOf(home.databases, { ...options, onFailure })
+    if (home.databases !== undefined)
+      this.#parts = partsOf({ ...home.databases, files: options.files }, { ...options, onFailure })
   }
 
   /** Opens the store as the master of an instance. A store that cannot be used is moved aside and a new one begun. */
-  static async open(options: IsrStoreOptions): Promise<IsrStore> {
-    const home = isWanted(options) ? await openHome(options.cacheDir, options.maxBytes) : NOT_WANTED
-    const identity = await identityOf(join(options.cacheDir, 'isr'))
-    return new IsrStore(home, { clock: systemClock, ...options }, true, identity)
+  static async open(given: IsrStoreOptions): Promise<IsrStore> {
+    const options = { ...defaults, ...given }
+    const home = isWanted(options) ? await openHome(placeOf(options), options.maxBytes) : NOT_WANTED
+    const identity = await identityOf(join(options.cacheDir, options.layer))
+    return new IsrStore(home, options, true, identity)
   }
 
   /** Opens the store as another process of the instance, after its master. */
-  static async join(options: IsrStoreOptions): Promise<IsrStore> {
-    const home = isWanted(options) ? await joinHome(options.cacheDir, options.maxBytes) : NOT_WANTED
-    return new IsrStore(home, { clock: systemClock, ...options }, false)
+  static async join(given: IsrStoreOptions): Promise<IsrStore> {
+    const options = { ...defaults, ...given }
+    const home = isWanted(options) ? await joinHome(placeOf(options), options.maxBytes) : NOT_WANTED
+    return new IsrStore(home, options, false)
   }
 
   get(key: string): StoredEntry | undefined {
@@ -104,14 +115,48 @@ export class IsrStore implements CacheStore {
 
   /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
   async purge(purge: Purge): Promise<number> {
-    if (this.#parts === undefined || !touchesLayer(purge, 'isr')) return 0
+    if (this.#parts === undefined || !touchesLayer(purge, this.#options.layer)) return 0
     try {
       await this.flushed()
       this.refresh()
       return await purgeStore(this.#parts.databases, purge)
     } catch (error) {
       this.#fail(error)
-      throw new CacheError('CACHE_PURGE_FAILED', 'the ISR store could not be purged', { cause: error })
+      throw new CacheError('CACHE_PURGE_FAILED', `the ${this.#options.layer} store could not be purged`, { cause: error })
+    }
+  }
+
+  /** Whether there is an entry with this key that is not purged. Notes no access. */
+  has(key: string): boolean {
+    const found = this.#read(({ databases }) => {
+      const head = databases.heads.getBinaryFast(idOf(key))
+      return head !== undefined && !decodeHead(head).isDead
+    })
+    return found ?? false
+  }
+
+  /** Whether a file beside the store is the body of an entry. Its name begins with the id. */
+  ownsFile(name: string): boolean {
+    const found = this.#read(({ databases: { heads, records } }) => {
+      const id = Buffer.from(name.slice(0, 2 * ID_BYTES), 'hex')
+      const head = heads.getBinary(id)
+      const record = head === undefined ? undefined : records.getBinaryFast(id)
+      return head !== undefined && record !== undefined && decodeFacts(decodeHead(head), record).facts.bodyFile?.name === name
+    })
+    return found ?? false
+  }
+
+  /** How many entries carry a tag: those that are purged count until they are cleared away. */
+  countTagged(tag: string): number {
+    return this.#read(({ databases }) => databases.index.getValuesCount(rowKey(ROW.tag, tag))) ?? 0
+  }
+
+  /** Drops the least recently used entries of a tag until there are no more than so many. */
+  trimTagged(tag: string, maxEntries: number): void {
+    try {
+      if (this.#parts !== undefined && this.countTagged(tag) > maxEntries) trimTagged(this.#parts.databases, tag, maxEntries)
+    } catch (error) {
+      this.#fail(error)
     }
   }
 
@@ -157,7 +202,7 @@ export class IsrStore implements CacheStore {
   /** Why the store cannot be relied on at the moment; undefined: it can, or is not wanted. Looks at its files. */
   async trouble(): Promise<string | undefined> {
     if (this.#parts === undefined || this.problem !== undefined) return this.problem
-    return (await troubleOf(join(this.#options.cacheDir, 'isr'), this.#identity)) ?? this.#damageInUse
+    return (await troubleOf(this.#dir, this.#identity)) ?? this.#damageInUse
   }
 
   /** Lists entries without their bodies, and notes no access. */
@@ -213,7 +258,7 @@ export class IsrStore implements CacheStore {
     await closeDatabases(parts.databases)
     if (!this.#isOwner || this.#damageInUse !== undefined) return
     // The store is in order, even if the seal cannot be written: it is then looked at once more.
-    const sealed = sealLeft(join(this.#options.cacheDir, 'isr')).catch(() => undefined)
+    const sealed = sealLeft(this.#dir).catch(() => undefined)
     const { promise: tooLate, resolve } = Promise.withResolvers<void>()
     const cancel = systemClock.after(SYNC_MS, resolve)
     await Promise.race([sealed, tooLate])
@@ -257,8 +302,16 @@ export class IsrStore implements CacheStore {
     if (this.#damageInUse !== undefined || !DAMAGE.test(messageOf(error))) return
     this.#damageInUse = messageOf(error)
     // Where even this cannot be written, the next master finds the damage by looking.
-    noteDamage(join(this.#options.cacheDir, 'isr'), messageOf(error)).catch(() => undefined)
+    noteDamage(this.#dir, messageOf(error)).catch(() => undefined)
   }
+}
+
+type Options = Required<Omit<IsrStoreOptions, 'files'>> & Pick<IsrStoreOptions, 'files'>
+
+const defaults = { clock: systemClock, layer: 'isr' } as const
+
+function placeOf({ cacheDir, layer }: Options): StorePlace {
+  return { cacheDir, name: layer }
 }
 
 const NOT_WANTED: OpenedHome = { databases: undefined, problem: undefined, damage: undefined }

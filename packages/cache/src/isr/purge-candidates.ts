@@ -1,8 +1,8 @@
 import type { PurgeScope } from '../purge/purge.ts'
 import { coversLabel, globPrefix, tagMatcher } from '../tags/tag-glob.ts'
-import { withoutTrailingSlash } from '../tags/tags.ts'
+import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 import type { Databases } from './databases.ts'
-import { ROW, type RowKind, rowKey, rowRange, rowText } from './index-keys.ts'
+import { hostPathText, ROW, type RowKind, rowKey, rowRange, rowText } from './index-keys.ts'
 
 /** Ids that a scope may be about. */
 export interface Candidates {
@@ -24,12 +24,16 @@ export function candidatesOf(databases: Databases, scope: PurgeScope): Candidate
       return exactly(ROW.host, scope.hosts)
     case 'tags':
       return exactly(ROW.tag, scope.tags)
+    case 'uris':
+      return exactly(ROW.tag, scope.uris.map(uriTag))
     case 'pattern':
       return patternCandidates(databases, scope.pattern, scope.labels)
     case 'paths':
-      return scope.paths.flatMap((path) => pathCandidates(databases, `${withoutTrailingSlash(path)}\0`))
+      return scope.paths.flatMap((path) => pathCandidates(databases, path, scope.hosts))
     case 'prefixes':
-      return scope.prefixes.flatMap((prefix) => pathCandidates(databases, withoutTrailingSlash(prefix)))
+      return scope.hosts.flatMap((host) =>
+        scope.prefixes.flatMap((prefix) => rowCandidates(databases, ROW.hostPath, hostPathText(host, prefix))),
+      )
   }
 }
 
@@ -41,8 +45,13 @@ function rowsOf({ index }: Databases, kind: RowKind, prefix: string): Buffer[] {
   return Array.from(index.getKeys(rowRange(kind, prefix)))
 }
 
-function pathCandidates(databases: Databases, prefix: string): Candidates[] {
-  return rowsOf(databases, ROW.path, prefix).map((row) => ({ ids: idsOf(databases, row), isExact: false }))
+function rowCandidates(databases: Databases, kind: RowKind, prefix: string): Candidates[] {
+  return rowsOf(databases, kind, prefix).map((row) => ({ ids: idsOf(databases, row), isExact: false }))
+}
+
+function pathCandidates(databases: Databases, path: string, hosts: readonly string[] | null): Candidates[] {
+  if (hosts === null) return rowCandidates(databases, ROW.path, `${withoutTrailingSlash(path)}\0`)
+  return hosts.map((host) => ({ ids: idsOf(databases, rowKey(ROW.hostPath, hostPathText(host, path))), isExact: false }))
 }
 
 /** A glob is about the tags that it matches, and about all entries of a label when it matches the beginning of its tags. */

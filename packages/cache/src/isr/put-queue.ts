@@ -10,6 +10,15 @@ const ENTRIES_PER_STEP = 64
 /** A step may have to bury this many entries for each that it writes, when those were small. */
 const EVICTED_PER_ENTRY = 4
 
+/** A body in a file may take the place of so many small entries, of so many bytes each; the master evicts the rest. */
+const EVICTED_PER_FILE = 512
+const SMALL_BYTES = 8 << 10
+
+function evictedForFiles(step: readonly NewEntry[]): number {
+  const bytes = step.reduce((sum, { facts }) => sum + (facts.bodyFile?.bytes ?? 0), 0)
+  return Math.min(EVICTED_PER_FILE, Math.ceil(bytes / SMALL_BYTES))
+}
+
 interface Waiting extends NewEntry {
   readonly settle: (isStored: boolean) => void
 }
@@ -77,11 +86,11 @@ export class PutQueue {
     const { databases, maintenance, graceMs, clock } = this.#options
     const bytes = step.reduce((sum, { body }) => sum + body.byteLength, 0)
     try {
-      if (!maintenance.makeRoom(bytes)) throw new CacheError('CACHE_NO_ROOM', 'the ISR store is full')
+      if (!maintenance.makeRoom(bytes)) throw new CacheError('CACHE_NO_ROOM', 'the store is full')
       const now = clock.now()
       StoreTransaction.run(databases, (transaction) => {
         for (const entry of step) transaction.write(entry, { graceMs, now })
-        maintenance.evictWithin(transaction, step.length * EVICTED_PER_ENTRY)
+        maintenance.evictWithin(transaction, step.length * EVICTED_PER_ENTRY + evictedForFiles(step))
       })
       return true
     } catch (error) {

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '@svc/core'
+import { isDigits } from '@svc/http'
 import { probeStore } from './damage-probe.ts'
 import { type Databases, GATE_DIR, openDatabases } from './databases.ts'
 import { fileBytesFor, mapBytesFor } from './space.ts'
@@ -18,6 +19,15 @@ const LMDB_MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe])
 /** A file that is larger than this is not kept: a busy store may outgrow its bound by less. */
 const outgrownBytes = (maxFileBytes: number) => 1.5 * maxFileBytes + (32 << 20)
 
+/** Where a store lies: in the directory of its name below `cacheDir`. */
+export interface StorePlace {
+  readonly cacheDir: string
+  readonly name: string
+}
+
+/** Bodies beside the databases, each in a file of its own. */
+export const BODIES_DIR = 'bodies'
+
 /** A store that was opened, or why there is none; and what happened on the way. */
 export interface OpenedHome {
   readonly databases: Databases | undefined
@@ -28,17 +38,17 @@ export interface OpenedHome {
 }
 
 /** Opens the store of an instance as its owner: what is damaged or foreign is moved aside, and a new store begun. Never throws. */
-export async function openHome(cacheDir: string, maxBytes: number): Promise<OpenedHome> {
-  const dir = join(cacheDir, 'isr')
+export async function openHome({ cacheDir, name }: StorePlace, maxBytes: number): Promise<OpenedHome> {
+  const dir = join(cacheDir, name)
   const mapBytes = mapBytesFor(maxBytes)
   let damage: string | undefined
   try {
     await requireRoom(cacheDir)
     damage = await dropOutgrown(dir, fileBytesFor(maxBytes))
     const reason = await damageOf(dir)
-    if (reason !== undefined) damage = await moveAside(cacheDir, reason)
+    if (reason !== undefined) damage = await moveAside(cacheDir, name, reason)
     const databases = await begin(dir, mapBytes).catch(async (error: unknown) => {
-      damage = await moveAside(cacheDir, messageOf(error))
+      damage = await moveAside(cacheDir, name, messageOf(error))
       return begin(dir, mapBytes)
     })
     return { databases, problem: undefined, damage }
@@ -48,8 +58,8 @@ export async function openHome(cacheDir: string, maxBytes: number): Promise<Open
 }
 
 /** Opens the store that another process of the instance owns. Never throws. */
-export async function joinHome(cacheDir: string, maxBytes: number): Promise<OpenedHome> {
-  const dir = join(cacheDir, 'isr')
+export async function joinHome({ cacheDir, name }: StorePlace, maxBytes: number): Promise<OpenedHome> {
+  const dir = join(cacheDir, name)
   try {
     if (!(await isInUse(dir))) return { databases: undefined, problem: 'the store is not open', damage: undefined }
     return { databases: await openDatabases(dir, mapBytesFor(maxBytes)), problem: undefined, damage: undefined }
@@ -111,14 +121,18 @@ async function requireRoom(cacheDir: string): Promise<void> {
 }
 
 /** Renames the store to the next free number, and deletes all but the last two that were moved aside. */
-async function moveAside(cacheDir: string, reason: string): Promise<string> {
+async function moveAside(cacheDir: string, name: string, reason: string): Promise<string> {
   const names = await readdir(cacheDir)
-  const numbers = names.flatMap((name) => /^isr\.damaged-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
+  const prefix = `${name}.damaged-`
+  const aside = names.filter((one) => one.startsWith(prefix) && isDigits(one.slice(prefix.length)))
+  const numbers = aside.map((one) => Number(one.slice(prefix.length)))
   numbers.sort((a, b) => a - b)
-  const target = `isr.damaged-${(numbers.at(-1) ?? 0) + 1}`
-  if (names.includes('isr')) await rename(join(cacheDir, 'isr'), join(cacheDir, target))
+  const target = `${prefix}${(numbers.at(-1) ?? 0) + 1}`
+  if (names.includes(name)) await rename(join(cacheDir, name), join(cacheDir, target))
+  // Nobody finds them without their entries, and they are large. What was moved may be no directory at all.
+  await rm(join(cacheDir, target, BODIES_DIR), { recursive: true, force: true }).catch(() => undefined)
   for (const number of numbers.slice(0, Math.max(0, numbers.length + 1 - KEPT_DAMAGED))) {
-    await rm(join(cacheDir, `isr.damaged-${number}`), { recursive: true, force: true })
+    await rm(join(cacheDir, `${prefix}${number}`), { recursive: true, force: true })
   }
   return `${reason}; moved to ${target}`
 }

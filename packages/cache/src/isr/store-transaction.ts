@@ -30,6 +30,8 @@ const PRESENT = Buffer.of(1)
 export class StoreTransaction {
   readonly #databases: Databases
   readonly #counts: Counts
+  /** Files whose entries are cleared away. */
+  readonly #discarded: string[] = []
   readonly #scratch = Buffer.alloc(HEAD_BYTES)
 
   private constructor(databases: Databases) {
@@ -39,12 +41,17 @@ export class StoreTransaction {
 
   /** Runs `work` and commits; when it throws, nothing has happened. */
   static run<Result>(databases: Databases, work: (transaction: StoreTransaction) => Result): Result {
-    return inTransaction(databases, () => {
+    let discarded: readonly string[] = []
+    const result = inTransaction(databases, () => {
       const transaction = new StoreTransaction(databases)
-      const result = work(transaction)
+      const made = work(transaction)
       writeCounts(databases, transaction.#counts)
-      return result
+      discarded = transaction.#discarded
+      return made
     })
+    // Not before: what is not committed has not happened.
+    if (discarded.length > 0) databases.files?.discard(discarded)
+    return result
   }
 
   get counts(): Readonly<Counts> {
@@ -83,9 +90,14 @@ export class StoreTransaction {
       seq: facts.seq,
       recordBytes: record.byteLength,
       factsBytes,
+      fileBytes: facts.bodyFile?.bytes ?? 0,
     }
     const old = this.head(id)
-    this.#replaceRows(id, old && this.#factsIfWhole(id, old), facts)
+    const oldFacts = old && this.#factsIfWhole(id, old)
+    if (oldFacts?.bodyFile !== undefined && oldFacts.bodyFile.name !== facts.bodyFile?.name) {
+      this.#discarded.push(oldFacts.bodyFile.name)
+    }
+    this.#replaceRows(id, oldFacts, facts)
     if (old !== undefined) this.#unschedule(id, old)
     if (old?.isDead === false) this.#count(old, -1)
     const { heads, records, schedule } = this.#databases
@@ -136,6 +148,7 @@ export class StoreTransaction {
     const head = this.head(id)
     if (head === undefined) return
     const facts = this.#factsIfWhole(id, head)
+    if (facts?.bodyFile !== undefined) this.#discarded.push(facts.bodyFile.name)
     this.#replaceRows(id, facts, undefined)
     this.#unschedule(id, head)
     this.#databases.heads.removeSync(id)
@@ -179,9 +192,9 @@ export class StoreTransaction {
 
   #count(head: EntryHead, sign: 1 | -1): void {
     this.#counts.entries += sign
-    this.#counts.bytes += sign * head.recordBytes
+    this.#counts.bytes += sign * (head.recordBytes + head.fileBytes)
     if (!head.isQueryKeyed) return
     this.#counts.queryEntries += sign
-    this.#counts.queryBytes += sign * head.recordBytes
+    this.#counts.queryBytes += sign * (head.recordBytes + head.fileBytes)
   }
 }

@@ -18,6 +18,8 @@ export interface L0Facts {
   readonly expiresAt: number
   readonly dependsOnCookies: boolean
   readonly isCurrent?: (() => boolean) | undefined
+  /** Whether its Cache-Control counts from its creation, as Age does, and so stays as it is. */
+  readonly keepsLifetime?: boolean | undefined
 }
 
 /** Makes a head ready to write. */
@@ -49,7 +51,7 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
     this.name = key.prefix + key.target
     this.facts = facts
     this.body = body
-    this.head = new AgingHead(head)
+    this.head = new AgingHead(head, facts.keepsLifetime)
     this.etag = this.head.etag
     this.bytes = sizeOf(this.name, facts, head, body)
     this.#makeBlock = makeBlock

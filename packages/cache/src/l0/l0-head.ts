@@ -11,13 +11,16 @@ function describesBody(name: string): boolean {
 /** A response head that grows older: of a stored response `Age` and `s-maxage` change with time, all else stays. */
 export class AgingHead {
   readonly #status: number
+  readonly #keepsLifetime: boolean
   /** Without the fields of one delivery. */
   readonly #headers: HeaderList
   /** Age when it was stored, in seconds; undefined: the response does not age here, like a file. */
   readonly #ageSeconds: number | undefined
 
-  constructor({ status, headers }: ResponseHead) {
+  /** @param keepsLifetime whether Cache-Control stays as it is */
+  constructor({ status, headers }: ResponseHead, keepsLifetime = false) {
     this.#status = status
+    this.#keepsLifetime = keepsLifetime
     this.#headers = headers.filter(([name]) => !DELIVERY_FIELDS.has(name.toLowerCase()))
     const age = fieldOf(headers, 'age')
     const isShared = parseCacheControl(fieldOf(headers, 'cache-control')).sMaxage !== undefined
@@ -52,7 +55,9 @@ export class AgingHead {
     const status = ['cache-status', 'svc-l0; hit'] as const
     if (this.#ageSeconds === undefined) return [...this.#headers, status]
     const older = this.#headers.map(([name, value]) =>
-      name.toLowerCase() === 'cache-control' ? ([name, withLessLeft(value, seconds)] as const) : ([name, value] as const),
+      name.toLowerCase() === 'cache-control' && !this.#keepsLifetime
+        ? ([name, withLessLeft(value, seconds)] as const)
+        : ([name, value] as const),
     )
     return [...older, ['age', String(this.#ageSeconds + seconds)], status]
   }

@@ -1,7 +1,7 @@
 import { type PurgeMatcher, purgeMatcher } from '../purge/match-purge.ts'
 import type { Purge, Purgeable, PurgeScope } from '../purge/purge.ts'
 import { coversLabel, globPrefix, tagMatcher } from '../tags/tag-glob.ts'
-import { withoutTrailingSlash } from '../tags/tags.ts'
+import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 
 /** What the index needs of an entry. */
 export interface Indexed {
@@ -95,6 +95,9 @@ export class L0Index<Entry extends Indexed> {
         return
       case 'tags':
         for (const tag of scope.tags) yield* this.#tags.get(tag)
+        return
+      case 'uris':
+        for (const uri of scope.uris) yield* this.#tags.get(uriTag(uri))
         return
       case 'pattern':
         yield* this.#ofPattern(scope.pattern)

@@ -11,6 +11,8 @@ export interface L0Offer {
   readonly seq?: number
   /** Whether another cookie could have made another answer. */
   readonly dependsOnCookies: boolean
+  /** Whether its Cache-Control counts from its creation, as Age does, and so stays as it is. */
+  readonly keepsLifetime?: boolean
   /** Looks whether the answer still holds, for what changes without a purge (files). Asked at most once a second. */
   readonly isCurrent?: () => boolean
 }

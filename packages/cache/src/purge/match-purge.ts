@@ -1,5 +1,5 @@
 import { coversLabel, tagMatcher } from '../tags/tag-glob.ts'
-import { withoutTrailingSlash } from '../tags/tags.ts'
+import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 import type { Purge, Purgeable, PurgeLayer, PurgeOrder, PurgeScope } from './purge.ts'
 
 /** A purge ready to be asked about many entries. */
@@ -29,10 +29,10 @@ function scopeMatcher(scope: PurgeScope): PurgeMatcher {
       return ({ label }) => scope.labels.includes(label)
     case 'hosts':
       return ({ host }) => scope.hosts.includes(host)
-    case 'tags': {
-      const wanted = new Set(scope.tags)
-      return ({ tags }) => tags.some((tag) => wanted.has(tag))
-    }
+    case 'tags':
+      return tagsMatcher(scope.tags)
+    case 'uris':
+      return tagsMatcher(scope.uris.map(uriTag))
     case 'pattern':
       return patternMatcher(scope.pattern, scope.labels)
     case 'paths': {
@@ -42,6 +42,11 @@ function scopeMatcher(scope: PurgeScope): PurgeMatcher {
     case 'prefixes':
       return ({ path, host }) => scope.hosts.includes(host) && scope.prefixes.some((prefix) => path.startsWith(prefix))
   }
+}
+
+function tagsMatcher(wanted: readonly string[]): PurgeMatcher {
+  const set = new Set(wanted)
+  return ({ tags }) => tags.some((tag) => set.has(tag))
 }
 
 function patternMatcher(pattern: string, labels: readonly string[] | null): PurgeMatcher {

@@ -11,6 +11,8 @@ export type PurgeScope =
   | { readonly kind: 'paths'; readonly paths: readonly string[]; readonly hosts: readonly string[] | null }
   /** All paths that begin like this, on these hosts. */
   | { readonly kind: 'prefixes'; readonly prefixes: readonly string[]; readonly hosts: readonly string[] }
+  /** What the proxy cache holds for these URIs, absolute and normalised. */
+  | { readonly kind: 'uris'; readonly uris: readonly string[] }
 
 /** Where entries are dropped. What was made from an entry of a deeper layer goes with it: `isr` and `proxy` include `l0`. */
 export type PurgeLayer = 'l0' | 'isr' | 'proxy'

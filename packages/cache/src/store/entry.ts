@@ -23,6 +23,14 @@ export interface EntryFacts {
   /** For `response`: status and fields as they are sent, without those computed at each delivery. For `data`: 0 and []. */
   readonly status: number
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Where the body lies when it is not in the store itself; `body` is then empty. */
+  readonly bodyFile?: BodyFileRef | undefined
+}
+
+/** A body that is kept in a file beside the store. */
+export interface BodyFileRef {
+  readonly name: string
+  readonly bytes: number
 }
 
 /** An entry with its body, which may lie in shared memory: valid until the end of the turn, copy what is kept. */

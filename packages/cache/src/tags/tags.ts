@@ -35,3 +35,8 @@ function decodedPath(path: string): string {
     return path
   }
 }
+
+/** The tag of all that the proxy cache holds for a URI: its variants, and what several upstreams have said. No purge by tags reaches it. */
+export function uriTag(uri: string): string {
+  return `uri:${uri}`
+}

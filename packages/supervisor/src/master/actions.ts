@@ -66,12 +66,13 @@ export async function modulesOf(parts: MasterParts, site: string): Promise<{ iso
 export async function cacheStats(parts: MasterParts): Promise<Record<string, unknown>> {
   const { workers, hosts, caches, spec } = parts
   const { l0Entries, l0Bytes } = await workers.cacheStats(STATS_TIMEOUT_MS)
-  const { l0, isr } = spec().config.cache
+  const { l0, isr, proxy } = spec().config.cache
   const { last, unsettled } = caches.purges.hostState()
   const pools = isolatePools(parts)
   return {
     l0: { entries: l0Entries, bytes: l0Bytes, max_bytes: l0.max_bytes * workers.count, workers: workers.ready.length },
     isr: { ...caches.store.size(), max_entries: isr.max_entries, max_bytes: isr.max_bytes },
+    proxy: { ...caches.proxy.size(), max_bytes: proxy.max_bytes },
     isolates: { hosts: hosts.filled, threads: pools.reduce((sum, { threads }) => sum + threads, 0) },
     leases: { held: caches.leases.held, waiting: caches.leases.waiting },
     purges: { last, unsettled: unsettled.length },

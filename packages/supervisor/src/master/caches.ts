@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { IsrStore, type PurgeOrder } from '@svc/cache'
-import type { Clock, CloseStack } from '@svc/core'
+import { IsrStore, ProxyStore, type PurgeOrder } from '@svc/cache'
+import { asError, type Clock, type CloseStack } from '@svc/core'
 import type { GenerationSpec, PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { HostFleet } from '../fleet/host-fleet.ts'
@@ -29,19 +29,21 @@ export interface CachesOptions {
 /** The caches as the master has them: the shared store and its upkeep, the order of purges, the leases. */
 export class Caches {
   readonly store: IsrStore
+  readonly proxy: ProxyStore
   readonly purges: PurgeCoordinator
   readonly leases: LeaseDesk
   readonly #options: CachesOptions
-  readonly #upkeep: StoreUpkeep
+  readonly #upkeeps: readonly StoreUpkeep[]
 
-  private constructor(store: IsrStore, numbers: PurgeNumbers, options: CachesOptions) {
+  private constructor({ isr: store, proxy }: Stores, numbers: PurgeNumbers, options: CachesOptions) {
     const { clock, logger, spec, fleets, timings, counts } = options
     this.#options = options
     this.store = store
-    this.#upkeep = new StoreUpkeep(store, clock, logger)
+    this.proxy = proxy
+    this.#upkeeps = [store, proxy].map((one) => new StoreUpkeep(one, clock, logger))
     this.purges = new PurgeCoordinator({
       numbers,
-      store,
+      stores: { isr: store, proxy },
       hosts: () => fleets().hosts.purgeMembers,
       workers: () => fleets().workers.purgeMembers,
       onDone: (purge) => counts.done(purge),
@@ -72,27 +74,32 @@ export class Caches {
     const { logger } = options
     if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the ISR store was damaged; a new one was begun')
     if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the ISR store cannot be used; pages are not kept')
-    const caches = new Caches(store, numbers, options)
+    const proxy = await openProxyStore(options, stack)
+    const caches = new Caches({ isr: store, proxy }, numbers, options)
     stack.push('leases', () => caches.leases.close())
-    stack.push('upkeep of the ISR store', () => caches.#upkeep.close())
-    caches.#upkeep.start()
+    stack.push('upkeep of the stores', () => caches.#eachUpkeep((upkeep) => upkeep.close()))
+    caches.#eachUpkeep((upkeep) => upkeep.start())
     return caches
   }
 
-  /** Why the store cannot be used or relied on at the moment; undefined: it can. */
-  trouble(): Promise<string | undefined> {
-    return this.store.trouble()
+  /** Why a store cannot be used or relied on at the moment; undefined: they can. */
+  async trouble(): Promise<string | undefined> {
+    return (await this.store.trouble()) ?? (await this.proxy.trouble())
+  }
+
+  #eachUpkeep(act: (upkeep: StoreUpkeep) => void): void {
+    for (const upkeep of this.#upkeeps) act(upkeep)
   }
 
   /** A worker has ended. */
   workerGone(connection: object): void {
     this.leases.gone(connection)
-    this.#upkeep.processEnded()
+    this.#eachUpkeep((upkeep) => upkeep.processEnded())
   }
 
   /** A render host has ended. */
   hostGone(): void {
-    this.#upkeep.processEnded()
+    this.#eachUpkeep((upkeep) => upkeep.processEnded())
   }
 
   /** Carries out an order, which may name tags in their short forms. */
@@ -100,4 +107,28 @@ export class Caches {
     const labels = this.#options.spec().sites.map(({ label }) => label)
     return this.purges.purge(resolveOrder(order, labels))
   }
+}
+
+/** The stores that all processes of an instance share. */
+interface Stores {
+  readonly isr: IsrStore
+  readonly proxy: ProxyStore
+}
+
+async function openProxyStore({ spec, clock, logger }: CachesOptions, stack: CloseStack): Promise<ProxyStore> {
+  const { proxy, dir } = spec().config.cache
+  const store = await ProxyStore.open({
+    cacheDir: dir,
+    maxBytes: proxy.enabled ? proxy.max_bytes : 0,
+    clock,
+    onProblem: (err) => logger.warn({ err }, 'a file of the proxy cache could not be dealt with'),
+  })
+  stack.push('proxy store', () => store.close())
+  if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the proxy store was damaged; a new one was begun')
+  if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the proxy store cannot be used; nothing is kept')
+  store.sweepFiles().then(
+    (swept) => swept > 0 && logger.info({ swept }, 'files of the proxy cache that belonged to nothing were deleted'),
+    (error) => logger.warn({ err: asError(error) }, 'the files of the proxy cache could not be looked through'),
+  )
+  return store
 }

@@ -38,7 +38,7 @@ export class StoreUpkeep {
   processEnded(): void {
     if (this.#isClosed) return
     const freed = this.#store.checkReaders()
-    if (freed > 0) this.#logger.debug({ freed }, 'readers of the ISR store that ended were cleared away')
+    if (freed > 0) this.#logger.debug({ freed }, 'readers of a store that ended were cleared away')
   }
 
   #look(): void {
@@ -50,7 +50,7 @@ export class StoreUpkeep {
     this.#store.evict().then(
       () => this.start(),
       (error) => {
-        this.#logger.error({ err: asError(error) }, 'the ISR store could not be kept within its bounds')
+        this.#logger.error({ err: asError(error) }, 'a store could not be kept within its bounds')
         this.start()
       },
     )

@@ -1,4 +1,4 @@
-import type { CacheStore, Purge, PurgeOrder, PurgeState } from '@svc/cache'
+import type { CacheStore, Purge, PurgeLayer, PurgeOrder, PurgeState } from '@svc/cache'
 import { asError, codeOf, type Deferred, deferred } from '@svc/core'
 import type { PurgeOutcome } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
@@ -8,12 +8,16 @@ import type { PurgeNumbers } from './purge-numbers.ts'
 /** What purges are carried out with. */
 export interface PurgeCoordinatorOptions extends AskSettings {
   readonly numbers: PurgeNumbers
-  readonly store: Pick<CacheStore, 'purge'>
+  /** The shared stores; each takes what is about its layer. */
+  readonly stores: Readonly<Record<StoreLayer, Pick<CacheStore, 'purge'>>>
   /** Processes that take part at the moment: all that were given a state, until their end. */
   readonly hosts: () => readonly PurgeMember[]
   readonly workers: () => readonly PurgeMember[]
   readonly onDone: (purge: Purge, outcome: PurgeOutcome) => void
 }
+
+/** Layers that all processes share. */
+type StoreLayer = Exclude<PurgeLayer, 'l0'>
 
 /** A purge that the shared stores do not follow yet. */
 interface Unsettled {
@@ -32,12 +36,14 @@ interface Begun {
 
 /** Every read asks all purges that the store does not follow: past so many, one of everything stands for them. */
 const MAX_FAILED = 100
-const EVERYTHING: PurgeOrder = { layers: ['isr'], scopes: [{ kind: 'everything' }], mode: 'drop' }
+const EVERYTHING: PurgeOrder = { layers: ['isr', 'proxy'], scopes: [{ kind: 'everything' }], mode: 'drop' }
 
 /** Render hosts keep and make ISR entries alone: the other layers are no business of theirs. */
-function concernsStore(order: PurgeOrder): boolean {
+function concernsHosts(order: PurgeOrder): boolean {
   return order.layers.includes('isr')
 }
+
+const nothing: Readonly<Record<StoreLayer, number>> = { isr: 0, proxy: 0 }
 
 /**
  * Carries out purges: numbers them and takes each to the render hosts, then the workers, then the store. Purges overlap, but
@@ -86,13 +92,13 @@ export class PurgeCoordinator {
     const { purge } = begun
     await begun.hostsDone
     const workers = await this.#tellWorkers(begun)
-    const isr = concernsStore(purge) ? await this.#purgeStore(purge) : 0
+    const isStored = purge.layers.some((layer) => layer !== 'l0')
+    const taken = isStored ? await this.#purgeStores(purge) : nothing
     this.#settle(purge)
     const outcome: PurgeOutcome = {
       number: purge.number,
       l0: workers.dropped,
-      isr,
-      proxy: 0,
+      ...taken,
       workersAcked: workers.acked,
       workersTotal: workers.total,
       tookMs: clock.monotonic() - startedAt,
@@ -107,7 +113,7 @@ export class PurgeCoordinator {
     const purge: Purge = { ...order, number }
     this.#unsettled.set(number, { purge, isWithWorkers: false })
     this.#lastOfHosts = number
-    const hostsDone = concernsStore(order) ? askMembers(this.#options.hosts(), purge, this.#options) : Promise.resolve()
+    const hostsDone = concernsHosts(order) ? askMembers(this.#options.hosts(), purge, this.#options) : Promise.resolve()
     const isSent = deferred<void>()
     const turn = this.#previousSent
     this.#previousSent = isSent.promise
@@ -125,25 +131,31 @@ export class PurgeCoordinator {
     return answers
   }
 
-  async #purgeStore(purge: Purge): Promise<number> {
+  async #purgeStores(purge: Purge): Promise<Readonly<Record<StoreLayer, number>>> {
     try {
-      const count = await this.#options.store.purge(purge)
+      const counts = await this.#takeFromStores(purge)
       await this.#purgeFailed()
-      return count
+      return counts
     } catch (error) {
       // It stays unsettled: every process goes on filtering what it reads from the store.
       this.#failed.push(purge)
       if (this.#failed.length > MAX_FAILED) void this.#gatherFailed()
-      this.#options.logger.error({ purge: purge.number, err: asError(error) }, 'the ISR store could not follow a purge')
-      throw new SupervisorError('SUP_PURGE_FAILED', 'the ISR store could not follow the purge', { cause: error })
+      this.#options.logger.error({ purge: purge.number, err: asError(error) }, 'a store could not follow a purge')
+      throw new SupervisorError('SUP_PURGE_FAILED', 'a store could not follow the purge', { cause: error })
     }
+  }
+
+  async #takeFromStores(purge: Purge): Promise<Readonly<Record<StoreLayer, number>>> {
+    const { isr, proxy } = this.#options.stores
+    // One after the other: each step holds the thread.
+    return { isr: await isr.purge(purge), proxy: await proxy.purge(purge) }
   }
 
   /** The store works: what it did not follow before it may follow now. */
   async #purgeFailed(): Promise<void> {
     for (let purge = this.#failed.shift(); purge !== undefined; purge = this.#failed.shift()) {
       const failed = purge
-      const isDone = await this.#options.store.purge(failed).then(
+      const isDone = await this.#takeFromStores(failed).then(
         () => true,
         () => false,
       )

@@ -32,6 +32,7 @@ function resolveScope(scope: PurgeScope, labels: ReadonlySet<string>): PurgeScop
   switch (scope.kind) {
     case 'everything':
     case 'labels':
+    case 'uris':
       return scope
     case 'hosts':
       return { kind: 'hosts', hosts: scope.hosts.map(resolveHost) }

@@ -14,6 +14,7 @@ function labelsOfScope(scope: PurgeScope): readonly string[] | undefined {
     case 'hosts':
     case 'paths':
     case 'prefixes':
+    case 'uris':
       return undefined
   }
 }

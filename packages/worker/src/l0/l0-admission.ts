@@ -126,13 +126,14 @@ class AdmissionTicket implements L0Ticket {
 
   #facts(): WorkerFacts {
     const { offering, offer, purgeables } = this.#admitted
-    const { expiresAt, dependsOnCookies, isCurrent } = offer
+    const { expiresAt, dependsOnCookies, isCurrent, keepsLifetime } = offer
     return {
       purgeables,
       // The wall clock may be set; what is left of the freshness runs on the other one.
       expiresAt: this.#tools.clock.monotonic() + (expiresAt - this.#tools.clock.now()),
       dependsOnCookies,
       isCurrent,
+      keepsLifetime,
       site: offering.site,
       isAccessLogged: offering.isAccessLogged,
       get: this.#tools.metrics.series('GET', offering.pathGroup),

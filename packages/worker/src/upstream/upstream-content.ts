@@ -1,9 +1,12 @@
-import type { LocationSettings } from '@svc/config'
+import { join } from 'node:path'
+import type { Config, LocationSettings } from '@svc/config'
 import type { Clock } from '@svc/core'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
+import type { WorkerProxyCache } from '../proxy-cache/index.ts'
 import type { ContentHandler } from '../vhost/content.ts'
 import { type ContentHandlers, noHandlers } from '../vhost/index.ts'
 import { UpstreamGroups } from './balance/upstream-groups.ts'
+import { FastcgiHandler } from './fastcgi/fastcgi-handler.ts'
 import { HttpConnections } from './http/http-connections.ts'
 import { ProxyHandler } from './proxy/proxy-handler.ts'
 
@@ -11,10 +14,12 @@ import { ProxyHandler } from './proxy/proxy-handler.ts'
 export class UpstreamContent {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #connections: HttpConnections
+  readonly #proxyCache: Pick<WorkerProxyCache, 'locationCache'>
   #groups: UpstreamGroups | undefined
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<Clock, 'monotonic'>, proxyCache: Pick<WorkerProxyCache, 'locationCache'>) {
     this.#clock = clock
+    this.#proxyCache = proxyCache
     this.#connections = new HttpConnections(clock)
   }
 
@@ -25,12 +30,16 @@ export class UpstreamContent {
     const groups = new UpstreamGroups(generation.spec.web.upstreams, { clock: this.#clock, onForgotten }, previous)
     this.#groups = groups
     if (previous !== undefined) this.#connections.drop(previous.leftBy(groups))
-    return { make: (settings) => this.#make(settings, groups) }
+    return { make: (settings) => this.#make(settings, groups, generation.config) }
   }
 
-  #make(settings: LocationSettings, groups: UpstreamGroups): ContentHandler {
+  #make(settings: LocationSettings, groups: UpstreamGroups, config: Config): ContentHandler {
     const { content } = settings
-    if (content.kind !== 'proxy') return noHandlers.make(settings)
-    return new ProxyHandler(content, { groups, connections: this.#connections, cached: undefined })
+    const spoolDir = join(config.server.state_dir, 'bodies')
+    const wanted = 'cache' in content ? content.cache : undefined
+    const cache = wanted && this.#proxyCache.locationCache(config, wanted)
+    const tools = { groups, connections: this.#connections, cache }
+    if (content.kind === 'proxy') return new ProxyHandler(content, tools)
+    return content.kind === 'fastcgi' ? new FastcgiHandler(content, { ...tools, spoolDir }) : noHandlers.make(settings)
   }
 }

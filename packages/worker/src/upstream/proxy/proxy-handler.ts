@@ -1,5 +1,6 @@
 import type { ProxySpec } from '@svc/config'
 import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
+import type { LocationCache } from '../../proxy-cache/index.ts'
 import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { UpstreamGroups } from '../balance/upstream-groups.ts'
@@ -8,7 +9,7 @@ import type { TlsTransport } from '../http/dial.ts'
 import type { HttpConnections } from '../http/http-connections.ts'
 import { HttpOrigin } from '../http/http-origin.ts'
 import { parseNextUpstream } from '../http/origin-settings.ts'
-import type { Origin, OriginRequest } from '../origin.ts'
+import type { OriginRequest } from '../origin.ts'
 import { bridgeWebSocket } from '../websocket/bridge.ts'
 import { answerVisit } from './answer-visit.ts'
 import { prepareFields, proxiedFields, proxiedTarget, type RequestFields } from './proxy-request.ts'
@@ -31,8 +32,8 @@ export const HIDDEN_FIELDS = [
 export interface ProxyTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
-  /** Puts a cache in front of an origin where the location has one. undefined: it has none. */
-  readonly cached: ((origin: HttpOrigin) => Origin) | undefined
+  /** The cache of the location; undefined: it has none. */
+  readonly cache: LocationCache | undefined
 }
 
 /** Answers the requests of a location by an HTTP upstream (`proxy_pass`). */
@@ -43,7 +44,7 @@ export class ProxyHandler implements ContentHandler {
   readonly #filter: FieldFilter
   readonly #keepsConnections: boolean
   /** For the one upstream of a location that names it without variables. */
-  readonly #fixed: { readonly origin: HttpOrigin; readonly cached: Origin | undefined } | undefined
+  readonly #fixed: HttpOrigin | undefined
 
   constructor(spec: ProxySpec, tools: ProxyTools) {
     this.#spec = spec
@@ -58,8 +59,7 @@ export class ProxyHandler implements ContentHandler {
       ({ name, value }) => name.toLowerCase() === 'connection' && value.join('') === 'close',
     )
     if (spec.target.kind === 'fixed') {
-      const origin = this.#origin(tools.groups.getOrMake(spec.target.upstream), spec.target.host)
-      this.#fixed = { origin, cached: tools.cached?.(origin) }
+      this.#fixed = this.#origin(tools.groups.getOrMake(spec.target.upstream), spec.target.host)
     }
   }
 
@@ -67,13 +67,12 @@ export class ProxyHandler implements ContentHandler {
     const { context } = visit
     context.pathGroup = 'proxy'
     if (refuseLoop(context)) return
-    const found = this.#fixed ?? this.#computed(visit)
-    if (found === undefined) {
+    const origin = this.#fixed ?? this.#computed(visit)
+    if (origin === undefined) {
       // What the variables made is no address.
       visit.fail(500)
       return
     }
-    const { origin, cached } = found
     const { host } = origin.settings
     visit.setVariable('proxy_host', host)
     const headers = proxiedFields(visit, this.#fields, host)
@@ -93,8 +92,9 @@ export class ProxyHandler implements ContentHandler {
     }
     if (exchange.webSocket !== undefined && this.#passesUpgrade(visit)) {
       bridgeWebSocket({ origin, request, offer: exchange.webSocket, answer: this.#answerTo(visit) })
-    } else if (cached !== undefined) {
-      answerVisit(visit, cached, request, this.#filter)
+    } else if (this.#tools.cache !== undefined) {
+      const place = `${this.#spec.scheme}://${host}`
+      answerVisit(visit, this.#tools.cache.originFor(visit, origin, request, place), request, this.#filter)
     } else {
       this.#send(visit, origin, request)
     }
@@ -121,15 +121,15 @@ export class ProxyHandler implements ContentHandler {
   }
 
   /** The upstream of an address that is written with variables: a group, or an address by itself. */
-  #computed(visit: LocationVisit): { readonly origin: HttpOrigin; readonly cached: Origin | undefined } | undefined {
+  #computed(visit: LocationVisit): HttpOrigin | undefined {
     const { target, scheme } = this.#spec
     if (target.kind !== 'computed') return undefined
-    const host = visit.requestText(target.host)
+    // Who answers is more than what is sent: another answer of L0's key.
+    const host = visit.text(target.host)
     const named = this.#tools.groups.get(host)
     const address = addressOf(host, scheme)
     if (named === undefined && address === undefined) return undefined
-    const origin = this.#origin(named ?? this.#tools.groups.getOrMake(address ?? host), host)
-    return { origin, cached: this.#tools.cached?.(origin) }
+    return this.#origin(named ?? this.#tools.groups.getOrMake(address ?? host), host)
   }
 
   #origin(group: UpstreamGroup, host: string): HttpOrigin {

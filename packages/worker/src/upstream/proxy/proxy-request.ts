@@ -62,7 +62,8 @@ export function proxiedTarget(visit: LocationVisit, spec: Pick<ProxySpec, 'targe
   const { context, uri, args, matchedPrefix, isPrefixValid, isRewritten } = visit
   const { request } = context
   const isComputed = spec.target.kind === 'computed' || spec.uri?.some((piece) => typeof piece !== 'string') === true
-  const part = spec.uri === undefined ? '' : visit.requestText(spec.uri)
+  // What is asked for is more than what is sent along: it decides about the answer.
+  const part = spec.uri === undefined ? '' : visit.text(spec.uri)
   if (isComputed && part !== '') return writable(part.startsWith('/') ? part : `/${part}`)
   if (part === '' && !isRewritten) return request.target
   const isReplaced = part !== '' && isPrefixValid

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { asError } from '@svc/core'
+import type { EntryFiles } from '../isr/databases.ts'
+import { idOf } from '../isr/index-keys.ts'
+import { BODIES_DIR } from '../isr/store-home.ts'
+import type { BodyFileRef } from '../store/entry.ts'
+
+/** Where bodies are written before they are whole. */
+const INCOMING_DIR = 'incoming'
+/** Directories that bodies are spread over, by the first characters of their names. */
+const FAN_CHARS = 2
+/** The id of the entry, and a number that tells it from other bodies of that entry. */
+const NAME = /^[0-9a-f]{32}-[0-9a-f]{16}$/
+
+/** A body on its way into the cache, in a file that nobody else knows. */
+export interface IncomingBody {
+  /** Appends. Rejects when the file cannot be written; nothing more can then be. The bytes must not change until it resolves. */
+  write(bytes: Uint8Array): Promise<void>
+  /** Reads what was written; fewer bytes only at its end. */
+  read(position: number, maxBytes: number): Promise<Uint8Array>
+  /** Gives the file its place, under a name that tells which entry it is of. Rejects when that cannot be done. */
+  commit(key: string): Promise<BodyFileRef>
+  /** Gives the file up, if it was not committed, and what is open of it. Never rejects. */
+  close(): Promise<void>
+}
+
+/** The files with bodies of the proxy cache: each belongs to one entry of the store, and goes with it. */
+export class BodyFiles implements EntryFiles {
+  readonly #dir: string
+  readonly #onProblem: (error: Error) => void
+
+  /** @param dir directory of the store */
+  constructor(dir: string, onProblem: (error: Error) => void) {
+    this.#dir = dir
+    this.#onProblem = onProblem
+  }
+
+  discard(names: readonly string[]): void {
+    for (const name of names) unlink(this.#path(name)).catch((error: NodeJS.ErrnoException) => this.#unlinkFailed(error))
+  }
+
+  /** Opens the body of an entry; undefined: it is not there, or not whole. To be closed by the caller. */
+  async open({ name, bytes }: BodyFileRef): Promise<FileHandle | undefined> {
+    if (!NAME.test(name)) return undefined
+    let file: FileHandle | undefined
+    try {
+      file = await open(this.#path(name), 'r')
+      if ((await file.stat()).size === bytes) return file
+    } catch {
+      // Cleared away since the entry was read, or damaged: a miss.
+    }
+    await file?.close().catch(() => undefined)
+    return undefined
+  }
+
+  /** Begins a body. Rejects when no file can be made. */
+  async begin(): Promise<IncomingBody> {
+    const dir = join(this.#dir, INCOMING_DIR)
+    const path = join(dir, randomBytes(16).toString('hex'))
+    const file = await open(path, 'wx+').catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(dir, { recursive: true })
+      return open(path, 'wx+')
+    })
+    return new OpenBody(file, path, (name) => this.#path(name))
+  }
+
+  /** Takes away what an earlier instance has left behind: bodies that were never whole. Before any other process begins one. */
+  clearIncoming(): void {
+    try {
+      rmSync(join(this.#dir, INCOMING_DIR), { recursive: true, force: true })
+    } catch (error) {
+      this.#onProblem(asError(error))
+    }
+  }
+
+  /**
+   * Deletes files that belong to no entry: a process was killed between making the file and its entry. Those that were written
+   * since `before` (wall clock, ms) are left alone: their entries may be on their way. Never rejects.
+   */
+  async sweep(before: number, isUsed: (name: string) => boolean): Promise<number> {
+    const bodies = join(this.#dir, BODIES_DIR)
+    let swept = 0
+    for (const fan of await readdir(bodies).catch((): string[] => [])) {
+      for (const name of await readdir(join(bodies, fan)).catch((): string[] => [])) {
+        const path = join(bodies, fan, name)
+        if (NAME.test(name) && isUsed(name)) continue
+        if (((await stat(path).catch(() => undefined))?.mtimeMs ?? before) >= before) continue
+        await rm(path, { force: true, recursive: true }).catch(this.#onProblem)
+        swept++
+      }
+    }
+    return swept
+  }
+
+  #unlinkFailed(error: NodeJS.ErrnoException): void {
+    if (error.code !== 'ENOENT') this.#onProblem(error)
+  }
+
+  #path(name: string): string {
+    return join(this.#dir, BODIES_DIR, name.slice(0, FAN_CHARS), name)
+  }
+}
+
+class OpenBody implements IncomingBody {
+  readonly #file: FileHandle
+  readonly #path: string
+  readonly #placeOf: (name: string) => string
+  #bytes = 0
+  #isCommitted = false
+
+  constructor(file: FileHandle, path: string, placeOf: (name: string) => string) {
+    this.#file = file
+    this.#path = path
+    this.#placeOf = placeOf
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    let done = 0
+    while (done < bytes.byteLength) {
+      const { bytesWritten } = await this.#file.write(bytes, done, bytes.byteLength - done, this.#bytes + done)
+      done += bytesWritten
+    }
+    this.#bytes += done
+  }
+
+  async read(position: number, maxBytes: number): Promise<Uint8Array> {
+    return readPart(this.#file, position, Math.min(maxBytes, this.#bytes - position))
+  }
+
+  async commit(key: string): Promise<BodyFileRef> {
+    const name = `${idOf(key).toString('hex')}-${randomBytes(8).toString('hex')}`
+    const target = this.#placeOf(name)
+    await rename(this.#path, target).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(dirname(target), { recursive: true })
+      await rename(this.#path, target)
+    })
+    this.#isCommitted = true
+    return { name, bytes: this.#bytes }
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isCommitted) await unlink(this.#path).catch(() => undefined)
+    await this.#file.close().catch(() => undefined)
+  }
+}
+
+/** Reads a part of a file; fewer bytes only where it ends. */
+export async function readPart(file: FileHandle, position: number, bytes: number): Promise<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(Math.max(0, bytes))
+  let done = 0
+  while (done < buffer.byteLength) {
+    const { bytesRead } = await file.read(buffer, done, buffer.byteLength - done, position + done)
+    if (bytesRead === 0) break
+    done += bytesRead
+  }
+  return buffer.subarray(0, done)
+}

@@ -1,0 +1,238 @@
+import { join } from 'node:path'
+import type { Clock } from '@svc/core'
+import type { HeaderList } from '@svc/http'
+import { IsrStore, type IsrStoreOptions } from '../isr/isr-store.ts'
+import type { Purge } from '../purge/purge.ts'
+import type { StoreSize } from '../store/cache-store.ts'
+import type { BodyFileRef, EntryFacts, StoredEntry } from '../store/entry.ts'
+import { uriTag } from '../tags/tags.ts'
+import { BodyFiles } from './body-files.ts'
+import type { ProxyAddress } from './proxy-address.ts'
+import type { Storing } from './storable.ts'
+import { variantOf } from './vary.ts'
+
+/** Larger bodies lie in files beside the store. */
+export const MAX_INLINE_BYTES = 64 << 10
+/** A body may take at most this share of the cache. */
+const BODY_SHARE = 4
+/** More variants of one URI than this are not kept: the one that was not used for the longest time goes. */
+const MAX_VARIANTS = 64
+/** How long an entry is kept once it is stale: it may be validated, or stand in for an upstream that is down. */
+const GRACE_MS = 24 * 3_600_000
+/** Entries are bounded by bytes; each has at least its facts. */
+const MIN_ENTRY_BYTES = 256
+/** Names of the fields that answers of a URI depend on, in an entry of its own: it has no status. */
+const VARY_STATUS = 0
+
+export interface ProxyStoreOptions {
+  /** `cache.dir` of the instance; the store lies in `proxy` below it. */
+  readonly cacheDir: string
+  /** Most bytes of entries and bodies; 0: nothing is stored. */
+  readonly maxBytes: number
+  readonly clock: Clock
+  readonly onProblem: (error: Error) => void
+}
+
+/** A response of the store, and where it lies. */
+export interface ProxyEntry {
+  readonly key: string
+  /** `body` is empty where it lies in a file; else valid until the end of the turn. */
+  readonly entry: StoredEntry
+}
+
+/** What was found for a request. */
+export interface ProxyLookup {
+  readonly found: ProxyEntry | undefined
+  /** Where the answer to such a request lies, as far as it is known what the answer depends on. */
+  readonly key: string
+  /** Whether there are answers to other requests for the same resource. */
+  readonly hasVariants: boolean
+}
+
+/** A response to be kept. */
+export interface ProxyResponse {
+  readonly address: ProxyAddress
+  /** Of the request that it answers. */
+  readonly request: HeaderList
+  readonly status: number
+  readonly storing: Storing
+  readonly body: Uint8Array | BodyFileRef
+  /** Number of the last purge that was known when the request was sent. */
+  readonly seq: number
+}
+
+/** The store of the proxy cache, shared by the master, which opens it, and the workers, which join it. */
+export class ProxyStore {
+  readonly #entries: IsrStore
+  readonly files: BodyFiles
+  readonly #maxBytes: number
+  readonly #openedAt: number
+
+  private constructor(entries: IsrStore, files: BodyFiles, { maxBytes, clock }: ProxyStoreOptions) {
+    this.#entries = entries
+    this.files = files
+    this.#maxBytes = maxBytes
+    this.#openedAt = clock.now()
+  }
+
+  /** Opens the store as the master of an instance, and takes away what an earlier one has left behind. */
+  static async open(options: ProxyStoreOptions): Promise<ProxyStore> {
+    const files = filesOf(options)
+    files.clearIncoming()
+    const entries = await IsrStore.open(storeOptions(options, files))
+    return new ProxyStore(entries, files, options)
+  }
+
+  /** Opens the store as another process of the instance, after its master. */
+  static async join(options: ProxyStoreOptions): Promise<ProxyStore> {
+    const files = filesOf(options)
+    return new ProxyStore(await IsrStore.join(storeOptions(options, files)), files, options)
+  }
+
+  /** Why the store is off; undefined when it works, or is not wanted. */
+  get problem(): string | undefined {
+    return this.#entries.problem
+  }
+
+  /** What was found damaged on opening, and where it went. */
+  get damage(): string | undefined {
+    return this.#entries.damage
+  }
+
+  /** Longest body that is kept. */
+  get maxBodyBytes(): number {
+    return this.#entries.problem === undefined ? Math.floor(this.#maxBytes / BODY_SHARE) : 0
+  }
+
+  /** Finds what is stored for a request. */
+  find({ key }: ProxyAddress, request: HeaderList): ProxyLookup {
+    const first = this.#entries.get(key)
+    if (first === undefined) return { found: undefined, key, hasVariants: false }
+    if (first.status !== VARY_STATUS) return { found: { key, entry: first }, key, hasVariants: false }
+    const variant = variantKey(key, namesOf(first), request)
+    const entry = this.#entries.get(variant)
+    return { found: entry && { key: variant, entry }, key: variant, hasVariants: true }
+  }
+
+  /** The entry of a key that is known. */
+  get(key: string): StoredEntry | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** Whether an entry is there; notes that it was used. */
+  isKept(key: string): boolean {
+    const isKept = this.#entries.has(key)
+    if (isKept) this.#entries.touch(key)
+    return isKept
+  }
+
+  /** Whether anything is stored for a URI. */
+  hasUri(uri: string): boolean {
+    return this.#entries.countTagged(uriTag(uri)) > 0
+  }
+
+  /** Where a response with these fields is kept. */
+  keyOf(address: ProxyAddress, vary: readonly string[], request: HeaderList): string {
+    return vary.length === 0 ? address.key : variantKey(address.key, vary, request)
+  }
+
+  /** Keeps a response. Resolves with whether it is visible to all processes now. */
+  async put(response: ProxyResponse): Promise<boolean> {
+    const { address, request, storing, body } = response
+    const { vary } = storing
+    const key = this.keyOf(address, vary, request)
+    const known = vary.length === 0 ? undefined : this.#entries.get(address.key)
+    const isNamed = known?.status === VARY_STATUS && namesOf(known).join() === vary.join()
+    // Both in this turn: a purge that comes later waits for what has been put before.
+    const names = vary.length === 0 || isNamed ? true : this.#entries.put(address.key, varyFacts(response), new Uint8Array(0))
+    const entry = this.#entries.put(key, factsOf(response), body instanceof Uint8Array ? body : new Uint8Array(0))
+    const isStored = (await entry) && (await names)
+    if (isStored && vary.length > 0) this.#entries.trimTagged(uriTag(address.uri), MAX_VARIANTS + 1)
+    return isStored
+  }
+
+  /** Writes an entry again with other facts; its body stays. */
+  putAgain(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean> {
+    return this.#entries.put(key, facts, body)
+  }
+
+  /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
+  purge(purge: Purge): Promise<number> {
+    return this.#entries.purge(purge)
+  }
+
+  refresh(): void {
+    this.#entries.refresh()
+  }
+
+  flushed(): Promise<void> {
+    return this.#entries.flushed()
+  }
+
+  size(): StoreSize {
+    return this.#entries.size()
+  }
+
+  get needsEviction(): boolean {
+    return this.#entries.needsEviction
+  }
+
+  evict(): Promise<number> {
+    return this.#entries.evict()
+  }
+
+  checkReaders(): number {
+    return this.#entries.checkReaders()
+  }
+
+  trouble(): Promise<string | undefined> {
+    return this.#entries.trouble()
+  }
+
+  /** Deletes files that belong to no entry since before the store was opened. Resolves with how many there were. */
+  sweepFiles(): Promise<number> {
+    return this.files.sweep(this.#openedAt, (name) => this.#entries.ownsFile(name))
+  }
+
+  close(): Promise<void> {
+    return this.#entries.close()
+  }
+}
+
+function filesOf({ cacheDir, onProblem }: ProxyStoreOptions): BodyFiles {
+  return new BodyFiles(join(cacheDir, 'proxy'), onProblem)
+}
+
+function storeOptions({ cacheDir, maxBytes, clock }: ProxyStoreOptions, files: BodyFiles): IsrStoreOptions {
+  const maxEntries = Math.floor(maxBytes / MIN_ENTRY_BYTES)
+  return { cacheDir, layer: 'proxy', maxEntries, maxBytes, graceMs: GRACE_MS, clock, files }
+}
+
+function variantKey(key: string, fields: readonly string[], request: HeaderList): string {
+  return `${key}\0vary\0${variantOf(fields, request)}`
+}
+
+function namesOf({ headers }: EntryFacts): readonly string[] {
+  return headers.map(([name]) => name)
+}
+
+type Belonging = Pick<EntryFacts, 'label' | 'path' | 'host' | 'isQueryKeyed' | 'tags' | 'isMarkedStale' | 'seq'>
+
+function belongingOf({ address, seq }: ProxyResponse): Belonging {
+  const { label, path, hostname, uri } = address
+  return { label, path, host: hostname, isQueryKeyed: false, tags: [uriTag(uri)], isMarkedStale: false, seq }
+}
+
+function factsOf(response: ProxyResponse): EntryFacts {
+  const { status, storing, body } = response
+  const { createdAt, ttlMs, swrMs, headers } = storing
+  const facts = { kind: 'response', ...belongingOf(response), createdAt, ttlMs, swrMs, status, headers } as const
+  return body instanceof Uint8Array ? facts : { ...facts, bodyFile: body }
+}
+
+/** Lasts as long as anything that is found by it may. */
+function varyFacts(response: ProxyResponse): EntryFacts {
+  const headers = response.storing.vary.map((name) => [name, ''] as const)
+  const { createdAt } = response.storing
+  return { kind: 'data', ...belongingOf(response), createdAt, ttlMs: null, swrMs: 0, status: VARY_STATUS, headers }
+}

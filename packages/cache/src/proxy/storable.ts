@@ -1,0 +1,111 @@
+import type { HeaderList, ResponseHead } from '@svc/http'
+import { parseCacheControl } from '@svc/http'
+import { firstField, joinedField } from './field-list.ts'
+import { type ExchangeTimes, initialAgeMs, lifetimeOf } from './lifetime.ts'
+import { type ResponseDirectives, responseDirectives } from './response-directives.ts'
+import { varyFields } from './vary.ts'
+
+/** A head that is longer than this is not stored. */
+const MAX_HEAD_CHARS = 64 << 10
+/** Statuses whose meaning for caches is known here: `must-understand` allows these alone. */
+const UNDERSTOOD: ReadonlySet<number> = new Set([
+  200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 421, 451, 500, 501, 502, 503, 504,
+])
+
+/** Fields that belong to a connection or to a proxy (RFC 9111 section 3.1), or are made anew at each delivery. */
+const NOT_STORED: ReadonlySet<string> = new Set([
+  'age',
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** What of a request decides whether its answer may be kept. */
+export interface AskingRequest {
+  readonly method: string
+  readonly headers: HeaderList
+}
+
+/** How a response may be kept. Times in milliseconds. */
+export interface Storing {
+  /** When the response was made, as this machine's clock would have said. */
+  readonly createdAt: number
+  readonly ttlMs: number
+  /** How long after that it may be used while it is made anew. */
+  readonly swrMs: number
+  readonly vary: readonly string[]
+  /** Fields to keep. */
+  readonly headers: HeaderList
+}
+
+/** Why a response is not kept, as a word for people. */
+export interface Refusal {
+  readonly refused: string
+}
+
+/** What is known when a response has come. */
+export interface StorableQuestion extends ExchangeTimes {
+  readonly request: AskingRequest
+  readonly head: ResponseHead
+  /** What `proxy_cache_valid` says for its status, in seconds. */
+  readonly ruleSeconds: number | undefined
+}
+
+/** Decides whether a shared cache may keep a response (RFC 9111 section 3), and for how long. */
+export function storingOf(question: StorableQuestion): Storing | Refusal {
+  const { request, head, receivedAt, ruleSeconds } = question
+  const directives = responseDirectives(head.headers)
+  const refused = refusalOf(request, head, directives)
+  if (refused !== undefined) return { refused }
+  const vary = varyFields(head.headers)
+  if (vary === '*') return { refused: 'vary' }
+  const lifetime = lifetimeOf(head, directives, receivedAt, ruleSeconds)
+  const ageMs = initialAgeMs(head.headers, question)
+  // An age that cannot be told makes the response stale, and says nothing of when it was made.
+  const isAgeKnown = Number.isFinite(ageMs)
+  const ttlMs = isAgeKnown ? lifetime.ms : 0
+  const createdAt = receivedAt - (isAgeKnown ? ageMs : 0)
+  const isFresh = createdAt + ttlMs > receivedAt
+  const swrMs = directives.forbidsStale ? 0 : directives.staleWhileRevalidate * 1000
+  const errorMs = directives.forbidsStale ? 0 : directives.staleIfError * 1000
+  if (!isFresh && swrMs === 0 && errorMs === 0 && !hasValidator(head.headers)) return { refused: 'no-lifetime' }
+  return { createdAt, ttlMs, swrMs, vary, headers: storedFields(head.headers) }
+}
+
+/** Fields of a response without those that are not kept. */
+export function storedFields(headers: HeaderList): HeaderList {
+  return headers.filter(([name]) => !NOT_STORED.has(name.toLowerCase()))
+}
+
+/** Whether a response, stored for one request, may be given to a request with these fields (RFC 9111 section 3.5). */
+export function mayBeShared(directives: ResponseDirectives, request: HeaderList): boolean {
+  return directives.allowsShared || firstField(request, 'authorization') === undefined
+}
+
+function refusalOf({ method, headers }: AskingRequest, head: ResponseHead, directives: ResponseDirectives): string | undefined {
+  const { status } = head
+  if (method !== 'GET') return 'method'
+  if (status < 200 || status === 206 || status === 304) return 'status'
+  if (directives.mustUnderstand && !UNDERSTOOD.has(status)) return 'status'
+  if (directives.noStore && !directives.mustUnderstand) return 'no-store'
+  if (directives.isPrivate) return 'private'
+  if (!mayBeShared(directives, headers)) return 'authorization'
+  if (firstField(head.headers, 'set-cookie') !== undefined) return 'set-cookie'
+  if (parseCacheControl(joinedField(headers, 'cache-control')).noStore) return 'request'
+  return headChars(head) > MAX_HEAD_CHARS ? 'head' : undefined
+}
+
+function hasValidator(headers: HeaderList): boolean {
+  return firstField(headers, 'etag') !== undefined || firstField(headers, 'last-modified') !== undefined
+}
+
+function headChars({ headers }: ResponseHead): number {
+  return headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
+}

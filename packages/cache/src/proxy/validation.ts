@@ -1,0 +1,37 @@
+import type { HeaderList } from '@svc/http'
+import { firstField } from './field-list.ts'
+import { storedFields } from './storable.ts'
+
+/** Fields that describe the stored body, which a 304 does not replace (RFC 9111 section 3.2). */
+const OF_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'content-md5', 'content-range', 'etag'])
+/** Fields of a client that are not sent where the whole of a response is wanted. */
+const CONDITIONS: ReadonlySet<string> = new Set([
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+])
+
+/** The fields of a request for the whole of a response, on condition that a stored one is not valid any more. */
+export function validatingFields(request: HeaderList, stored: HeaderList | undefined): HeaderList {
+  const fields = request.filter(([name]) => !CONDITIONS.has(name))
+  const etag = stored && firstField(stored, 'etag')
+  const modified = stored && firstField(stored, 'last-modified')
+  if (etag !== undefined) fields.push(['if-none-match', etag])
+  if (modified !== undefined) fields.push(['if-modified-since', modified])
+  return fields
+}
+
+/** Whether there is anything to validate a stored response by. */
+export function canBeValidated(stored: HeaderList): boolean {
+  return firstField(stored, 'etag') !== undefined || firstField(stored, 'last-modified') !== undefined
+}
+
+/** The fields of a stored response after a 304 said that it is still valid (RFC 9111 section 3.2). */
+export function freshenedFields(stored: HeaderList, update: HeaderList): HeaderList {
+  const taken = storedFields(update).filter(([name]) => !OF_BODY.has(name) && name !== 'set-cookie')
+  const names = new Set(taken.map(([name]) => name))
+  return [...stored.filter(([name]) => !names.has(name)), ...taken]
+}

@@ -1,0 +1,112 @@
+import { firstField } from '@svc/cache'
+import {
+  contentRange,
+  evaluateConditions,
+  type HeaderList,
+  isRangeCurrent,
+  parseHttpDate,
+  parseRange,
+  type ResponseHead,
+  unsatisfiedContentRange,
+  type Validators,
+} from '@svc/http'
+
+/** What one client gets of a response. */
+export interface Delivery {
+  readonly head: ResponseHead
+  /** Bytes of the body: from here on, */
+  readonly from: number
+  /** to here, exclusive; undefined: to its end. */
+  readonly to: number | undefined
+  /** Length of what is sent, as far as it is known. */
+  readonly length: number | undefined
+}
+
+/** A response that is to be delivered. */
+export interface Delivered {
+  readonly status: number
+  readonly headers: HeaderList
+  /** Milliseconds of the wall clock. */
+  readonly createdAt: number
+  /** Of its body; undefined: it is not known yet. */
+  readonly length: number | undefined
+  /** Whether it comes from the cache, and so says how old it is. */
+  readonly isStored: boolean
+}
+
+/** A request that a response is delivered to. */
+export interface Receiver {
+  readonly method: string
+  readonly headers: HeaderList
+}
+
+const CONDITIONS: ReadonlySet<string> = new Set([
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+])
+
+/**
+ * Decides what a client gets of a response: all of it, a part (RFC 9110 section 14; several parts are answered with the whole),
+ * or word that it has it already (RFC 9111 section 4.3.2).
+ */
+export function deliveryOf(request: Receiver, response: Delivered, now: number): Delivery {
+  const { status, length } = response
+  const ageSeconds = Math.max(0, Math.floor((now - response.createdAt) / 1000))
+  const headers: HeaderList =
+    response.isStored || ageSeconds > 0 ? [...response.headers, ['age', String(ageSeconds)]] : response.headers
+  const whole = { head: { status, headers }, from: 0, to: undefined, length }
+  if (status !== 200 || !request.headers.some(([name]) => CONDITIONS.has(name))) return whole
+  const header = (name: string) => firstField(request.headers, name)
+  const validators = validatorsOf(response, header('if-none-match') === undefined)
+  switch (evaluateConditions({ method: request.method, header }, validators)) {
+    case 'not-modified':
+      return empty(
+        304,
+        headers.filter(([name]) => !describesBody(name)),
+      )
+    case 'precondition-failed':
+      return empty(412, [])
+    case 'proceed':
+      return rangeOf(request, header, whole, validators, now)
+  }
+}
+
+function rangeOf(
+  { method }: Receiver,
+  header: (name: string) => string | undefined,
+  whole: Delivery,
+  validators: Validators,
+  now: number,
+): Delivery {
+  const range = header('range')
+  const { length } = whole
+  if (range === undefined || method !== 'GET' || length === undefined) return whole
+  if (!isRangeCurrent(header('if-range'), validators, now)) return whole
+  const ranges = parseRange(range, length)
+  if (ranges === 'unsatisfiable') return empty(416, [['content-range', unsatisfiedContentRange(length)]])
+  const [first] = ranges
+  if (ranges === 'ignore' || first === undefined || typeof first === 'string' || ranges.length > 1) return whole
+  const { start, end } = first
+  const headers: HeaderList = [...whole.head.headers, ['content-range', contentRange(first, length)]]
+  return { head: { status: 206, headers }, from: start, to: end + 1, length: end + 1 - start }
+}
+
+function empty(status: number, headers: HeaderList): Delivery {
+  return { head: { status, headers }, from: 0, to: 0, length: status === 304 ? undefined : 0 }
+}
+
+/** Where a response does not say when it was changed, it was not later than it was made. */
+function validatorsOf({ headers, createdAt }: Delivered, mayGuess: boolean): Validators {
+  const modified = parseHttpDate(firstField(headers, 'last-modified') ?? '')
+  const made = mayGuess ? (parseHttpDate(firstField(headers, 'date') ?? '') ?? createdAt) : undefined
+  return { etag: firstField(headers, 'etag'), lastModifiedMs: modified ?? made }
+}
+
+/** Fields that describe a body, which a 304 has none of (RFC 9110 section 15.4.5). */
+function describesBody(name: string): boolean {
+  return name === 'accept-ranges' || (name.startsWith('content-') && name !== 'content-location')
+}

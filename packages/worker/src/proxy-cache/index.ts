@@ -1,0 +1,2 @@
+export * from './location-cache.ts'
+export * from './worker-proxy-cache.ts'

@@ -1,0 +1,98 @@
+import { type ProxyAddress, proxyAddress } from '@svc/cache'
+import type { CacheSpec, Template } from '@svc/config'
+import { cacheStatus } from '@svc/http'
+import type { Origin, OriginRequest } from '../upstream/origin.ts'
+import type { LocationVisit } from '../vhost/content.ts'
+import type { CacheAsk, CacheRules } from './cache-ask.ts'
+import { CachingOrigin } from './caching-origin.ts'
+import type { ProxyCache } from './proxy-cache.ts'
+
+/** The cache of an upstream whose location says nothing of it: what RFC 9111 says, and a stale answer when it is down. */
+export const plainCache: CacheSpec = { valid: [], useStale: ['error', 'timeout'], bypass: [], noCache: [] }
+
+/** The cache of a location (`proxy_cache`, `fastcgi_cache`) or of a route rule. */
+export class LocationCache {
+  readonly #spec: CacheSpec
+  readonly #cache: ProxyCache
+  readonly #rules: CacheRules
+
+  constructor(spec: CacheSpec, cache: ProxyCache) {
+    this.#spec = spec
+    this.#cache = cache
+    const { valid } = spec
+    this.#rules = {
+      useStale: new Set(spec.useStale),
+      validSeconds: (status) =>
+        (
+          valid.find(({ statuses }) => statuses !== 'any' && statuses.includes(status)) ??
+          valid.find(({ statuses }) => statuses === 'any')
+        )?.seconds,
+    }
+  }
+
+  /**
+   * Puts the cache in front of an origin for one request, unless no layer may store what it is about.
+   * @param place names the upstream: what several say is kept apart
+   */
+  originFor(visit: LocationVisit, origin: Origin, request: OriginRequest, place: string): Origin {
+    const address = addressOf(visit, request, place)
+    if (address === undefined) {
+      visit.context.cacheStatus = proxyStatus({ outcome: 'bypass', detail: 'path' })
+      return origin
+    }
+    return new CachingOrigin(this.#cache, origin, this.#askOf(visit, address))
+  }
+
+  #askOf(visit: LocationVisit, address: ProxyAddress): CacheAsk {
+    const { context } = visit
+    const cache = this.#cache
+    return {
+      address,
+      rules: this.#rules,
+      // What decides that nothing stored is used decides the same for L0.
+      isBypassed: isAnySet(this.#spec.bypass, (template) => visit.text(template)),
+      isUnkept: isAnySet(this.#spec.noCache, (template) => visit.requestText(template)),
+      report(status) {
+        context.cacheStatus = proxyStatus(status)
+      },
+      offer({ createdAt, ttlMs, label, path, tags, seq }, key) {
+        const expiresAt = createdAt + (ttlMs ?? 0)
+        context.offerToL0({
+          expiresAt,
+          label,
+          path,
+          tags,
+          seq,
+          dependsOnCookies: false,
+          keepsLifetime: true,
+          isCurrent: () => cache.isKept(key),
+        })
+      },
+    }
+  }
+}
+
+/** The member of this cache in the Cache-Status field. */
+function proxyStatus(status: Parameters<CacheAsk['report']>[0]): string {
+  return cacheStatus({ cache: 'svc-proxy', ...status })
+}
+
+function addressOf({ context }: LocationVisit, sent: OriginRequest, place: string): ProxyAddress | undefined {
+  const { client, site } = context
+  const { request } = context.exchange
+  const { path, query, host } = request
+  const asked = query === '' ? path : `${path}?${query}`
+  // Where the request goes on as something else than what was asked for, or for another host, its answer is another.
+  const via = [place, sent.target === asked ? '' : sent.target, host === client.host ? '' : host]
+  return proxyAddress({ scheme: client.scheme, host: client.host, path, query, label: site?.config.label ?? '', via })
+}
+
+/** As with nginx: a value that is neither empty nor "0". */
+function isAnySet(templates: readonly Template[], read: (template: Template) => string): boolean {
+  let isSet = false
+  for (const template of templates) {
+    const value = read(template)
+    if (value !== '' && value !== '0') isSet = true
+  }
+  return isSet
+}

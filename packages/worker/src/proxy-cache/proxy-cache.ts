@@ -1,0 +1,226 @@
+import {
+  firstField,
+  freshnessOf,
+  invalidatedUris,
+  isUnsafe,
+  joinedField,
+  mayBeShared,
+  type ProxyLookup,
+  type Purge,
+  purgeMatcher,
+  responseDirectives,
+  touchesLayer,
+  uriTag,
+} from '@svc/cache'
+import { parseCacheControl, type ResponseHead } from '@svc/http'
+import type { CacheClient, ProxyStatus } from './cache-ask.ts'
+import type { FlightParts, ServedEntry } from './flight-parts.ts'
+import { InvalidatingSink } from './invalidating-sink.ts'
+import type { Invalidations } from './invalidations.ts'
+import { ProxyFlight } from './proxy-flight.ts'
+import { FileBody } from './readable-body.ts'
+import { mayServeStale, mayServeWhileUpdating } from './stale-rules.ts'
+import { sendEntry, sendFile } from './stored-answer.ts'
+
+/** After this many answers that were not for it a request is sent on by itself. */
+const MAX_ROUNDS = 3
+/** Background validations of a worker at a time. */
+const MAX_REVALIDATIONS = 32
+/** How long a validation that failed is not tried again. */
+const PAUSE_MS = 1_000
+
+export interface ProxyCacheParts extends FlightParts {
+  readonly invalidations: Invalidations
+}
+
+/** The cache in front of upstreams, in one worker: finds what is stored, or joins requests for it, or sends them on. */
+export class ProxyCache {
+  readonly #parts: ProxyCacheParts
+  readonly #flights = new Map<string, ProxyFlight>()
+  #revalidations = 0
+  /** Key -> until when (monotonic ms) it is not validated in the background. */
+  readonly #pauses = new Map<string, number>()
+
+  constructor(parts: ProxyCacheParts) {
+    this.#parts = parts
+  }
+
+  /** Answers a client, now or later. */
+  fetch(client: CacheClient): void {
+    const { request, ask } = client
+    const { method } = request
+    if ((method !== 'GET' && method !== 'HEAD') || request.body !== undefined) this.#passOther(client)
+    else if (ask.isBypassed) this.#fly(client, ask.address.key, undefined, 'bypass')
+    else this.#lookUp(client)
+  }
+
+  /** Whether an entry is there; notes that it was used. */
+  isKept(key: string): boolean {
+    return this.#parts.store.isKept(key)
+  }
+
+  /** Takes in a purge that the ledger knows. */
+  purged(purge: Purge): void {
+    if (!touchesLayer(purge, 'proxy')) return
+    const isMatch = purgeMatcher(purge)
+    for (const flight of [...this.#flights.values()]) {
+      const { label, path, hostname, uri } = flight.address
+      if (isMatch({ label, path, host: hostname, tags: [uriTag(uri)] })) flight.purged()
+    }
+    this.#parts.passes.clear()
+  }
+
+  #lookUp(client: CacheClient): void {
+    const { ask, request } = client
+    const lookup = this.#parts.store.find(ask.address, request.headers)
+    const { found } = lookup
+    const isServable = found !== undefined && this.#parts.ledger.mayServe(found.entry.seq, found.entry, 'proxy')
+    if (!isServable) {
+      this.#miss(client, { ...lookup, found: undefined })
+      return
+    }
+    if (!mayBeShared(responseDirectives(found.entry.headers), request.headers)) {
+      this.#parts.metrics.proxyMisses.value++
+      this.#fly(client, lookup.key, undefined, 'request')
+      return
+    }
+    const now = this.#parts.clock.now()
+    if (freshnessOf(found.entry, now) === 'fresh') this.#hit(client, { ...found, how: 'hit', isCollapsed: false })
+    else if (mayServeStale(found.entry, now)) {
+      // First: what the entry lends is for this turn, and serving may take longer.
+      this.#revalidate(client, lookup)
+      this.#hit(client, { ...found, how: 'stale', isCollapsed: false })
+    } else this.#miss(client, lookup)
+  }
+
+  #hit(client: CacheClient, served: ServedEntry): void {
+    this.#parts.metrics.proxyHits.value++
+    this.#serve(client, served)
+  }
+
+  #serve(client: CacheClient, served: ServedEntry): void {
+    const { store, clock } = this.#parts
+    const { bodyFile } = served.entry
+    if (bodyFile === undefined) {
+      sendEntry(client, served, clock.now())
+      return
+    }
+    client.leave = () => undefined
+    void store.files.open(bodyFile).then((file) => {
+      if (client.isGone) void file?.close()
+      else if (file === undefined) this.#refill(client, served.key)
+      else sendFile(client, served, new FileBody(file, bodyFile.bytes), clock.now())
+    })
+  }
+
+  /** An entry has lost its body. */
+  #refill(client: CacheClient, key: string): void {
+    if (client.request.method === 'HEAD') this.#pass(client, 'miss')
+    else this.#fly(client, key, undefined, 'miss')
+  }
+
+  #miss(client: CacheClient, lookup: ProxyLookup): void {
+    const { request, ask } = client
+    this.#parts.metrics.proxyMisses.value++
+    if (parseCacheControl(joinedField(request.headers, 'cache-control')).onlyIfCached) {
+      ask.report({ outcome: 'miss', detail: 'only-if-cached' })
+      client.sink.head({ status: 504, headers: [] }, 0)
+      client.sink.end([])
+      return
+    }
+    const { found, key } = lookup
+    const outcome = found !== undefined ? 'stale' : lookup.hasVariants ? 'vary-miss' : 'uri-miss'
+    const detail = this.#parts.passes.get(key)
+    // What is not the whole of a response is neither kept nor waited for by others.
+    const isPart = request.method === 'HEAD' || firstField(request.headers, 'range') !== undefined
+    if (isPart && found === undefined) this.#pass(client, outcome, request.method === 'HEAD' ? 'head' : 'range')
+    else if (request.method === 'HEAD' || detail !== undefined || client.rounds > MAX_ROUNDS) this.#pass(client, outcome, detail)
+    else this.#fly(client, key, lookup, outcome)
+  }
+
+  #fly(client: CacheClient, key: string, lookup: ProxyLookup | undefined, reason: ProxyStatus['outcome']): void {
+    const { ask, request } = client
+    const isShared = lookup !== undefined && !ask.isUnkept && firstField(request.headers, 'authorization') === undefined
+    const known = isShared ? this.#flights.get(key) : undefined
+    if (known?.isJoinable === true) {
+      const { stale } = known
+      if (stale !== undefined && mayServeWhileUpdating(stale, ask.rules.useStale)) {
+        this.#serve(client, { key, entry: stale, how: 'stale', isCollapsed: true })
+      } else known.join(client)
+      return
+    }
+    this.#begin(client, key, lookup, reason, isShared).begin(client)
+  }
+
+  #begin(
+    { ask, origin, request }: CacheClient,
+    key: string,
+    lookup: ProxyLookup | undefined,
+    reason: ProxyStatus['outcome'],
+    isShared: boolean,
+  ): ProxyFlight {
+    const start = { ask, origin, request, key, stale: lookup?.found, isShared, reason }
+    const flight: ProxyFlight = new ProxyFlight(start, this.#parts, {
+      again: (client) => this.#again(client),
+      pass: (client, detail) => this.#pass(client, 'miss', detail),
+      serve: (client, served) => this.#serve(client, served),
+      closed: () => {
+        if (this.#flights.get(key) === flight) this.#flights.delete(key)
+      },
+    })
+    if (isShared) this.#flights.set(key, flight)
+    return flight
+  }
+
+  #again(client: CacheClient): void {
+    if (client.isGone) return
+    client.rounds++
+    this.#lookUp(client)
+  }
+
+  /** Makes a stale entry anew; once at a time in the instance, by the lease of its flight. */
+  #revalidate(client: CacheClient, lookup: ProxyLookup): void {
+    const { key } = lookup
+    const { clock } = this.#parts
+    const now = clock.monotonic()
+    const pausedUntil = this.#pauses.get(key) ?? 0
+    if (this.#flights.has(key) || this.#revalidations >= MAX_REVALIDATIONS || now < pausedUntil) return
+    if (this.#pauses.size > 10_000) this.#pauses.clear()
+    this.#pauses.set(key, now + PAUSE_MS)
+    const { clientAddress: _nobody, ...request } = client.request
+    const isPlain = { ...client, request: { ...request, method: 'GET' } }
+    this.#revalidations++
+    const flight = this.#begin(isPlain, key, lookup, 'stale', true)
+    void flight.over.then(() => {
+      this.#revalidations--
+    })
+    flight.begin(undefined)
+  }
+
+  /** Sends a request on by itself. */
+  #pass(client: CacheClient, outcome: ProxyStatus['outcome'], detail?: string): void {
+    if (client.isGone) return
+    client.ask.report({ outcome, ...(detail !== undefined && { detail }) })
+    const handle = client.origin.fetch(client.request, client.sink)
+    client.leave = () => handle.abort()
+    if (client.isGone) handle.abort()
+  }
+
+  #passOther(client: CacheClient): void {
+    const { request, ask, origin, sink } = client
+    ask.report({ outcome: isUnsafe(request.method) ? 'method' : 'bypass' })
+    const target = isUnsafe(request.method) ? new InvalidatingSink(sink, (head) => this.#invalidate(ask.address.uri, head)) : sink
+    const handle = origin.fetch(request, target)
+    client.leave = () => handle.abort()
+    if (client.isGone) handle.abort()
+  }
+
+  #invalidate(uri: string, head: ResponseHead): Promise<void> | undefined {
+    const { store, invalidations } = this.#parts
+    const uris = invalidatedUris(uri, head)
+    if (uris.length === 0) return undefined
+    const flying = new Set(Array.from(this.#flights.values(), ({ address }) => address.uri))
+    const known = uris.filter((one) => flying.has(one) || store.hasUri(one))
+    return known.length === 0 ? undefined : invalidations.add(known)
+  }
+}

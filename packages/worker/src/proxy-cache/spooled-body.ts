@@ -1,0 +1,204 @@
+import { type BodyFileRef, type IncomingBody, MAX_INLINE_BYTES } from '@svc/cache'
+import { asError } from '@svc/core'
+import type { BodyPart, BodyPosition, ReadableBody } from './readable-body.ts'
+
+/** Bytes of a body that are in memory. */
+interface Piece {
+  readonly start: number
+  readonly bytes: Uint8Array
+}
+
+export interface SpoolOptions {
+  /** Begins a file. Rejects when there can be none. */
+  readonly begin: () => Promise<IncomingBody>
+  /** A longer body is not kept; 0: none is. */
+  readonly maxBytes: number
+  /** It turned out that the body cannot be kept. */
+  readonly onUnkept: (error: Error | undefined) => void
+  /** It is not kept, and nobody reads it any more. */
+  readonly onUnread: () => void
+}
+
+/**
+ * The body of an answer as it comes: kept, in memory while it is short and then in a file, and read meanwhile by any number of
+ * clients. The upstream is as fast as it can be written down. A body that is not kept, or not any more, is as fast as the
+ * slowest of its readers.
+ */
+export class SpooledBody implements ReadableBody {
+  readonly #options: SpoolOptions
+  readonly #readers = new Set<BodyPosition>()
+  /** What is not in the file, in order. */
+  #pieces: Piece[] = []
+  #bytes = 0
+  #file: IncomingBody | undefined
+  #fileBytes = 0
+  #isKept: boolean
+  #isWriting = false
+  #ack: (() => void) | undefined
+  #end: 'open' | 'complete' | Error = 'open'
+  #isReleased = false
+  #onWritten: (() => void) | undefined
+
+  constructor(options: SpoolOptions) {
+    this.#options = options
+    this.#isKept = options.maxBytes > 0
+  }
+
+  /** Whether it will be kept, as far as is known. */
+  get isKept(): boolean {
+    return this.#isKept
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get hasReaders(): boolean {
+    return this.#readers.size > 0
+  }
+
+  /** Takes what came. `ack` lets more come. */
+  add(bytes: Uint8Array, ack: () => void): void {
+    this.#pieces.push({ start: this.#bytes, bytes })
+    this.#bytes += bytes.byteLength
+    this.#ack = ack
+    if (this.#isKept && this.#bytes > this.#options.maxBytes) this.#stopKeeping(undefined)
+    this.#wakeReaders()
+    this.#goOn()
+  }
+
+  /** It is complete, or broke off. */
+  end(error: Error | undefined): void {
+    this.#end = error ?? 'complete'
+    this.#wakeReaders()
+  }
+
+  /** What is to be stored of a complete body; undefined: it could not be kept. To be called once. */
+  async kept(key: string): Promise<Uint8Array | BodyFileRef | undefined> {
+    if (!this.#isKept) return undefined
+    if (this.#file === undefined && !this.#isWriting) {
+      return Buffer.concat(this.#pieces.map(({ bytes }) => bytes))
+    }
+    try {
+      if (this.#isWriting) await this.#written()
+      return this.#isKept ? await this.#file?.commit(key) : undefined
+    } catch (error) {
+      this.#stopKeeping(asError(error))
+      return undefined
+    }
+  }
+
+  /** Nothing more is expected of it but to be read to its end by those who do. */
+  release(): void {
+    this.#isReleased = true
+    this.#closeIfDone()
+  }
+
+  read(position: number, maxBytes: number): BodyPart {
+    if (position < this.#fileBytes) {
+      const file = this.#file
+      return file === undefined ? 'end' : file.read(position, Math.min(maxBytes, this.#fileBytes - position))
+    }
+    for (const { start, bytes } of this.#pieces) {
+      const from = position - start
+      if (from >= 0 && from < bytes.byteLength) return bytes.subarray(from, from + maxBytes)
+    }
+    if (this.#end instanceof Error) return this.#end
+    return this.#end === 'complete' ? 'end' : 'later'
+  }
+
+  attach(reader: BodyPosition): void {
+    this.#readers.add(reader)
+  }
+
+  detach(reader: BodyPosition): void {
+    if (!this.#readers.delete(reader)) return
+    if (!this.#isKept && this.#readers.size === 0) this.#options.onUnread()
+    else this.#goOn()
+    this.#closeIfDone()
+  }
+
+  advanced(): void {
+    if (!this.#isKept) this.#goOn()
+  }
+
+  #goOn(): void {
+    if (this.#isKept) this.#write()
+    else this.#forgetRead()
+  }
+
+  /** Writes what is in memory to the file, once that is more than the store takes by itself. */
+  #write(): void {
+    if (this.#isWriting) return
+    if (this.#bytes <= MAX_INLINE_BYTES) {
+      this.#takeMore()
+      return
+    }
+    const pieces = this.#pieces
+    if (pieces.length === 0) {
+      this.#takeMore()
+      return
+    }
+    this.#isWriting = true
+    this.#append(Buffer.concat(pieces.map(({ bytes }) => bytes))).then(
+      () => this.#wasWritten(),
+      (error) => this.#stopKeeping(asError(error)),
+    )
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    this.#file ??= await this.#options.begin()
+    await this.#file.write(bytes)
+    this.#fileBytes += bytes.byteLength
+    this.#pieces = this.#pieces.filter(({ start, bytes: piece }) => start + piece.byteLength > this.#fileBytes)
+  }
+
+  #wasWritten(): void {
+    this.#isWriting = false
+    if (this.#pieces.length > 0) this.#write()
+    else this.#takeMore()
+    if (!this.#isWriting) this.#onWritten?.()
+    this.#closeIfDone()
+  }
+
+  #written(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onWritten = resolve
+    })
+  }
+
+  #stopKeeping(error: Error | undefined): void {
+    if (!this.#isKept) return
+    this.#isKept = false
+    this.#isWriting = false
+    this.#onWritten?.()
+    this.#options.onUnkept(error)
+    if (this.#readers.size === 0) this.#options.onUnread()
+    else this.#forgetRead()
+    this.#closeIfDone()
+  }
+
+  /** Lets more come once everybody has read all there is. */
+  #forgetRead(): void {
+    const least = Math.min(...Array.from(this.#readers, ({ position }) => position))
+    this.#pieces = this.#pieces.filter(({ start, bytes }) => start + bytes.byteLength > least)
+    if (this.#pieces.length === 0 && least >= this.#bytes) this.#takeMore()
+  }
+
+  #takeMore(): void {
+    const ack = this.#ack
+    this.#ack = undefined
+    ack?.()
+  }
+
+  #wakeReaders(): void {
+    for (const reader of [...this.#readers]) reader.wake()
+  }
+
+  #closeIfDone(): void {
+    if (!this.#isReleased || this.#readers.size > 0 || this.#isWriting) return
+    const file = this.#file
+    this.#file = undefined
+    file?.close().catch(() => undefined)
+  }
+}

@@ -1,0 +1,55 @@
+import { type EntryFacts, freshnessOf, responseDirectives } from '@svc/cache'
+import { codeOf } from '@svc/core'
+import type { StaleRules } from './cache-ask.ts'
+
+/** The word of `proxy_cache_use_stale` that an error of an upstream falls under. */
+export function wordOfError(error: Error): string {
+  switch (codeOf(error)) {
+    case 'UPSTREAM_TIMEOUT':
+      return 'timeout'
+    case 'UPSTREAM_BAD_ANSWER':
+      return 'invalid_header'
+    default:
+      return 'error'
+  }
+}
+
+/** The word that a status falls under. */
+export function wordOfStatus(status: number): string {
+  return `http_${status}`
+}
+
+/** Statuses that count as failures of an upstream for stale-if-error (RFC 5861 section 4). */
+const ERROR_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504])
+
+/** Whether a stale response may be used in place of an answer with this status. */
+export function mayReplaceStatus(entry: EntryFacts, status: number, rules: StaleRules, now: number): boolean {
+  if (isForbidden(entry)) return false
+  return rules.has(wordOfStatus(status)) || (ERROR_STATUSES.has(status) && isWithinErrorTime(entry, now))
+}
+
+/** Whether a stale response may be used in place of an answer that did not come. */
+export function mayReplaceFailure(entry: EntryFacts, error: Error, rules: StaleRules, now: number): boolean {
+  if (isForbidden(entry)) return false
+  return rules.has(wordOfError(error)) || isWithinErrorTime(entry, now)
+}
+
+/** Whether a stale response may be used at once while it is made anew. */
+export function mayServeStale(entry: EntryFacts, now: number): boolean {
+  return freshnessOf(entry, now) === 'stale' && !isForbidden(entry)
+}
+
+/** Whether those who ask while another request is under way get the stale response (`updating`). */
+export function mayServeWhileUpdating(entry: EntryFacts, rules: StaleRules): boolean {
+  return rules.has('updating') && !isForbidden(entry)
+}
+
+/** must-revalidate and its kin hold whatever else is said (RFC 9111 section 4.2.4). */
+function isForbidden({ headers }: EntryFacts): boolean {
+  return responseDirectives(headers).forbidsStale
+}
+
+function isWithinErrorTime({ headers, createdAt, ttlMs }: EntryFacts, now: number): boolean {
+  const { staleIfError } = responseDirectives(headers)
+  return staleIfError > 0 && now < createdAt + (ttlMs ?? 0) + staleIfError * 1000
+}

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Cleanup } from '@svc/testkit'
+
+/** A test of the suite. Those without a kind are required. */
+export interface SuiteTest {
+  readonly id: string
+  readonly name: string
+  readonly kind?: 'required' | 'optimal' | 'check'
+  readonly browser_only?: boolean
+}
+
+/** A group of tests. */
+export interface SuiteGroup {
+  readonly id: string
+  readonly name: string
+  readonly tests: readonly SuiteTest[]
+}
+
+/** What came of a test: `true`, or the kind of failure and its message. */
+export type SuiteResult = true | readonly [kind: string, message: string]
+
+type Handler = (segments: string[], request: IncomingMessage, response: ServerResponse) => void
+
+/** The files of the suite that are used: none of them imports anything from elsewhere. */
+export class Suite {
+  readonly #dir: string
+
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  async groups(): Promise<readonly SuiteGroup[]> {
+    const { default: groups } = await this.#load<{ default: SuiteGroup[] }>('tests/index.mjs')
+    return groups
+  }
+
+  /** Starts the suite's origin on a loopback port. Resolves with its address. */
+  async startOrigin(t: Cleanup): Promise<string> {
+    const [config, test, state] = await Promise.all(
+      ['config', 'test', 'state'].map((name) => this.#load<{ default: Handler }>(`server/handle-${name}.mjs`)),
+    )
+    const handlers = new Map([
+      ['config', config?.default],
+      ['test', test?.default],
+      ['state', state?.default],
+    ])
+    const server = createServer((request, response) => {
+      const [kind = '', ...segments] = new URL(request.url ?? '/', 'http://origin').pathname.split('/').slice(1)
+      const handler = handlers.get(kind)
+      if (handler === undefined) response.writeHead(404).end()
+      else handler(segments, request, response)
+    })
+    // The suite judges what arrives; how long connections are kept is not its business.
+    server.keepAliveTimeout = 60_000
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+    t.after(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  /** Runs groups against a cache. It can be done once in a process. */
+  async run(groups: readonly SuiteGroup[], baseUrl: string): Promise<ReadonlyMap<string, SuiteResult>> {
+    const { runTests, getResults } = await this.#load<{
+      runTests: (groups: readonly SuiteGroup[], fetch: typeof globalThis.fetch, isBrowser: boolean, base: string) => Promise<void>
+      getResults: () => Record<string, SuiteResult>
+    }>('client/runner.mjs')
+    await runTests(groups, globalThis.fetch, false, baseUrl)
+    return new Map(Object.entries(getResults()))
+  }
+
+  #load<Module>(file: string): Promise<Module> {
+    return import(pathToFileURL(join(this.#dir, file)).href) as Promise<Module>
+  }
+}
