@@ -20,8 +20,6 @@ export const inertKeys: readonly string[] = [
   'tls.auto',
   'tls.email',
   'tls.acme_directory',
-  'tls.redirect_http',
-  'tls.hsts_max_age_secs',
   'waf',
   'obs',
   'sites[].process=own',

@@ -66,6 +66,8 @@ export class PipelineServer {
   isDraining = false
   /** Addresses to listen on, from the next reload on. */
   listen: ListenAddress[] = []
+  /** Their certificates. */
+  tls: GenerationSpec['tls'] = {}
   /** Content of locations that are sent on. */
   handlers: ContentHandlers = noHandlers
   /** What servers of vhost files complained of. */
@@ -158,7 +160,7 @@ export class PipelineServer {
       loopToken: LOOP_TOKEN,
       moduleDir: join(this.dir, 'modules'),
       web: loaded.web,
-      tls: {},
+      tls: this.tls,
     }
     const onProblem = (error: Error) => assert.fail(error)
     const previous = this.#generation

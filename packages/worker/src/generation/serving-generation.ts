@@ -5,6 +5,7 @@ import { CidrSet, type HostMatch, HostMatcher } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
 import type { Renderer } from '../render-client/renderer.ts'
 import { type HostRoute, HostRouting, hostnameOf } from './host-routing.ts'
+import { SecureHosts } from './secure-hosts.ts'
 import { SiteRuntime } from './site-runtime.ts'
 
 /** One generation as this worker serves it. Frozen; a request keeps the one it began with. */
@@ -25,6 +26,9 @@ export interface ServingGeneration {
   readonly maxBodyBytes: number
   readonly endpoints: EndpointTable
   readonly trustedProxies: CidrSet
+  readonly secureHosts: SecureHosts
+  /** Field of every answer over https, if there is one. */
+  readonly strictTransport: readonly [name: string, value: string] | undefined
 }
 
 /** What a generation is built with. */
@@ -78,6 +82,12 @@ function largestBody({ web, config }: GenerationSpec): number {
   return largest
 }
 
+/** RFC 6797 section 6.1. */
+function strictTransportOf({ tls }: Config): ServingGeneration['strictTransport'] {
+  const seconds = tls.hsts_max_age_secs
+  return seconds === 0 ? undefined : Object.freeze(['strict-transport-security', `max-age=${seconds}`] as const)
+}
+
 /** Builds a generation beside the current one. Sites whose configuration is unchanged keep what they have. */
 export function buildGeneration(
   spec: GenerationSpec,
@@ -106,5 +116,7 @@ export function buildGeneration(
     maxBodyBytes: hasVhosts ? largestBody(spec) : config.server.max_body_bytes,
     endpoints: buildEndpoints(config),
     trustedProxies: new CidrSet(config.server.trusted_proxies),
+    secureHosts: new SecureHosts(spec),
+    strictTransport: strictTransportOf(config),
   })
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { L0Cache } from '@svc/cache'
 import type { Config } from '@svc/config'
+import { secureNames } from '../generation/secure-hosts.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { WorkerFacts } from './l0-facts.ts'
 
@@ -16,7 +17,11 @@ export function dropOutdated<Block>(
 ): void {
   const hasVhosts = next.hasVhosts || previous.hasVhosts
   const areSameRules = isDeepStrictEqual(rulesOf(next.config), rulesOf(previous.config))
-  if (!areSameRules || (hasVhosts && !isDeepStrictEqual(addressesOf(next), addressesOf(previous)))) {
+  if (
+    !areSameRules ||
+    !areSentToHttpsAlike(next, previous) ||
+    (hasVhosts && !isDeepStrictEqual(addressesOf(next), addressesOf(previous)))
+  ) {
     cache.clear()
     return
   }
@@ -29,6 +34,11 @@ export function dropOutdated<Block>(
     const isKept = next.sites.get(site) === previous.sites.get(site)
     return !isKept || purgeables.some(({ host }) => siteOf(host) !== site)
   })
+}
+
+/** Whether plain HTTP of the same hosts is answered with a redirect. */
+function areSentToHttpsAlike({ spec }: ServingGeneration, before: ServingGeneration): boolean {
+  return !spec.config.tls.redirect_http || isDeepStrictEqual(secureNames(spec), secureNames(before.spec))
 }
 
 /** What decides about answers, beside the sites, which are looked at one by one. */

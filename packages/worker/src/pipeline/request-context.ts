@@ -313,11 +313,20 @@ export class RequestContext {
     return members.length === 0 ? extended : withCacheStatus(extended, members)
   }
 
-  #withExtraHeaders(head: ResponseHead): ResponseHead {
+  #withExtraHeaders(unsecured: ResponseHead): ResponseHead {
+    const head = this.#withStrictTransport(unsecured)
     if (this.responseHeaders.length === 0) return head
     const names = new Set(this.responseHeaders.map(([name]) => name.toLowerCase()))
     names.delete('set-cookie')
     const kept = head.headers.filter(([name]) => !names.has(name.toLowerCase()))
     return { status: head.status, headers: [...kept, ...this.responseHeaders] }
+  }
+
+  /** RFC 6797 section 7.2: never over plain HTTP. What the answer says itself stands. */
+  #withStrictTransport(head: ResponseHead): ResponseHead {
+    const { strictTransport } = this.generation
+    if (strictTransport === undefined || this.client.scheme !== 'https') return head
+    if (head.headers.some(([name]) => name.toLowerCase() === strictTransport[0])) return head
+    return { status: head.status, headers: [...head.headers, strictTransport] }
   }
 }
