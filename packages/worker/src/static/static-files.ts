@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path'
-import { type HeaderList, type HttpExchange, type Problem, problemResponse, statusText } from '@svc/http'
+import { type HeaderList, type HttpExchange, type Problem, problemOf, problemResponse } from '@svc/http'
+import { StaticError } from './errors.ts'
 import { FileAnswerer, type FileAnswererOptions, type FileTarget, isFile, type WholeFileKeeper } from './file-answerer.ts'
 import type { FileFacts } from './file-facts.ts'
 import { fileNameOf } from './file-name.ts'
@@ -27,6 +28,12 @@ interface Place {
 }
 
 const INDEX = 'index.html'
+const refusals: readonly Problem[] = [
+  { status: 405, code: 'method_not_allowed' },
+  { status: 412, code: 'precondition_failed' },
+  { status: 416, code: 'range_not_satisfiable' },
+]
+const changed: Problem = problemOf(new StaticError('STATIC_FILE_CHANGED', 'a file does not stay the same while it is read'))
 
 /** Makes the files below a directory servable. Holds nothing open between requests. */
 export function createStaticFiles(options: StaticFilesOptions): StaticFiles {
@@ -101,12 +108,8 @@ function targetOf(exchange: HttpExchange, { root, name, keeper, contentType }: P
       const resource = findResource(root, name, facts)
       return contentType === undefined ? resource : { ...resource, contentType }
     },
-    refuse: (status, headers) => refuse(exchange, { status, code: codeOf(status) }, headers),
+    refuse: (status, headers) => refuse(exchange, refusals.find((known) => known.status === status) ?? changed, headers),
   }
-}
-
-function codeOf(status: number): string {
-  return status === 503 ? 'static_file_changed' : statusText(status).toLowerCase().replaceAll(' ', '_')
 }
 
 function redirect(exchange: HttpExchange, path: string): StaticOutcome {

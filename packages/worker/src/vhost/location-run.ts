@@ -241,6 +241,7 @@ export class LocationRun implements Walk {
 }
 
 function codeOf(status: number): string {
+  if (status === 413) return 'body_too_large'
   return statusText(status)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
