@@ -13,10 +13,11 @@ import {
   restartStatus,
   workerCacheStats,
 } from './cache-messages.ts'
-import type { GenerationSpec, HostEndpoint } from './generation.ts'
+import type { HostEndpoint } from './generation.ts'
+import type { PackedGeneration } from './packed-generation.ts'
 import { healthReport, siteManifestInfo } from './reports.ts'
 
-const generationSpec = guard.anything as guard.Guard<GenerationSpec>
+const packedGeneration = guard.anything as guard.Guard<PackedGeneration>
 const hostEndpoints = guard.arrayOf(
   guard.object({ id: guard.string, socket: guard.string, token: guard.string, sites: guard.anything }),
 ) as guard.Guard<HostEndpoint[]>
@@ -25,7 +26,7 @@ const hostEndpoints = guard.arrayOf(
 export const workerMethods = {
   /** Builds generation n+1 beside the current one. Rejects when it cannot. */
   prepare: method(
-    guard.object({ spec: generationSpec, hosts: hostEndpoints, purges: guard.optional(purgeState) }),
+    guard.object({ spec: packedGeneration, hosts: hostEndpoints, purges: guard.optional(purgeState) }),
     guard.nothing,
   ),
   /** Swaps to the prepared generation: listens on new addresses, stops listening on old ones. */

@@ -1,7 +1,14 @@
 import type { ControlPlane } from '@svc/admin'
 import { type Purge, PurgeLedger, type PurgeState } from '@svc/cache'
 import { createIpcChannel, type Handlers, RpcPeer, systemClock } from '@svc/core'
-import { type GenerationSpec, type HostEndpoint, masterMethods, PROTOCOL_VERSION, workerMethods } from '@svc/protocol'
+import {
+  type HostEndpoint,
+  masterMethods,
+  type PackedGeneration,
+  PROTOCOL_VERSION,
+  unpackGeneration,
+  workerMethods,
+} from '@svc/protocol'
 import {
   AccessLog,
   addProcessMetrics,
@@ -189,8 +196,14 @@ export class WorkerProcess {
     return { l0 }
   }
 
-  async #prepare(spec: GenerationSpec, hosts: readonly HostEndpoint[], purges: PurgeState | undefined): Promise<undefined> {
+  async #prepare(
+    packed: PackedGeneration,
+    hosts: readonly HostEndpoint[],
+    purges: PurgeState | undefined,
+  ): Promise<undefined> {
+    // In this turn: purges that come while the generation is unpacked are later ones.
     if (purges !== undefined) this.#takePurges(purges)
+    const spec = await unpackGeneration(packed)
     await this.#isr.prepare(spec.config)
     await this.#proxyCache.prepare(spec.config)
     this.#hosts.update(hosts)

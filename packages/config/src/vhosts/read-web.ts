@@ -1,3 +1,5 @@
+import { Pacer } from '@svc/core'
+import { deepFreeze } from '../load/deep-freeze.ts'
 import type { ConfigProblem, Place } from '../problem.ts'
 import { checkServers, type ServerSurroundings } from './build/check-servers.ts'
 import { checkSiteNames } from './build/check-site-names.ts'
@@ -52,13 +54,20 @@ function readMaps(main: Level, tools: ReadingTools): MapSpec[] {
   return main.own(mapBlock).flatMap((call) => readMap(call, tools, known) ?? [])
 }
 
-function readServers(main: Level, tools: ReadingTools, upstreams: UpstreamTable): ServerDraft[] {
-  return main.own(serverBlock).map((call) => {
+/** Reads the server blocks. There may be thousands, and the master has others waiting for it meanwhile. */
+async function readServers(main: Level, tools: ReadingTools, upstreams: UpstreamTable): Promise<ServerDraft[]> {
+  const drafts: ServerDraft[] = []
+  const pacer = new Pacer()
+  for (const call of main.own(serverBlock)) {
     const level = new Level('server', main)
     level.read(call.directive.block ?? [], tools)
     const names = level.own(serverName).flat()
-    return readServer(call, { tools, upstreams, level, site: siteIdOf(level, names, call) }, names)
-  })
+    const draft = readServer(call, { tools, upstreams, level, site: siteIdOf(level, names, call) }, names)
+    deepFreeze(draft.spec)
+    drafts.push(draft)
+    if (pacer.isDue) await pacer.rest()
+  }
+  return drafts
 }
 
 /** Problems from top to bottom, of one file after the other; what is about a file as a whole comes last. */
@@ -81,7 +90,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const upstreams = new UpstreamTable()
   for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, tools)
   const maps = readMaps(main, tools)
-  const drafts = readServers(main, tools, upstreams)
+  const drafts = await readServers(main, tools, upstreams)
   tools.variables.check(problems)
   checkServers(drafts, source.surroundings, tools)
   const sites = siteDrafts(drafts)

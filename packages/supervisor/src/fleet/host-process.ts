@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PurgeState } from '@svc/cache'
 import type { Clock } from '@svc/core'
-import type { GenerationSpec } from '@svc/protocol'
+import { type GenerationSpec, withoutWeb } from '@svc/protocol'
 import { watchHeartbeat } from '../process/heartbeat.ts'
 import type { HostProcess } from '../process/launch.ts'
 import type { PurgeMember } from '../purges/purge-member.ts'
@@ -77,7 +77,7 @@ export async function prepareHost(
   purges?: PurgeState,
 ): Promise<void> {
   const known = purges === undefined ? {} : { purges }
-  await host.process.peer.call('prepare', { spec, ...known }, { timeoutMs: timings.prepareTimeoutMs })
+  await host.process.peer.call('prepare', { spec: withoutWeb(spec), ...known }, { timeoutMs: timings.prepareTimeoutMs })
   host.hasPrepared = true
 }
 

@@ -5,6 +5,7 @@ import {
   type GenerationSpec,
   type HostEndpoint,
   type masterMethods,
+  packGeneration,
   type StatusReport,
   type WorkerCacheStats,
 } from '@svc/protocol'
@@ -89,12 +90,11 @@ export class WorkerFleet {
 
   /** Has all ready workers build a generation. Rejects with the first failure; then `abandon` is due. */
   async prepare(target: Target): Promise<readonly WorkerProcess[]> {
+    const spec = await packGeneration(target.spec)
     const workers = this.ready
     const { prepareTimeoutMs } = this.#options.timings
     const results = await Promise.allSettled(
-      workers.map((worker) =>
-        worker.peer.call('prepare', { spec: target.spec, hosts: [...target.hosts] }, { timeoutMs: prepareTimeoutMs }),
-      ),
+      workers.map((worker) => worker.peer.call('prepare', { spec, hosts: [...target.hosts] }, { timeoutMs: prepareTimeoutMs })),
     )
     const failed = results.findIndex((result) => result.status === 'rejected')
     const failure = results[failed]
@@ -268,9 +268,10 @@ export class WorkerFleet {
   /** Has a new worker build a generation. It takes part in purges from the very turn in which it is told of those so far. */
   async #prepareFresh(worker: WorkerProcess, { spec, hosts }: Target): Promise<void> {
     const { timings, purgeState } = this.#options
+    const packed = await packGeneration(spec)
     const purges = this.#joined.has(worker) ? {} : { purges: purgeState() }
     if (!worker.hasExited) this.#joined.add(worker)
-    await worker.peer.call('prepare', { spec, hosts: [...hosts], ...purges }, { timeoutMs: timings.prepareTimeoutMs })
+    await worker.peer.call('prepare', { spec: packed, hosts: [...hosts], ...purges }, { timeoutMs: timings.prepareTimeoutMs })
     const facts = this.#facts.get(worker)
     if (facts !== undefined) facts.hasPrepared = true
   }

@@ -1,0 +1,23 @@
+/** Long enough to get on, short enough that nobody notices the wait. */
+const DEFAULT_SLICE_MS = 8
+
+/** Cuts a long piece of work into slices, between which the process does whatever else there is to do. */
+export class Pacer {
+  readonly #sliceMs: number
+  #sliceBeganAt = performance.now()
+
+  constructor(sliceMs = DEFAULT_SLICE_MS) {
+    this.#sliceMs = sliceMs
+  }
+
+  /** Whether the slice is over. */
+  get isDue(): boolean {
+    return performance.now() - this.#sliceBeganAt >= this.#sliceMs
+  }
+
+  /** Resolves in a later turn, in which the next slice begins. */
+  async rest(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#sliceBeganAt = performance.now()
+  }
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type GenerationSpec, packGeneration, unpackGeneration, withoutWeb } from '@svc/protocol'
+
+const server = (site: string) => ({ site, names: [{ kind: 'name', name: site }], rewrites: [], certificate: undefined })
+
+function specWith(sites: readonly string[]): GenerationSpec {
+  const web = { servers: sites.map(server), upstreams: [{ name: 'u' }], maps: [{ variable: 'm' }] }
+  return { generation: 3, sites: [{ id: 'a' }], tls: { x: {} }, web } as unknown as GenerationSpec
+}
+
+test('a generation comes out as it went in', async () => {
+  const spec = specWith(Array.from({ length: 3000 }, (_, index) => `site-${index}`))
+  const packed = structuredClone(await packGeneration(spec))
+  assert.equal(packed.servers.length, 3000)
+  assert.ok(!('servers' in packed.web))
+  const unpacked = await unpackGeneration(packed)
+  assert.deepEqual(JSON.parse(JSON.stringify(unpacked)), JSON.parse(JSON.stringify(spec)))
+})
+
+test('a generation is packed once for all workers', async () => {
+  const spec = specWith(['a'])
+  assert.equal(await packGeneration(spec), await packGeneration(spec))
+})
+
+test('others have their turn while many servers are unpacked', async () => {
+  const packed = await packGeneration(specWith(Array.from({ length: 300_000 }, () => 'site')))
+  let turns = 0
+  let isDone = false
+  const count = () => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  await unpackGeneration(packed)
+  isDone = true
+  assert.ok(turns > 1)
+})
+
+test('a render host hears nothing of vhost files and certificates', () => {
+  const spec = withoutWeb(specWith(['a']))
+  assert.deepEqual([spec.web, spec.tls, spec.generation], [{ servers: [], upstreams: [], maps: [] }, {}, 3])
+})
