@@ -1,15 +1,29 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { Agent } from 'node:http'
+import { statSync } from 'node:fs'
+import { Agent, request as httpRequest } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { codeOf } from '@svc/core'
 import type { BodyWriter, HttpExchange } from '@svc/http'
-import { fetchHttp, waitFor } from '@svc/testkit'
+import { fetchHttp, tempDir, waitFor } from '@svc/testkit'
 import { type EngineName, type StartOptions, startEngine } from './start-engine.ts'
 
 const ok = { status: 200, headers: [] } as const
 const hello = (exchange: HttpExchange) => exchange.respond(ok, Buffer.from('hello'))
+
+function askSocket(socketPath: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest({ socketPath, headers: { host: 'a' }, agent: false }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () => resolve(Buffer.concat(chunks).toString()))
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
 
 async function client(
   t: TestContext,
@@ -61,6 +75,31 @@ function lifecycle(name: EngineName): void {
       const second = await engine.listen({ name: 'second', host: '127.0.0.1', port: 0 })
       assert.equal((await fetchHttp(`http://127.0.0.1:${port}/`)).text, 'test')
       assert.equal((await fetchHttp(`http://127.0.0.1:${second}/`)).text, 'second')
+    })
+
+    test('a unix socket is served, to every user, and can be taken over by the next engine', async (t) => {
+      const socket = join(tempDir(t, 'unix'), 'http.sock')
+      const address = { name: `unix:${socket}`, host: '', port: 0, socket }
+      const { engine } = await start(t, (exchange) => {
+        const { listener, remoteAddress } = exchange.request
+        exchange.respond(ok, Buffer.from(`${listener} from "${remoteAddress}"`))
+      })
+      assert.equal(await engine.listen(address), 0)
+      assert.equal(statSync(socket).mode & 0o777, 0o666)
+      assert.equal(await askSocket(socket), `unix:${socket} from ""`)
+      engine.unlisten(address.name)
+      const next = await start(t, hello)
+      await next.engine.listen(address)
+      assert.equal(await askSocket(socket), 'hello')
+    })
+
+    test('a unix socket in a directory that does not exist is a clear error', async (t) => {
+      const { engine } = await start(t, hello)
+      const socket = join(tempDir(t, 'unix'), 'none', 'http.sock')
+      await assert.rejects(engine.listen({ name: 'unix', host: '', port: 0, socket }), {
+        code: 'ENGINE_ADDRESS_DENIED',
+        message: /its directory is missing/,
+      })
     })
 
     test('a mapped and a plain IPv6 address are written the canonical way', async (t) => {

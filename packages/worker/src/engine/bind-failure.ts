@@ -22,7 +22,9 @@ const reasons: Readonly<Partial<Record<EngineErrorCode, string>>> = {
 /** Says why an address cannot be listened on. @param cause what the system said, where it said anything */
 export function bindFailure(address: ListenAddress, cause: unknown): EngineError {
   const code = codes[codeOf(cause) ?? ''] ?? 'ENGINE_LISTEN_FAILED'
-  const reason = reasons[code] ?? 'the system did not say why'
+  const isClosedPath = address.socket !== undefined && code === 'ENGINE_ADDRESS_DENIED'
+  const known = isClosedPath ? 'its directory is missing, or closed to this process' : reasons[code]
+  const reason = known ?? 'the system did not say why'
   const options = cause === undefined ? {} : { cause }
   const place = address.socket === undefined ? `${address.host}, port ${address.port}` : `unix socket ${address.socket}`
   return new EngineError(code, `cannot listen on ${address.name} (${place}): ${reason}`, options)

@@ -11,6 +11,7 @@ import type { TLSSocket } from 'node:tls'
 import type { ListenAddress } from '@svc/protocol'
 import { bindFailure } from '../bind-failure.ts'
 import type { EngineLimits, EngineOptions } from '../engine.ts'
+import { openToAll } from '../unix-socket.ts'
 import { Http1Intake } from './http1-intake.ts'
 import { Http2Intake } from './http2-intake.ts'
 import type { NodeContext } from './node-context.ts'
@@ -81,6 +82,7 @@ export class NodeListener {
     }
     server.on('error', (error) => this.#context.problem(error))
     this.#isListening = true
+    if (address.socket !== undefined) openToAll(address.socket)
     const bound = server.address()
     return bound === null || typeof bound === 'string' ? 0 : (bound as AddressInfo).port
   }

@@ -1,6 +1,7 @@
 import uws, { type ListenSocket } from 'uWebSockets.js'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 import type { EngineOptions } from '../engine.ts'
+import { openToAll } from '../unix-socket.ts'
 import { triedToBind } from './bind-trial.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { plainApps, TlsApps, type UwsApps } from './uws-apps.ts'
@@ -51,7 +52,9 @@ export class UwsListener {
     if (address.socket === undefined) listening.listen(address.host, address.port, take)
     else listening.listen_unix(take, address.socket)
     if (this.#socket === undefined) throw await triedToBind(address)
-    return address.socket === undefined ? uws.us_socket_local_port(this.#socket) : 0
+    if (address.socket === undefined) return uws.us_socket_local_port(this.#socket)
+    openToAll(address.socket)
+    return 0
   }
 
   /** New connections get these certificates. Plain HTTP does not become TLS. */

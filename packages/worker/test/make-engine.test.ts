@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Child } from '@svc/testkit'
+
+const program = fileURLToPath(new URL('./fixtures/engine-fallback.ts', import.meta.url))
+
+test('where uWebSockets.js has no binary, engine node serves, and it is said why', async (t) => {
+  const child = new Child(t, process.execPath, ['--disable-warning=ExperimentalWarning', program])
+  const line = await child.waitForLine('the outcome', (text) => text.startsWith('{"engine"'))
+  const { engine, text, problems } = JSON.parse(line)
+  assert.deepEqual([engine, text], ['NodeEngine', 'hello'])
+  assert.equal(problems.length, 1)
+  assert.ok(String(problems[0]).includes(`no uWebSockets.js binary for ${process.platform}-${process.arch}`), problems[0])
+})
