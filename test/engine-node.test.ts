@@ -49,7 +49,7 @@ test('the product on engine node: pages from the caches, bodies, streams, files,
   assert.equal((await ask('/none')).status, 404)
   // Both know HTTP/1.0, and the idle time of one second ends the second connection.
   const old = await talk(server.url, `GET /file.txt HTTP/1.0\r\nHost: ${host}\r\n\r\n`)
-  assert.match(old, /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\na file$/)
+  assert.match(old, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\na file$/)
   assert.match(await talk(server.url, `GET /file.txt HTTP/1.1\r\nHost: ${host}\r\n\r\n`), /a file$/)
   server.child.signal('SIGTERM')
   assert.deepEqual(await server.child.exited, { code: 0, signal: null })
