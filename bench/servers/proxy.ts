@@ -21,7 +21,7 @@ import { createVhosts } from '../../packages/worker/src/vhost/index.ts'
 
 const ADDRESS = '127.0.0.1:8099'
 const cwd = mkdtempSync(join(tmpdir(), 'bench-proxy-'))
-const server = `server { listen ${ADDRESS}; location / { proxy_pass http://${process.argv[2] ?? ''}; } }`
+const server = `server { listen ${ADDRESS}; client_max_body_size 0; location / { proxy_pass http://${process.argv[2] ?? ''}; } }`
 writeFileSync(join(cwd, 'svc.config.toml'), '[server]\nvhosts = ["web.conf"]\n')
 writeFileSync(join(cwd, 'web.conf'), server)
 const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd, isRoot: false })
@@ -48,7 +48,7 @@ const l0 = new WorkerL0({
 })
 l0.apply(generation, undefined)
 
-const upstreams = new UpstreamContent(systemClock)
+const upstreams = new UpstreamContent(systemClock, { locationCache: () => undefined })
 const vhosts = createVhosts({
   passwordThread: new URL('file:///none'),
   handlersFor: (served) => upstreams.handlersFor(served),
@@ -64,7 +64,7 @@ const onExchange = createRequestHandler({
 const engine = createUwsEngine({
   ready: l0,
   onExchange,
-  limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
+  limits: () => ({ maxBodyBytes: 1e12, requestTimeoutMs: 30_000, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
   isTrustedProxy: () => false,
   onProblem,
 })
