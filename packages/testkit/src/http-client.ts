@@ -1,4 +1,5 @@
 import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 
 /** A response read to its end. */
 export interface HttpAnswer {
@@ -22,13 +23,24 @@ export interface HttpOptions {
 /** Without a byte; far more than a loaded machine needs. */
 const DEFAULT_TIMEOUT_MS = 60_000
 
+/** Any certificate is taken; the name that the client names is that of the Host field. */
+function tlsOptions({ host = '' }: HttpOptions) {
+  return { rejectUnauthorized: false, servername: host.replace(/:\d+$/, '') }
+}
+
 /** Makes one HTTP/1.1 request and reads the whole answer. No redirect is followed, nothing is decompressed. */
 export function fetchHttp(url: string, options: HttpOptions = {}): Promise<HttpAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
   const headers = { ...options.headers, ...(options.host === undefined ? {} : { host: options.host }) }
-  const request = httpRequest(
+  const isTls = url.startsWith('https:')
+  const request = (isTls ? httpsRequest : httpRequest)(
     url,
-    { method: options.method ?? 'GET', headers, ...(options.agent === undefined ? {} : { agent: options.agent }) },
+    {
+      method: options.method ?? 'GET',
+      headers,
+      ...(options.agent === undefined ? {} : { agent: options.agent }),
+      ...(isTls ? tlsOptions(options) : {}),
+    },
     (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -1,3 +1,4 @@
+export * from './certificates.ts'
 export * from './child.ts'
 export * from './http-client.ts'
 export * from './load.ts'

@@ -1,4 +1,5 @@
-import { Agent } from 'node:http'
+import { type AgentOptions, Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import { fetchHttp, type HttpAnswer, type HttpOptions } from './http-client.ts'
 
 /** What a load saw. */
@@ -39,7 +40,8 @@ export function startLoad(options: LoadOptions): Load {
   const failures: string[] = []
   let ok = 0
   let isStopping = false
-  const client = async (agent: Agent) => {
+  const agentFor = (how: AgentOptions) => (options.url.startsWith('https:') ? new HttpsAgent(how) : new HttpAgent(how))
+  const client = async (agent: HttpAgent) => {
     while (!isStopping && ok + failures.length < MAX_REQUESTS) {
       try {
         const problem = check(await fetchHttp(options.url, { ...options, agent }))
@@ -52,8 +54,8 @@ export function startLoad(options: LoadOptions): Load {
     agent.destroy()
   }
   const clients = [
-    ...Array.from({ length: options.keepAlive }, () => client(new Agent({ keepAlive: true, maxSockets: 1 }))),
-    ...Array.from({ length: options.fresh }, () => client(new Agent({ keepAlive: false }))),
+    ...Array.from({ length: options.keepAlive }, () => client(agentFor({ keepAlive: true, maxSockets: 1 }))),
+    ...Array.from({ length: options.fresh }, () => client(agentFor({ keepAlive: false }))),
   ]
   return {
     done: () => ok + failures.length,
