@@ -1,4 +1,7 @@
 // The engine with L0, metrics on, in one process: every request is answered from L0 with a body of so many bytes.
+//
+//   node l0.ts 1024                      engine uws, HTTP/1.1
+//   node l0.ts 1024 node cert.pem key.pem  engine node, HTTP/2
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +9,7 @@ import { PurgeLedger } from '../../packages/cache/src/index.ts'
 import { loadConfig } from '../../packages/config/src/index.ts'
 import { systemClock } from '../../packages/core/src/index.ts'
 import { HttpMetrics, MetricSet } from '../../packages/telemetry/src/index.ts'
-import { createUwsEngine } from '../../packages/worker/src/engine/uws/index.ts'
+import { makeEngine } from '../../packages/worker/src/engine/make-engine.ts'
 import { buildGeneration } from '../../packages/worker/src/generation/serving-generation.ts'
 import { WorkerL0 } from '../../packages/worker/src/l0/worker-l0.ts'
 import { sendFailure } from '../../packages/worker/src/pipeline/error-response.ts'
@@ -75,11 +78,20 @@ const onExchange = createRequestHandler({
   log: () => log,
   tools: { makeRequestId, l0, reportFailure: (_context, error) => onProblem(error) },
 })
-const engine = createUwsEngine({
+const engineName = process.argv[3] === 'node' ? 'node' : 'uws'
+const engineOptions = {
   ready: l0,
   onExchange,
   limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
   isTrustedProxy: () => false,
   onProblem,
-})
-console.log(`http://127.0.0.1:${await engine.listen({ name: 'bench', host: '127.0.0.1', port: 0 })}`)
+}
+const engine = await makeEngine(engineName, engineOptions, (cause) => console.error(cause))
+const [certFile, keyFile] = process.argv.slice(4)
+const isTls = certFile !== undefined && keyFile !== undefined
+if (isTls) {
+  const certificate = { id: 'bench', certFile, keyFile }
+  engine.prepareTls('bench', { certificates: [certificate], names: [], fallback: 'bench', minVersion: '1.2' })()
+}
+const port = await engine.listen({ name: 'bench', host: '127.0.0.1', port: 0, isTls })
+console.log(`${isTls ? 'https' : 'http'}://127.0.0.1:${port}`)
