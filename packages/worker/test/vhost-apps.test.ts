@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { vhostFacts } from '../src/control/vhost-facts.ts'
+import { WorkerError } from '../src/errors.ts'
 import type { ContentHandler } from '../src/vhost/index.ts'
 import { complete } from './canned-renderer.ts'
+import { PipelineServer } from './pipeline-server.ts'
 import { VhostServer } from './vhost-server.ts'
 
 const files = {
@@ -20,7 +22,7 @@ const conf = `
 server { listen {on0}; server_name a.test; root {dir}/www; client_max_body_size 10; svc_app {dir}/shop;
   location / { add_header X-Where "$uri"; add_header X-Always 1 always; }
   location /rewritten/ { rewrite ^/rewritten/(.*)$ /items/$1?from=$1 last; }
-  location /sub { expires 1h; gzip off; }
+  location /sub { expires 1h; gzip off; error_page 503 /oops; }
   location /files/ { alias {dir}/www/; error_page 404 /oops; error_page 405 = /oops; }
   location /proxied/ { error_page 502 = @app; proxy_pass http://127.0.0.1:1; }
   location @app { svc_app {dir}/shop; }
@@ -75,6 +77,25 @@ test('an application answers after an upstream has failed, however late', async 
   server.pipeline.handlers = { make: () => late }
   const { status, text } = await server.get('/proxied/3')
   assert.deepEqual([status, text], [200, 'GET page:/proxied/[x] /proxied/3'])
+})
+
+test('a render that fails is shown by the page of its error, and by our own without one', async (t) => {
+  const server = await start(t)
+  const { renderer } = server.pipeline
+  const answer = renderer.answer
+  renderer.answer = (render) => {
+    if (render.request.route === 'page:/sub') render.sink.fail(new WorkerError('WORKER_NO_HOST', 'no host'))
+    else if (render.request.route === 'page:/') render.sink.fail(new Error('twice'))
+    else answer(render)
+  }
+  const shown = await server.get('/sub')
+  assert.deepEqual([shown.status, shown.text], [503, 'GET page:/oops /oops'])
+  assert.equal(PipelineServer.codeOf(await server.get('/')), 'internal_error')
+  const { failures } = server.pipeline
+  assert.deepEqual(
+    failures.map(({ message }) => message),
+    ['no host', 'twice'],
+  )
 })
 
 test('what a handler throws, at once or later, is an internal error', async (t) => {

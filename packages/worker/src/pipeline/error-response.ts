@@ -19,5 +19,6 @@ export function sendFailure(context: RequestContext, thrown: unknown): void {
   const error = asError(thrown)
   const problem = problemOf(error)
   context.reportFailure(error, problem.status)
+  if (!context.isAnswered && context.showFailure?.(problem.status) === true) return
   sendError(context, problem, problem.status === 503 ? RETRY_AFTER : [])
 }

@@ -69,6 +69,8 @@ export class RequestContext {
   responseHeaders: readonly (readonly [string, string])[] = []
   /** Changes the head of whatever answers, before anything else is added to it. */
   shapeHead: ((head: ResponseHead) => ResponseHead) | undefined
+  /** Shows a failure by a page of its own. False: there is none for this status. */
+  showFailure: ((status: number) => boolean) | undefined
   /** Whether answers may be compressed here. */
   mayCompress = true
   /** The member of the cache behind the pipeline in the Cache-Status field; "": none was asked. */

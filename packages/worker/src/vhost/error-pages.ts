@@ -12,11 +12,19 @@ export type ErrorPage =
 
 /** The page of an error in the location where it came up; undefined: it has none, or a page was shown already. */
 export function errorPageOf(state: RunState, templates: Templates, status: number): ErrorPage | undefined {
-  const { errorPages } = state.location.settings
-  if (state.hadError || errorPages.length === 0 || state.changesLeft === 0) return undefined
-  state.hadError = true
-  const page = errorPages.find(({ statuses }) => statuses.includes(status))
+  const page = pageFor(state, status)
+  if (state.location.settings.errorPages.length > 0) state.hadError = true
   return page === undefined ? undefined : shown(state, templates, page)
+}
+
+/** Whether an error would be shown by a page. */
+export function hasErrorPage(state: RunState, status: number): boolean {
+  return pageFor(state, status) !== undefined
+}
+
+function pageFor({ location, hadError, changesLeft }: RunState, status: number): ErrorPageSpec | undefined {
+  if (hadError || changesLeft === 0) return undefined
+  return location.settings.errorPages.find(({ statuses }) => statuses.includes(status))
 }
 
 function shown(state: RunState, templates: Templates, { answer, target }: ErrorPageSpec): ErrorPage {

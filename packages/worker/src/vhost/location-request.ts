@@ -58,21 +58,22 @@ export class LocationRequest implements LocationVisit {
   /** What an upstream does is not what a file is: its errors are kept by nobody. */
   fail(status: number, headers?: HeaderList): void {
     this.context.withdrawFromL0()
-    this.#goOn(() => this.#walk.fail(status, headers))
+    settle(this.context, () => this.#walk.fail(status, headers))
   }
 
   redirectInside(target: InnerTarget): void {
     this.context.withdrawFromL0()
-    this.#goOn(() => this.#walk.goInside(target))
+    settle(this.context, () => this.#walk.goInside(target))
   }
+}
 
-  #goOn(step: () => Outcome): void {
-    const failed = (error: unknown) => sendFailure(this.context, error)
-    try {
-      const outcome = step()
-      if (outcome instanceof Promise) outcome.catch(failed)
-    } catch (error) {
-      failed(error)
-    }
+/** Takes a step that nobody waits for. */
+export function settle(context: RequestContext, step: () => Outcome): void {
+  const failed = (error: unknown) => sendFailure(context, error)
+  try {
+    const outcome = step()
+    if (outcome instanceof Promise) outcome.catch(failed)
+  } catch (error) {
+    failed(error)
   }
 }

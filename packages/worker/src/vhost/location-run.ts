@@ -4,9 +4,9 @@ import { sendError } from '../pipeline/error-response.ts'
 import type { StageResult } from '../pipeline/stage.ts'
 import type { AuthVerdict } from './basic-auth.ts'
 import type { CompiledLocation } from './compiled-location.ts'
-import { errorPageOf } from './error-pages.ts'
+import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { absoluteLocation } from './listen-port.ts'
-import { LocationRequest } from './location-request.ts'
+import { LocationRequest, settle } from './location-request.ts'
 import type { RewriteOutcome } from './rewriting.ts'
 import type { RunState } from './run-state.ts'
 import { serveFiles, typeOfText } from './static-content.ts'
@@ -34,7 +34,9 @@ export class LocationRun implements Walk {
     this.state = state
     this.tools = tools
     this.#answerFromApp = answerFromApp
-    state.context.shapeHead = (head) => state.shape(head)
+    const { context } = state
+    context.shapeHead = (head) => state.shape(head)
+    context.showFailure = (status) => this.#showFailure(status)
   }
 
   /** From the beginning: the server's rewriting, then its locations. */
@@ -79,6 +81,15 @@ export class LocationRun implements Walk {
     const page = errorPageOf(state, this.tools.templates, status)
     if (page === undefined) return this.#plainError(status, headers)
     return page.kind === 'inside' ? this.goInside(page.target) : this.#sendRedirect(page.status, page.url)
+  }
+
+  /** What an application or a handler could not do is shown as what an upstream could not do. */
+  #showFailure(status: number): boolean {
+    const { state } = this
+    if (!hasErrorPage(state, status)) return false
+    state.context.withdrawFromL0()
+    settle(state.context, () => this.fail(status))
+    return true
   }
 
   redirect(status: number, url: string): Outcome {
