@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { Pacer } from '@svc/core'
 import { type KeyPath, valueAt } from './source/key-path.ts'
 import type { Config, SiteConfig } from './types.ts'
-import type { WebSpec } from './vhosts/spec.ts'
+import type { ServerSpec, WebSpec } from './vhosts/spec.ts'
 
 /** A configuration with its sites, as `loadConfig` returns it. */
 export interface ResolvedConfig {
@@ -50,16 +51,34 @@ function differingRestartKeys(before: Config, after: Config): KeyPath[] {
   return restartKeys.filter((path) => !isDeepStrictEqual(valueAt(before, path), valueAt(after, path)))
 }
 
-/** Compares two configurations. */
-export function configDiff(before: ResolvedConfig, after: ResolvedConfig): ConfigDiff {
+/** Where something is written makes no difference to what it does. */
+function withoutPlaces(server: ServerSpec): unknown {
+  return { ...server, place: '', locations: server.locations.map((location) => ({ ...location, place: '' })) }
+}
+
+/** Ids of sites whose servers in vhost files are not what they were. There may be thousands of them. */
+async function sitesOfChangedServers(before: WebSpec, after: WebSpec): Promise<Set<string>> {
+  const old = Map.groupBy(before.servers, ({ site }) => site)
+  const changed = new Set<string>()
+  const pacer = new Pacer()
+  for (const [site, servers] of Map.groupBy(after.servers, (server) => server.site)) {
+    if (!isDeepStrictEqual(servers.map(withoutPlaces), old.get(site)?.map(withoutPlaces))) changed.add(site)
+    if (pacer.isDue) await pacer.rest()
+  }
+  return changed
+}
+
+/** Compares two configurations. A site of vhost files has changed when one of its servers has. */
+export async function configDiff(before: ResolvedConfig, after: ResolvedConfig): Promise<ConfigDiff> {
   const old = new Map(before.sites.map((site) => [site.id, site]))
   const kept = after.sites.filter(({ id }) => old.has(id))
   const ids = new Set(after.sites.map(({ id }) => id))
+  const servers = await sitesOfChangedServers(before.web, after.web)
   return {
     sites: {
       added: after.sites.filter(({ id }) => !old.has(id)).map(({ id }) => id),
       removed: before.sites.filter(({ id }) => !ids.has(id)).map(({ id }) => id),
-      changed: kept.filter((site) => !isDeepStrictEqual(site, old.get(site.id))).map(({ id }) => id),
+      changed: kept.filter((site) => servers.has(site.id) || !isDeepStrictEqual(site, old.get(site.id))).map(({ id }) => id),
     },
     needs_restart: differingRestartKeys(before.config, after.config).map((path) => path.join('.')),
   }

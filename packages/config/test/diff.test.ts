@@ -10,13 +10,25 @@ test('equal configurations have no difference', async (t) => {
   const text = `[server]\n${fixed}[cache]\ndir = "/tmp/c"\n${site('a')}`
   const before = loaded((await loadText(t, text)).result)
   const after = loaded((await loadText(t, text)).result)
-  assert.deepEqual(configDiff(before, after), { sites: { added: [], removed: [], changed: [] }, needs_restart: [] })
+  assert.deepEqual(await configDiff(before, after), { sites: { added: [], removed: [], changed: [] }, needs_restart: [] })
 })
 
 test('sites are told apart by id: added, removed, changed', async (t) => {
   const before = loaded((await loadText(t, `${site('gone')}${site('same')}${site('edited')}`)).result)
   const after = loaded((await loadText(t, `${site('new')}${site('edited', 'fetch_allow = ["db:1"]')}${site('same')}`)).result)
-  assert.deepEqual(configDiff(before, after).sites, { added: ['new'], removed: ['gone'], changed: ['edited'] })
+  assert.deepEqual((await configDiff(before, after)).sites, { added: ['new'], removed: ['gone'], changed: ['edited'] })
+})
+
+test('a site of vhost files has changed when one of its servers has, wherever that is written', async (t) => {
+  const load = async (conf: string) =>
+    loaded((await loadText(t, '[server]\nvhosts = ["*.conf"]\n', {}, { 'a.conf': conf })).result)
+  const before = await load(
+    'server { server_name a; location / { return 200; } }\nserver { server_name b; }\nserver { server_name c; }',
+  )
+  const after = await load(
+    '# moved\nserver { server_name a;\nlocation / { return 204; } }\n\nserver { server_name b; }\nserver { server_name d; }',
+  )
+  assert.deepEqual((await configDiff(before, after)).sites, { added: ['d'], removed: ['c'], changed: ['a'] })
 })
 
 test('keys that cannot change in place are named, others are not', async (t) => {
@@ -28,7 +40,7 @@ test('keys that cannot change in place are named, others are not', async (t) => 
     '[endpoints]\nobs = false\nadmin = false\n',
   ].join('\n')
   const after = loaded((await loadText(t, changed)).result)
-  assert.deepEqual(configDiff(before, after).needs_restart, [
+  assert.deepEqual((await configDiff(before, after)).needs_restart, [
     'server.engine',
     'server.workers',
     'server.state_dir',

@@ -13,9 +13,8 @@ export interface PackedGeneration extends Omit<GenerationSpec, 'web'> {
   readonly servers: readonly string[]
 }
 
-const packed = new WeakMap<GenerationSpec, Promise<PackedGeneration>>()
-
-async function pack(spec: GenerationSpec): Promise<PackedGeneration> {
+/** Packs a generation. Does not hold up the process. */
+export async function packGeneration(spec: GenerationSpec): Promise<PackedGeneration> {
   const { servers, ...web } = spec.web
   const texts: string[] = []
   const pacer = new Pacer()
@@ -24,13 +23,6 @@ async function pack(spec: GenerationSpec): Promise<PackedGeneration> {
     if (pacer.isDue) await pacer.rest()
   }
   return { ...spec, web, servers: texts }
-}
-
-/** Packs a generation, once for all workers. Does not hold up the process. */
-export function packGeneration(spec: GenerationSpec): Promise<PackedGeneration> {
-  const known = packed.get(spec) ?? pack(spec)
-  packed.set(spec, known)
-  return known
 }
 
 /** Unpacks a generation. Does not hold up the process. */

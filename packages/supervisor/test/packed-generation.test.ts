@@ -18,11 +18,6 @@ test('a generation comes out as it went in', async () => {
   assert.deepEqual(JSON.parse(JSON.stringify(unpacked)), JSON.parse(JSON.stringify(spec)))
 })
 
-test('a generation is packed once for all workers', async () => {
-  const spec = specWith(['a'])
-  assert.equal(await packGeneration(spec), await packGeneration(spec))
-})
-
 test('others have their turn while many servers are unpacked', async () => {
   const packed = await packGeneration(specWith(Array.from({ length: 300_000 }, () => 'site')))
   let turns = 0

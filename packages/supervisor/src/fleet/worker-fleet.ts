@@ -5,6 +5,7 @@ import {
   type GenerationSpec,
   type HostEndpoint,
   type masterMethods,
+  type PackedGeneration,
   packGeneration,
   type StatusReport,
   type WorkerCacheStats,
@@ -62,6 +63,8 @@ export class WorkerFleet {
   readonly #everReady = new Set<number>()
   /** Processes that know the state of purges, also those that are being replaced, until their end. */
   readonly #joined = new Set<WorkerProcess>()
+  /** Each generation is packed once for all workers. */
+  readonly #packed = new WeakMap<GenerationSpec, Promise<PackedGeneration>>()
 
   constructor(options: WorkerFleetOptions) {
     this.#options = options
@@ -90,7 +93,7 @@ export class WorkerFleet {
 
   /** Has all ready workers build a generation. Rejects with the first failure; then `abandon` is due. */
   async prepare(target: Target): Promise<readonly WorkerProcess[]> {
-    const spec = await packGeneration(target.spec)
+    const spec = await this.#pack(target.spec)
     const workers = this.ready
     const { prepareTimeoutMs } = this.#options.timings
     const results = await Promise.allSettled(
@@ -265,10 +268,16 @@ export class WorkerFleet {
     if (target().hosts !== served.hosts) worker.peer.notify('hosts', { hosts: [...target().hosts] })
   }
 
+  #pack(spec: GenerationSpec): Promise<PackedGeneration> {
+    const packed = this.#packed.get(spec) ?? packGeneration(spec)
+    this.#packed.set(spec, packed)
+    return packed
+  }
+
   /** Has a new worker build a generation. It takes part in purges from the very turn in which it is told of those so far. */
   async #prepareFresh(worker: WorkerProcess, { spec, hosts }: Target): Promise<void> {
     const { timings, purgeState } = this.#options
-    const packed = await packGeneration(spec)
+    const packed = await this.#pack(spec)
     const purges = this.#joined.has(worker) ? {} : { purges: purgeState() }
     if (!worker.hasExited) this.#joined.add(worker)
     await worker.peer.call('prepare', { spec: packed, hosts: [...hosts], ...purges }, { timeoutMs: timings.prepareTimeoutMs })

@@ -100,7 +100,7 @@ export class Reloader {
     const result = await load()
     if (!result.ok) return this.#failed(result.problems.map((problem: ConfigProblem) => formatProblem(problem)))
     for (const notice of result.notices) logger.warn(notice)
-    const diff = configDiff(old, result)
+    const diff = await configDiff(old, result)
     const config = pinKeys<Config>(result.config, old.config, diff.needs_restart)
     const changed = {
       added: diff.sites.added.length,
