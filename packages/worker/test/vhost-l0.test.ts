@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Purge, PurgeScope } from '@svc/cache'
 import { waitFor } from '@svc/testkit'
 import type { InjectOptions } from '../src/engine/inject/index.ts'
 import { addresses, VhostServer } from './vhost-server.ts'
+
+const purgeOf = (number: number, scope: PurgeScope): Purge => ({ number, layers: ['isr'], mode: 'drop', scopes: [scope] })
 
 /** Whether a request that is made again and again is answered from L0 in the end. */
 async function entersL0(server: VhostServer, url: string, options: Omit<InjectOptions, 'url'> = {}): Promise<boolean> {
@@ -98,6 +101,36 @@ test('addresses that answer differently have entries of their own', async (t) =>
   assert.ok(await entersL0(server, '/text', there))
   assert.equal((await server.get('/text', there)).text, 'other address')
   assert.equal((await server.get('/text')).text, 'text /text  a.test /text')
+})
+
+test('another spelling of a path brings nothing into L0 that the path itself would not be answered', async (t) => {
+  const spelled = `map $request_uri $who { default guest; ~^/admin admin; }
+server { listen {on0}; server_name a.test;
+  location /admin { return 200 "$who"; }
+  location /re/ { rewrite ^/re/(.*)$ /to?x=$1 redirect; } }`
+  const server = await VhostServer.start(t, spelled)
+  for (const url of ['//admin', '/%61dmin', '/x/../admin', '/%72e/a&b']) {
+    for (let i = 0; i < 3; i++) assert.equal(await server.l0(url), 'other', url)
+  }
+  assert.equal((await server.get('/admin')).text, 'admin')
+  assert.equal((await server.get('/re/a&b')).headers['location'], 'http://a.test:8080/to?x=a&b')
+})
+
+test('what a server of a vhost file answered goes with a purge of its path, its host or its label', async (t) => {
+  const scopes: PurgeScope[] = [
+    { kind: 'paths', paths: ['/text/a'], hosts: ['a.test'] },
+    { kind: 'hosts', hosts: ['a.test'] },
+    { kind: 'tags', tags: ['route:a.test:/text/a'] },
+    { kind: 'labels', labels: ['a.test'] },
+  ]
+  const server = await VhostServer.start(t, conf, files)
+  for (const [index, scope] of scopes.entries()) {
+    assert.ok(await entersL0(server, '/text/a'), JSON.stringify(scope))
+    const purge = purgeOf(index + 1, scope)
+    server.pipeline.ledger.add(purge)
+    assert.equal(server.pipeline.l0.purge(purge), 1, JSON.stringify(scope))
+    server.pipeline.ledger.settled(index + 1)
+  }
 })
 
 test('a reload that changes a vhost file drops what it answered', async (t) => {

@@ -24,6 +24,9 @@ export class LocationStage implements Stage {
       sendError(context, { status: 400, code: 'bad_request' })
       return 'answered'
     }
+    const sent = context.exchange.request
+    // L0 goes by the path, which has many spellings; rewriting and variables go by what was sent.
+    if (sent.rawPath !== sent.path) context.withdrawFromL0()
     const runtime = this.#runtimes.of(context.generation)
     const state = new RunState(context, runtime.server(vhost.server), vhost, path)
     return new LocationRun(state, runtime.tools, this.#answerFromApp).start()
