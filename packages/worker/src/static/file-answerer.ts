@@ -31,13 +31,17 @@ export interface WholeFileKeeper {
   unsent(file: UnsentFile): void
 }
 
-/** A file to answer with. */
-export interface FileTarget {
+/** A file by its name. Whoever keeps an answer keeps this: it must hold on to nothing of a request. */
+export interface NamedFile {
   readonly source: FileSource
   readonly name: string
-  readonly keeper: WholeFileKeeper | undefined
   /** Says what the file is that was found in this state. */
-  describe(facts: FileFacts): StaticResource
+  readonly describe: (facts: FileFacts) => StaticResource
+}
+
+/** A file to answer with. */
+export interface FileTarget extends NamedFile {
+  readonly keeper: WholeFileKeeper | undefined
   /** Answers with an error. */
   refuse(status: number, headers: HeaderList): void
 }
@@ -163,11 +167,16 @@ function offerWhole(request: Pick<HttpRequest, 'header'>, target: FileTarget, re
   const variant = chooseVariant(resource, acceptEncoding)
   const isSettled = ({ facts }: Variant) => now - facts.changedAtMs >= MIN_CACHED_AGE_MS && facts.lastModifiedMs <= now
   if (!isSettled(resource.identity) || !isSettled(variant)) return false
-  return target.keeper?.offer(() => isUnchanged(target, resource, variant, acceptEncoding)) === true
+  return target.keeper?.offer(currentCheck(target, resource, variant, acceptEncoding)) === true
+}
+
+/** In a function of its own: the check outlives the request. */
+function currentCheck({ source, name, describe }: NamedFile, before: StaticResource, sent: Variant, acceptEncoding?: string) {
+  return () => isUnchanged({ source, name, describe }, before, sent, acceptEncoding)
 }
 
 /** Whether the same request would be answered with the same bytes and fields. */
-function isUnchanged(target: FileTarget, before: StaticResource, sent: Variant, acceptEncoding: string | undefined): boolean {
+function isUnchanged(target: NamedFile, before: StaticResource, sent: Variant, acceptEncoding: string | undefined): boolean {
   const facts = target.source.find(target.name)
   if (!isFile(facts) || facts.state !== before.identity.facts.state) return false
   const resource = target.describe(facts)

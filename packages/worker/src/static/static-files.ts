@@ -104,11 +104,15 @@ function targetOf(exchange: HttpExchange, { root, name, keeper, contentType }: P
     source: root,
     name,
     keeper,
-    describe(facts) {
-      const resource = findResource(root, name, facts)
-      return contentType === undefined ? resource : { ...resource, contentType }
-    },
+    describe: describer(root, name, contentType),
     refuse: (status, headers) => refuse(exchange, refusals.find((known) => known.status === status) ?? changed, headers),
+  }
+}
+
+function describer(root: PublicRoot, name: string, contentType: string | undefined): FileTarget['describe'] {
+  return (facts) => {
+    const resource = findResource(root, name, facts)
+    return contentType === undefined ? resource : { ...resource, contentType }
   }
 }
 

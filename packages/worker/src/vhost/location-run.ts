@@ -13,7 +13,7 @@ import { serveFiles, typeOfText } from './static-content.ts'
 import { readForAnswer } from './templates.ts'
 import { tryFiles } from './try-files.ts'
 import type { InnerTarget, Outcome, Walk, WalkTools } from './walk.ts'
-import type { Found } from './web-files.ts'
+import type { Found, WebFiles } from './web-files.ts'
 
 /** Closes the connection instead of an answer. */
 const CLOSE = 444
@@ -58,19 +58,18 @@ export class LocationRun implements Walk {
     this.#found.push([path, found])
   }
 
-  offer(isCurrent: () => boolean = () => true): boolean {
+  offer(isCurrent: () => boolean = always): boolean {
     const { context, location } = this.state
     const label = context.site?.config.label
     if (label === undefined) return false
     const { path } = context.exchange.request
-    const isStill = () => isCurrent() && this.#found.every(([name, found]) => this.tools.files.look(name) === found)
     return context.offerToL0({
       expiresAt: Date.now() + location.fieldsLastMs,
       label,
       path,
       tags: responseTags(label, path, '', []),
       dependsOnCookies: false,
-      isCurrent: isStill,
+      isCurrent: stillFound(this.tools.files, this.#found, isCurrent),
     })
   }
 
@@ -249,6 +248,13 @@ export class LocationRun implements Walk {
     context.stream({ status: CLOSE, headers: [] }).abort()
     return 'answered'
   }
+}
+
+const always = () => true
+
+/** What is kept with an answer holds on to nothing of its request. */
+function stillFound(files: WebFiles, found: readonly (readonly [string, Found])[], isCurrent: () => boolean): () => boolean {
+  return found.length === 0 ? isCurrent : () => isCurrent() && found.every(([path, before]) => files.look(path) === before)
 }
 
 function codeOf(status: number): string {

@@ -70,11 +70,10 @@ function withSlash({ uri, args }: RunState): string {
 
 function targetOf(walk: Walk, path: string, refused: (outcome: Outcome) => void): FileTarget {
   const { state, tools } = walk
-  const contentType = typeOf(state.uri)
   return {
     source: tools.files,
     name: path,
-    describe: (facts) => resourceOf(path, contentType, facts),
+    describe: describer(path, typeOf(state.uri)),
     refuse: (status, headers) => refused(walk.fail(status, headers)),
     keeper: {
       offer: (isCurrent) => walk.offer(isCurrent),
@@ -83,9 +82,14 @@ function targetOf(walk: Walk, path: string, refused: (outcome: Outcome) => void)
   }
 }
 
-function resourceOf(name: string, contentType: string, facts: FileFacts): StaticResource {
-  // Files beside it with the ending of a coding are files of their own.
-  return { contentType, cacheControl: undefined, identity: { name, coding: 'identity', facts }, compressed: [] }
+/** Files beside it with the ending of a coding are files of their own. */
+function describer(name: string, contentType: string): FileTarget['describe'] {
+  return (facts): StaticResource => ({
+    contentType,
+    cacheControl: undefined,
+    identity: { name, coding: 'identity', facts },
+    compressed: [],
+  })
 }
 
 /** By the path of the URL, as nginx goes. */
