@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import type { WebSocketEvents, WebSocketPeer } from '@svc/http'
 import { waitFor } from '@svc/testkit'
 import { WebSocket } from 'ws'
 import { inject, injectWebSocket } from '../src/engine/inject/index.ts'
-import { MAX_UNACKED_BYTES } from '../src/engine/web-socket-rules.ts'
+import { IDLE_TIMEOUT_SECONDS, MAX_UNACKED_BYTES } from '../src/engine/web-socket-rules.ts'
 import { type ContractSocket, echo, webSocketContract } from './engine-websocket-contract.ts'
 import { type EngineName, startEngine } from './start-engine.ts'
 import { anyCertificate } from './test-certificates.ts'
@@ -94,6 +95,46 @@ test('node: frames that are not masked end the connection', async (t) => {
   assert.ok(typeof socket === 'object')
   socket.webSocket.send('bare', { mask: false })
   assert.ok([1002, 1006].includes((await socket.closed)[0]))
+})
+
+test('node: a client that answers no ping is cut, one that does is not', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { port } = await startEngine(t, 'node', echo)
+  const dead = new WebSocket(`ws://127.0.0.1:${port}/`, { autoPong: false })
+  await once(dead, 'open')
+  const cut = once(dead, 'close')
+  const live = await openSocket(`ws://127.0.0.1:${port}/`)
+  assert.ok(typeof live === 'object')
+  const pinged = [once(dead, 'ping'), once(live.webSocket, 'ping')]
+  t.mock.timers.tick((IDLE_TIMEOUT_SECONDS / 2) * 1000)
+  await Promise.all(pinged)
+  // The answer to the ping goes before the message, and so has come when that comes back.
+  live.send(Buffer.from('here'), false)
+  await live.next()
+  t.mock.timers.tick((IDLE_TIMEOUT_SECONDS / 2) * 1000)
+  assert.equal((await cut)[0], 1006)
+  live.send(Buffer.from('still here'), false)
+  await live.next()
+  live.close(1000)
+  await live.closed
+})
+
+test('node: a handshake behind a request that is pending is a request like any other', async (t) => {
+  const offers: unknown[] = []
+  const { port } = await startEngine(t, 'node', (exchange) => {
+    offers.push(exchange.webSocket === undefined)
+    setImmediate(() => exchange.respond({ status: 200, headers: [] }, Buffer.from('answered')))
+  })
+  const lines = Object.entries(handshakeWith({})).map(([name, value]) => `${name}: ${value}`)
+  const socket = connect({ port, host: '127.0.0.1' })
+  let text = ''
+  socket.on('data', (data: Buffer) => {
+    text += data.toString()
+  })
+  socket.write(['GET / HTTP/1.1', 'Host: a', '', 'GET / HTTP/1.1', 'Host: a', ...lines, '', ''].join('\r\n'))
+  await waitFor('both answers', () => text.split('answered').length === 3)
+  assert.deepEqual(offers, [true, true])
+  socket.destroy()
 })
 
 test('node: a WebSocket over TLS', async (t) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fetchHttp } from '@svc/testkit'
 import type { InjectOptions } from '../src/engine/inject/index.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
-import { startUws } from './start-engine.ts'
+import { type EngineName, engines, startEngine } from './start-engine.ts'
 
 const PURGE_L0 = '/__svc/cache/purge-l0'
 const PURGE = '/__svc/admin/api/cache/purge?pattern=*'
@@ -143,26 +143,28 @@ test('GET of the path of an app reset is the site’s for the host itself too', 
   assert.match((await server.get('/compat-cache/purge-app')).text, /^handler handler:\/compat-cache\/purge-app/)
 })
 
-test('who waits for the end of a restart waits for longer than a page may take', async (t) => {
-  const server = await PipelineServer.start(t, [shop], withAdmin)
-  const asked = Promise.withResolvers<void>()
-  const ended = Promise.withResolvers<void>()
-  server.plane.renderers.restartStatus = async (id) => {
-    asked.resolve()
-    await ended.promise
-    return { id, state: 'done', replaced: 2, total: 2 }
-  }
-  server.intercept = () => new Promise(() => undefined)
-  const { port } = await startUws(t, server.handler, { requestTimeoutMs: 50 })
-  const url = `http://127.0.0.1:${port}`
-  const waiting = fetchHttp(`${url}/__svc/admin/api/workers/restart?wait=1`, { method: 'POST' })
-  await asked.promise
-  // A page that was asked for later has run into the limit, so the restart is past it.
-  assert.equal((await fetchHttp(`${url}/`, { host: 'shop.test' })).status, 504)
-  ended.resolve()
-  const answer = await waiting
-  assert.deepEqual([answer.status, JSON.parse(answer.text).state], [200, 'done'])
-})
+for (const engine of Object.keys(engines) as EngineName[]) {
+  test(`who waits for the end of a restart waits for longer than a page may take, on engine ${engine}`, async (t) => {
+    const server = await PipelineServer.start(t, [shop], withAdmin)
+    const asked = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    server.plane.renderers.restartStatus = async (id) => {
+      asked.resolve()
+      await ended.promise
+      return { id, state: 'done', replaced: 2, total: 2 }
+    }
+    server.intercept = () => new Promise(() => undefined)
+    const { port } = await startEngine(t, engine, server.handler, { requestTimeoutMs: 50 })
+    const url = `http://127.0.0.1:${port}`
+    const waiting = fetchHttp(`${url}/__svc/admin/api/workers/restart?wait=1`, { method: 'POST' })
+    await asked.promise
+    // A page that was asked for later has run into the limit, so the restart is past it.
+    assert.equal((await fetchHttp(`${url}/`, { host: 'shop.test' })).status, 504)
+    ended.resolve()
+    const answer = await waiting
+    assert.deepEqual([answer.status, JSON.parse(answer.text).state], [200, 'done'])
+  })
+}
 
 test('what the master refuses is told; what goes wrong in it is not', async (t) => {
   const server = await PipelineServer.start(t)

@@ -142,7 +142,7 @@ export class NodeListener {
     return server
   }
 
-  #http1Options({ maxHeaderBytes, idleTimeoutMs }: EngineLimits): Http1Options {
+  #http1Options({ maxHeaderBytes }: EngineLimits): Http1Options {
     return {
       insecureHTTPParser: false,
       // The gate asks for it, and takes nothing more from a connection where it is missing.
@@ -151,7 +151,6 @@ export class NodeListener {
       headersTimeout: HEAD_TIMEOUT_MS,
       // How long a body may take is decided for each request.
       requestTimeout: 0,
-      keepAliveTimeout: idleTimeoutMs,
       connectionsCheckingInterval: CHECK_MS,
       noDelay: true,
       shouldUpgradeCallback: (request: Parameters<Http1Intake['mayUpgrade']>[0]) => this.#http1.mayUpgrade(request),
@@ -187,9 +186,9 @@ export class NodeListener {
   #watch(server: HttpServer | HttpsServer): void {
     // All fields are wanted, also those that are too many: what is not seen cannot be refused.
     server.maxHeadersCount = 0
-    server.timeout = this.#context.limits().idleTimeoutMs
     Object.assign(server, { httpAllowHalfOpen: true })
-    server.on('connection', (socket: Socket) => this.#opened(socket))
+    // Before the server sets its time limits for the connection.
+    server.prependListener('connection', (socket: Socket) => this.#opened(socket))
     server.on('request', (request, response) => this.#http1.request(request, response))
     server.on('checkContinue', (request, response) => this.#http1.request(request, response, () => response.writeContinue()))
     server.on('upgrade', (request, socket, rest) => this.#http1.upgrade(request, socket as Socket, rest))
@@ -199,6 +198,9 @@ export class NodeListener {
   }
 
   #opened(socket: Socket): void {
+    const { idleTimeoutMs } = this.#context.limits()
+    this.#server.timeout = idleTimeoutMs
+    this.#server.keepAliveTimeout = idleTimeoutMs
     this.#sockets.add(socket)
     this.#onConnections(1)
     socket.once('end', () => this.#http1.halfClosed(socket))
