@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hostname } from 'node:os'
 import { test } from 'node:test'
 import { locationSiteId } from '../src/vhosts/build/server.ts'
 import { loaded, loadText, problemLines } from './load-text.ts'
@@ -95,6 +96,14 @@ test('the id is the first name, svc_site, or "default" for servers of any name',
     `a.conf:1:50: "svc_site" is needed: the first server name "x.*" is a wildcard ${hint}`,
     `a.conf:1:78: "svc_site" is needed: the first server name "${'a'.repeat(64)}" is no id ${hint}`,
     `a.conf:1:167: "svc_site" is needed: the first server name "é.org" is no id ${hint}`,
+  ])
+})
+
+test('$hostname is the name of the machine', async (t) => {
+  const { web } = await readConf(t, 'server { server_name a.org $hostname; }')
+  assert.deepEqual(web.servers[0]?.names, [
+    { kind: 'name', name: 'a.org' },
+    { kind: 'name', name: hostname().toLowerCase() },
   ])
 })
 

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { shown } from '../problems.ts'
 import type { ListenSpec, ServerNameSpec } from '../spec.ts'
 import { readListen } from '../values/listen.ts'
@@ -45,7 +46,8 @@ function parseName(call: DirectiveCall, index: number): WrittenName | undefined 
       ? undefined
       : { spec: { kind: 'pattern', pattern: found.pattern }, text: text.slice(1), call, index }
   }
-  const name = text.toLowerCase().replace(/\.$/, '')
+  // The one variable that nginx knows here.
+  const name = (text === '$hostname' ? hostname() : text).toLowerCase().replace(/\.$/, '')
   if (!NAME.test(name))
     return call.fail(`server name "${shown(text)}" is invalid`, index, '"*" stands at the beginning or the end, beside a dot')
   return { spec: { kind: 'name', name }, text: name.replace(/^\./, ''), call, index }
