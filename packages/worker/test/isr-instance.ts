@@ -17,7 +17,7 @@ class InstanceStore extends MemoryStore {
 }
 
 /** One holder per key, the others wait for its end: what the master does, without processes that die. */
-class InstanceLeases {
+export class InstanceLeases {
   readonly outcomes: LeaseOutcome[] = []
   asked = 0
   /** Requests are looked at when this has settled. */

@@ -12,7 +12,7 @@ const EVICTED_PER_ENTRY = 4
 
 /** A body in a file may take the place of so many small entries, of so many bytes each; the master evicts the rest. */
 const EVICTED_PER_FILE = 512
-const SMALL_BYTES = 8 << 10
+const SMALL_BYTES = 2 << 10
 
 function evictedForFiles(step: readonly NewEntry[]): number {
   const bytes = step.reduce((sum, { facts }) => sum + (facts.bodyFile?.bytes ?? 0), 0)

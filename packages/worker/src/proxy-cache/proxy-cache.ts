@@ -141,15 +141,19 @@ export class ProxyCache {
   #fly(client: CacheClient, key: string, lookup: ProxyLookup | undefined, reason: ProxyStatus['outcome']): void {
     const { ask, request } = client
     const isShared = lookup !== undefined && !ask.isUnkept && firstField(request.headers, 'authorization') === undefined
-    const known = isShared ? this.#flights.get(key) : undefined
-    if (known?.isJoinable === true) {
-      const { stale } = known
-      if (stale !== undefined && mayServeWhileUpdating(stale, ask.rules.useStale)) {
-        this.#serve(client, { key, entry: stale, how: 'stale', isCollapsed: true })
-      } else known.join(client)
-      return
-    }
-    this.#begin(client, key, lookup, reason, isShared).begin(client)
+    const first = isShared ? this.#joinable(key) : undefined
+    // A flight that has its head knows what the answer depends on, and so which one this client waits for.
+    const own = first === undefined ? key : first.keyFor(client)
+    const known = first === undefined || first.suits(client) ? first : this.#joinable(own)
+    if (known === undefined) this.#begin(client, own, lookup, reason, isShared).begin(client)
+    else if (known.stale !== undefined && mayServeWhileUpdating(known.stale, ask.rules.useStale)) {
+      this.#serve(client, { key, entry: known.stale, how: 'stale', isCollapsed: true })
+    } else known.join(client)
+  }
+
+  #joinable(key: string): ProxyFlight | undefined {
+    const flight = this.#flights.get(key)
+    return flight?.isJoinable === true ? flight : undefined
   }
 
   #begin(

@@ -88,6 +88,21 @@ export class ProxyFlight implements OriginSink {
     return this.#stale
   }
 
+  /** Where the answer to a client lies, as far as this flight knows what it depends on. */
+  keyFor({ ask, request }: CacheClient): string {
+    const { key, storing } = this.#stored ?? {}
+    if (storing === undefined || key === undefined) return this.#start.key
+    return this.#parts.store.keyOf(ask.address, storing.vary, request.headers)
+  }
+
+  /** Whether the answer is one for this client, or may be. */
+  suits(client: CacheClient): boolean {
+    const response = this.#response
+    if (response === undefined) return true
+    if (!mayBeShared(responseDirectives(response.headers), client.request.headers)) return false
+    return this.#stored === undefined || this.keyFor(client) === this.#stored.key
+  }
+
   /** Begins. `leader`: whose request it is; undefined: nobody waits. */
   begin(leader: CacheClient | undefined): void {
     this.#leader = leader
@@ -100,7 +115,7 @@ export class ProxyFlight implements OriginSink {
   join(client: CacheClient): void {
     this.#parts.metrics.coalesced.value++
     if (this.#response === undefined) this.#add(client)
-    else if (this.#suits(client)) this.#deliver(client, this.#response)
+    else if (this.suits(client)) this.#deliver(client, this.#response)
     else this.#owner.again(client)
   }
 
@@ -125,7 +140,7 @@ export class ProxyFlight implements OriginSink {
       return
     }
     const storing = this.#storingOf(head, this.#sentAt)
-    if (!('refused' in storing) && this.#mayKeep(storing, length)) this.#keep(head, length, storing)
+    if (!('refused' in storing) && this.#mayKeep(length)) this.#keep(head, length, storing)
     else this.#giveOn(head, length, 'refused' in storing ? storing.refused : 'size')
   }
 
@@ -209,10 +224,9 @@ export class ProxyFlight implements OriginSink {
     return storingOf({ request: { ...request, method: 'GET' }, head, sentAt, receivedAt: this.#now(), ruleSeconds })
   }
 
-  #mayKeep(storing: Storing, length: number | undefined): boolean {
-    const { store } = this.#parts
-    if (store.maxBodyBytes === 0 || (length ?? 0) > store.maxBodyBytes) return false
-    return this.#isUnpurged() && storing.headers.length > 0
+  #mayKeep(length: number | undefined): boolean {
+    const { maxBodyBytes } = this.#parts.store
+    return maxBodyBytes > 0 && (length ?? 0) <= maxBodyBytes && this.#isUnpurged()
   }
 
   #isUnpurged(): boolean {
@@ -292,18 +306,10 @@ export class ProxyFlight implements OriginSink {
     })
     const clients = this.#takeClients()
     for (const client of clients) {
-      if (client === this.#leader || this.#suits(client)) this.#deliver(client, response, refused)
+      if (client === this.#leader || this.suits(client)) this.#deliver(client, response, refused)
       else this.#owner.again(client)
     }
     if (this.#stored === undefined && !this.#spool.hasReaders) this.#abandon()
-  }
-
-  /** Whether the answer to the leader is one for this client. */
-  #suits({ request, ask }: CacheClient): boolean {
-    const response = this.#response
-    if (response === undefined || !mayBeShared(responseDirectives(response.headers), request.headers)) return false
-    const { key, storing } = this.#stored ?? {}
-    return storing === undefined || this.#parts.store.keyOf(ask.address, storing.vary, request.headers) === key
   }
 
   #deliver(client: CacheClient, response: Delivered, refused?: string): void {
