@@ -61,7 +61,18 @@ export interface Setting {
 /** Every kind of temporary file of nginx, kept inside the test's directory. */
 const TEMP_PATHS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`).join(' ')
 /** Fields of answers that are compared as they are. */
-const COMPARED = ['www-authenticate', 'cache-control', 'last-modified', 'accept-ranges', 'content-range', 'retry-after', 'link']
+const COMPARED = [
+  'www-authenticate',
+  'cache-control',
+  'last-modified',
+  'accept-ranges',
+  'content-range',
+  'retry-after',
+  'link',
+  'set-cookie',
+  'refresh',
+  'content-disposition',
+]
 /** Answers are made one after the other: what counts from now on may be some seconds apart on a slow machine. */
 const SLACK_SECONDS = 20
 
