@@ -16,7 +16,7 @@ import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footpri
 import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
 import { l0Browser, l0Hit, l0NotModified } from './scenarios/l0.ts'
-import { proxyTenKilobytes } from './scenarios/proxy.ts'
+import { proxyGigabyte, proxyTenKilobytes } from './scenarios/proxy.ts'
 import { wholePurges } from './scenarios/purge.ts'
 import { pageWhileReplaced } from './scenarios/restart.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
@@ -34,6 +34,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   page1000: () => page1000(seconds),
   streaming: () => pageStreaming(seconds),
   'proxy-10k': () => proxyTenKilobytes(seconds),
+  'proxy-1g': proxyGigabyte,
   compile: compileModules,
   ready: startToReady,
   memory: memoryPerSite,

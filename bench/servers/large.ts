@@ -1,0 +1,33 @@
+// An upstream of node:http: GET gives a gigabyte, PUT takes what comes and says how much it was.
+import { createServer } from 'node:http'
+
+const TOTAL_BYTES = 1 << 30
+const piece = Buffer.alloc(1 << 20, 'x')
+
+const server = createServer((request, response) => {
+  if (request.method === 'PUT') {
+    let bytes = 0
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.byteLength
+    })
+    request.on('end', () => response.end(String(bytes)))
+    return
+  }
+  let left = TOTAL_BYTES
+  response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': TOTAL_BYTES })
+  const write = () => {
+    while (left > 0) {
+      left -= piece.byteLength
+      if (!response.write(piece)) {
+        response.once('drain', write)
+        return
+      }
+    }
+    response.end()
+  }
+  write()
+})
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  console.log(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
+})
