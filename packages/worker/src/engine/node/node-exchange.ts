@@ -42,7 +42,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   readonly #context: NodeContext
   readonly #wire: ResponseWire
   readonly #facts: ExchangeFacts
-  readonly #watchedSince = performance.now()
+  #watchedSince = performance.now()
   #request: EngineRequest | undefined
   #body: NodeBody | undefined
   #writer: NodeWriter | undefined
@@ -99,6 +99,11 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   /** Hands the request over to the application. */
   admit(request: EngineRequest): void {
     this.#request = request
+  }
+
+  /** The application has begun: from now on it is waited for. */
+  handlerReturned(): void {
+    this.#watchedSince = performance.now()
   }
 
   /** Answers with a ready response that may be taken slowly. */

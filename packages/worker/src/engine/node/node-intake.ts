@@ -153,5 +153,6 @@ export class NodeIntake {
     exchange.admit(new EngineRequest(parts, { remoteAddress: () => peer }))
     arrival.beforeHandling?.()
     this.#options.onExchange(exchange)
+    exchange.handlerReturned()
   }
 }
