@@ -29,6 +29,7 @@ export class VhostFiles {
   readonly #problems: VhostProblems
   readonly #baseDir: string
   readonly #read = new Map<string, Promise<readonly Directive[] | undefined>>()
+  readonly #identities = new Map<string, Promise<string>>()
   #includes = 0
 
   /** @param baseDir where a file is looked for that is not beside the one that includes it */
@@ -45,12 +46,20 @@ export class VhostFiles {
   /** Directives of a file, with those of included files in place of `include`. Empty when it cannot be read. */
   async load(file: string): Promise<readonly Directive[]> {
     const directives = await this.#directives(file, wholeOf(file), '')
-    return this.#expand(directives ?? [], [await this.#identity(file)])
+    return this.#expand(directives ?? [], [file])
   }
 
   /** A file that is reached by two names is one. */
-  async #identity(file: string): Promise<string> {
-    return realpath(file).catch(() => file)
+  #identity(file: string): Promise<string> {
+    const known = this.#identities.get(file) ?? realpath(file).catch(() => file)
+    this.#identities.set(file, known)
+    return known
+  }
+
+  async #isOpen(file: string, open: readonly string[]): Promise<boolean> {
+    const identity = await this.#identity(file)
+    for (const other of open) if ((await this.#identity(other)) === identity) return true
+    return false
   }
 
   async #directives(file: string, place: Place, prefix: string): Promise<readonly Directive[] | undefined> {
@@ -104,8 +113,7 @@ export class VhostFiles {
   }
 
   async #includeFile(path: string, place: Place, open: readonly string[]): Promise<Directive[]> {
-    const identity = await this.#identity(path)
-    if (open.includes(identity)) {
+    if (await this.#isOpen(path, open)) {
       this.#problems.add(place, `${path} includes itself`)
       return []
     }
@@ -114,7 +122,7 @@ export class VhostFiles {
       return []
     }
     const directives = await this.#directives(path, place, `${path}: `)
-    return directives === undefined ? [] : this.#expand(directives, [...open, identity])
+    return directives === undefined ? [] : this.#expand(directives, [...open, path])
   }
 
   #dirs(from: string): string[] {
