@@ -1,6 +1,6 @@
 import type { EngineLimits } from './engine.ts'
 
-/** How exact deadlines are. */
+/** How often deadlines are looked at. */
 const SWEEP_MS = 100
 
 /** An exchange as the watch sees it. */
@@ -23,6 +23,8 @@ export class ExchangeWatch {
   /** A list, and each exchange knows its place: the table of a `Set` would keep exchanges that are over (see `TransientMap`). */
   readonly #watched: WatchedExchange[] = []
   #timer: NodeJS.Timeout | undefined
+  /** Time of the last sweep, by which the next one goes: whoever has a limit of its own meets it before, also after a pause of the process. */
+  #sweptAt = 0
 
   constructor(limits: () => EngineLimits, onProblem: (error: unknown) => void) {
     this.#limits = limits
@@ -31,7 +33,9 @@ export class ExchangeWatch {
 
   add(exchange: WatchedExchange): void {
     exchange.watchPlace = this.#watched.push(exchange) - 1
-    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
+    if (this.#timer !== undefined) return
+    this.#sweptAt = performance.now()
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref()
   }
 
   remove(exchange: WatchedExchange): void {
@@ -57,7 +61,8 @@ export class ExchangeWatch {
     }
     try {
       const limits = this.#limits()
-      const now = performance.now()
+      const now = this.#sweptAt
+      this.#sweptAt = performance.now()
       for (const exchange of [...this.#watched]) exchange.check(now, limits)
     } catch (error) {
       this.#onProblem(error)
