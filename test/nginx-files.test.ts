@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { type Case, Differential } from './nginx/differential.ts'
+import { randomTargets } from './nginx/random-targets.ts'
 
 const files = {
   'index.html': 'root index',
@@ -317,7 +318,54 @@ const withFields: Case[] = [
   { target: '/sub', host: 'A.test:99' },
 ]
 
+const words = [
+  ...[
+    'a.txt',
+    'page.html',
+    'sub',
+    'index.html',
+    'other.html',
+    'deep',
+    'x.txt',
+    'no-index',
+    'two',
+    'abs-index',
+    'idx-var',
+    'php',
+    'al',
+  ],
+  ...[
+    'al-trap',
+    'al-bare',
+    'al-exact',
+    'al-re',
+    'al-dir',
+    'al-try',
+    'al-try2',
+    'al-re-try',
+    'al-rw',
+    'try',
+    'try-args',
+    'try-404',
+  ],
+  ...[
+    'try-named',
+    'try-html',
+    'try-dir',
+    'tried',
+    '.hidden',
+    '.dir',
+    'a%20b.txt',
+    'plus+.txt',
+    '..',
+    '%2e%2e',
+    'dir.txt',
+    'add',
+    'alias',
+  ],
+]
+
 test('files are served as by nginx', async (t) => {
   const servers = await Differential.start(t, { conf, files, prepare })
-  await servers?.compare(t, [...paths, ...withFields])
+  await servers?.compare(t, [...paths, ...withFields, ...randomTargets(13, words, 150)])
 })

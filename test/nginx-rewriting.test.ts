@@ -1,5 +1,6 @@
 import test from 'node:test'
 import { type Case, Differential } from './nginx/differential.ts'
+import { randomTargets } from './nginx/random-targets.ts'
 
 const conf = `
 map $arg_kind $kind { default other; "" none; one first; ~^(?<letters>[a-z]+)-(\\d+)$ "$letters/$2"; ~*^UP up; two $uri; }
@@ -215,7 +216,28 @@ const withFields: Case[] = [
   { target: '/r301', host: 'A.Test.' },
 ]
 
+const words = [
+  ...['server', 'server-last', 'vars', 'arg', 'old', 'new', 'last', 'break', 'chain', 'args', 'no-args', 'drop', 'temp', 'perm'],
+  ...[
+    'perm-args',
+    'perm-drop',
+    'url',
+    'scheme',
+    'groups',
+    'captured',
+    'life',
+    'kept',
+    'abc',
+    'a%26b',
+    'a+b',
+    '%E4',
+    '%20',
+    '%25',
+  ],
+  ...['a%3Fb', 'r301', 'r404', '..', '%2e%2e', '%23', '%22', '~', ';', '%7B', '%5C'],
+]
+
 test('paths are rewritten, variables read and texts returned as by nginx', async (t) => {
   const servers = await Differential.start(t, { conf })
-  await servers?.compare(t, [...cases, ...withFields])
+  await servers?.compare(t, [...cases, ...withFields, ...randomTargets(11, words, 150)])
 })

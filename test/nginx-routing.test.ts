@@ -1,5 +1,6 @@
 import test from 'node:test'
 import { type Case, Differential } from './nginx/differential.ts'
+import { randomTargets } from './nginx/random-targets.ts'
 
 const hosts = `
 server { listen {on0}; server_name first.test; return 200 "first"; }
@@ -135,7 +136,45 @@ const locationCases: Case[] = [
   ],
 ].map((target) => ({ target }))
 
+const words = [
+  ...[
+    'a',
+    'b',
+    'ab',
+    'exact',
+    'images',
+    'final',
+    'deeper',
+    'x.png',
+    'x.JPG',
+    'user',
+    'joe',
+    '12',
+    'order',
+    'later',
+    'with%20space',
+  ],
+  ...[
+    'caf%C3%A9',
+    'enc%2520oded',
+    'proxied',
+    'both',
+    'only',
+    'x',
+    'qq',
+    '%2e',
+    '%2e%2e',
+    '..',
+    '.',
+    '...',
+    '%',
+    '%3F',
+    '+',
+    '%2B',
+  ],
+]
+
 test('the location of a path is the one that nginx chooses', async (t) => {
   const servers = await Differential.start(t, { conf: locations })
-  await servers?.compare(t, locationCases)
+  await servers?.compare(t, [...locationCases, ...randomTargets(7, words, 150)])
 })
