@@ -16,10 +16,13 @@ const TEST_TIMEOUT_MS = 900_000
 /** Files at a time. Most wait for processes; Node's own default, one less than there are cores, leaves half of two cores idle. */
 const TEST_CONCURRENCY = Math.max(2, availableParallelism())
 
-function run(name, command, args) {
+/** Tests of the product that are run with engine node too: what depends on how connections are kept. */
+const ENGINE_TESTS = ['test/drain.test.ts', 'test/request-loop.test.ts', 'test/slow-body.test.ts']
+
+function run(name, command, args, env = {}) {
   const startedAt = Date.now()
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, stdio: 'inherit' })
+    const child = spawn(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } })
     child.on('error', (error) => {
       console.error(`${name}: ${error.message}`)
       resolve(false)
@@ -59,12 +62,15 @@ function testFiles(isUnitOnly) {
   return files.filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules')).sort()
 }
 
-function testsOk(isUnitOnly) {
+async function testsOk(isUnitOnly) {
   const files = testFiles(isUnitOnly)
   if (files.length === 0) throw new Error('no test files found')
   const limits = [`--test-timeout=${TEST_TIMEOUT_MS}`, `--test-concurrency=${TEST_CONCURRENCY}`]
   const args = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec', ...limits]
-  return run('tests', join(root, 'bin/node'), [...args, ...files])
+  const node = join(root, 'bin/node')
+  const isOk = await run('tests', node, [...args, ...files])
+  if (isUnitOnly) return isOk
+  return (await run('tests with engine node', node, [...args, ...ENGINE_TESTS], { TEST_ENGINE: 'node' })) && isOk
 }
 
 async function main() {
