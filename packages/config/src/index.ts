@@ -1,4 +1,5 @@
 export { certificateNames } from './certificates/certificate-uses.ts'
+export { coversName } from './certificates/covers-name.ts'
 export { certificateKey } from './certificates/load-certificates.ts'
 export { type CertificateFiles, type LoadedCertificate, readCertificate } from './certificates/read-certificate.ts'
 export * from './diff.ts'

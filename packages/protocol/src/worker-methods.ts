@@ -22,6 +22,14 @@ const hostEndpoints = guard.arrayOf(
   guard.object({ id: guard.string, socket: guard.string, token: guard.string, sites: guard.anything }),
 ) as guard.Guard<HostEndpoint[]>
 
+const acmeProof = guard.object({ token: guard.string, proof: guard.string })
+
+/** What is answered below `/.well-known/acme-challenge/` to a certificate authority (RFC 8555 section 8.3). */
+export interface AcmeProof {
+  readonly token: string
+  readonly proof: string
+}
+
 /** What a worker answers to the master. */
 export const workerMethods = {
   /** Builds generation n+1 beside the current one. Rejects when it cannot. */
@@ -35,6 +43,8 @@ export const workerMethods = {
   abandon: method(guard.object({ generation: guard.number }), guard.nothing),
   /** The set of render hosts has changed (one died and was replaced, or was added). */
   hosts: method(guard.object({ hosts: hostEndpoints }), guard.nothing),
+  /** The proofs of the orders that are open, in place of those before. */
+  proofs: method(guard.object({ proofs: guard.arrayOf(acmeProof) }), guard.nothing),
   /** A site's files changed: forget its manifest. */
   siteChanged: method(guard.object({ site: guard.string }), guard.nothing),
   /**
@@ -60,6 +70,8 @@ export const workerMethods = {
 export const masterMethods = {
   /** The worker serves this generation. Sent once after each commit, the first time when it listens. */
   ready: method(guard.object({ generation: guard.number, pid: guard.number }), guard.nothing),
+  /** The worker asks for a successor, because what it does leaves memory behind for good. Sent once. */
+  wornOut: method(guard.object({ reason: guard.string }), guard.nothing),
   /** A render host went away; these sites had renders in flight on it. Helps to find the site that brings hosts down. */
   hostLost: method(guard.object({ host: guard.string, sites: guard.arrayOf(guard.string) }), guard.nothing),
   health: method(guard.nothing, healthReport),

@@ -10,6 +10,8 @@ export type SupervisorErrorCode =
   | 'SUP_LISTEN'
   /** A listen address speaks TLS, and there is no certificate for it. */
   | 'SUP_NO_CERTIFICATE'
+  /** An authority issued no certificate. */
+  | 'SUP_CERTIFICATE'
   /** A directory of the configuration cannot be made or used. */
   | 'SUP_DIRECTORY'
   /** A program ended again and again before it was ready for the first time. */
@@ -30,6 +32,7 @@ const table = {
   SUP_DIRECTORY_TAKEN: {},
   SUP_LISTEN: {},
   SUP_NO_CERTIFICATE: {},
+  SUP_CERTIFICATE: { retryable: true },
   SUP_DIRECTORY: {},
   SUP_START_FAILED: { retryable: true },
   SUP_STOPPED: {},

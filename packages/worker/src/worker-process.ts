@@ -43,6 +43,8 @@ import { createVhosts, type VhostRuntimes } from './vhost/index.ts'
 
 const MASTER_TIMEOUT_MS = 5_000
 const LOG_CLOSE_TIMEOUT_MS = 1_000
+/** Each leaves some 50 KB behind with engine uws. */
+const MAX_TLS_REBUILDS = 300
 
 /** What a worker is given when it starts. */
 export interface WorkerProcessOptions {
@@ -75,6 +77,9 @@ export class WorkerProcess {
   readonly #prepared = new Map<number, ServingGeneration>()
   /** What puts the certificates of prepared generations in force. */
   readonly #preparedTls = new Map<number, readonly (() => void)[]>()
+  /** What certificate authorities are answered, by token. */
+  readonly #proofs = new Map<string, string>()
+  #isWornOut = false
   #logger: Logger
   #accessLog: AccessLog | undefined
   #requestLog: RequestLog
@@ -152,6 +157,11 @@ export class WorkerProcess {
         this.#hosts.update(hosts)
         return undefined
       },
+      proofs: ({ proofs }) => {
+        this.#proofs.clear()
+        for (const { token, proof } of proofs) this.#proofs.set(token, proof)
+        return undefined
+      },
       siteChanged: ({ site }) => this.#siteChanged(site),
       purge: ({ purge }) => this.#purge(purge),
       purgeSettled: ({ number }) => {
@@ -196,11 +206,7 @@ export class WorkerProcess {
     return { l0 }
   }
 
-  async #prepare(
-    packed: PackedGeneration,
-    hosts: readonly HostEndpoint[],
-    purges: PurgeState | undefined,
-  ): Promise<undefined> {
+  async #prepare(packed: PackedGeneration, hosts: readonly HostEndpoint[], purges: PurgeState | undefined): Promise<undefined> {
     // In this turn: purges that come while the generation is unpacked are later ones.
     if (purges !== undefined) this.#takePurges(purges)
     const spec = await unpackGeneration(packed)
@@ -242,12 +248,20 @@ export class WorkerProcess {
     const previous = this.#generation
     this.#generation = next
     for (const enforce of tls) enforce()
+    this.#noteWear()
     retireSites(previous, next)
     this.#l0.apply(next, previous)
     this.#applyLogging(next, previous)
     if (previous !== undefined) this.#stopListening(previous, next)
     await this.#master.call('ready', { generation: number, pid: process.pid }, { timeoutMs: MASTER_TIMEOUT_MS })
     return undefined
+  }
+
+  /** Memory that exchanges of certificates leave behind comes back with the process alone. */
+  #noteWear(): void {
+    if (this.#isWornOut || (this.#engine?.tlsRebuilds ?? 0) < MAX_TLS_REBUILDS) return
+    this.#isWornOut = true
+    this.#master.notify('wornOut', { reason: 'certificates were exchanged many times' })
   }
 
   #abandon(number: number): undefined {
@@ -289,6 +303,7 @@ export class WorkerProcess {
         renderer: this.#renderer,
         isr: (config) => this.#isr.cacheFor(config),
         vhosts: this.#vhosts,
+        proofs: this.#proofs,
       }),
       sendFailure,
     )

@@ -66,6 +66,8 @@ export class PipelineServer {
   isDraining = false
   /** Addresses to listen on, from the next reload on. */
   listen: ListenAddress[] = []
+  /** What certificate authorities are answered, by token. */
+  readonly proofs = new Map<string, string>()
   /** Their certificates. */
   tls: GenerationSpec['tls'] = {}
   /** Content of locations that are sent on. */
@@ -115,7 +117,7 @@ export class PipelineServer {
       handlersFor: () => this.handlers,
       onProblem: (error) => this.problems.push(error.message),
     })
-    const stages = createStages({ plane, renderer: this.renderer, isr: () => this.isr, vhosts })
+    const stages = createStages({ plane, renderer: this.renderer, isr: () => this.isr, vhosts, proofs: this.proofs })
     stages.splice(-1, 0, { name: 'test', run: (context) => this.intercept(context) })
     this.handler = createRequestHandler({
       generation: () => this.generation,

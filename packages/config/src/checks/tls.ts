@@ -2,6 +2,9 @@ import type { Finding } from '../problem.ts'
 import type { Config } from '../types.ts'
 import { findingIf } from './finding-of.ts'
 
+/** Opened only if nothing else names an address: then it is free for TLS. */
+const DEFAULT_LISTEN = '127.0.0.1:8080'
+
 function checkSitePair(site: Config['sites'][number], index: number): Finding[] {
   const hasCert = site.tls_cert !== undefined
   const hasKey = site.tls_key !== undefined
@@ -16,6 +19,11 @@ export function checkTls({ server, tls, sites }: Config): Finding[] {
   const hasCertificates = tls.auto || tls.certs.length > 0 || server.vhosts.length > 0 || sites.some((site) => site.tls_cert)
   const needsNode = tls.min_version === '1.3' && server.engine === 'uws'
   return [
+    ...findingIf(
+      server.listen_tls === server.listen && server.listen !== DEFAULT_LISTEN,
+      ['server', 'listen_tls'],
+      'is the same address as server.listen',
+    ),
     ...findingIf(needsNode, ['tls', 'min_version'], '"1.3" is not available on engine "uws"', 'set server.engine = "node"'),
     ...findingIf(
       server.listen_tls !== undefined && !hasCertificates,

@@ -1,6 +1,7 @@
 import type { PurgeState } from '@svc/cache'
 import { asError, type Clock, codeOf, type Deferred, deferred, type Handlers, messageOf, withDeadline } from '@svc/core'
 import {
+  type AcmeProof,
   ExitCode,
   type GenerationSpec,
   type HostEndpoint,
@@ -29,9 +30,11 @@ export interface Target {
 export interface WorkerFleetOptions {
   readonly count: number
   readonly launch: (id: number, handlers: Handlers<typeof masterMethods>) => WorkerProcess
-  /** What a worker may ask of the master, but for `ready`. `connection` stands for this one process. */
-  readonly handlers: (connection: object) => Omit<Handlers<typeof masterMethods>, 'ready'>
+  /** What a worker may ask of the master, but for `ready` and `wornOut`. `connection` stands for this one process. */
+  readonly handlers: (connection: object) => Omit<Handlers<typeof masterMethods>, 'ready' | 'wornOut'>
   readonly target: () => Target
+  /** What certificate authorities are answered at the moment. */
+  readonly proofs: () => readonly AcmeProof[]
   /** What a worker that begins to serve has to know of purges. */
   readonly purgeState: () => PurgeState
   readonly timings: SupervisorTimings
@@ -63,6 +66,8 @@ export class WorkerFleet {
   readonly #everReady = new Set<number>()
   /** Processes that know the state of purges, also those that are being replaced, until their end. */
   readonly #joined = new Set<WorkerProcess>()
+  /** Replacements of workers that asked for it. Never rejects. */
+  #renewals: Promise<void> = Promise.resolve()
   /** Each generation is packed once for all workers. */
   readonly #packed = new WeakMap<GenerationSpec, Promise<PackedGeneration>>()
 
@@ -136,6 +141,11 @@ export class WorkerFleet {
         }),
       ),
     )
+  }
+
+  /** Has all workers answer these to certificate authorities. Resolves when all have taken them, or are gone. */
+  async setProofs(proofs: readonly AcmeProof[]): Promise<void> {
+    await Promise.all([...this.#joined].map((worker) => this.#tellProofs(worker, proofs)))
   }
 
   /** Those who take part in purges. */
@@ -233,11 +243,15 @@ export class WorkerFleet {
       hasPrepared: false,
       stopWatch: () => undefined,
     }
-    const worker = this.#options.launch(id, {
+    const worker: WorkerProcess = this.#options.launch(id, {
       ...this.#options.handlers(facts),
       ready: ({ generation }) => {
         facts.generation = generation
         for (const waiter of facts.ready) waiter()
+        return undefined
+      },
+      wornOut: ({ reason }) => {
+        this.#renew(worker, reason)
         return undefined
       },
     })
@@ -281,8 +295,26 @@ export class WorkerFleet {
     const purges = this.#joined.has(worker) ? {} : { purges: purgeState() }
     if (!worker.hasExited) this.#joined.add(worker)
     await worker.peer.call('prepare', { spec: packed, hosts: [...hosts], ...purges }, { timeoutMs: timings.prepareTimeoutMs })
+    const proofs = this.#options.proofs()
+    if (proofs.length > 0) await this.#tellProofs(worker, proofs)
     const facts = this.#facts.get(worker)
     if (facts !== undefined) facts.hasPrepared = true
+  }
+
+  async #tellProofs(worker: WorkerProcess, proofs: readonly AcmeProof[]): Promise<void> {
+    const { commitTimeoutMs: timeoutMs } = this.#options.timings
+    await worker.peer.call('proofs', { proofs: [...proofs] }, { timeoutMs }).catch((error) => {
+      if (codeOf(error) !== 'CORE_PEER_GONE') throw error
+    })
+  }
+
+  /** Replaces a worker that asks for it, one after another. */
+  #renew(worker: WorkerProcess, reason: string): void {
+    this.#renewals = this.#renewals.then(async () => {
+      this.#options.logger.info({ worker_pid: worker.pid, reason }, 'worker is replaced by a new one')
+      const slot = this.#slots.find((candidate) => candidate.readyProcess === worker)
+      await slot?.replace().catch(this.#problem)
+    })
   }
 
   /** Resolves when the worker says that it serves the generation; rejects when it ends. */

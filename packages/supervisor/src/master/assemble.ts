@@ -4,6 +4,8 @@ import type { PurgeOrder } from '@svc/cache'
 import { hasApp } from '@svc/config'
 import type { CloseStack } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
+import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
+import type { Proofs } from '../acme/proofs.ts'
 import { SupervisorError } from '../errors.ts'
 import { tellOfChange } from '../fleet/host-commands.ts'
 import { HostFleet } from '../fleet/host-fleet.ts'
@@ -35,6 +37,8 @@ export interface AssembleOptions {
   readonly access: GenerationAccess
   readonly manager: ServiceManager
   readonly certificates: Certificates
+  readonly automatic: AutomaticCertificates
+  readonly proofs: Proofs
   /** Gets the release of everything that is made. */
   readonly stack: CloseStack
 }
@@ -81,7 +85,7 @@ function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: Isol
   })
 }
 
-function makeWorkers({ deps, access }: AssembleOptions, later: Later): WorkerFleet {
+function makeWorkers({ deps, access, proofs }: AssembleOptions, later: Later): WorkerFleet {
   const { clock, logger, timings } = deps
   const { server } = access.get().config
   const settings = launchSettings(deps, server)
@@ -90,6 +94,7 @@ function makeWorkers({ deps, access }: AssembleOptions, later: Later): WorkerFle
     launch: (id, handlers) => launchWorker(settings, `worker ${id}`, handlers),
     handlers: (connection) => workerHandlers(later, connection),
     target: () => ({ spec: access.get(), hosts: later().hosts.endpoints }),
+    proofs: () => proofs.all,
     purgeState: () => later().caches.purges.workerState(),
     timings,
     clock,
@@ -121,7 +126,7 @@ function makeWatcher({ deps, access }: AssembleOptions, later: Later): SiteWatch
 }
 
 function makeReloader(
-  { deps, access, manager, certificates }: AssembleOptions,
+  { deps, access, manager, certificates, automatic }: AssembleOptions,
   fleets: Pick<MasterParts, 'workers' | 'hosts'>,
   watcher: SiteWatcher,
   served: ServedSites,
@@ -131,6 +136,7 @@ function makeReloader(
     logger.level = spec.config.logging.level
     watcher.setSites(spec.sites.filter(hasApp))
     await certificates.served(spec.tls)
+    automatic.serve({ config: spec.config, web: spec.web, certificates: certificates.files })
     await removeSockets(before.listen, spec.listen)
     await served.reloaded(before, spec)
   }

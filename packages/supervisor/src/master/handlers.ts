@@ -18,8 +18,11 @@ function sharedHandlers(parts: () => MasterParts) {
   } satisfies Partial<Handlers<typeof masterMethods>> & Partial<ControlHandlers>
 }
 
-/** What the master answers to one worker, but for `ready`. */
-export function workerHandlers(parts: () => MasterParts, connection: object): Omit<Handlers<typeof masterMethods>, 'ready'> {
+/** What the master answers to one worker, but for what its fleet does. */
+export function workerHandlers(
+  parts: () => MasterParts,
+  connection: object,
+): Omit<Handlers<typeof masterMethods>, 'ready' | 'wornOut'> {
   return {
     ...sharedHandlers(parts),
     hostLost: ({ host, sites }) => {

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { hasApp, type ResolvedConfig } from '@svc/config'
 import { asError, CloseStack, type Deferred, deferred } from '@svc/core'
 import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
+import { AcmeStore } from '../acme/acme-store.ts'
+import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
+import { orderCertificate } from '../acme/order-certificate.ts'
+import { Proofs } from '../acme/proofs.ts'
 import { ControlServer } from '../control/control-server.ts'
 import { writeReport } from '../diagnostics/write-report.ts'
 import { SupervisorError } from '../errors.ts'
@@ -61,8 +66,8 @@ export class Master {
     const { logger, clock } = this.#deps
     await this.#takeDirectories(loaded)
     this.#checkStop()
-    const { run_dir: runDir } = loaded.config.server
-    const certificates = new Certificates(runDir, async () => [], clock)
+    const { proofs, automatic } = this.#makeAutomatic(loaded)
+    const certificates = new Certificates(loaded.config.server.run_dir, automatic, clock)
     this.#stack.push('certificates', () => certificates.close())
     let spec: GenerationSpec = await buildGeneration(1, loaded, {
       listen: [],
@@ -80,7 +85,8 @@ export class Master {
     )
     this.#stack.push('service manager', () => manager.close())
     this.#stack.push('unix sockets', () => removeSockets(access.get().listen))
-    const { parts, watcher } = await assemble({ deps: this.#deps, access, manager, certificates, stack: this.#stack })
+    const common = { deps: this.#deps, access, manager, certificates, automatic, proofs }
+    const { parts, watcher } = await assemble({ ...common, stack: this.#stack })
     this.#parts = parts
     const { workers, hosts, served } = parts
     await this.#openControl(loaded)
@@ -97,9 +103,26 @@ export class Master {
         watcher.start()
         hosts.keepSpare()
         served.ready(access.get().sites)
+        const { config, web } = access.get()
+        automatic.serve({ config, web, certificates: certificates.files })
       }),
     )
     return { workers, manager }
+  }
+
+  #makeAutomatic({ config }: ResolvedConfig): { proofs: Proofs; automatic: AutomaticCertificates } {
+    const { clock, logger } = this.#deps
+    const store = new AcmeStore(join(config.server.state_dir, 'acme'))
+    const proofs = new Proofs((all) => this.#require().workers.setProofs(all))
+    const automatic = new AutomaticCertificates({
+      store,
+      order: (host, settings) => orderCertificate(host, settings, { store, proofs }),
+      onIssued: () => this.#require().reloader.renewCertificates(),
+      clock,
+      logger,
+    })
+    this.#stack.push('automatic certificates', () => automatic.close())
+    return { proofs, automatic }
   }
 
   #checkStop(): void {

@@ -7,18 +7,22 @@ import { CertificateCopies } from './certificate-copies.ts'
 import { type CertificateSources, chooseCertificates } from './listener-tls.ts'
 import { selfSigned } from './self-signed.ts'
 
-/** Certificates that were not named by the configuration. Sorted by name. */
-export type AutomaticCertificates = () => Promise<readonly LoadedCertificate[]>
-
 /** What a generation's certificates are made of. */
 export type CertificateParts = Pick<LoadedConfig, 'config' | 'web' | 'certificates'>
+
+/** Certificates that the configuration does not name. */
+export interface CertificateSource {
+  certificates(parts: CertificateParts): Promise<readonly LoadedCertificate[]>
+  /** What is wrong with them. */
+  problems(): readonly string[]
+}
 
 type Tls = GenerationSpec['tls']
 
 /** The certificates of an instance: chooses them for its listen addresses, keeps the copies, and knows what is wrong with them. */
 export class Certificates {
   readonly #copies: CertificateCopies
-  readonly #automatic: AutomaticCertificates
+  readonly #automatic: CertificateSource
   readonly #clock: Clock
   /** Made when it is first needed, and the same from then on. */
   #placeholder: LoadedCertificate | undefined
@@ -29,7 +33,7 @@ export class Certificates {
   readonly #chosen = new WeakMap<Tls, readonly LoadedCertificate[]>()
   #faults: readonly string[] = []
 
-  constructor(runDir: string, automatic: AutomaticCertificates, clock: Clock) {
+  constructor(runDir: string, automatic: CertificateSource, clock: Clock) {
     this.#copies = new CertificateCopies(join(runDir, 'tls'))
     this.#automatic = automatic
     this.#clock = clock
@@ -44,11 +48,12 @@ export class Certificates {
    * Makes what the addresses that speak TLS need, and the copies of it.
    * @throws SUP_NO_CERTIFICATE, and what writing throws
    */
-  async tlsFor(listen: readonly ListenAddress[], { config, web, certificates }: CertificateParts): Promise<Tls> {
+  async tlsFor(listen: readonly ListenAddress[], parts: CertificateParts): Promise<Tls> {
+    const { config, web, certificates } = parts
     const tls: Record<string, ListenerTls> = {}
     const used = new Map<string, LoadedCertificate>()
     const speaking = listen.filter(({ isTls }) => isTls === true)
-    const automatic = speaking.length === 0 ? [] : await this.#automatic()
+    const automatic = speaking.length === 0 ? [] : await this.#automatic.certificates({ config, web, certificates })
     const sources = { config, web, certificates, automatic, placeholder: this.#placeholderFor(config) }
     for (const address of speaking) {
       tls[address.name] = await this.#listenerTls(address, sources, used)
@@ -90,6 +95,7 @@ export class Certificates {
     const unready = this.#served.filter(({ notBefore }) => notBefore > now)
     return [
       ...this.#faults,
+      ...this.#automatic.problems(),
       ...expired.map((one) => `${titleOf(one)} has expired`),
       ...unready.map((one) => `${titleOf(one)} is not valid yet`),
     ]

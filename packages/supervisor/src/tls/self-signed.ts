@@ -7,7 +7,7 @@ const INTEGER = 0x02
 const BIT_STRING = 0x03
 const OBJECT_ID = 0x06
 const UTF8_STRING = 0x0c
-const GENERALIZED_TIME = 0x18
+const UTC_TIME = 0x17
 const VERSION = 0xa0
 const ID_CHARS = 32
 const YEARS = 10
@@ -18,6 +18,8 @@ function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content
   if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content])
+  // As short as it can be: BoringSSL refuses anything else.
+  if (length < 0x100) return Buffer.concat([Buffer.of(tag, 0x81, length), content])
   return Buffer.concat([Buffer.of(tag, 0x82, length >> 8, length & 0xff), content])
 }
 
@@ -29,9 +31,10 @@ function nameOf(text: string): Buffer {
   return der(SEQUENCE, der(SET, der(SEQUENCE, commonName, der(UTF8_STRING, Buffer.from(text)))))
 }
 
+/** Two digits for the year, as it has to be until 2049 (RFC 5280 section 4.1.2.5). */
 function timeOf(date: Date): Buffer {
-  const text = `${date.toISOString().slice(0, 19).replace(/[-T:]/g, '')}Z`
-  return der(GENERALIZED_TIME, Buffer.from(text))
+  const text = `${date.toISOString().slice(2, 19).replace(/[-T:]/g, '')}Z`
+  return der(UTC_TIME, Buffer.from(text))
 }
 
 function pem(what: string, bytes: Buffer): string {

@@ -5,6 +5,7 @@ import type { Stage } from './stage.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage } from './stages/builtin-stage.ts'
 import { LocationStage } from './stages/location-stage.ts'
+import { ProofStage } from './stages/proof-stage.ts'
 import { SecureStage } from './stages/secure-stage.ts'
 import { VhostStage } from './stages/vhost-stage.ts'
 
@@ -14,10 +15,19 @@ export interface StageParts {
   readonly renderer: Renderer
   readonly isr: IsrOf
   readonly vhosts: VhostRuntimes
+  /** What certificate authorities are answered, by token; may change. */
+  readonly proofs: ReadonlyMap<string, string>
 }
 
 /** The stages of every request, in their order. */
-export function createStages({ plane, renderer, isr, vhosts }: StageParts): Stage[] {
+export function createStages({ plane, renderer, isr, vhosts, proofs }: StageParts): Stage[] {
   const app = new AppStage(renderer, isr)
-  return [new BuiltinStage(plane, vhosts), new SecureStage(), new VhostStage(), new LocationStage(vhosts, app), app]
+  return [
+    new ProofStage(proofs),
+    new BuiltinStage(plane, vhosts),
+    new SecureStage(),
+    new VhostStage(),
+    new LocationStage(vhosts, app),
+    app,
+  ]
 }

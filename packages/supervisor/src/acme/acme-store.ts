@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type LoadedCertificate, readCertificate } from '@svc/config'
+import { codeOf } from '@svc/core'
+import { writePrivate } from '../tls/certificate-copies.ts'
+
+const PRIVATE_DIRECTORY = 0o700
+const ID_CHARS = 16
+
+/** An account with a certificate authority. */
+export interface AcmeAccount {
+  readonly keyPem: string
+  /** Where the authority knows it; undefined: it does not yet. */
+  readonly url?: string
+  readonly email?: string | undefined
+}
+
+/** How the last tries for a host went. */
+export interface AcmeFailure {
+  readonly failures: number
+  /** Milliseconds since the epoch. */
+  readonly retryAt: number
+  readonly reason: string
+}
+
+/** Accounts and certificates on disk, apart for each authority. Every file is there whole or not at all, for its owner alone. */
+export class AcmeStore {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** The certificates that there are for these hosts. `unusable` is told of files that cannot be read. */
+  async certificates(
+    authority: string,
+    hosts: readonly string[],
+    unusable: (message: string) => void,
+  ): Promise<Map<string, LoadedCertificate>> {
+    const found = new Map<string, LoadedCertificate>()
+    for (const host of hosts) {
+      const file = this.#fileOf(authority, host)
+      const read = await readCertificate({ cert: file, key: file })
+      if (!Array.isArray(read)) found.set(host, read)
+      else if (!read.every(({ hint }) => hint === 'ENOENT')) for (const { message } of read) unusable(message)
+    }
+    return found
+  }
+
+  async saveCertificate(authority: string, host: string, keyPem: string, chainPem: string): Promise<void> {
+    await this.#write(authority, this.#fileOf(authority, host), `${keyPem.trim()}\n${chainPem.trim()}\n`)
+  }
+
+  async account(authority: string): Promise<AcmeAccount | undefined> {
+    return this.#readJson<AcmeAccount>(this.#pathOf(authority, 'account.json'))
+  }
+
+  async saveAccount(authority: string, account: AcmeAccount): Promise<void> {
+    await this.#write(authority, this.#pathOf(authority, 'account.json'), JSON.stringify(account))
+  }
+
+  /** The authority does not know it any more: the next order makes another one. */
+  async forgetAccount(authority: string): Promise<void> {
+    await rm(this.#pathOf(authority, 'account.json'), { force: true })
+  }
+
+  /** By host. They outlive restarts: who starts again and again must not ask again and again. */
+  async failures(authority: string): Promise<Readonly<Record<string, AcmeFailure>>> {
+    return (await this.#readJson<Record<string, AcmeFailure>>(this.#pathOf(authority, 'failures.json'))) ?? {}
+  }
+
+  async saveFailures(authority: string, failures: Readonly<Record<string, AcmeFailure>>): Promise<void> {
+    await this.#write(authority, this.#pathOf(authority, 'failures.json'), JSON.stringify(failures))
+  }
+
+  #pathOf(authority: string, name: string): string {
+    return join(this.#directory, createHash('sha256').update(authority).digest('hex').slice(0, ID_CHARS), name)
+  }
+
+  #fileOf(authority: string, host: string): string {
+    return this.#pathOf(authority, `${host}.pem`)
+  }
+
+  async #write(authority: string, path: string, text: string): Promise<void> {
+    await mkdir(this.#pathOf(authority, ''), { recursive: true, mode: PRIVATE_DIRECTORY })
+    await writePrivate(path, text)
+  }
+
+  async #readJson<T>(path: string): Promise<T | undefined> {
+    try {
+      return JSON.parse(await readFile(path, 'utf8')) as T
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw error
+    }
+  }
+}

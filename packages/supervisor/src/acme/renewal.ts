@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto'
+import type { LoadedCertificate } from '@svc/config'
+
+const RENEW_AFTER = 2 / 3
+/** Part of the lifetime over which renewals are spread, so that not all come at once. */
+const SPREAD = 1 / 24
+const FIRST_RETRY_MS = 60_000
+const MAX_RETRY_MS = 24 * 3_600_000
+/** Authorities count failures by the hour. */
+const RATE_LIMITED_RETRY_MS = 3_600_000
+
+/** When a certificate is to be renewed, in milliseconds since the epoch: some time after two thirds of its life, by its host. */
+export function renewalAt(host: string, { notBefore, notAfter }: Pick<LoadedCertificate, 'notBefore' | 'notAfter'>): number {
+  const lifetime = notAfter - notBefore
+  const share = createHash('sha256').update(host).digest().readUInt32BE(0) / 2 ** 32
+  return notBefore + lifetime * (RENEW_AFTER + SPREAD * share)
+}
+
+/** How long to wait after so many failures in a row. */
+export function retryDelayMs(failures: number, isRateLimited: boolean): number {
+  const usual = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))
+  return isRateLimited ? Math.max(usual, RATE_LIMITED_RETRY_MS) : usual
+}
