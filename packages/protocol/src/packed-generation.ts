@@ -25,15 +25,26 @@ export async function packGeneration(spec: GenerationSpec): Promise<PackedGenera
   return { ...spec, web, servers: texts }
 }
 
-/** Unpacks a generation. Does not hold up the process. */
-export async function unpackGeneration({ servers: texts, web, ...rest }: PackedGeneration): Promise<GenerationSpec> {
+/** Servers of the generation that was unpacked last, by their texts. */
+export type KnownServers = Map<string, ServerSpec>
+
+/**
+ * Unpacks a generation. Does not hold up the process. Servers that are `known` are the very same objects again, which makes
+ * comparing two generations cheap; from then on those of this generation are known.
+ */
+export async function unpackGeneration(
+  { servers: texts, web, ...rest }: PackedGeneration,
+  known: KnownServers = new Map(),
+): Promise<GenerationSpec> {
   const servers: ServerSpec[] = []
   const pacer = new Pacer()
   for (const text of texts) {
     // Written by `packGeneration`, on the other side of a channel that only the two of us have.
-    servers.push(JSON.parse(text) as ServerSpec)
+    servers.push(known.get(text) ?? (JSON.parse(text) as ServerSpec))
     if (pacer.isDue) await pacer.rest()
   }
+  known.clear()
+  for (const [index, server] of servers.entries()) known.set(texts[index] ?? '', server)
   return { ...rest, web: { servers, ...web } }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type GenerationSpec, packGeneration, unpackGeneration, withoutWeb } from '@svc/protocol'
+import { type GenerationSpec, type KnownServers, packGeneration, unpackGeneration, withoutWeb } from '@svc/protocol'
 
 const server = (site: string) => ({ site, names: [{ kind: 'name', name: site }], rewrites: [], certificate: undefined })
 
@@ -16,6 +16,16 @@ test('a generation comes out as it went in', async () => {
   assert.ok(!('servers' in packed.web))
   const unpacked = await unpackGeneration(packed)
   assert.deepEqual(JSON.parse(JSON.stringify(unpacked)), JSON.parse(JSON.stringify(spec)))
+})
+
+test('servers whose texts are known are the same objects again, and no others are held', async () => {
+  const known: KnownServers = new Map()
+  const first = await unpackGeneration(await packGeneration(specWith(['a', 'b'])), known)
+  const second = await unpackGeneration(await packGeneration(specWith(['b', 'c'])), known)
+  assert.equal(second.web.servers[0], first.web.servers[1])
+  assert.equal(known.size, 2)
+  const third = await unpackGeneration(await packGeneration(specWith(['a'])), known)
+  assert.notEqual(third.web.servers[0], first.web.servers[0])
 })
 
 test('others have their turn while many servers are unpacked', async () => {

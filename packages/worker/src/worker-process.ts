@@ -3,6 +3,7 @@ import { type Purge, PurgeLedger, type PurgeState } from '@svc/cache'
 import { createIpcChannel, type Handlers, RpcPeer, systemClock } from '@svc/core'
 import {
   type HostEndpoint,
+  type KnownServers,
   masterMethods,
   type PackedGeneration,
   PROTOCOL_VERSION,
@@ -74,6 +75,7 @@ export class WorkerProcess {
   readonly #proxyCache: WorkerProxyCache
   readonly #upstreams: UpstreamContent
   readonly #vhosts: VhostRuntimes
+  readonly #knownServers: KnownServers = new Map()
   readonly #prepared = new Map<number, ServingGeneration>()
   /** What puts the certificates of prepared generations in force. */
   readonly #preparedTls = new Map<number, readonly (() => void)[]>()
@@ -209,7 +211,7 @@ export class WorkerProcess {
   async #prepare(packed: PackedGeneration, hosts: readonly HostEndpoint[], purges: PurgeState | undefined): Promise<undefined> {
     // In this turn: purges that come while the generation is unpacked are later ones.
     if (purges !== undefined) this.#takePurges(purges)
-    const spec = await unpackGeneration(packed)
+    const spec = await unpackGeneration(packed, this.#knownServers)
     await this.#isr.prepare(spec.config)
     await this.#proxyCache.prepare(spec.config)
     this.#hosts.update(hosts)

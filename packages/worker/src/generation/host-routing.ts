@@ -94,15 +94,19 @@ export class HostRouting {
   }
 
   #sitesEverywhere(): readonly ServerEntry<Entry>[] {
+    this.#everywhere ??= this.#findSitesEverywhere()
+    return this.#everywhere
+  }
+
+  #findSitesEverywhere(): readonly ServerEntry<Entry>[] {
     const own = sitesOfVhosts(this.#web)
-    this.#everywhere ??= [...this.#sites.values()]
+    return [...this.#sites.values()]
       .filter(({ config }) => !own.has(config.id))
       .map((site) => ({
         names: site.config.hostnames.map((name) => ({ kind: 'name', name }) as const),
         isDefault: site.config.any_host,
         value: { site, server: undefined },
       }))
-    return this.#everywhere
   }
 }
 
