@@ -66,6 +66,13 @@ export const pipeliningCases: readonly HostileCase[] = [
     then: 'open',
   },
   {
+    name: 'a tunnel behind an asynchronous one, in one segment',
+    send: [`${get('/async')}CONNECT a.test:80 HTTP/1.1\r\nHost: a.test\r\n\r\n${get('{mark}')}`],
+    allow: [[], [200], [505]],
+    then: 'closed',
+    node: { allow: [[200, 400]] },
+  },
+  {
     name: 'one behind Connection: close',
     send: [get('/', 'Connection: close') + get('/')],
     allow: [[200], [200, 200]],

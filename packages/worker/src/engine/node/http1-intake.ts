@@ -119,7 +119,11 @@ export class Http1Intake {
   /** A request wants a tunnel: there is none. */
   connect(request: IncomingMessage, socket: Socket): void {
     socket.on('error', () => undefined)
-    this.#refuseRaw(this.#connectionOf(socket), socket, { status: 400, code: 'no_tunnel' }, request.method, request.url)
+    const connection = this.#connectionOf(socket)
+    const fault = { status: 400, code: 'no_tunnel' }
+    connection.isFinal = true
+    if (connection.current === undefined) this.#refuseRaw(connection, socket, fault, request.method, request.url)
+    else connection.fault = fault
   }
 
   /** The client has half-closed. */
