@@ -22,8 +22,6 @@ export const inertKeys: readonly string[] = [
   'sites[].process=own',
   'sites[].tenant',
   'sites[].maintenance',
-  'sites[].route_rules',
-  'route_rules',
   'tasks',
 ]
 

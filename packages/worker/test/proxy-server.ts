@@ -13,6 +13,7 @@ import { Pipeline } from '../src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../src/pipeline/request-handler.ts'
 import { RequestLog } from '../src/pipeline/request-log.ts'
 import { LocationStage } from '../src/pipeline/stages/location-stage.ts'
+import { RouteRulesStage } from '../src/pipeline/stages/route-rules-stage.ts'
 import { VhostStage } from '../src/pipeline/stages/vhost-stage.ts'
 import { UpstreamContent } from '../src/upstream/upstream-content.ts'
 import { createVhosts } from '../src/vhost/index.ts'
@@ -87,7 +88,10 @@ export async function startProxy(t: TestContext, directives: string, options: Pr
   const failures: string[] = []
   const onExchange = createRequestHandler({
     generation: () => generation,
-    pipeline: new Pipeline([new VhostStage(), new LocationStage(vhosts, { name: 'app', run: () => 'next' })], sendFailure),
+    pipeline: new Pipeline(
+      [new VhostStage(), new RouteRulesStage(vhosts), new LocationStage(vhosts, { name: 'app', run: () => 'next' })],
+      sendFailure,
+    ),
     log: () => log,
     tools: { makeRequestId, l0, reportFailure: (_context, { message }, status) => failures.push(`${status} ${message}`) },
   })

@@ -1,5 +1,6 @@
 import type { Finding } from '../problem.ts'
 import type { Config } from '../types.ts'
+import type { WebSpec } from '../vhosts/spec.ts'
 import { checkAdmin } from './admin.ts'
 import { checkObs } from './obs.ts'
 import { checkRouteRules } from './route-rules.ts'
@@ -8,12 +9,12 @@ import { checkTls } from './tls.ts'
 import { checkUniqueNames, type PlaceOf } from './unique-names.ts'
 
 /** Checks what no single key shows: how values go together. */
-export function checkConfig(config: Config, placeOf: PlaceOf): Finding[] {
+export function checkConfig(config: Config, web: WebSpec, placeOf: PlaceOf): Finding[] {
   return [
     ...checkAdmin(config),
     ...checkTls(config),
     ...checkSharedStore(config),
-    ...checkRouteRules(config),
+    ...checkRouteRules(config, new Set(web.upstreams.map(({ name }) => name))),
     ...checkObs(config),
     ...checkUniqueNames(config, placeOf),
   ]

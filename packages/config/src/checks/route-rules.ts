@@ -2,6 +2,7 @@ import type { Finding } from '../problem.ts'
 import type { KeyPath } from '../source/key-path.ts'
 import type { Config, RouteRule } from '../types.ts'
 import { findingIf } from './finding-of.ts'
+import { checkPattern, checkRedirect, checkRewrite, checkUpstream } from './rule-texts.ts'
 
 const targets = ['redirect', 'rewrite', 'upstream'] as const
 /** The key that each action cannot do without. */
@@ -11,7 +12,25 @@ function isEmptyHeaders(rule: RouteRule): boolean {
   return Object.keys(rule.headers).length === 0
 }
 
-function checkRule(rule: RouteRule, path: KeyPath): Finding[] {
+function checkRule(rule: RouteRule, path: KeyPath, upstreams: ReadonlySet<string>): Finding[] {
+  return [...checkAction(rule, path), ...checkTexts(rule, path, upstreams)]
+}
+
+function checkTexts(
+  { pattern, redirect, rewrite, upstream }: RouteRule,
+  path: KeyPath,
+  upstreams: ReadonlySet<string>,
+): Finding[] {
+  const at = (key: string, message: string | undefined) => (message === undefined ? [] : [{ path: [...path, key], message }])
+  return [
+    ...at('pattern', checkPattern(pattern)),
+    ...(redirect === undefined ? [] : at('redirect', checkRedirect(redirect, pattern))),
+    ...(rewrite === undefined ? [] : at('rewrite', checkRewrite(rewrite, pattern))),
+    ...(upstream === undefined ? [] : at('upstream', checkUpstream(upstream, upstreams))),
+  ]
+}
+
+function checkAction(rule: RouteRule, path: KeyPath): Finding[] {
   const given = targets.filter((key) => rule[key] !== undefined)
   const [first, second] = given
   if (first !== undefined && second !== undefined)
@@ -34,10 +53,13 @@ function checkRule(rule: RouteRule, path: KeyPath): Finding[] {
   ]
 }
 
-/** Checks that every rule has one clear thing to do. */
-export function checkRouteRules(config: Config): Finding[] {
+/**
+ * Checks that every rule has one clear thing to do, and that its texts can be read.
+ * @param upstreams names that vhost files give to upstreams
+ */
+export function checkRouteRules(config: Config, upstreams: ReadonlySet<string>): Finding[] {
   const own = config.sites.flatMap((site, index) =>
-    site.route_rules.flatMap((rule, ruleIndex) => checkRule(rule, ['sites', index, 'route_rules', ruleIndex])),
+    site.route_rules.flatMap((rule, ruleIndex) => checkRule(rule, ['sites', index, 'route_rules', ruleIndex], upstreams)),
   )
-  return [...config.route_rules.flatMap((rule, index) => checkRule(rule, ['route_rules', index])), ...own]
+  return [...config.route_rules.flatMap((rule, index) => checkRule(rule, ['route_rules', index], upstreams)), ...own]
 }

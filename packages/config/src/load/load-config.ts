@@ -82,7 +82,7 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
   const vhosts = await loadWeb(config, read.baseDir, placeOf)
   const built = await buildSites(config, { standalone, vhosts: vhosts.sites, osVariables: read.osVariables, secretNames })
   const certificates = await loadCertificates(config, vhosts.web, Date.now())
-  const checked = [...checkConfig(config, placeOf), ...certificates.findings, ...built.findings]
+  const checked = [...checkConfig(config, vhosts.web, placeOf), ...certificates.findings, ...built.findings]
   const knownPaths = known.map(({ path }) => path)
   const late = checked
     .map((finding) => ({ ...finding, path: originalPath(finding.path) }))

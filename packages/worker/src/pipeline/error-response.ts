@@ -1,5 +1,5 @@
 import { asError } from '@svc/core'
-import { type HeaderList, type Problem, problemOf, problemResponse } from '@svc/http'
+import { type HeaderList, type Problem, problemOf, problemResponse, statusText } from '@svc/http'
 import type { RequestContext } from './request-context.ts'
 
 /** Answers with an error: problem+json, or a small page for a browser. Does nothing when an answer has begun. */
@@ -9,6 +9,18 @@ export function sendError(context: RequestContext, problem: Problem, headers: He
   const accept = context.request.header('accept')
   const { head, body } = problemResponse({ requestId, ...problem }, accept, [...headers, ['x-request-id', requestId]])
   context.respond(head, body)
+}
+
+/** Answers with an error that its status says everything about. */
+export function sendStatus(context: RequestContext, status: number, headers: HeaderList = []): void {
+  sendError(context, { status, code: codeOfStatus(status) }, headers)
+}
+
+function codeOfStatus(status: number): string {
+  if (status === 413) return 'body_too_large'
+  return statusText(status)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
 }
 
 /** How long a client is asked to wait before it tries again, in seconds. */

@@ -1,6 +1,15 @@
 import type { L0Offer } from '@svc/cache'
 import { asError } from '@svc/core'
-import type { BodyWriter, ClientInfo, HttpExchange, HttpRequest, RequestBody, ResponseHead, StreamOptions } from '@svc/http'
+import type {
+  BodyWriter,
+  ClientInfo,
+  HeaderList,
+  HttpExchange,
+  HttpRequest,
+  RequestBody,
+  ResponseHead,
+  StreamOptions,
+} from '@svc/http'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
@@ -67,6 +76,8 @@ export class RequestContext {
   isAccessLogged = true
   /** Fields that middleware wants on the response, whatever answers. */
   responseHeaders: readonly (readonly [string, string])[] = []
+  /** Fields that route rules set on the response, whatever answers and whatever else is said of them. */
+  ruleHeaders: HeaderList = []
   /** Changes the head of whatever answers, before anything else is added to it. */
   shapeHead: ((head: ResponseHead) => ResponseHead) | undefined
   /** Shows a failure by a page of its own. False: there is none for this status. */
@@ -317,11 +328,7 @@ export class RequestContext {
 
   #withExtraHeaders(unsecured: ResponseHead): ResponseHead {
     const head = this.#withStrictTransport(unsecured)
-    if (this.responseHeaders.length === 0) return head
-    const names = new Set(this.responseHeaders.map(([name]) => name.toLowerCase()))
-    names.delete('set-cookie')
-    const kept = head.headers.filter(([name]) => !names.has(name.toLowerCase()))
-    return { status: head.status, headers: [...kept, ...this.responseHeaders] }
+    return withFields(withFields(head, this.responseHeaders), this.ruleHeaders)
   }
 
   /** RFC 6797 section 7.2: never over plain HTTP. What the answer says itself stands. */
@@ -331,4 +338,13 @@ export class RequestContext {
     if (head.headers.some(([name]) => name.toLowerCase() === strictTransport[0])) return head
     return { status: head.status, headers: [...head.headers, strictTransport] }
   }
+}
+
+/** Sets fields in place of those of the same name; cookies are added. */
+function withFields(head: ResponseHead, fields: HeaderList): ResponseHead {
+  if (fields.length === 0) return head
+  const names = new Set(fields.map(([name]) => name.toLowerCase()))
+  names.delete('set-cookie')
+  const kept = head.headers.filter(([name]) => !names.has(name.toLowerCase()))
+  return { status: head.status, headers: [...kept, ...fields] }
 }

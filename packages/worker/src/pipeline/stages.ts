@@ -6,6 +6,7 @@ import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage } from './stages/builtin-stage.ts'
 import { LocationStage } from './stages/location-stage.ts'
 import { ProofStage } from './stages/proof-stage.ts'
+import { RouteRulesStage } from './stages/route-rules-stage.ts'
 import { SecureStage } from './stages/secure-stage.ts'
 import { VhostStage } from './stages/vhost-stage.ts'
 
@@ -27,6 +28,7 @@ export function createStages({ plane, renderer, isr, vhosts, proofs }: StagePart
     new BuiltinStage(plane, vhosts),
     new SecureStage(),
     new VhostStage(),
+    new RouteRulesStage(vhosts),
     new LocationStage(vhosts, app),
     app,
   ]

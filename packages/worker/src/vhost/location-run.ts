@@ -1,6 +1,6 @@
 import { responseTags } from '@svc/cache'
-import { type HeaderList, statusText, withoutControls } from '@svc/http'
-import { sendError } from '../pipeline/error-response.ts'
+import { type HeaderList, withoutControls } from '@svc/http'
+import { sendStatus } from '../pipeline/error-response.ts'
 import type { StageResult } from '../pipeline/stage.ts'
 import type { AuthVerdict } from './basic-auth.ts'
 import type { CompiledLocation } from './compiled-location.ts'
@@ -238,7 +238,7 @@ export class LocationRun implements Walk {
   }
 
   #plainError(status: number, headers: HeaderList): Outcome {
-    sendError(this.state.context, { status, code: codeOf(status) }, headers)
+    sendStatus(this.state.context, status, headers)
     return 'answered'
   }
 
@@ -255,11 +255,4 @@ const always = () => true
 /** What is kept with an answer holds on to nothing of its request. */
 function stillFound(files: WebFiles, found: readonly (readonly [string, Found])[], isCurrent: () => boolean): () => boolean {
   return found.length === 0 ? isCurrent : () => isCurrent() && found.every(([path, before]) => files.look(path) === before)
-}
-
-function codeOf(status: number): string {
-  if (status === 413) return 'body_too_large'
-  return statusText(status)
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '_')
 }

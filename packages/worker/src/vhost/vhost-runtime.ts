@@ -1,9 +1,10 @@
-import type { ServerSpec } from '@svc/config'
+import type { LocationSettings, ServerSpec } from '@svc/config'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { FileAnswerer } from '../static/index.ts'
 import type { BasicAuth } from './basic-auth.ts'
 import type { ContentHandlers } from './compiled-location.ts'
 import { type CompiledServer, compileServer } from './compiled-server.ts'
+import type { ContentHandler } from './content.ts'
 import { Templates } from './templates.ts'
 import type { WalkTools } from './walk.ts'
 import { WebFiles } from './web-files.ts'
@@ -19,11 +20,22 @@ export interface VhostParts {
 export class VhostRuntime {
   readonly tools: WalkTools
   readonly #handlers: ContentHandlers
+  readonly #contents = new WeakMap<LocationSettings, ContentHandler>()
   readonly #servers = new WeakMap<ServerSpec, CompiledServer>()
 
   constructor(generation: ServingGeneration, parts: VhostParts, files: SharedFiles) {
     this.#handlers = parts.handlersFor(generation)
     this.tools = { templates: new Templates(generation.spec.web.maps), basicAuth: parts.basicAuth, ...files }
+  }
+
+  /** What makes the content of settings that belong to no server. */
+  handlerOf(settings: LocationSettings): ContentHandler {
+    let handler = this.#contents.get(settings)
+    if (handler === undefined) {
+      handler = this.#handlers.make(settings)
+      this.#contents.set(settings, handler)
+    }
+    return handler
   }
 
   server(spec: ServerSpec): CompiledServer {

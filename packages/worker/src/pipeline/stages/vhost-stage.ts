@@ -13,12 +13,12 @@ export class VhostStage implements Stage {
     const { generation, client } = context
     if (!generation.hasVhosts) {
       const site = generation.siteOf(client.host)
-      if (site === undefined) return noSite(context)
+      if (site === undefined) return withoutSite(context)
       context.site = site
       return 'next'
     }
     const route = generation.route(context.exchange.request.listener, client.host)
-    if (route === undefined) return noSite(context)
+    if (route === undefined) return withoutSite(context)
     context.site = route.site
     context.vhost = route.vhost
     return route.vhost === undefined ? limitBody(context) : 'next'
@@ -34,7 +34,13 @@ function limitBody(context: RequestContext): StageResult {
   return 'answered'
 }
 
-function noSite(context: RequestContext): StageResult {
+/** A rule may send a request on that no site claims. */
+function withoutSite(context: RequestContext): StageResult {
+  return context.generation.config.route_rules.length === 0 ? noSite(context) : 'next'
+}
+
+/** Answers where nothing is served. */
+export function noSite(context: RequestContext): StageResult {
   sendError(context, { status: 404, code: 'no_site', detail: 'No site is configured on this server.' })
   return 'answered'
 }

@@ -1,4 +1,4 @@
-import { type HeaderList, isTrustedOnlyField, removeCookies } from '@svc/http'
+import { isTrustedOnlyField, removeCookies } from '@svc/http'
 import type { RequestContext } from '../../pipeline/request-context.ts'
 
 /** Cookies of the service itself: no upstream ever sees them. */
@@ -46,25 +46,6 @@ export function clientFields(context: RequestContext, replaced: ReadonlySet<stri
   fields.push(['cdn-loop', `${loop}svc;${context.generation.config.scaling.instance_id}`])
   return fields
 }
-
-/**
- * The fields for the upstream of a route rule: those of the client, and who asked for what. What trusted proxies in front said
- * of that is carried on.
- * @param host for the Host field
- */
-export function forwardedFields(context: RequestContext, host: string): HeaderList {
-  const { request, client } = context
-  const said = client.isPeerTrusted ? request.header('x-forwarded-for') : undefined
-  return [
-    ['host', host],
-    ...clientFields(context, FORWARDED),
-    ['x-forwarded-for', said === undefined ? request.remoteAddress : `${said}, ${request.remoteAddress}`],
-    ['x-forwarded-proto', client.scheme],
-    ['x-forwarded-host', client.host],
-  ]
-}
-
-const FORWARDED: ReadonlySet<string> = new Set(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'])
 
 /** Names that Connection declares to belong to it. Nearly always it says nothing but "keep-alive" or "close". */
 function namedByConnection(connection: string | undefined): readonly string[] {

@@ -1,0 +1,144 @@
+import { responseTags } from '@svc/cache'
+import type { RouteRule } from '@svc/config'
+import { decodePath, normalizePath, type RuleMatch, type RuleRequest, type RuleTable } from '@svc/http'
+import { hostnameOf } from '../../generation/host-routing.ts'
+import { type CompiledRule, compileRules, type RuleAct } from '../../route-rules/compiled-rule.ts'
+import { RuleVisit } from '../../route-rules/rule-visit.ts'
+import type { VhostRuntimes } from '../../vhost/index.ts'
+import { sendError, sendFailure, sendStatus } from '../error-response.ts'
+import type { RequestContext } from '../request-context.ts'
+import type { Stage, StageResult } from '../stage.ts'
+import { noSite } from './vhost-stage.ts'
+
+const nothing: readonly RouteRule[] = []
+
+/**
+ * Applies `[[route_rules]]`: those of the configuration, then those of the site. The first that does more than set fields is the
+ * last one that is looked at; a rewritten request goes on to its location without any.
+ */
+export class RouteRulesStage implements Stage {
+  readonly name = 'route-rules'
+  readonly #vhosts: VhostRuntimes
+  readonly #tables = new WeakMap<readonly RouteRule[], RuleTable<CompiledRule>>()
+
+  constructor(vhosts: VhostRuntimes) {
+    this.#vhosts = vhosts
+  }
+
+  run(context: RequestContext): StageResult | Promise<StageResult> {
+    const { route_rules: common } = context.generation.config
+    const own = context.site?.config.route_rules ?? nothing
+    const result = common.length === 0 && own.length === 0 ? 'next' : this.#apply(context, [common, own])
+    if (result !== 'next' || context.site !== undefined || context.vhost !== undefined) return result
+    return noSite(context)
+  }
+
+  #apply(context: RequestContext, lists: readonly (readonly RouteRule[])[]): StageResult | Promise<StageResult> {
+    const path = pathOf(context)
+    if (path === undefined) return 'next'
+    const asked: RuleRequest = { path, hostname: hostnameOf(context.client.host), method: context.request.method }
+    for (const list of lists) {
+      if (list.length === 0) continue
+      for (const match of this.#tableOf(list).matches(asked)) {
+        if (!isRulesTurn(context, match)) continue
+        setFields(context, match.rule)
+        if (match.rule.act.kind !== 'headers') return this.#act(context, match.rule.act, match, path)
+      }
+    }
+    return 'next'
+  }
+
+  #act(
+    context: RequestContext,
+    act: Exclude<RuleAct, { kind: 'headers' }>,
+    { captures }: RuleMatch<CompiledRule>,
+    path: string,
+  ): StageResult | Promise<StageResult> {
+    switch (act.kind) {
+      case 'block':
+        sendStatus(context, 403)
+        return 'answered'
+      case 'redirect':
+        offer(context)
+        context.respond({ status: act.status, headers: [['location', act.target(captures, context.request.query)]] })
+        return 'answered'
+      case 'rewrite':
+        return rewrite(context, act.target(captures, context.request.query))
+      case 'proxy': {
+        if (!context.limitBody(context.generation.config.server.max_body_bytes)) {
+          sendStatus(context, 413)
+          return 'answered'
+        }
+        const handler = this.#vhosts.of(context.generation).handlerOf(act.settings)
+        const done = handler.handle(new RuleVisit(context, act.settings, act.place, path))
+        return done instanceof Promise ? done.then((): StageResult => 'answered', failed(context)) : 'answered'
+      }
+    }
+  }
+
+  #tableOf(rules: readonly RouteRule[]): RuleTable<CompiledRule> {
+    let table = this.#tables.get(rules)
+    if (table === undefined) {
+      table = compileRules(rules)
+      this.#tables.set(rules, table)
+    }
+    return table
+  }
+}
+
+/**
+ * The path as locations read it, so that no other spelling of it passes by a rule: fully decoded. Where a path leads out of the
+ * root, sites of the configuration file read it as if it did not.
+ */
+function pathOf({ request, vhost }: RequestContext): string | undefined {
+  const decoded = decodePath(request.rawPath) ?? (vhost === undefined ? decodePath(request.path) : undefined)
+  return decoded?.path
+}
+
+/** L0 answers HEAD with what it has for GET: where a rule is for one of them alone, the answer is no business of L0's. */
+function isRulesTurn(context: RequestContext, { tellsHeadFromGet, isForMethod }: RuleMatch<CompiledRule>): boolean {
+  if (tellsHeadFromGet) context.withdrawFromL0()
+  return isForMethod
+}
+
+/** What a later rule says of a field stands for what an earlier one said. */
+function setFields(context: RequestContext, { headers }: CompiledRule): void {
+  if (headers.length === 0) return
+  const kept = context.ruleHeaders.filter(([name]) => !headers.some(([own]) => own === name))
+  context.ruleHeaders = [...kept, ...headers]
+}
+
+function rewrite(context: RequestContext, target: string): StageResult {
+  const question = target.indexOf('?')
+  const rawPath = question === -1 ? target : target.slice(0, question)
+  const path = normalizePath(rawPath)
+  if (path === undefined) {
+    sendError(context, { status: 500, code: 'bad_rewrite', detail: 'A route rule rewrote to a path that cannot be read.' })
+    return 'answered'
+  }
+  context.rewriteTo({ rawPath, path, query: question === -1 ? '' : target.slice(question + 1) })
+  return 'next'
+}
+
+/** A redirect of a rule depends on nothing but the rules, and what the key of L0 holds. */
+function offer(context: RequestContext): void {
+  const label = context.site?.config.label
+  if (label === undefined) return
+  const { path, rawPath } = context.exchange.request
+  if (rawPath !== path) return
+  context.offerToL0({
+    expiresAt: Number.POSITIVE_INFINITY,
+    label,
+    path,
+    tags: responseTags(label, path, '', []),
+    dependsOnCookies: false,
+    isCurrent: () => true,
+  })
+}
+
+function failed(context: RequestContext): (error: unknown) => StageResult {
+  return (error) => {
+    sendFailure(context, error)
+    return 'answered'
+  }
+}

@@ -1,0 +1,100 @@
+import type { LocationSettings, ProxySpec } from '@svc/config'
+import { plainCache } from '../proxy-cache/index.ts'
+
+const TIMEOUT_MS = 60_000
+
+/** What stands for what in the path of a request that a rule sends on. */
+export interface RulePlace {
+  /** Prefix that is left out, without a final slash; "" for none. */
+  readonly stripped: string
+}
+
+/** Where a rule sends requests, as a location would say it. */
+export interface RuleLocation {
+  readonly settings: LocationSettings
+  readonly place: RulePlace
+}
+
+/** A URL of an upstream: scheme, host and port or the path of a unix socket, and the path below which everything lies. */
+interface UpstreamUrl {
+  readonly scheme: 'http' | 'https'
+  /** `user:password`, by which this server makes itself known; undefined: it does not. */
+  readonly user: string | undefined
+  readonly host: string
+  readonly path: string
+}
+
+/**
+ * What a rule says of its upstream, as the settings of a location. Answers are cached, WebSockets are passed on, and the upstream
+ * is told who asked for what in X-Forwarded-For, -Proto and -Host.
+ * @param upstream URL, or name of an upstream
+ * @param stripPrefix is left out of the path, where it begins with it
+ */
+export function ruleLocation(upstream: string, stripPrefix: string | undefined): RuleLocation {
+  const { scheme, user, host, path } = parseUpstream(upstream)
+  const stripped = (stripPrefix ?? '').replace(/\/+$/, '')
+  const isChanged = stripped !== '' || path !== '/'
+  const content: { readonly kind: 'proxy' } & ProxySpec = {
+    kind: 'proxy',
+    scheme,
+    target: { kind: 'fixed', upstream: addressOf(host, scheme, upstream), host },
+    uri: isChanged ? [path] : undefined,
+    connectMs: TIMEOUT_MS,
+    readMs: TIMEOUT_MS,
+    sendMs: TIMEOUT_MS,
+    setHeaders: [
+      { name: 'x-forwarded-for', value: [{ variable: 'proxy_add_x_forwarded_for' }] },
+      { name: 'x-forwarded-proto', value: [{ variable: 'scheme' }] },
+      { name: 'x-forwarded-host', value: [{ variable: 'http_host' }] },
+      { name: 'upgrade', value: ['websocket'] },
+      { name: 'connection', value: ['upgrade'] },
+      ...(user === undefined ? [] : [{ name: 'authorization', value: [`Basic ${Buffer.from(user).toString('base64')}`] }]),
+    ],
+    httpVersion: '1.1',
+    isBuffered: true,
+    nextUpstream: ['error', 'timeout'],
+    redirects: 'default',
+    hideHeaders: [],
+    cache: plainCache,
+  }
+  return { settings: { ...plainSettings, content }, place: { stripped } }
+}
+
+const plainSettings = {
+  rewrites: [],
+  files: undefined,
+  tryFiles: undefined,
+  addHeaders: [],
+  expires: undefined,
+  access: [],
+  authBasic: undefined,
+  maxBodyBytes: undefined,
+  errorPages: [],
+  isInternal: false,
+  hasAccessLog: true,
+  gzip: undefined,
+} satisfies Omit<LocationSettings, 'content'>
+
+function parseUpstream(upstream: string): UpstreamUrl {
+  const match = /^(https?):\/\/(?:([^@/]*)@)?(unix:[^:]+|[^/]+)(?::?(\/.*))?$/.exec(upstream)
+  if (match === null) return { scheme: 'http', user: undefined, host: upstream, path: '/' }
+  const [, scheme, credentials, host = '', path = '/'] = match
+  return {
+    scheme: scheme === 'https' ? 'https' : 'http',
+    user: credentials === undefined ? undefined : userOf(credentials),
+    host,
+    path: path.endsWith('/') ? path : `${path}/`,
+  }
+}
+
+/** Name and password of a URL, unescaped. A name without a password has an empty one. */
+function userOf(credentials: string): string {
+  const [name = '', ...password] = credentials.split(':')
+  return `${decodeURIComponent(name)}:${decodeURIComponent(password.join(':'))}`
+}
+
+/** What the group of servers goes by: its name, or an address with its port. */
+function addressOf(host: string, scheme: 'http' | 'https', upstream: string): string {
+  if (host === upstream || host.startsWith('unix:') || /:\d+$/.test(host)) return host
+  return `${host}:${scheme === 'https' ? 443 : 80}`
+}

@@ -1,0 +1,86 @@
+import type { LocationSettings, Template } from '@svc/config'
+import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
+import { sendStatus } from '../pipeline/error-response.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { UpstreamError } from '../upstream/errors.ts'
+import type { LocationVisit } from '../vhost/content.ts'
+import type { RulePlace } from './rule-location.ts'
+
+/** A request that a rule sends on, as the handler of a location sees it. */
+export class RuleVisit implements LocationVisit {
+  readonly context: RequestContext
+  readonly settings: LocationSettings
+  readonly method: string
+  readonly matchedPrefix: string
+  readonly isPrefixValid = true
+  readonly uri: string
+  readonly args: string
+  readonly isRewritten = false
+
+  /** @param path decoded, one character for each byte */
+  constructor(context: RequestContext, settings: LocationSettings, { stripped }: RulePlace, path: string) {
+    this.context = context
+    this.settings = settings
+    this.method = context.request.method
+    this.args = context.request.query
+    // `/api` is the root below `/api`, as `/api/` is.
+    this.uri = path === stripped ? `${path}/` : path
+    this.matchedPrefix = this.uri.startsWith(`${stripped}/`) ? `${stripped}/` : '/'
+  }
+
+  text(template: Template): string {
+    return this.requestText(template)
+  }
+
+  requestText(template: Template): string {
+    return template.map((piece) => (typeof piece === 'string' ? piece : this.#variable(piece.variable))).join('')
+  }
+
+  setVariable(): void {
+    // Nothing that a rule says reads them.
+  }
+
+  respond(head: ResponseHead, body?: Uint8Array): void {
+    this.context.respondCompressed(head, body)
+  }
+
+  stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
+    return this.context.streamCompressed(head, options)
+  }
+
+  fail(status: number, headers: HeaderList = []): void {
+    this.context.withdrawFromL0()
+    sendStatus(this.context, status, headers)
+  }
+
+  /** A rule has no locations that its upstream could name. */
+  redirectInside(): void {
+    this.context.reportFailure(new UpstreamError('UPSTREAM_BAD_ANSWER', 'the upstream of a rule sent X-Accel-Redirect'), 502)
+    this.fail(502)
+  }
+
+  /** What the settings of a rule read. */
+  #variable(name: string): string {
+    const { client, request, vhost } = this.context
+    switch (name) {
+      case 'proxy_add_x_forwarded_for':
+        return forwardedFor(this.context)
+      case 'scheme':
+        return client.scheme
+      case 'http_host':
+        return client.host
+      case 'server_name':
+        return vhost?.server.name ?? request.host
+      default:
+        return ''
+    }
+  }
+}
+
+/** What trusted proxies in front said is carried on; what anybody else said is not. */
+function forwardedFor({ request, client }: RequestContext): string {
+  const address = request.remoteAddress || 'unix:'
+  if (!client.isPeerTrusted) return address
+  const said = request.headers.filter(([name]) => name === 'x-forwarded-for').map(([, value]) => value)
+  return [...said, address].join(', ')
+}
