@@ -117,6 +117,8 @@ export interface TemplatedApp {
    * be read is passed over in silence, and so is a name that was added before. Never take one away while connections have it.
    */
   addServerName(name: string, options: SslOptions): this
+  /** Takes a server name away and gives its memory back. With a connection of that name the process crashes later. */
+  removeServerName(name: string): this
   /** Says for which server name routes are added from now on. Prints a line to standard output. */
   domain(name: string): this
   /** Called in a handshake with a server name that was not added. What it adds is used at once. */

@@ -44,8 +44,8 @@ import { createVhosts, type VhostRuntimes } from './vhost/index.ts'
 
 const MASTER_TIMEOUT_MS = 5_000
 const LOG_CLOSE_TIMEOUT_MS = 1_000
-/** Each leaves some 50 KB behind with engine uws. */
-const MAX_TLS_REBUILDS = 300
+/** Some three hundred exchanges of a few certificates. */
+const MAX_LOST_BYTES = 32 * 1024 * 1024
 
 /** What a worker is given when it starts. */
 export interface WorkerProcessOptions {
@@ -261,7 +261,7 @@ export class WorkerProcess {
 
   /** Memory that exchanges of certificates leave behind comes back with the process alone. */
   #noteWear(): void {
-    if (this.#isWornOut || (this.#engine?.tlsRebuilds ?? 0) < MAX_TLS_REBUILDS) return
+    if (this.#isWornOut || (this.#engine?.lostBytes ?? 0) < MAX_LOST_BYTES) return
     this.#isWornOut = true
     this.#master.notify('wornOut', { reason: 'certificates were exchanged many times' })
   }

@@ -188,6 +188,20 @@ for (const name of Object.keys(engines) as EngineName[]) {
 }
 
 describe('server names on engine uws', () => {
+  test('an exchange is counted as lost memory once the last connection of before is gone', async (t) => {
+    const [old, next] = [makeCertificate(t, 'old', ['a.test']), makeCertificate(t, 'next', ['a.test'])]
+    const { engine, port } = await startEngine(t, 'uws', tell, { tls: tlsOf([old], [['a.test', 'old']]) })
+    const held = await open(t, port, 'a.test')
+    engine.prepareTls('test', tlsOf([next], [['a.test', 'next']]))()
+    assert.equal(engine.lostBytes, 0)
+    held.destroy()
+    await waitFor('what is left behind', () => engine.lostBytes > 0)
+    const once = engine.lostBytes
+    for (const tls of [tlsOf([old], [['a.test', 'old']]), tlsOf([next], [['a.test', 'next']])]) engine.prepareTls('test', tls)()
+    assert.ok(engine.lostBytes >= once * 2)
+    assert.equal(await subjectFor(t, port, 'a.test'), 'next')
+  })
+
   test('names that clients make up are bounded, and those of the configuration stay', async (t) => {
     const certificates = [makeCertificate(t, 'other', ['o.test']), makeCertificate(t, 'a', ['a.test'])]
     const names = [

@@ -62,8 +62,10 @@ export interface Engine {
    * @throws ENGINE_BAD_CERTIFICATE and changes nothing
    */
   prepareTls(name: string, tls: ListenerTls): () => void
-  /** How often certificates in use have been replaced by others; with engine uws each time leaves some memory behind. */
+  /** How often certificates in use have been replaced by others. */
   readonly tlsRebuilds: number
+  /** Memory in bytes, about, that does not come back before the process ends: with engine uws certificates leave some behind. */
+  readonly lostBytes: number
   /** Stops accepting on an address by its name; its connections live on. An unknown name is no error. */
   unlisten(name: string): void
   /** Open connections, idle ones included. */

@@ -39,6 +39,10 @@ export class NodeEngine implements Engine, NodeContext {
     return this.#load.inFlight
   }
 
+  get lostBytes(): number {
+    return 0
+  }
+
   get tlsRebuilds(): number {
     return this.#tlsRebuilds
   }

@@ -12,6 +12,10 @@ const MAX_NAME_CHARS = 253
 /** What may be added as it is: the library gives a meaning to "*". */
 const HOST_NAME = /^[\w-]+(?:\.[\w-]+)*$/
 
+/** What the library never gives back of an app, and of each name that was added. Measured. */
+const APP_BYTES = 100 * 1024
+const NAME_BYTES = 4 * 1024
+
 /** What the app of a set of certificates is made with. */
 export interface SniAppOptions {
   readonly tls: ListenerTls
@@ -42,6 +46,19 @@ export class SniApp {
     this.#problem = problem
     this.#certificates = new Map(tls.certificates.map((certificate) => [certificate.id, certificate]))
     this.routes.app.missingServerName((name) => this.#missing(name))
+  }
+
+  /**
+   * Gives back what it can. No connection may be left: the library would crash.
+   * @returns how many bytes stay behind
+   */
+  release(): number {
+    const bytes = APP_BYTES + NAME_BYTES * this.#added.size
+    for (const name of this.#added) this.routes.app.removeServerName(name)
+    this.#added.clear()
+    this.#isSealed = true
+    this.routes.close()
+    return bytes
   }
 
   /** Called by the library in the middle of a handshake, which goes on with what is added. Must not throw. */

@@ -6,10 +6,11 @@ import { fallbackOf, SniApp } from './sni-app.ts'
 import { UwsApp } from './uws-app.ts'
 import type { UwsIntake } from './uws-intake.ts'
 
-/** Told of connections and faults. */
+/** Told of connections, faults, and memory that is lost until the process ends. */
 export interface AppEvents {
   readonly counted: (change: number) => void
   readonly problem: (error: unknown) => void
+  readonly lost: (bytes: number) => void
 }
 
 /** What takes the connections of one listen address. */
@@ -56,7 +57,7 @@ export class TlsApps implements UwsApps {
     this.listening.addChildAppDescriptor(next.routes.app.getDescriptor())
     this.listening.removeChildAppDescriptor(before.routes.app.getDescriptor())
     this.#current = next
-    if (before.routes.connections === 0) before.routes.close()
+    if (before.routes.connections === 0) this.#events.lost(before.release())
     else this.#leaving.add(before)
   }
 
@@ -90,6 +91,6 @@ export class TlsApps implements UwsApps {
 
   /** In a turn of its own: the library is still at the connection that has ended. */
   #release(app: SniApp): void {
-    setImmediate(() => app.routes.close())
+    setImmediate(() => this.#events.lost(app.release()))
   }
 }

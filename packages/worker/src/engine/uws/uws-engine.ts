@@ -25,6 +25,7 @@ export class UwsEngine implements Engine, ExchangeContext {
   /** Certificates of addresses. */
   readonly #tls = new Map<string, ListenerTls>()
   #tlsRebuilds = 0
+  #lostBytes = 0
   #draining: Promise<{ cut: number }> | undefined
   readonly #load = new EngineLoad()
 
@@ -47,6 +48,10 @@ export class UwsEngine implements Engine, ExchangeContext {
     return this.#draining !== undefined
   }
 
+  get lostBytes(): number {
+    return this.#lostBytes
+  }
+
   get tlsRebuilds(): number {
     return this.#tlsRebuilds
   }
@@ -64,6 +69,9 @@ export class UwsEngine implements Engine, ExchangeContext {
       options: this.#options,
       context: this,
       onConnections: (change) => this.#counted(listener, change),
+      onLost: (bytes) => {
+        this.#lostBytes += bytes
+      },
     })
     const port = await listener.listen(address)
     this.#listeners.set(address.name, listener)

@@ -12,6 +12,8 @@ export interface ListenerParts {
   readonly options: EngineOptions
   readonly context: ExchangeContext
   readonly onConnections: (change: number) => void
+  /** Memory is lost until the process ends. */
+  readonly onLost: (bytes: number) => void
 }
 
 /** One listen address with apps of its own, so that requests know where they came in. */
@@ -24,13 +26,14 @@ export class UwsListener {
   #connections = 0
 
   /** @param tls undefined: plain HTTP */
-  constructor(name: string, tls: ListenerTls | undefined, { options, context, onConnections }: ListenerParts) {
+  constructor(name: string, tls: ListenerTls | undefined, { options, context, onConnections, onLost }: ListenerParts) {
     this.name = name
     this.#onConnections = onConnections
     this.#intake = new UwsIntake(name, tls === undefined ? 'http' : 'https', options, context)
     const events = {
       counted: (change: number) => this.#counted(change),
       problem: (error: unknown) => context.problem(error),
+      lost: onLost,
     }
     this.#apps = tls === undefined ? plainApps(this.#intake, events) : new TlsApps(tls, this.#intake, events)
   }
