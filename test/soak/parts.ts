@@ -3,6 +3,7 @@ import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
 import { storeJoins } from './store-joins.ts'
 import { storeKills } from './store-kills.ts'
+import { tlsReload } from './tls-reload.ts'
 
 /** All parts of the soak by name, in the order in which they run. */
 export const soakParts: Readonly<Record<string, SoakPart>> = {
@@ -11,4 +12,5 @@ export const soakParts: Readonly<Record<string, SoakPart>> = {
   'store-churn': storeChurn,
   pages,
   'pages-steady': pagesSteady,
+  'tls-reload': tlsReload,
 }
