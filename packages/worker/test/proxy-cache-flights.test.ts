@@ -66,6 +66,20 @@ describe('requests for the same', () => {
     assert.equal((await worker.get('/a')).bytes, 1_500_000)
   })
 
+  test('get all of an answer that comes faster than it can be written down', async (t) => {
+    const instance = await CacheInstance.open(t)
+    const worker = instance.worker()
+    const visitor = worker.ask('/a')
+    const upstream = await instance.upstream.request()
+    upstream.head(head(fresh(10)))
+    await Promise.all(Array.from({ length: 20 }, (_, index) => upstream.chunk(String(index % 10).repeat(20_000))))
+    assert.equal(upstream.unacked, 0)
+    upstream.end()
+    await visitor.done.promise
+    await instance.settled()
+    assert.deepEqual([visitor.bytes, (await worker.get('/a')).text === visitor.text], [400_000, true])
+  })
+
   test('wait for a long answer in part alone: what is asked for from the middle ends there', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
@@ -146,7 +160,7 @@ describe('requests for the same', () => {
     await instance.upstream.request()
     const other = instance.worker().ask('/a')
     await waitFor('the other asks for the lease', () => instance.leases.asked === 2)
-    instance.clock.advance(5_000)
+    instance.clock.advance(30_000)
     const upstream = await instance.upstream.request(1)
     upstream.answer(200, fresh(10), 'second')
     await other.done.promise

@@ -59,7 +59,7 @@ export class BodyFiles implements EntryFiles {
   /** Begins a body. Rejects when no file can be made. */
   async begin(): Promise<IncomingBody> {
     const dir = join(this.#dir, INCOMING_DIR)
-    const path = join(dir, randomBytes(16).toString('hex'))
+    const path = join(dir, `${process.pid}-${randomBytes(8).toString('hex')}`)
     const file = await open(path, 'wx+').catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
       await mkdir(dir, { recursive: true })
@@ -74,6 +74,14 @@ export class BodyFiles implements EntryFiles {
       rmSync(join(this.#dir, INCOMING_DIR), { recursive: true, force: true })
     } catch (error) {
       this.#onProblem(asError(error))
+    }
+  }
+
+  /** Deletes bodies that processes which are gone have not brought to their end. Never rejects. */
+  async sweepIncoming(): Promise<void> {
+    const dir = join(this.#dir, INCOMING_DIR)
+    for (const name of await readdir(dir).catch((): string[] => [])) {
+      if (!isAlive(Number(name.split('-')[0]))) await rm(join(dir, name), { force: true }).catch(this.#onProblem)
     }
   }
 
@@ -146,6 +154,14 @@ class OpenBody implements IncomingBody {
   async close(): Promise<void> {
     if (!this.#isCommitted) await unlink(this.#path).catch(() => undefined)
     await this.#file.close().catch(() => undefined)
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

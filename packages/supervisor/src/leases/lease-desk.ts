@@ -6,7 +6,7 @@ import { type LeaseAnswer, type LeaseHolder, LeaseTable } from './lease-table.ts
 export interface LeaseDeskOptions {
   readonly clock: Clock
   /** How long a lease may be held. */
-  readonly timeoutMs: () => number
+  readonly timeoutMs: (key: string) => number
   /** A holder kept a lease too long. */
   readonly onExpired: (key: string) => void
   /** @default 10,000 */
@@ -83,7 +83,7 @@ export class LeaseDesk {
   }
 
   #watch(id: number, key: string): void {
-    const cancel = this.#options.clock.after(this.#options.timeoutMs(), () => {
+    const cancel = this.#options.clock.after(this.#options.timeoutMs(key), () => {
       this.#timers.delete(id)
       this.#options.onExpired(key)
       this.#answer(this.#table.expire(id))

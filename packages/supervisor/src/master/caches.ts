@@ -16,6 +16,9 @@ import { StoreUpkeep } from './store-upkeep.ts'
 /** What a render may take over its time before its lease goes to the next who waits. */
 const LEASE_MARGIN_MS = 2_000
 
+/** Workers give back what they hold for an upstream long before; one that does not is stuck. */
+const PROXY_LEASE_MS = 60_000
+
 /** What the caches of an instance are made with. The fleets exist by the time that anything is asked of them. */
 export interface CachesOptions {
   readonly spec: () => GenerationSpec
@@ -53,8 +56,8 @@ export class Caches {
     })
     this.leases = new LeaseDesk({
       clock,
-      timeoutMs: () => spec().config.render.timeout_ms + LEASE_MARGIN_MS,
-      onExpired: (key) => logger.warn({ key: key.replaceAll('\u0000', ' ') }, 'a render held its lease for too long'),
+      timeoutMs: (key) => (key.startsWith('proxy\0') ? PROXY_LEASE_MS : spec().config.render.timeout_ms + LEASE_MARGIN_MS),
+      onExpired: (key) => logger.warn({ key: key.replaceAll('\u0000', ' ') }, 'a render or a fetch held its lease for too long'),
     })
   }
 
@@ -94,6 +97,7 @@ export class Caches {
   /** A worker has ended. */
   workerGone(connection: object): void {
     this.leases.gone(connection)
+    void this.proxy.files.sweepIncoming()
     this.#eachUpkeep((upkeep) => upkeep.processEnded())
   }
 

@@ -2,10 +2,12 @@ import type { Clock } from '@svc/core'
 import type { LeaseOutcome } from '@svc/protocol'
 import { acquireLease, type Lease, type LeaseDesk } from '../isr/leases.ts'
 
-/** How long one worker waits for another, and lets others wait: past that each fetches for itself. */
-const LEASE_MS = 5_000
+/** How long other workers are made to wait for an upstream to begin its answer: past that each asks for itself. */
+const HEAD_MS = 30_000
+/** How long they are made to wait for the rest of it. */
+const BODY_MS = 5_000
 /** What a lease may take over its time on its way. */
-const LEASE_MARGIN_MS = 1_000
+const MARGIN_MS = 1_000
 
 /** The right of a flight to be the only one of the instance for its key, for a while. */
 export class FlightLease {
@@ -22,15 +24,22 @@ export class FlightLease {
 
   /** Resolves when the flight may go on, or with how that of another worker has ended. Never rejects. */
   async take(key: string): Promise<LeaseOutcome | 'granted'> {
-    const answer = await acquireLease(this.#desk, `proxy\0${key}`, LEASE_MS + LEASE_MARGIN_MS)
+    const answer = await acquireLease(this.#desk, `proxy\0${key}`, HEAD_MS + BODY_MS + MARGIN_MS)
     if (answer.kind === 'ended') return answer.outcome
     if (this.#isOver) {
       answer.lease.end('failed')
       return 'granted'
     }
     this.#lease = answer.lease
-    this.#cancel = this.#clock.after(LEASE_MS, () => this.end('failed'))
+    this.#cancel = this.#clock.after(HEAD_MS, () => this.end('failed'))
     return 'granted'
+  }
+
+  /** The answer has begun: it is stored soon, or it is so long that nobody should wait for it. */
+  begun(): void {
+    if (this.#lease === undefined) return
+    this.#cancel?.()
+    this.#cancel = this.#clock.after(BODY_MS, () => this.end('failed'))
   }
 
   /** Gives it back, now or when it is granted. */

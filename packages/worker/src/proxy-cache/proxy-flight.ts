@@ -274,6 +274,7 @@ export class ProxyFlight implements OriginSink {
   #keep(head: ResponseHead, length: number | undefined, storing: Storing): void {
     const { store } = this.#parts
     const { request } = this.#start
+    this.#lease.begun()
     this.#stored = { key: store.keyOf(this.address, storing.vary, request.headers), storing }
     this.#stream({ ...head, headers: storing.headers, createdAt: storing.createdAt, length, isStored: false })
   }

@@ -34,7 +34,8 @@ export class SpooledBody implements ReadableBody {
   #fileBytes = 0
   #isKept: boolean
   #isWriting = false
-  #ack: (() => void) | undefined
+  /** Of chunks after which no more has been let come. */
+  #acks: (() => void)[] = []
   #end: 'open' | 'complete' | Error = 'open'
   #isReleased = false
   #onWritten: (() => void) | undefined
@@ -61,7 +62,7 @@ export class SpooledBody implements ReadableBody {
   add(bytes: Uint8Array, ack: () => void): void {
     this.#pieces.push({ start: this.#bytes, bytes })
     this.#bytes += bytes.byteLength
-    this.#ack = ack
+    this.#acks.push(ack)
     if (this.#isKept && this.#bytes > this.#options.maxBytes) this.#stopKeeping(undefined)
     this.#wakeReaders()
     this.#goOn()
@@ -186,9 +187,7 @@ export class SpooledBody implements ReadableBody {
   }
 
   #takeMore(): void {
-    const ack = this.#ack
-    this.#ack = undefined
-    ack?.()
+    for (const ack of this.#acks.splice(0)) ack()
   }
 
   #wakeReaders(): void {

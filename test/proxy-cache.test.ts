@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import {
+  Child,
+  type Cleanup,
+  fetchHttp,
+  type HttpAnswer,
+  type HttpOptions,
+  type Server,
+  startServer,
+  svcCommand,
+  waitFor,
+} from '@svc/testkit'
+import { client, restart } from './backend.ts'
+import { CachedOrigin, cachingConfig } from './cached-origin.ts'
+
+const fresh = { 'cache-control': 'max-age=3600', 'content-type': 'text/plain' }
+const noL0 = '[cache.l0]\nenabled = false\n'
+
+/** Answers with the number of the request. */
+function numbered(t: Cleanup): Promise<CachedOrigin> {
+  return CachedOrigin.start(t, (_request, response, number) => response.writeHead(200, fresh).end(String(number)))
+}
+
+async function statusOf(t: Cleanup, server: Server): Promise<{ workers: { pid: number }[] }> {
+  const child = new Child(t, svcCommand, ['status', '--json', '--config', server.configFile ?? ''])
+  assert.equal((await child.exited).code, 0, child.stderr)
+  return JSON.parse(child.stdout)
+}
+
+async function counter(server: Server, name: string): Promise<number> {
+  const { text } = await fetchHttp(`${server.url}/__svc/metrics`)
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
+  return Number(line?.split(' ')[1] ?? Number.NaN)
+}
+
+/** What all workers answer: each request has a connection of its own. */
+async function answers(get: (path: string, options?: HttpOptions) => Promise<HttpAnswer>, path: string): Promise<Set<string>> {
+  const all = await Promise.all(Array.from({ length: 12 }, () => get(path)))
+  return new Set(all.map(({ text }) => text))
+}
+
+test('what is stored answers on both workers, from L0 too, and after a restart', async (t) => {
+  const origin = await numbered(t)
+  const server = await startServer(t, { config: cachingConfig(t, origin) })
+  const get = client(server, 'a.localhost')
+  const first = await get('/x')
+  assert.match(String(first.headers['cache-status']), /svc-proxy; fwd=uri-miss; stored, svc-l0; fwd=uri-miss/)
+  await waitFor('a hit of L0', async () => String((await get('/x')).headers['cache-status']) === 'svc-l0; hit')
+  assert.deepEqual(await answers(get, '/x'), new Set(['1']))
+  const again = await restart(t, server)
+  const warm = await client(again, 'a.localhost')('/x')
+  assert.deepEqual([warm.text, origin.count('/x')], ['1', 1])
+  assert.match(String(warm.headers['cache-status']), /svc-proxy; hit; ttl=35\d\d/)
+  assert.equal(warm.headers['cache-control'], 'max-age=3600')
+})
+
+test('purges of the proxy cache are seen by the next request of every worker, whoever orders them', async (t) => {
+  const origin = await numbered(t)
+  const server = await startServer(t, { config: cachingConfig(t, origin) })
+  const a = client(server, 'a.localhost')
+  const b = client(server, 'b.localhost')
+  const order = async (body: unknown) => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetchHttp(`${server.url}/__svc/cache/purge-proxy`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    assert.equal(answer.status, 200, answer.text)
+    return JSON.parse(answer.text) as { layer: string; purged: number; also?: Record<string, number> }
+  }
+  const fill = async () => {
+    for (const path of ['/x/1', '/x/2?q', '/y']) {
+      for (const get of [a, b]) await waitFor('one answer', async () => (await answers(get, path)).size === 1)
+    }
+  }
+  await fill()
+  const before = { own: await answers(a, '/x/1'), other: await answers(b, '/x/1'), far: await answers(a, '/y') }
+
+  const report = await order({ host: 'a.localhost:80', paths: ['/x/1'] })
+  assert.deepEqual([report.layer, report.purged], ['proxy', 1])
+  const changed = await answers(a, '/x/1')
+  assert.ok(changed.size === 1 && !changed.has([...before.own][0] ?? ''))
+  assert.deepEqual([await answers(b, '/x/1'), await answers(a, '/y')], [before.other, before.far])
+
+  assert.equal((await order({ host: 'a.localhost', prefixes: ['/x/'] })).purged, 2)
+  assert.notDeepEqual(await answers(a, '/x/1'), changed)
+  assert.deepEqual([await answers(b, '/x/1'), await answers(a, '/y')], [before.other, before.far])
+
+  const command = new Child(t, svcCommand, [
+    'purge',
+    'proxy',
+    '--host',
+    'b.localhost',
+    '--json',
+    '--config',
+    server.configFile ?? '',
+  ])
+  assert.equal((await command.exited).code, 0, command.stderr)
+  assert.equal((JSON.parse(command.stdout) as { purged: number }).purged, 3)
+  assert.notDeepEqual(await answers(b, '/x/1'), before.other)
+  assert.deepEqual(await answers(a, '/y'), before.far)
+
+  const everything = await fetchHttp(`${server.url}/__svc/admin/api/cache/purge?pattern=*`, { method: 'POST' })
+  assert.equal(everything.status, 200, everything.text)
+})
+
+test('a request that changes something takes effect on every worker before it is answered', async (t) => {
+  let state = 0
+  const origin = await CachedOrigin.start(t, (asked, response) => {
+    if (asked.method === 'POST') state++
+    response.writeHead(200, fresh).end(String(state))
+  })
+  const server = await startServer(t, { config: cachingConfig(t, origin) })
+  const get = client(server, 'a.localhost')
+  for (let round = 1; round <= 5; round++) {
+    await answers(get, '/x')
+    assert.equal((await get('/x', { method: 'POST', body: 'change' })).text, String(round))
+    assert.deepEqual(await answers(get, '/x'), new Set([String(round)]))
+  }
+})
+
+test('a thousand requests for what is not stored are one for the upstream, over two workers', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const origin = await CachedOrigin.start(t, (_request, response) => {
+    void gate.promise.then(() => response.writeHead(200, fresh).end('once'))
+  })
+  const server = await startServer(t, { config: cachingConfig(t, origin, noL0) })
+  const get = client(server, 'a.localhost')
+  const asked = Array.from({ length: 1_000 }, () => get('/x'))
+  for (const one of asked) one.catch(() => undefined)
+  await waitFor('all of them to wait', async () => (await counter(server, 'svc_proxy_misses_total')) >= 1_000, 60_000)
+  gate.resolve()
+  for (const { status, text } of await Promise.all(asked)) assert.deepEqual([status, text], [200, 'once'])
+  assert.equal(origin.count('/x'), 1)
+})
+
+/** Reads an answer without keeping it. */
+function download(server: Server, path: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const asked = request(server.url + path, { headers: { host: 'a.localhost' }, agent: false }, (response) => {
+    let bytes = 0
+    response.on('data', (data: Buffer) => {
+      bytes += data.byteLength
+    })
+    response.on('end', () => resolve(bytes)).on('error', reject)
+  })
+  asked.on('error', reject).end()
+  return promise
+}
+
+function residentBytes(pid: number): number {
+  const pages = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1])
+  return pages * 4096
+}
+
+test('200 MB are stored while they are sent, and need no memory to speak of', async (t) => {
+  const BYTES = 200 << 20
+  const piece = Buffer.alloc(1 << 18, 'x')
+  const origin = await CachedOrigin.start(t, (_request, response) => {
+    response.writeHead(200, { ...fresh, 'content-length': String(BYTES) })
+    let sent = 0
+    const more = () => {
+      while (sent < BYTES) {
+        sent += piece.byteLength
+        if (!response.write(piece)) return
+      }
+      response.end()
+    }
+    response.on('drain', more)
+    more()
+  })
+  const server = await startServer(t, { config: cachingConfig(t, origin) })
+  const { workers } = await statusOf(t, server)
+  const used = () => workers.reduce((sum, { pid }) => sum + residentBytes(pid), 0)
+  const idle = used()
+  let peak = 0
+  const watch = setInterval(() => {
+    peak = Math.max(peak, used())
+  }, 50)
+  t.after(() => clearInterval(watch))
+  assert.equal(await download(server, '/large'), BYTES)
+  await waitFor('it to be stored', async () => {
+    const headers = { 'cache-control': 'only-if-cached', range: 'bytes=0-0' }
+    return (await fetchHttp(`${server.url}/large`, { host: 'a.localhost', headers })).status === 206
+  })
+  assert.equal(await download(server, '/large'), BYTES)
+  const part = await fetchHttp(`${server.url}/large`, { host: 'a.localhost', headers: { range: `bytes=${BYTES - 5}-` } })
+  assert.deepEqual([part.status, part.text], [206, 'xxxxx'])
+  assert.equal(origin.count('/large'), 1)
+  assert.ok(peak - idle < 100 << 20, `${(peak - idle) >> 20} MB above the idle workers`)
+})
+
+test('a worker that is killed in the middle of a fill costs its own clients alone, and leaves nothing behind', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const origin = await CachedOrigin.start(t, (_request, response, number) => {
+    response.writeHead(200, { ...fresh, 'content-length': '300000' })
+    response.write('x'.repeat(200_000))
+    if (number === 1) void gate.promise.then(() => response.end('x'.repeat(100_000)))
+    else response.end('x'.repeat(100_000))
+  })
+  t.after(() => gate.resolve())
+  const server = await startServer(t, { config: cachingConfig(t, origin, noL0) })
+  const { workers } = await statusOf(t, server)
+  const failed = download(server, '/x').then(
+    () => false,
+    () => true,
+  )
+  await waitFor('the fill to begin', () => origin.count('/x') === 1)
+  for (const { pid } of workers) process.kill(pid, 'SIGKILL')
+  assert.equal(await failed, true)
+  await waitFor('new workers', async () => {
+    const now = await statusOf(t, server)
+    return now.workers.length === 2 && now.workers.every(({ pid }) => !workers.some((old) => old.pid === pid))
+  })
+  const incoming = join(dirname(server.configFile ?? ''), 'cache/proxy/incoming')
+  await waitFor('what they have written to go', () => !existsSync(incoming) || readdirSync(incoming).length === 0)
+  await waitFor('an answer', async () => (await download(server, '/x').catch(() => 0)) === 300_000)
+  await waitFor('a hit', async () => {
+    const { headers } = await fetchHttp(`${server.url}/x`, { host: 'a.localhost' })
+    return /svc-proxy; hit/.test(String(headers['cache-status']))
+  })
+})
