@@ -4,6 +4,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { codeOf } from '@svc/core'
 import type { BodyWriter, HttpExchange } from '@svc/http'
 import { waitFor } from '@svc/testkit'
@@ -38,8 +39,8 @@ async function openSession(t: TestContext, port: number): Promise<ClientHttp2Ses
   return session
 }
 
-/** Body of a response. */
-async function textOf(stream: ClientHttp2Stream | IncomingMessage): Promise<string> {
+/** Everything that can be read. */
+async function textOf(stream: ClientHttp2Stream | IncomingMessage | TLSSocket): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString()
@@ -204,6 +205,26 @@ describe('engine node, HTTP/2', { concurrency: true }, () => {
     const [got] = await once(stream, 'response')
     assert.deepEqual([got['content-type'], got['set-cookie']], ['text/plain', ['a=1', 'b=2']])
   })
+
+  for (const [offered, chosen] of [
+    [['h2', 'http/1.1'], 'h2'],
+    [['http/1.1', 'h2'], 'h2'],
+    [['http/1.1'], 'http/1.1'],
+    [['http/1.0'], 'http/1.0'],
+    [undefined, false],
+  ] as const) {
+    test(`clients that offer ${offered ?? 'nothing'} get ${chosen || 'HTTP/1.1'}`, async (t) => {
+      const { port } = await startEngine(t, 'node', show, { tls: anyCertificate(t) })
+      const options = { port, host: '127.0.0.1', rejectUnauthorized: false }
+      const socket = connectTls({ ...options, ...(offered === undefined ? {} : { ALPNProtocols: [...offered] }) })
+      t.after(() => socket.destroy())
+      await once(socket, 'secureConnect')
+      assert.equal(socket.alpnProtocol, chosen)
+      if (chosen === 'h2') return
+      socket.write('GET / HTTP/1.0\r\nHost: a.test\r\n\r\n')
+      assert.match(await textOf(socket), /^HTTP\/1\.1 200 OK\r\n/)
+    })
+  }
 
   test('OPTIONS * is answered by the server', async (t) => {
     const { port, refusals } = await startEngine(t, 'node', () => assert.fail('must not run'), { tls: anyCertificate(t) })

@@ -125,7 +125,8 @@ export class NodeListener {
     const server = createHttpsServer({
       ...this.#http1Options(limits),
       ...tls.fallback,
-      ALPNProtocols: ['h2', 'http/1.1'],
+      // Whoever names none of them is turned away, as ALPN wants it (RFC 7301 section 3.2).
+      ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'],
       handshakeTimeout: HEAD_TIMEOUT_MS,
       SNICallback: (name, done) => done(null, this.#tls?.find(name)),
     })
