@@ -23,14 +23,14 @@ function isNothingNamed(args: SourceArgs): boolean {
 }
 
 /**
- * Finds the control socket of the instance that the options mean.
+ * Finds the run directory of the instance that the options mean.
  * @throws CLI_UNAVAILABLE when there is no configuration to find it by, CLI_CONFIG when that cannot be read
  */
-export async function findControlSocket(args: SourceArgs): Promise<string> {
+export async function findRunDir(args: SourceArgs): Promise<string> {
   const { findConfigFile, findRunDirectory } = await import('@svc/config')
   const source = configSource(args)
   const found = await findRunDirectory(source)
-  if (found.ok) return join(found.dir, 'control.sock')
+  if (found.ok) return found.dir
   if (isNothingNamed(args) && (await findConfigFile(source)) === undefined) {
     throw new CliError(
       'CLI_UNAVAILABLE',
@@ -39,6 +39,14 @@ export async function findControlSocket(args: SourceArgs): Promise<string> {
   }
   await printProblems(found.problems)
   throw new CliError('CLI_CONFIG', 'cannot tell which server is meant')
+}
+
+/**
+ * Finds the control socket of the instance that the options mean.
+ * @throws what `findRunDir` throws
+ */
+export async function findControlSocket(args: SourceArgs): Promise<string> {
+  return join(await findRunDir(args), 'control.sock')
 }
 
 async function open(path: string): Promise<Socket> {

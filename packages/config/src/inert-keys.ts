@@ -19,7 +19,6 @@ export const inertKeys: readonly string[] = [
   'plugins',
   'waf',
   'obs',
-  'sites[].process=own',
   'sites[].tenant',
   'sites[].maintenance',
   'tasks',

@@ -28,6 +28,11 @@ export interface GenerationSpec {
   readonly tls: Readonly<Record<string, ListenerTls>>
 }
 
+/** What of a generation a render host is told. */
+export interface HostSpec extends Pick<GenerationSpec, 'generation' | 'sites' | 'moduleDir' | 'loopToken' | 'listen'> {
+  readonly config: Pick<Config, 'render' | 'cache' | 'scaling' | 'logging'>
+}
+
 /** A certificate with its key, as checked copies that no renewal changes. */
 export interface CertificateSpec {
   /** Digest of chain and key: the same id is the same certificate. */

@@ -1,8 +1,8 @@
 import { guard, method } from '@svc/core'
 import { loadedModule, modulePurge, purgeMessage, purgeOrder, purgeOutcome, purgeState } from './cache-messages.ts'
-import type { GenerationSpec } from './generation.ts'
+import type { HostSpec } from './generation.ts'
 
-const generationSpec = guard.anything as guard.Guard<GenerationSpec>
+const hostSpec = guard.anything as guard.Guard<HostSpec>
 
 const poolStatus = guard.object({
   site: guard.string,
@@ -13,12 +13,10 @@ const poolStatus = guard.object({
   lastBuildMs: guard.optional(guard.arrayOf(guard.number)),
 })
 
-/** What a render host answers to the master, over process IPC. */
-export const hostMethods = {
-  /** Tells the host where to listen and with which token; the answer comes when it listens and its snapshot is loaded. */
-  start: method(guard.object({ id: guard.string, socket: guard.string, token: guard.string }), guard.nothing),
+/** What a render host answers to the master, whoever started it. */
+export const hostCommandMethods = {
   /** Builds generation n+1 beside the current one (site settings only: no isolate is started for it). */
-  prepare: method(guard.object({ spec: generationSpec, purges: guard.optional(purgeState) }), guard.nothing),
+  prepare: method(guard.object({ spec: hostSpec, purges: guard.optional(purgeState) }), guard.nothing),
   /** Swaps to the prepared generation; pools of changed or removed sites end after their last render. */
   commit: method(guard.object({ generation: guard.number }), guard.nothing),
   abandon: method(guard.object({ generation: guard.number }), guard.nothing),
@@ -46,14 +44,26 @@ export const hostMethods = {
   ),
   /** Starts an isolate of a site and loads the modules of routes in it, ahead of the first request. */
   warm: method(guard.object({ site: guard.string, routes: guard.arrayOf(guard.string) }), guard.nothing),
-  /** Stops taking renders and answers when the last one has ended. */
-  drain: method(guard.object({ timeoutMs: guard.number }), guard.nothing),
   /** `hasSpareThread`: whether a started thread waits for a site. */
   ping: method(
     guard.nothing,
     guard.object({ rssBytes: guard.number, pools: guard.arrayOf(poolStatus), hasSpareThread: guard.optional(guard.boolean) }),
   ),
   metrics: method(guard.nothing, guard.object({ metrics: guard.anything })),
+} as const
+
+/** What a render host answers to the process that started it, over process IPC. */
+export const hostMethods = {
+  ...hostCommandMethods,
+  /** Tells the host where to listen and with which token; the answer comes when it listens and its snapshot is loaded. */
+  start: method(guard.object({ id: guard.string, socket: guard.string, token: guard.string }), guard.nothing),
+  /**
+   * Purges do not get here at the moment: data of the sites' code is neither taken from the shared store nor put there until the
+   * next `prepare` that has purges.
+   */
+  suspend: method(guard.nothing, guard.nothing),
+  /** Stops taking renders and answers when the last one has ended. */
+  drain: method(guard.object({ timeoutMs: guard.number }), guard.nothing),
 } as const
 
 /** What the master answers to a render host. */

@@ -24,6 +24,14 @@ export type SupervisorErrorCode =
   | 'SUP_UNKNOWN_SITE'
   /** A purge names a path or a host that cannot be one. */
   | 'SUP_BAD_PURGE'
+  /** The file that a site unit is started from is not there, not whole, or others may read it. */
+  | 'SUP_SITE_FILE'
+  /** Another unit of the site runs. */
+  | 'SUP_UNIT_RUNNING'
+  /** A site unit has not proved that it is the one of its site, or asks for what is not its business. */
+  | 'SUP_UNIT_REFUSED'
+  /** The unit of a site is not connected to its server at the moment. */
+  | 'SUP_NO_SERVER'
   /** The entries are served no more, but the store still holds them. */
   | 'SUP_PURGE_FAILED'
 
@@ -39,6 +47,10 @@ const table = {
   SUP_NOT_READY: { retryable: true },
   SUP_UNKNOWN_SITE: { status: 404, exposable: true },
   SUP_BAD_PURGE: { status: 400, exposable: true },
+  SUP_SITE_FILE: {},
+  SUP_UNIT_RUNNING: {},
+  SUP_UNIT_REFUSED: {},
+  SUP_NO_SERVER: { status: 503, retryable: true },
   SUP_PURGE_FAILED: { status: 500, retryable: true },
 } satisfies ErrorTable<SupervisorErrorCode>
 

@@ -3,22 +3,22 @@ import { test } from 'node:test'
 import { CoreError } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
 import { type TouchedRoutes, tellOfChange } from '../src/fleet/host-commands.ts'
-import type { RunningHost } from '../src/fleet/host-process.ts'
 import { hostsServing } from '../src/fleet/place.ts'
+import type { ReachableHost } from '../src/fleet/reachable-host.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json', base: {} })
 
 /** A host as far as this is about it. */
-function host(id: string, answer: TouchedRoutes | Error): RunningHost {
+function host(id: string, answer: TouchedRoutes | Error): ReachableHost {
   const call = async () => {
     if (answer instanceof Error) throw answer
     return { routes: answer }
   }
-  return { id, process: { peer: { call } } } as unknown as RunningHost
+  return { id, peer: { call } } as unknown as ReachableHost
 }
 
 const gone = new CoreError('CORE_PEER_GONE', 'gone')
-const routesOf = (hosts: RunningHost[], serving: string[]) =>
+const routesOf = (hosts: ReachableHost[], serving: string[]) =>
   tellOfChange(hosts, { site: 'shop', files: ['/a'], serving: new Set(serving) }, logger)
 
 test('any route may be meant when a host that serves the site cannot say, or nobody serves it', async () => {

@@ -1,6 +1,7 @@
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import type { ConfigSource } from '@svc/config'
 import type { Command } from '../command.ts'
+import { findRunDir } from '../control-client.ts'
 import { findPrograms } from '../programs.ts'
 import { configSource, withConfigOption } from '../source-options.ts'
 
@@ -21,6 +22,15 @@ function sourceOf({ dir, production, listen, ...args }: ServeArgs): ConfigSource
   }
 }
 
+/**
+ * The run directory of the server that has a site. Of the configuration nothing else is of interest to the site's process, which
+ * may not even be allowed to read it: then the environment names the directory.
+ */
+async function runDirOf(args: ServeArgs): Promise<string> {
+  const named = process.env['SVC_SERVER__RUN_DIR']
+  return named !== undefined && isAbsolute(named) ? named : await findRunDir(args)
+}
+
 /** `svc serve`: runs the server in the foreground. */
 export const serveCommand: Command<ServeArgs> = {
   usage: 'serve [dir]',
@@ -29,16 +39,23 @@ export const serveCommand: Command<ServeArgs> = {
     withConfigOption(yargs)
       .positional('dir', { type: 'string', describe: 'Serve this one site directory, without a config file' })
       .option('platform', { type: 'string', requiresArg: true, describe: 'Platform file with [[apps]]' })
-      .option('site', { type: 'string', requiresArg: true, describe: 'Serve only the site with this id' })
+      .option('site', {
+        type: 'string',
+        requiresArg: true,
+        describe: 'Be the process of the site with this id, which has process = "own"',
+      })
       .option('listen', { type: 'string', requiresArg: true, describe: 'Address, host:port; port 0 picks a free one' })
       .option('production', { type: 'boolean', default: false, describe: 'With a directory: no development mode' })
       .conflicts('dir', ['config', 'platform', 'site'])
+      .conflicts('site', ['platform', 'listen'])
       .example('$0 serve ./my-site', 'one site on http://127.0.0.1:8080, in development mode')
       .example('$0 serve --config /etc/svc/svc.config.toml', 'all sites of a config file')
       .example('$0 serve ./my-site --listen 127.0.0.1:0', 'on a free port'),
   run: async (args) => {
-    const { runMaster } = await import('@svc/supervisor')
+    const { runMaster, runSiteUnit } = await import('@svc/supervisor')
     const { site } = args
-    return runMaster({ source: sourceOf(args), programs: findPrograms(), ...(site === undefined ? {} : { onlySite: site }) })
+    if (site === undefined) return runMaster({ source: sourceOf(args), programs: findPrograms() })
+    const { renderHost } = findPrograms()
+    return runSiteUnit({ site, runDir: await runDirOf(args), renderHost, env: process.env })
   },
 }

@@ -1,4 +1,4 @@
-import type { GenerationSpec } from '@svc/protocol'
+import type { HostSpec } from '@svc/protocol'
 import { RenderError } from '../errors.ts'
 import type { ThreadBase } from '../thread/thread-messages.ts'
 import { type SiteDependencies, SiteRuntime } from './site-runtime.ts'
@@ -62,7 +62,7 @@ export class HostSites {
   }
 
   /** Builds the next generation. Sites whose settings are the same are kept with their isolates. */
-  prepare(spec: GenerationSpec): void {
+  prepare(spec: HostSpec): void {
     const { guestDir, threads, budget, eventsFor, serve } = this.#options
     const sites = new Map<string, SiteRuntime>()
     for (const [id, next] of siteSpecs(spec, guestDir)) {

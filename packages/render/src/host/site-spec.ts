@@ -1,7 +1,7 @@
 import { availableParallelism, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
-import type { GenerationSpec } from '@svc/protocol'
+import type { HostSpec } from '@svc/protocol'
 import type { EgressRules } from '../thread/egress/address-policy.ts'
 import type { ThreadBase } from '../thread/thread-messages.ts'
 import type { SiteSpec } from './site-runtime.ts'
@@ -10,7 +10,7 @@ function machineAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address))
 }
 
-function rulesFor(site: SiteConfig, { listen }: GenerationSpec, machine: readonly string[]): EgressRules {
+function rulesFor(site: SiteConfig, { listen }: HostSpec, machine: readonly string[]): EgressRules {
   return {
     allow: site.fetch_allow,
     allowLocal: site.fetch_allow_local,
@@ -22,12 +22,12 @@ function rulesFor(site: SiteConfig, { listen }: GenerationSpec, machine: readonl
 }
 
 /** What the threads of all sites of a generation have in common. */
-export function threadBase({ config: { render } }: GenerationSpec, guestDir: string): ThreadBase {
+export function threadBase({ config: { render } }: HostSpec, guestDir: string): ThreadBase {
   return { guestDir, timeoutMs: render.timeout_ms, memoryLimitMb: render.memory_limit_mb }
 }
 
 /** Derives from a generation how each of its sites is run, by site id. */
-export function siteSpecs(generation: GenerationSpec, guestDir: string): Map<string, SiteSpec> {
+export function siteSpecs(generation: HostSpec, guestDir: string): Map<string, SiteSpec> {
   const { render, cache, scaling } = generation.config
   const machine = machineAddresses()
   const cacheDirs = {

@@ -9,7 +9,11 @@ export function siteStatuses(
   hosts: readonly HostEndpoint[],
   quarantined: readonly string[],
 ): SiteStatus[] {
-  const isServed = (id: string) => hosts.some((host) => host.sites === '*' || host.sites.includes(id))
+  const isServed = (id: string) => {
+    const own = hosts.find(({ sites }) => sites !== '*' && sites.includes(id))
+    // Without a token there is nobody behind it.
+    return own === undefined ? hosts.some(({ sites }) => sites === '*') : own.token !== ''
+  }
   const state = (site: SiteConfig) => {
     if (site.maintenance) return 'maintenance'
     if (!hasApp(site)) return 'ok'

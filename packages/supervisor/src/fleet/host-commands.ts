@@ -2,6 +2,7 @@ import { asError, codeOf } from '@svc/core'
 import type { IsolateModules, ModulePurge } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { RunningHost } from './host-process.ts'
+import { type ReachableHost, reachable } from './reachable-host.ts'
 
 /** Compiling a site from nothing, on a busy machine, takes this long at most. */
 const FLUSH_TIMEOUT_MS = 60_000
@@ -18,11 +19,11 @@ export type TouchedRoutes = readonly string[] | null
 
 /** Asks all hosts. One that is gone has nothing left to be told; what others refuse is logged and counts as no answer. */
 async function askAll<Answer>(
-  hosts: readonly RunningHost[],
+  hosts: readonly ReachableHost[],
   logger: Logger,
-  ask: (host: RunningHost) => Promise<Answer>,
+  ask: (host: ReachableHost) => Promise<Answer>,
 ): Promise<(Answer | undefined)[]> {
-  const one = async (host: RunningHost) => {
+  const one = async (host: ReachableHost) => {
     try {
       return await ask(host)
     } catch (error) {
@@ -34,26 +35,22 @@ async function askAll<Answer>(
 }
 
 /** Gives a site fresh isolates in every host. Resolves with how many were replaced. */
-export async function flushSite(hosts: readonly RunningHost[], site: string, logger: Logger): Promise<number> {
-  const answers = await askAll(hosts, logger, ({ process }) =>
-    process.peer.call('flush', { site }, { timeoutMs: FLUSH_TIMEOUT_MS }),
-  )
+export async function flushSite(hosts: readonly ReachableHost[], site: string, logger: Logger): Promise<number> {
+  const answers = await askAll(hosts, logger, ({ peer }) => peer.call('flush', { site }, { timeoutMs: FLUSH_TIMEOUT_MS }))
   return answers.reduce((sum, answer) => sum + (answer?.isolates ?? 0), 0)
 }
 
 /** Has every host forget compiled modules. Resolves with how many there were, over all hosts. */
-export async function forgetModules(hosts: readonly RunningHost[], purge: ModulePurge, logger: Logger): Promise<number> {
-  const answers = await askAll(hosts, logger, ({ process }) =>
-    process.peer.call('purgeModules', purge, { timeoutMs: MODULES_TIMEOUT_MS }),
-  )
+export async function forgetModules(hosts: readonly ReachableHost[], purge: ModulePurge, logger: Logger): Promise<number> {
+  const answers = await askAll(hosts, logger, ({ peer }) => peer.call('purgeModules', purge, { timeoutMs: MODULES_TIMEOUT_MS }))
   return answers.reduce((sum, answer) => sum + (answer?.evicted ?? 0), 0)
 }
 
 /** The compiled modules of each isolate of a site, over all hosts. */
-export async function listModules(hosts: readonly RunningHost[], site: string, logger: Logger): Promise<IsolateModules[]> {
-  const answers = await askAll(hosts, logger, async ({ id, process }) => {
-    const { isolates } = await process.peer.call('modules', { site }, { timeoutMs: MODULES_TIMEOUT_MS })
-    return isolates.map((modules) => ({ host: id, pid: process.pid, modules }))
+export async function listModules(hosts: readonly ReachableHost[], site: string, logger: Logger): Promise<IsolateModules[]> {
+  const answers = await askAll(hosts, logger, async ({ id, pid, peer }) => {
+    const { isolates } = await peer.call('modules', { site }, { timeoutMs: MODULES_TIMEOUT_MS })
+    return isolates.map((modules) => ({ host: id, pid, modules }))
   })
   return answers.flatMap((found) => found ?? [])
 }
@@ -71,10 +68,10 @@ export interface SiteChange {
  * Tells every host which files of a site changed. Resolves with the routes whose code they are part of, as far as any host knows;
  * null when one that serves the site cannot say, or there is none.
  */
-export async function tellOfChange(hosts: readonly RunningHost[], change: SiteChange, logger: Logger): Promise<TouchedRoutes> {
+export async function tellOfChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<TouchedRoutes> {
   const { site, files, serving } = change
-  const answers = await askAll(hosts, logger, async ({ id, process }) => {
-    const { routes } = await process.peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
+  const answers = await askAll(hosts, logger, async ({ id, peer }) => {
+    const { routes } = await peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
     return { isServing: serving.has(id), routes }
   })
   const routes = new Set<string>()
@@ -92,14 +89,14 @@ export async function tellOfChange(hosts: readonly RunningHost[], change: SiteCh
  * loaded is logged and left to the requests.
  */
 export async function warmLike(fresh: RunningHost, old: RunningHost, logger: Logger): Promise<void> {
-  const [used] = await askAll([old], logger, ({ process }) =>
-    process.peer.call('usedRoutes', undefined, { timeoutMs: ROUTES_TIMEOUT_MS }),
+  const [used] = await askAll([reachable(old)], logger, ({ peer }) =>
+    peer.call('usedRoutes', undefined, { timeoutMs: ROUTES_TIMEOUT_MS }),
   )
   const endAt = performance.now() + WARM_ALL_MS
   for (const { site, routes } of used?.sites ?? []) {
     if (performance.now() > endAt) return
-    await askAll([fresh], logger, ({ process }) =>
-      process.peer.call('warm', { site, routes: [...routes] }, { timeoutMs: WARM_TIMEOUT_MS }),
+    await askAll([reachable(fresh)], logger, ({ peer }) =>
+      peer.call('warm', { site, routes: [...routes] }, { timeoutMs: WARM_TIMEOUT_MS }),
     )
   }
 }

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import type { PurgeState } from '@svc/cache'
 import { asError, type Clock, type Deferred, deferred, delayMs, type Handlers, recordFailure } from '@svc/core'
-import type { GenerationSpec, HostEndpoint, hostParentMethods, StatusReport } from '@svc/protocol'
+import type { HostEndpoint, HostSpec, hostParentMethods, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { HostProcess } from '../process/launch.ts'
 import { describeExit, type ProcessExit } from '../process/supervised-process.ts'
@@ -29,7 +29,7 @@ export interface HostFleetOptions {
   readonly count: number
   readonly runDir: string
   readonly launch: (id: string, handlers: Handlers<typeof hostParentMethods>) => HostProcess
-  readonly target: () => GenerationSpec
+  readonly target: () => HostSpec
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
@@ -113,7 +113,7 @@ export class HostFleet {
   }
 
   /** Has all hosts build a generation. A reload is not held up by one that cannot: `commit` replaces it. */
-  async prepare(spec: GenerationSpec): Promise<void> {
+  async prepare(spec: HostSpec): Promise<void> {
     await Promise.all(
       this.running.map(async (host) => {
         try {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PurgeState } from '@svc/cache'
 import type { Clock } from '@svc/core'
-import { type GenerationSpec, withoutWeb } from '@svc/protocol'
+import type { HostSpec } from '@svc/protocol'
 import { watchHeartbeat } from '../process/heartbeat.ts'
 import type { HostProcess } from '../process/launch.ts'
 import type { PurgeMember } from '../purges/purge-member.ts'
@@ -33,14 +33,17 @@ export interface RunningHost {
 
 const TOKEN_BYTES = 32
 
-/** Starts the program of a render host under a new id. */
+/** Starts the program of a render host under a new id, to listen at a place of its own. */
 export function forkHost(id: string, runDir: string, launch: (id: string) => HostProcess): RunningHost {
-  const process = launch(id)
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  return startedHost(launch(id), { id, socket: join(runDir, `${id}.sock`), token })
+}
+
+/** A host that has just been started. */
+export function startedHost(process: HostProcess, place: Pick<RunningHost, 'id' | 'socket' | 'token'>): RunningHost {
   return {
-    id,
+    ...place,
     process,
-    socket: join(runDir, `${id}.sock`),
-    token: randomBytes(TOKEN_BYTES).toString('base64url'),
     generation: 0,
     hasPrepared: false,
     rssBytes: 0,
@@ -55,7 +58,7 @@ export function forkHost(id: string, runDir: string, launch: (id: string) => Hos
  */
 export async function bringHost(
   host: RunningHost,
-  target: () => GenerationSpec,
+  target: () => HostSpec,
   join: () => PurgeState | undefined,
   timings: SupervisorTimings,
 ): Promise<void> {
@@ -72,12 +75,12 @@ export async function bringHost(
 /** Has a host build a generation. `purges` only at its first: it hears of later ones as they come. */
 export async function prepareHost(
   host: RunningHost,
-  spec: GenerationSpec,
+  spec: HostSpec,
   timings: SupervisorTimings,
   purges?: PurgeState,
 ): Promise<void> {
   const known = purges === undefined ? {} : { purges }
-  await host.process.peer.call('prepare', { spec: withoutWeb(spec), ...known }, { timeoutMs: timings.prepareTimeoutMs })
+  await host.process.peer.call('prepare', { spec, ...known }, { timeoutMs: timings.prepareTimeoutMs })
   host.hasPrepared = true
 }
 

@@ -21,7 +21,7 @@ function requireSite(spec: GenerationSpec, id: string): SiteConfig {
  */
 export async function flushIsolates(parts: MasterParts, site: string): Promise<{ isolates: number }> {
   if (!hasApp(requireSite(parts.spec(), site))) return { isolates: 0 }
-  return { isolates: await flushSite(parts.hosts.running, site, parts.logger) }
+  return { isolates: await flushSite(parts.hosts.runningFor(site), site, parts.logger) }
 }
 
 /** Forgets compiled modules in every isolate and on disk. */
@@ -48,8 +48,8 @@ export async function resetApp(parts: MasterParts, root: string): Promise<AppRes
 
 /** The isolates of all hosts, as of their last sign of life. */
 export function isolatePools(parts: MasterParts): IsolatePool[] {
-  return parts.hosts.running.flatMap(({ id, process, pools }) =>
-    pools.map(({ site, threads, active, queued }) => ({ host: id, pid: process.pid, site, threads, active, queued })),
+  return parts.hosts.running.flatMap(({ id, pid, pools }) =>
+    pools.map(({ site, threads, active, queued }) => ({ host: id, pid, site, threads, active, queued })),
   )
 }
 
@@ -59,7 +59,7 @@ export function isolatePools(parts: MasterParts): IsolatePool[] {
  */
 export async function modulesOf(parts: MasterParts, site: string): Promise<{ isolates: IsolateModules[] }> {
   if (!hasApp(requireSite(parts.spec(), site))) return { isolates: [] }
-  return { isolates: await listModules(parts.hosts.running, site, parts.logger) }
+  return { isolates: await listModules(parts.hosts.runningFor(site), site, parts.logger) }
 }
 
 /** Figures of all layers, for display. */

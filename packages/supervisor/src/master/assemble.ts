@@ -1,20 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { PurgeOrder } from '@svc/cache'
-import { hasApp } from '@svc/config'
 import type { CloseStack } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/proofs.ts'
 import { SupervisorError } from '../errors.ts'
 import { tellOfChange } from '../fleet/host-commands.ts'
-import { HostFleet } from '../fleet/host-fleet.ts'
 import { hostsServing } from '../fleet/place.ts'
+import { RenderHosts } from '../fleet/render-hosts.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { IsolateLosses } from '../health/isolate-losses.ts'
 import { removeSockets } from '../listen/unix-socket.ts'
-import { MetricsCollector } from '../metrics/metrics-collector.ts'
+import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
 import { PurgeCounts } from '../metrics/purge-counts.ts'
 import type { ServiceManager } from '../notify/service-manager.ts'
 import { type LaunchSettings, launchHost, launchWorker } from '../process/launch.ts'
@@ -30,6 +29,8 @@ import { type GenerationAccess, makeReloadTarget } from './reload-target.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
+import { unitAttached } from './unit-attached.ts'
+import { watchedSites } from './watched-sites.ts'
 
 /** What an instance is put together from. */
 export interface AssembleOptions {
@@ -61,27 +62,40 @@ function launchSettings({ options, logger }: MasterDeps, server: GenerationSpec[
   }
 }
 
-function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: IsolateLosses): HostFleet {
+function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: IsolateLosses): RenderHosts {
   const { clock, logger, timings } = deps
   const { config } = access.get()
   const settings = launchSettings(deps, config.server)
-  return new HostFleet({
-    count: config.render.hosts,
+  const onLost = (site: string) => losses.note(site, clock.monotonic())
+  const common = {
     runDir: config.server.run_dir,
-    launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
-    handlers: hostHandlers(later, (site) => losses.note(site, clock.monotonic())),
-    target: access.get,
     purgeState: () => later().caches.purges.hostState(),
     timings,
     clock,
     logger,
-    onEndpoints: (endpoints) => later().workers.announceHosts(endpoints),
-    onGone: (host) => {
+    onGone: (host: MetricsProcess) => {
       const { metrics, caches } = later()
       metrics.gone(host)
       caches.hostGone()
     },
-    onDeath: () => later().metrics.countDeath('host'),
+  }
+  return new RenderHosts({
+    shared: {
+      ...common,
+      count: config.render.hosts,
+      launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
+      handlers: hostHandlers(later, onLost),
+      onDeath: () => later().metrics.countDeath('host'),
+    },
+    own: {
+      ...common,
+      isolateLost: onLost,
+      purge: (order) => later().caches.purge(order),
+      changed: (site, files) => later().changes.changed(site, files),
+      onAttached: (site) => unitAttached(later(), site),
+    },
+    target: access.get,
+    onEndpoints: (endpoints) => later().workers.announceHosts(endpoints),
   })
 }
 
@@ -134,7 +148,7 @@ function makeReloader(
   const { load, clock, logger } = deps
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
-    watcher.setSites(spec.sites.filter(hasApp))
+    watcher.setSites(watchedSites(spec))
     await certificates.served(spec.tls)
     automatic.serve({ config: spec.config, web: spec.web, certificates: certificates.files })
     await removeSockets(before.listen, spec.listen)
@@ -157,7 +171,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const caches = await Caches.open({ spec: access.get, fleets: later, timings, clock, logger, counts }, stack)
   const metrics = new MetricsCollector(timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
     generation: () => access.get().generation,
-    up: () => ({ worker: later().workers.ready.length, host: later().hosts.processes.length }),
+    up: () => ({ worker: later().workers.ready.length, host: later().hosts.measured.length }),
     isr: { entries: () => caches.store.size().entries, evictions: () => caches.store.evictions },
     sources: [counts.source],
   })
@@ -177,7 +191,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const changes = new SiteChanges({
     sites: () => access.get().sites,
     tellHosts: (site, files) =>
-      tellOfChange(hosts.running, { site, files, serving: hostsServing(hosts.endpoints, site) }, logger),
+      tellOfChange(hosts.runningFor(site), { site, files, serving: hostsServing(hosts.endpoints, site) }, logger),
     tellWorkers: (site) => workers.siteChanged(site),
     purge: (order) => caches.purge(order),
     onChanging: (site) => served.changing(site, access.get().config.env),

@@ -3,7 +3,7 @@ import { IsrStore, ProxyStore, type PurgeOrder } from '@svc/cache'
 import { asError, type Clock, type CloseStack } from '@svc/core'
 import type { GenerationSpec, PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import type { HostFleet } from '../fleet/host-fleet.ts'
+import type { RenderHosts } from '../fleet/render-hosts.ts'
 import type { SupervisorTimings } from '../fleet/timings.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { LeaseDesk } from '../leases/lease-desk.ts'
@@ -22,7 +22,7 @@ const PROXY_LEASE_MS = 60_000
 /** What the caches of an instance are made with. The fleets exist by the time that anything is asked of them. */
 export interface CachesOptions {
   readonly spec: () => GenerationSpec
-  readonly fleets: () => { readonly workers: WorkerFleet; readonly hosts: HostFleet }
+  readonly fleets: () => { readonly workers: WorkerFleet; readonly hosts: RenderHosts }
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger

@@ -1,9 +1,8 @@
-import { hasApp } from '@svc/config'
 import type { Clock } from '@svc/core'
 import { type GenerationSpec, type HealthReport, PRODUCT_VERSION, type StatusReport } from '@svc/protocol'
 import { evaluateHealth } from '@svc/telemetry'
 import { siteStatuses } from '../control/site-info.ts'
-import type { HostFleet } from '../fleet/host-fleet.ts'
+import type { RenderHosts } from '../fleet/render-hosts.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { diskSpace } from '../health/disk-space.ts'
 import type { IsolateLosses } from '../health/isolate-losses.ts'
@@ -14,7 +13,7 @@ import type { Certificates } from '../tls/certificates.ts'
 export interface InstanceParts {
   readonly spec: () => GenerationSpec
   readonly workers: WorkerFleet
-  readonly hosts: HostFleet
+  readonly hosts: RenderHosts
   readonly losses: IsolateLosses
   readonly lastReload: () => StatusReport['last_reload']
   /** Why the ISR store cannot be used at the moment; undefined: it can. */
@@ -40,7 +39,7 @@ export function statusOf(parts: InstanceParts): StatusReport {
     uptime_secs: Math.floor((parts.clock.monotonic() - parts.startedAt) / 1000),
     listen: listenUrls(spec),
     workers: parts.workers.status(),
-    hosts: parts.hosts.status(spec.sites.filter(hasApp).map((site) => site.id)),
+    hosts: parts.hosts.status(spec),
     sites: siteStatuses(spec.sites, parts.hosts.endpoints, parts.hosts.quarantined),
     last_reload: parts.lastReload(),
   }
@@ -60,6 +59,7 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
       hostsWanted: hosts.wanted,
       hostsReady: hosts.filled,
       starvedSites: starvedSites(hosts),
+      absentSites: hosts.absent,
       loopingSites: [...new Set([...parts.losses.looping(now), ...hosts.quarantined])],
     },
     workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.isCrashLooping },
@@ -70,7 +70,7 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
 }
 
 /** Sites whose renders wait while no host has a thread for them. */
-function starvedSites(hosts: HostFleet): string[] {
+function starvedSites(hosts: RenderHosts): string[] {
   const threads = new Map<string, number>()
   const waiting = new Set<string>()
   for (const pool of hosts.pools) {

@@ -32,7 +32,7 @@ export function workerHandlers(
     health: () => healthOf(parts()),
     metrics: async () => {
       const { workers, hosts, metrics } = parts()
-      return { text: await metrics.text([...workers.ready, ...hosts.processes]) }
+      return { text: await metrics.text([...workers.ready, ...hosts.measured]) }
     },
     lease: ({ key }, context) => parts().caches.leases.lease(connection, key, context),
     leaseEnded: ({ id, outcome }) => {

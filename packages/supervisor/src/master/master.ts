@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { hasApp, type ResolvedConfig } from '@svc/config'
+import type { ResolvedConfig } from '@svc/config'
 import { asError, CloseStack, type Deferred, deferred } from '@svc/core'
 import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
 import { AcmeStore } from '../acme/acme-store.ts'
@@ -26,6 +26,7 @@ import type { MasterParts } from './parts.ts'
 import type { GenerationAccess } from './reload-target.ts'
 import { listenForSignals } from './signals.ts'
 import { startSummary } from './start-summary.ts'
+import { watchedSites } from './watched-sites.ts'
 
 /** Render hosts have nothing left to do once the workers are gone, but for renders in the background. */
 const HOST_DRAIN_MS = 1_000
@@ -94,7 +95,7 @@ export class Master {
     const starting = Promise.all([workers.start(), hosts.start(), served.begin(spec)])
     await Promise.race([starting, this.#stopAsked.promise])
     this.#checkStop()
-    watcher.setSites(spec.sites.filter(hasApp))
+    watcher.setSites(watchedSites(spec))
     await certificates.served(spec.tls)
     await this.#announceReady(spec, workers, manager)
     this.#stack.push(

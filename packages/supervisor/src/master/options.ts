@@ -9,8 +9,6 @@ export interface MasterOptions {
   readonly source: ConfigSource
   /** Absolute paths of the programs to fork. */
   readonly programs: { readonly worker: string; readonly renderHost: string }
-  /** Serve this site alone. */
-  readonly onlySite?: string
   /** Other than usual patience. */
   readonly timings?: Partial<SupervisorTimings>
 }

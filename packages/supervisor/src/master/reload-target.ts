@@ -1,6 +1,5 @@
-import { hasApp } from '@svc/config'
 import type { GenerationSpec } from '@svc/protocol'
-import type { HostFleet } from '../fleet/host-fleet.ts'
+import type { RenderHosts } from '../fleet/render-hosts.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { ServiceManager } from '../notify/service-manager.ts'
 import type { ReloadTarget } from '../reload/reloader.ts'
@@ -14,7 +13,7 @@ export interface GenerationAccess {
 /** What a reload reaches. */
 export interface ReloadTargetParts {
   readonly workers: WorkerFleet
-  readonly hosts: HostFleet
+  readonly hosts: RenderHosts
   readonly access: GenerationAccess
   readonly manager: ServiceManager
   /** All processes serve the generation. */
@@ -33,7 +32,7 @@ export function makeReloadTarget(parts: ReloadTargetParts): ReloadTarget {
         access.set(spec)
         await hosts.commit(spec.generation)
         await workers.commit(prepared, spec.generation)
-        hosts.sitesChanged(spec.sites.filter(hasApp).map((site) => site.id))
+        hosts.sitesChanged(spec)
         await onServed(spec, before)
         await manager.announce('READY=1')
       }

@@ -1,4 +1,4 @@
-import { formatProblem, type LoadResult, loadConfig } from '@svc/config'
+import { formatProblem, loadConfig } from '@svc/config'
 import { asError, codeOf, systemClock } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
@@ -24,18 +24,6 @@ const ADVICE: Readonly<Partial<Record<SupervisorErrorCode, string>>> = {
   SUP_LISTEN: 'Choose another address with --listen (port 0: any that is free) or server.listen, or stop what has this one.',
 }
 
-/** The configuration, cut down to one site where that is asked for. */
-async function load(options: MasterOptions): Promise<LoadResult> {
-  const result = await loadConfig(options.source)
-  const { onlySite } = options
-  if (!result.ok || onlySite === undefined) return result
-  const sites = result.sites.filter((site) => site.id === onlySite)
-  if (sites.length > 0) return { ...result, sites }
-  const known = result.sites.map((site) => site.id).join(', ')
-  const message = `no site "${onlySite}"; there are: ${known === '' ? 'none' : known}`
-  return { ok: false, problems: [{ file: result.files[0] ?? '', line: 1, column: 1, path: 'sites', message }] }
-}
-
 function complain(error: unknown): void {
   process.stderr.write(`svc: ${asError(error).message}\n`)
   const advice = error instanceof SupervisorError ? ADVICE[error.code] : undefined
@@ -55,7 +43,7 @@ function exitCodeOf(error: unknown): number {
  */
 export async function runMaster(options: MasterOptions): Promise<number> {
   const startedAt = systemClock.monotonic()
-  const loaded = await load(options)
+  const loaded = await loadConfig(options.source)
   if (!loaded.ok) {
     for (const problem of loaded.problems) process.stderr.write(`${formatProblem(problem)}\n`)
     return ExitCode.config
@@ -64,7 +52,7 @@ export async function runMaster(options: MasterOptions): Promise<number> {
   const logger = createLogger({ level, format, base: { proc: 'master', pid: process.pid } })
   for (const notice of loaded.notices) logger.warn(notice)
   const timings = { ...defaultTimings, ...options.timings }
-  const master = new Master({ options, timings, clock: systemClock, logger, startedAt, load: () => load(options) })
+  const master = new Master({ options, timings, clock: systemClock, logger, startedAt, load: () => loadConfig(options.source) })
   try {
     await master.run(loaded)
     return ExitCode.ok

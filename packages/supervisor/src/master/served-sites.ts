@@ -71,9 +71,14 @@ export class ServedSites {
     }
   }
 
-  /** All processes are up. */
+  /** Whether a site's files or settings are others than those that its stored pages were made of. */
+  isChanged(site: SiteConfig, env: MarkedSite['env']): Promise<boolean> {
+    return this.#options.marks.isChanged({ site, env })
+  }
+
+  /** All processes are up. Sites with a process of their own wait for that. */
   ready(sites: readonly SiteConfig[]): void {
-    for (const { id } of sites.filter(hasApp)) this.#options.warm(id)
+    for (const { id, process } of sites.filter(hasApp)) if (process !== 'own') this.#options.warm(id)
   }
 
   /** A reload has replaced the configuration in all processes. Resolves when nothing of changed or removed sites is left. */

@@ -88,6 +88,11 @@ export class SiteMarks {
     return changed
   }
 
+  /** Whether a site is not as it was when it was last taken in, or was never. */
+  async isChanged(site: MarkedSite): Promise<boolean> {
+    return this.#marks.get(site.site.id) !== (await markOf(site, this.#own))
+  }
+
   /** In which state a site is now, to be noted once what was made of an earlier one is gone. */
   look(site: MarkedSite): Promise<string> {
     return markOf(site, this.#own)

@@ -8,13 +8,12 @@ import { SupervisorError } from '../errors.ts'
 /** What a directory is held as: one directory may serve several purposes of one instance. */
 export type DirectoryUse = 'run' | 'state' | 'cache'
 
-/** The name of a directory's lock among the abstract sockets; that of a run directory is known to older versions too. */
-async function lockName(use: DirectoryUse, dir: string): Promise<string> {
+/** A name among the abstract sockets for what lies at a real path. */
+async function lockName(prefix: string, dir: string, inner = ''): Promise<string> {
   const digest = createHash('sha256')
-    .update(await realpath(dir))
+    .update((await realpath(dir)) + inner)
     .digest('hex')
     .slice(0, 32)
-  const prefix = use === 'run' ? 'svc' : `svc-${use}`
   return `${prefix}-${process.getuid?.() ?? 0}-${digest}`
 }
 
@@ -23,9 +22,19 @@ async function lockName(use: DirectoryUse, dir: string): Promise<string> {
  * Resolves with what holds it until it is closed; undefined: another process has it.
  */
 export async function holdDirectory(use: DirectoryUse, dir: string): Promise<Server | undefined> {
+  // That of a run directory is known to older versions too.
+  return hold(await lockName(use === 'run' ? 'svc' : `svc-${use}`, dir))
+}
+
+/** Takes the sole right to be the unit of a site, as `holdDirectory` does with a directory. */
+export async function holdSite(runDir: string, site: string): Promise<Server | undefined> {
+  return hold(await lockName('svc-site', runDir, `\n${site}`))
+}
+
+async function hold(name: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy())
   server.unref()
-  server.listen({ path: `\0${await lockName(use, dir)}` })
+  server.listen({ path: `\0${name}` })
   try {
     await once(server, 'listening')
     return server

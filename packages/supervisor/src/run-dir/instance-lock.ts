@@ -40,10 +40,10 @@ async function alreadyRunning(runDir: string): Promise<SupervisorError> {
   return new SupervisorError('SUP_ALREADY_RUNNING', `${who} is running with the run directory ${runDir}`)
 }
 
-/** Removes the sockets of a master that was killed, and of its render hosts. */
+/** Removes the sockets of a master that was killed, and of its render hosts. Those of site units are theirs. */
 async function removeLeftovers(runDir: string): Promise<void> {
   const names = await readdir(runDir)
-  const left = names.filter((name) => name === 'control.sock' || /^host-\d+\.sock$/.test(name))
+  const left = names.filter((name) => ['control.sock', 'units.sock'].includes(name) || /^host-\d+\.sock$/.test(name))
   await Promise.all(left.map((name) => rm(join(runDir, name), { force: true })))
 }
 

@@ -19,6 +19,8 @@ export interface HealthInputs {
     /** Render hosts that should be up, and those that are. */
     readonly hostsWanted: number
     readonly hostsReady: number
+    /** Sites with a process of their own that is not there. */
+    readonly absentSites?: readonly string[]
     /** Sites whose renders wait while they have no thread. */
     readonly starvedSites: readonly string[]
     /** Sites whose isolates, or render hosts, end again and again. */
@@ -42,6 +44,8 @@ function verdict(problem: string | undefined): string {
 
 function renderPoolProblem(pool: HealthInputs['renderPool']): string | undefined {
   if (pool.hostsReady < pool.hostsWanted) return `${pool.hostsReady} of ${pool.hostsWanted} render hosts are up`
+  const { absentSites = [] } = pool
+  if (absentSites.length > 0) return `no process serves ${absentSites.join(', ')}`
   if (pool.loopingSites.length > 0) return `isolates die in a loop: ${pool.loopingSites.join(', ')}`
   if (pool.starvedSites.length > 0) return `no render thread for ${pool.starvedSites.join(', ')}`
   return undefined

@@ -14,6 +14,8 @@ interface Host {
   isRetired: boolean
   /** Sites whose calls failed because the host went away. */
   readonly lostSites: Set<string>
+  /** Until when requests wait for it while it is away. */
+  awaitedUntil: number
 }
 
 /** What a host set reports. */
@@ -26,6 +28,11 @@ export interface HostSetEvents {
 /** A peer is told of its end a moment before the host is marked as lost: a retry must not land on it again. */
 function livePeer(host: Host): HostPeer | undefined {
   return host.peer?.isClosed === true ? undefined : host.peer
+}
+
+/** What makes an endpoint the same one as before: another host may listen at the same place. */
+function keyOf({ id, socket, token }: HostEndpoint): string {
+  return `${id}\n${socket}\n${token}`
 }
 
 function serves(endpoint: HostEndpoint, site: string): boolean {
@@ -53,11 +60,11 @@ export class HostSet {
 
   /** Replaces the set. Hosts that stay keep their connection; calls on others run to their end. */
   update(endpoints: readonly HostEndpoint[]): void {
-    const left = new Map(this.#hosts.map((host) => [host.endpoint.socket, host]))
+    const left = new Map(this.#hosts.map((host) => [keyOf(host.endpoint), host]))
     this.#hosts = endpoints.map((endpoint) => {
-      const known = left.get(endpoint.socket)
+      const known = left.get(keyOf(endpoint))
       if (known === undefined) return this.#add(endpoint)
-      left.delete(endpoint.socket)
+      left.delete(keyOf(endpoint))
       known.endpoint = endpoint
       return known
     })
@@ -66,24 +73,26 @@ export class HostSet {
   }
 
   /**
-   * A connected host for the site, waiting for one when there is none.
+   * A connected host for the site, waiting for one when there is none. For a host of its own that has been away for longer than
+   * anybody waits, nobody does.
    * @throws WORKER_NO_HOST when none turns up in time
    */
   async peerFor(site: string): Promise<HostPeer> {
-    const deadline = performance.now() + HOST_WAIT_MS
+    const askedAt = performance.now()
     for (;;) {
       const peer = this.connectedPeer(site)
       if (peer !== undefined) return peer
-      const leftMs = deadline - performance.now()
+      const own = this.#ownHost(site)
+      const leftMs = Math.min(askedAt + HOST_WAIT_MS, own?.awaitedUntil ?? Number.POSITIVE_INFINITY) - performance.now()
       if (leftMs <= 0 || this.#isClosed)
-        throw new WorkerError('WORKER_NO_HOST', `no render host for ${site} within ${HOST_WAIT_MS} ms`)
+        throw new WorkerError('WORKER_NO_HOST', `no render host for ${site} for ${HOST_WAIT_MS} ms`)
       await withDeadline(this.#changed.promise, leftMs, 'waiting for a render host').catch(() => undefined)
     }
   }
 
   /** A connected host for the site, or undefined. */
   connectedPeer(site: string): HostPeer | undefined {
-    const own = this.#hosts.find((host) => serves(host.endpoint, site))
+    const own = this.#ownHost(site)
     if (own !== undefined) return livePeer(own)
     for (let tries = this.#hosts.length; tries > 0; tries--) {
       this.#turn = (this.#turn + 1) % this.#hosts.length
@@ -108,9 +117,15 @@ export class HostSet {
     this.#announce()
   }
 
+  #ownHost(site: string): Host | undefined {
+    return this.#hosts.find((host) => serves(host.endpoint, site))
+  }
+
   #add(endpoint: HostEndpoint): Host {
-    const host: Host = { endpoint, peer: undefined, isRetired: false, lostSites: new Set() }
-    this.#connect(host)
+    const awaitedUntil = performance.now() + HOST_WAIT_MS
+    const host: Host = { endpoint, peer: undefined, isRetired: false, lostSites: new Set(), awaitedUntil }
+    // Without a token nobody is there: the name only keeps its sites from the shared hosts.
+    if (endpoint.token !== '') this.#connect(host)
     return host
   }
 
@@ -144,6 +159,7 @@ export class HostSet {
     this.#hostOf.set(peer, host)
     const lost = () => {
       host.peer = undefined
+      host.awaitedUntil = performance.now() + HOST_WAIT_MS
       this.#connectLater(host)
       setImmediate(() => this.#reportLost(host, peer))
     }

@@ -17,7 +17,7 @@ export interface HostCachesOptions extends Omit<SharedStoreOptions, 'onFailed'> 
   readonly onProblem: (error: unknown, what: string) => void
 }
 
-type PurgeHandlers = Pick<Handlers<typeof hostMethods>, 'purge' | 'purgeSettled'>
+type PurgeHandlers = Pick<Handlers<typeof hostMethods>, 'purge' | 'purgeSettled' | 'suspend'>
 
 /** What a render host keeps for the code of its sites beyond a request: the data cache and what it knows of purges. */
 export class HostCaches {
@@ -29,6 +29,8 @@ export class HostCaches {
   readonly #orders: PurgeOrders
   /** Settles when the store of the last generation is open, or cannot be opened. */
   #opening: Promise<void> = Promise.resolve()
+  /** Whether purges do not get here: what the store has may be purged, and what is made may be too old for it. */
+  #isSuspended = false
 
   constructor({ sendPurge, counts, onProblem, ...storeOptions }: HostCachesOptions) {
     this.#store = new SharedStore({
@@ -36,11 +38,11 @@ export class HostCaches {
       onFailed: (error) => onProblem(error, 'the data cache cannot be opened'),
     })
     this.#pathPurges = new PathPurges(
-      () => this.#store.current,
+      () => this.#usable,
       () => Date.now(),
     )
     this.#data = new DataCache({
-      store: () => this.#store.current,
+      store: () => this.#usable,
       ledger: this.#ledger,
       pathPurges: this.#pathPurges,
       counts,
@@ -57,7 +59,12 @@ export class HostCaches {
   /** Takes over the purges that the master knows of, and opens the store of a generation. */
   async prepare(cache: Config['cache'], purges: PurgeState | undefined): Promise<void> {
     // Before anything is awaited: whatever comes after this message is newer than the state in it.
-    if (purges !== undefined) this.#ledger.reset(purges)
+    if (purges !== undefined) {
+      this.#ledger.reset(purges)
+      this.#isSuspended = false
+    }
+    // Its master may be about to begin a new one.
+    if (this.#isSuspended) return
     this.#opening = this.#store.use(cache)
     await this.#opening
     if (purges === undefined) return
@@ -77,6 +84,10 @@ export class HostCaches {
         return undefined
       },
       purgeSettled: ({ number }) => this.#ledger.settled(number) as undefined,
+      suspend: () => {
+        this.#isSuspended = true
+        return undefined
+      },
     }
   }
 
@@ -88,6 +99,10 @@ export class HostCaches {
   /** Whether purges that code of sites has ordered, maybe behind its answers, are still to be carried out. */
   get hasOrders(): boolean {
     return this.#orders.isBusy
+  }
+
+  get #usable() {
+    return this.#isSuspended ? undefined : this.#store.current
   }
 
   async close(): Promise<void> {

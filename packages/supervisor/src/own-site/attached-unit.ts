@@ -1,0 +1,55 @@
+import type { SiteConfig } from '@svc/config'
+import { deferred } from '@svc/core'
+import type { PoolStatus } from '../fleet/host-process.ts'
+import type { ReachableHost } from '../fleet/reachable-host.ts'
+import type { MetricsProcess } from '../metrics/metrics-collector.ts'
+import type { PurgeMember } from '../purges/purge-member.ts'
+import type { UnitPeer } from './unit-server.ts'
+
+/** The unit of a site while it is connected. */
+export class AttachedUnit implements ReachableHost {
+  readonly site: SiteConfig
+  readonly pid: number
+  readonly peer: UnitPeer
+  /** Settles when the unit is gone and no worker sends anything to it any more. */
+  readonly ended = deferred<void>()
+  /** Generation that it serves; 0: none yet. */
+  generation = 0
+  /** Whether it was told of the purges so far, and so hears of those that follow. */
+  isJoined = false
+  /** `serving`: workers may send it requests. `leaving`: it has said that it ends. */
+  state: 'attaching' | 'serving' | 'leaving' = 'attaching'
+  /** Counts the render hosts that it has had since it is connected. */
+  hosts = 1
+  pools: readonly PoolStatus[] = []
+  /** Its render host, as metrics are asked of it: another one with each host, since each counts from nothing. */
+  measured: MetricsProcess
+  stopWatch: () => void = () => undefined
+
+  constructor(site: SiteConfig, pid: number, peer: UnitPeer) {
+    this.site = site
+    this.pid = pid
+    this.peer = peer
+    this.measured = { peer }
+  }
+
+  /** Tells workers one render host of the unit from the next. */
+  get id(): string {
+    return `own-${this.site.id}-${this.pid}-${this.hosts}`
+  }
+
+  /** As it takes part in purges. To be without it is to have its process killed: workers send it nothing, and its host keeps nothing. */
+  get purgeMember(): PurgeMember {
+    return {
+      name: `unit of ${this.site.id}`,
+      isBooting: this.generation === 0,
+      purge: async (purge) => {
+        await this.peer.call('purge', { purge }, { timeoutMs: Number.POSITIVE_INFINITY })
+        return 0
+      },
+      settled: (number) => this.peer.notify('purgeSettled', { number }),
+      kill: () => this.peer.close(),
+      exited: this.ended.promise,
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import type { PurgeOrder, PurgeScope } from '@svc/cache'
+import { SupervisorError } from '../errors.ts'
+
+/**
+ * Checks that an order of a site's unit is about nothing but that site: the host has bound what the site's code names to its label,
+ * and nobody else gets to say so.
+ * @throws SUP_UNIT_REFUSED
+ */
+export function orderOfSite(order: PurgeOrder, label: string): PurgeOrder {
+  const isOwn = (scope: PurgeScope) => {
+    if (scope.kind === 'tags') return scope.tags.every((tag) => tag.startsWith(`route:${label}:`))
+    return scope.kind === 'pattern' && scope.labels?.length === 1 && scope.labels[0] === label
+  }
+  if (order.layers.every((layer) => layer === 'isr') && order.scopes.every(isOwn)) return order
+  throw new SupervisorError('SUP_UNIT_REFUSED', `a unit of the site labelled "${label}" may purge that site alone`)
+}

@@ -1,0 +1,314 @@
+import { randomUUID } from 'node:crypto'
+import type { PurgeOrder, PurgeState } from '@svc/cache'
+import { hasApp, type SiteConfig } from '@svc/config'
+import { asError, type Clock, codeOf } from '@svc/core'
+import { type GenerationSpec, type HostEndpoint, PRODUCT_VERSION, type PurgeOutcome, type StatusReport } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import { SupervisorError } from '../errors.ts'
+import type { Replaceable } from '../fleet/rolling-restart.ts'
+import type { SupervisorTimings } from '../fleet/timings.ts'
+import type { MetricsProcess } from '../metrics/metrics-collector.ts'
+import { watchHeartbeat } from '../process/heartbeat.ts'
+import type { PurgeMember } from '../purges/purge-member.ts'
+import { AttachedUnit } from './attached-unit.ts'
+import { orderOfSite } from './order-of-site.ts'
+import { SiteFiles, unitSpec } from './site-files.ts'
+import { siteSocket, unitsSocket } from './unit-paths.ts'
+import { type Introduction, type UnitHandlers, type UnitPeer, UnitServer } from './unit-server.ts'
+
+/** What is made of the sites with processes of their own. */
+export interface OwnSitesOptions {
+  readonly runDir: string
+  readonly target: () => GenerationSpec
+  readonly purgeState: () => PurgeState
+  readonly timings: SupervisorTimings
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The set of endpoints has changed. Resolves when workers send nothing new to hosts that are left out. */
+  readonly onEndpoints: () => Promise<void>
+  /** A unit serves, but no worker knows yet. What it resolves with workers may be told then. Never rejects. */
+  readonly onAttached: (site: SiteConfig) => Promise<void>
+  /** A render host has ended; `measured` is what its metrics were asked of. */
+  readonly onGone: (measured: MetricsProcess) => void
+  /** Carries out a purge in the whole instance. */
+  readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
+  readonly isolateLost: (site: string) => void
+  /** Files of a site have changed. Resolves when nothing made of the old ones is served as fresh any more. */
+  readonly changed: (site: string, files: readonly string[]) => Promise<unknown>
+}
+
+/** The sites of a generation that have a process of their own. */
+export function ownSites(spec: Pick<GenerationSpec, 'sites'>): SiteConfig[] {
+  return spec.sites.filter((site) => site.process === 'own' && hasApp(site))
+}
+
+/** A new unit may take this long to compile what workers are about to ask for; nothing waits for it. */
+const REPLACE_TIMEOUT_MS = 120_000
+
+/**
+ * Sites whose render hosts are units of their own, started by somebody else. Each unit connects, proves itself by the token of its
+ * file, and is told what to serve and of every purge from then on. While it is away its site has no render host.
+ */
+export class OwnSites {
+  readonly #options: OwnSitesOptions
+  readonly #files: SiteFiles
+  readonly #server: UnitServer
+  readonly #boot = randomUUID()
+  /** By site. */
+  readonly #units = new Map<string, AttachedUnit>()
+  #sites: readonly SiteConfig[]
+  #isStopping = false
+
+  constructor(options: OwnSitesOptions) {
+    this.#options = options
+    this.#files = new SiteFiles(options.runDir)
+    this.#sites = ownSites(options.target())
+    this.#server = new UnitServer({
+      path: unitsSocket(options.runDir),
+      tokenOf: (site) => (this.#siteOf(site) === undefined ? undefined : this.#files.token(site)),
+      welcome: (unit, peer) => this.#welcome(unit, peer),
+      onProblem: (error) => this.#complain(error),
+    })
+  }
+
+  /** Writes the files of the sites and waits for their units. A run directory is made sure of before. */
+  async start(): Promise<void> {
+    await this.#files.write(this.#options.target(), this.#sites)
+    await this.#server.start()
+  }
+
+  /** Lets go of all units, which go on by themselves. */
+  async close(): Promise<void> {
+    this.#isStopping = true
+    for (const unit of this.#units.values()) unit.peer.close()
+    await this.#server.close()
+  }
+
+  /** Where the sites are rendered. A site whose unit is away is named all the same: the shared hosts do not know it. */
+  get endpoints(): HostEndpoint[] {
+    return this.#sites.map(({ id }) => {
+      const unit = this.#units.get(id)
+      const socket = siteSocket(this.#options.runDir, id)
+      const token = this.#files.token(id)
+      if (unit?.state !== 'serving' || token === undefined) return { id: `own-${id}`, socket, token: '', sites: [id] }
+      return { id: unit.id, socket, token, sites: [id] }
+    })
+  }
+
+  /** Units that are connected and know what to serve. */
+  get running(): AttachedUnit[] {
+    return [...this.#units.values()].filter(({ generation }) => generation > 0)
+  }
+
+  get purgeMembers(): PurgeMember[] {
+    return [...this.#units.values()].filter(({ isJoined }) => isJoined).map((unit) => unit.purgeMember)
+  }
+
+  /** Sites whose unit is not there. */
+  get absent(): string[] {
+    return this.#sites.map(({ id }) => id).filter((id) => this.#units.get(id)?.state !== 'serving')
+  }
+
+  has(site: string): boolean {
+    return this.#siteOf(site) !== undefined
+  }
+
+  get replaceables(): Replaceable[] {
+    return this.running.map(({ peer }) => ({
+      replace: () => peer.call('replace', undefined, { timeoutMs: REPLACE_TIMEOUT_MS }),
+    }))
+  }
+
+  status(): StatusReport['hosts'] {
+    return this.#sites.map(({ id }) => {
+      const unit = this.#units.get(id)
+      return { id: unit?.id ?? `own-${id}`, pid: unit?.pid ?? 0, state: stateText(unit), sites: [id] }
+    })
+  }
+
+  /** Has all units build a generation. A reload is not held up by one that cannot. */
+  async prepare(spec: GenerationSpec): Promise<void> {
+    const { prepareTimeoutMs: timeoutMs } = this.#options.timings
+    await this.#each(spec, (unit, site) => unit.peer.call('prepare', { spec: unitSpec(spec, site) }, { timeoutMs }))
+  }
+
+  abandon(generation: number): void {
+    for (const { peer } of this.running) peer.notify('abandon', { generation })
+  }
+
+  /** From now on these sites have a process of their own, beside those that had before. */
+  add(spec: GenerationSpec): void {
+    const wanted = ownSites(spec)
+    const left = this.#sites.filter((site) => !wanted.some(({ id }) => id === site.id))
+    this.#sites = [...wanted, ...left]
+  }
+
+  /** Has all units swap to the generation, which must be the target by now; no other site has a process of its own any more. */
+  async commit(generation: number): Promise<void> {
+    const spec = this.#options.target()
+    const { commitTimeoutMs: timeoutMs } = this.#options.timings
+    this.#sites = ownSites(spec)
+    for (const unit of this.#units.values()) if (!this.has(unit.site.id)) unit.peer.close()
+    try {
+      await this.#files.write(spec, this.#sites)
+    } catch (error) {
+      this.#options.logger.error({ err: asError(error) }, 'the files of sites with processes of their own could not be written')
+    }
+    await this.#each(spec, async (unit) => {
+      await unit.peer.call('commit', { generation }, { timeoutMs })
+      unit.generation = generation
+    })
+  }
+
+  /** A unit that cannot follow is let go of: it connects again, and begins anew. */
+  async #each(spec: GenerationSpec, task: (unit: AttachedUnit, site: SiteConfig) => Promise<unknown>): Promise<void> {
+    const sites = new Map(ownSites(spec).map((site) => [site.id, site]))
+    await Promise.all(
+      this.running.map(async (unit) => {
+        const site = sites.get(unit.site.id)
+        if (site === undefined) return
+        try {
+          await task(unit, site)
+        } catch (error) {
+          if (codeOf(error) === 'CORE_PEER_GONE') return
+          this.#options.logger.warn({ site: site.id, err: asError(error) }, 'the unit of a site could not follow a reload')
+          unit.peer.close()
+        }
+      }),
+    )
+  }
+
+  #siteOf(id: string): SiteConfig | undefined {
+    return this.#sites.find((site) => site.id === id)
+  }
+
+  #complain(error: Error): void {
+    const what =
+      codeOf(error) === 'CORE_PROTOCOL'
+        ? 'a site unit is of another version than this server: restart the unit, and the server if it is the older one'
+        : 'trouble with a site unit'
+    this.#options.logger.error({ err: error }, what)
+  }
+
+  #welcome({ site: id, pid, version }: Introduction, peer: UnitPeer): UnitHandlers {
+    const { logger } = this.#options
+    const site = this.#siteOf(id)
+    if (site === undefined) throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"`)
+    if (version !== PRODUCT_VERSION) {
+      logger.warn({ site: id, unit: version, server: PRODUCT_VERSION }, 'a site unit is of another version: restart it')
+    }
+    // The lock of a site lets only one unit run: an earlier one has ended without a word.
+    this.#units.get(id)?.peer.close()
+    const unit = new AttachedUnit(site, pid, peer)
+    this.#units.set(id, unit)
+    const gone = () => void this.#gone(unit)
+    peer.closed.then(gone, gone)
+    // After the answer to its hello.
+    setImmediate(() => void this.#attach(unit))
+    return this.#handlersOf(unit)
+  }
+
+  /** Brings a unit to what should be served by the time it is there, and lets workers know. Never rejects. */
+  async #attach(unit: AttachedUnit): Promise<void> {
+    const { target, purgeState, timings, logger, onAttached } = this.#options
+    const { prepareTimeoutMs, commitTimeoutMs } = timings
+    const site = unit.site.id
+    try {
+      let { generation } = target()
+      const begun = { spec: this.#specFor(unit), purges: purgeState(), boot: this.#boot }
+      unit.isJoined = true
+      await unit.peer.call('attach', begun, { timeoutMs: timings.startTimeoutMs })
+      while (generation !== target().generation) {
+        generation = target().generation
+        await unit.peer.call('prepare', { spec: this.#specFor(unit) }, { timeoutMs: prepareTimeoutMs })
+        await unit.peer.call('commit', { generation }, { timeoutMs: commitTimeoutMs })
+      }
+      unit.generation = generation
+      await onAttached(unit.site)
+      if (this.#units.get(site) !== unit || unit.state !== 'attaching') return
+      unit.state = 'serving'
+      this.#watch(unit)
+      logger.info({ site, unit_pid: unit.pid }, 'the unit of a site serves')
+      await this.#options.onEndpoints()
+    } catch (error) {
+      if (codeOf(error) !== 'CORE_PEER_GONE') {
+        logger.error({ site, unit_pid: unit.pid, err: asError(error) }, 'the unit of a site could not be brought to serve')
+      }
+      unit.peer.close()
+    }
+  }
+
+  #specFor(unit: AttachedUnit) {
+    const spec = this.#options.target()
+    const site = ownSites(spec).find(({ id }) => id === unit.site.id)
+    if (site !== undefined) return unitSpec(spec, site)
+    throw new SupervisorError('SUP_UNKNOWN_SITE', `the site "${unit.site.id}" has no process of its own any more`)
+  }
+
+  #watch(unit: AttachedUnit): void {
+    const { timings, clock, logger } = this.#options
+    unit.stopWatch = watchHeartbeat({
+      ping: (timeoutMs) => unit.peer.call('ping', undefined, { timeoutMs }),
+      intervalMs: timings.pingIntervalMs,
+      timeoutMs: timings.pingTimeoutMs,
+      clock,
+      onPong: ({ pools }) => {
+        unit.pools = pools
+      },
+      onHang: () => {
+        logger.error({ site: unit.site.id, unit_pid: unit.pid }, 'the unit of a site has stopped answering')
+        unit.peer.close()
+      },
+    })
+  }
+
+  async #gone(unit: AttachedUnit): Promise<void> {
+    const { logger, onEndpoints, onGone } = this.#options
+    const site = unit.site.id
+    unit.stopWatch()
+    const isLast = this.#units.get(site) === unit
+    if (isLast) this.#units.delete(site)
+    onGone(unit.measured)
+    if (!this.#isStopping && unit.state === 'serving') logger.error({ site, unit_pid: unit.pid }, 'the unit of a site is gone')
+    try {
+      if (isLast && !this.#isStopping) await onEndpoints()
+    } catch (error) {
+      logger.error({ site, err: asError(error) }, 'workers could not be told that the unit of a site is gone')
+    }
+    unit.ended.resolve()
+  }
+
+  #handlersOf(unit: AttachedUnit): UnitHandlers {
+    const { purge, isolateLost, changed, onEndpoints, onGone, logger } = this.#options
+    const site = unit.site.id
+    return {
+      purge: async ({ order }) => purge(orderOfSite(order, this.#siteOf(site)?.label ?? unit.site.label)),
+      isolateLost: () => {
+        isolateLost(site)
+        return undefined
+      },
+      hostReplaced: async () => {
+        onGone(unit.measured)
+        unit.measured = { peer: unit.peer }
+        unit.hosts++
+        await onEndpoints()
+        return undefined
+      },
+      leaving: async () => {
+        logger.info({ site, unit_pid: unit.pid }, 'the unit of a site ends')
+        unit.state = 'leaving'
+        await onEndpoints()
+        return undefined
+      },
+      filesChanged: async ({ files }) => {
+        await changed(site, files)
+        return undefined
+      },
+    }
+  }
+}
+
+function stateText(unit: AttachedUnit | undefined): string {
+  if (unit === undefined) return 'absent'
+  return unit.state === 'serving' ? 'ready' : unit.state
+}

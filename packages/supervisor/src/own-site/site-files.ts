@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SiteConfig } from '@svc/config'
+import { codeOf } from '@svc/core'
+import { type GenerationSpec, type HostSpec, type SiteFile, siteFile } from '@svc/protocol'
+import { readPrivate } from './private-file.ts'
+import { siteFilePath, siteFilesDir, siteSocket } from './unit-paths.ts'
+
+const PRIVATE_DIRECTORY = 0o700
+const PRIVATE = 0o600
+const TOKEN_BYTES = 32
+const TOKEN_CHARS = Buffer.alloc(TOKEN_BYTES).toString('base64url').length
+
+/** What of a generation the unit of a site is told: that site alone, and no section that may hold a secret. */
+export function unitSpec(spec: GenerationSpec, site: SiteConfig): HostSpec {
+  const { generation, moduleDir, loopToken, listen } = spec
+  const { render, cache, scaling, logging } = spec.config
+  return { generation, moduleDir, loopToken, listen, sites: [site], config: { render, cache, scaling, logging } }
+}
+
+/** The token of an earlier master's file, so that a unit goes on over a restart of the master. */
+async function keptToken(path: string): Promise<string | undefined> {
+  try {
+    const { token } = siteFile(JSON.parse(await readPrivate(path)), path)
+    return token.length === TOKEN_CHARS ? token : undefined
+  } catch {
+    // None, not ours alone, or not whole: nobody may know a token that was in it.
+    return undefined
+  }
+}
+
+/** The files of the sites with processes of their own, `<run_dir>/sites/<id>.json`: one for each, for its user alone. */
+export class SiteFiles {
+  readonly #runDir: string
+  readonly #tokens = new Map<string, string>()
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(runDir: string) {
+    this.#runDir = runDir
+  }
+
+  /** Undefined: the site has no file. */
+  token(site: string): string | undefined {
+    return this.#tokens.get(site)
+  }
+
+  /** Brings the files to what a generation says, one call after the other. Rejects when one cannot be written. */
+  write(spec: GenerationSpec, sites: readonly SiteConfig[]): Promise<void> {
+    const run = () => this.#write(spec, sites)
+    const written = this.#writing.then(run, run)
+    this.#writing = written
+    return written
+  }
+
+  async #write(spec: GenerationSpec, sites: readonly SiteConfig[]): Promise<void> {
+    const dir = siteFilesDir(this.#runDir)
+    if (sites.length > 0) await mkdir(dir, { recursive: true, mode: PRIVATE_DIRECTORY })
+    for (const site of sites) await this.#writeOne(spec, site)
+    const wanted = new Set(sites.map(({ id }) => id))
+    for (const id of this.#tokens.keys()) if (!wanted.has(id)) this.#tokens.delete(id)
+    await removeOthers(dir, new Set(sites.map(({ id }) => `${id}.json`)))
+  }
+
+  async #writeOne(spec: GenerationSpec, site: SiteConfig): Promise<void> {
+    const path = siteFilePath(this.#runDir, site.id)
+    const token = this.#tokens.get(site.id) ?? (await keptToken(path)) ?? randomBytes(TOKEN_BYTES).toString('base64url')
+    const { server, cache } = spec.config
+    const content: SiteFile = {
+      site: site.id,
+      token,
+      socket: siteSocket(this.#runDir, site.id),
+      ownDirectories: [server.state_dir, server.run_dir, cache.dir, spec.moduleDir],
+      spec: unitSpec(spec, site),
+    }
+    const temporary = `${path}.new`
+    // Made anew: the mode is that of the call only for a file that was not there.
+    await rm(temporary, { force: true })
+    await writeFile(temporary, `${JSON.stringify(content)}\n`, { mode: PRIVATE, flag: 'wx' })
+    await rename(temporary, path)
+    this.#tokens.set(site.id, token)
+  }
+}
+
+/** What is left of sites that have no process of their own any more. */
+async function removeOthers(dir: string, wanted: ReadonlySet<string>): Promise<void> {
+  try {
+    const names = await readdir(dir)
+    await Promise.all(names.filter((name) => !wanted.has(name)).map((name) => rm(join(dir, name), { force: true })))
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}

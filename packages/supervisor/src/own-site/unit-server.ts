@@ -1,0 +1,109 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, rm } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
+import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
+import { SupervisorError } from '../errors.ts'
+
+/** The way to a site unit. */
+export type UnitPeer = RpcPeer<typeof unitParentMethods, typeof unitMethods>
+
+/** What a unit says of itself. */
+export interface Introduction {
+  readonly site: string
+  readonly pid: number
+  readonly version: string
+}
+
+/** What a unit that has said hello may ask. */
+export type UnitHandlers = Omit<Handlers<typeof unitParentMethods>, 'hello'>
+
+/** What a unit server is made with. */
+export interface UnitServerOptions {
+  readonly path: string
+  /** Undefined: no such site has a process of its own. */
+  readonly tokenOf: (site: string) => string | undefined
+  /** A unit has proved that it is the one of its site. Returns what answers it from now on. */
+  readonly welcome: (unit: Introduction, peer: UnitPeer) => UnitHandlers
+  readonly onProblem: (error: Error) => void
+}
+
+const PRIVATE = 0o600
+/** Orders of purges are the largest that a unit sends. */
+const MAX_FRAME_BYTES = 8 * 1024 * 1024
+
+function isSame(left: string, right: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(left), digest(right))
+}
+
+/** Listens for site units on a unix socket that only the user of the instance can open. */
+export class UnitServer {
+  readonly #options: UnitServerOptions
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+
+  constructor(options: UnitServerOptions) {
+    this.#options = options
+    this.#server = createServer((socket) => this.#accept(socket))
+  }
+
+  async start(): Promise<void> {
+    this.#server.listen({ path: this.#options.path })
+    await once(this.#server, 'listening')
+    await chmod(this.#options.path, PRIVATE)
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroySoon()
+    await once(this.#server, 'close')
+    await rm(this.#options.path, { force: true })
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    let unit: UnitHandlers | undefined
+    const known = (): UnitHandlers => {
+      if (unit === undefined) throw refusal(socket, 'SUP_UNIT_REFUSED', 'the first call must be a hello')
+      return unit
+    }
+    const peer: UnitPeer = new RpcPeer({
+      channel: createSocketChannel(socket, { maxFrameBytes: MAX_FRAME_BYTES }),
+      local: unitParentMethods,
+      handlers: {
+        hello: ({ token, ...introduction }) => {
+          this.#check(socket, introduction.site, token)
+          unit = this.#options.welcome(introduction, peer)
+          return undefined
+        },
+        purge: (request, context) => known().purge(request, context),
+        isolateLost: (request, context) => known().isolateLost(request, context),
+        hostReplaced: (request, context) => known().hostReplaced(request, context),
+        leaving: (request, context) => known().leaving(request, context),
+        filesChanged: (request, context) => known().filesChanged(request, context),
+      },
+      remote: unitMethods,
+      protocolVersion: PROTOCOL_VERSION,
+      peerName: 'a site unit',
+      onProblem: this.#options.onProblem,
+    })
+  }
+
+  #check(socket: Socket, site: string, token: string): void {
+    const wanted = this.#options.tokenOf(site)
+    if (wanted === undefined) {
+      throw refusal(socket, 'SUP_UNKNOWN_SITE', `the server has no site "${site}" with process = "own"`)
+    }
+    if (!isSame(token, wanted)) throw refusal(socket, 'SUP_UNIT_REFUSED', `not the token of the site "${site}"`)
+  }
+}
+
+/** The error goes out before the connection ends. */
+function refusal(socket: Socket, code: 'SUP_UNIT_REFUSED' | 'SUP_UNKNOWN_SITE', message: string): SupervisorError {
+  setImmediate(() => socket.destroySoon())
+  return new SupervisorError(code, message)
+}

@@ -1,0 +1,39 @@
+import { asError, codeOf, systemClock } from '@svc/core'
+import { ExitCode } from '@svc/protocol'
+import { createLogger } from '@svc/telemetry'
+import { SupervisorError, type SupervisorErrorCode } from '../errors.ts'
+import { defaultTimings } from '../fleet/timings.ts'
+import type { SiteUnitOptions } from './options.ts'
+import { readSiteFile } from './read-site-file.ts'
+import { SiteUnit } from './site-unit.ts'
+
+const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
+  SUP_UNIT_RUNNING: ExitCode.unavailable,
+  SUP_SITE_FILE: ExitCode.config,
+}
+
+function exitCodeOf(error: unknown): number {
+  if (!(error instanceof SupervisorError)) return ExitCode.internal
+  const own = error.data?.['exitCode']
+  return typeof own === 'number' ? own : (EXIT_CODES[error.code] ?? ExitCode.internal)
+}
+
+/**
+ * Runs the unit of a site with a process of its own in this process until it is told to stop by a signal. Resolves with the exit
+ * code of the process; everything that it started has ended by then.
+ */
+export async function runSiteUnit(options: SiteUnitOptions): Promise<number> {
+  const startedAt = systemClock.monotonic()
+  try {
+    const file = await readSiteFile(options.runDir, options.site)
+    const { level, format } = file.spec.config.logging
+    const logger = createLogger({ level, format, base: { proc: 'site-unit', site: options.site, pid: process.pid } })
+    const timings = { ...defaultTimings, ...options.timings }
+    await new SiteUnit(file, { options, timings, clock: systemClock, logger, startedAt }).run()
+    return ExitCode.ok
+  } catch (error) {
+    const isOurs = codeOf(error)?.startsWith('SUP_') === true
+    process.stderr.write(`svc: ${isOurs ? asError(error).message : asError(error).stack}\n`)
+    return exitCodeOf(error)
+  }
+}

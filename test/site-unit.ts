@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { Child, type Cleanup, type Server, svcCommand, waitFor } from '@svc/testkit'
+
+/** Where the code of a site runs. */
+export type SiteProcess = 'in-process' | 'own'
+
+/** The process of a site that has one of its own. */
+export interface Unit {
+  readonly child: Child
+  readonly ready: { readonly pid: number; readonly site: string; readonly socket: string; readonly generation: number }
+}
+
+/** What `svc sites --json` says of a site. */
+export interface ListedSite {
+  readonly id: string
+  readonly process: string
+  readonly state: string
+}
+
+/** A row of `svc status --json`. */
+export interface ListedHost {
+  readonly id: string
+  readonly pid: number
+  readonly state: string
+  readonly sites: readonly string[]
+}
+
+/** Run directory of a server that was started from a configuration. */
+export function runDirOf(server: Server): string {
+  return join(server.configFile ?? '', '../run')
+}
+
+/** Starts the unit of a site as a service manager would: the environment names the run directory, and nothing else of the server. */
+export function spawnUnit(t: Cleanup, runDir: string, site: string, env: Readonly<Record<string, string>> = {}): Child {
+  const path = process.env['PATH'] ?? ''
+  const named = { PATH: path, SVC_SERVER__RUN_DIR: runDir, SVC_MASQUERADE_ROUTE_WATCH_MS: '100', ...env }
+  return new Child(t, svcCommand, ['serve', '--site', site], { env: named, cwd: '/' })
+}
+
+/** Starts the unit of a site and waits until it is ready. */
+export async function startUnit(t: Cleanup, runDir: string, site: string): Promise<Unit> {
+  const child = spawnUnit(t, runDir, site)
+  const line = await child.waitForLine('ready line', (text) => text.startsWith('{"event":"ready"'))
+  return { child, ready: JSON.parse(line) as Unit['ready'] }
+}
+
+async function ask<Answer>(t: Cleanup, server: Server, args: readonly string[]): Promise<Answer> {
+  const child = new Child(t, svcCommand, [...args, '--json', '--config', server.configFile ?? ''])
+  const { code } = await child.exited
+  if (code !== 0) throw new Error(child.stderr)
+  return JSON.parse(child.stdout) as Answer
+}
+
+export function sitesOf(t: Cleanup, server: Server): Promise<ListedSite[]> {
+  return ask(t, server, ['sites'])
+}
+
+export async function hostsOf(t: Cleanup, server: Server): Promise<readonly ListedHost[]> {
+  return (await ask<{ hosts: ListedHost[] }>(t, server, ['status'])).hosts
+}
+
+/** Waits until a site is in a state. */
+export function siteState(t: Cleanup, server: Server, site: string, state: string): Promise<unknown> {
+  return waitFor(`the site ${site} to be ${state}`, async () => {
+    return (await sitesOf(t, server)).some((one) => one.id === site && one.state === state)
+  })
+}
+
+/** Starts the unit of a site and waits until the server sends it requests. */
+export async function attachUnit(t: Cleanup, server: Server, site: string): Promise<Unit> {
+  const unit = await startUnit(t, runDirOf(server), site)
+  await siteState(t, server, site, 'ok')
+  return unit
+}
+
+/** The pid of the render host of a unit: the one process that it has started. */
+export async function renderHostOf(unit: Unit): Promise<number> {
+  const { readFile } = await import('node:fs/promises')
+  return waitFor('the render host of the unit', async () => {
+    const children = await readFile(`/proc/${unit.ready.pid}/task/${unit.ready.pid}/children`, 'utf8')
+    const [first] = children
+      .trim()
+      .split(' ')
+      .filter((pid) => pid !== '')
+    return first === undefined ? undefined : Number(first)
+  })
+}
