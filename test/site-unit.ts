@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Child, type Cleanup, type Server, svcCommand, waitFor } from '@svc/testkit'
+import { Child, type Cleanup, type HttpAnswer, type Server, svcCommand, waitFor } from '@svc/testkit'
 
 /** Where the code of a site runs. */
 export type SiteProcess = 'in-process' | 'own'
@@ -73,15 +74,28 @@ export async function attachUnit(t: Cleanup, server: Server, site: string): Prom
   return unit
 }
 
-/** The pid of the render host of a unit: the one process that it has started. */
-export async function renderHostOf(unit: Unit): Promise<number> {
-  const { readFile } = await import('node:fs/promises')
-  return waitFor('the render host of the unit', async () => {
-    const children = await readFile(`/proc/${unit.ready.pid}/task/${unit.ready.pid}/children`, 'utf8')
-    const [first] = children
-      .trim()
-      .split(' ')
-      .filter((pid) => pid !== '')
-    return first === undefined ? undefined : Number(first)
+/**
+ * For loads: a site whose process starts anew answers, or says that it will in a moment. Requests wait for it for some seconds, which
+ * may be too few for a machine under load.
+ */
+export function wellOrSoon({ status, headers, text }: HttpAnswer): string | undefined {
+  const isSoon = status === 503 && headers['retry-after'] !== undefined
+  return status === 200 || isSoon ? undefined : `${status} ${text.slice(0, 200)}`
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    // It has ended.
+    return ''
+  }
+}
+
+/** The pid of the render host that a unit has started. */
+export function renderHostOf({ ready: { pid } }: Unit): Promise<number> {
+  return waitFor('the render host of the unit', () => {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+    return children.map(Number).find((child) => child > 0 && commandOf(child).includes('render-host'))
   })
 }

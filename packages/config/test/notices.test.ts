@@ -13,7 +13,7 @@ test('one line names the keys that are set and have no effect, each once', async
     '[[sites.route_rules]]\npattern = "/"\naction = "block"\n',
   ].join('\n')
   assert.deepEqual(loaded((await loadText(t, toml)).result).notices, [
-    'these keys have no effect yet in this version: tasks, sites[].process, sites[].tenant',
+    'these keys have no effect yet in this version: tasks, sites[].tenant',
   ])
 })
 

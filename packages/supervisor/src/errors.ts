@@ -50,7 +50,7 @@ const table = {
   SUP_SITE_FILE: {},
   SUP_UNIT_RUNNING: {},
   SUP_UNIT_REFUSED: {},
-  SUP_NO_SERVER: { status: 503, retryable: true },
+  SUP_NO_SERVER: { retryable: true },
   SUP_PURGE_FAILED: { status: 500, retryable: true },
 } satisfies ErrorTable<SupervisorErrorCode>
 

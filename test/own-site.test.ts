@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { get as httpGet } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Child, fetchHttp, type Server, startLoad, startServer, svcCommand, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { Backend, client, isr, shown } from './backend.ts'
+import { attachUnit, hostsOf, renderHostOf, type SiteProcess, type Unit, wellOrSoon } from './site-unit.ts'
+
+/** A site whose pages say what a backend says. */
+function filesOf(backend: Backend): Record<string, string> {
+  const ask = (name: string) =>
+    `(await fetch('http://${backend.host}/${name}', { next: { revalidate: 3600, tags: ['posts'] } })).text()`
+  return {
+    'app/page.tsx': backend.page('home'),
+    'app/kept/page.tsx': `export const revalidate = 3600\nexport default async () => <p>{await ${ask('kept')}}</p>`,
+    'app/data/route.ts': `export const GET = async () => new Response('<p>' + (await ${ask('data')}) + '</p>')`,
+    'app/write/route.ts': `import { revalidateTag } from 'next/cache'
+export const POST = async (request: Request) => { revalidateTag(await request.text()); return new Response('written') }`,
+    'app/text/page.tsx': textPage('first'),
+    'app/slow/page.tsx': `import { Suspense } from 'react'
+export const dynamic = 'force-dynamic'
+async function Late() { return <i>{await (await fetch('http://${backend.host}/late', { cache: 'no-store' })).text()}</i> }
+export default () => <main><b>early</b><Suspense fallback={<u>wait</u>}><Late /></Suspense></main>`,
+    'app/env/route.ts': 'export const GET = () => Response.json({ ...process.env })',
+  }
+}
+
+const textPage = (text: string) => `export default function Page() { return <p>${text} text</p> }\n`
+
+interface Setting {
+  readonly root: string
+  readonly server: Server
+  readonly backend: Backend
+  readonly get: ReturnType<typeof client>
+  readonly unit: Unit | undefined
+}
+
+async function open(t: TestContext, mode: SiteProcess): Promise<Setting> {
+  const backend = await Backend.start(t)
+  const root = tempSite(t, filesOf(backend))
+  const own = [`id = "one"`, 'hostnames = ["one.localhost"]', `root = "${root}"`, `fetch_allow = ["${backend.host}"]`]
+  const site = `[[sites]]\n${own.join('\n')}\nenv = { COLOUR = "blue" }\nprocess = "${mode}"\n`
+  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[admin]\njwt_secret = "${'s3cret'.repeat(8)}"\n\n[endpoints]\nadmin = true\n\n${site}`
+  const env = { SVC_MASQUERADE_ROUTE_WATCH_MS: '100', SECRET_OF_THE_HOST: 'leaked' }
+  const server = await startServer(t, { config, env })
+  const unit = mode === 'own' ? await attachUnit(t, server, 'one') : undefined
+  return { root, server, backend, unit, get: client(server) }
+}
+
+async function svc(t: TestContext, { server }: Setting, ...args: string[]): Promise<void> {
+  const child = new Child(t, svcCommand, [...args, '--config', server.configFile ?? ''])
+  assert.equal((await child.exited).code, 0, child.stderr)
+}
+
+/** The first piece of a streamed answer, before the rest is let go. */
+async function firstPiece(server: Server, path: string): Promise<{ readonly piece: string; readonly rest: Promise<string> }> {
+  const first = Promise.withResolvers<string>()
+  const rest = Promise.withResolvers<string>()
+  httpGet(`${server.url}${path}`, { headers: { host: 'one.localhost' }, agent: false }, (response) => {
+    let text = ''
+    response.setEncoding('utf8').on('data', (data: string) => {
+      text += data
+      if (text.includes('</u>')) first.resolve(text)
+    })
+    response.on('end', () => rest.resolve(text))
+  }).on('error', first.reject)
+  return { piece: await first.promise, rest: rest.promise }
+}
+
+/** What holds for every site, wherever its code runs. */
+const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => Promise<void>>> = {
+  'a page is streamed': async (_t, { server, backend }) => {
+    const release = backend.hold('late')
+    const { piece, rest } = await firstPiece(server, '/slow')
+    assert.match(piece, /<b>early<\/b>/)
+    assert.doesNotMatch(piece, /<i>/)
+    release()
+    assert.match(await rest, /<i>1<\/i>/)
+  },
+  'a page is rendered once, purged by tag and by the command line': async (t, setting) => {
+    const { get, backend } = setting
+    for (let i = 0; i < 6; i++) assert.equal(shown((await get('/')).text), 1)
+    await svc(t, setting, 'purge', 'isr', '--tag', '/')
+    for (let i = 0; i < 6; i++) assert.equal(shown((await get('/')).text), 2)
+    assert.equal(backend.count('home'), 2)
+  },
+  'data of the site is kept, and gone with the very next request after the site has purged it': async (_t, { get, backend }) => {
+    for (let round = 1; round <= 5; round++) {
+      for (const path of ['/kept', '/data', '/kept', '/data']) assert.equal(shown((await get(path)).text), round, path)
+      const written = await get('/write', { method: 'POST', body: 'posts' })
+      assert.equal(written.text, 'written')
+    }
+    assert.equal(backend.count('data'), 5)
+  },
+  'an edit, a new route and a removed one show by themselves': async (_t, { get, root }) => {
+    assert.match((await get('/text')).text, /first text/)
+    writeFileSync(join(root, 'app/text/page.tsx'), textPage('second'))
+    await waitFor('the edited page', async () => (await get('/text')).text.includes('second text'))
+    writeFiles(root, { 'app/later/page.tsx': textPage('later') })
+    await waitFor('the new route', async () => (await get('/later')).text.includes('later text'))
+  },
+  'fresh isolates, forgotten modules and a reset by the app directory fail no request': async (t, setting) => {
+    const { get, root, server } = setting
+    assert.equal((await get('/text')).status, 200)
+    await svc(t, setting, 'isolate', 'flush', 'one')
+    assert.equal((await get('/data')).status, 200)
+    await svc(t, setting, 'purge', 'modules', '--site', root)
+    assert.equal((await get('/data')).status, 200)
+    const reset = await fetchHttp(`${server.url}/compat-cache/purge-app`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ app_root: root }),
+    })
+    assert.equal(reset.status, 200, reset.text)
+    assert.match(reset.text, /"one"/)
+    assert.equal((await get('/data')).status, 200)
+  },
+  'its code sees its own environment and nothing of the host': async (_t, { get }) => {
+    assert.deepEqual(JSON.parse((await get('/env')).text), { NODE_ENV: 'production', COLOUR: 'blue' })
+  },
+  'a render host that is killed costs no request that can be asked again': async (t, { server, unit }) => {
+    const hostPid = async () => {
+      if (unit !== undefined) return renderHostOf(unit)
+      return (await hostsOf(t, server)).find(({ state }) => state === 'ready')?.pid ?? assert.fail('no host')
+    }
+    const check = unit === undefined ? {} : { check: wellOrSoon }
+    const load = startLoad({ url: `${server.url}/data`, host: 'one.localhost', keepAlive: 4, fresh: 1, ...check })
+    for (let round = 0; round < 2; round++) {
+      const before = load.done()
+      await waitFor('some load', () => load.done() > before + 200)
+      const victim = await hostPid()
+      // What stands in for it is there: a second death before that is another matter.
+      if (unit === undefined)
+        await waitFor('a spare', async () => (await hostsOf(t, server)).some(({ state }) => state === 'spare'))
+      process.kill(victim, 'SIGKILL')
+      await waitFor('another host', async () => (await hostPid()) !== victim)
+    }
+    const before = load.done()
+    await waitFor('some more load', () => load.done() > before + 200)
+    assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
+  },
+  'no request fails while the renderers are replaced': async (t, setting) => {
+    const { server, get } = setting
+    assert.equal((await get('/data')).status, 200)
+    const load = startLoad({ url: `${server.url}/data`, host: 'one.localhost', keepAlive: 4, fresh: 1 })
+    await waitFor('some load', () => load.done() > 100)
+    await svc(t, setting, 'workers', 'restart')
+    const before = load.done()
+    await waitFor('some more load', () => load.done() > before + 100)
+    assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
+  },
+  'a reload that changes nothing of it keeps its pages': async (t, setting) => {
+    assert.equal(shown((await setting.get('/')).text), 1)
+    await svc(t, setting, 'reload')
+    assert.match(isr(await setting.get('/')), /^(svc-isr; hit; ttl=\d+)?$/)
+    assert.equal(setting.backend.count('home'), 1)
+  },
+}
+
+for (const mode of ['in-process', 'own'] as const) {
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    test(`process = "${mode}": ${name}`, async (t) => scenario(t, await open(t, mode)))
+  }
+}
