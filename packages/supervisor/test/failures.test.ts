@@ -185,3 +185,15 @@ test('a render host that cannot start does not keep the rest from serving', asyn
   const health = JSON.parse(await fetchText(`${server.url}/health`))
   assert.equal(health.checks.render_pool, 'degraded: 0 of 1 render hosts are up')
 })
+
+test('workers that ask for a successor get one, one after another, and no request is lost', async (t) => {
+  const server = await new Instance(t, { workers: 2 }).start()
+  const before = (await server.status()).workers.map(({ pid }) => pid)
+  const asked = new Set<number>()
+  await waitFor('both workers to ask', async () => asked.add(Number(await server.fetch('/worn-out'))).size === 2)
+  const isNew = ({ pid, state }: { pid: number; state: string }) => state === 'ready' && !before.includes(pid)
+  await server.statusWhen('two successors', ({ workers }) => workers.every(isNew))
+  assert.equal((await server.worker()).generation, 1)
+  for (const pid of before) await waitFor(`the end of ${pid}`, () => !isAlive(pid))
+  assert.doesNotMatch(server.child.stderr, /worker died/)
+})

@@ -97,3 +97,23 @@ describe('Strict-Transport-Security', () => {
     assert.equal((await own.get('/', overTls)).headers['strict-transport-security'], 'max-age=1')
   })
 })
+
+describe('proofs for certificate authorities', () => {
+  const path = '/.well-known/acme-challenge/token'
+
+  test('are answered before anything else while an order is open, and only then', async (t) => {
+    const server = await secure(t, 'redirect_http = true\n', 8443, 'shop.test')
+    assert.equal((await server.get(path)).text, 'proof')
+    server.proofs.set('token', 'token.thumbprint')
+    const answer = await server.get(path, { host: 'anybody.test' })
+    assert.deepEqual([answer.status, answer.text], [200, 'token.thumbprint'])
+    assert.equal(answer.headers['content-type'], 'application/octet-stream')
+    assert.equal(answer.headers['cache-control'], 'no-store')
+    assert.equal((await server.get(path, { method: 'HEAD' })).status, 200)
+    // Other tokens and methods are the site's.
+    assert.equal((await server.get('/.well-known/acme-challenge/other')).status, 404)
+    assert.equal((await server.get(path, { method: 'POST' })).status, 405)
+    server.proofs.clear()
+    assert.equal((await server.get(path)).text, 'proof')
+  })
+})

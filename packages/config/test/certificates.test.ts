@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { tempDir, writeCertificate } from '@svc/testkit'
+import { coversName } from '../src/certificates/covers-name.ts'
+import { readCertificate } from '../src/certificates/read-certificate.ts'
+import { loaded, loadText, problemLines } from './load-text.ts'
+
+const site = (names: string, more: string) =>
+  `[server]\nlisten_tls = "127.0.0.1:0"\n[[sites]]\nid = "a"\nhostnames = [${names}]\nroot = "site"\n${more}`
+
+test('a certificate is read with what it is for, and its id is that of its content', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const files = writeCertificate(dir, 'one', { commonName: 'ignored.test', hosts: ['A.test', '*.a.test'] })
+  const read = await readCertificate(files)
+  assert.ok(!Array.isArray(read))
+  assert.deepEqual(read.names, ['a.test', '*.a.test'])
+  assert.ok(read.notBefore <= Date.now() && read.notAfter > Date.now())
+  // Certificate and key in one file, the key first, with words around them.
+  const both = join(dir, 'both.pem')
+  writeFileSync(both, `the key\n${readFileSync(files.key, 'utf8')}\nthe certificate\n${readFileSync(files.cert, 'utf8')}`)
+  const again = await readCertificate({ cert: both, key: both })
+  assert.ok(!Array.isArray(again))
+  assert.equal(again.id, read.id)
+  const other = await readCertificate(writeCertificate(dir, 'two', { commonName: 'a.test', hosts: ['a.test', '*.a.test'] }))
+  assert.ok(!Array.isArray(other))
+  assert.notEqual(other.id, read.id)
+})
+
+test('a chain in the wrong order is told from a key that is another one', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const [one, two] = ['one', 'two'].map((name) => writeCertificate(dir, name, { commonName: name, hosts: [`${name}.test`] }))
+  assert.ok(one !== undefined && two !== undefined)
+  const chain = join(dir, 'chain.pem')
+  writeFileSync(chain, readFileSync(two.cert, 'utf8') + readFileSync(one.cert, 'utf8'))
+  assert.deepEqual(await readCertificate({ cert: chain, key: one.key }), [
+    {
+      file: 'key',
+      message: `${one.key} is not the key of ${chain}`,
+      hint: 'certificate 2 of the file is the one of this key: it has to be the first',
+    },
+  ])
+  const unordered = await readCertificate({ cert: chain, key: two.key })
+  assert.ok(!Array.isArray(unordered))
+  assert.equal(unordered.isChainInOrder, false)
+  assert.deepEqual(await readCertificate({ cert: two.cert, key: one.key }), [
+    { file: 'key', message: `${one.key} is not the key of ${two.cert}` },
+  ])
+})
+
+test('pairs that do not fit are errors with their place, in vhost files too, each once', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const [one, two] = ['one', 'two'].map((name) => writeCertificate(dir, name, { commonName: name, hosts: [`${name}.test`] }))
+  assert.ok(one !== undefined && two !== undefined)
+  const server = (name: string) =>
+    `server { listen 127.0.0.1:9 ssl; server_name ${name};\n ssl_certificate ${one.cert}; ssl_certificate_key ${two.key}; }\n`
+  const toml = `[server]\nvhosts = ["*.conf"]\n[[tls.certs]]\ncert = "${two.cert}"\nkey = "${one.key}"\n`
+  const read = await loadText(t, toml, {}, { 'a.conf': `${server('x.test')}${server('y.test')}` })
+  const lines = problemLines(read.dir, read.result).map((line) => line.replaceAll(`${dir}/`, ''))
+  assert.deepEqual(lines, [
+    'svc.config.toml:5:1: tls.certs[0].key: one.key is not the key of two.crt',
+    'a.conf:1:1: ssl_certificate_key: two.key is not the key of one.crt',
+  ])
+})
+
+test('certificates that clients will refuse are noticed', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const day = (text: string) => new Date(`${text}T00:00:00Z`)
+  const validity = { from: day('2020-01-01'), to: day('2020-02-01') }
+  const old = writeCertificate(dir, 'old', { commonName: 'old', hosts: ['a.test', '*.a.test'], validity })
+  const early = { from: day('2120-01-01'), to: day('2120-02-01') }
+  const future = writeCertificate(dir, 'new', { commonName: 'new', hosts: ['b.test'], validity: early })
+  const sites = site(
+    '"a.test", "x.a.test", "*.a.test", "x.y.a.test", "c.test"',
+    `tls_cert = "${old.cert}"\ntls_key = "${old.key}"\n[[tls.certs]]\ncert = "${future.cert}"\nkey = "${future.key}"\n`,
+  )
+  const { notices, certificates, files } = loaded((await loadText(t, sites)).result)
+  assert.deepEqual(notices.map((notice) => notice.replaceAll(`${dir}/`, '')).toSorted(), [
+    'the certificate new.crt is not valid before 2120-01-01: clients will refuse it',
+    'the certificate old.crt has expired on 2020-02-01: clients will refuse it',
+    'the certificate old.crt is not for x.y.a.test, c.test',
+  ])
+  assert.deepEqual(certificates.map(({ cert }) => cert).toSorted(), [future.cert, old.cert])
+  for (const file of [old.cert, old.key, future.cert, future.key]) assert.ok(files.includes(file), file)
+})
+
+test('a wildcard is for one label and not for itself', () => {
+  const names = ['a.test', '*.b.test']
+  for (const name of ['a.test', 'x.b.test', '*.b.test']) assert.equal(coversName(names, name), true, name)
+  for (const name of ['b.test', 'x.y.b.test', 'x.a.test', '*.a.test', 'test']) assert.equal(coversName(names, name), false, name)
+})
+
+test('the same address cannot be plain and speak TLS', async (t) => {
+  const { dir, result } = await loadText(t, '[server]\nlisten = "127.0.0.1:9"\nlisten_tls = "127.0.0.1:9"\n[tls]\nauto = true\n')
+  assert.deepEqual(problemLines(dir, result), ['svc.config.toml:3:1: server.listen_tls: is the same address as server.listen'])
+})
