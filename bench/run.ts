@@ -17,6 +17,7 @@ import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
 import { l0Browser, l0Hit, l0NotModified } from './scenarios/l0.ts'
 import { proxyGigabyte, proxyTenKilobytes } from './scenarios/proxy.ts'
+import { proxyCacheHits } from './scenarios/proxy-cache.ts'
 import { wholePurges } from './scenarios/purge.ts'
 import { pageWhileReplaced } from './scenarios/restart.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
@@ -35,6 +36,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   streaming: () => pageStreaming(seconds),
   'proxy-10k': () => proxyTenKilobytes(seconds),
   'proxy-1g': proxyGigabyte,
+  'proxy-cache': () => proxyCacheHits(seconds),
   compile: compileModules,
   ready: startToReady,
   memory: memoryPerSite,

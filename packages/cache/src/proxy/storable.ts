@@ -84,9 +84,9 @@ export function storedFields(headers: HeaderList): HeaderList {
   return headers.filter(([name]) => !NOT_STORED.has(name.toLowerCase()))
 }
 
-/** Whether a response, stored for one request, may be given to a request with these fields (RFC 9111 section 3.5). */
-export function mayBeShared(directives: ResponseDirectives, request: HeaderList): boolean {
-  return directives.allowsShared || firstField(request, 'authorization') === undefined
+/** Whether a response with these fields may be given to a request with those, though it was made for another one (RFC 9111 section 3.5). */
+export function mayBeShared(response: HeaderList, request: HeaderList): boolean {
+  return firstField(request, 'authorization') === undefined || responseDirectives(response).allowsShared
 }
 
 function refusalOf({ method, headers }: AskingRequest, head: ResponseHead, directives: ResponseDirectives): string | undefined {
@@ -96,7 +96,7 @@ function refusalOf({ method, headers }: AskingRequest, head: ResponseHead, direc
   if (directives.mustUnderstand && !UNDERSTOOD.has(status)) return 'status'
   if (directives.noStore && !directives.mustUnderstand) return 'no-store'
   if (directives.isPrivate) return 'private'
-  if (!mayBeShared(directives, headers)) return 'authorization'
+  if (!mayBeShared(head.headers, headers)) return 'authorization'
   if (firstField(head.headers, 'set-cookie') !== undefined) return 'set-cookie'
   if (parseCacheControl(joinedField(headers, 'cache-control')).noStore) return 'request'
   return headChars(head) > MAX_HEAD_CHARS ? 'head' : undefined

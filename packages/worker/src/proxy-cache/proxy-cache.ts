@@ -8,7 +8,6 @@ import {
   type ProxyLookup,
   type Purge,
   purgeMatcher,
-  responseDirectives,
   touchesLayer,
   uriTag,
 } from '@svc/cache'
@@ -79,7 +78,7 @@ export class ProxyCache {
       this.#miss(client, { ...lookup, found: undefined })
       return
     }
-    if (!mayBeShared(responseDirectives(found.entry.headers), request.headers)) {
+    if (!mayBeShared(found.entry.headers, request.headers)) {
       this.#parts.metrics.proxyMisses.value++
       this.#fly(client, lookup.key, undefined, 'request')
       return

@@ -6,7 +6,6 @@ import {
   type ProxyAddress,
   type ProxyEntry,
   type Refusal,
-  responseDirectives,
   type StoredEntry,
   type Storing,
   storingOf,
@@ -99,7 +98,7 @@ export class ProxyFlight implements OriginSink {
   suits(client: CacheClient): boolean {
     const response = this.#response
     if (response === undefined) return true
-    if (!mayBeShared(responseDirectives(response.headers), client.request.headers)) return false
+    if (!mayBeShared(response.headers, client.request.headers)) return false
     return this.#stored === undefined || this.keyFor(client) === this.#stored.key
   }
 
