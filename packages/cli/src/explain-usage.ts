@@ -14,6 +14,7 @@ export const commandNames: readonly string[] = [
   'sites',
   'routes',
   'new',
+  'systemd',
   ...Object.keys(subCommandNames),
 ]
 const optionNames = [
@@ -30,6 +31,7 @@ const optionNames = [
   'tag',
   'pattern',
   'prefix',
+  'user',
   'help',
   'version',
 ]

@@ -12,6 +12,7 @@ import { serveCommand } from './commands/serve.ts'
 import { sitesCommand } from './commands/sites.ts'
 import { statusCommand } from './commands/status.ts'
 import { stopCommand } from './commands/stop.ts'
+import { systemdCommand } from './commands/systemd.ts'
 import { addWorkersCommands } from './commands/workers.ts'
 import { CliError } from './errors.ts'
 import { commandNames, explainUsage, subCommandNames } from './explain-usage.ts'
@@ -45,6 +46,7 @@ function buildParser(args: readonly string[], settle: (exitCode: number) => void
   addWorkersCommands(yargs, settle)
   addIsolateCommands(yargs, settle)
   addCommand(yargs, newCommand, settle)
+  addCommand(yargs, systemdCommand, settle)
   return yargs
     .demandCommand(1, 'Name a command.')
     .strict()

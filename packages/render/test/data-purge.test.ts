@@ -207,3 +207,17 @@ test('a site that floods the master with purges is refused, and no other site wa
     assert.ok(count <= 256, `${count} targets in one order`)
   }
 })
+
+test('a host that does not hear of purges uses and keeps no data, until it is told of them', async (t) => {
+  const { host, options, get } = await open(t, ({ url }) => ({ 'app/x/route.ts': cached(`${url}/x`, 'x') }))
+  const first = await get('/x')
+  assert.equal(await get('/x'), first)
+  await host.master.call('suspend', undefined, { timeoutMs: 30_000 })
+  const second = await get('/x')
+  assert.notEqual(second, first)
+  assert.notEqual(await get('/x'), second)
+  await host.serve(2, options)
+  assert.notEqual(await get('/x'), first, 'a configuration alone changes nothing')
+  await host.serve(3, { ...options, purges: { last: 0, unsettled: [] } })
+  assert.equal(await get('/x'), first, 'what was in the store is there')
+})

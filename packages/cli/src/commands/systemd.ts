@@ -1,0 +1,49 @@
+import { dirname, resolve } from 'node:path'
+import { ExitCode } from '@svc/protocol'
+import type { Command } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { installation } from '../installation.ts'
+import { printData } from '../output.ts'
+import { type SourceArgs, withConfigOption } from '../source-options.ts'
+import { loadOrComplain } from './load-or-complain.ts'
+import { unitFile } from './unit-file.ts'
+
+interface SystemdArgs extends SourceArgs {
+  readonly site: string | undefined
+  readonly user: string
+}
+
+/** `svc systemd`: prints a unit file for the server, or for a site with a process of its own. */
+export const systemdCommand: Command<SystemdArgs> = {
+  usage: 'systemd',
+  describe: 'Print the systemd unit of the server or of a site',
+  options: (yargs) =>
+    withConfigOption(yargs)
+      .option('site', { type: 'string', requiresArg: true, describe: 'The unit of this site, which has process = "own"' })
+      .option('user', { type: 'string', requiresArg: true, default: 'svc', describe: 'User that the unit runs as' })
+      .example('$0 systemd > /etc/systemd/system/svc.service', 'the server')
+      .example('$0 systemd --site shop > /etc/systemd/system/svc-shop.service', 'a site with a process of its own'),
+  run: async ({ site, user, ...args }) => {
+    const loaded = await loadOrComplain(args)
+    if (loaded === undefined) return ExitCode.config
+    const wanted = loaded.sites.find(({ id }) => id === site)
+    if (site !== undefined && wanted?.process !== 'own') {
+      const own = loaded.sites.filter((one) => one.process === 'own').map(({ id }) => id)
+      throw new CliError('CLI_USAGE', `no site "${site}" with process = "own"; there are: ${own.join(', ') || 'none'}`)
+    }
+    const { server, cache, scaling } = loaded.config
+    const [configFile] = loaded.files
+    if (configFile === undefined) throw new CliError('CLI_USAGE', 'a unit needs a config file; name one with --config')
+    printData(
+      unitFile({
+        installation: resolve(installation()),
+        user,
+        configFile: resolve(dirname(configFile), configFile),
+        directories: { run: server.run_dir, state: server.state_dir, cache: cache.dir },
+        drainSeconds: scaling.graceful_shutdown_timeout_secs,
+        site,
+      }),
+    )
+    return ExitCode.ok
+  },
+}

@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+
+/** What a unit file is made of. All paths are absolute. */
+export interface UnitFacts {
+  /** Directory that the product is installed in. */
+  readonly installation: string
+  readonly user: string
+  readonly configFile: string
+  /** Of the server. */
+  readonly directories: { readonly run: string; readonly state: string; readonly cache: string }
+  /** Seconds that a stop may take. */
+  readonly drainSeconds: number
+  /** Id of a site with a process of its own; undefined: the unit of the server. */
+  readonly site: string | undefined
+}
+
+/** What systemd makes by itself, and where. */
+const MADE: Readonly<Record<keyof UnitFacts['directories'], readonly [setting: string, path: string]>> = {
+  run: ['RuntimeDirectory', '/run/svc'],
+  state: ['StateDirectory', '/var/lib/svc'],
+  cache: ['CacheDirectory', '/var/cache/svc'],
+}
+/** For what has to be written down and ended after the last request. */
+const STOP_MARGIN_SECONDS = 15
+
+const HARDENING = [
+  'NoNewPrivileges=yes',
+  'CapabilityBoundingSet=CAP_NET_BIND_SERVICE',
+  'AmbientCapabilities=CAP_NET_BIND_SERVICE',
+  'ProtectSystem=strict',
+  'ProtectControlGroups=yes',
+  'ProtectKernelModules=yes',
+  'ProtectKernelTunables=yes',
+  'PrivateTmp=yes',
+  'PrivateDevices=yes',
+  'RestrictSUIDSGID=yes',
+  'LockPersonality=yes',
+  'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK',
+  'UMask=0077',
+  'LimitNOFILE=524288',
+]
+
+/** A word of a command line in a unit file; a percent sign or a dollar would be a specifier or a variable. */
+function word(text: string): string {
+  const plain = text.replaceAll('%', '%%').replaceAll('$', '$$$$')
+  return /^[\w@%+=:,./$-]+$/.test(plain) ? plain : `"${plain.replaceAll(/["\\]/g, '\\$&')}"`
+}
+
+function directoryLines({ directories }: UnitFacts): string[] {
+  const names = Object.keys(MADE) as (keyof typeof MADE)[]
+  const lines = names.map((name) => {
+    const [setting, path] = MADE[name]
+    return directories[name] === path ? `${setting}=svc` : `ReadWritePaths=${word(directories[name])}`
+  })
+  return [...lines, 'RuntimeDirectoryPreserve=yes']
+}
+
+function commandOf({ installation, configFile, site }: UnitFacts): string {
+  const rest = site === undefined ? ['--config', configFile] : ['--site', site]
+  return [join(installation, 'bin/node'), join(installation, 'dist/cli.js'), 'serve', ...rest].map(word).join(' ')
+}
+
+/** Makes the unit file of the server, or of a site with a process of its own. */
+export function unitFile(facts: UnitFacts): string {
+  const { site, user, directories, drainSeconds, installation } = facts
+  const isServer = site === undefined
+  return [
+    '[Unit]',
+    `Description=${isServer ? 'svc web application server' : `svc site ${site}`}`,
+    isServer ? 'Wants=network-online.target' : 'Wants=svc.service',
+    `After=network-online.target${isServer ? '' : ' svc.service'}`,
+    // A site's process waits for its server as long as it takes.
+    ...(isServer ? [] : ['StartLimitIntervalSec=0']),
+    '',
+    '[Service]',
+    'Type=notify',
+    'NotifyAccess=all',
+    `User=${user}`,
+    `ExecStart=${commandOf(facts)}`,
+    'ExecReload=/bin/kill -HUP $MAINPID',
+    // The configuration file, and with it the secrets of others, is none of a site's business.
+    ...(isServer
+      ? []
+      : [`Environment=${word(`SVC_SERVER__RUN_DIR=${directories.run}`)}`, `InaccessiblePaths=-${word(facts.configFile)}`]),
+    'CPUSchedulingPolicy=batch',
+    'KillMode=mixed',
+    `TimeoutStopSec=${drainSeconds + STOP_MARGIN_SECONDS}`,
+    'Restart=on-failure',
+    `RestartSec=${isServer ? '1' : '2'}`,
+    'RestartPreventExitStatus=64 78',
+    `WorkingDirectory=${word(installation)}`,
+    ...directoryLines(facts),
+    ...HARDENING,
+    '',
+    '[Install]',
+    'WantedBy=multi-user.target',
+  ].join('\n')
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Child, tempDir, writeFiles } from '@svc/testkit'
+import { runSvc } from './run-svc.ts'
+
+/** A configuration with two sites, one of them with a process of its own. */
+function configured(t: Parameters<typeof tempDir>[0], server = ''): string {
+  const dir = tempDir(t)
+  const site = (id: string, mode: string) =>
+    `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "site"\nprocess = "${mode}"\n`
+  const text = `[server]\nstate_dir = "/var/lib/svc"\nrun_dir = "/run/svc"\n${server}\n[cache]\ndir = "/srv/50% cache"\n\n`
+  writeFiles(dir, {
+    'svc.config.toml': text + site('shop', 'own') + site('blog', 'in-process'),
+    'site/app/page.tsx': 'export default () => null\n',
+  })
+  return join(dir, 'svc.config.toml')
+}
+
+test('a unit of a site that has no process of its own is refused, naming those that have', async (t) => {
+  const config = configured(t)
+  for (const site of ['blog', 'nobody']) {
+    const { code, stdout, stderr } = await runSvc(t, ['systemd', '--site', site, '--config', config])
+    assert.deepEqual([code, stdout], [64, ''])
+    assert.match(stderr, /with process = "own"; there are: shop/)
+  }
+  assert.equal((await runSvc(t, ['systemd', '--config', '/nowhere.toml'])).code, 78)
+})
+
+test('the unit of a site knows the run directory and not the configuration', async (t) => {
+  const config = configured(t)
+  const { stdout } = await runSvc(t, ['systemd', '--site', 'shop', '--config', config])
+  assert.match(stdout, /^ExecStart=\S+\/bin\/node \S+\/dist\/cli\.js serve --site shop$/m)
+  assert.match(stdout, /^Environment=SVC_SERVER__RUN_DIR=\/run\/svc$/m)
+  assert.match(stdout, new RegExp(`^InaccessiblePaths=-${config}$`, 'm'))
+  assert.match(stdout, /^ReadWritePaths="\/srv\/50%% cache"$/m)
+})
+
+test('systemd finds nothing wrong with the units', async (t) => {
+  const config = configured(t)
+  for (const site of [undefined, 'shop']) {
+    const args = site === undefined ? [] : ['--site', site]
+    const { code, stdout, stderr } = await runSvc(t, ['systemd', ...args, '--config', config])
+    assert.equal(code, 0, stderr)
+    for (const line of [
+      'Type=notify',
+      'NoNewPrivileges=yes',
+      'ProtectSystem=strict',
+      'RuntimeDirectory=svc',
+      'StateDirectory=svc',
+    ])
+      assert.ok(stdout.split('\n').includes(line), line)
+    assert.doesNotMatch(stdout, /MemoryDenyWriteExecute/)
+    const dir = tempDir(t)
+    const file = join(dir, site === undefined ? 'svc.service' : `svc-${site}.service`)
+    writeFileSync(file, stdout)
+    const check = new Child(t, 'systemd-analyze', ['verify', '--man=no', '--recursive-errors=no', file])
+    const exit = await check.exited
+    if (exit.code === null && check.stderr.includes('ENOENT')) {
+      t.skip('needs systemd-analyze of the Debian package systemd')
+      return
+    }
+    assert.deepEqual([exit.code, check.stderr], [0, ''])
+  }
+})
