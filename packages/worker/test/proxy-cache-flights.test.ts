@@ -80,6 +80,19 @@ describe('requests for the same', () => {
     assert.deepEqual([visitor.bytes, (await worker.get('/a')).text === visitor.text], [400_000, true])
   })
 
+  test('for a part from the beginning bring the whole, which is kept', async (t) => {
+    const instance = await CacheInstance.open(t)
+    const worker = instance.worker()
+    const visitor = worker.ask('/a', { headers: [['range', 'bytes=0-3']] })
+    const upstream = await instance.upstream.request()
+    assert.equal(upstream.field('range'), undefined)
+    upstream.answer(200, fresh(10), '0123456789')
+    await visitor.done.promise
+    assert.deepEqual([visitor.status, visitor.text, visitor.field('content-range')], [206, '0123', 'bytes 0-3/10'])
+    await instance.settled()
+    assert.equal((await worker.get('/a')).text, '0123456789')
+  })
+
   test('wait for a long answer in part alone: what is asked for from the middle ends there', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()

@@ -25,6 +25,8 @@ import { sendEntry, sendFile } from './stored-answer.ts'
 const MAX_ROUNDS = 3
 /** Background validations of a worker at a time. */
 const MAX_REVALIDATIONS = 32
+/** A range that needs nothing to be waited for. */
+const FROM_BEGINNING = /^bytes=0-\d*$/i
 /** How long a validation that failed is not tried again. */
 const PAUSE_MS = 1_000
 
@@ -130,8 +132,9 @@ export class ProxyCache {
     const { found, key } = lookup
     const outcome = found !== undefined ? 'stale' : lookup.hasVariants ? 'vary-miss' : 'uri-miss'
     const detail = this.#parts.passes.get(key)
-    // What is not the whole of a response is neither kept nor waited for by others.
-    const isPart = request.method === 'HEAD' || firstField(request.headers, 'range') !== undefined
+    // What is not the whole of a response is neither kept nor waited for by others. Who begins at the beginning gets a part of the whole.
+    const range = firstField(request.headers, 'range')
+    const isPart = request.method === 'HEAD' || (range !== undefined && !FROM_BEGINNING.test(range))
     if (isPart && found === undefined) this.#pass(client, outcome, request.method === 'HEAD' ? 'head' : 'range')
     else if (request.method === 'HEAD' || detail !== undefined || client.rounds > MAX_ROUNDS) this.#pass(client, outcome, detail)
     else this.#fly(client, key, lookup, outcome)
