@@ -54,10 +54,10 @@ export async function bodyOf(
   const { found } = store.find(addressOf(target, given.host), given.request ?? [])
   if (found === undefined) return undefined
   const { bodyFile, body } = found.entry
-  if (bodyFile === undefined) return Buffer.from(body).toString()
+  if (bodyFile === undefined) return Buffer.from(body).toString('latin1')
   const file = await store.files.open(bodyFile)
   try {
-    return await file?.readFile('utf8')
+    return await file?.readFile('latin1')
   } finally {
     await file?.close()
   }

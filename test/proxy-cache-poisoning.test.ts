@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { fetchHttp, startServer } from '@svc/testkit'
+import { client } from './backend.ts'
+import { CachedOrigin, cachingConfig } from './cached-origin.ts'
+
+const fresh = { 'cache-control': 'max-age=3600', 'content-type': 'text/plain' }
+
+/** Sends bytes and reads until the server closes. */
+function raw(url: string, text: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  let answer = ''
+  const socket = connect(Number(port), hostname, () => socket.write(text))
+  socket.setEncoding('latin1').on('data', (data: string) => {
+    answer += data
+  })
+  socket.on('close', () => resolve(answer)).on('error', reject)
+  return promise
+}
+
+test('what one client sends changes nothing of what another one gets', async (t) => {
+  // An upstream that believes everything it is told.
+  const origin = await CachedOrigin.start(t, (request, response) => {
+    const told = ['x-forwarded-host', 'x-forwarded-scheme', 'x-forwarded-proto', 'x-original-url', 'x-host', 'forwarded']
+    const believed = told.flatMap((name) => (request.headers[name] === undefined ? [] : [`${name}: ${request.headers[name]}`]))
+    let body = ''
+    request.on('data', (data) => {
+      body += data
+    })
+    request.on('end', () => response.writeHead(200, fresh).end(JSON.stringify({ url: request.url, believed, body })))
+  })
+  const server = await startServer(t, { config: cachingConfig(t, origin) })
+  const get = client(server, 'a.localhost')
+  const shown = async (path: string) => JSON.parse((await get(path)).text) as { url: string; believed: string[]; body: string }
+
+  // Fields that only a trusted proxy may send do not come through.
+  for (const name of ['x-forwarded-host', 'x-forwarded-proto', 'forwarded']) {
+    await get(`/${name}`, { headers: { [name]: name === 'forwarded' ? 'host=evil.test' : 'evil.test' } })
+    assert.deepEqual((await shown(`/${name}`)).believed, [], name)
+  }
+
+  // A body of GET makes an answer for its sender alone.
+  const fat = await get('/fat', { headers: { 'content-length': '4' }, body: 'evil' })
+  assert.equal((JSON.parse(fat.text) as { body: string }).body, 'evil')
+  assert.equal((await shown('/fat')).body, '')
+
+  // What servers read in different ways is never kept.
+  for (const path of ['/x%2fy', '/x%5Cy']) {
+    await get(path)
+    assert.match(String((await get(path)).headers['cache-status']), /svc-proxy; fwd=bypass; detail=path/, path)
+  }
+
+  // Another spelling of a path is sent on as it is, and kept for itself.
+  const spelled = await raw(server.url, 'GET /a/../b HTTP/1.1\r\nHost: a.localhost\r\nConnection: close\r\n\r\n')
+  assert.match(spelled, /"url":"\/a\/\.\.\/b"/)
+  assert.equal((await shown('/b')).url, '/b')
+
+  // Neither is what another host or port was told.
+  const other = await fetchHttp(`${server.url}/host`, { host: 'b.localhost' })
+  assert.match(String(other.headers['cache-status']), /fwd=uri-miss/)
+  assert.match(String((await get('/host')).headers['cache-status']), /fwd=uri-miss/)
+  const port = await fetchHttp(`${server.url}/host`, { host: 'a.localhost:99' })
+  assert.match(String(port.headers['cache-status']), /svc-proxy; fwd=uri-miss/)
+})
