@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fetchHttp, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { client } from './backend.ts'
+import { CachedOrigin } from './cached-origin.ts'
+
+test('what locations and route rules say about the cache', async (t) => {
+  const origin = await CachedOrigin.start(t, (request, response, number) => {
+    const control = request.url?.includes('fresh') ? { 'cache-control': 'max-age=3600' } : {}
+    response.writeHead(request.url?.includes('missing') ? 404 : 200, control).end(String(number))
+  })
+  const dir = tempDir(t, 'locations')
+  const pass = `proxy_pass http://${origin.host}`
+  const locations = [
+    `location /none/ { ${pass}; }`,
+    `location /off/ { ${pass}; proxy_cache off; }`,
+    `location /on/ { ${pass}; proxy_cache zone; }`,
+    `location /valid/ { ${pass}; proxy_cache zone; proxy_cache_valid 200 1h; }`,
+    `location /any/ { ${pass}; proxy_cache zone; proxy_cache_valid any 1h; }`,
+    `location /skipped/ { ${pass}; proxy_cache zone; proxy_cache_bypass $cookie_new $arg_new; proxy_no_cache $arg_own; }`,
+    `location /named/ { proxy_pass http://$arg_to; proxy_cache zone; }`,
+  ]
+  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost; gzip off; ${locations.join('\n')} }` })
+  const rule = `[[route_rules]]\npattern = "/rule/*"\nupstream = "http://${origin.host}"\n`
+  const server = await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n${rule}` })
+  const get = client(server, 'a.localhost')
+  const twice = async (path: string) => {
+    const first = await get(path)
+    // The answer is out before it is stored.
+    await waitFor('the flight to end', async () => !/collapsed/.test(String((await get(path)).headers['cache-status'])))
+    return (await get(path)).text === first.text
+  }
+  const cases: readonly (readonly [string, boolean])[] = [
+    ['/none/fresh', false],
+    ['/off/fresh', false],
+    ['/on/fresh', true],
+    ['/on/silent', false],
+    ['/valid/silent', true],
+    ['/valid/missing', false],
+    ['/any/missing', true],
+    ['/rule/fresh', true],
+    ['/rule/silent', false],
+  ]
+  for (const [path, isKept] of cases) assert.equal(await twice(path), isKept, path)
+
+  const skipped = '/skipped/fresh'
+  assert.equal(await twice(skipped), true)
+  const old = (await get(skipped)).text
+  const renewed = (await get(skipped, { headers: { cookie: 'new=1' } })).text
+  assert.notEqual(renewed, old)
+  await waitFor('the new answer', async () => (await get(skipped)).text === renewed)
+  assert.equal((await get(skipped, { headers: { cookie: 'new=0' } })).text, renewed)
+  assert.equal(await twice(`${skipped}?own=1`), false)
+
+  // Who answers is part of the address: an upstream that the client names is nobody else's.
+  const other = await CachedOrigin.start(t, (_request, response) => {
+    response.writeHead(200, { 'cache-control': 'max-age=3600' }).end('other')
+  })
+  assert.equal(await twice(`/named/fresh?to=${origin.host}`), true)
+  assert.equal((await get(`/named/fresh?to=${other.host}`)).text, 'other')
+  const { status } = await fetchHttp(`${server.url}/on/fresh`, { host: 'a.localhost', method: 'HEAD' })
+  assert.equal(status, 200)
+})
