@@ -95,3 +95,26 @@ test('the same address cannot be plain and speak TLS', async (t) => {
   const { dir, result } = await loadText(t, '[server]\nlisten = "127.0.0.1:9"\nlisten_tls = "127.0.0.1:9"\n[tls]\nauto = true\n')
   assert.deepEqual(problemLines(dir, result), ['svc.config.toml:3:1: server.listen_tls: is the same address as server.listen'])
 })
+
+test('what keeps certificates from coming is told', async (t) => {
+  const bare = await loadText(
+    t,
+    '[server]\nlisten_tls = "127.0.0.1:9"\nvhosts = ["*.conf"]\n',
+    {},
+    { 'a.conf': 'server { listen 8; }' },
+  )
+  assert.deepEqual(problemLines(bare.dir, bare.result), [
+    'svc.config.toml:2:1: server.listen_tls: there is no certificate to serve (set ssl_certificate in a vhost file, tls.certs, tls.auto or tls_cert and tls_key of a site)',
+  ])
+  const { notices } = loaded((await loadText(t, '[server]\nlisten_tls = "127.0.0.1:9"\n[tls]\nauto = true\n')).result)
+  assert.deepEqual(notices, ['tls.auto is set and no address speaks plain HTTP: hosts are proved over it (set server.listen)'])
+})
+
+test('a certificate that ends soon is noticed', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const DAY_MS = 24 * 3_600_000
+  const validity = { from: new Date(Date.now() - DAY_MS), to: new Date(Date.now() + 10 * DAY_MS) }
+  const { cert, key } = writeCertificate(dir, 'soon', { commonName: 'soon', hosts: ['a.test'], validity })
+  const { notices } = loaded((await loadText(t, site('"a.test"', `tls_cert = "${cert}"\ntls_key = "${key}"\n`))).result)
+  assert.deepEqual(notices, [`the certificate ${cert} expires on ${validity.to.toISOString().slice(0, 10)}`])
+})

@@ -13,7 +13,7 @@ const worker = new WorkerProcess({
   workerId: cluster.worker?.id ?? 0,
   endpoint: process,
   passwordThread,
-  accessLogFd: Number(process.env['SVC_ACCESS_LOG_FD'] ?? process.stdout.fd),
+  accessLogFd: Number(process.env['SVC_ACCESS_LOG_FD'] ?? 1),
 })
 worker.orphaned.then(
   () => process.exit(ExitCode.ok),

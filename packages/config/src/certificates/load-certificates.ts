@@ -18,6 +18,9 @@ export interface ReadCertificates {
   readonly files: readonly string[]
 }
 
+/** So long before a certificate ends, it should have been renewed. */
+const SOON_MS = 14 * 24 * 3_600_000
+
 /** Files that are read at once: there may be a thousand. */
 const MAX_PARALLEL = 16
 
@@ -50,6 +53,7 @@ function noticesFor(certificate: LoadedCertificate, names: readonly string[], no
   const uncovered = names.filter((name) => !coversName(certificate.names, name))
   const notices: string[] = []
   if (notAfter <= now) notices.push(`the certificate ${cert} has expired on ${day(notAfter)}: clients will refuse it`)
+  else if (notAfter - now < SOON_MS) notices.push(`the certificate ${cert} expires on ${day(notAfter)}`)
   if (notBefore > now) notices.push(`the certificate ${cert} is not valid before ${day(notBefore)}: clients will refuse it`)
   if (!isChainInOrder) notices.push(`the certificates in ${cert} are not in order: each has to be followed by its issuer`)
   if (uncovered.length > 0) notices.push(`the certificate ${cert} is not for ${uncovered.join(', ')}`)
@@ -60,7 +64,7 @@ function noticesFor(certificate: LoadedCertificate, names: readonly string[], no
 export async function loadCertificates(config: Config, web: WebSpec, now: number): Promise<ReadCertificates> {
   const uses = certificateUses(config, web)
   const read = await readAll(uses)
-  const findings: Finding[] = []
+  const findings: Finding[] = [...nothingToServe(config, uses)]
   const problems = new Map<string, ConfigProblem>()
   const notices = new Set<string>()
   for (const use of uses) {
@@ -84,6 +88,13 @@ export async function loadCertificates(config: Config, web: WebSpec, now: number
     notices: [...notices],
     files: uses.flatMap(({ cert, key }) => [cert, key]),
   }
+}
+
+/** Vhost files may have certificates, or not. */
+function nothingToServe({ server, tls }: Config, uses: readonly CertificateUse[]): Finding[] {
+  if (server.listen_tls === undefined || server.vhosts.length === 0 || tls.auto || uses.length > 0) return []
+  const hint = 'set ssl_certificate in a vhost file, tls.certs, tls.auto or tls_cert and tls_key of a site'
+  return [{ path: ['server', 'listen_tls'], message: 'there is no certificate to serve', hint }]
 }
 
 function directiveOf(file: keyof CertificateFiles): string {

@@ -18,7 +18,7 @@ import type { ConfigSource } from './config-source.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import { type ListenName, listenNames } from './listen-names.ts'
 import { loadWeb } from './load-web.ts'
-import { noticesOf } from './notices.ts'
+import { noticesOf, proofNotices } from './notices.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
 import { inReadingOrder, validate } from './validate.ts'
 
@@ -89,15 +89,21 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
     .filter(({ path }) => !followsFrom(path, knownPaths))
   const ofVhosts = [...vhosts.problems, ...built.problems, ...certificates.problems]
   if (known.length > 0 || late.length > 0 || ofVhosts.length > 0) return refuse(late, ofVhosts)
+  const listen = listenNames(config, vhosts.web, valueAt(document.data, ['server', 'listen']) !== undefined)
   return deepFreeze({
     ok: true,
     config,
     sites: built.sites,
     moduleDir: directories.modules,
     web: vhosts.web,
-    listen: listenNames(config, vhosts.web, valueAt(document.data, ['server', 'listen']) !== undefined),
+    listen,
     certificates: certificates.certificates,
-    notices: [...noticesOf(root, document.data, config), ...vhosts.notices, ...certificates.notices],
+    notices: [
+      ...noticesOf(root, document.data, config),
+      ...proofNotices(config, listen),
+      ...vhosts.notices,
+      ...certificates.notices,
+    ],
     files: [...read.files, ...vhosts.files, ...secrets.files, ...certificates.files, ...built.files],
   })
 }

@@ -1,6 +1,13 @@
 import { inertKeysIn } from '../inert-keys.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
 import type { Config } from '../types.ts'
+import type { ListenName } from './listen-names.ts'
+
+/** What keeps automatic certificates from coming. */
+export function proofNotices({ tls }: Config, listen: readonly ListenName[]): string[] {
+  if (!tls.auto || listen.some(({ isTls }) => !isTls)) return []
+  return ['tls.auto is set and no address speaks plain HTTP: hosts are proved over it (set server.listen)']
+}
 
 /** Says in plain lines what is not wrong but worth knowing. */
 export function noticesOf(root: SchemaNode, data: unknown, config: Config): string[] {

@@ -39,7 +39,7 @@ const WORKER_FLAGS = [
  * is told a server name.
  */
 const OUTPUT_FD = 4
-const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', process.stdout.fd] as const
+const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', 1] as const
 
 /** Forks one worker through node:cluster. */
 export function launchWorker(settings: LaunchSettings, name: string, handlers: Handlers<typeof masterMethods>): WorkerProcess {

@@ -65,9 +65,14 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
   const standard = defaultServer(address, servers)
   const fallback =
     (standard && ofServer(standard)) ??
-    [...servers.map(ofServer), ...global, ...ofSites.map(({ certificate }) => certificate), ...automatic, placeholder].find(
-      (certificate) => certificate !== undefined,
-    )
+    [
+      ...servers.map(ofServer),
+      ...global,
+      ...ofSites.map(({ certificate }) => certificate),
+      ...automatic,
+      ...certificates,
+      placeholder,
+    ].find((certificate) => certificate !== undefined)
   if (fallback === undefined) return undefined
   const { entries } = table
   const used = new Map([fallback, ...entries.map(([, certificate]) => certificate)].map((one) => [one.id, one]))
