@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { requireProgram, startPhpFpm, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { client } from './backend.ts'
+
+test('answers of a FastCGI application are cached by what they say, and by the rules of the location', async (t) => {
+  const executable = requireProgram(t, 'php-fpm')
+  if (executable === undefined) return
+  const php = await startPhpFpm(t, executable)
+  const dir = tempDir(t, 'php-cache')
+  const control = `<?php if (isset($_GET['s'])) header('Cache-Control: max-age=3600'); if (isset($_GET['c'])) setcookie('a', 'b');`
+  writeFiles(dir, {
+    'www/made.php': `${control} echo uniqid('', true), ' ', $_SERVER['QUERY_STRING'];`,
+    'www/index.php': `<?php header('Cache-Control: max-age=3600'); echo uniqid('', true), ' ', $_SERVER['REQUEST_URI'];`,
+    'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost; root ${dir}/www; gzip off;
+      location / { try_files $uri /index.php?$args; }
+      location ~ \\.php$ { include fastcgi.conf; fastcgi_pass ${php.address}; fastcgi_cache zone; fastcgi_cache_valid 404 1h; } }`,
+  })
+  const server = await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n` })
+  const get = client(server, 'a.localhost')
+  const isKept = async (path: string) => {
+    const first = await get(path)
+    await waitFor('the flight to end', async () => !/collapsed/.test(String((await get(path)).headers['cache-status'])))
+    return (await get(path)).text === first.text
+  }
+  assert.equal(await isKept('/made.php?s=1'), true)
+  assert.equal(await isKept('/made.php'), false)
+  assert.equal(await isKept('/made.php?s=1&c=1'), false)
+  // One script answers for many paths: each is kept for itself.
+  assert.equal(await isKept('/post/1'), true)
+  assert.equal(await isKept('/post/2'), true)
+  const kept = (await get('/post/1')).text
+  assert.match(kept, / \/post\/1$/)
+  assert.equal((await get('/post/1', { method: 'POST', body: 'x' })).status, 200)
+  assert.notEqual((await get('/post/1')).text, kept)
+})
