@@ -12,6 +12,7 @@ import { hasNext } from './peers/next.ts'
 import { hasNginx } from './peers/nginx.ts'
 import { hasVarnish } from './peers/varnish.ts'
 import { compileModules } from './scenarios/compile.ts'
+import { fastcgiTenKilobytes } from './scenarios/fastcgi.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
 import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
@@ -36,6 +37,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   streaming: () => pageStreaming(seconds),
   'proxy-10k': () => proxyTenKilobytes(seconds),
   'proxy-1g': proxyGigabyte,
+  fastcgi: () => fastcgiTenKilobytes(seconds),
   'proxy-cache': () => proxyCacheHits(seconds),
   compile: compileModules,
   ready: startToReady,

@@ -44,6 +44,14 @@ export function startNginxProxy(upstream: string): Promise<ServerProcess> {
   return startWith(server)
 }
 
+/** Starts nginx with one worker process that asks a FastCGI application for all scripts of a directory. */
+export function startNginxFastcgi(address: string, root: string): Promise<ServerProcess> {
+  return startWith(
+    (port) => `server { listen 127.0.0.1:${port}; root ${root}; index index.php;
+    location ~ \\.php$ { fastcgi_pass ${address}; include /etc/nginx/fastcgi.conf; } }`,
+  )
+}
+
 const nginxDir = join(workDir, 'nginx')
 
 async function startWith(server: (port: number) => string): Promise<ServerProcess> {

@@ -1,0 +1,40 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Contender, compare } from '../lib/compare.ts'
+import type { Row } from '../lib/table.ts'
+import { freePort, hasNginx, startNginxFastcgi } from '../peers/nginx.ts'
+import { hasPhp, phpRoot, startPhp } from '../peers/php-fpm.ts'
+import { startSvc, workDir } from '../peers/svc.ts'
+
+const CONNECTIONS = 16
+
+/** Writes a configuration whose only server asks PHP for everything. One worker, no compression, as nginx has it. */
+async function writeFastcgi(address: string): Promise<string> {
+  const dir = join(workDir, 'fastcgi')
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(
+    join(dir, 'web.conf'),
+    `server { listen 127.0.0.1:${await freePort()}; gzip off; access_log off; root ${phpRoot}; index index.php;
+  location ~ \\.php$ { fastcgi_pass ${address}; include /etc/nginx/fastcgi.conf; } }
+`,
+  )
+  const file = join(dir, 'svc.config.toml')
+  const server = '[server]\nvhosts = ["web.conf"]\nworkers = 1\nstate_dir = "state"\nrun_dir = "run"\n'
+  writeFileSync(file, `${server}\n[cache]\ndir = "cache"\n\n[logging]\naccess = false\nlevel = "warn"\n\n[render]\nworkers = 1\n`)
+  return file
+}
+
+/** 10 KB from PHP, a connection for each request: this server and nginx in front of the same php-fpm. */
+export async function fastcgiTenKilobytes(seconds: number): Promise<Row[]> {
+  if (!hasPhp || !hasNginx) return []
+  const php = await startPhp()
+  try {
+    const contenders: Contender[] = [
+      { name: 'svc', start: async () => startSvc(await writeFastcgi(php.url)) },
+      { name: 'nginx', start: () => startNginxFastcgi(php.url, phpRoot) },
+    ]
+    return await compare({ scenario: 'FastCGI, 10 KB', path: '/index.php', contenders, seconds, connections: CONNECTIONS })
+  } finally {
+    await php.stop()
+  }
+}
