@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createSocketChannel, RpcPeer } from '@svc/core'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
-import { Child, fetchHttp, startLoad, startServer, svcCommand, tempDir, tempSite, waitFor } from '@svc/testkit'
+import { Child, fetchHttp, startLoad, startServer, svcCommand, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { client, restart } from './backend.ts'
 import { attachUnit, hostsOf, renderHostOf, runDirOf, siteState, spawnUnit, startUnit, wellOrSoon } from './site-unit.ts'
 
@@ -225,4 +225,16 @@ test('a unit that is killed at once takes its render host with it', async (t) =>
   await waitFor('the end of its host', () => !existsSync(`/proc/${host}`))
   const next = await attachUnit(t, server, 'one')
   assert.notEqual(next.ready.pid, unit.ready.pid)
+})
+
+test('a site of a vhost file has a process of its own when the file says so', async (t) => {
+  const dir = tempDir(t)
+  const root = tempSite(t, { 'app/page.tsx': page('from a vhost') })
+  const block = `server { listen 127.0.0.1:0; server_name shop.localhost; svc_app ${root}; svc_site shop; svc_process own; }\n`
+  writeFiles(dir, { 'shop.conf': block })
+  const server = await startServer(t, { config: `[server]\nlisten = "127.0.0.1:0"\nvhosts = ["${dir}/*.conf"]\n` })
+  await siteState(t, server, 'shop', 'degraded')
+  await attachUnit(t, server, 'shop')
+  const answer = await client(server, 'shop.localhost')('/')
+  assert.deepEqual([answer.status, answer.text.includes('from a vhost')], [200, true])
 })
