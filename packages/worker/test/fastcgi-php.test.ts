@@ -36,9 +36,12 @@ function ended(response: IncomingMessage): Promise<boolean> {
   return promise
 }
 
-for (const isTcp of [false, true]) {
-  test(`a script is told who asks for what, ${isTcp ? 'over TCP' : 'over a unix socket'}`, async (t) => {
-    const site = await startPhpSite(t, { isTcp })
+for (const [engine, isTcp] of [
+  ['uws', false],
+  ['node', true],
+] as const) {
+  test(`a script is told who asks for what, ${isTcp ? 'over TCP' : 'over a unix socket'}, by engine ${engine}`, async (t) => {
+    const site = await startPhpSite(t, { isTcp, engine })
     if (site === undefined) return
     const { text, headers } = await site.get('/echo.php/extra/path?a=b%20c', {
       method: 'POST',
@@ -158,9 +161,14 @@ test('a file of 20 MB is uploaded whole', async (t) => {
   assert.deepEqual(JSON.parse(text), { name: 'f.bin', error: 0, size: file.byteLength, sha1: sha1(file), title: 'the title' })
 })
 
-for (const bytes of [0, 5, 3 << 20]) {
-  test(`a body of unknown length is taken in first: ${bytes} bytes`, async (t) => {
-    const site = await startPhpSite(t)
+for (const [bytes, engine] of [
+  [0, 'uws'],
+  [5, 'node'],
+  [3 << 20, 'uws'],
+  [3 << 20, 'node'],
+] as const) {
+  test(`a body of unknown length is taken in first: ${bytes} bytes, engine ${engine}`, async (t) => {
+    const site = await startPhpSite(t, { engine })
     if (site === undefined) return
     const body = randomBytes(bytes)
     const { text, status } = await site.get('/echo.php', { method: 'PUT', headers: { 'transfer-encoding': 'chunked' }, body })
