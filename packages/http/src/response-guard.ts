@@ -16,6 +16,7 @@ const engineFields: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'date',
+  'http2-settings',
   'keep-alive',
   'proxy-connection',
   'te',
@@ -34,6 +35,11 @@ export function guardResponse(head: ResponseHead, onDrop?: DropListener): Respon
   if (status !== head.status) onDrop?.(':status', 'bad_status')
   const headers = areClean(head.headers) ? head.headers : cleaned(head.headers, onDrop)
   return status === head.status && headers === head.headers ? head : { status, headers }
+}
+
+/** Makes fields behind a body safe to write: what may not be written is left out. */
+export function guardTrailers(trailers: HeaderList): HeaderList {
+  return areClean(trailers) ? trailers : cleaned(trailers, undefined)
 }
 
 /** Whether a field belongs to the connection or to the engine; `name` in any case. */

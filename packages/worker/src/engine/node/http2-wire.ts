@@ -9,18 +9,35 @@ import type { Framing, ResponseWire } from './response-wire.ts'
 const singleFields: ReadonlySet<string> = new Set([
   'access-control-allow-credentials',
   'access-control-max-age',
+  'access-control-request-method',
   'age',
+  'authorization',
   'content-encoding',
   'content-language',
   'content-location',
   'content-md5',
   'content-range',
   'content-type',
+  'dnt',
   'etag',
   'expires',
+  'from',
+  'host',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
   'last-modified',
   'location',
+  'max-forwards',
+  'proxy-authorization',
+  'range',
+  'referer',
   'retry-after',
+  'tk',
+  'upgrade-insecure-requests',
+  'user-agent',
   'x-content-type-options',
 ])
 
@@ -47,7 +64,7 @@ export class Http2Wire implements ResponseWire {
 
   head(head: NodeHead, { length }: Framing): void {
     const mayTrail = this.#takesTrailers && length === undefined
-    if (mayTrail) this.out.once('wantTrailers', () => this.out.sendTrailers(toObject(this.#trailers)))
+    if (mayTrail) this.out.once('wantTrailers', () => this.out.sendTrailers(Object.fromEntries(joined(this.#trailers))))
     this.#respond(head, length, mayTrail ? { waitForTrailers: true } : {})
   }
 
@@ -101,6 +118,17 @@ function withoutRepeated(fields: readonly string[]): string[] {
       return isFirst
     })
     .flat()
+}
+
+/** Each field once, with all its values (RFC 9110 section 5.3): one that comes twice may be an error. */
+function joined(fields: HeaderList): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const [name, value] of fields) {
+    const key = name.toLowerCase()
+    const before = found.get(key)
+    found.set(key, before === undefined ? value : `${before}, ${value}`)
+  }
+  return found
 }
 
 function pairs(fields: readonly string[]): Array<[name: string, value: string]> {

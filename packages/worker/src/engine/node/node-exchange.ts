@@ -1,5 +1,6 @@
 import {
   type BodyWriter,
+  guardTrailers,
   type HeaderList,
   HttpError,
   type HttpExchange,
@@ -302,7 +303,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   #end(chunk: Uint8Array | undefined, trailers: HeaderList): void {
     if (this.#ending !== 'none') return
     this.#endedAt = performance.now()
-    this.#wire.end(chunk, trailers)
+    this.#wire.end(chunk, guardTrailers(trailers))
   }
 
   /** Waits until the request is read to its end, or long enough. */

@@ -26,6 +26,7 @@ const MAX_LENGTH_DIGITS = 15
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
+  'http2-settings',
   'keep-alive',
   'proxy-connection',
   'te',
