@@ -16,8 +16,8 @@ export function siteUrl(origin: string, { path, query }: Pick<ParsedTarget, 'pat
   return query === '' ? origin + path : `${origin}${path}?${query}`
 }
 
-/** Cookies of the service itself: no site ever sees them. */
-const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_ADMIN'])
+/** Cookies of the service itself: no site and no upstream ever sees them. */
+export const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_ADMIN'])
 
 /**
  * The request's fields as the site's code may see them: without what only a trusted proxy may say, without the service's own

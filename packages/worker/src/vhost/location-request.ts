@@ -61,8 +61,10 @@ export class LocationRequest implements LocationVisit {
     settle(this.context, () => this.#walk.fail(status, headers))
   }
 
+  /** As with nginx, another path is asked for with GET: what the request was to do has been done. */
   redirectInside(target: InnerTarget): void {
     this.context.withdrawFromL0()
+    if ('uri' in target && this.#state.method !== 'HEAD') this.#state.method = 'GET'
     settle(this.context, () => this.#walk.goInside(target))
   }
 }

@@ -1,7 +1,8 @@
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { escapeArgs, parseHost, type VariableReader } from '@svc/http'
+import { escapeArgs, parseHost, removeCookies, type VariableReader } from '@svc/http'
 import type { RequestContext } from '../pipeline/request-context.ts'
+import { OWN_COOKIES } from '../pipeline/site-request.ts'
 import { portOf } from './listen-port.ts'
 import type { Scope } from './scope.ts'
 
@@ -86,7 +87,9 @@ function httpReader(name: string): VariableReader<Scope> {
 
 function allOf({ request }: RequestContext, name: string, separator: string): string {
   const values = request.headers.filter(([known]) => known === name).map(([, value]) => value)
-  return values.join(separator)
+  // No upstream ever sees a cookie of the service itself.
+  const shown = name === 'cookie' ? values.flatMap((value) => removeCookies(value, OWN_COOKIES) ?? []) : values
+  return shown.join(separator)
 }
 
 function argumentReader(name: string): VariableReader<Scope> {

@@ -1,4 +1,6 @@
+import { asError } from '@svc/core'
 import type { RequestBody } from '@svc/http'
+import { UpstreamError } from '../errors.ts'
 
 /** How much of a body is kept so that it can be sent again. */
 const MAX_KEPT_BYTES = 64 * 1024
@@ -51,10 +53,7 @@ export class BodyRelay {
     const again = this.#kept ?? []
     if (!this.#isRead) {
       this.#isRead = true
-      this.#body.read(
-        (bytes, ack) => this.#received(bytes, ack),
-        (error) => this.#ended(error),
-      )
+      this.#read()
       return
     }
     this.#waiting = [...again.map((bytes) => ({ bytes, ack: () => undefined })), ...this.#waiting]
@@ -66,6 +65,19 @@ export class BodyRelay {
   /** The target takes no more. What comes waits for another. */
   detach(): void {
     this.#target = undefined
+  }
+
+  /** Another upstream may have had the body: this one makes the page of an error, and cannot be asked with it. */
+  #read(): void {
+    try {
+      this.#body.read(
+        (bytes, ack) => this.#received(bytes, ack),
+        (error) => this.#ended(error),
+      )
+    } catch (error) {
+      const message = 'the body of the request has been sent to another upstream'
+      this.#ended(new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause: asError(error) }))
+    }
   }
 
   #received(bytes: Uint8Array, ack: () => void): void {

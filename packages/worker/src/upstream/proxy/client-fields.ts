@@ -1,8 +1,6 @@
-import { isTrustedOnlyField, removeCookies } from '@svc/http'
+import { type HeaderList, isTrustedOnlyField, removeCookies } from '@svc/http'
 import type { RequestContext } from '../../pipeline/request-context.ts'
-
-/** Cookies of the service itself: no upstream ever sees them. */
-const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_ADMIN'])
+import { OWN_COOKIES } from '../../pipeline/site-request.ts'
 
 /** Fields of one connection (RFC 9110 section 7.6.1), and those that are written anew for the next one. */
 const NOT_PASSED: ReadonlySet<string> = new Set([
@@ -11,6 +9,7 @@ const NOT_PASSED: ReadonlySet<string> = new Set([
   'content-length',
   'expect',
   'host',
+  'http2-settings',
   'keep-alive',
   'proxy-connection',
   'te',
@@ -29,13 +28,13 @@ const nothing: ReadonlySet<string> = new Set()
  */
 export function clientFields(context: RequestContext, replaced: ReadonlySet<string> = nothing): (readonly [string, string])[] {
   const { request, client } = context
-  const named = namedByConnection(request.header('connection'))
+  const named = namedByConnection(request.headers)
   const fields: (readonly [string, string])[] = []
   let loop = ''
   for (const field of request.headers) {
     const [name, value] = field
     if (name === 'cdn-loop') loop += `${value}, `
-    if (NOT_PASSED.has(name) || replaced.has(name) || named.includes(name)) continue
+    if (NOT_PASSED.has(name) || replaced.has(name) || named.includes(name) || !isPlainName(name)) continue
     if (name === 'cookie') {
       const kept = removeCookies(value, OWN_COOKIES)
       if (kept !== undefined) fields.push([name, kept])
@@ -48,10 +47,26 @@ export function clientFields(context: RequestContext, replaced: ReadonlySet<stri
 }
 
 /** Names that Connection declares to belong to it. Nearly always it says nothing but "keep-alive" or "close". */
-function namedByConnection(connection: string | undefined): readonly string[] {
-  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return []
-  return connection
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
+function namedByConnection(headers: HeaderList): readonly string[] {
+  let named: readonly string[] = noNames
+  for (const [name, value] of headers) {
+    if (name !== 'connection' || value === 'keep-alive' || value === 'close') continue
+    named = [...named, ...value.split(',').map((option) => option.trim().toLowerCase())]
+  }
+  return named
+}
+
+const noNames: readonly string[] = []
+
+/**
+ * Whether a name is made of letters, digits and "-" alone, as nginx wants it. Applications behind CGI or WSGI read `x_forwarded_for`
+ * as `X-Forwarded-For`: it would say what only a trusted proxy may say, or what the location sets.
+ */
+function isPlainName(name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const code = name.charCodeAt(i)
+    const isLetter = code >= 0x61 && code <= 0x7a
+    if (!isLetter && code !== 0x2d && (code < 0x30 || code > 0x39)) return false
+  }
+  return true
 }
