@@ -82,8 +82,10 @@ function addressOf({ context }: LocationVisit, sent: OriginRequest, place: strin
   const { request } = context.exchange
   const { path, query, host } = request
   const asked = query === '' ? path : `${path}?${query}`
-  // Where the request goes on as something else than what was asked for, or for another host, its answer is another.
-  const via = [place, sent.target === asked ? '' : sent.target, host === client.host ? '' : host]
+  // Where the request goes on as something else than what was asked for, or for another host, its answer is another. Upstreams are
+  // told of path and host as the client wrote them too ($request_uri, $http_host): no odd spelling of them is stored for the plain one.
+  const via = [place, sent.target === asked ? '' : sent.target, request.target === asked ? '' : request.target, client.host]
+  if (host !== client.host) via.push(host)
   return proxyAddress({ scheme: client.scheme, host: client.host, path, query, label: site?.config.label ?? '', via })
 }
 
