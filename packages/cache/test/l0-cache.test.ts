@@ -233,3 +233,24 @@ test('an entry under two paths goes with either', () => {
   store(cache, 'k', { purgeables, expiresAt: Number.POSITIVE_INFINITY, dependsOnCookies: false })
   assert.equal(cache.purge(purgeOf({ kind: 'labels', labels: ['a'] })), 1, 'and is counted once')
 })
+
+test('what counts from the creation of a response stays as it is while the response grows older', () => {
+  const cache = cacheOf()
+  const headers: HeaderList = [
+    ['cache-control', 's-maxage=60'],
+    ['age', '5'],
+  ]
+  const facts = { ...factsOf('a'), expiresAt: 55_000, keepsLifetime: true }
+  cache.put(keyOf('a'), { facts, head: { status: 200, headers }, body: Buffer.alloc(1) }, 0)
+  const fields = Object.fromEntries(cache.find(P, 'a', 3_000)?.block.headers ?? [])
+  assert.deepEqual([fields['cache-control'], fields['age']], ['s-maxage=60', '8'])
+  assert.equal(cache.find(P, 'a', 55_000), undefined)
+})
+
+test('a purge of a URI takes what was made of its answers, and nothing else', () => {
+  const cache = cacheOf()
+  for (const path of ['/x', '/y']) store(cache, path, factsOf('a', { path, tags: [`uri:http://a.test${path}`] }))
+  const purge = { ...purgeOf({ kind: 'uris', uris: ['http://a.test/x'] }), layers: ['proxy'] } as const
+  assert.equal(cache.purge(purge), 1)
+  assert.deepEqual([cache.find(P, '/x', 0), cache.find(P, '/y', 0)?.name], [undefined, `${P}/y`])
+})

@@ -135,15 +135,14 @@ export class IsrStore implements CacheStore {
     return found ?? false
   }
 
-  /** Whether a file beside the store is the body of an entry. Its name begins with the id. */
-  ownsFile(name: string): boolean {
-    const found = this.#read(({ databases: { heads, records } }) => {
+  /** Whether a file beside the store is the body of an entry. Its name begins with the id. Undefined: that cannot be told. */
+  ownsFile(name: string): boolean | undefined {
+    return this.#read(({ databases: { heads, records } }) => {
       const id = Buffer.from(name.slice(0, 2 * ID_BYTES), 'hex')
       const head = heads.getBinary(id)
       const record = head === undefined ? undefined : records.getBinaryFast(id)
       return head !== undefined && record !== undefined && decodeFacts(decodeHead(head), record).facts.bodyFile?.name === name
     })
-    return found ?? false
   }
 
   /** How many entries carry a tag: those that are purged count until they are cleared away. */

@@ -191,7 +191,7 @@ export class ProxyStore {
 
   /** Deletes files that belong to no entry since before the store was opened. Resolves with how many there were. */
   sweepFiles(): Promise<number> {
-    return this.files.sweep(this.#openedAt, (name) => this.#entries.ownsFile(name))
+    return this.files.sweep(this.#openedAt, (name) => this.#entries.ownsFile(name) !== false)
   }
 
   close(): Promise<void> {

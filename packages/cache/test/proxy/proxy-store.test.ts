@@ -193,6 +193,16 @@ describe('files that belong to nothing', () => {
     await open.close()
   })
 
+  test('are not looked for in a store that is closed', async (t) => {
+    const dir = tempDir(t)
+    const store = await openProxyStore(t, dir)
+    await put(store, '/a', large('data'))
+    for (const name of filesOf(dir).bodies) utimesSync(join(dir, 'proxy/bodies', name), 1, 1)
+    await store.close()
+    assert.equal(await store.sweepFiles(), 0)
+    assert.equal(filesOf(dir).bodies.length, 1)
+  })
+
   test('go with a store that was damaged', async (t) => {
     const dir = tempDir(t)
     const first = await openProxyStore(t, dir)
