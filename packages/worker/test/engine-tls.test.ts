@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { describe, type TestContext, test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
@@ -198,7 +198,7 @@ describe('server names on engine uws', () => {
     await waitFor('what is left behind', () => engine.lostBytes > 0)
     const once = engine.lostBytes
     for (const tls of [tlsOf([old], [['a.test', 'old']]), tlsOf([next], [['a.test', 'next']])]) engine.prepareTls('test', tls)()
-    assert.ok(engine.lostBytes >= once * 2)
+    await waitFor('what two more leave behind', () => engine.lostBytes >= once * 2)
     assert.equal(await subjectFor(t, port, 'a.test'), 'next')
   })
 
@@ -221,5 +221,13 @@ describe('server names on engine uws', () => {
     assert.equal(await subjectFor(t, port, 'a.test'), 'a')
     assert.equal(await subjectFor(t, port, 'x.a.test'), 'a')
     assert.equal((await ask(port, 'x.a.test')).text, 'https - x.a.test')
+  })
+
+  test('a file that is gone when its name is first asked for is told of', async (t) => {
+    const certificates = [makeCertificate(t, 'other', ['o.test']), makeCertificate(t, 'a', ['a.test'])]
+    const { port, problems } = await startEngine(t, 'uws', tell, { tls: tlsOf(certificates, [['a.test', 'a']]) })
+    rmSync(certificates[1]?.keyFile ?? '')
+    assert.equal(await subjectFor(t, port, 'a.test'), 'other')
+    assert.match(problems[0]?.message ?? '', /or its key is gone: a\.test gets another certificate/)
   })
 })

@@ -1,4 +1,5 @@
 import uws from 'uWebSockets.js'
+import { existsSync } from 'node:fs'
 import type { CertificateSpec, ListenerTls } from '@svc/protocol'
 import { EngineError } from '../errors.ts'
 import type { ServerNames } from '../server-names.ts'
@@ -83,6 +84,12 @@ export class SniApp {
   #add(name: string, serverName: string | undefined): void {
     const certificate = this.#certificates.get(this.#names.certificateOf(name.toLowerCase()))
     if (certificate === undefined) return
+    // The library would serve another one without a word.
+    if (!existsSync(certificate.certFile) || !existsSync(certificate.keyFile)) {
+      const message = `${certificate.certFile} or its key is gone: ${name} gets another certificate`
+      this.#problem(new EngineError('ENGINE_BAD_CERTIFICATE', message))
+      return
+    }
     this.#added.add(name)
     const { app } = this.routes
     app.addServerName(name, sslOptions(certificate))

@@ -6,6 +6,9 @@ import { fallbackOf, SniApp } from './sni-app.ts'
 import { UwsApp } from './uws-app.ts'
 import type { UwsIntake } from './uws-intake.ts'
 
+/** Far longer than the library looks at a connection that has closed. */
+const RELEASE_MS = 1_000
+
 /** Told of connections, faults, and memory that is lost until the process ends. */
 export interface AppEvents {
   readonly counted: (change: number) => void
@@ -57,7 +60,7 @@ export class TlsApps implements UwsApps {
     this.listening.addChildAppDescriptor(next.routes.app.getDescriptor())
     this.listening.removeChildAppDescriptor(before.routes.app.getDescriptor())
     this.#current = next
-    if (before.routes.connections === 0) this.#events.lost(before.release())
+    if (before.routes.connections === 0) this.#release(before)
     else this.#leaving.add(before)
   }
 
@@ -89,8 +92,8 @@ export class TlsApps implements UwsApps {
     return app
   }
 
-  /** In a turn of its own: the library is still at the connection that has ended. */
+  /** Some turns later: the library is still at the connection that has ended. */
   #release(app: SniApp): void {
-    setImmediate(() => this.#events.lost(app.release()))
+    setTimeout(() => this.#events.lost(app.release()), RELEASE_MS).unref()
   }
 }
