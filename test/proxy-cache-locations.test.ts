@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { fetchHttp, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { Child, fetchHttp, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { client } from './backend.ts'
-import { CachedOrigin } from './cached-origin.ts'
+import { CachedOrigin, cachingConfig } from './cached-origin.ts'
 
 test('what locations and route rules say about the cache', async (t) => {
   const origin = await CachedOrigin.start(t, (request, response, number) => {
@@ -60,4 +61,24 @@ test('what locations and route rules say about the cache', async (t) => {
   assert.equal((await get(`/named/fresh?to=${other.host}`)).text, 'other')
   const { status } = await fetchHttp(`${server.url}/on/fresh`, { host: 'a.localhost', method: 'HEAD' })
   assert.equal(status, 200)
+})
+
+test('the cache is switched on and off by reloads', async (t) => {
+  const origin = await CachedOrigin.start(t, (_request, response, number) => {
+    response.writeHead(200, { 'cache-control': 'max-age=3600' }).end(String(number))
+  })
+  const config = cachingConfig(t, origin, '[cache.l0]\nenabled = false\n[cache.proxy]\nenabled = false\n')
+  const server = await startServer(t, { config })
+  const get = client(server, 'a.localhost')
+  const file = server.configFile ?? ''
+  const text = readFileSync(file, 'utf8')
+  const hits = async () => /svc-proxy; hit/.test(String((await get('/x')).headers['cache-status']))
+  assert.deepEqual([(await get('/x')).text, (await get('/x')).text], ['1', '2'])
+  for (const isOn of [true, false]) {
+    writeFileSync(file, text.replace('[cache.proxy]\nenabled = false', `[cache.proxy]\nenabled = ${isOn}`))
+    const command = new Child(t, svcCommand, ['reload', '--config', file])
+    assert.equal((await command.exited).code, 0, command.stderr)
+    if (isOn) await waitFor('a hit', hits)
+    else assert.equal(await hits(), false)
+  }
 })

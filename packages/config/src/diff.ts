@@ -32,6 +32,7 @@ const restartKeys: readonly KeyPath[] = [
   ['cache', 'dir'],
   ['cache', 'isr', 'max_entries'],
   ['cache', 'isr', 'max_bytes'],
+  ['cache', 'proxy', 'max_bytes'],
   ['render', 'hosts'],
   ['redis', 'url'],
   ['redis', 'pool_size'],

@@ -123,7 +123,8 @@ async function openProxyStore({ spec, clock, logger }: CachesOptions, stack: Clo
   const { proxy, dir } = spec().config.cache
   const store = await ProxyStore.open({
     cacheDir: dir,
-    maxBytes: proxy.enabled ? proxy.max_bytes : 0,
+    // Also where the cache is off: a reload may switch it on.
+    maxBytes: proxy.max_bytes,
     clock,
     onProblem: (err) => logger.warn({ err }, 'a file of the proxy cache could not be dealt with'),
   })
