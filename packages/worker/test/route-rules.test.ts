@@ -141,3 +141,15 @@ test('in front of a vhost a rewrite leads to its locations, and a path that it r
   assert.equal((await get('/old/a%20b?q=1')).text, '/new/a b own=1&q=1 /old/a%20b?q=1')
   assert.equal((await get('/../old/a')).status, 400)
 })
+
+test('a path that no rule can be compared with does not pass by them', async (t) => {
+  const server = await start(t, rule('pattern = "/items/**"\naction = "block"'))
+  assert.equal((await server.get('/items/%00')).status, 400)
+  assert.equal((await server.get('/items/7')).status, 403)
+})
+
+test('what a "*" stands for does not lead a rewrite out of its directory', async (t) => {
+  const server = await start(t, rule('pattern = "/get-*"\nrewrite = "/items/*"'))
+  assert.equal((await server.get('/get-7')).status, 200)
+  for (const path of ['/get-..', '/get-.', '/get-%2e%2e']) assert.equal((await server.get(path)).status, 404, path)
+})

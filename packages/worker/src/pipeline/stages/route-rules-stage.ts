@@ -11,6 +11,7 @@ import type { Stage, StageResult } from '../stage.ts'
 import { noSite } from './vhost-stage.ts'
 
 const nothing: readonly RouteRule[] = []
+const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 
 /**
  * Applies `[[route_rules]]`: those of the configuration, then those of the site. The first that does more than set fields is the
@@ -35,7 +36,11 @@ export class RouteRulesStage implements Stage {
 
   #apply(context: RequestContext, lists: readonly (readonly RouteRule[])[]): StageResult | Promise<StageResult> {
     const path = pathOf(context)
-    if (path === undefined) return 'next'
+    if (path === undefined) {
+      // Nobody can say which rules it is under: it must not pass by them.
+      sendStatus(context, 400)
+      return 'answered'
+    }
     const asked: RuleRequest = { path, hostname: hostnameOf(context.client.host), method: context.request.method }
     for (const list of lists) {
       if (list.length === 0) continue
@@ -112,6 +117,11 @@ function rewrite(context: RequestContext, target: string): StageResult {
   const question = target.indexOf('?')
   const rawPath = question === -1 ? target : target.slice(0, question)
   const path = normalizePath(rawPath)
+  // What a "*" stands for may be dots.
+  if (DOT_SEGMENT.test(rawPath)) {
+    sendStatus(context, 404)
+    return 'answered'
+  }
   if (path === undefined) {
     sendError(context, { status: 500, code: 'bad_rewrite', detail: 'A route rule rewrote to a path that cannot be read.' })
     return 'answered'
