@@ -68,8 +68,11 @@ class MapReader implements VariableReader<Scope> {
     if (known !== undefined) return known
     // What reads itself finds nothing.
     scope.setVariable(variable, '')
+    const before = scope.captures
     const key = this.#templates.of(source).read(scope)
     const value = this.#templates.of(this.#values.find(key, scope)).read(scope)
+    // What a pattern captured of the key is read by itself, as if it were the path's.
+    if (scope.captures !== before && !this.isShared) scope.context.withdrawFromL0()
     scope.setVariable(variable, value)
     return value
   }
