@@ -64,13 +64,30 @@ test('columns count characters, whatever the bytes, and lines may end with CRLF'
   ])
 })
 
+test('what is most likely mistyped though it may be meant is noticed', async (t) => {
+  const text = [
+    'upstream api { server 127.0.0.1:1; }',
+    'server { listen 80; root www; auth_basic x; auth_basic_user_file none;',
+    'location /a { alias gone/; } location /b { root $host; } location /c { root /; }',
+    'location /d { proxy_pass http://apii; } location /e { proxy_pass http://other; } location /f { proxy_pass http://api.; } }',
+  ]
+  const { lines, notices } = await readFiles(t, { 'a.conf': text.join('\n') })
+  assert.deepEqual(lines, [])
+  assert.deepEqual(notices, [
+    'a.conf:2:21: there is no www',
+    'a.conf:2:45: there is no none',
+    'a.conf:3:15: there is no gone/',
+    'a.conf:4:15: no upstream "apii" is written: it is looked up as a host (did you mean "api"?)',
+  ])
+})
+
 test('accepted directives without effect are noticed once each', async (t) => {
   const text =
     'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x; }\n'
   const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'sendfile on;' })
   assert.deepEqual(notices, [
     'a.conf:1:1: "sendfile" has no effect here: files are sent as this server does',
-    'a.conf:2:10: "http2" of "listen" has no effect here',
+    'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 is spoken over TLS with server.engine = "node", and else not',
     'a.conf:2:41: "tcp_nopush" has no effect here: connections are set up as this server does',
     'a.conf:2:56: versions before TLSv1.2 are never spoken',
     'a.conf:2:56: TLSv1.3 is spoken wherever TLSv1.2 is',

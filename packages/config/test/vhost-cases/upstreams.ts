@@ -235,5 +235,5 @@ export const upstreamsCases: readonly VhostCase[] = [
     ['1:29: "proxy_pass" directive is duplicate, "svc_app" directive was specified earlier (first at 2:15)'],
     'ours',
   ],
-  ['server', 'proxy_buffers 8 4k;', ['1:1: unknown directive "proxy_buffers" (did you mean "proxy_buffering"?)'], 'differs'],
+  ['server', 'proxy_buffers 8 4k;', ['1:1: unknown directive "proxy_buffers" (answers are streamed; delete it)'], 'differs'],
 ]

@@ -1,4 +1,5 @@
 import { formatPlace } from '../../problem.ts'
+import { nearestName } from '../../schema/nearest-name.ts'
 import { shown } from '../problems.ts'
 import type { DirectiveCall, ReadingTools } from '../rules/directive-call.ts'
 import { ipHash, keepalive, leastConn, type PassTarget, upstreamServer } from '../rules/upstreams.ts'
@@ -51,6 +52,7 @@ export class UpstreamTable {
     const group = /^(.*):(\d+)$/.exec(text)
     if (group !== null && this.#groups.has(group[1] ?? ''))
       return call.fail(`upstream "${shown(group[1] ?? '')}" may not have port ${group[2]}`, 0)
+    this.#noticeMistyped(call, text)
     const { address } = read
     if (!this.#direct.has(address)) {
       this.#direct.set(address, {
@@ -61,6 +63,13 @@ export class UpstreamTable {
       })
     }
     return { kind: 'fixed', upstream: address, host: text }
+  }
+
+  /** A name without dot, port or path that is almost that of a group is taken for a host all the same. */
+  #noticeMistyped(call: DirectiveCall, text: string): void {
+    const near = /^[\w-]+$/.test(text) && text !== 'localhost' ? nearestName(text, this.#groups.keys()) : undefined
+    if (near === undefined) return
+    call.notice(`no upstream "${text}" is written: it is looked up as a host (did you mean "${near}"?)`)
   }
 
   get specs(): UpstreamSpec[] {

@@ -78,7 +78,14 @@ export const authBasic = rule<Template | 'off'>('auth_basic', {
 })
 
 /** `auth_basic_user_file`. */
-export const authBasicUserFile = rule('auth_basic_user_file', { args: 1, parse: (call) => call.pathTemplate(0) })
+export const authBasicUserFile = rule('auth_basic_user_file', {
+  args: 1,
+  parse: (call) => {
+    const file = call.pathTemplate(0)
+    call.noticeMissing(file)
+    return file
+  },
+})
 
 /** `client_max_body_size`. */
 export const clientMaxBodySize = rule('client_max_body_size', { args: 1, parse: (call) => call.size(0) })

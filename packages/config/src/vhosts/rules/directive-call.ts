@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Place } from '../../problem.ts'
 import { translatePattern } from '../pattern/translate-pattern.ts'
@@ -6,7 +7,7 @@ import type { PatternSpec, Template } from '../spec.ts'
 import type { Directive, Word } from '../syntax/directive.ts'
 import { decodeBytes, encodeBytes } from '../syntax/source-file.ts'
 import { parseCount, parseSize, parseTime } from '../values/numbers.ts'
-import { readTemplate, variablesOf } from '../values/template.ts'
+import { isConstant, leadingText, readTemplate, variablesOf } from '../values/template.ts'
 import type { VariableTable } from '../variables.ts'
 
 /** What readers of directives share. */
@@ -139,6 +140,13 @@ export class DirectiveCall {
     if (typeof first !== 'string' || first.startsWith('/')) return template
     const dir = encodeBytes(dirname(this.directive.source.path))
     return [`${dir === '/' ? '' : dir}/${first}`, ...(template ?? []).slice(1)]
+  }
+
+  /** Notices a path without variables at which there is nothing: it may come later, but is more often mistyped. */
+  noticeMissing(path: Template | undefined): void {
+    if (path === undefined || !isConstant(path)) return
+    const text = decodeBytes(leadingText(path))
+    if (!existsSync(text)) this.notice(`there is no ${shown(encodeBytes(text))}`)
   }
 
   placeOf(word: Word): Place {

@@ -21,7 +21,10 @@ export const listen = rule<WrittenListen>('listen', {
   parse: (call) => {
     const read = readListen(call.args.map((_, index) => call.text(index)))
     if ('error' in read) return call.fail(shown(read.error), read.index, read.hint)
-    for (const name of read.ignored) call.notice(`"${name}" of "listen" has no effect here`, `listen ${name}`)
+    for (const name of read.ignored) {
+      const instead = name === 'http2' ? ': HTTP/2 is spoken over TLS with server.engine = "node", and else not' : ''
+      call.notice(`"${name}" of "listen" has no effect here${instead}`, `listen ${name}`)
+    }
     return { ...read.listen, call }
   },
 })
