@@ -31,6 +31,7 @@ import { Warmer } from './isr/warmer.ts'
 import { WorkerIsr } from './isr/worker-isr.ts'
 import { WorkerL0 } from './l0/worker-l0.ts'
 import { sendFailure } from './pipeline/error-response.ts'
+import { EventStreams } from './pipeline/event-streams.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { RequestContext } from './pipeline/request-context.ts'
 import { createRequestHandler } from './pipeline/request-handler.ts'
@@ -70,6 +71,7 @@ export class WorkerProcess {
   readonly #isr: WorkerIsr
   readonly #warmer: Warmer
   readonly #requestIds = createRequestIds()
+  readonly #eventStreams = new EventStreams()
   readonly #l0: WorkerL0
   readonly #master: MasterPeer
   readonly #proxyCache: WorkerProxyCache
@@ -316,6 +318,7 @@ export class WorkerProcess {
       tools: {
         makeRequestId: this.#requestIds,
         l0: this.#l0,
+        eventStreams: this.#eventStreams,
         reportFailure: (context, error, status) => this.#reportFailure(context, error, status),
       },
     })
@@ -376,7 +379,10 @@ export class WorkerProcess {
   async #drain(timeoutMs: number): Promise<{ cut: number }> {
     this.#isDraining = true
     this.#warmer.stop()
-    const result = (await this.#engine?.drain(timeoutMs)) ?? { cut: 0 }
+    const drained = this.#engine?.drain(timeoutMs)
+    // Now that the engine knows that connections are to close.
+    this.#eventStreams.end()
+    const result = (await drained) ?? { cut: 0 }
     this.#hosts.close()
     await this.#isr.close()
     await this.#proxyCache.close()

@@ -13,6 +13,7 @@ import { buildGeneration, retireSites, type ServingGeneration } from '../src/gen
 import type { IsrCache } from '../src/isr/isr-cache.ts'
 import { WorkerL0 } from '../src/l0/worker-l0.ts'
 import { sendFailure } from '../src/pipeline/error-response.ts'
+import { EventStreams } from '../src/pipeline/event-streams.ts'
 import { Pipeline } from '../src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../src/pipeline/request-handler.ts'
 import { RequestLog } from '../src/pipeline/request-log.ts'
@@ -126,6 +127,7 @@ export class PipelineServer {
       tools: {
         makeRequestId,
         l0: this.l0,
+        eventStreams: new EventStreams(),
         reportFailure: ({ requestId }, { message }, status) => this.failures.push({ requestId, message, status }),
       },
     })

@@ -9,6 +9,7 @@ import { tempDir, writeFiles } from '@svc/testkit'
 import { buildGeneration } from '../src/generation/serving-generation.ts'
 import { WorkerL0 } from '../src/l0/worker-l0.ts'
 import { sendFailure } from '../src/pipeline/error-response.ts'
+import { EventStreams } from '../src/pipeline/event-streams.ts'
 import { Pipeline } from '../src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../src/pipeline/request-handler.ts'
 import { RequestLog } from '../src/pipeline/request-log.ts'
@@ -93,7 +94,12 @@ export async function startProxy(t: TestContext, directives: string, options: Pr
       sendFailure,
     ),
     log: () => log,
-    tools: { makeRequestId, l0, reportFailure: (_context, { message }, status) => failures.push(`${status} ${message}`) },
+    tools: {
+      makeRequestId,
+      l0,
+      eventStreams: new EventStreams(),
+      reportFailure: (_context, { message }, status) => failures.push(`${status} ${message}`),
+    },
   })
   const running = await startEngine(t, options.engine ?? 'uws', onExchange, { ready: l0, maxBodyBytes: 1 << 30 }, ADDRESS)
   return { ...running, failures }

@@ -17,6 +17,7 @@ import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { BodyCopy } from '../isr/body-copy.ts'
 import type { L0Intake, L0Ticket } from '../l0/l0-intake.ts'
 import { cacheWord, l0Status, withCacheStatus } from './cache-report.ts'
+import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
 import { L0Fill } from './l0-fill.ts'
 import { LimitedBody } from './limited-body.ts'
 import { RewrittenRequest, type RewrittenTarget } from './rewritten-request.ts'
@@ -45,6 +46,8 @@ export interface ContextTools {
   makeRequestId(): string
   /** Takes in answers for L0. */
   readonly l0: L0Intake
+  /** Ends streams of events when the server drains. */
+  readonly eventStreams: EventStreams
   /** Told of failures inside the service, with the status that they are answered with. */
   reportFailure(context: RequestContext, error: Error, status: number): void
 }
@@ -95,6 +98,7 @@ export class RequestContext {
   #isKeptFromL0 = false
   #ticket: L0Ticket | undefined
   #fill: L0Fill | undefined
+  #events: EventStream | undefined
   /** A streamed answer as far as it has been sent, for L0. */
   #copy: { readonly head: ResponseHead; readonly body: BodyCopy } | undefined
 
@@ -197,6 +201,7 @@ export class RequestContext {
   /** Called once, when the exchange is over. */
   closed(isAborted: boolean): void {
     this.#ending = isAborted ? 'aborted' : 'written'
+    this.#events?.left()
     if (!isAborted && this.#copy !== undefined) this.#ticket?.store(this.#copy.head, this.#copy.body.whole())
     this.#dropTicket()
     this.#onClosed?.(isAborted)
@@ -271,8 +276,12 @@ export class RequestContext {
 
   /** Sends the head of a streamed response in the coding that the client likes best. */
   streamCompressed(head: ResponseHead, options?: StreamOptions): BodyWriter {
-    if (!this.mayCompress) return this.stream(head, options)
-    return compressStream(this.request, head, (final, isCoded) => this.stream(final, isCoded ? {} : options))
+    const writer = this.mayCompress
+      ? compressStream(this.request, head, (final, isCoded) => this.stream(final, isCoded ? {} : options))
+      : this.stream(head, options)
+    if (!isEventStream(head, options) || !this.#sendsBody(head.status)) return writer
+    this.#events = this.#tools.eventStreams.join(writer)
+    return this.#events
   }
 
   /** Sends a complete response in the coding that the client likes best. `encode` may know the body compressed already. */
