@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import { startServer, tempDir, writeCertificate, writeFiles } from '@svc/testkit'
+
+/** Sends bytes and gives all that comes until the server closes. */
+async function talk(socket: Socket, bytes: string): Promise<string> {
+  let text = ''
+  socket.on('data', (data: Buffer) => {
+    text += data.toString('latin1')
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return text
+}
+
+test('engine node: a vhost by HTTP/2, HTTP/1.1 and HTTP/1.0, with names, HSTS and rules', async (t) => {
+  const dir = tempDir(t, 'protocols')
+  const block = (name: string) => {
+    const { cert, key } = writeCertificate(dir, name, { commonName: name, hosts: [`${name}.test`] })
+    return `server { listen 127.0.0.1:0 ssl; listen 127.0.0.2:0; server_name ${name}.test; ssl_certificate ${cert}; ssl_certificate_key ${key};
+      location / { return 200 "${name} $server_protocol $scheme"; } location /gone { return 410; } }`
+  }
+  writeFiles(dir, { 'a.conf': `${block('a')}\n${block('b')}` })
+  const rules =
+    '[[route_rules]]\npattern = "/gone"\nredirect = "/new"\n[[route_rules]]\npattern = "/**"\nheaders = { x-rule = "yes" }\n'
+  const { ready } = await startServer(t, {
+    config: `[server]\nengine = "node"\nworkers = 1\nvhosts = ["${dir}/*.conf"]\n${rules}[tls]\nhsts_max_age_secs = 60\n`,
+  })
+  const [secure, plain] = ['https:', 'http:'].map((scheme) => new URL(ready.listen.find((url) => url.startsWith(scheme)) ?? ''))
+  assert.ok(secure !== undefined && plain !== undefined)
+  const tls = { servername: 'b.test', rejectUnauthorized: false }
+
+  const session = connectHttp2(secure.href, tls)
+  t.after(() => session.destroy())
+  const ask = async (authority: string, path: string) => {
+    const stream = session.request({ ':authority': authority, ':path': path })
+    const [fields] = (await once(stream, 'response')) as [IncomingHttpHeaders]
+    let text = ''
+    for await (const chunk of stream.setEncoding('utf8')) text += chunk
+    return { fields, text }
+  }
+  const { fields, text } = await ask('b.test', '/x')
+  assert.deepEqual([fields[':status'], text], [200, 'b HTTP/2.0 https'])
+  assert.deepEqual([fields['strict-transport-security'], fields['x-rule']], ['max-age=60', 'yes'])
+  assert.equal((await ask('a.test', '/x')).fields[':status'], 421)
+  const redirect = (await ask('b.test', '/gone')).fields
+  assert.deepEqual([redirect[':status'], redirect.location], [308, '/new'])
+
+  const port = Number(secure.port)
+  const overTls = await talk(
+    connectTls({ port, host: secure.hostname, ...tls }),
+    'GET / HTTP/1.1\r\nHost: b.test\r\n\r\nGET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n',
+  )
+  assert.match(overTls, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\nb HTTP\/1\.1 httpsHTTP\/1\.1 421 /)
+  const tell = (bytes: string) => talk(connectTcp(Number(plain.port), plain.hostname), bytes)
+  const old = await tell('GET /x HTTP/1.0\r\nHost: a.test\r\n\r\n')
+  assert.match(old, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\na HTTP\/1\.0 http$/)
+  assert.doesNotMatch(old, /strict-transport-security/i)
+  assert.match(await tell('OPTIONS * HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'), /^HTTP\/1\.1 20[04] /)
+})
