@@ -31,6 +31,7 @@ type Connection = Pick<HttpRequest, 'remoteAddress' | 'scheme' | 'host' | 'heade
  * passes on is believed.
  */
 export function clientOf(request: Connection, trusted: CidrSet): ClientInfo {
+  if (trusted.isEmpty) return new DirectClient(request)
   const { remoteAddress: address, scheme, host } = request
   if (!trusted.contains(address)) return { address, scheme, host, isPeerTrusted: false }
   const hops = hopsOf(request.headers)
@@ -46,6 +47,24 @@ export function clientOf(request: Connection, trusted: CidrSet): ClientInfo {
     if (!trusted.contains(next)) break
   }
   return { address: client, ...found, isPeerTrusted: true }
+}
+
+/** The peer itself, where nobody is trusted: its address, which costs a system call, is asked for by who needs it. */
+class DirectClient implements ClientInfo {
+  readonly #connection: Connection
+  readonly scheme: 'http' | 'https'
+  readonly host: string
+  readonly isPeerTrusted = false
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.scheme = connection.scheme
+    this.host = connection.host
+  }
+
+  get address(): string {
+    return this.#connection.remoteAddress
+  }
 }
 
 /** Hops in the order of the request's way: the last one was written by our peer. */

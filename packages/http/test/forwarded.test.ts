@@ -17,6 +17,22 @@ test('believes nothing that comes from a peer that is not trusted', () => {
   assert.deepEqual(ask('', spoofed), { ...itself, address: '' })
 })
 
+test('asks for the address of the peer only when somebody wants it, where nobody is trusted', () => {
+  let asked = 0
+  const connection = {
+    get remoteAddress() {
+      asked++
+      return '203.0.113.5'
+    },
+    scheme: 'https',
+    host: 'a.test',
+    headers: [['x-forwarded-for', '1.1.1.1']],
+  } as const
+  const client = clientOf(connection, new CidrSet([]))
+  assert.deepEqual([client.scheme, client.host, client.isPeerTrusted, asked], ['https', 'a.test', false, 0])
+  assert.deepEqual([client.address, asked], ['203.0.113.5', 1])
+})
+
 const cases: ReadonlyArray<readonly [why: string, headers: HeaderList, address: string, scheme: string, host: string]> = [
   ['no fields', [], '10.0.0.1', 'http', 'inner.test:8080'],
   ['one address', [['x-forwarded-for', '203.0.113.9']], '203.0.113.9', 'http', 'inner.test:8080'],

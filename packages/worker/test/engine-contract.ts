@@ -193,12 +193,16 @@ function requestContract(start: StartSubject, facts: ContractFacts): void {
     const seen = Promise.withResolvers<unknown>()
     const subject = await start(t, (exchange) => {
       setImmediate(() => {
+        const { remoteAddress } = exchange.request
         exchange.respond(plain, Buffer.from('later'))
-        setImmediate(() => seen.resolve([exchange.request.header('x-a'), exchange.request.path, exchange.request.remoteAddress]))
+        setImmediate(() => {
+          const { request } = exchange
+          seen.resolve([request.header('x-a'), request.path, remoteAddress, request.remoteAddress])
+        })
       })
     })
     await subject.send({ url: '/later', headers: { 'X-A': 'b' } })
-    assert.deepEqual(await seen.promise, ['b', '/later', '127.0.0.1'])
+    assert.deepEqual(await seen.promise, ['b', '/later', '127.0.0.1', '127.0.0.1'])
   })
 }
 

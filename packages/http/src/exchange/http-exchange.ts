@@ -17,7 +17,10 @@ export interface HttpRequest {
   /** Value of the Host field (or `:authority`), lower case, as sent otherwise. "" when a 1.0 request had none. */
   readonly host: string
   readonly httpVersion: '1.0' | '1.1' | '2'
-  /** Address of the TCP peer in canonical text form, IPv4-mapped addresses as IPv4. */
+  /**
+   * Address of the TCP peer in canonical text form, IPv4-mapped addresses as IPv4. Asking costs a system call, once: who needs it
+   * after the end of the exchange asks before.
+   */
   readonly remoteAddress: string
   /** The listen address of the configuration that took the connection, e.g. "127.0.0.1:8080". */
   readonly listener: string

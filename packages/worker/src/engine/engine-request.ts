@@ -6,6 +6,11 @@ export interface PeerSource {
   remoteAddress(): string
 }
 
+/** Fields as pairs, made when they are first asked for. Requests that say the same one after another share one. */
+export interface SharedPairs {
+  pairs: HeaderList | undefined
+}
+
 /** What an engine has copied out of its own request object. */
 export interface RequestParts {
   readonly method: string
@@ -16,6 +21,8 @@ export interface RequestParts {
   readonly fields: readonly string[]
   /** Whether `fields` values were decoded as UTF-8 and have to be read back as latin-1. */
   readonly areUtf8: boolean
+  /** Belongs to `fields`. */
+  readonly shared: SharedPairs
   readonly listener: string
   /** @default "http" */
   readonly scheme?: 'http' | 'https'
@@ -40,7 +47,7 @@ export class EngineRequest implements HttpRequest {
   readonly #fields: readonly string[]
   readonly #areUtf8: boolean
   readonly #peer: PeerSource
-  #headers: HeaderList | undefined
+  readonly #shared: SharedPairs
   #remoteAddress: string | undefined
 
   constructor(parts: RequestParts, peer: PeerSource) {
@@ -55,6 +62,7 @@ export class EngineRequest implements HttpRequest {
     this.httpVersion = parts.httpVersion ?? '1.1'
     this.serverName = parts.serverName
     this.#fields = parts.fields
+    this.#shared = parts.shared
     this.#areUtf8 = parts.areUtf8
     this.#peer = peer
   }
@@ -65,8 +73,9 @@ export class EngineRequest implements HttpRequest {
   }
 
   get headers(): HeaderList {
-    this.#headers ??= this.#pairs()
-    return this.#headers
+    const shared = this.#shared
+    shared.pairs ??= this.#pairs()
+    return shared.pairs
   }
 
   header(name: string): string | undefined {

@@ -1,4 +1,5 @@
 import { type FieldSource, HeaderGuard, type HeaderList, type ParsedTarget, parseHost, parseTarget } from '@svc/http'
+import type { SharedPairs } from './engine-request.ts'
 
 /** Why a request is not let in. */
 export interface GateFault {
@@ -35,6 +36,8 @@ export class RequestGate {
   #lastHost = ''
   /** Names and values in turn. Belongs to nobody: the next request may have the same. */
   fields: readonly string[] = []
+  /** The same object as long as `fields` is the same. */
+  shared: SharedPairs = { pairs: undefined }
   parsed: ParsedTarget | undefined
   host = ''
   /** Whether the client asks for the connection to be closed after the response. */
@@ -133,6 +136,7 @@ export class RequestGate {
 
   #finish(target: string): GateFault | undefined {
     this.fields = this.#copied
+    this.shared = { pairs: undefined }
     const fault = this.#guard.end() ?? this.#checkTarget(target) ?? this.#checkHost()
     this.#goodFields = this.#copied
     this.#goodMethod = this.#method

@@ -19,6 +19,7 @@ export function createRequestHandler(options: RequestHandlerOptions): (exchange:
     const generation = options.generation()
     const client = clientOf(exchange.request, generation.trustedProxies)
     const context = new RequestContext(exchange, generation, client, options.tools)
+    options.log().began(exchange.request)
     exchange.onClosed((isAborted) => {
       context.closed(isAborted)
       options.log().finished(context, isAborted)

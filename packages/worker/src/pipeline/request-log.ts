@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { HttpRequest } from '@svc/http'
 import type { AccessLog, HttpMetrics, HttpSeries } from '@svc/telemetry'
 import type { Refusal } from '../engine/engine.ts'
@@ -71,6 +72,12 @@ export class RequestLog implements HitLog {
     this.#accessLog?.write({ ...request, startedAt: Date.now() - durationMs, status, bytes, durationMs, cache: 'l0-hit' })
   }
 
+  /** To be called while there is a connection: what can be asked only then is found out if it will be written. */
+  began(request: HttpRequest): void {
+    if (this.#accessLog !== undefined) request.remoteAddress
+  }
+
+  /** Writes down a request that went through the pipeline. */
   finished(context: RequestContext, isAborted: boolean): void {
     if (!context.isLogged) return
     const durationMs = performance.now() - context.startedAt
@@ -92,6 +99,7 @@ export class RequestLog implements HitLog {
       userAgent: request.header('user-agent') ?? '',
     })
   }
+
   #outcome(context: RequestContext, isAborted: boolean): RequestOutcome {
     const sent = context.outcome()
     if (!isAborted) return sent

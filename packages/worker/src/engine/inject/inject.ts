@@ -109,6 +109,7 @@ function toExchange(
     parsed: gate.parsed,
     host: gate.host,
     fields: gate.fields,
+    shared: gate.shared,
     areUtf8: false,
     listener: options.listener ?? '127.0.0.1:0',
   }

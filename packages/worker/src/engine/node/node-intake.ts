@@ -138,7 +138,7 @@ export class NodeIntake {
     }
     const gate = this.#gate
     const { method, target, httpVersion, serverName, peer, upgrade } = arrival
-    const { parsed, host, fields } = gate
+    const { parsed, host, fields, shared } = gate
     if (parsed === undefined) return
     if (upgrade !== undefined) {
       const wish = readWebSocketWish(gate, method)
@@ -149,7 +149,7 @@ export class NodeIntake {
       if (wish !== undefined) exchange.webSocket = acceptWebSocket(exchange, upgrade, wish, this.#context)
     }
     const { listener, scheme } = this.#facts
-    const parts = { method, target, parsed, host, fields, areUtf8: false, listener, scheme, httpVersion, serverName }
+    const parts = { method, target, parsed, host, fields, shared, areUtf8: false, listener, scheme, httpVersion, serverName }
     exchange.admit(new EngineRequest(parts, { remoteAddress: () => peer }))
     arrival.beforeHandling?.()
     this.#options.onExchange(exchange)

@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
+import { performance } from 'node:perf_hooks'
 import {
   type BodyWriter,
   HttpError,
@@ -105,7 +106,6 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     this.#isInHandler = false
     if (this.isOver) return
     this.#watchedSince = performance.now()
-    this.#request?.remoteAddress
     this.#context.watch(this)
   }
 
@@ -140,7 +140,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   remoteAddress(): string {
-    return this.isOver ? '' : this.#context.peers.read(this.res)
+    return this.isOver || this.#ending !== 'none' ? '' : this.#context.peers.read(this.res)
   }
 
   /** Answers in place of the application and closes the connection. Does nothing once the response has begun. */
@@ -195,7 +195,6 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   beforeEnd(): void {
-    if (this.#onClosed !== undefined) this.#request?.remoteAddress
     this.#body?.resume()
   }
 

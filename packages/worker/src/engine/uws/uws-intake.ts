@@ -116,10 +116,12 @@ export class UwsIntake {
     } else if (gate.isSpecial && this.#refuseUpgrade(exchange, door, upgrade)) {
       return
     }
-    const { parsed, host, fields } = gate
+    const { parsed, host, fields, shared } = gate
     const { serverName } = door
-    const where = { listener: this.#listener, scheme: this.#scheme, serverName }
-    exchange.admit(new EngineRequest({ method, target, parsed, host, fields, areUtf8: true, ...where }, exchange))
+    const listener = this.#listener
+    const scheme = this.#scheme
+    const parts = { method, target, parsed, host, fields, shared, areUtf8: true, listener, scheme, serverName }
+    exchange.admit(new EngineRequest(parts, exchange))
     this.#options.onExchange(exchange)
   }
 

@@ -5,6 +5,7 @@ import { fetchByCall } from './fetch-by-call.ts'
 import { type AnswerReceiver, HttpCall } from './http-call.ts'
 import type { UpstreamProtocol } from './http-connections.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
+import { KnownLines } from './request-head.ts'
 import { RequestSender } from './request-sender.ts'
 
 /** HTTP/1 on connections. */
@@ -18,13 +19,14 @@ export class HttpOrigin implements Origin {
   constructor(settings: HttpOriginSettings) {
     const { group, timeouts, nextUpstream, connections, tls } = settings
     const way = { tls, protocol: HTTP }
+    const parts = { settings, lines: new KnownLines() }
     this.settings = settings
     this.#call = {
       group,
       timeouts,
       nextUpstream,
       pool: (peer) => connections.pool(group, peer, way),
-      makeSender: (connection, _pool, onBodyFailed) => new RequestSender(settings, connection, onBodyFailed),
+      makeSender: (connection, _pool, onBodyFailed) => new RequestSender(parts, connection, onBodyFailed),
     }
   }
 

@@ -4,26 +4,34 @@ import type { BodyRelay } from './body-relay.ts'
 import type { CallSender } from './call-settings.ts'
 import type { UpstreamConnection } from './connection.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
-import { type RequestFraming, writeRequestHead } from './request-head.ts'
+import { type KnownLines, type RequestFraming, writeRequestHead } from './request-head.ts'
 
 const END_OF_CHUNKS = '0\r\n\r\n'
 /** Methods for which a missing body is said to be empty (RFC 9110 section 8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
+/** What the requests to one upstream have in common. */
+export interface SenderParts {
+  readonly settings: HttpOriginSettings
+  readonly lines: KnownLines
+}
+
 /** Sends one request on one connection, its body no faster than the server takes it. */
 export class RequestSender implements CallSender {
   readonly #settings: HttpOriginSettings
+  readonly #lines: KnownLines
   readonly #connection: UpstreamConnection
   readonly #onBodyFailed: (error: Error) => void
   #isChunked = false
   /** Of a body of known length, how much is still to come. */
   #missingBytes = 0
   /** Waiting until the socket takes more. */
-  #acks: (() => void)[] = []
+  #acks: (() => void)[] | undefined
   isSending = true
 
-  constructor(settings: HttpOriginSettings, connection: UpstreamConnection, onBodyFailed: (error: Error) => void) {
+  constructor({ settings, lines }: SenderParts, connection: UpstreamConnection, onBodyFailed: (error: Error) => void) {
     this.#settings = settings
+    this.#lines = lines
     this.#connection = connection
     this.#onBodyFailed = onBodyFailed
   }
@@ -34,7 +42,7 @@ export class RequestSender implements CallSender {
     // HTTP/1.0 has no framing for a body of unknown length.
     const httpVersion = framing === 'chunked' ? '1.1' : this.#settings.httpVersion
     const keepsAlive = keepsConnections && this.#settings.httpVersion === '1.1'
-    const head = writeRequestHead(request, { httpVersion, framing, keepsAlive, defaultHost: host })
+    const head = writeRequestHead(request, { httpVersion, framing, keepsAlive, defaultHost: host }, this.#lines)
     if (head === undefined) return false
     if (!keepsAlive) this.#connection.spoil()
     if (body === undefined) {
@@ -80,6 +88,7 @@ export class RequestSender implements CallSender {
       ack()
       return
     }
+    this.#acks ??= []
     this.#acks.push(ack)
     this.#connection.allow(this.#settings.timeouts.sendMs, 'the request was not taken')
   }
@@ -99,7 +108,9 @@ export class RequestSender implements CallSender {
   }
 
   #releaseAcks(): void {
-    for (const ack of this.#acks.splice(0)) ack()
+    const acks = this.#acks
+    this.#acks = undefined
+    if (acks !== undefined) for (const ack of acks) ack()
   }
 
   #writeChunk(bytes: Uint8Array): boolean {

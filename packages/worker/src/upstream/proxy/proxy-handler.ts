@@ -12,7 +12,7 @@ import { parseNextUpstream } from '../http/origin-settings.ts'
 import type { OriginRequest } from '../origin.ts'
 import { bridgeWebSocket } from '../websocket/bridge.ts'
 import { answerVisit } from './answer-visit.ts'
-import { prepareFields, proxiedFields, proxiedTarget, type RequestFields } from './proxy-request.ts'
+import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
 import { FieldFilter, VisitAnswer } from './visit-answer.ts'
 
@@ -40,7 +40,7 @@ export interface ProxyTools {
 export class ProxyHandler implements ContentHandler {
   readonly #spec: ProxySpec
   readonly #tools: ProxyTools
-  readonly #fields: RequestFields
+  readonly #fields: ProxiedFields
   readonly #filter: FieldFilter
   readonly #keepsConnections: boolean
   /** For the one upstream of a location that names it without variables. */
@@ -49,7 +49,7 @@ export class ProxyHandler implements ContentHandler {
   constructor(spec: ProxySpec, tools: ProxyTools) {
     this.#spec = spec
     this.#tools = tools
-    this.#fields = prepareFields(spec.setHeaders)
+    this.#fields = new ProxiedFields(spec.setHeaders)
     this.#filter = new FieldFilter({
       hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
       redirects: new RedirectRewriter(spec),
@@ -73,9 +73,9 @@ export class ProxyHandler implements ContentHandler {
       visit.fail(500)
       return
     }
-    const { host } = origin.settings
+    const { host, group } = origin.settings
     visit.setVariable('proxy_host', host)
-    const headers = proxiedFields(visit, this.#fields, host)
+    const headers = this.#fields.of(visit, host)
     if (headers === undefined) {
       visit.fail(400)
       return
@@ -88,7 +88,7 @@ export class ProxyHandler implements ContentHandler {
       target: proxiedTarget(visit, this.#spec),
       headers,
       body,
-      clientAddress: client.address,
+      clientAddress: group.spec.balance === 'ip_hash' ? client.address : undefined,
     }
     if (exchange.webSocket !== undefined && this.#passesUpgrade(visit)) {
       bridgeWebSocket({ origin, request, offer: exchange.webSocket, answer: this.#answerTo(visit) })

@@ -1,5 +1,5 @@
 import type { ProxySpec, Template } from '@svc/config'
-import { escapeUri, isFieldValue } from '@svc/http'
+import { escapeUri, type HeaderList, isFieldValue } from '@svc/http'
 import type { LocationVisit } from '../../vhost/content.ts'
 import { clientFields } from './client-fields.ts'
 
@@ -7,15 +7,6 @@ import { clientFields } from './client-fields.ts'
 interface SetField {
   readonly name: string
   readonly value: Template
-}
-
-/** What a location says about the fields of requests to its upstream, made ready. */
-export interface RequestFields {
-  readonly set: readonly SetField[]
-  /** Names that are not passed on from the client. */
-  readonly replaced: ReadonlySet<string>
-  /** Whether the location sets Host. */
-  readonly setsHost: boolean
 }
 
 /** Fields whose meaning is the connection's: their values are heeded, but not sent as they are. */
@@ -29,28 +20,79 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'expect',
 ])
 
-export function prepareFields(setHeaders: ProxySpec['setHeaders']): RequestFields {
-  const all = setHeaders.map(({ name, value }) => ({ name: name.toLowerCase(), value }))
-  return {
-    set: all.filter(({ name }) => !OF_CONNECTION.has(name)),
-    replaced: new Set(all.map(({ name }) => name)),
-    setsHost: all.some(({ name }) => name === 'host'),
+/** What a list of fields was made from. */
+interface Made {
+  readonly from: HeaderList
+  readonly isPeerTrusted: boolean
+  readonly proxyHost: string
+  readonly texts: readonly string[]
+  readonly fields: HeaderList
+  isFrozen: boolean
+}
+
+const noTexts: readonly string[] = []
+
+/**
+ * The fields of the requests of a location to its upstream. What is made of the same as for the request before is the same list,
+ * which is frozen then: it is not written out again either.
+ */
+export class ProxiedFields {
+  readonly #set: readonly SetField[]
+  /** Names that are not passed on from the client. */
+  readonly #replaced: ReadonlySet<string>
+  readonly #setsHost: boolean
+  #last: Made | undefined
+
+  constructor(setHeaders: ProxySpec['setHeaders']) {
+    const all = setHeaders.map(({ name, value }) => ({ name: name.toLowerCase(), value }))
+    this.#set = all.filter(({ name }) => !OF_CONNECTION.has(name))
+    this.#replaced = new Set(all.map(({ name }) => name))
+    this.#setsHost = all.some(({ name }) => name === 'host')
+  }
+
+  /**
+   * The fields of one request. Undefined: one that the location sets holds a line break or another control character, which a
+   * request has put there.
+   */
+  of(visit: LocationVisit, proxyHost: string): HeaderList | undefined {
+    const texts = this.#texts(visit)
+    const { request, client } = visit.context
+    const { headers: from } = request
+    const { isPeerTrusted } = client
+    const last = this.#last
+    if (last !== undefined && last.from === from && last.isPeerTrusted === isPeerTrusted && last.proxyHost === proxyHost) {
+      if (areSame(last.texts, texts)) return shared(last)
+    }
+    if (!texts.every(isFieldValue)) return undefined
+    const fields = this.#make(visit, texts, proxyHost)
+    this.#last = { from, isPeerTrusted, proxyHost, texts, fields, isFrozen: false }
+    return fields
+  }
+
+  #texts(visit: LocationVisit): readonly string[] {
+    return this.#set.length === 0 ? noTexts : this.#set.map(({ value }) => visit.requestText(value))
+  }
+
+  #make(visit: LocationVisit, texts: readonly string[], proxyHost: string): HeaderList {
+    const fields: (readonly [string, string])[] = this.#setsHost ? [] : [['host', proxyHost]]
+    for (const [place, { name }] of this.#set.entries()) {
+      const text = texts[place]
+      if (text !== undefined && text !== '') fields.push([name, text])
+    }
+    for (const field of clientFields(visit.context, this.#replaced)) fields.push(field)
+    return fields
   }
 }
 
-/**
- * The fields of the request to the upstream. Undefined: one that the location sets holds a line break or another control
- * character, which a request has put there.
- */
-export function proxiedFields(visit: LocationVisit, { set, replaced, setsHost }: RequestFields, proxyHost: string) {
-  const fields: (readonly [string, string])[] = setsHost ? [] : [['host', proxyHost]]
-  for (const { name, value } of set) {
-    const text = visit.requestText(value)
-    if (!isFieldValue(text)) return undefined
-    if (text !== '') fields.push([name, text])
-  }
-  for (const field of clientFields(visit.context, replaced)) fields.push(field)
-  return fields
+function shared(made: Made): HeaderList {
+  if (!made.isFrozen) Object.freeze(made.fields)
+  made.isFrozen = true
+  return made.fields
+}
+
+function areSame(one: readonly string[], other: readonly string[]): boolean {
+  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false
+  return true
 }
 
 /**
