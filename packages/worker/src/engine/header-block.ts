@@ -25,11 +25,10 @@ export class HeaderBlocks {
   }
 
   of(head: ResponseHead): HeaderBlock {
-    if (!Object.isFrozen(head.headers)) return this.#build(head)
     const known = this.#kept.get(head.headers)
     if (known !== undefined && known.status === head.status) return known
     const block = this.#build(head)
-    this.#kept.set(head.headers, block)
+    if (Object.isFrozen(head.headers)) this.#kept.set(head.headers, block)
     return block
   }
 

@@ -23,6 +23,9 @@ interface Entry {
   readonly server: ServerSpec | undefined
 }
 
+/** How many hosts of one address are remembered. */
+const MAX_KNOWN_HOSTS = 1024
+
 const noCaptures: Captures = []
 const noNames: ReadonlyMap<string, string> = new Map()
 
@@ -54,6 +57,8 @@ export class HostRouting {
   readonly #web: WebSpec
   readonly #sites: ReadonlyMap<string, SiteRuntime>
   readonly #tables = new Map<string, ServerTable<Entry>>()
+  /** Hosts are few, requests are many. By address. */
+  readonly #known = new Map<string, Map<string, HostRoute | undefined>>()
   #everywhere: readonly ServerEntry<Entry>[] | undefined
 
   constructor(web: WebSpec, sites: ReadonlyMap<string, SiteRuntime>) {
@@ -63,6 +68,25 @@ export class HostRouting {
 
   /** @param host may have a port; "" without one. Undefined: the address serves nothing. */
   route(listener: string, host: string): HostRoute | undefined {
+    const known = this.#knownOf(listener)
+    const found = known.get(host)
+    if (found !== undefined) return found
+    const route = this.#find(listener, host)
+    if (known.size >= MAX_KNOWN_HOSTS) known.clear()
+    known.set(host, route)
+    return route
+  }
+
+  #knownOf(listener: string): Map<string, HostRoute | undefined> {
+    let known = this.#known.get(listener)
+    if (known === undefined) {
+      known = new Map()
+      this.#known.set(listener, known)
+    }
+    return known
+  }
+
+  #find(listener: string, host: string): HostRoute | undefined {
     const sink = new NameCaptures()
     const match = this.#tableOf(listener).match(hostnameOf(host), sink)
     if (match === undefined) return undefined

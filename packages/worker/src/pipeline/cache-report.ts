@@ -21,10 +21,11 @@ const made = new WeakMap<HeaderList, WithStatus>()
  * what an upstream said, the cache behind the pipeline, L0. There is one field afterwards.
  */
 export function withCacheStatus(head: ResponseHead, members: readonly string[]): ResponseHead {
-  if (!Object.isFrozen(head.headers)) return addStatus(head, members)
-  const joined = members.join(', ')
+  const [only] = members
+  const joined = members.length === 1 && only !== undefined ? only : members.join(', ')
   const known = made.get(head.headers)
   if (known?.members === joined) return { status: head.status, headers: known.headers }
+  if (!Object.isFrozen(head.headers)) return addStatus(head, members)
   const headers = Object.freeze(addStatus(head, members).headers)
   made.set(head.headers, { members: joined, headers })
   return { status: head.status, headers }

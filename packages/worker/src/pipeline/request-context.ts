@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { L0Offer } from '@svc/cache'
 import { asError } from '@svc/core'
 import type {

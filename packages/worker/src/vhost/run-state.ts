@@ -42,6 +42,9 @@ export class RunState implements Rewritable {
   status: number | undefined
   /** Fields of an error that its page has too. */
   carried: HeaderList = []
+  /** The first variable that was set: most requests need no table. */
+  #firstName: string | undefined
+  #firstValue = ''
   #values: Map<string, string> | undefined
 
   constructor(context: RequestContext, compiled: CompiledServer, vhost: VhostMatch, path: { path: string; isQuoted: boolean }) {
@@ -58,10 +61,15 @@ export class RunState implements Rewritable {
   }
 
   variable(name: string): string | undefined {
-    return this.#values?.get(name)
+    return name === this.#firstName ? this.#firstValue : this.#values?.get(name)
   }
 
   setVariable(name: string, value: string): void {
+    this.#firstName ??= name
+    if (name === this.#firstName) {
+      this.#firstValue = value
+      return
+    }
     this.#values ??= new Map()
     this.#values.set(name, value)
   }

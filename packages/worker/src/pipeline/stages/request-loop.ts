@@ -25,8 +25,8 @@ export function cameBack(context: RequestContext): boolean {
 
 /** Answers a request that goes round in circles with 508. False: it does not. */
 export function refuseLoop(context: RequestContext): boolean {
+  if (context.request.header('cdn-loop') === undefined) return false
   const values = loopValues(context)
-  if (values.length === 0) return false
   const mark = markOf(context)
   if (values.reduce((sum, value) => sum + timesNamed(value, mark), 0) <= MAX_DEPTH) return false
   context.withdrawFromL0()

@@ -7,9 +7,10 @@ const MAX_HEAD_BYTES = 64 * 1024
 /** Most interim answers to one request. */
 const MAX_INTERIM = 32
 const HEAD_END = Buffer.from('\r\n\r\n')
+const noTrailers: HeaderList = []
 const LF = 0x0a
 const CR = 0x0d
-const nothing = new Uint8Array(0)
+const nothing: Buffer = Buffer.alloc(0)
 
 /** Told what a parser finds. Bytes are lent for the call. */
 export interface AnswerEvents {
@@ -151,13 +152,9 @@ export class AnswerParser implements AnswerReader {
     const length = typeof head.framing === 'number' ? head.framing : undefined
     if (typeof framing === 'number' && framing <= rest.byteLength) {
       this.#state = 'idle'
-      this.#events.head(
-        head,
-        this.#isBodiless(head.status) ? length : framing,
-        framing === 0 ? nothing : rest.subarray(0, framing),
-      )
-      this.#end([])
-      return rest.subarray(framing)
+      this.#events.head(head, this.#isBodiless(head.status) ? length : framing, bodyOf(rest, framing))
+      this.#end(noTrailers)
+      return framing === rest.byteLength ? nothing : rest.subarray(framing)
     }
     this.#enter(framing)
     this.#events.head(head, length, undefined)
@@ -227,6 +224,12 @@ export class AnswerParser implements AnswerReader {
     this.#chunked = undefined
     return Buffer.alloc(0)
   }
+}
+
+/** The first bytes; most of the time that is all of them. */
+function bodyOf(bytes: Buffer, length: number): Buffer {
+  if (length === 0) return nothing
+  return length === bytes.byteLength ? bytes : bytes.subarray(0, length)
 }
 
 /** Whether what has come of a head may become one: else nobody waits for its end. */

@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks'
+
 /**
  * A deadline that moves all the time and is seldom met: moving it on costs one assignment, since the timer behind it is only set
  * anew when it has run out too early, or has to run out sooner.
