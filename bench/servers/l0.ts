@@ -13,6 +13,7 @@ import { makeEngine } from '../../packages/worker/src/engine/make-engine.ts'
 import { buildGeneration } from '../../packages/worker/src/generation/serving-generation.ts'
 import { WorkerL0 } from '../../packages/worker/src/l0/worker-l0.ts'
 import { sendFailure } from '../../packages/worker/src/pipeline/error-response.ts'
+import { EventStreams } from '../../packages/worker/src/pipeline/event-streams.ts'
 import { Pipeline } from '../../packages/worker/src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../../packages/worker/src/pipeline/request-handler.ts'
 import { RequestLog } from '../../packages/worker/src/pipeline/request-log.ts'
@@ -76,7 +77,7 @@ const onExchange = createRequestHandler({
   generation: () => generation,
   pipeline: new Pipeline([new VhostStage(), page], sendFailure),
   log: () => log,
-  tools: { makeRequestId, l0, reportFailure: (_context, error) => onProblem(error) },
+  tools: { makeRequestId, l0, eventStreams: new EventStreams(), reportFailure: (_context, error) => onProblem(error) },
 })
 const engineName = process.argv[3] === 'node' ? 'node' : 'uws'
 const engineOptions = {

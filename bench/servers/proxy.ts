@@ -11,6 +11,7 @@ import { createUwsEngine } from '../../packages/worker/src/engine/uws/index.ts'
 import { buildGeneration } from '../../packages/worker/src/generation/serving-generation.ts'
 import { WorkerL0 } from '../../packages/worker/src/l0/worker-l0.ts'
 import { sendFailure } from '../../packages/worker/src/pipeline/error-response.ts'
+import { EventStreams } from '../../packages/worker/src/pipeline/event-streams.ts'
 import { Pipeline } from '../../packages/worker/src/pipeline/pipeline.ts'
 import { createRequestHandler } from '../../packages/worker/src/pipeline/request-handler.ts'
 import { RequestLog } from '../../packages/worker/src/pipeline/request-log.ts'
@@ -59,7 +60,7 @@ const onExchange = createRequestHandler({
   generation: () => generation,
   pipeline: new Pipeline([new VhostStage(), new LocationStage(vhosts, noApp)], sendFailure),
   log: () => log,
-  tools: { makeRequestId, l0, reportFailure: (_context, error) => onProblem(error) },
+  tools: { makeRequestId, l0, eventStreams: new EventStreams(), reportFailure: (_context, error) => onProblem(error) },
 })
 const engine = createUwsEngine({
   ready: l0,
