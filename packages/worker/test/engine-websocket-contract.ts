@@ -154,6 +154,17 @@ function handshakeContract(start: StartWebSocketSubject): void {
       await socket.closed
     })
   }
+
+  test('accepted later, none of many is closed by the switch itself', async (t) => {
+    const subject = await start(t, (exchange) => {
+      setImmediate(() => exchange.webSocket?.accept({}, ignored))
+    })
+    for (let i = 0; i < 100; i++) {
+      const socket = await opened(subject, [])
+      socket.close(1000)
+      assert.equal((await socket.closed)[0], 1000)
+    }
+  })
 }
 
 function messageContract(start: StartWebSocketSubject): void {

@@ -168,8 +168,8 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     if (!this.#claim()) return false
     this.#request?.remoteAddress
     this.isOver = true
-    if (this.#isInHandler) act(this.res)
-    else this.res.cork(() => act(this.res))
+    // Not corked: behind the cork the library reads the state of a response that is none any more, and may close the connection.
+    act(this.res)
     return true
   }
 
