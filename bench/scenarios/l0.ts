@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Contender, compare } from '../lib/compare.ts'
 import type { ServerProcess } from '../lib/server-process.ts'
@@ -24,11 +24,14 @@ const BROWSER_FIELDS = [
   'Sec-Fetch-Site: none',
 ] as const
 
-/** A site of files that are small enough for L0. Written once for all servers of a run: a file written anew has another tag. */
+/** Files that are small enough for L0. Written once: written anew they had other tags than those in the caches of the peers. */
 function writeSite(): string {
   const root = join(workDir, 'l0-site')
   mkdirSync(join(root, 'public'), { recursive: true })
-  for (const bytes of Object.values(SIZES)) writeFileSync(join(root, `public/${bytes}.html`), 'x'.repeat(bytes))
+  for (const bytes of Object.values(SIZES)) {
+    const file = join(root, `public/${bytes}.html`)
+    if (!existsSync(file)) writeFileSync(file, 'x'.repeat(bytes))
+  }
   return root
 }
 

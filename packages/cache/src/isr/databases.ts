@@ -10,12 +10,17 @@ type Root = RootDatabase<Buffer, Buffer>
 export const GATE_DIR = 'gate'
 const MAX_READERS = 1024
 /**
- * MDB_BAD_VALSIZE and MDB_BAD_TXN: what comes of lmdb looking for more free pages while it splits a page of their list
- * (`mdb_page_alloc`, under `mdb_freelist_save`). It reads that list from the file when it is asked again.
+ * MDB_NOTFOUND, MDB_BAD_VALSIZE and MDB_BAD_TXN: what comes of lmdb looking for more free pages in their own tree while it
+ * changes that tree (`mdb_page_alloc`, under `mdb_freelist_save`): a leaf whose only record is being replaced is empty then.
  * @see https://github.com/HarperFast/harper/issues/689
  */
-const PASSING_ERRORS: readonly unknown[] = [-30781, -30782]
-const MAX_TRIES = 3
+const FREE_LIST_ERRORS: readonly unknown[] = [-30798, -30781, -30782]
+/**
+ * Bytes that a repeated transaction asks for in one piece. There is hardly a gap of that size: to find one, lmdb reads its whole
+ * list of free pages before it changes the list, and not while it does. One size for each repetition.
+ */
+const GAP_BYTES = [1 << 20, (4 << 20) + 1, (16 << 20) + 1]
+const GAP_KEY = Buffer.from('gap')
 
 /** The databases of a store. All keys and values are bytes. */
 export interface Databases extends Tables {
@@ -103,14 +108,28 @@ function openTables(root: Root): Tables {
  * Runs `work` in one write transaction: all of it is committed, or nothing when it throws. A transaction that lmdb failed at
  * is tried again: `work` must leave nothing behind but what it writes.
  */
-export function inTransaction<Result>({ gate, root }: Pick<Databases, 'gate' | 'root'>, work: () => Result): Result {
-  for (let tries = 1; ; tries++) {
+export function inTransaction<Result>(databases: Pick<Databases, 'gate' | 'root' | 'counters'>, work: () => Result): Result {
+  const { gate, root } = databases
+  let repeated = 0
+  let gapBytes = 0
+  for (;;) {
     try {
-      return gate.transactionSync(() => root.transactionSync(work))
+      return gate.transactionSync(() =>
+        root.transactionSync(() => {
+          if (gapBytes > 0) readFreeList(databases, gapBytes)
+          return work()
+        }),
+      )
     } catch (error) {
-      if (tries === MAX_TRIES || !PASSING_ERRORS.includes((error as { code?: unknown }).code)) throw error
+      gapBytes = GAP_BYTES[repeated++] ?? 0
+      if (gapBytes === 0 || !FREE_LIST_ERRORS.includes((error as { code?: unknown }).code)) throw error
     }
   }
+}
+
+function readFreeList({ counters }: Pick<Databases, 'counters'>, gapBytes: number): void {
+  counters.putSync(GAP_KEY, Buffer.alloc(gapBytes))
+  counters.removeSync(GAP_KEY)
 }
 
 /** Gives the databases back, when all that was begun has ended. */

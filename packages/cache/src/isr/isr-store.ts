@@ -115,11 +115,12 @@ export class IsrStore implements CacheStore {
 
   /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
   async purge(purge: Purge): Promise<number> {
-    if (this.#parts === undefined || !touchesLayer(purge, this.#options.layer)) return 0
+    const parts = this.#parts
+    if (parts === undefined || !touchesLayer(purge, this.#options.layer)) return 0
     try {
       await this.flushed()
       this.refresh()
-      return await purgeStore(this.#parts.databases, purge)
+      return await parts.maintenance.first(() => purgeStore(parts.databases, purge))
     } catch (error) {
       this.#fail(error)
       throw new CacheError('CACHE_PURGE_FAILED', `the ${this.#options.layer} store could not be purged`, { cause: error })

@@ -22,6 +22,8 @@ export interface MaintenanceOptions {
 /** Keeps the store within its bounds, in steps that hold the lock of writers for a moment each. */
 export class Maintenance {
   readonly #options: MaintenanceOptions
+  /** Work that somebody waits for, and that `run` therefore waits for. */
+  #urgent: Promise<unknown> = Promise.resolve()
 
   constructor(options: MaintenanceOptions) {
     this.#options = options
@@ -35,6 +37,13 @@ export class Maintenance {
     return false
   }
 
+  /** Does something that must not wait: `run` takes no step until it has ended. */
+  async first<Result>(work: () => Promise<Result>): Promise<Result> {
+    const working = work()
+    this.#urgent = Promise.allSettled([this.#urgent, working])
+    return working
+  }
+
   /** Clears away what is buried or expired and evicts what is too much. Resolves with how many entries were evicted. */
   async run(shouldStop: () => boolean): Promise<number> {
     let evicted = 0
@@ -43,6 +52,7 @@ export class Maintenance {
       if (step === undefined) break
       evicted += step
       await nextTurn()
+      await this.#urgent
     }
     return evicted
   }

@@ -7,7 +7,9 @@ import { purgeStore } from '../../src/isr/store-purge.ts'
 import { StoreTransaction } from '../../src/isr/store-transaction.ts'
 import { factsOf, purgeOf } from '../entries.ts'
 
+const NOTFOUND = -30798
 const BAD_VALSIZE = -30781
+const BAD_TXN = -30782
 const MAP_FULL = -30792
 
 /** Databases whose next write transactions fail with a code of lmdb, after their work was done. */
@@ -53,9 +55,9 @@ class FailingDatabases {
 describe('a transaction that lmdb fails at', () => {
   it('is given up when it fails again and again, and nothing of it is kept', async (t) => {
     const failing = await FailingDatabases.open(t)
-    failing.fail(BAD_VALSIZE, BAD_VALSIZE, BAD_VALSIZE)
+    failing.fail(BAD_VALSIZE, BAD_TXN, NOTFOUND, BAD_VALSIZE)
     assert.throws(() => failing.put('/a', []), { code: BAD_VALSIZE })
-    assert.deepEqual([failing.works, failing.entries], [3, 0])
+    assert.deepEqual([failing.works, failing.entries], [4, 0])
   })
 
   it('is not tried again for any other reason', async (t) => {
@@ -78,6 +80,8 @@ describe('a transaction that lmdb fails at', () => {
     failing.fail(BAD_VALSIZE)
     failing.put('/a', [])
     assert.deepEqual([failing.works, failing.entries], [2, 1])
+    const counters = Array.from(failing.databases.counters.getKeys(), String)
+    assert.deepEqual(counters, ['counts'], 'the piece that makes lmdb read its list first is not kept')
   })
 
   it('of a purge takes each entry, and counts it once, though several tags lead to it', async (t) => {
