@@ -14,6 +14,14 @@ export function canonicalAddress(text: string): string | undefined {
   return address?.kind() === 'ipv6' ? (address as ipaddr.IPv6).toRFC5952String() : address?.toString()
 }
 
+/** What one client is counted by: an IPv4 address, or the /64 that an IPv6 client has to itself. "" for what is no address. */
+export function clientNetwork(address: string): string {
+  const parsed = ipv4Number(address) === -1 ? parseAddress(address) : undefined
+  if (parsed === undefined) return canonicalAddress(address) ?? ''
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString()
+  return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0]).toRFC5952String()}/64`
+}
+
 /** A compiled list of address ranges. */
 export class CidrSet {
   readonly #ipv4: Array<{ readonly network: number; readonly mask: number }> = []

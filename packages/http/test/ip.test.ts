@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CidrSet, canonicalAddress } from '../src/index.ts'
+import { CidrSet, canonicalAddress, clientNetwork } from '../src/index.ts'
 
 const canonical: ReadonlyArray<readonly [text: string, result: string | undefined]> = [
   ['', undefined],
@@ -81,4 +81,14 @@ test('takes everything of a family with /0 and nothing of the other', () => {
   assert.deepEqual([new CidrSet(['0.0.0.0/0']).contains('255.1.1.1'), new CidrSet(['0.0.0.0/0']).contains('::1')], [true, false])
   assert.deepEqual([new CidrSet(['::/0']).contains('2001::1'), new CidrSet(['::/0']).contains('1.1.1.1')], [true, false])
   assert.deepEqual([new CidrSet([]).contains('1.1.1.1'), new CidrSet([]).isEmpty], [false, true])
+})
+
+test('a client is an IPv4 address or a /64 of IPv6', () => {
+  assert.equal(clientNetwork('192.0.2.1'), '192.0.2.1')
+  assert.equal(clientNetwork('::ffff:192.0.2.1'), '192.0.2.1')
+  assert.equal(clientNetwork('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64')
+  assert.equal(clientNetwork('2001:db8:1:2::9'), '2001:db8:1:2::/64')
+  assert.notEqual(clientNetwork('2001:db8:1:3::9'), clientNetwork('2001:db8:1:2::9'))
+  assert.equal(clientNetwork(''), '')
+  assert.equal(clientNetwork('fe80::1%eth0'), '')
 })

@@ -3,7 +3,6 @@ import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
-import { PasswordCheck } from '../src/vhost/passwords/password-check.ts'
 import { PasswordFiles, parsePasswords } from '../src/vhost/passwords/password-file.ts'
 import { PasswordThread } from '../src/vhost/passwords/password-thread.ts'
 import { quickCheck } from '../src/vhost/passwords/quick-check.ts'
@@ -67,39 +66,6 @@ test('a file that changes is read again, and one that is missing is an error', (
   utimesSync(file, 1, 1)
   assert.equal(files.users(file).get('ann'), 'two')
   assert.throws(() => files.users(join(dir, 'none')), { code: 'ENOENT' })
-})
-
-test('a slow password is worked out once, off the thread of requests, and remembered right or wrong', async (t) => {
-  const thread = threadOf(t)
-  let checks = 0
-  const counting = {
-    get isBusy() {
-      return false
-    },
-    check(password: Uint8Array, hash: string) {
-      checks++
-      return thread.check(password, hash)
-    },
-  }
-  const check = new PasswordCheck(counting)
-  const right = Buffer.from('secret')
-  const wrong = Buffer.from('wrong')
-  assert.deepEqual(await Promise.all([right, right, wrong].map((password) => check.check(password, stored.bcrypt))), [
-    true,
-    true,
-    false,
-  ])
-  assert.equal(checks, 2)
-  assert.equal(check.check(right, stored.bcrypt), true, 'at once')
-  assert.equal(check.check(wrong, stored.bcrypt), false)
-  assert.equal(await check.check(right, stored.sha512), true, 'another stored form is another question')
-  assert.equal(check.check(right, 'secret'), false)
-})
-
-test('more checks than may wait are refused', () => {
-  const check = new PasswordCheck({ isBusy: true, check: () => assert.fail('it is busy') })
-  assert.equal(check.check(Buffer.from('secret'), stored.bcrypt), 'busy')
-  assert.equal(check.check(Buffer.from('secret'), '{PLAIN}secret'), true)
 })
 
 test('a thread that ends fails what waits for it, and the next check has a new one', async (t) => {

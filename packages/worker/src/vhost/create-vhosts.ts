@@ -1,3 +1,4 @@
+import { systemClock } from '@svc/core'
 import { FileAuth } from './passwords/file-auth.ts'
 import { PasswordCheck } from './passwords/password-check.ts'
 import { PasswordThread } from './passwords/password-thread.ts'
@@ -11,6 +12,6 @@ export interface VhostOptions extends Omit<VhostParts, 'basicAuth'> {
 
 /** Makes the servers of all generations. */
 export function createVhosts({ passwordThread, ...parts }: VhostOptions): VhostRuntimes {
-  const basicAuth = new FileAuth(new PasswordCheck(new PasswordThread(passwordThread)))
+  const basicAuth = new FileAuth(new PasswordCheck(new PasswordThread(passwordThread), systemClock))
   return new VhostRuntimes({ ...parts, basicAuth })
 }

@@ -2,7 +2,7 @@ import { responseTags } from '@svc/cache'
 import { type HeaderList, withoutControls } from '@svc/http'
 import { sendStatus } from '../pipeline/error-response.ts'
 import type { StageResult } from '../pipeline/stage.ts'
-import type { AuthVerdict } from './basic-auth.ts'
+import { type AuthVerdict, GUESS_RECOVERY_SECONDS } from './basic-auth.ts'
 import type { CompiledLocation } from './compiled-location.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { absoluteLocation } from './listen-port.ts'
@@ -18,7 +18,7 @@ import type { Found, WebFiles } from './web-files.ts'
 /** Closes the connection instead of an answer. */
 const CLOSE = 444
 
-const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503 } as const
+const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503, limited: 429 } as const
 
 /** Answers a request from the application of a site. */
 export type AnswerFromApp = (state: RunState, site: string) => Outcome
@@ -183,11 +183,13 @@ export class LocationRun implements Walk {
     const { state, tools } = this
     state.context.withdrawFromL0()
     const text = withoutControls(readForAnswer(state, tools.templates.of(realm)))
-    const verdict = tools.basicAuth.check(state.context, readForAnswer(state, tools.templates.of(userFile)))
+    const verdict = tools.basicAuth.check(state.context, readForAnswer(state, tools.templates.of(userFile)), state.server)
     const go = (known: AuthVerdict): Outcome => {
       if (known === 'passed') return this.#answer()
-      const challenge: HeaderList = known === 'refused' ? [['www-authenticate', `Basic realm="${text}"`]] : []
-      return this.fail(authStatus[known], challenge)
+      return this.fail(
+        authStatus[known],
+        known === 'refused' ? [['www-authenticate', `Basic realm="${text}"`]] : waitFields(known),
+      )
     }
     return verdict instanceof Promise ? verdict.then(go) : go(verdict)
   }
@@ -251,6 +253,10 @@ export class LocationRun implements Walk {
 }
 
 const always = () => true
+
+function waitFields(verdict: AuthVerdict): HeaderList {
+  return verdict === 'limited' ? [['retry-after', String(GUESS_RECOVERY_SECONDS)]] : []
+}
 
 /** What is kept with an answer holds on to nothing of its request. */
 function stillFound(files: WebFiles, found: readonly (readonly [string, Found])[], isCurrent: () => boolean): () => boolean {

@@ -1,7 +1,9 @@
+import type { ServerSpec } from '@svc/config'
 import { asError, codeOf } from '@svc/core'
+import { clientNetwork } from '@svc/http'
 import type { RequestContext } from '../../pipeline/request-context.ts'
 import type { AuthVerdict, BasicAuth } from '../basic-auth.ts'
-import type { PasswordCheck } from './password-check.ts'
+import type { Asker, PasswordCheck, PasswordVerdict } from './password-check.ts'
 import { PasswordFiles, type PasswordTable } from './password-file.ts'
 
 /** Longest credentials that are looked at. */
@@ -22,7 +24,7 @@ export class FileAuth implements BasicAuth {
     this.#check = check
   }
 
-  check(context: RequestContext, userFile: string): AuthVerdict | Promise<AuthVerdict> {
+  check(context: RequestContext, userFile: string, server: ServerSpec): AuthVerdict | Promise<AuthVerdict> {
     const credentials = credentialsOf(context.request.header('authorization'))
     if (credentials === undefined) return 'refused'
     let users: PasswordTable
@@ -32,18 +34,26 @@ export class FileAuth implements BasicAuth {
       context.reportFailure(asError(error), 500)
       return codeOf(error) === 'ENOENT' ? 'no-file' : 'broken'
     }
-    return this.#verdict(context, users, credentials)
+    const asker = { lane: server, client: clientNetwork(context.client.address) }
+    return this.#verdict(context, users, credentials, asker)
   }
 
-  #verdict(context: RequestContext, users: PasswordTable, { user, password }: Credentials): AuthVerdict | Promise<AuthVerdict> {
+  #verdict(
+    context: RequestContext,
+    users: PasswordTable,
+    { user, password }: Credentials,
+    asker: Asker,
+  ): AuthVerdict | Promise<AuthVerdict> {
     // An unknown user takes as long as a known one.
     const stored = users.get(user) ?? users.values().next().value
     if (stored === undefined) return 'refused'
     const isKnown = users.has(user)
-    const right = this.#check.check(password, stored)
-    if (right === 'busy') return 'busy'
-    const verdictOf = (isRight: boolean): AuthVerdict => (isKnown && isRight ? 'passed' : 'refused')
-    if (typeof right === 'boolean') return verdictOf(right)
+    const right = this.#check.check(password, stored, asker)
+    const verdictOf = (known: PasswordVerdict): AuthVerdict => {
+      if (typeof known === 'string') return known
+      return isKnown && known ? 'passed' : 'refused'
+    }
+    if (!(right instanceof Promise)) return verdictOf(right)
     return right.then(verdictOf, (error) => {
       context.reportFailure(asError(error), 500)
       return 'broken'

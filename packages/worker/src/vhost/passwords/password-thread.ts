@@ -2,9 +2,6 @@ import { Worker } from 'node:worker_threads'
 import { WorkerError } from '../../errors.ts'
 import type { SlowChecker } from './password-check.ts'
 
-/** Checks that may wait. More at a time are an attack, or a sign that the passwords are too slow for the traffic. */
-const MAX_WAITING = 256
-
 interface Waiting {
   resolve(isRight: boolean): void
   reject(error: Error): void
@@ -20,10 +17,6 @@ export class PasswordThread implements SlowChecker {
   /** @param program of the thread; it is started with the first check */
   constructor(program: URL) {
     this.#program = program
-  }
-
-  get isBusy(): boolean {
-    return this.#waiting.size >= MAX_WAITING
   }
 
   /** @throws WORKER_PASSWORD_THREAD when the thread ended before it had an answer */
