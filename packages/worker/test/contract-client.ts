@@ -42,6 +42,7 @@ export function sendHttp1(port: number, asked: ContractRequest, isTls = false): 
     if ('code' in error && error.code === 'ECONNRESET') resolve(cutBeforeTheHead)
     else reject(error)
   })
+  asked.signal?.addEventListener('abort', () => request.destroy())
   if (typeof asked.body === 'string') request.end(asked.body)
   else {
     for (const chunk of asked.body ?? []) request.write(chunk)
@@ -82,6 +83,7 @@ export async function sendHttp2(port: number, asked: ContractRequest): Promise<C
   stream.on('end', () => {
     isEnded = true
   })
+  asked.signal?.addEventListener('abort', () => stream.close(constants.NGHTTP2_CANCEL))
   // A reset shows as an error and in the code; the latter is what is asserted.
   stream.on('error', () => undefined)
   if (typeof asked.body === 'string') stream.end(asked.body)

@@ -9,6 +9,8 @@ export interface ContractRequest {
   readonly body?: string | readonly Uint8Array[]
   /** The client goes away when the first byte of the response body has come. */
   readonly leaveAtFirstChunk?: boolean
+  /** The client goes away at once, whatever has come. */
+  readonly signal?: AbortSignal
   /** The client reads slowly, so that writers have to wait. */
   readonly isSlow?: boolean
 }
@@ -31,7 +33,7 @@ export interface ContractSubject {
 export type StartSubject = (
   t: TestContext,
   handler: (exchange: HttpExchange) => void,
-  limits?: { maxBodyBytes?: number },
+  limits?: { maxBodyBytes?: number; requestTimeoutMs?: number },
 ) => Promise<ContractSubject>
 
 /** What differs between the ways to speak to an engine. */

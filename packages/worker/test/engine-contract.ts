@@ -24,6 +24,7 @@ const plain = { status: 200, headers: [['Content-Type', 'text/plain']] } as cons
 export function engineContract(name: string, start: StartSubject, facts: ContractFacts = plainHttp1): void {
   describe(`${name} keeps the engine contract`, { concurrency: true }, () => {
     failureContract(start)
+    departureContract(start)
     requestContract(start, facts)
     bodyContract(start)
     responseContract(start)
@@ -153,6 +154,27 @@ function failureContract(start: StartSubject): void {
     await subject.send({ url: '/', leaveAtFirstChunk: true })
     assert.deepEqual(await outcome.promise, [true, true])
   })
+}
+
+/** What every engine does alike when nobody is there any more. */
+function departureContract(start: StartSubject): void {
+  for (const isLifted of [false, true]) {
+    const when = isLifted ? 'was lifted before' : 'is lifted after'
+    test(`a client that leaves before its answer is gone at once, where the time limit ${when}`, async (t) => {
+      const leaving = new AbortController()
+      const ended = Promise.withResolvers<boolean>()
+      const handler = (exchange: HttpExchange) => {
+        exchange.onClosed(ended.resolve)
+        if (isLifted) exchange.liftAnswerLimit()
+        leaving.abort()
+        if (!isLifted) setImmediate(() => exchange.liftAnswerLimit())
+      }
+      const subject = await start(t, handler, { requestTimeoutMs: 3_600_000 })
+      const sent = subject.send({ url: '/', signal: leaving.signal })
+      assert.equal(await ended.promise, true)
+      assert.equal((await sent).aborted, true)
+    })
+  }
 }
 
 function requestContract(start: StartSubject, facts: ContractFacts): void {

@@ -11,7 +11,7 @@ engineContract('inject', async (_t, handler, limits) => {
     send: ({ leaveAtFirstChunk, isSlow, ...request }) =>
       inject(handler, {
         ...request,
-        ...limits,
+        ...(limits?.maxBodyBytes === undefined ? {} : { maxBodyBytes: limits.maxBodyBytes }),
         onProblem: (problem) => problems.push(problem),
         ...(leaveAtFirstChunk === true ? { onChunk: (_chunk: Buffer, abort: () => void) => setImmediate(abort) } : {}),
         ...(isSlow === true ? { windowBytes: 20_000 } : {}),

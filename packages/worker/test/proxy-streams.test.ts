@@ -119,6 +119,18 @@ for (const engine of engineNames) {
     await waitFor('the upstream to notice', () => isClosed)
   })
 
+  test(`${engine}: a client that leaves before there is an answer takes its request with it`, async (t) => {
+    const up = await startRaw(t, () => undefined)
+    const { port } = await startProxy(t, `location / { proxy_pass http://${up.address}; }`, { engine })
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    await waitFor('the request', () => up.connections.length === 1)
+    await up.connections[0]?.seen('GET / ')
+    socket.destroy()
+    await up.connections[0]?.closed()
+  })
+
   test(`${engine}: a slow client slows the upstream down, and memory stays flat`, async (t) => {
     const total = 200 * MB
     let sent = 0

@@ -120,7 +120,8 @@ export interface HttpExchange {
   onClosed(listener: (isAborted: boolean) => void): void
   /**
    * No time limit of the engine ends the wait for the answer from now on: whoever gives it has limits of its own. How long the
-   * request may take to arrive stays limited.
+   * request may take to arrive stays limited. A client that ends its side of the connection before the answer has begun counts as
+   * gone.
    */
   liftAnswerLimit(): void
 }

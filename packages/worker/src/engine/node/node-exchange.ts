@@ -117,6 +117,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   /** The client sends nothing more: it may be gone, or wait for the rest of its answer. */
   halfClosed(): void {
     this.#halfClosedAt ??= performance.now()
+    this.#cutIfLeft()
   }
 
   /** What comes on the connection cannot be understood any more: if it was to be the body of this request, that is broken. */
@@ -166,6 +167,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
 
   liftAnswerLimit(): void {
     this.#hasAnswerLimit = false
+    this.#cutIfLeft()
   }
 
   /** Marks the request as answered by something other than a response. False: there is nobody any more to answer to. */
@@ -334,6 +336,12 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     } else {
       this.refuse(504, 'response_timeout')
     }
+  }
+
+  /** Where no limit ends the wait for an answer, who sends its end before that has begun counts as gone: what is done for it ends. */
+  #cutIfLeft(): void {
+    if (this.#halfClosedAt === undefined || this.#hasAnswerLimit || this.#answeredBy !== undefined) return
+    if (this.#body?.isOpen !== true) this.cut()
   }
 
   /** Only writing shows whether a client is still there that has half-closed. */
