@@ -64,8 +64,10 @@ export class Reloader {
     const report = await this.#timed(() => this.#load())
     this.#last = { at: new Date(clock.now()).toISOString(), ok: report.ok, errors: report.errors }
     const { ok, errors, ...facts } = report
-    if (ok) logger.info(facts, 'reloaded')
-    else {
+    if (ok) {
+      certificates.noFaults()
+      logger.info(facts, 'reloaded')
+    } else {
       logger.error({ alert: 'reload_failed', errors }, 'reload failed; the old configuration stays in service')
       await certificates.recheck()
     }

@@ -19,6 +19,12 @@ export interface CertificateSource {
 
 type Tls = GenerationSpec['tls']
 
+/** What a generation's certificates were chosen from, and those that were. */
+interface Chosen {
+  readonly files: readonly LoadedCertificate[]
+  readonly used: readonly LoadedCertificate[]
+}
+
 /** The certificates of an instance: chooses them for its listen addresses, keeps the copies, and knows what is wrong with them. */
 export class Certificates {
   readonly #copies: CertificateCopies
@@ -26,11 +32,9 @@ export class Certificates {
   readonly #clock: Clock
   /** Made when it is first needed, and the same from then on. */
   #placeholder: LoadedCertificate | undefined
-  /** Of the files that were read last. */
-  #files: readonly LoadedCertificate[] = []
-  /** In service, by listen address. */
-  #served: readonly LoadedCertificate[] = []
-  readonly #chosen = new WeakMap<Tls, readonly LoadedCertificate[]>()
+  /** In service. What a generation brings that does not come into service must not get in here. */
+  #served: Chosen = { files: [], used: [] }
+  readonly #chosen = new WeakMap<Tls, Chosen>()
   #faults: readonly string[] = []
 
   constructor(runDir: string, automatic: CertificateSource, clock: Clock) {
@@ -41,7 +45,7 @@ export class Certificates {
 
   /** Certificates of files as the generation in service has them. */
   get files(): readonly LoadedCertificate[] {
-    return this.#files
+    return this.#served.files
   }
 
   /**
@@ -59,16 +63,14 @@ export class Certificates {
       tls[address.name] = await this.#listenerTls(address, sources, used)
     }
     Object.freeze(tls)
-    this.#chosen.set(tls, [...used.values()])
-    this.#files = certificates
+    this.#chosen.set(tls, { files: certificates, used: [...used.values()] })
     return tls
   }
 
   /** These certificates are in service in all workers: no other copies are needed. */
   async served(tls: Tls): Promise<void> {
     this.#served = this.#chosen.get(tls) ?? this.#served
-    this.#faults = []
-    await this.#copies.prune(new Set(this.#served.map(({ id }) => id)))
+    await this.#copies.prune(new Set(this.#served.used.map(({ id }) => id)))
   }
 
   /** Removes all copies. No worker is left that opens them. */
@@ -79,7 +81,7 @@ export class Certificates {
   /** A reload has failed: finds out whether files of certificates are to blame. */
   async recheck(): Promise<void> {
     const faults = await Promise.all(
-      this.#files.map(async (files) => {
+      this.#served.files.map(async (files) => {
         const read = await readCertificate(files)
         return Array.isArray(read) ? read.map(({ message }) => message) : []
       }),
@@ -87,12 +89,18 @@ export class Certificates {
     this.#faults = [...new Set(faults.flat())]
   }
 
+  /** A reload has succeeded: all files are as they are served. */
+  noFaults(): void {
+    this.#faults = []
+  }
+
   /** What is wrong with certificates in service or their files, for the health endpoint; undefined: nothing speaks TLS. */
   problems(): readonly string[] | undefined {
-    if (this.#served.length === 0) return undefined
+    const { used } = this.#served
+    if (used.length === 0) return undefined
     const now = this.#clock.now()
-    const expired = this.#served.filter(({ notAfter }) => notAfter <= now)
-    const unready = this.#served.filter(({ notBefore }) => notBefore > now)
+    const expired = used.filter(({ notAfter }) => notAfter <= now)
+    const unready = used.filter(({ notBefore }) => notBefore > now)
     return [
       ...this.#faults,
       ...this.#automatic.problems(),

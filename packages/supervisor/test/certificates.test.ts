@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { type LoadedConfig, loadConfig } from '@svc/config'
+import { systemClock } from '@svc/core'
+import type { ListenerTls } from '@svc/protocol'
+import { tempDir, writeCertificate, writeFiles } from '@svc/testkit'
+import { Certificates } from '../src/tls/certificates.ts'
+
+const LISTEN = [{ name: '127.0.0.1:1', host: '127.0.0.1', port: 1, isTls: true }]
+
+/** A configuration with a site whose certificate is this one. */
+async function load(dir: string, certificate: string): Promise<LoadedConfig> {
+  const site = `[[sites]]\nid = "a"\nhostnames = ["a.test"]\nroot = "site"\ntls_cert = "${certificate}.crt"\ntls_key = "${certificate}.key"\n`
+  writeFiles(dir, { 'svc.config.toml': `[server]\nlisten_tls = "127.0.0.1:1"\n${site}` })
+  const result = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: dir, isRoot: false })
+  if (!result.ok) assert.fail(result.problems.map(({ message }) => message).join('\n'))
+  return result
+}
+
+function prepared(t: TestContext) {
+  const dir = tempDir(t, 'tls')
+  for (const name of ['old', 'new']) writeCertificate(dir, name, { commonName: name, hosts: ['a.test'] })
+  writeFiles(dir, { 'site/public/index.html': 'x' })
+  const none = { certificates: async () => [], problems: () => [] }
+  return { dir, certificates: new Certificates(join(dir, 'run'), none, systemClock) }
+}
+
+const only = (tls: Readonly<Record<string, ListenerTls>>) => tls['127.0.0.1:1'] ?? assert.fail('the address has certificates')
+
+describe('certificates in service', () => {
+  test('a generation that does not come into service leaves no trace in those that are made of what is in service', async (t) => {
+    const { dir, certificates } = prepared(t)
+    const old = await load(dir, 'old')
+    const tls = await certificates.tlsFor(LISTEN, old)
+    await certificates.served(tls)
+    // Workers could not take it: it was given up.
+    await certificates.tlsFor(LISTEN, await load(dir, 'new'))
+    const again = await certificates.tlsFor(LISTEN, { ...old, certificates: certificates.files })
+    assert.deepEqual(only(again), only(tls))
+  })
+
+  test('a file that was found broken is told of until a reload has read it', async (t) => {
+    const { dir, certificates } = prepared(t)
+    const loaded = await load(dir, 'old')
+    await certificates.served(await certificates.tlsFor(LISTEN, loaded))
+    assert.deepEqual(certificates.problems(), [])
+    writeFileSync(join(dir, 'old.key'), 'broken')
+    await certificates.recheck()
+    assert.match(certificates.problems()?.join() ?? '', /old\.key is not a private key/)
+    // As an automatic certificate that was renewed is taken in.
+    await certificates.served(await certificates.tlsFor(LISTEN, { ...loaded, certificates: certificates.files }))
+    assert.match(certificates.problems()?.join() ?? '', /old\.key is not a private key/)
+    certificates.noFaults()
+    assert.deepEqual(certificates.problems(), [])
+  })
+})
