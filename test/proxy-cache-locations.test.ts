@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Child, fetchHttp, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { client } from './backend.ts'
 import { CachedOrigin, cachingConfig } from './cached-origin.ts'
+import { freePlaces } from './nginx/differential.ts'
 
 test('what locations and route rules say about the cache', async (t) => {
   const origin = await CachedOrigin.start(t, (request, response, number) => {
@@ -81,4 +82,36 @@ test('the cache is switched on and off by reloads', async (t) => {
     if (isOn) await waitFor('a hit', hits)
     else assert.equal(await hits(), false)
   }
+})
+
+test('servers of one site share what they keep in one zone, and a purge of a path reaches all zones', async (t) => {
+  const origin = await CachedOrigin.start(t, (_request, response, number) => {
+    response.writeHead(200, { 'cache-control': 'max-age=3600' }).end(String(number))
+  })
+  const addresses = (await freePlaces(3)).map(({ hosts, port }) => `${hosts[0]}:${port}`)
+  const servers = addresses.map((address, at) => {
+    const location = `location / { proxy_pass http://${origin.host}; proxy_cache ${at === 2 ? 'other' : 'shared'}; }`
+    return `server { listen ${address}; server_name a.localhost; ${at === 0 ? '' : 'svc_site a.localhost;'} ${location} }`
+  })
+  const dir = tempDir(t, 'zones')
+  writeFiles(dir, { 'web.conf': servers.join('\n') })
+  const config = `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n[cache.l0]\nenabled = false\n[endpoints]\nadmin = true\n`
+  const server = await startServer(t, { config })
+  const [first, second, third] = addresses
+  const ask = async (address: string | undefined) => (await fetchHttp(`http://${address}/x`, { host: 'a.localhost' })).text
+  const kept = (address: string | undefined, text: string) =>
+    waitFor(`${text} at ${address}`, async () => {
+      const answer = await fetchHttp(`http://${address}/x`, { host: 'a.localhost' })
+      assert.equal(answer.text, text)
+      return /svc-proxy; hit/.test(String(answer.headers['cache-status']))
+    })
+  await kept(first, '1')
+  assert.equal(await ask(second), '1')
+  await kept(third, '2')
+  assert.equal(await ask(first), '1')
+  const purge = new Child(t, svcCommand, ['purge', 'proxy', '--host', 'a.localhost', '--config', server.configFile ?? ''])
+  assert.equal((await purge.exited).code, 0, purge.stderr)
+  assert.equal(await ask(third), '3')
+  await kept(third, '3')
+  assert.equal(await ask(second), '4')
 })

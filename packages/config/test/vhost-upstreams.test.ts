@@ -95,6 +95,7 @@ test('what is said about proxies is inherited, lists as a whole', async (t) => {
   assert.deepEqual([inherited?.httpVersion, own?.httpVersion], ['1.0', '1.1'])
   assert.equal(own?.cache, undefined)
   assert.deepEqual(inherited?.cache, {
+    zone: 'zone',
     valid: [
       { statuses: [200, 404], seconds: 600 },
       { statuses: 'any', seconds: 60 },

@@ -209,6 +209,8 @@ export interface FastcgiSpec extends UpstreamTimeouts {
 
 /** `proxy_cache` or `fastcgi_cache` that is on. */
 export interface CacheSpec {
+  /** What is kept under one name is not found under another. */
+  readonly zone: string
   readonly valid: readonly { readonly statuses: readonly number[] | 'any'; readonly seconds: number }[]
   /** Words of `proxy_cache_use_stale`; [] for "off". */
   readonly useStale: readonly string[]

@@ -8,7 +8,7 @@ import { CachingOrigin } from './caching-origin.ts'
 import type { ProxyCache } from './proxy-cache.ts'
 
 /** The cache of an upstream whose location says nothing of it: what RFC 9111 says, and a stale answer when it is down. */
-export const plainCache: CacheSpec = { valid: [], useStale: ['error', 'timeout'], bypass: [], noCache: [] }
+export const plainCache: CacheSpec = { zone: '', valid: [], useStale: ['error', 'timeout'], bypass: [], noCache: [] }
 
 /** The cache of a location (`proxy_cache`, `fastcgi_cache`) or of a route rule. */
 export class LocationCache {
@@ -35,7 +35,7 @@ export class LocationCache {
    * @param place names the upstream: what several say is kept apart
    */
   originFor(visit: LocationVisit, origin: Origin, request: OriginRequest, place: string): Origin {
-    const address = addressOf(visit, request, place)
+    const address = addressOf(visit, request, [this.#spec.zone, place])
     if (address === undefined) {
       visit.context.cacheStatus = proxyStatus({ outcome: 'bypass', detail: 'path' })
       return origin
@@ -77,14 +77,18 @@ function proxyStatus(status: Parameters<CacheAsk['report']>[0]): string {
   return cacheStatus({ cache: 'svc-proxy', ...status })
 }
 
-function addressOf({ context }: LocationVisit, sent: OriginRequest, place: string): ProxyAddress | undefined {
+function addressOf(
+  { context }: LocationVisit,
+  sent: OriginRequest,
+  origin: readonly [zone: string, place: string],
+): ProxyAddress | undefined {
   const { client, site } = context
   const { request } = context.exchange
   const { path, query, host } = request
   const asked = query === '' ? path : `${path}?${query}`
   // Where the request goes on as something else than what was asked for, or for another host, its answer is another. Upstreams are
   // told of path and host as the client wrote them too ($request_uri, $http_host): no odd spelling of them is stored for the plain one.
-  const via = [place, sent.target === asked ? '' : sent.target, request.target === asked ? '' : request.target, client.host]
+  const via = [...origin, sent.target === asked ? '' : sent.target, request.target === asked ? '' : request.target, client.host]
   if (host !== client.host) via.push(host)
   return proxyAddress({ scheme: client.scheme, host: client.host, path, query, label: site?.config.label ?? '', via })
 }

@@ -20,6 +20,7 @@ function cacheSpec(level: Level, family: proxying.UpstreamFamily): CacheSpec | u
   if (name === undefined || name === 'off') return undefined
   const useStale = level.nearest(family.cacheUseStale).flat()
   return {
+    zone: name,
     valid: level.nearest(family.cacheValid),
     useStale: useStale.includes('off') ? [] : useStale,
     bypass: level.nearest(family.cacheBypass).flat(),
