@@ -1,6 +1,7 @@
 import { Pacer } from '@svc/core'
 import { deepFreeze } from '../load/deep-freeze.ts'
 import type { ConfigProblem, Place } from '../problem.ts'
+import { checkMaps } from './build/check-maps.ts'
 import { checkServers, type ServerSurroundings } from './build/check-servers.ts'
 import { checkSiteNames } from './build/check-site-names.ts'
 import { Level } from './build/level.ts'
@@ -51,7 +52,9 @@ async function vhostFiles({ globs }: WebSource, problems: VhostProblems): Promis
 
 function readMaps(main: Level, tools: ReadingTools): MapSpec[] {
   const known = new Map<string, DirectiveCall>()
-  return main.own(mapBlock).flatMap((call) => readMap(call, tools, known) ?? [])
+  const maps = main.own(mapBlock).flatMap((call) => readMap(call, tools, known) ?? [])
+  checkMaps(maps, known)
+  return maps
 }
 
 /** Reads the server blocks. There may be thousands, and the master has others waiting for it meanwhile. */
@@ -91,7 +94,7 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, tools)
   const maps = readMaps(main, tools)
   const drafts = await readServers(main, tools, upstreams)
-  tools.variables.check(problems)
+  if (files.areWhole) tools.variables.check(problems)
   checkServers(drafts, source.surroundings, tools)
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)

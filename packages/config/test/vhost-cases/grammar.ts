@@ -5,6 +5,17 @@ export const grammarCases: readonly VhostCase[] = [
   ['main', 'server {', ['1:9: unexpected end of file, expecting "}" (the block "server" at 1:1 is not closed)']],
   ['main', 'server', ['1:1: directive "server" has no opening "{"', '1:7: unexpected end of file, expecting ";" or "}"']],
   ['main', '}', ['1:1: unexpected "}"']],
+  [
+    'server',
+    'root /x;\nadd_header X "a b;\ngzip on;',
+    ['2:14: unexpected end of file, expecting " (the quote that opens here is not closed)'],
+  ],
+  [
+    'server',
+    'ssl_certificate /x.pem; add_header X "a;\nadd_header Y "b";\nfrob x;',
+    ['1:38: unexpected "b" behind the next quote (the quote that opens here is not closed in its line)'],
+  ],
+  ['server', 'add_header X "a\nb"; frob x;', ['2:5: unknown directive "frob"']],
   ['main', 'server { } }', ['1:12: unexpected "}"']],
   ['main', ';', ['1:1: unexpected ";"']],
   ['main', '{ }', ['1:1: unexpected "{"']],

@@ -137,6 +137,29 @@ export const servingCases: readonly VhostCase[] = [
   ['main', 'map $host $x { ~( 2; }', ['1:16: invalid regular expression "(": missing ")"']],
   ['main', 'map $host $x { volatile; a 1; }'],
   ['main', 'map $nope $x { a 1; }', ['1:5: unknown "nope" variable']],
+  [
+    'main',
+    'map $x $x { a 1; }',
+    ['1:8: cycle while evaluating variable "x" ($x reads $x)'],
+    // nginx says so when a request reads it.
+    'differs',
+  ],
+  [
+    'main',
+    'map $host $a { default $b; } map $host $b { ~x "$host $c"; } map $a$host $c { z z; } map $a $d { default 1; }',
+    ['1:11: cycle while evaluating variable "a" ($a reads $b (1:30) reads $c (1:62) reads $a)'],
+    'differs',
+  ],
+  [
+    'main',
+    'map $host $a { x $b; } map $host $b { y $a; } map $c $c { y $a; }',
+    [
+      '1:11: cycle while evaluating variable "a" ($a reads $b (1:24) reads $a)',
+      '1:54: cycle while evaluating variable "c" ($c reads $c)',
+    ],
+    'differs',
+  ],
+  ['main', 'map $host $a { x $b; } map $uri $b { "~/(?<a>.)" $a; }'],
   ['main', 'map $host { a 1; }', ['1:1: invalid number of arguments in "map" directive']],
   ['main', 'map $host $x { a { } }', ['1:16: invalid number of the map parameters']],
   ['main', 'map "$host$uri" $x { \\default 1; "" $args; a $nope; }', ['1:46: unknown "nope" variable']],

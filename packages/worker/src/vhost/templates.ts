@@ -33,7 +33,7 @@ export class Templates {
   }
 }
 
-/** A variable of `map`. Its value is found once for each request. */
+/** A variable of `map`. Its value is found once for each request. No configuration has circles or long chains of them. */
 class MapReader implements VariableReader<Scope> {
   readonly #spec: MapSpec
   readonly #templates: Templates
@@ -53,8 +53,6 @@ class MapReader implements VariableReader<Scope> {
 
   get isShared(): boolean {
     if (this.#isShared === undefined) {
-      // Maps that read each other in a circle say nothing more about it.
-      this.#isShared = true
       const { source, texts, patterns, fallback } = this.#spec
       const read = [source, fallback, ...texts.map(({ value }) => value), ...patterns.map(({ value }) => value)]
       this.#isShared = read.every((spec) => this.#templates.of(spec).isShared)
@@ -66,8 +64,6 @@ class MapReader implements VariableReader<Scope> {
     const { variable, source } = this.#spec
     const known = scope.variable(variable)
     if (known !== undefined) return known
-    // What reads itself finds nothing.
-    scope.setVariable(variable, '')
     const before = scope.captures
     const key = this.#templates.of(source).read(scope)
     const value = this.#templates.of(this.#values.find(key, scope)).read(scope)

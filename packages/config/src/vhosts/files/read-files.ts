@@ -31,6 +31,7 @@ export class VhostFiles {
   readonly #read = new Map<string, Promise<readonly Directive[] | undefined>>()
   readonly #identities = new Map<string, Promise<string>>()
   #includes = 0
+  #areWhole = true
 
   /** @param baseDir where a file is looked for that is not beside the one that includes it */
   constructor(problems: VhostProblems, baseDir: string) {
@@ -41,6 +42,11 @@ export class VhostFiles {
   /** All files that were read. */
   get files(): string[] {
     return [...this.#read.keys()]
+  }
+
+  /** Whether all files could be read to their end: else something may seem to be missing that is there. */
+  get areWhole(): boolean {
+    return this.#areWhole
   }
 
   /** Directives of a file, with those of included files in place of `include`. Empty when it cannot be read. */
@@ -78,7 +84,9 @@ export class VhostFiles {
     }
     const source = new SourceFile(file, text)
     const report = (offset: number, message: string, hint?: string) => this.#problems.add(source.placeAt(offset), message, hint)
-    return parseDirectives(source, report, (name) => names.has(name))
+    const { directives, isWhole } = parseDirectives(source, report, (name) => names.has(name))
+    if (!isWhole) this.#areWhole = false
+    return directives
   }
 
   /** @param open files that are being included, the outermost first */

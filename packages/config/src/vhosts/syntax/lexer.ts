@@ -1,9 +1,10 @@
 import type { Word } from './directive.ts'
 
-/** A piece of a vhost file. */
+/** A piece of a vhost file. `cut`: nothing behind it can be read. */
 export type Token =
   | { readonly kind: 'word'; readonly word: Word }
   | { readonly kind: ';' | '{' | '}' | 'end'; readonly offset: number }
+  | { readonly kind: 'cut' }
 
 /** Takes what is wrong, and where. */
 export type ReportAt = (offset: number, message: string, hint?: string) => void
@@ -40,6 +41,7 @@ export class Lexer {
       return { kind: first, offset }
     }
     const word = first === '"' || first === "'" ? this.#quoted(first) : this.#plain()
+    if (word === undefined) return { kind: 'cut' }
     if (word.end - word.offset > MAX_WORD_BYTES) this.#report(offset, 'too long parameter', 'is a closing quote missing?')
     return { kind: 'word', word }
   }
@@ -76,14 +78,15 @@ export class Lexer {
     return { text: withoutEscapes(this.#text.slice(offset, this.#at)), offset, end: this.#at }
   }
 
-  #quoted(quote: string): Word {
+  /** Undefined: it was reported that its quote is not closed, or closed by one that opens something else. */
+  #quoted(quote: string): Word | undefined {
     const offset = this.#at
     this.#at++
     for (;;) {
       const char = this.#text[this.#at]
       if (char === undefined) {
         this.#report(offset, `unexpected end of file, expecting ${quote}`, 'the quote that opens here is not closed')
-        break
+        return undefined
       }
       if (char === quote) break
       this.#at += char === '\\' ? 2 : 1
@@ -92,9 +95,12 @@ export class Lexer {
     this.#at = Math.min(this.#at + 1, this.#text.length)
     const word = { text: withoutEscapes(inner), offset, end: this.#at }
     const after = this.#text[this.#at]
-    if (after !== undefined && after !== ';' && after !== '{' && !SPACES.includes(after)) {
-      this.#report(this.#at, `unexpected "${after}"`, 'a space or ";" must follow a closing quote')
+    if (after === undefined || after === ';' || after === '{' || SPACES.includes(after)) return word
+    if (inner.includes('\n')) {
+      this.#report(offset, `unexpected "${after}" behind the next quote`, 'the quote that opens here is not closed in its line')
+      return undefined
     }
+    this.#report(this.#at, `unexpected "${after}"`, 'a space or ";" must follow a closing quote')
     return word
   }
 }

@@ -4,6 +4,13 @@ import type { Directive, Word } from './directive.ts'
 import { Lexer, type ReportAt } from './lexer.ts'
 import type { SourceFile } from './source-file.ts'
 
+/** Directives of a file. */
+export interface ParsedDirectives {
+  readonly directives: readonly Directive[]
+  /** False: the end of the file could not be read, and blocks that were open there are left out. */
+  readonly isWhole: boolean
+}
+
 interface OpenBlock {
   readonly words: readonly Word[]
   readonly items: Directive[]
@@ -69,6 +76,11 @@ class TreeBuilder {
     return this.#root
   }
 
+  /** What is left of a file that cannot be read to its end. What is open would be wrong only for what it lacks. */
+  cut(): Directive[] {
+    return this.#root
+  }
+
   get #items(): Directive[] {
     return this.#open.at(-1)?.items ?? this.#root
   }
@@ -98,7 +110,11 @@ class TreeBuilder {
  * makes sense. Not recursive, so that nesting has no limit.
  * @param isDirectiveName tells names of directives: they show where a semicolon is missing
  */
-export function parseDirectives(source: SourceFile, report: ReportAt, isDirectiveName: (name: string) => boolean): Directive[] {
+export function parseDirectives(
+  source: SourceFile,
+  report: ReportAt,
+  isDirectiveName: (name: string) => boolean,
+): ParsedDirectives {
   const lexer = new Lexer(source.text, report)
   const builder = new TreeBuilder(source, report, isDirectiveName)
   for (;;) {
@@ -117,7 +133,9 @@ export function parseDirectives(source: SourceFile, report: ReportAt, isDirectiv
         builder.close(token.offset)
         break
       case 'end':
-        return builder.end(token.offset)
+        return { directives: builder.end(token.offset), isWhole: true }
+      case 'cut':
+        return { directives: builder.cut(), isWhole: false }
     }
   }
 }
