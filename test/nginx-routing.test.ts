@@ -13,8 +13,14 @@ server { listen {on0}; svc_site mail; server_name mail.*; return 200 "prefix"; }
 server { listen {on0}; svc_site mail2; server_name mail.deep.*; return 200 "deeper prefix"; }
 server { listen {on0}; svc_site re1; server_name ~^(?<user>\\w+)-(\\d+)\\.re\\.test$; return 200 "user $user number $2"; }
 server { listen {on0}; svc_site re2; server_name ~^(.+)\\.re\\.test$; return 200 "any $1"; }
-server { listen {on0}; svc_site nohost; server_name "" nohost.test; return 200 "no host"; }
-server { listen {on1}; server_name exact.test; svc_site exact.test; return 200 "other address"; }
+server { listen {on0}; svc_site nohost; server_name "" nohost.test;
+  location / { return 200 "no host"; }
+  location = /to { return 301 /there; }
+}
+server { listen {on1}; server_name exact.test; svc_site exact.test;
+  location / { return 200 "other address"; }
+  location = /to { return 301 /there?x; }
+}
 server { listen {on1}; server_name second.test; return 200 "second there"; }
 `
 
@@ -44,6 +50,9 @@ test('the server of a request is the one that nginx chooses', async (t) => {
     { target: '/', host: null, version: '1.0', engine: 'node', status: 200 },
     { target: '/', host: 'exact.test', version: '1.0', engine: 'node' },
     { target: '/', host: null, version: '1.0', engine: 'node', on: 1 },
+    { target: '/to', host: null, version: '1.0', engine: 'node', status: 301 },
+    { target: '/to', host: null, version: '1.0', engine: 'node', on: 1 },
+    { target: '/to', host: 'exact.test:1', version: '1.0', engine: 'node', on: 1 },
     { target: 'http://exact.test/', host: 'first.test', engine: 'node', differs: whole },
     { target: 'http://exact.test', host: 'first.test', engine: 'node', differs: whole },
     { target: 'http://EXACT.test:99/?x', host: 'first.test', engine: 'node', differs: whole },

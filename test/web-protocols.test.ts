@@ -62,3 +62,33 @@ test('engine node: a vhost by HTTP/2, HTTP/1.1 and HTTP/1.0, with names, HSTS an
   assert.doesNotMatch(old, /strict-transport-security/i)
   assert.match(await tell('OPTIONS * HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'), /^HTTP\/1\.1 20[04] /)
 })
+
+test('engine node: a redirect names a host where HTTP/1.0 names none, or none', async (t) => {
+  const dir = tempDir(t, 'hostless')
+  const location = 'location = /to { return 301 /there; }'
+  writeFiles(dir, {
+    'a.conf': `server { listen 127.0.0.3:0; server_name named.test other.test; ${location} }
+      server { listen 0.0.0.0:0; server_name all.test; ${location} }
+      server { listen 127.0.0.4:0; svc_site wild; server_name *.wild.test; ${location} }`,
+  })
+  const { ready } = await startServer(t, {
+    config: `[server]\nengine = "node"\nworkers = 1\nvhosts = ["${dir}/*.conf"]\ntrusted_proxies = ["127.0.0.1"]\n`,
+  })
+  const [named, all, wild] = ['127.0.0.3', '0.0.0.0', '127.0.0.4'].map((host) => {
+    const url = ready.listen.find((listened) => listened.includes(`//${host}:`))
+    return Number(new URL(url ?? '').port)
+  })
+  const to = async (port: number | undefined, host: string, fields = '') => {
+    const answer = await talk(
+      connectTcp({ port: port ?? 0, host, localAddress: '127.0.0.1' }),
+      `GET /to HTTP/1.0\r\n${fields}\r\n`,
+    )
+    return /^location: (.*)\r$/im.exec(answer)?.[1]
+  }
+  assert.equal(await to(named, '127.0.0.3'), `http://127.0.0.3:${named}/there`)
+  assert.equal(await to(all, '127.0.0.1'), `http://all.test:${all}/there`)
+  const forwarded = 'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n'
+  assert.equal(await to(named, '127.0.0.3', forwarded), 'https://named.test/there')
+  assert.equal(await to(wild, '127.0.0.4', forwarded), '/there')
+  assert.equal(await to(named, '127.0.0.3', `${forwarded}X-Forwarded-Host: seen.test\r\n`), 'https://seen.test/there')
+})

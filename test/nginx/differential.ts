@@ -142,7 +142,10 @@ export class Differential {
       const first = await ask(from, requestOf({ target: item.after.target }, {}))
       found = { [item.after.as]: first.headers.find(([name]) => name === item.after?.field)?.[1] ?? '' }
     }
-    return ask(from, requestOf(item, found))
+    const answer = await ask(from, requestOf(item, found))
+    // Each has an address of its own, which is in the answer where the client named no host.
+    const headers = answer.headers.map(([name, value]) => [name, value.replace(`//${peer.host}:`, '//{own}:')] as const)
+    return { ...answer, headers }
   }
 }
 

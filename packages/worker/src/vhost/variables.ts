@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { escapeArgs, parseHost, removeCookies, type VariableReader } from '@svc/http'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import { OWN_COOKIES } from '../pipeline/site-request.ts'
-import { portOf } from './listen-port.ts'
+import { addressOf, portOf } from './listen-port.ts'
 import type { Scope } from './scope.ts'
 
 type Read = (scope: Scope) => string
@@ -36,7 +36,7 @@ const readers: Readonly<Record<string, VariableReader<Scope>>> = {
   https: shared(({ context }) => (context.client.scheme === 'https' ? 'on' : '')),
   server_name: shared(({ server }) => server.name),
   server_port: shared(({ context }) => String(portOf(context) ?? '')),
-  server_addr: shared(serverAddress),
+  server_addr: shared(({ context }) => addressOf(context)),
   document_root: shared((scope) => scope.documentRoot()),
   realpath_root: own((scope) => realPath(scope.documentRoot())),
   request_filename: shared((scope) => scope.fileName()),
@@ -126,12 +126,6 @@ function forwardedFor({ context }: Scope): string {
 function protocolOf({ exchange }: RequestContext): string {
   const { httpVersion } = exchange.request
   return httpVersion === '2' ? 'HTTP/2.0' : `HTTP/${httpVersion}`
-}
-
-function serverAddress({ context }: Scope): string {
-  const { generation, exchange } = context
-  const host = generation.spec.listen.find(({ name }) => name === exchange.request.listener)?.host ?? ''
-  return host === '0.0.0.0' || host === '::' ? '' : host
 }
 
 function userName({ context }: Scope): string {
