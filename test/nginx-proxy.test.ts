@@ -40,6 +40,7 @@ server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.h
   location /down-own/ { proxy_pass http://nobody; error_page 502 =200 /err.html; }
   location /down-named/ { proxy_pass http://nobody; error_page 502 @echo; }
   location /down-plain/ { proxy_pass http://nobody; error_page 500 /none; }
+  location /lost/ { proxy_pass http://{echo}/dropped/; error_page 502 = @echo; }
   location @echo { proxy_pass http://{echo}; }
   location /try/ { try_files $uri @echo; }
   location /try-same/ { try_files /err.html =404; proxy_pass http://{echo}; }
@@ -183,6 +184,9 @@ const sent: Case[] = [
       'cache-control': 'the same',
     },
   },
+  { target: '/lost/x', method: 'POST', body: 'sent twice' },
+  { target: '/lost/x', method: 'PUT', headers: { 'Transfer-Encoding': 'chunked' }, body: '3\r\nabc\r\n0\r\n\r\n' },
+  { target: '/lost/x' },
   { target: '/limited/x', method: 'POST', body: '123456' },
   { target: '/limited/x', method: 'POST', body: '12345' },
   { target: '/host-http/x', host: 'A.test:81' },

@@ -6,7 +6,7 @@ import type { Cleanup } from '@svc/testkit'
 /** Fields that belong to the connection to an upstream, and those that only this server adds. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'cdn-loop', 'content-length', 'transfer-encoding'])
 
-/** An upstream that answers with what it saw of the request: method, target, fields and body. */
+/** An upstream that answers with what it saw of the request: method, target, fields and body; not below `/dropped/`. */
 export class EchoUpstream {
   readonly port: number
 
@@ -18,7 +18,10 @@ export class EchoUpstream {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => answerTo(request, Buffer.concat(chunks), response))
+      request.on('end', () => {
+        if (request.url?.startsWith('/dropped/')) request.socket.destroy()
+        else answerTo(request, Buffer.concat(chunks), response)
+      })
       // A request that is given up has nobody who waits for an answer.
       request.on('error', () => response.destroy())
     })

@@ -55,22 +55,27 @@ for (const engine of engineNames) {
 
   test(`${engine}: what comes after a request with a body goes to another upstream without harm`, async (t) => {
     const up = await startRaw(t, (connection, request) => {
-      if (request.includes(' /broken ')) connection.socket.destroy()
+      if (request.includes(' /broken')) connection.socket.destroy()
       else connection.send(answer(request.includes(' /led ') ? 'X-Accel-Redirect: /inside?a=b\r\n' : ''))
     })
     const there = `proxy_pass http://${up.address};`
+    const other = await startRaw(t, (connection) => connection.send(answer('X-By: other\r\n')))
     const { port } = await startProxy(
       t,
       `location /led { ${there} }
        location /inside { internal; ${there} }
-       location /broken { error_page 502 @fallback; ${there} }
-       location @fallback { ${there} }`,
+       location /broken { error_page 502 = @fallback; ${there} }
+       location @fallback { proxy_pass http://${other.address}; }`,
       { engine },
     )
     assert.match(await ask(t, port, 'POST /led HTTP/1.1', 'body'), /^HTTP\/1\.1 200 /)
     const received = () => up.connections.map((connection) => connection.received).join('')
     assert.match(received(), /GET \/inside\?a=b HTTP/)
-    assert.match(await ask(t, port, 'POST /broken HTTP/1.1\r\nConnection: close', 'body'), /^HTTP\/1\.1 502 /)
+    assert.match(await ask(t, port, 'POST /broken HTTP/1.1\r\nConnection: close', 'body'), /^HTTP\/1\.1 200 .*x-by: other/is)
+    assert.match(other.connections[0]?.received ?? '', /^POST \/broken HTTP.*\r\ncontent-length: 4\r\n.*\r\n\r\nbody$/is)
+    // More than is kept of a body: it cannot be sent twice.
+    const long = 'x'.repeat(100_000)
+    assert.match(await ask(t, port, 'POST /broken HTTP/1.1\r\nConnection: close', long), /^HTTP\/1\.1 502 /)
     // The server is still there.
     assert.match(await ask(t, port, 'GET /led HTTP/1.1'), /^HTTP\/1\.1 200 /)
   })

@@ -105,6 +105,18 @@ for (const engine of engineNames) {
     assert.deepEqual(client.fields['set-cookie'], ['a=b'])
   })
 
+  test(`${engine}: the answer that agrees has the fields that the location hides and adds as any other`, async (t) => {
+    const up = await startUpstream(t, { fields: ['Server: inner', 'X-Secret: 1', 'X-Up: 1'] })
+    const fields = 'proxy_hide_header X-Secret; add_header X-Added 1 always; add_header X-Of-Good 1;'
+    const server = await startProxy(t, `location / { proxy_pass http://${up.address}; ${fields} ${PASSED_ON} }`, { engine })
+    const client = await openSocket(`ws://127.0.0.1:${server.port}/`)
+    assert.ok(typeof client === 'object')
+    t.after(() => client.webSocket.terminate())
+    const { 'x-secret': secret, 'x-up': up1, 'x-added': added, 'x-of-good': ofGood, server: name } = client.fields
+    assert.deepEqual([secret, up1, added, ofGood], [undefined, '1', '1', undefined])
+    assert.notEqual(name, 'inner')
+  })
+
   test(`${engine}: an upstream may choose no subprotocol`, async (t) => {
     const up = await startUpstream(t, { chooses: () => false })
     const server = await startProxy(t, `location / { proxy_pass http://${up.address}; ${PASSED_ON} }`, { engine })

@@ -21,6 +21,7 @@ import { cacheWord, l0Status, withCacheStatus } from './cache-report.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
 import { L0Fill } from './l0-fill.ts'
 import { LimitedBody } from './limited-body.ts'
+import { RepeatableBody } from './repeatable-body.ts'
 import { RewrittenRequest, type RewrittenTarget } from './rewritten-request.ts'
 
 const empty = new Uint8Array(0)
@@ -94,6 +95,8 @@ export class RequestContext {
   #onClosed: ((isAborted: boolean) => void) | undefined
   #ending: 'none' | 'written' | 'aborted' = 'none'
   #requestId: string | undefined
+  #maxBodyBytes = Number.POSITIVE_INFINITY
+  #repeatable: RepeatableBody | undefined
   #status = 0
   #bytes = 0
   #isKeptFromL0 = false
@@ -133,8 +136,22 @@ export class RequestContext {
   limitBody(maxBytes: number): boolean {
     const { body } = this.exchange
     if (!body.isPresent) return true
-    this.body = maxBytes === Number.POSITIVE_INFINITY ? body : new LimitedBody(body, maxBytes)
+    this.#maxBodyBytes = maxBytes
+    this.#makeBody()
     return (body.length ?? 0) <= maxBytes
+  }
+
+  /** Lets a body that has not been read yet be read again, as far as it is short, by whoever answers where its first reader could not. */
+  makeBodyRepeatable(): void {
+    const { body } = this.exchange
+    if (!body.isPresent || this.#repeatable !== undefined) return
+    this.#repeatable = new RepeatableBody(body)
+    this.#makeBody()
+  }
+
+  #makeBody(): void {
+    const body = this.#repeatable ?? this.exchange.body
+    this.body = this.#maxBodyBytes === Number.POSITIVE_INFINITY ? body : new LimitedBody(body, this.#maxBodyBytes)
   }
 
   outcome(): RequestOutcome {

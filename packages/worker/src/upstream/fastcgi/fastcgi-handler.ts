@@ -93,6 +93,7 @@ export class FastcgiHandler implements ContentHandler {
     const { context, method } = visit
     const { request, client } = context
     const host = request.header('host') ?? request.host
+    context.makeBodyRepeatable()
     const fields = clientFields(context, this.#replaced)
     return {
       method,

@@ -1,4 +1,5 @@
 import type { ProxySpec } from '@svc/config'
+import type { HeaderList } from '@svc/http'
 import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
 import type { LocationCache } from '../../proxy-cache/index.ts'
 import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'
@@ -82,6 +83,7 @@ export class ProxyHandler implements ContentHandler {
     }
     const { exchange, client } = context
     // The page of an error is asked for by itself.
+    context.makeBodyRepeatable()
     const body = context.body.isPresent && visit.method === context.request.method ? context.body : undefined
     const request = {
       method: visit.method,
@@ -91,7 +93,8 @@ export class ProxyHandler implements ContentHandler {
       clientAddress: group.spec.balance === 'ip_hash' ? client.address : undefined,
     }
     if (exchange.webSocket !== undefined && this.#passesUpgrade(visit)) {
-      bridgeWebSocket({ origin, request, offer: exchange.webSocket, answer: this.#answerTo(visit) })
+      const filter = (fields: HeaderList) => this.#switching(visit, fields)
+      bridgeWebSocket({ origin, request, offer: exchange.webSocket, filter, answer: this.#answerTo(visit) })
     } else if (this.#tools.cache !== undefined) {
       const place = `${this.#spec.scheme}://${host}`
       answerVisit(visit, this.#tools.cache.originFor(visit, origin, request, place), request, this.#filter)
@@ -109,6 +112,12 @@ export class ProxyHandler implements ContentHandler {
 
   #answerTo(visit: LocationVisit): VisitAnswer {
     return new VisitAnswer(visit, this.#filter)
+  }
+
+  /** The fields of an answer that agrees to switch protocols, with what the location takes away and adds. */
+  #switching(visit: LocationVisit, fields: HeaderList): HeaderList {
+    const { headers } = this.#filter.apply(visit, fields)
+    return visit.context.shapeHead?.({ status: 101, headers }).headers ?? headers
   }
 
   /** nginx switches protocols only where the location hands both fields on. */

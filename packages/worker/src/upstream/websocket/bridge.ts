@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { WebSocketOffer } from '@svc/http'
+import type { HeaderList, WebSocketOffer } from '@svc/http'
 import { isConnectionField } from '../http/answer-head.ts'
 import type { AnswerReceiver } from '../http/http-call.ts'
 import type { HttpOrigin } from '../http/http-origin.ts'
@@ -21,6 +21,8 @@ export interface BridgeOptions {
   /** As for any other request to the upstream. */
   readonly request: OriginRequest
   readonly offer: WebSocketOffer
+  /** What clients get of the fields with which the upstream agrees. */
+  readonly filter: (fields: HeaderList) => HeaderList
   /** Gets what the upstream answers in place of a switch. */
   readonly answer: BridgeAnswer
 }
@@ -32,12 +34,13 @@ const OF_HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-accept', 'sec-
  * Opens a WebSocket to the upstream and, when that has agreed, one to the client, and passes messages between them. What the
  * upstream answers in place of agreeing is answered to the client.
  */
-export function bridgeWebSocket({ origin, request, offer, answer }: BridgeOptions): void {
+export function bridgeWebSocket({ origin, request, offer, filter, answer }: BridgeOptions): void {
   let refusal: IncomingMessage | undefined
   const opening = new UpstreamOpening(origin.settings, request, offer.protocols, {
     opened(socket, response, release) {
       const idleMs = origin.settings.timeouts.readMs
-      joinSockets({ upstream: socket, accept: (events) => offer.accept(acceptance(response), events), idleMs, release })
+      const accepted = acceptance(response, filter)
+      joinSockets({ upstream: socket, accept: (events) => offer.accept(accepted, events), idleMs, release })
       answer.switched()
     },
     refused(response) {
@@ -57,10 +60,10 @@ export function bridgeWebSocket({ origin, request, offer, answer }: BridgeOption
 }
 
 /** What the client is told: the subprotocol that the upstream chose, and the fields of its answer. */
-function acceptance(response: IncomingMessage): Parameters<WebSocketOffer['accept']>[0] {
+function acceptance(response: IncomingMessage, filter: BridgeOptions['filter']): Parameters<WebSocketOffer['accept']>[0] {
   const fields = fieldsOf(response)
   const protocol = fields.find(([name]) => name === 'sec-websocket-protocol')?.[1]
-  const headers = fields.filter(([name]) => !OF_HANDSHAKE.has(name))
+  const headers = filter(fields).filter(([name]) => !OF_HANDSHAKE.has(name))
   return protocol === undefined ? { headers } : { protocol, headers }
 }
 

@@ -1,0 +1,74 @@
+import { HttpError, type RequestBody } from '@svc/http'
+
+/** How much of a body is kept so that it can be read again. */
+const MAX_KEPT_BYTES = 64 * 1024
+
+interface Reader {
+  readonly onChunk: (chunk: Uint8Array, ack: () => void) => void
+  readonly onEnd: (error: Error | undefined) => void
+}
+
+/**
+ * A body that may be read again from its beginning while little of it has been read: where one upstream could not answer, another
+ * is asked with the same body. Each reader takes the place of the one before, who gets nothing more.
+ */
+export class RepeatableBody implements RequestBody {
+  readonly isPresent = true
+  readonly length: number | undefined
+  readonly #body: RequestBody
+  #reader: Reader | undefined
+  /** All that was read; undefined: it became too much. */
+  #kept: Uint8Array[] | undefined = []
+  #keptBytes = 0
+  /** Of chunks that the reader has not dealt with. */
+  readonly #acks = new Set<() => void>()
+  #end: { readonly error: Error | undefined } | undefined
+
+  constructor(body: RequestBody) {
+    this.length = body.length
+    this.#body = body
+  }
+
+  read(onChunk: Reader['onChunk'], onEnd: Reader['onEnd']): void {
+    const isFirst = this.#reader === undefined
+    if (!isFirst && this.#kept === undefined) {
+      throw new HttpError('HTTP_MISUSE', 'too much of the body of a request was read to read it again')
+    }
+    const reader = { onChunk, onEnd }
+    this.#reader = reader
+    if (isFirst) {
+      this.#body.read(
+        (chunk, ack) => this.#received(chunk, ack),
+        (error) => this.#ended(error),
+      )
+      return
+    }
+    for (const chunk of [...(this.#kept ?? [])]) if (this.#reader === reader) onChunk(chunk, () => undefined)
+    if (this.#reader !== reader) return
+    if (this.#end !== undefined) onEnd(this.#end.error)
+    // More may come: the reader before does not say so any more.
+    for (const ack of [...this.#acks]) this.#release(ack)
+  }
+
+  #received(chunk: Uint8Array, ack: () => void): void {
+    this.#keep(chunk)
+    this.#acks.add(ack)
+    this.#reader?.onChunk(chunk, () => this.#release(ack))
+  }
+
+  #ended(error: Error | undefined): void {
+    this.#end = { error }
+    this.#reader?.onEnd(error)
+  }
+
+  #keep(chunk: Uint8Array): void {
+    if (this.#kept === undefined) return
+    this.#keptBytes += chunk.byteLength
+    if (this.#keptBytes > MAX_KEPT_BYTES) this.#kept = undefined
+    else this.#kept.push(chunk)
+  }
+
+  #release(ack: () => void): void {
+    if (this.#acks.delete(ack)) ack()
+  }
+}
