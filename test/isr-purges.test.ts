@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { IsrStore, responseKey, responseTags } from '@svc/cache'
 import { fetchHttp, type Server, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, isr, shown } from './backend.ts'
 
@@ -134,6 +136,41 @@ test('under load and purges no worker ever serves a byte older than the last ack
   await Promise.all(readers)
   assert.deepEqual(failures.slice(0, 5), [])
   assert.ok(backend.count('home') > 60, 'each purge was followed by a render')
+})
+
+test('a purge of thousands of pages is answered with their number, and none of them is served after that', async (t) => {
+  const backend = await Backend.start(t)
+  const page =
+    'export const revalidate = 600\nexport default async function Page({ params }: any) { return <p>new {(await params).id}</p> }\n'
+  const sites = [{ id: 'one', files: { 'app/posts/[id]/page.tsx': page } }]
+  const server = await startServer(t, { config: configOf(t, backend, sites) })
+  const get = client(server)
+  await get('/posts/0')
+  const cacheDir = join(dirname(server.configFile ?? ''), 'cache')
+  const store = await IsrStore.join({ cacheDir, maxEntries: 20_000, maxBytes: 1 << 28, graceMs: 0 })
+  t.after(() => store.close())
+  const keyOf = (id: number) => responseKey('one', `/posts/${id}`, { query: false, host: false }, '', '')
+  const rendered = store.get(keyOf(0)) ?? assert.fail('the page is not kept')
+  const pages = 4_000
+  const body = Buffer.from('<p>old</p>')
+  const puts = Array.from({ length: pages }, (_, id) => {
+    const tags = responseTags('one', `/posts/${id}`, '/posts/[id]', ['posts'])
+    return store.put(keyOf(id), { ...rendered, path: `/posts/${id}`, tags }, body)
+  })
+  assert.ok((await Promise.all(puts)).every(Boolean))
+  assert.equal((await get('/posts/7')).text, '<p>old</p>')
+  assert.deepEqual((await purge(server, 'tag=route:one:posts')).purged, pages)
+  const ids = Array.from({ length: 60 }, (_, index) => Math.floor((index * pages) / 60))
+  const answers = await Promise.all(ids.map((id) => get(`/posts/${id}`)))
+  assert.deepEqual(
+    answers.filter(({ status, text }) => status !== 200 || text.includes('old')).map(({ status, text }) => `${status} ${text}`),
+    [],
+  )
+  await waitFor('the store follows', () => {
+    store.refresh()
+    return ids.every((id) => store.get(keyOf(id))?.seq !== rendered.seq)
+  })
+  assert.equal((await purge(server, 'tag=route:one:posts')).purged, 0)
 })
 
 test('random queries neither push a hot page out nor fill the store', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Purge, PurgeOrder } from '@svc/cache'
+import type { BegunPurge, Purge, PurgeOrder } from '@svc/cache'
 import { type Clock, CoreError, type Deferred, deferred } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
 import { tempDir, waitFor } from '@svc/testkit'
@@ -90,10 +90,26 @@ class ScriptedMember implements PurgeMember {
 class ScriptedStore {
   readonly purged: Purge[] = []
   result: () => Promise<number> = async () => 7
+  /** Set: the store counts at once and follows then. */
+  followed: Promise<void> | undefined
 
   purge(purge: Purge): Promise<number> {
     this.purged.push(purge)
     return this.result()
+  }
+
+  async beginPurge(purge: Purge): Promise<BegunPurge> {
+    return { count: await this.purge(purge), followed: this.followed }
+  }
+}
+
+class EmptyStore {
+  async purge(): Promise<number> {
+    return 0
+  }
+
+  async beginPurge(): Promise<BegunPurge> {
+    return { count: 0, followed: undefined }
   }
 }
 
@@ -104,7 +120,7 @@ async function setup(t: TestContext, members: { readonly hosts?: PurgeMember[]; 
   const done: Purge[] = []
   const coordinator = new PurgeCoordinator({
     numbers,
-    stores: { isr: store, proxy: { purge: async () => 0 } },
+    stores: { isr: store, proxy: new EmptyStore() },
     hosts: () => members.hosts ?? [],
     workers: () => members.workers ?? [],
     onDone: (purge) => done.push(purge),
@@ -271,6 +287,37 @@ test('what the store did not follow it follows with the next purge that it can c
   )
   assert.deepEqual(worker.settledNumbers.toSorted(), [101, 102, 103])
   assert.deepEqual(coordinator.workerState(), { last: 103, unsettled: [] })
+})
+
+test('a purge is answered when the store has counted it, and stays known until the store follows', async (t) => {
+  const host = new ScriptedMember('host')
+  const { coordinator, store } = await setup(t, { hosts: [host] })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  store.followed = promise
+  const answered = coordinator.purge(order)
+  await waitFor('the host is asked', () => host.asked.length === 1)
+  host.answer()
+  assert.equal((await answered).isr, 7)
+  assert.deepEqual([coordinator.workerState().unsettled.length, host.settledNumbers], [1, []])
+  resolve()
+  await waitFor('the host is told', () => host.settledNumbers.length === 1)
+  assert.deepEqual(coordinator.workerState(), { last: 101, unsettled: [] })
+})
+
+test('a purge that the store counted but could not follow is carried out with the next one', async (t) => {
+  const { coordinator, store } = await setup(t, {})
+  const { promise, reject } = Promise.withResolvers<void>()
+  store.followed = promise
+  await coordinator.purge(order)
+  reject(new Error('disk full'))
+  await promise.catch(() => undefined)
+  store.followed = undefined
+  await coordinator.purge(order)
+  assert.deepEqual(
+    store.purged.map(({ number }) => number),
+    [101, 102, 101],
+  )
+  assert.deepEqual(coordinator.workerState(), { last: 102, unsettled: [] })
 })
 
 test('however many purges the store does not follow, few have to be asked with every read', async (t) => {

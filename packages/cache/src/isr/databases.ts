@@ -50,6 +50,8 @@ interface Tables {
   readonly variances: Table
   /** Number -> ids of purged entries, to be cleared away. */
   readonly garbage: Table
+  /** Number -> purge that was answered, and that the heads do not all follow yet. */
+  readonly purges: Table
   /** Counters. */
   readonly counters: Table
 }
@@ -100,6 +102,7 @@ function openTables(root: Root): Tables {
     schedule: table('schedule'),
     variances: table('variances'),
     garbage: table('garbage'),
+    purges: table('purges'),
     counters: table('counters'),
   }
 }

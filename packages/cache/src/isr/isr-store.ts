@@ -3,11 +3,11 @@ import { type Clock, messageOf, systemClock } from '@svc/core'
 import { CacheError } from '../errors.ts'
 import { touchesLayer } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
-import type { CacheStore, StoreSize } from '../store/cache-store.ts'
+import type { BegunPurge, CacheStore, PurgedStore, StoreSize } from '../store/cache-store.ts'
 import type { EntryFacts, KnownVariance, StoredEntry, Variance } from '../store/entry.ts'
 import { admits } from './bounds.ts'
 import { readCounts } from './counts.ts'
-import { closeDatabases, type EntryFiles } from './databases.ts'
+import { closeDatabases, type Databases, type EntryFiles } from './databases.ts'
 import { decodeFacts, decodeHead } from './entry-codec.ts'
 import { trimTagged } from './eviction.ts'
 import { ID_BYTES, idOf, ROW, rowKey } from './index-keys.ts'
@@ -16,7 +16,7 @@ import { LentBytes } from './lent-bytes.ts'
 import { noteReads } from './note-reads.ts'
 import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
 import { joinHome, type OpenedHome, openHome, type StorePlace } from './store-home.ts'
-import { purgeStore } from './store-purge.ts'
+import { beginPurge, type CountedPurge, finishPurges } from './store-purge.ts'
 import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
 import { readVariance } from './variances.ts'
 
@@ -45,7 +45,7 @@ const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH)/
  * The lmdb store that all processes of an instance share. Its master opens it, before workers and render hosts join it. Reads
  * and small writes are synchronous calls into shared memory. Without a usable directory the store is off: every read is a miss and nothing is kept.
  */
-export class IsrStore implements CacheStore {
+export class IsrStore implements CacheStore, PurgedStore {
   readonly stats: StoreStats = { lostWrites: 0, failedReads: 0 }
   /** Why the store is off; undefined when it works, or is not wanted. */
   readonly problem: string | undefined
@@ -59,6 +59,8 @@ export class IsrStore implements CacheStore {
   readonly #lent = new LentBytes()
   #parts: StoreParts | undefined
   #isSnapshotHeld = false
+  /** Settles when the store follows all purges so far. Never rejects. */
+  #lastPurge: Promise<void> = Promise.resolve()
   #damageInUse: string | undefined
   #evicting: Promise<number> | undefined
   #closing: Promise<void> | undefined
@@ -78,7 +80,7 @@ export class IsrStore implements CacheStore {
   /** Opens the store as the master of an instance. A store that cannot be used is moved aside and a new one begun. */
   static async open(given: IsrStoreOptions): Promise<IsrStore> {
     const options = { ...defaults, ...given }
-    const home = isWanted(options) ? await openHome(placeOf(options), options.maxBytes) : NOT_WANTED
+    const home = isWanted(options) ? await openHome(placeOf(options), options.maxBytes).then(finished) : NOT_WANTED
     const identity = await identityOf(join(options.cacheDir, options.layer))
     return new IsrStore(home, options, true, identity)
   }
@@ -115,16 +117,27 @@ export class IsrStore implements CacheStore {
 
   /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
   async purge(purge: Purge): Promise<number> {
+    const { count, followed } = await this.beginPurge(purge)
+    await followed
+    return count
+  }
+
+  async beginPurge(purge: Purge): Promise<BegunPurge> {
     const parts = this.#parts
-    if (parts === undefined || !touchesLayer(purge, this.#options.layer)) return 0
-    try {
-      await this.flushed()
-      this.refresh()
-      return await parts.maintenance.first(() => purgeStore(parts.databases, purge))
-    } catch (error) {
-      this.#fail(error)
-      throw new CacheError('CACHE_PURGE_FAILED', `the ${this.#options.layer} store could not be purged`, { cause: error })
-    }
+    if (parts === undefined || !touchesLayer(purge, this.#options.layer)) return { count: 0, followed: undefined }
+    // One after the other: what an earlier one has counted is not to be counted again.
+    const earlier = this.#lastPurge
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#lastPurge = promise
+    await earlier
+    const { maintenance, databases } = parts
+    const failed = (error: unknown) => this.#failPurge(error)
+    const counted = maintenance.first(() => this.#countPurge(databases, purge)).catch(failed)
+    const followed = counted.then(({ follow }) => follow && maintenance.first(follow).catch(failed))
+    // Whoever has asked may not have come to listen.
+    followed.catch(() => undefined).finally(resolve)
+    const { count, follow } = await counted
+    return { count, followed: follow && followed }
   }
 
   /** Whether there is an entry with this key that is not purged. Notes no access. */
@@ -255,6 +268,7 @@ export class IsrStore implements CacheStore {
     parts.access.merge()
     this.#parts = undefined
     await this.#evicting
+    await this.#lastPurge
     await closeDatabases(parts.databases)
     if (!this.#isOwner || this.#damageInUse !== undefined) return
     // The store is in order, even if the seal cannot be written: it is then looked at once more.
@@ -292,6 +306,17 @@ export class IsrStore implements CacheStore {
     })
   }
 
+  async #countPurge(databases: Databases, purge: Purge): Promise<CountedPurge> {
+    await this.flushed()
+    this.refresh()
+    return beginPurge(databases, purge)
+  }
+
+  #failPurge(error: unknown): never {
+    this.#fail(error)
+    throw new CacheError('CACHE_PURGE_FAILED', `the ${this.#options.layer} store could not be purged`, { cause: error })
+  }
+
   #fail(error: unknown): void {
     this.stats.lostWrites++
     this.#noteDamage(error)
@@ -312,6 +337,18 @@ const defaults = { clock: systemClock, layer: 'isr' } as const
 
 function placeOf({ cacheDir, layer }: Options): StorePlace {
   return { cacheDir, name: layer }
+}
+
+/** A store whose last owner did not come to the end of its purges. If this one does not either, it must not be used. */
+async function finished(home: OpenedHome): Promise<OpenedHome> {
+  if (home.databases === undefined) return home
+  try {
+    await finishPurges(home.databases)
+    return home
+  } catch (error) {
+    await closeDatabases(home.databases)
+    return { ...home, databases: undefined, problem: `purges could not be finished: ${messageOf(error)}` }
+  }
 }
 
 const NOT_WANTED: OpenedHome = { databases: undefined, problem: undefined, damage: undefined }

@@ -2,53 +2,113 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type PurgeMatcher, purgeMatcher } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
 import { type Databases, inTransaction } from './databases.ts'
+import { decodeHead, isOlderThan } from './entry-codec.ts'
 import { listGarbage } from './garbage.ts'
-import { candidatesOf } from './purge-candidates.ts'
-import { StoreTransaction } from './store-transaction.ts'
+import { forgetPending, notePending, pendingPurges } from './pending-purges.ts'
+import { type Candidates, candidatesOf } from './purge-candidates.ts'
+import { readFacts, StoreTransaction } from './store-transaction.ts'
 import { noteChangedCode } from './variances.ts'
 
-/** Entries looked at in one transaction: others wait for its end. */
+/** Entries looked at in one transaction, or in one turn: others wait for its end. */
 const ENTRIES_PER_STEP = 512
 
-/** Drops or marks what a purge matches and what is older than it. Resolves with how many entries that were. */
-export async function purgeStore(databases: Databases, purge: Purge): Promise<number> {
+/** A purge whose entries are counted. */
+export interface CountedPurge {
+  readonly count: number
+  /** Makes the entries read as misses or as stale; undefined: they do. A restart of the instance goes on with what was not done. */
+  readonly follow: (() => Promise<void>) | undefined
+}
+
+/**
+ * Drops or marks what a purge matches and what is older than it, if that is little. Else the entries are only counted and the
+ * purge noted: to find them takes a fraction of the time that it takes to write them.
+ */
+export async function beginPurge(databases: Databases, purge: Purge): Promise<CountedPurge> {
+  const work = prepare(databases, purge)
+  const size = work.lists.reduce((sum, { ids }) => sum + ids.length, 0)
+  if (size <= ENTRIES_PER_STEP) return { count: await takeAll(work), follow: undefined }
+  notePending(databases, purge)
+  const ids = await findAll(work)
+  const follow = async () => {
+    await takeAll({ ...work, lists: [{ ids, isExact: true }] })
+    forgetPending(databases, purge.number)
+  }
+  return { count: ids.length, follow }
+}
+
+/** Goes on with purges that an earlier owner of the store has answered. */
+export async function finishPurges(databases: Databases): Promise<void> {
+  for (const purge of pendingPurges(databases)) {
+    await takeAll(prepare(databases, purge))
+    forgetPending(databases, purge.number)
+  }
+}
+
+interface Work {
+  readonly databases: Databases
+  readonly purge: Purge
+  readonly lists: readonly Candidates[]
+  readonly matchesEntry: PurgeMatcher
+}
+
+function prepare(databases: Databases, purge: Purge): Work {
   const { changedCode = [] } = purge
   if (changedCode.length > 0) inTransaction(databases, () => noteChangedCode(databases, changedCode, purge.number))
-  const matchesEntry = purgeMatcher(purge)
-  // What several rows lead to is taken once; a single list names no id twice.
   const lists = purge.scopes.flatMap((scope) => candidatesOf(databases, scope))
+  return { databases, purge, lists, matchesEntry: purgeMatcher(purge) }
+}
+
+/** Some candidates of one list, and whether they must be looked at. */
+interface Step {
+  readonly ids: readonly Buffer[]
+  readonly matchesEntry: PurgeMatcher | undefined
+}
+
+/**
+ * Hands all candidates to `take`, which returns those that it took, a bounded piece per turn. Resolves with all that were taken:
+ * what several rows lead to is handed over once.
+ */
+async function inSteps({ lists, matchesEntry }: Work, take: (step: Step) => readonly Buffer[]): Promise<readonly Buffer[]> {
+  // A single list names no id twice.
   const seen = lists.length > 1 ? new Set<string>() : undefined
-  let count = 0
+  const taken: Buffer[] = []
   let steps = 0
   for (const { ids, isExact } of lists) {
     for (let at = 0; at < ids.length; at += ENTRIES_PER_STEP) {
       if (steps++ > 0) await nextTurn()
-      const step = ids.slice(at, at + ENTRIES_PER_STEP)
-      const taken = purgeStep({ databases, purge, seen, matchesEntry: isExact ? undefined : matchesEntry }, step)
-      for (const id of taken) seen?.add(id.toString('latin1'))
-      count += taken.length
+      const some = ids.slice(at, at + ENTRIES_PER_STEP)
+      const fresh = seen === undefined ? some : some.filter((id) => !seen.has(id.toString('latin1')))
+      const took = take({ ids: fresh, matchesEntry: isExact ? undefined : matchesEntry })
+      for (const id of took) seen?.add(id.toString('latin1'))
+      taken.push(...took)
     }
   }
-  return count
+  return taken
 }
 
-interface Step {
-  readonly databases: Databases
-  readonly purge: Purge
-  readonly seen: ReadonlySet<string> | undefined
-  /** Undefined: all ids are known to match. */
-  readonly matchesEntry: PurgeMatcher | undefined
+async function takeAll(work: Work): Promise<number> {
+  const { databases, purge } = work
+  const taken = await inSteps(work, ({ ids, matchesEntry }) =>
+    StoreTransaction.run(databases, (transaction) => {
+      const step = ids.filter((id) => transaction.purge(id, purge, matchesEntry))
+      if (purge.mode === 'drop') listGarbage(databases, step)
+      return step
+    }),
+  )
+  return taken.length
 }
 
-/** Returns which entries were taken. */
-function purgeStep({ databases, purge, seen, matchesEntry }: Step, ids: readonly Buffer[]): readonly Buffer[] {
-  return StoreTransaction.run(databases, (transaction) => {
-    const taken: Buffer[] = []
-    for (const id of ids) {
-      if (seen?.has(id.toString('latin1')) || !transaction.purge(id, purge, matchesEntry)) continue
-      taken.push(id)
-    }
-    if (purge.mode === 'drop') listGarbage(databases, taken)
-    return taken
+/** What `takeAll` would take. */
+function findAll(work: Work): Promise<readonly Buffer[]> {
+  const { databases, purge } = work
+  return inSteps(work, ({ ids, matchesEntry }) => {
+    databases.root.resetReadTxn()
+    return ids.filter((id) => isAbout(databases, purge, id, matchesEntry))
   })
+}
+
+function isAbout(databases: Databases, purge: Purge, id: Buffer, matchesEntry: PurgeMatcher | undefined): boolean {
+  const head = databases.heads.getBinaryFast(id)
+  if (head === undefined || !isOlderThan(head, purge.number)) return false
+  return matchesEntry === undefined || matchesEntry(readFacts(databases, id, decodeHead(head)))
 }

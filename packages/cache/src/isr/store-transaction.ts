@@ -26,6 +26,13 @@ import { varianceKey } from './variances.ts'
 /** One byte where only the key of a row matters: lmdb has no empty values. */
 const PRESENT = Buffer.of(1)
 
+/** @throws CACHE_TORN_ENTRY */
+export function readFacts({ records }: Databases, id: Buffer, head: EntryHead): EntryFacts {
+  const record = records.getBinaryFast(id)
+  if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
+  return decodeFacts(head, record).facts
+}
+
 /** Changes to the store inside one write transaction: entry, index, schedule and counters always agree. */
 export class StoreTransaction {
   readonly #databases: Databases
@@ -69,9 +76,7 @@ export class StoreTransaction {
 
   /** @throws CACHE_TORN_ENTRY */
   facts(id: Buffer, head: EntryHead): EntryFacts {
-    const record = this.#databases.records.getBinaryFast(id)
-    if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
-    return decodeFacts(head, record).facts
+    return readFacts(this.#databases, id, head)
   }
 
   /** Stores an entry in place of the one that has its key. */

@@ -3,7 +3,7 @@ import type { Clock } from '@svc/core'
 import type { HeaderList } from '@svc/http'
 import { IsrStore, type IsrStoreOptions } from '../isr/isr-store.ts'
 import type { Purge } from '../purge/purge.ts'
-import type { StoreSize } from '../store/cache-store.ts'
+import type { BegunPurge, PurgedStore, StoreSize } from '../store/cache-store.ts'
 import type { BodyFileRef, EntryFacts, StoredEntry } from '../store/entry.ts'
 import { uriTag } from '../tags/tags.ts'
 import { BodyFiles } from './body-files.ts'
@@ -62,7 +62,7 @@ export interface ProxyResponse {
 }
 
 /** The store of the proxy cache, shared by the master, which opens it, and the workers, which join it. */
-export class ProxyStore {
+export class ProxyStore implements PurgedStore {
   readonly #entries: IsrStore
   readonly files: BodyFiles
   readonly #maxBytes: number
@@ -159,6 +159,10 @@ export class ProxyStore {
   /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
   purge(purge: Purge): Promise<number> {
     return this.#entries.purge(purge)
+  }
+
+  beginPurge(purge: Purge): Promise<BegunPurge> {
+    return this.#entries.beginPurge(purge)
   }
 
   refresh(): void {

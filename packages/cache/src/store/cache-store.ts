@@ -8,6 +8,24 @@ export interface StoreSize {
   readonly bytes: number
 }
 
+/** A purge whose entries are known. */
+export interface BegunPurge {
+  /** How many entries it takes. */
+  readonly count: number
+  /** Settles when none of them is found in the store any more; undefined: none is. Rejects with CACHE_PURGE_FAILED. */
+  readonly followed: Promise<void> | undefined
+}
+
+/** A store that tells what a purge takes before it has followed. */
+export interface PurgedStore extends Pick<CacheStore, 'purge'> {
+  /**
+   * Purges, and resolves as soon as it is certain what is taken, however the process ends. Whoever asks must not let anybody have
+   * what is found in the store until it has followed.
+   * @throws CACHE_PURGE_FAILED
+   */
+  beginPurge(purge: Purge): Promise<BegunPurge>
+}
+
 /**
  * Entries by key, shared by all processes of an instance. Reads are synchronous and see everything that was committed before
  * the turn began, or before `refresh`. A store never fails a request: reads that fail are misses, writes that fail are lost

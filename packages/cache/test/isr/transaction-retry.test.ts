@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { tempDir } from '@svc/testkit'
 import { readCounts } from '../../src/isr/counts.ts'
 import { closeDatabases, type Databases, inTransaction, openDatabases } from '../../src/isr/databases.ts'
-import { purgeStore } from '../../src/isr/store-purge.ts'
+import { beginPurge } from '../../src/isr/store-purge.ts'
 import { StoreTransaction } from '../../src/isr/store-transaction.ts'
 import { factsOf, purgeOf } from '../entries.ts'
 
@@ -89,7 +89,8 @@ describe('a transaction that lmdb fails at', () => {
     for (const path of ['/a', '/b', '/c']) failing.put(path, ['one', 'two'])
     failing.fail(BAD_VALSIZE)
     const tags = ['route:blog:one', 'route:blog:two']
-    assert.equal(await purgeStore(failing.databases, purgeOf(1, { kind: 'tags', tags })), 3)
+    const { count, follow } = await beginPurge(failing.databases, purgeOf(1, { kind: 'tags', tags }))
+    assert.deepEqual([count, follow], [3, undefined])
     assert.equal(failing.entries, 0)
   })
 })

@@ -1,4 +1,4 @@
-import type { CacheStore, Purge, PurgeLayer, PurgeOrder, PurgeState } from '@svc/cache'
+import type { Purge, PurgedStore, PurgeLayer, PurgeOrder, PurgeState } from '@svc/cache'
 import { asError, codeOf, type Deferred, deferred } from '@svc/core'
 import type { PurgeOutcome } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
@@ -9,7 +9,7 @@ import type { PurgeNumbers } from './purge-numbers.ts'
 export interface PurgeCoordinatorOptions extends AskSettings {
   readonly numbers: PurgeNumbers
   /** The shared stores; each takes what is about its layer. */
-  readonly stores: Readonly<Record<StoreLayer, Pick<CacheStore, 'purge'>>>
+  readonly stores: Readonly<Record<StoreLayer, PurgedStore>>
   /** Processes that take part at the moment: all that were given a state, until their end. */
   readonly hosts: () => readonly PurgeMember[]
   readonly workers: () => readonly PurgeMember[]
@@ -34,6 +34,13 @@ interface Begun {
   readonly isSent: Deferred<void>
 }
 
+/** What a purge takes from the stores. */
+interface Taken {
+  readonly counts: Readonly<Record<StoreLayer, number>>
+  /** Settles when the stores follow; undefined: they do. */
+  readonly followed: Promise<unknown> | undefined
+}
+
 /** Every read asks all purges that the store does not follow: past so many, one of everything stands for them. */
 const MAX_FAILED = 100
 const EVERYTHING: PurgeOrder = { layers: ['isr', 'proxy'], scopes: [{ kind: 'everything' }], mode: 'drop' }
@@ -43,7 +50,7 @@ function concernsHosts(order: PurgeOrder): boolean {
   return order.layers.includes('isr')
 }
 
-const nothing: Readonly<Record<StoreLayer, number>> = { isr: 0, proxy: 0 }
+const nothing: Taken = { counts: { isr: 0, proxy: 0 }, followed: undefined }
 
 /**
  * Carries out purges: numbers them and takes each to the render hosts, then the workers, then the store. Purges overlap, but
@@ -93,12 +100,13 @@ export class PurgeCoordinator {
     await begun.hostsDone
     const workers = await this.#tellWorkers(begun)
     const isStored = purge.layers.some((layer) => layer !== 'l0')
-    const taken = isStored ? await this.#purgeStores(purge) : nothing
-    this.#settle(purge)
+    const { counts, followed } = isStored ? await this.#purgeStores(purge) : nothing
+    if (followed === undefined) this.#settle(purge)
+    else void followed.then(() => this.#settle(purge)).catch((error: unknown) => this.#noteFailed(purge, error))
     const outcome: PurgeOutcome = {
       number: purge.number,
       l0: workers.dropped,
-      ...taken,
+      ...counts,
       workersAcked: workers.acked,
       workersTotal: workers.total,
       tookMs: clock.monotonic() - startedAt,
@@ -131,34 +139,40 @@ export class PurgeCoordinator {
     return answers
   }
 
-  async #purgeStores(purge: Purge): Promise<Readonly<Record<StoreLayer, number>>> {
+  async #purgeStores(purge: Purge): Promise<Taken> {
     try {
-      const counts = await this.#takeFromStores(purge)
+      const { isr, proxy } = this.#options.stores
+      // One after the other: each step holds the thread.
+      const begun = [await isr.beginPurge(purge), await proxy.beginPurge(purge)] as const
       await this.#purgeFailed()
-      return counts
+      const following = begun.flatMap(({ followed }) => followed ?? [])
+      const counts = { isr: begun[0].count, proxy: begun[1].count }
+      return { counts, followed: following.length === 0 ? undefined : Promise.all(following) }
     } catch (error) {
-      // It stays unsettled: every process goes on filtering what it reads from the store.
-      this.#failed.push(purge)
-      if (this.#failed.length > MAX_FAILED) void this.#gatherFailed()
-      this.#options.logger.error({ purge: purge.number, err: asError(error) }, 'a store could not follow a purge')
+      this.#noteFailed(purge, error)
       throw new SupervisorError('SUP_PURGE_FAILED', 'a store could not follow the purge', { cause: error })
     }
   }
 
-  async #takeFromStores(purge: Purge): Promise<Readonly<Record<StoreLayer, number>>> {
-    const { isr, proxy } = this.#options.stores
-    // One after the other: each step holds the thread.
-    return { isr: await isr.purge(purge), proxy: await proxy.purge(purge) }
+  /** It stays unsettled: every process goes on filtering what it reads from the store. */
+  #noteFailed(purge: Purge, error: unknown): void {
+    this.#failed.push(purge)
+    if (this.#failed.length > MAX_FAILED) void this.#gatherFailed()
+    this.#options.logger.error({ purge: purge.number, err: asError(error) }, 'a store could not follow a purge')
   }
 
   /** The store works: what it did not follow before it may follow now. */
   async #purgeFailed(): Promise<void> {
     for (let purge = this.#failed.shift(); purge !== undefined; purge = this.#failed.shift()) {
       const failed = purge
-      const isDone = await this.#takeFromStores(failed).then(
-        () => true,
-        () => false,
-      )
+      const { isr, proxy } = this.#options.stores
+      const isDone = await isr
+        .purge(failed)
+        .then(() => proxy.purge(failed))
+        .then(
+          () => true,
+          () => false,
+        )
       if (!isDone) {
         this.#failed.unshift(failed)
         return
