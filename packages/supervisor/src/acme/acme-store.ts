@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type LoadedCertificate, readCertificate } from '@svc/config'
 import { codeOf } from '@svc/core'
-import { writePrivate } from '../tls/certificate-copies.ts'
+import { makePrivateDirectory, writePrivate } from '../tls/private-files.ts'
 
-const PRIVATE_DIRECTORY = 0o700
 const ID_CHARS = 16
 
 /** An account with a certificate authority. */
@@ -83,7 +82,8 @@ export class AcmeStore {
   }
 
   async #write(authority: string, path: string, text: string): Promise<void> {
-    await mkdir(this.#pathOf(authority, ''), { recursive: true, mode: PRIVATE_DIRECTORY })
+    await makePrivateDirectory(this.#directory)
+    await makePrivateDirectory(this.#pathOf(authority, ''))
     await writePrivate(path, text)
   }
 

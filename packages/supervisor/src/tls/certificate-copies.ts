@@ -1,27 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LoadedCertificate } from '@svc/config'
 import { codeOf } from '@svc/core'
 import type { CertificateSpec } from '@svc/protocol'
+import { makePrivateDirectory, writePrivate } from './private-files.ts'
 
-const PRIVATE_FILE = 0o600
-const PRIVATE_DIRECTORY = 0o700
 const OURS = /^([0-9a-f]{32})\.(?:crt|key)(?:\.[0-9a-f]+\.tmp)?$/
-
-/** Writes a file so that it is there whole or not at all, for its owner alone. One that says the same already stays. */
-export async function writePrivate(path: string, text: string): Promise<void> {
-  const known = await readFile(path, 'utf8').catch(() => undefined)
-  if (known === text) return
-  const temporary = `${path}.${randomBytes(4).toString('hex')}.tmp`
-  try {
-    await writeFile(temporary, text, { mode: PRIVATE_FILE, flush: true })
-    await rename(temporary, path)
-  } catch (error) {
-    await unlink(temporary).catch(() => undefined)
-    throw error
-  }
-}
 
 /**
  * Copies of certificates under names made of their content. What a worker opens is what was checked, whatever becomes of the files
@@ -34,9 +18,12 @@ export class CertificateCopies {
     this.#directory = directory
   }
 
-  /** Writes copies where there are none. */
+  /**
+   * Writes copies where there are none.
+   * @throws SUP_DIRECTORY where their directory is none, and what the file system says
+   */
   async write(certificates: readonly LoadedCertificate[]): Promise<CertificateSpec[]> {
-    if (certificates.length > 0) await mkdir(this.#directory, { recursive: true, mode: PRIVATE_DIRECTORY })
+    if (certificates.length > 0) await makePrivateDirectory(this.#directory)
     const specs: CertificateSpec[] = []
     for (const { id, chainPem, keyPem } of certificates) {
       const certFile = join(this.#directory, `${id}.crt`)

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { constants, type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises'
+import { asError, codeOf } from '@svc/core'
+import { SupervisorError } from '../errors.ts'
+
+const PRIVATE_FILE = 0o600
+const PRIVATE_DIRECTORY = 0o700
+const OF_OTHERS = 0o077
+const PERMISSIONS = 0o777
+/** What is opened is what has this name, not what a link leads to; a pipe keeps nobody waiting. */
+const UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/**
+ * Makes a directory for its owner alone. One that is there and open to others is closed to them before anything is put into it.
+ * @throws SUP_DIRECTORY for a symbolic link, and what is no directory; else what the file system says
+ */
+export async function makePrivateDirectory(path: string): Promise<void> {
+  // That a link to nothing or a file is in the way is said below, and better.
+  const failed = await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY }).then(nothing, asError)
+  const handle = await openDirectory(path, failed)
+  try {
+    const { mode } = await handle.stat()
+    if ((mode & PERMISSIONS) !== PRIVATE_DIRECTORY) await handle.chmod(PRIVATE_DIRECTORY)
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Writes a file so that it is there whole or not at all, for its owner alone. One that says the same already and is no one
+ * else's stays; anything else of this name gives way, a link as well and not what it leads to.
+ */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  if ((await readOwn(path)) === text) return
+  const temporary = `${path}.${randomBytes(4).toString('hex')}.tmp`
+  try {
+    const handle = await open(temporary, 'wx', PRIVATE_FILE)
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined)
+    throw error
+  }
+}
+
+const nothing = () => undefined
+
+/** @param failed why it could not be made: that says more than that it is not there */
+async function openDirectory(path: string, failed: Error | undefined): Promise<FileHandle> {
+  try {
+    return await open(path, UNFOLLOWED | constants.O_DIRECTORY)
+  } catch (cause) {
+    if (codeOf(cause) !== 'ELOOP' && codeOf(cause) !== 'ENOTDIR') throw failed ?? cause
+    const message = `cannot use ${path}: it is no directory of its own, but a link or a file; remove it, and it is made anew`
+    throw new SupervisorError('SUP_DIRECTORY', message, { cause })
+  }
+}
+
+/** Text of a file that is this user's and nobody else's. Undefined: there is none that can be used. */
+async function readOwn(path: string): Promise<string | undefined> {
+  const handle = await open(path, UNFOLLOWED).catch(() => undefined)
+  if (handle === undefined) return undefined
+  try {
+    const info = await handle.stat()
+    const isOurs = info.isFile() && info.nlink === 1 && info.uid === process.geteuid?.()
+    return isOurs && (info.mode & OF_OTHERS) === 0 ? await handle.readFile('utf8') : undefined
+  } finally {
+    await handle.close()
+  }
+}
