@@ -16,6 +16,7 @@ need() { # need <package> <command>...: the package counts as there when one of 
 need nginx-light nginx
 need redis-server redis-server
 need php-fpm php-fpm php-fpm8.2 php-fpm8.4 php-fpm8.3 php-fpm8.1
+need openssl openssl
 need chromium chromium chromium-browser google-chrome
 [ -n "$missing" ] || exit 0
 

@@ -7,6 +7,7 @@ const packages = {
   'redis-server': { packageName: 'redis-server', names: ['redis-server'] },
   'php-fpm': { packageName: 'php-fpm', names: ['php-fpm', 'php-fpm8.2', 'php-fpm8.4', 'php-fpm8.3', 'php-fpm8.1'] },
   nginx: { packageName: 'nginx-light', names: ['nginx'] },
+  openssl: { packageName: 'openssl', names: ['openssl'] },
   chromium: { packageName: 'chromium', names: ['chromium', 'chromium-browser', 'google-chrome'] },
 } as const
 
