@@ -38,9 +38,13 @@ export class Http1Wire implements ResponseWire {
     out.writeHead(status, statusText(status), written)
   }
 
+  showHead(): void {
+    this.out.flushHeaders()
+  }
+
   bodiless(head: NodeHead, framing: Framing): void {
     this.head(head, framing)
-    this.out.flushHeaders()
+    this.showHead()
   }
 
   end(chunk: Uint8Array | undefined, trailers: HeaderList): void {

@@ -68,6 +68,10 @@ export class Http2Wire implements ResponseWire {
     this.#respond(head, length, mayTrail ? { waitForTrailers: true } : {})
   }
 
+  showHead(): void {
+    // It is a frame of its own, and waits for nothing.
+  }
+
   bodiless(head: NodeHead, { length }: Framing): void {
     this.#respond(head, length, { endStream: true })
   }

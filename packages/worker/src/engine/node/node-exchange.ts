@@ -148,8 +148,13 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
       return discardingWriter
     }
     this.#wire.head(safe, this.#framing(length))
-    this.#writer = new NodeWriter(this, length)
-    return this.#writer
+    const writer = new NodeWriter(this, length)
+    this.#writer = writer
+    // Together with what of the body comes at once; what does not may take its time.
+    setImmediate(() => {
+      if (!writer.hasWritten && !this.isOver) this.#wire.showHead()
+    })
+    return writer
   }
 
   informational(head: ResponseHead): void {

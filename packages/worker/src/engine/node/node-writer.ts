@@ -28,6 +28,8 @@ export class NodeWriter implements BodyWriter {
   #isFinished = false
   /** Since when (monotonic ms) the peer takes nothing, or undefined. */
   blockedSince: number | undefined
+  /** Whether anything, be it the end alone, was handed over. */
+  hasWritten = false
   /** When something was handed over last. */
   wroteAt = performance.now()
 
@@ -85,10 +87,12 @@ export class NodeWriter implements BodyWriter {
       const slice = this.#nextSlice()
       if (this.#isEnded && this.#queue.length === 0) {
         this.#isFinished = true
+        this.hasWritten = true
         this.#port.lastSlice(slice, this.#trailers)
         return
       }
       if (slice === undefined) return
+      this.hasWritten = true
       this.wroteAt = performance.now()
       if (!this.#port.out.write(slice)) this.blockedSince = this.wroteAt
     }

@@ -22,6 +22,8 @@ export interface ResponseWire {
   readonly isGone: boolean
   /** Sends the head of a response whose body goes to `out`. */
   head(head: NodeHead, framing: Framing): void
+  /** Sends the head now, if it waits for the first byte of the body. */
+  showHead(): void
   /** Sends the head of a response without body, which is complete but for `end`. */
   bodiless(head: NodeHead, framing: Framing): void
   /** Ends the response. `trailers` are dropped where the client does not take any. */
