@@ -39,7 +39,7 @@ function open(port: number, options: RequestOptions = {}, body?: string): Promis
   return promise
 }
 
-async function textOf({ response }: Pick<Answer, 'response'>): Promise<string> {
+async function textOf({ response }: Answer): Promise<string> {
   let text = ''
   for await (const chunk of response) text += String(chunk)
   return text
@@ -113,11 +113,11 @@ for (const engine of engineNames) {
         const up = await startRaw(t, (connection) => connection.send(`HTTP/1.1 200 OK\r\nX-Up: 1\r\n${framing}\r\n\r\n`))
         const directives = `location / { proxy_pass http://${up.address}; proxy_buffering ${buffering}; }`
         const { port } = await startProxy(t, directives, { engine })
-        const { response } = await open(port)
-        assert.equal(response.headers['x-up'], '1')
+        const answer = await open(port)
+        assert.equal(answer.response.headers['x-up'], '1')
         up.connections[0]?.send(framing.includes('chunked') ? '4\r\nbody\r\n0\r\n\r\n' : 'body')
         if (framing.includes('close')) up.connections[0]?.socket.end()
-        assert.equal(await textOf({ response }), 'body')
+        assert.equal(await textOf(answer), 'body')
       })
     }
   }
