@@ -1,68 +1,18 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
-import { connect } from 'node:tls'
-import { Child, fetchHttp, type Server, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { Child, fetchHttp, svcCommand, waitFor } from '@svc/testkit'
 import { AcmeServer } from './acme/acme-server.ts'
+import { issuedAt, reconfigure, restart, seenAt, startWith, stateOf } from './acme/automatic-server.ts'
 
 const DAY_MS = 24 * 3_600_000
-
-interface Seen {
-  readonly subject: string
-  readonly issuer: string
-}
-
-/** The certificate that a client gets. */
-async function seenAt({ ready }: Server, servername: string): Promise<Seen> {
-  const port = Number(new URL(ready.listen.find((url) => url.startsWith('https:')) ?? '').port)
-  const socket = connect({ port, host: '127.0.0.2', servername, rejectUnauthorized: false })
-  try {
-    await once(socket, 'secureConnect')
-    const { subject, issuer } = socket.getPeerCertificate()
-    return { subject: String(subject.CN), issuer: String(issuer.CN) }
-  } finally {
-    socket.destroy()
-  }
-}
-
-function issuedAt(server: Server, servername: string): Promise<Seen> {
-  return waitFor(`a certificate for ${servername}`, async () => {
-    const seen = await seenAt(server, servername)
-    return seen.issuer === 'Test Authority' ? seen : undefined
-  })
-}
-
-function configFor(acme: AcmeServer, site: string, hosts: readonly string[]): string {
-  return `[server]\nlisten = "127.0.0.1:0"\nlisten_tls = "127.0.0.2:0"\nworkers = 2
-[tls]\nauto = true\nemail = "admin@a.test"\nacme_directory = "${acme.directory}"
-[[sites]]\nid = "a"\nhostnames = ${JSON.stringify(hosts)}\nroot = "${site}"\n`
-}
-
-const env = { NO_PROXY: '*', no_proxy: '*' }
-
-async function start(t: TestContext, acme: AcmeServer, hosts: readonly string[]): Promise<Server> {
-  const site = tempDir(t, 'site')
-  writeFiles(site, { 'public/index.html': 'hello' })
-  const server = await startServer(t, { config: configFor(acme, site, hosts), env })
-  acme.lead(server.url)
-  return server
-}
-
-/** Directory of accounts and certificates. */
-function stateOf({ configFile = '' }: Server): string {
-  const acme = join(dirname(configFile), 'state/acme')
-  const [only = '', ...others] = readdirSync(acme)
-  assert.deepEqual(others, [])
-  return join(acme, only)
-}
 
 describe('automatic certificates', () => {
   test('are obtained while the server serves, kept over restarts, and readable for nobody else', async (t) => {
     const acme = await AcmeServer.start(t)
     acme.badNonces = 2
-    const server = await start(t, acme, ['a.test', '*.a.test', 'localhost'])
+    const server = await startWith(t, acme, ['a.test', '*.a.test', 'localhost'])
     const before = await seenAt(server, 'wild.a.test')
     assert.deepEqual(before, { subject: 'no certificate yet', issuer: 'no certificate yet' })
     assert.deepEqual(await issuedAt(server, 'a.test'), { subject: 'issued 1', issuer: 'Test Authority' })
@@ -79,18 +29,16 @@ describe('automatic certificates', () => {
 
     const { configFile = '' } = server
     assert.equal((await server.child.stop()).code, 0)
-    const again = new Child(t, svcCommand, ['serve', '--config', configFile], { env: { ...process.env, ...env } })
-    const line = await again.waitForLine('ready line', (text) => text.startsWith('{"event":"ready"'))
-    const restarted = { child: again, ready: JSON.parse(line), url: '', configFile }
+    const restarted = await restart(t, configFile)
     assert.equal((await seenAt(restarted, 'a.test')).subject, 'issued 1')
     assert.deepEqual(acme.orders, ['a.test'])
-    assert.equal((await again.stop()).code, 0)
+    assert.equal((await restarted.child.stop()).code, 0)
   })
 
   test('that cannot be obtained are told of, hold up no other, and are not asked for again at once', async (t) => {
     const acme = await AcmeServer.start(t)
     acme.unreachable.add('a.test')
-    const server = await start(t, acme, ['a.test', 'b.test'])
+    const server = await startWith(t, acme, ['a.test', 'b.test'])
     await issuedAt(server, 'b.test')
     assert.deepEqual(await seenAt(server, 'a.test'), await seenAt(server, ''))
     const { status, text } = await fetchHttp(`${server.url}/__svc/health`)
@@ -116,21 +64,19 @@ describe('automatic certificates', () => {
       const [from, to] = isFirst ? [-80, 10] : [-1, 89]
       return { from: new Date(Date.now() + from * DAY_MS), to: new Date(Date.now() + to * DAY_MS) }
     }
-    const server = await start(t, acme, ['a.test'])
+    const server = await startWith(t, acme, ['a.test'])
     await waitFor('the renewal', async () => (await seenAt(server, 'a.test')).subject === 'issued 2')
     assert.deepEqual(acme.orders, ['a.test', 'a.test'])
   })
 
   test('come for hosts that a reload adds, and by another account when the old one is gone', async (t) => {
     const acme = await AcmeServer.start(t)
-    const server = await start(t, acme, ['a.test'])
+    const server = await startWith(t, acme, ['a.test'])
     await issuedAt(server, 'a.test')
     acme.forgetAccounts()
     const { configFile = '' } = server
-    const config = readFileSync(configFile, 'utf8')
-    writeFileSync(configFile, config.replace('"a.test"', '"a.test","c.test"').replace('admin@', 'other@'))
-    const reload = new Child(t, svcCommand, ['reload', '--config', configFile])
-    assert.equal((await reload.exited).code, 0, reload.stderr)
+    writeFileSync(configFile, readFileSync(configFile, 'utf8').replace('admin@', 'other@'))
+    await reconfigure(t, server, '"a.test"', '"a.test","c.test"')
     await waitFor('the other certificate', async () => (await seenAt(server, 'c.test')).subject === 'issued 2')
     assert.deepEqual(acme.orders, ['a.test', 'c.test'])
     assert.deepEqual(acme.contacts, [['mailto:admin@a.test'], ['mailto:other@a.test']])

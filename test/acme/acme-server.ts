@@ -26,14 +26,17 @@ interface Order {
 }
 
 /** An answer that is not what was asked for (RFC 8555 section 6.7). */
-class Refusal extends Error {
+export class Refusal extends Error {
   readonly status: number
   readonly type: string
+  /** Seconds. */
+  readonly retryAfter: number | undefined
 
-  constructor(status: number, type: string, detail: string) {
+  constructor(status: number, type: string, detail: string, retryAfter?: number) {
     super(detail)
     this.status = status
     this.type = type
+    this.retryAfter = retryAfter
   }
 }
 
@@ -48,7 +51,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 /** A certificate authority by the book (RFC 8555), as far as one host name by proof over HTTP needs it. */
 export class AcmeServer {
   /** Where hosts are looked for: origins of plain HTTP. */
-  readonly reachable: Promise<string>
+  reachable: Promise<string>
   readonly lead: (origin: string) => void
   readonly authority: Authority
   /** What was asked for, in order: hosts of orders. */
@@ -56,6 +59,8 @@ export class AcmeServer {
   readonly contacts: unknown[] = []
   /** Nonces to be refused although they are good. */
   badNonces = 0
+  /** Asked before an order for a host is taken: throws a `Refusal`, or takes its time. */
+  onOrder: (host: string) => Promise<void> | void = () => undefined
   /** Hosts that cannot be reached. */
   readonly unreachable = new Set<string>()
   /** Says when the next certificates begin and end. */
@@ -69,7 +74,10 @@ export class AcmeServer {
   private constructor(t: Cleanup) {
     const { promise, resolve } = Promise.withResolvers<string>()
     this.reachable = promise
-    this.lead = resolve
+    this.lead = (origin) => {
+      resolve(origin)
+      this.reachable = Promise.resolve(origin)
+    }
     this.authority = new Authority(t)
   }
 
@@ -99,10 +107,11 @@ export class AcmeServer {
     try {
       await this.#route(request, response)
     } catch (error) {
-      const { status, type, message } =
+      const { status, type, message, retryAfter } =
         error instanceof Refusal
           ? error
           : new Refusal(500, 'serverInternal', error instanceof Error ? error.message : String(error))
+      if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter))
       response.writeHead(status, { 'Content-Type': 'application/problem+json' })
       response.end(JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: message, status }))
     }
@@ -176,12 +185,16 @@ export class AcmeServer {
     return account
   }
 
-  #newOrder(signed: SignedRequest, json: (status: number, value: unknown, headers: Record<string, string>) => void): void {
+  async #newOrder(
+    signed: SignedRequest,
+    json: (status: number, value: unknown, headers: Record<string, string>) => void,
+  ): Promise<void> {
     const identifiers = signed.payload?.['identifiers'] as { type: string; value: string }[]
     const [first, ...others] = identifiers
     if (first?.type !== 'dns' || others.length > 0) throw new Refusal(400, 'rejectedIdentifier', 'one name at a time')
     const host = first.value
     this.orders.push(host)
+    await this.onOrder(host)
     const id = randomBytes(6).toString('hex')
     this.#authorizations.set(id, { host, token: randomBytes(24).toString('base64url'), status: 'pending', reason: '' })
     this.#orders.set(id, { authorization: id, host, chain: undefined })

@@ -35,4 +35,11 @@ describe('tries after a failure', () => {
     assert.equal(retryDelayMs(1, true), HOUR)
     assert.equal(retryDelayMs(30, true), DAY)
   })
+
+  test('come no earlier than the authority asks for, and within a week whatever it says', () => {
+    assert.equal(retryDelayMs(1, true, 5 * HOUR), 5 * HOUR)
+    assert.equal(retryDelayMs(1, false, 1), 60_000)
+    assert.equal(retryDelayMs(30, false, 3 * DAY), 3 * DAY)
+    assert.equal(retryDelayMs(1, true, 4_000 * DAY), 7 * DAY)
+  })
 })

@@ -23,6 +23,16 @@ export interface AcmeFailure {
   readonly reason: string
 }
 
+function isFailure(value: unknown): value is AcmeFailure {
+  const { failures, retryAt, reason } = (value ?? {}) as Partial<Record<keyof AcmeFailure, unknown>>
+  return Number.isFinite(failures) && Number.isFinite(retryAt) && typeof reason === 'string'
+}
+
+function isAccount(value: unknown): value is AcmeAccount {
+  const { keyPem, url, email } = (value ?? {}) as Partial<Record<keyof AcmeAccount, unknown>>
+  return typeof keyPem === 'string' && [url, email].every((text) => text === undefined || typeof text === 'string')
+}
+
 /** Accounts and certificates on disk, apart for each authority. Every file is there whole or not at all, for its owner alone. */
 export class AcmeStore {
   readonly #directory: string
@@ -52,7 +62,8 @@ export class AcmeStore {
   }
 
   async account(authority: string): Promise<AcmeAccount | undefined> {
-    return this.#readJson<AcmeAccount>(this.#pathOf(authority, 'account.json'))
+    const noted = await this.#readJson(this.#pathOf(authority, 'account.json'))
+    return isAccount(noted) ? noted : undefined
   }
 
   async saveAccount(authority: string, account: AcmeAccount): Promise<void> {
@@ -66,7 +77,8 @@ export class AcmeStore {
 
   /** By host. They outlive restarts: who starts again and again must not ask again and again. */
   async failures(authority: string): Promise<Readonly<Record<string, AcmeFailure>>> {
-    return (await this.#readJson<Record<string, AcmeFailure>>(this.#pathOf(authority, 'failures.json'))) ?? {}
+    const noted = (await this.#readJson(this.#pathOf(authority, 'failures.json'))) ?? {}
+    return Object.fromEntries(Object.entries(noted).filter((entry): entry is [string, AcmeFailure] => isFailure(entry[1])))
   }
 
   async saveFailures(authority: string, failures: Readonly<Record<string, AcmeFailure>>): Promise<void> {
@@ -87,12 +99,20 @@ export class AcmeStore {
     await writePrivate(path, text)
   }
 
-  async #readJson<T>(path: string): Promise<T | undefined> {
+  /** What no longer is JSON says nothing: it is made anew. */
+  async #readJson(path: string): Promise<object | undefined> {
+    let text: string
     try {
-      return JSON.parse(await readFile(path, 'utf8')) as T
+      text = await readFile(path, 'utf8')
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined
       throw error
+    }
+    try {
+      const value: unknown = JSON.parse(text)
+      return typeof value === 'object' && value !== null ? value : undefined
+    } catch {
+      return undefined
     }
   }
 }

@@ -5,19 +5,22 @@ import { SupervisorError } from '../errors.ts'
 import type { CertificateParts } from '../tls/certificates.ts'
 import type { AcmeFailure, AcmeStore } from './acme-store.ts'
 import { automaticHosts } from './automatic-hosts.ts'
-import type { AcmeSettings, IssuedCertificate } from './order-certificate.ts'
-import { renewalAt, retryDelayMs } from './renewal.ts'
+import { type AcmeSettings, type IssuedCertificate, refusalOf } from './order-certificate.ts'
+import { isPlausibleRetry, renewalAt, retryDelayMs } from './renewal.ts'
 
 /** Longest time without a look: clocks are set, and timers end early or late. */
 const LOOK_MS = 12 * 3_600_000
 const SHORTEST_MS = 1_000
+/** Until the next look after one that found the disk unreadable or the like. */
+const AFTER_TROUBLE_MS = 600_000
 /** New certificates are taken into service together: each time costs the workers some memory. */
 const GATHER_MS = 60_000
 
 /** What automatic certificates are made with. */
 export interface AutomaticOptions {
   readonly store: AcmeStore
-  readonly order: (host: string, settings: AcmeSettings) => Promise<IssuedCertificate>
+  /** `signal` gives the order up. */
+  readonly order: (host: string, settings: AcmeSettings, signal: AbortSignal) => Promise<IssuedCertificate>
   /** Takes into service what has come. */
   readonly onIssued: () => Promise<unknown>
   readonly clock: Clock
@@ -45,6 +48,7 @@ export class AutomaticCertificates {
   #looking: Promise<void> | undefined
   #cancelTimer: () => void = () => undefined
   #isClosed = false
+  #underWay: { readonly host: string; readonly authority: string; readonly giveUp: AbortController } | undefined
 
   constructor(options: AutomaticOptions) {
     this.#options = options
@@ -59,6 +63,7 @@ export class AutomaticCertificates {
   /** A configuration is in service: what it lacks is obtained from now on. */
   serve(parts: CertificateParts): void {
     this.#wanted = { hosts: automaticHosts(parts), settings: settingsOf(parts) }
+    if (!this.#isWanted(this.#underWay)) this.#underWay?.giveUp.abort()
     this.#lookLater(0)
   }
 
@@ -70,10 +75,17 @@ export class AutomaticCertificates {
     })
   }
 
-  /** No further order begins. */
-  close(): void {
+  /** No further order begins, and that under way is given up. */
+  async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelTimer()
+    this.#underWay?.giveUp.abort()
+    await this.#looking
+  }
+
+  #isWanted(order: { readonly host: string; readonly authority: string } | undefined): boolean {
+    const { hosts, settings } = this.#wanted
+    return order?.authority === settings.authority && hosts.includes(order.host)
   }
 
   #lookLater(delayMs: number): void {
@@ -88,7 +100,7 @@ export class AutomaticCertificates {
     this.#looking = this.#pass(wanted)
       .catch((error) => {
         this.#options.logger.error({ err: asError(error) }, 'automatic certificates could not be looked after')
-        return this.#options.clock.now() + LOOK_MS
+        return this.#options.clock.now() + AFTER_TROUBLE_MS
       })
       .then((nextAt) => {
         this.#looking = undefined
@@ -98,7 +110,8 @@ export class AutomaticCertificates {
   }
 
   /** Orders what is due. @returns when something is due next */
-  async #pass({ hosts, settings }: Wanted): Promise<number> {
+  async #pass(wanted: Wanted): Promise<number> {
+    const { hosts, settings } = wanted
     const { store, clock, onIssued } = this.#options
     const { authority } = settings
     this.#failures = { ...(await store.failures(authority)) }
@@ -106,7 +119,7 @@ export class AutomaticCertificates {
     let [unserved, servedAt] = [0, clock.now()]
     let nextAt = Number.POSITIVE_INFINITY
     for (const host of hosts) {
-      if (this.#isClosed) break
+      if (this.#isClosed || this.#wanted !== wanted) break
       const dueAt = this.#dueAt(host, known.get(host))
       if (dueAt > clock.now()) nextAt = Math.min(nextAt, dueAt)
       else {
@@ -124,45 +137,77 @@ export class AutomaticCertificates {
       }
     }
     this.#missing = hosts.filter((host) => (known.get(host)?.notAfter ?? 0) <= clock.now())
-    if (unserved > 0) await onIssued()
+    if (unserved > 0 && !this.#isClosed) await onIssued()
     return nextAt
   }
 
   #dueAt(host: string, certificate: LoadedCertificate | undefined): number {
     const wantedAt = certificate === undefined ? 0 : renewalAt(host, certificate)
-    return Math.max(wantedAt, this.#failures[host]?.retryAt ?? 0)
+    const retryAt = this.#failures[host]?.retryAt ?? 0
+    return isPlausibleRetry(retryAt, this.#options.clock.now()) ? Math.max(wantedAt, retryAt) : wantedAt
   }
 
   async #obtain(host: string, settings: AcmeSettings): Promise<LoadedCertificate | undefined> {
     const { store, order, logger } = this.#options
     const { authority } = settings
+    const giveUp = new AbortController()
+    this.#underWay = { host, authority, giveUp }
     logger.info({ host, authority }, 'a certificate is ordered')
     try {
-      const { keyPem, chainPem } = await order(host, settings)
+      await this.#noteAttempt(host, authority)
+      const { keyPem, chainPem } = await order(host, settings, giveUp.signal)
       await store.saveCertificate(authority, host, keyPem, chainPem)
       const issued = (await this.#atHand(authority, [host])).get(host)
       if (issued === undefined) throw new SupervisorError('SUP_CERTIFICATE', 'what the authority issued cannot be used')
       const { [host]: _over, ...others } = this.#failures
       this.#failures = others
-      await store.saveFailures(authority, others)
+      await this.#saveFailures(authority)
       logger.info({ host, not_after: new Date(issued.notAfter).toISOString() }, 'a certificate was issued')
       return issued
     } catch (error) {
-      await this.#failed(host, authority, error)
+      if (giveUp.signal.aborted) {
+        logger.info({ host, authority }, 'the order of a certificate was given up')
+        await this.#saveFailures(authority)
+      } else await this.#failed(host, authority, error)
       return undefined
+    } finally {
+      this.#underWay = undefined
     }
   }
 
-  async #failed(host: string, authority: string, error: unknown): Promise<void> {
-    const { store, clock, logger } = this.#options
-    const reason = messageOf(error)
+  /**
+   * On disk an order counts as failed until it is over: who is killed in the middle of it again and again must not order again and again. Where
+   * that cannot be written, a certificate could not be either.
+   */
+  async #noteAttempt(host: string, authority: string): Promise<void> {
+    const { store, clock } = this.#options
     const failures = (this.#failures[host]?.failures ?? 0) + 1
-    const retryAt = clock.now() + retryDelayMs(failures, /rate.?limit|too many/i.test(reason))
+    const reason = 'the server ended while a certificate was being ordered'
+    const attempt = { failures, retryAt: clock.now() + retryDelayMs(failures, false), reason }
+    await store.saveFailures(authority, { ...this.#failures, [host]: attempt })
+  }
+
+  async #failed(host: string, authority: string, error: unknown): Promise<void> {
+    const { clock, logger } = this.#options
+    const reason = messageOf(error)
+    const { refusal, retryAfterMs } = refusalOf(error) ?? { refusal: undefined, retryAfterMs: 0 }
+    const failures = (this.#failures[host]?.failures ?? 0) + 1
+    const isRateLimited = refusal === 'rate_limit' || /rate.?limit|too many/i.test(reason)
+    const retryAt = clock.now() + retryDelayMs(failures, isRateLimited, retryAfterMs)
     this.#failures = { ...this.#failures, [host]: { failures, retryAt, reason } }
     const advice = `check that http://${host}/.well-known/acme-challenge/ leads to this server on port 80 from everywhere`
     const facts = { alert: 'certificate_failed', host, authority, failures, retry_at: new Date(retryAt).toISOString() }
     logger.error(facts, `no certificate could be obtained for ${host}: ${reason}; ${advice}`)
-    await store.saveFailures(authority, this.#failures)
+    await this.#saveFailures(authority)
+  }
+
+  /** What cannot be written is known to this process all the same. Never rejects. */
+  async #saveFailures(authority: string): Promise<void> {
+    try {
+      await this.#options.store.saveFailures(authority, this.#failures)
+    } catch (error) {
+      this.#options.logger.error({ err: asError(error) }, 'failures of automatic certificates could not be written')
+    }
   }
 
   #atHand(authority: string, hosts: readonly string[]): Promise<Map<string, LoadedCertificate>> {

@@ -1,6 +1,7 @@
-import { messageOf, withDeadline } from '@svc/core'
+import { deferred, messageOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '../errors.ts'
 import type { AcmeStore } from './acme-store.ts'
+import { type Acme, type Refusal, reasonText, withAuthority } from './authority-client.ts'
 import type { Proofs } from './proofs.ts'
 
 /** Where certificates are ordered, and by whom. */
@@ -16,18 +17,9 @@ export interface IssuedCertificate {
   readonly chainPem: string
 }
 
-const REQUEST_TIMEOUT_MS = 30_000
 const ORDER_TIMEOUT_MS = 600_000
 const CHALLENGE = 'http-01'
 
-/** The library is large, and most servers never order anything. */
-async function acmeClient() {
-  const { default: acme } = await import('acme-client')
-  acme.axios.defaults.timeout = REQUEST_TIMEOUT_MS
-  return acme
-}
-
-type Acme = Awaited<ReturnType<typeof acmeClient>>
 type Client = InstanceType<Acme['Client']>
 
 /** A client with its account, which is made when there is none, and told a changed mail address. */
@@ -46,51 +38,79 @@ async function clientFor(acme: Acme, store: AcmeStore, { authority, email }: Acm
   return client
 }
 
+/** What an order is made with. */
+export interface OrderParts {
+  readonly store: AcmeStore
+  readonly proofs: Proofs
+  /** Gives the order up. */
+  readonly signal: AbortSignal
+}
+
+/** One try, with the proofs that it has published put into `tokens`. */
+async function order(acme: Acme, host: string, settings: AcmeSettings, parts: OrderParts, tokens: Set<string>) {
+  const { store, proofs, signal } = parts
+  const client = await clientFor(acme, store, settings)
+  const [key, csr] = await acme.crypto.createCsr({ altNames: [host] }, await acme.crypto.createPrivateEcdsaKey())
+  const chainPem = await client.auto({
+    csr,
+    challengePriority: [CHALLENGE],
+    // Asking ourselves says nothing of how the authority gets here.
+    skipChallengeVerification: true,
+    challengeCreateFn: async (_authorization, challenge, proof) => {
+      if (challenge.type !== CHALLENGE) {
+        throw new SupervisorError('SUP_CERTIFICATE', `the authority offers no proof over HTTP for ${host}`)
+      }
+      signal.throwIfAborted()
+      tokens.add(challenge.token)
+      await proofs.publish(challenge.token, proof)
+    },
+    challengeRemoveFn: (_authorization, challenge) => proofs.withdraw(challenge.token),
+  })
+  return { keyPem: key.toString(), chainPem }
+}
+
 /**
  * Orders a certificate for one host name with a proof over HTTP (RFC 8555 sections 7.4 and 8.3). With it the terms of the
- * authority are agreed to.
- * @throws SUP_CERTIFICATE with what the authority says
+ * authority are agreed to. When this settles, nothing more is asked of the authority.
+ * @throws SUP_CERTIFICATE with what the authority says; `data.refusal` and `data.retryAfterMs` where it wants to be left alone
  */
-export async function orderCertificate(
-  host: string,
-  settings: AcmeSettings,
-  { store, proofs }: { readonly store: AcmeStore; readonly proofs: Proofs },
-): Promise<IssuedCertificate> {
-  const acme = await acmeClient()
-  const order = async () => {
-    const client = await clientFor(acme, store, settings)
-    const [key, csr] = await acme.crypto.createCsr({ altNames: [host] }, await acme.crypto.createPrivateEcdsaKey())
-    const chainPem = await client.auto({
-      csr,
-      challengePriority: [CHALLENGE],
-      // Asking ourselves says nothing of how the authority gets here.
-      skipChallengeVerification: true,
-      challengeCreateFn: async (_authorization, challenge, proof) => {
-        if (challenge.type !== CHALLENGE) {
-          throw new SupervisorError('SUP_CERTIFICATE', `the authority offers no proof over HTTP for ${host}`)
-        }
-        await proofs.publish(challenge.token, proof)
-      },
-      challengeRemoveFn: (_authorization, challenge) => proofs.withdraw(challenge.token),
-    })
-    return { keyPem: key.toString(), chainPem }
-  }
+export async function orderCertificate(host: string, settings: AcmeSettings, parts: OrderParts): Promise<IssuedCertificate> {
+  const over = new AbortController()
+  const signal = AbortSignal.any([parts.signal, over.signal])
+  const tokens = new Set<string>()
+  const gaveUp = deferred<never>()
+  signal.addEventListener('abort', () => gaveUp.reject(new SupervisorError('SUP_CERTIFICATE', 'the order was given up')))
   try {
-    return await withDeadline(orderAgainIfForgotten(order, settings, store), ORDER_TIMEOUT_MS, `the certificate for ${host}`)
+    const ordered = withAuthority(signal, (acme) => {
+      const once = () => order(acme, host, settings, { ...parts, signal }, tokens)
+      return orderAgainIfForgotten(once, settings, parts.store)
+    })
+    return await withDeadline(Promise.race([ordered, gaveUp.promise]), ORDER_TIMEOUT_MS, `the certificate for ${host}`)
   } catch (cause) {
-    const reason = messageOf(cause)
-    throw new SupervisorError('SUP_CERTIFICATE', reason === '' ? 'the authority refused without a reason' : reason, { cause })
+    const reason = reasonText(messageOf(cause))
+    const data = cause instanceof SupervisorError ? cause.data : undefined
+    const options = data === undefined ? { cause } : { cause, data }
+    throw new SupervisorError('SUP_CERTIFICATE', reason === '' ? 'the authority refused without a reason' : reason, options)
+  } finally {
+    over.abort()
+    await Promise.allSettled([...tokens].map((token) => parts.proofs.withdraw(token)))
   }
 }
 
+/** Why the authority does not want to go on; undefined: for other reasons. */
+export function refusalOf(error: unknown): { readonly refusal: Refusal; readonly retryAfterMs: number } | undefined {
+  const data = error instanceof SupervisorError ? error.data : undefined
+  return data?.['refusal'] === undefined ? undefined : (data as { refusal: Refusal; retryAfterMs: number })
+}
+
 /** An account that the authority does not know any more is replaced by another one. */
-async function orderAgainIfForgotten<T>(order: () => Promise<T>, { authority }: AcmeSettings, store: AcmeStore): Promise<T> {
+async function orderAgainIfForgotten<T>(once: () => Promise<T>, { authority }: AcmeSettings, store: AcmeStore): Promise<T> {
   const wasKnown = (await store.account(authority))?.url !== undefined
   try {
-    return await order()
+    return await once()
   } catch (error) {
-    if (!wasKnown || !/account/i.test(messageOf(error))) throw error
+    if (!wasKnown || refusalOf(error)?.refusal !== 'account') throw error
     await store.forgetAccount(authority)
-    return order()
+    return once()
   }
 }

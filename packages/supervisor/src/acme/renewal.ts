@@ -6,6 +6,8 @@ const RENEW_AFTER = 2 / 3
 const SPREAD = 1 / 24
 const FIRST_RETRY_MS = 60_000
 const MAX_RETRY_MS = 24 * 3_600_000
+/** Authorities that count by the week ask for days. */
+const LONGEST_RETRY_MS = 7 * 24 * 3_600_000
 /** Authorities count failures by the hour. */
 const RATE_LIMITED_RETRY_MS = 3_600_000
 
@@ -16,8 +18,14 @@ export function renewalAt(host: string, { notBefore, notAfter }: Pick<LoadedCert
   return notBefore + lifetime * (RENEW_AFTER + SPREAD * share)
 }
 
-/** How long to wait after so many failures in a row. */
-export function retryDelayMs(failures: number, isRateLimited: boolean): number {
+/** How long to wait after so many failures in a row. `askedMs`: the pause that the authority asks for. */
+export function retryDelayMs(failures: number, isRateLimited: boolean, askedMs = 0): number {
   const usual = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))
-  return isRateLimited ? Math.max(usual, RATE_LIMITED_RETRY_MS) : usual
+  const least = isRateLimited ? RATE_LIMITED_RETRY_MS : 0
+  return Math.max(usual, least, Math.min(askedMs, LONGEST_RETRY_MS))
+}
+
+/** A time to try again that lies further ahead than any pause was noted by a clock that was wrong. */
+export function isPlausibleRetry(retryAt: number, now: number): boolean {
+  return retryAt - now <= LONGEST_RETRY_MS
 }

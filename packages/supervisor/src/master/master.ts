@@ -117,7 +117,7 @@ export class Master {
     const proofs = new Proofs((all) => this.#require().workers.setProofs(all))
     const automatic = new AutomaticCertificates({
       store,
-      order: (host, settings) => orderCertificate(host, settings, { store, proofs }),
+      order: (host, settings, signal) => orderCertificate(host, settings, { store, proofs, signal }),
       onIssued: () => this.#require().reloader.renewCertificates(),
       clock,
       logger,

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fetchHttp, type Server, waitFor } from '@svc/testkit'
+import { AcmeServer, Refusal } from './acme/acme-server.ts'
+import { issuedAt, reconfigure, restart, seenAt, startWith, stateOf } from './acme/automatic-server.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Failures that are noted on disk, by host. */
+function failuresOf(server: Server): Record<string, { failures: number; retryAt: number; reason: string }> {
+  return JSON.parse(readFileSync(join(stateOf(server), 'failures.json'), 'utf8'))
+}
+
+async function healthWith(server: Server, wanted: RegExp): Promise<void> {
+  await waitFor(`health with ${wanted}`, async () => wanted.test((await fetchHttp(`${server.url}/__svc/health`)).text))
+}
+
+describe('automatic certificates in trouble', () => {
+  test('an authority that has had enough is left alone as long as it says, and the account stays', async (t) => {
+    const acme = await AcmeServer.start(t)
+    const server = await startWith(t, acme, ['a.test'])
+    await issuedAt(server, 'a.test')
+    acme.onOrder = (host) => {
+      if (host === 'b.test') throw new Refusal(429, 'rateLimited', 'too many new orders from this account', 2 * 3_600)
+      throw new Refusal(503, 'serverInternal', 'closed for today', 5 * 3_600)
+    }
+    const startedAt = Date.now()
+    await reconfigure(t, server, '"a.test"', '"a.test","b.test","c.test"')
+    await healthWith(server, /no certificate for b\.test: too many new orders.*no certificate for c\.test: closed for today/)
+    const failures = failuresOf(server)
+    assert.ok((failures['b.test']?.retryAt ?? 0) >= startedAt + 2 * HOUR_MS)
+    assert.ok((failures['c.test']?.retryAt ?? 0) >= startedAt + 5 * HOUR_MS)
+    assert.deepEqual(acme.orders, ['a.test', 'b.test', 'c.test'])
+    assert.equal(acme.contacts.length, 1)
+  })
+
+  test('an order whose host leaves the configuration is given up, and is no failure', async (t) => {
+    const acme = await AcmeServer.start(t)
+    const asked = Promise.withResolvers<void>()
+    const never = new Promise<void>(() => undefined)
+    acme.onOrder = (host) => {
+      if (host !== 'a.test') return undefined
+      asked.resolve()
+      return never
+    }
+    const server = await startWith(t, acme, ['a.test'])
+    await asked.promise
+    assert.match(failuresOf(server)['a.test']?.reason ?? '', /the server ended/)
+    await reconfigure(t, server, '"a.test"', '"b.test"')
+    await issuedAt(server, 'b.test')
+    assert.deepEqual(failuresOf(server), {})
+    assert.deepEqual(acme.orders, ['a.test', 'b.test'])
+  })
+
+  test('a server that is killed in the middle of an order does not order again at once', async (t) => {
+    const acme = await AcmeServer.start(t)
+    const asked = Promise.withResolvers<void>()
+    acme.onOrder = () => {
+      asked.resolve()
+      return new Promise<void>(() => undefined)
+    }
+    const server = await startWith(t, acme, ['a.test'])
+    await asked.promise
+    await server.child.kill()
+    const again = await restart(t, server.configFile ?? '')
+    await healthWith(again, /no certificate for a\.test: the server ended while a certificate was being ordered/)
+    assert.deepEqual(acme.orders, ['a.test'])
+    assert.equal((await again.child.stop()).code, 0)
+  })
+
+  test('a server that ends in the middle of an order has not failed', async (t) => {
+    const acme = await AcmeServer.start(t)
+    const asked = Promise.withResolvers<void>()
+    acme.onOrder = () => {
+      asked.resolve()
+      return new Promise<void>(() => undefined)
+    }
+    const server = await startWith(t, acme, ['a.test'])
+    await asked.promise
+    assert.equal((await server.child.stop()).code, 0)
+    assert.deepEqual(failuresOf(server), {})
+  })
+
+  for (const [what, broken] of [
+    ['files that are not whole', '{"a.test":{"fail'],
+    ['failures noted by a clock that was wrong', JSON.stringify({ 'a.test': { failures: 9, retryAt: 4e12, reason: 'x' } })],
+    ['failures of another form', '{"a.test":{"retryAt":"never"},"b.test":null}'],
+  ] as const) {
+    test(`${what} do not keep a host from its certificate`, async (t) => {
+      const acme = await AcmeServer.start(t)
+      const server = await startWith(t, acme, ['a.test'])
+      await issuedAt(server, 'a.test')
+      assert.equal((await server.child.stop()).code, 0)
+      const state = stateOf(server)
+      rmSync(join(state, 'a.test.pem'))
+      for (const file of ['failures.json', 'account.json']) writeFileSync(join(state, file), broken)
+      const again = await restart(t, server.configFile ?? '')
+      acme.lead(again.url)
+      await waitFor('the second certificate', async () => (await seenAt(again, 'a.test')).subject === 'issued 2')
+      assert.equal((await again.child.stop()).code, 0)
+    })
+  }
+})
