@@ -1,3 +1,4 @@
+import { RecentWeakMap } from '@svc/core'
 import {
   type ContentCoding,
   encodingClass,
@@ -23,8 +24,8 @@ export function chooseCoding(request: CodedRequest, head: ResponseHead): Content
 }
 
 /** What was found out of lists that are sent again and again, which their owners freeze: nobody can tell, but for the time it takes. */
-const codable = new WeakMap<HeaderList, boolean>()
-const varying = new WeakMap<HeaderList, HeaderList>()
+const codable = new RecentWeakMap<HeaderList, boolean>()
+const varying = new RecentWeakMap<HeaderList, HeaderList>()
 
 function mayBeCoded(headers: HeaderList): boolean {
   const known = codable.get(headers)

@@ -1,3 +1,4 @@
+import { RecentWeakMap } from '@svc/core'
 import { type HeaderList, type ResponseHead, statusLine } from '@svc/http'
 import { isAscii } from './ascii.ts'
 import { safeHead } from './safe-head.ts'
@@ -17,7 +18,7 @@ export interface HeaderBlock {
  */
 export class HeaderBlocks {
   readonly #onProblem: (error: Error) => void
-  readonly #kept = new WeakMap<HeaderList, HeaderBlock>()
+  readonly #kept = new RecentWeakMap<HeaderList, HeaderBlock>()
 
   /** @param onProblem told of each field that is dropped because it may not be written */
   constructor(onProblem: (error: Error) => void) {

@@ -1,3 +1,4 @@
+import { RecentWeakMap } from '@svc/core'
 import type { HeaderList, HttpRequest, ResponseHead } from '@svc/http'
 
 const NAME = 'cache-status'
@@ -14,7 +15,7 @@ interface WithStatus {
 }
 
 /** What was made of lists that are sent again and again, which their owners freeze: nobody can tell, but for the time it takes. */
-const made = new WeakMap<HeaderList, WithStatus>()
+const made = new RecentWeakMap<HeaderList, WithStatus>()
 
 /**
  * Adds members to the Cache-Status field of a response. The cache nearest to the origin comes first (RFC 9211 section 2):

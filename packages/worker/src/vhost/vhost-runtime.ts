@@ -1,4 +1,5 @@
 import type { LocationSettings, ServerSpec } from '@svc/config'
+import { RecentWeakMap } from '@svc/core'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { FileAnswerer } from '../static/index.ts'
 import type { BasicAuth } from './basic-auth.ts'
@@ -21,7 +22,7 @@ export class VhostRuntime {
   readonly tools: WalkTools
   readonly #handlers: ContentHandlers
   readonly #contents = new WeakMap<LocationSettings, ContentHandler>()
-  readonly #servers = new WeakMap<ServerSpec, CompiledServer>()
+  readonly #servers = new RecentWeakMap<ServerSpec, CompiledServer>()
 
   constructor(generation: ServingGeneration, parts: VhostParts, files: SharedFiles) {
     this.#handlers = parts.handlersFor(generation)
@@ -55,7 +56,7 @@ export type SharedFiles = Pick<WalkTools, 'files' | 'answerer'>
 export class VhostRuntimes {
   readonly #parts: VhostParts
   readonly #files: SharedFiles
-  readonly #runtimes = new WeakMap<ServingGeneration, VhostRuntime>()
+  readonly #runtimes = new RecentWeakMap<ServingGeneration, VhostRuntime>()
 
   constructor(parts: VhostParts) {
     this.#parts = parts

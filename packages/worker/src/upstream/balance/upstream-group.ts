@@ -16,12 +16,15 @@ export class UpstreamGroup {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #primaries: readonly Peer[]
   readonly #backups: readonly Peer[]
+  /** A server that has no other beside it is asked whatever happens. */
+  readonly #only: Peer | undefined
 
   constructor(spec: UpstreamSpec, clock: Pick<Clock, 'monotonic'>) {
     this.spec = spec
     this.#clock = clock
     this.#primaries = spec.servers.filter(({ isBackup }) => !isBackup).map((server) => new Peer(server))
     this.#backups = spec.servers.filter(({ isBackup }) => isBackup).map((server) => new Peer(server))
+    this.#only = this.size === 1 ? (this.#primaries[0] ?? this.#backups[0]) : undefined
   }
 
   /** How many servers a request may be tried with. */
@@ -34,6 +37,7 @@ export class UpstreamGroup {
    * @param clientAddress for groups that choose by it
    */
   choose(clientAddress: string, tried: readonly Peer[]): Peer | undefined {
+    if (this.#only !== undefined) return this.#chooseOnly(this.#only, tried)
     const now = this.#clock.monotonic()
     const chosen = this.#from(this.#primaries, clientAddress, tried, now) ?? this.#from(this.#backups, clientAddress, tried, now)
     chosen?.taken(now)
@@ -43,16 +47,18 @@ export class UpstreamGroup {
   /** The request has ended. */
   release(peer: Peer, outcome: PeerOutcome): void {
     peer.active--
-    // A server that has no other beside it is asked whatever happens.
-    if (this.size === 1) return
+    if (this.#only !== undefined) return
     if (outcome === 'failed') peer.failed(this.#clock.monotonic())
     else if (outcome === 'answered') peer.succeeded()
   }
 
+  #chooseOnly(peer: Peer, tried: readonly Peer[]): Peer | undefined {
+    if (peer.spec.isDown || tried.includes(peer)) return undefined
+    peer.active++
+    return peer
+  }
+
   #from(peers: readonly Peer[], clientAddress: string, tried: readonly Peer[], now: number): Peer | undefined {
-    const [only] = peers
-    if (peers.length === 1 && only !== undefined && this.size === 1)
-      return only.spec.isDown || tried.includes(only) ? undefined : only
     const isCandidate = (peer: Peer) => !tried.includes(peer) && peer.isInService(now)
     if (this.spec.balance === 'ip_hash') {
       const found = byAddress(peers, clientAddress, isCandidate)

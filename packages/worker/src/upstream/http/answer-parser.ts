@@ -62,7 +62,8 @@ export class AnswerParser implements AnswerReader {
   #remaining = 0
   #interims = 0
   #chunked: ChunkedDecoder | undefined
-  #lastText = ''
+  /** The last good head, with the empty line behind it. */
+  #lastBytes: Buffer = nothing
   #lastHead: AnswerHead | undefined
   problem = ''
 
@@ -113,6 +114,9 @@ export class AnswerParser implements AnswerReader {
   }
 
   #pushHead(bytes: Buffer): Buffer {
+    if (this.#held === undefined && this.#lastHead !== undefined && beginsWith(bytes, this.#lastBytes)) {
+      return this.#begin(this.#lastHead, bytes.subarray(this.#lastBytes.byteLength))
+    }
     const text = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
     const from = this.#held === undefined ? 0 : Math.max(0, this.#held.byteLength - 3)
     const end = text.indexOf(HEAD_END, from)
@@ -124,6 +128,7 @@ export class AnswerParser implements AnswerReader {
     if (end > MAX_HEAD_BYTES) return this.#fail('a head that is too long')
     const head = this.#parse(text.toString('latin1', 0, end))
     const rest = text.subarray(end + HEAD_END.byteLength)
+    if (head !== undefined) this.#remember(head, text.subarray(0, end + HEAD_END.byteLength))
     return head === undefined ? rest : this.#begin(head, rest)
   }
 
@@ -133,17 +138,17 @@ export class AnswerParser implements AnswerReader {
     else if (!couldBeHead(text)) this.#fail('no valid head')
   }
 
-  /** Servers send the same head again and again: it is then not parsed again. */
   #parse(text: string): AnswerHead | undefined {
-    if (text === this.#lastText) return this.#lastHead
     const head = parseAnswerHead(text)
-    if ('problem' in head) {
-      this.#fail(head.problem)
-      return undefined
-    }
-    this.#lastText = text
+    if (!('problem' in head)) return head
+    this.#fail(head.problem)
+    return undefined
+  }
+
+  /** Servers send the same head again and again: it is then not parsed again. */
+  #remember(head: AnswerHead, bytes: Buffer): void {
+    this.#lastBytes = Buffer.from(bytes)
     this.#lastHead = head
-    return head
   }
 
   #begin(head: AnswerHead, rest: Buffer): Buffer {
@@ -224,6 +229,11 @@ export class AnswerParser implements AnswerReader {
     this.#chunked = undefined
     return Buffer.alloc(0)
   }
+}
+
+function beginsWith(bytes: Buffer, wanted: Buffer): boolean {
+  const length = wanted.byteLength
+  return bytes.byteLength >= length && bytes.compare(wanted, 0, length, 0, length) === 0
 }
 
 /** The first bytes; most of the time that is all of them. */

@@ -28,13 +28,15 @@ export interface AnswerReceiver {
 /** Methods after which another server is only asked where that is allowed in so many words. */
 const NOT_REPEATED: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH'])
 
+const noPeers: readonly Peer[] = []
+
 /** One request to a group: with one server after another, until one answers or no more may be asked. */
 export class HttpCall implements OriginHandle, ConnectionUser {
   readonly #settings: CallSettings
   readonly #request: OriginRequest
   readonly #receiver: AnswerReceiver
   readonly #body: BodyRelay | undefined
-  readonly #tried: Peer[] = []
+  #tried: readonly Peer[] = noPeers
   #peer: Peer | undefined
   #dialing: Dialing | undefined
   #connection: UpstreamConnection | undefined
@@ -159,7 +161,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
       return
     }
     this.#peer = peer
-    this.#tried.push(peer)
+    this.#tried = this.#tried.length === 0 ? [peer] : [...this.#tried, peer]
     this.#connect(peer)
   }
 

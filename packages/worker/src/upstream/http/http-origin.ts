@@ -1,15 +1,37 @@
+import type { Peer } from '../balance/peer.ts'
 import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin.ts'
 import { AnswerParser } from './answer-parser.ts'
 import type { CallSettings } from './call-settings.ts'
+import type { ConnectionPool } from './connection-pool.ts'
 import { fetchByCall } from './fetch-by-call.ts'
 import { type AnswerReceiver, HttpCall } from './http-call.ts'
 import type { UpstreamProtocol } from './http-connections.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
-import { KnownLines } from './request-head.ts'
+import { RequestHeads } from './request-head.ts'
 import { RequestSender } from './request-sender.ts'
 
 /** HTTP/1 on connections. */
 const HTTP: UpstreamProtocol = { name: 'http', maxIdle: 64, makeReader: (events) => new AnswerParser(events) }
+
+/** The connections of the server that was asked last: most of the time it is asked again. */
+class LastPool {
+  readonly #find: (peer: Peer) => ConnectionPool | undefined
+  #peer: Peer | undefined
+  #pool: ConnectionPool | undefined
+
+  constructor(find: (peer: Peer) => ConnectionPool | undefined) {
+    this.#find = find
+  }
+
+  /** Undefined: its address is none. */
+  of(peer: Peer): ConnectionPool | undefined {
+    // One that was dropped with its group is nobody's any more.
+    if (peer === this.#peer && this.#pool?.isClosed === false) return this.#pool
+    this.#peer = peer
+    this.#pool = this.#find(peer)
+    return this.#pool
+  }
+}
 
 /** Answers by asking a group of HTTP servers. */
 export class HttpOrigin implements Origin {
@@ -19,13 +41,16 @@ export class HttpOrigin implements Origin {
   constructor(settings: HttpOriginSettings) {
     const { group, timeouts, nextUpstream, connections, tls } = settings
     const way = { tls, protocol: HTTP }
-    const parts = { settings, lines: new KnownLines() }
+    const { host, httpVersion } = settings
+    const keepsAlive = settings.keepsConnections && httpVersion === '1.1'
+    const parts = { settings, heads: new RequestHeads({ httpVersion, keepsAlive, defaultHost: host }), keepsAlive }
+    const pools = new LastPool((peer) => connections.pool(group, peer, way))
     this.settings = settings
     this.#call = {
       group,
       timeouts,
       nextUpstream,
-      pool: (peer) => connections.pool(group, peer, way),
+      pool: (peer) => pools.of(peer),
       makeSender: (connection, _pool, onBodyFailed) => new RequestSender(parts, connection, onBodyFailed),
     }
   }

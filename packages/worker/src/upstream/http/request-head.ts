@@ -5,10 +5,10 @@ import { isConnectionField } from './answer-head.ts'
 /** How the body of a request is framed. */
 export type RequestFraming = 'none' | 'chunked' | number
 
-/** What the head of a request says beside its own fields. */
+/** What the heads of the requests to one upstream say beside their own fields. */
 export interface HeadOptions {
+  /** HTTP/1.0 has no framing for a body of unknown length: what is chunked is 1.1 whatever this says. */
   readonly httpVersion: '1.0' | '1.1'
-  readonly framing: RequestFraming
   readonly keepsAlive: boolean
   /** Host where the request names none. */
   readonly defaultHost: string
@@ -20,13 +20,56 @@ interface FieldLines {
   readonly hasHost: boolean
 }
 
-/** Fields of requests, checked and written. Those of a list that is frozen are remembered until another one comes. */
-export class KnownLines {
+/** What a head was written from. */
+interface Written {
+  readonly method: string
+  readonly target: string
+  readonly framing: RequestFraming
+  readonly lines: FieldLines
+  readonly text: string
+}
+
+/**
+ * Writes the heads of the requests to one upstream. Fields of a list that is frozen are remembered until another one comes; a
+ * request that says the same as the one before is not checked and written again.
+ */
+export class RequestHeads {
+  readonly #options: HeadOptions
   #headers: HeaderList | undefined
   #lines: FieldLines | undefined
+  #last: Written | undefined
+
+  constructor(options: HeadOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The head of a request, one character for each byte. Fields of the connection that the request has are left out: they are of
+   * another connection. Undefined: something in it cannot be written without changing what the rest means.
+   */
+  of({ method, target, headers }: OriginRequest, framing: RequestFraming): string | undefined {
+    const lines = this.#linesOf(headers)
+    if (lines === undefined) return undefined
+    const last = this.#last
+    if (last?.lines === lines && last.target === target && last.method === method && last.framing === framing) return last.text
+    if (!isToken(method) || !isTarget(target)) return undefined
+    const text = this.#write(method, target, framing, lines)
+    this.#last = { method, target, framing, lines, text }
+    return text
+  }
+
+  #write(method: string, target: string, framing: RequestFraming, lines: FieldLines): string {
+    const { httpVersion, keepsAlive, defaultHost } = this.#options
+    let head = `${method} ${target} HTTP/${framing === 'chunked' ? '1.1' : httpVersion}\r\n`
+    if (!lines.hasHost) head += `host: ${defaultHost}\r\n`
+    if (!keepsAlive) head += 'connection: close\r\n'
+    if (framing === 'chunked') head += 'transfer-encoding: chunked\r\n'
+    else if (framing !== 'none') head += `content-length: ${framing}\r\n`
+    return `${head}${lines.text}\r\n`
+  }
 
   /** Undefined: they cannot be written. */
-  of(headers: HeaderList): FieldLines | undefined {
+  #linesOf(headers: HeaderList): FieldLines | undefined {
     if (headers === this.#headers) return this.#lines
     const lines = writeLines(headers)
     if (Object.isFrozen(headers)) {
@@ -35,23 +78,6 @@ export class KnownLines {
     }
     return lines
   }
-}
-
-/**
- * Writes the head of a request, one character for each byte. Fields of the connection that the request has are left out: they
- * are of another connection. Undefined: something in it cannot be written without changing what the rest means.
- */
-export function writeRequestHead(request: OriginRequest, options: HeadOptions, known: KnownLines): string | undefined {
-  const { method, target, headers } = request
-  if (!isToken(method) || !isTarget(target)) return undefined
-  const lines = known.of(headers)
-  if (lines === undefined) return undefined
-  let head = `${method} ${target} HTTP/${options.httpVersion}\r\n`
-  if (!lines.hasHost) head += `host: ${options.defaultHost}\r\n`
-  if (!options.keepsAlive) head += 'connection: close\r\n'
-  if (options.framing === 'chunked') head += 'transfer-encoding: chunked\r\n'
-  else if (options.framing !== 'none') head += `content-length: ${options.framing}\r\n`
-  return `${head}${lines.text}\r\n`
 }
 
 /** Writes fields. Undefined: one of them cannot be written without changing what the rest means. */

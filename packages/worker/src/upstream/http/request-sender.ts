@@ -4,7 +4,7 @@ import type { BodyRelay } from './body-relay.ts'
 import type { CallSender } from './call-settings.ts'
 import type { UpstreamConnection } from './connection.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
-import { type KnownLines, type RequestFraming, writeRequestHead } from './request-head.ts'
+import type { RequestFraming, RequestHeads } from './request-head.ts'
 
 const END_OF_CHUNKS = '0\r\n\r\n'
 /** Methods for which a missing body is said to be empty (RFC 9110 section 8.6). */
@@ -13,13 +13,14 @@ const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 /** What the requests to one upstream have in common. */
 export interface SenderParts {
   readonly settings: HttpOriginSettings
-  readonly lines: KnownLines
+  readonly heads: RequestHeads
+  /** Whether a connection may serve another request. */
+  readonly keepsAlive: boolean
 }
 
 /** Sends one request on one connection, its body no faster than the server takes it. */
 export class RequestSender implements CallSender {
-  readonly #settings: HttpOriginSettings
-  readonly #lines: KnownLines
+  readonly #parts: SenderParts
   readonly #connection: UpstreamConnection
   readonly #onBodyFailed: (error: Error) => void
   #isChunked = false
@@ -29,22 +30,17 @@ export class RequestSender implements CallSender {
   #acks: (() => void)[] | undefined
   isSending = true
 
-  constructor({ settings, lines }: SenderParts, connection: UpstreamConnection, onBodyFailed: (error: Error) => void) {
-    this.#settings = settings
-    this.#lines = lines
+  constructor(parts: SenderParts, connection: UpstreamConnection, onBodyFailed: (error: Error) => void) {
+    this.#parts = parts
     this.#connection = connection
     this.#onBodyFailed = onBodyFailed
   }
 
   start(request: OriginRequest, body: BodyRelay | undefined): boolean {
     const framing = this.#framingOf(request, body)
-    const { host, keepsConnections } = this.#settings
-    // HTTP/1.0 has no framing for a body of unknown length.
-    const httpVersion = framing === 'chunked' ? '1.1' : this.#settings.httpVersion
-    const keepsAlive = keepsConnections && this.#settings.httpVersion === '1.1'
-    const head = writeRequestHead(request, { httpVersion, framing, keepsAlive, defaultHost: host }, this.#lines)
+    const head = this.#parts.heads.of(request, framing)
     if (head === undefined) return false
-    if (!keepsAlive) this.#connection.spoil()
+    if (!this.#parts.keepsAlive) this.#connection.spoil()
     if (body === undefined) {
       this.#connection.writeText(head)
       this.#done()
@@ -90,7 +86,7 @@ export class RequestSender implements CallSender {
     }
     this.#acks ??= []
     this.#acks.push(ack)
-    this.#connection.allow(this.#settings.timeouts.sendMs, 'the request was not taken')
+    this.#connection.allow(this.#parts.settings.timeouts.sendMs, 'the request was not taken')
   }
 
   bodyEnded(): void {
@@ -138,7 +134,7 @@ export class RequestSender implements CallSender {
 
   #done(): void {
     this.isSending = false
-    this.#connection.allow(this.#settings.timeouts.readMs, 'no answer')
+    this.#connection.allow(this.#parts.settings.timeouts.readMs, 'no answer')
   }
 }
 

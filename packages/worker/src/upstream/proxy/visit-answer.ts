@@ -1,4 +1,4 @@
-import { asError } from '@svc/core'
+import { asError, RecentWeakMap } from '@svc/core'
 import { type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '@svc/http'
 import type { LocationVisit } from '../../vhost/content.ts'
 import type { AnswerReceiver } from '../http/http-call.ts'
@@ -38,7 +38,7 @@ interface FilteredFields {
  */
 export class FieldFilter {
   readonly #rules: AnswerRules
-  readonly #known = new WeakMap<HeaderList, FilteredFields>()
+  readonly #known = new RecentWeakMap<HeaderList, FilteredFields>()
 
   constructor(rules: AnswerRules) {
     this.#rules = rules
