@@ -81,6 +81,38 @@ test('what is most likely mistyped though it may be meant is noticed', async (t)
   ])
 })
 
+test('an upstream that the client chooses is noticed, one that a map or the configuration chooses is not', async (t) => {
+  const passes = [
+    'proxy_pass http://$arg_to;',
+    'proxy_pass https://api-$http_x.test:8443;',
+    'proxy_pass http://$cookie_a$request_uri;',
+    'proxy_pass http://$1;',
+    'proxy_pass http://$host$uri;',
+    'fastcgi_pass unix:/run/$args.sock;',
+    'proxy_pass http://$backend$request_uri;',
+    'proxy_pass http://10.0.0.1:8080$request_uri;',
+    'proxy_pass http://10.0.0.1/$arg_x/$1;',
+    'proxy_pass http://$server_name;',
+  ]
+  const locations = passes.map((pass, at) => `location ~ ^/${at}(.*) { ${pass} }`)
+  const text = ['map $arg_to $backend { default 10.0.0.1; a 10.0.0.2; }', 'server { server_name a.test;', ...locations, '}']
+  const { lines, notices } = await readFiles(t, { 'a.conf': text.join('\n') })
+  assert.deepEqual(lines, [])
+  assert.deepEqual(
+    notices.map((notice) =>
+      /^a\.conf:(\d+):22: the client chooses "\$(\w+)", and so which server "(\w+)" asks/.exec(notice)?.slice(1),
+    ),
+    [
+      ['3', 'arg_to', 'proxy_pass'],
+      ['4', 'http_x', 'proxy_pass'],
+      ['5', 'cookie_a', 'proxy_pass'],
+      ['6', '1', 'proxy_pass'],
+      ['7', 'host', 'proxy_pass'],
+      ['8', 'args', 'fastcgi_pass'],
+    ],
+  )
+})
+
 test('accepted directives without effect are noticed once each', async (t) => {
   const text =
     'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x; }\n'

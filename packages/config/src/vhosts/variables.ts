@@ -41,6 +41,25 @@ export const WEB_VARIABLES: readonly string[] = [
 /** Variables whose name ends with that of a field, argument or cookie. */
 export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_']
 
+/** Variables that hold what the client writes, beside those with the prefixes above. */
+const SAID_BY_CLIENT: ReadonlySet<string> = new Set([
+  'args',
+  'content_type',
+  'document_uri',
+  'host',
+  'query_string',
+  'remote_user',
+  'request_filename',
+  'request_method',
+  'request_uri',
+  'uri',
+])
+
+/** Whether the client chooses the value of a variable. Of maps and of what patterns capture by name that is not known. */
+export function isSaidByClient(name: string): boolean {
+  return SAID_BY_CLIENT.has(name) || /^[1-9]$/.test(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
+}
+
 /** Knows which variables there are and which are read: a map may be written after what reads it. */
 export class VariableTable {
   /** Regular expressions by how they are written: a thousand servers often share one. */

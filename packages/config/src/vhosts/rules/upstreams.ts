@@ -1,7 +1,9 @@
+import { formatPlace } from '../../problem.ts'
 import { shown } from '../problems.ts'
 import type { Template, UpstreamServerSpec } from '../spec.ts'
 import { isConstant, leadingText } from '../values/template.ts'
 import { readUpstreamAddress } from '../values/upstream-address.ts'
+import { isSaidByClient } from '../variables.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { MANY, rule } from './rule.ts'
 
@@ -100,6 +102,15 @@ function splitAtUri(template: Template): { host: Template; uri: Template | undef
   return { host: template, uri: undefined }
 }
 
+/** Notices an address of which a client may say where it leads: to whatever this machine can reach. */
+function noticeOpen(call: DirectiveCall, host: Template): void {
+  const said = host.flatMap((piece) => (typeof piece !== 'string' && isSaidByClient(piece.variable) ? [piece.variable] : []))
+  const [name] = said
+  if (name === undefined) return
+  const message = `the client chooses "$${name}", and so which server "${call.name}" asks: any that can be reached from here; a map can say which it may be`
+  call.notice(message, `${call.name} ${formatPlace(call.place)}`)
+}
+
 /** `proxy_pass`. */
 export const proxyPass = rule<PassTarget>('proxy_pass', {
   in: ['location'],
@@ -114,6 +125,7 @@ export const proxyPass = rule<PassTarget>('proxy_pass', {
     const head = leadingText(template).slice(`${scheme}://`.length)
     const { host, uri } = splitAtUri(head === '' ? rest : [head, ...rest])
     if (host.length === 0) return call.fail(`no host in upstream "${shown(call.arg(0))}"`, 0)
+    noticeOpen(call, host)
     const isPlain = scheme === 'http'
     return { call, scheme: isPlain ? 'http' : 'https', host, uri, defaultPort: isPlain ? HTTP_PORT : HTTPS_PORT }
   },
@@ -130,6 +142,7 @@ export const fastcgiPass = rule<PassTarget>('fastcgi_pass', {
     if (host.length === 0) return call.fail('no host in upstream ""', 0)
     if (isConstant(host) && /^https?:\/\//.test(leadingText(host)))
       return call.fail('invalid URL prefix', 0, 'fastcgi_pass takes an address without scheme')
+    noticeOpen(call, host)
     return { call, scheme: 'fastcgi', host, uri: undefined, defaultPort: 0 }
   },
 })
