@@ -65,6 +65,7 @@ test('what is not said about a proxy has its defaults', async (t) => {
     setHeaders: [],
     httpVersion: '1.1',
     isBuffered: true,
+    isVerified: false,
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],

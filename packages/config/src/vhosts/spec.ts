@@ -189,6 +189,8 @@ export interface ProxySpec extends UpstreamTimeouts {
   readonly setHeaders: readonly { readonly name: string; readonly value: Template }[]
   readonly httpVersion: '1.0' | '1.1'
   readonly isBuffered: boolean
+  /** Whether the certificate of an upstream behind `https` has to be valid for its name or address. */
+  readonly isVerified: boolean
   /** Words of `proxy_next_upstream`; [] for "off". */
   readonly nextUpstream: readonly string[]
   /** `default`: nginx's rewrite of Location and Refresh from this proxy_pass to this location. */

@@ -52,6 +52,8 @@ export function ruleLocation(upstream: string, stripPrefix: string | undefined):
     ],
     httpVersion: '1.1',
     isBuffered: true,
+    // Unlike proxy_pass, which does as nginx: the URL names who is meant. A socket has no name.
+    isVerified: !host.startsWith('unix:'),
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',
     hideHeaders: [],

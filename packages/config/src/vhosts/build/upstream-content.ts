@@ -90,6 +90,8 @@ export function upstreamContent(level: Level, pass: PassTarget, target: Upstream
     setHeaders: level.nearest(proxying.proxySetHeader),
     httpVersion: level.value(proxying.proxyHttpVersion) ?? '1.1',
     isBuffered: level.value(proxying.proxyBuffering) ?? true,
+    // As with nginx, unless it is told otherwise.
+    isVerified: false,
     nextUpstream: nextUpstream(level, family),
     redirects: redirects(level, pass, match),
     hideHeaders: level.nearest(family.hideHeader),

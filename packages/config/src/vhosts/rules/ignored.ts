@@ -58,6 +58,8 @@ export const UNKNOWN_HINTS: Readonly<Record<string, string>> = {
   resolver: 'names are resolved as the system does; delete it',
   set_real_ip_from: 'set server.trusted_proxies in the config file',
   real_ip_header: 'set server.trusted_proxies in the config file',
+  proxy_ssl_verify: 'certificates of upstreams are checked for route rules, not for proxy_pass',
+  proxy_ssl_trusted_certificate: 'certificates of upstreams are checked for route rules, not for proxy_pass',
   proxy_ssl_server_name: 'the name of the upstream is always sent; delete it',
   proxy_cache_key: 'the key is host and URI; delete it',
   fastcgi_cache_key: 'the key is host and URI; delete it',

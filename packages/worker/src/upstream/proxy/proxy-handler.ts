@@ -6,7 +6,6 @@ import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { UpstreamGroups } from '../balance/upstream-groups.ts'
 import { parsePlace } from '../http/addresses.ts'
-import type { TlsTransport } from '../http/dial.ts'
 import type { HttpConnections } from '../http/http-connections.ts'
 import { HttpOrigin } from '../http/http-origin.ts'
 import { parseNextUpstream } from '../http/origin-settings.ts'
@@ -142,11 +141,11 @@ export class ProxyHandler implements ContentHandler {
   }
 
   #origin(group: UpstreamGroup, host: string): HttpOrigin {
-    const { scheme, connectMs, readMs, sendMs, nextUpstream, httpVersion } = this.#spec
+    const { scheme, isVerified, connectMs, readMs, sendMs, nextUpstream, httpVersion } = this.#spec
     return new HttpOrigin({
       group,
       connections: this.#tools.connections,
-      tls: scheme === 'https' ? tlsOf(host) : undefined,
+      tls: scheme === 'https' ? { serverName: nameOf(host), isVerified } : undefined,
       host,
       timeouts: { connectMs, readMs, sendMs },
       nextUpstream: parseNextUpstream(nextUpstream),
@@ -156,11 +155,10 @@ export class ProxyHandler implements ContentHandler {
   }
 }
 
-/** As nginx does by default, the certificate of the upstream is not checked. Unlike it, the name is told (SNI). */
-function tlsOf(host: string): TlsTransport {
+/** The name that an upstream is told in its TLS handshake (SNI), unlike with nginx always; undefined: it has an address alone. */
+function nameOf(host: string): string | undefined {
   const name = /^[^:[\]/]+/.exec(host)?.[0]
-  const isName = name !== undefined && !/^[\d.]+$/.test(name) && name !== 'unix'
-  return { serverName: isName ? name : undefined, isVerified: false }
+  return name === undefined || /^[\d.]+$/.test(name) || name === 'unix' ? undefined : name
 }
 
 /** "host", "host:port" or "unix:/path" with its port; undefined: it is no address. */
