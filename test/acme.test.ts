@@ -57,6 +57,33 @@ describe('automatic certificates', () => {
     assert.deepEqual(acme.orders, ['a.test', 'b.test'])
   })
 
+  test('are obtained from an authority whose own certificate has a private root', async (t) => {
+    const acme = await AcmeServer.start(t, 'https')
+    const server = await startWith(t, acme, ['a.test'], { NODE_EXTRA_CA_CERTS: acme.authority.rootFile })
+    // The first one is its own.
+    assert.deepEqual(await issuedAt(server, 'a.test'), { subject: 'issued 2', issuer: 'Test Authority' })
+    assert.deepEqual(acme.orders, ['a.test'])
+  })
+
+  test('are not obtained from an authority that is not trusted, and the log says how it can be', async (t) => {
+    const acme = await AcmeServer.start(t, 'https')
+    const server = await startWith(t, acme, ['a.test'], { NODE_EXTRA_CA_CERTS: '' })
+    const line = await server.child.waitForLine('alert', (text) => text.includes('"alert":"certificate_failed"'))
+    assert.match(line, /self-signed certificate in certificate chain; .*NODE_EXTRA_CA_CERTS/)
+    assert.doesNotMatch(line, /port 80/)
+    assert.deepEqual(acme.orders, [])
+  })
+
+  test('are not obtained from an authority that cannot be reached, and the log says who was asked', async (t) => {
+    const acme = await AcmeServer.start(t)
+    const { directory } = acme
+    await acme.stop()
+    const server = await startWith(t, acme, ['a.test'])
+    const line = await server.child.waitForLine('alert', (text) => text.includes('"alert":"certificate_failed"'))
+    assert.match(line, /ECONNREFUSED/)
+    assert.ok(line.includes(`check that this server can reach ${directory}`), line)
+  })
+
   test('are renewed after two thirds of their life', async (t) => {
     const acme = await AcmeServer.start(t)
     acme.validity = () => {

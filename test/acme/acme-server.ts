@@ -1,6 +1,7 @@
 import { type JsonWebKey, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type Cleanup, fetchHttp } from '@svc/testkit'
 import { Authority, type Validity } from './authority.ts'
@@ -40,6 +41,7 @@ export class Refusal extends Error {
   }
 }
 
+const ADDRESS = '127.0.0.1'
 const DAY_MS = 24 * 3_600_000
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -70,6 +72,7 @@ export class AcmeServer {
   readonly #authorizations = new Map<string, Authorization>()
   readonly #orders = new Map<string, Order>()
   #origin = ''
+  #stop: () => Promise<void> = async () => undefined
 
   private constructor(t: Cleanup) {
     const { promise, resolve } = Promise.withResolvers<string>()
@@ -81,18 +84,30 @@ export class AcmeServer {
     this.authority = new Authority(t)
   }
 
-  static async start(t: Cleanup): Promise<AcmeServer> {
+  /** @param scheme `https`: with a certificate that only those trust who know its root */
+  static async start(t: Cleanup, scheme: 'http' | 'https' = 'http'): Promise<AcmeServer> {
     const acme = new AcmeServer(t)
-    const server = createServer((request, response) => void acme.#handle(request, response))
-    server.listen(0, '127.0.0.1')
+    const handle = (request: IncomingMessage, response: ServerResponse) => void acme.#handle(request, response)
+    const server = scheme === 'https' ? createSecureServer(acme.authority.certify(ADDRESS), handle) : createServer(handle)
+    server.listen(0, ADDRESS)
     await once(server, 'listening')
+    acme.#stop = async () => {
+      const closed = once(server, 'close')
+      server.close().closeAllConnections()
+      await closed
+    }
     t.after(() => server.close().closeAllConnections())
-    acme.#origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    acme.#origin = `${scheme}://${ADDRESS}:${(server.address() as AddressInfo).port}`
     return acme
   }
 
   get directory(): string {
     return `${this.#origin}/directory`
+  }
+
+  /** Nobody is there any more. */
+  async stop(): Promise<void> {
+    await this.#stop()
   }
 
   /** Forgets everybody: their accounts are unknown from now on. */

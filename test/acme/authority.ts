@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cleanup, tempDir } from '@svc/testkit'
 
@@ -8,6 +8,8 @@ export interface Validity {
   readonly from: Date
   readonly to: Date
 }
+
+const DAY_MS = 24 * 3_600_000
 
 function openssl(...args: readonly string[]): string {
   return execFileSync('openssl', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
@@ -31,6 +33,22 @@ export class Authority {
     writeFileSync(join(dir, 'serial'), '1000')
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', join(dir, 'root.key')]
     openssl('req', '-x509', ...key, '-out', join(dir, 'root.crt'), '-subj', '/CN=Test Authority', '-days', '3650')
+  }
+
+  /** File of its own certificate: who knows it trusts all that it issues. */
+  get rootFile(): string {
+    return join(this.#dir, 'root.crt')
+  }
+
+  /** A certificate for an address of this machine, with its key, that ends in a day. PEM. */
+  certify(address: string): { readonly cert: string; readonly key: string } {
+    const [request, key] = [join(this.#dir, 'own.der'), join(this.#dir, 'own.key')]
+    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key]
+    const name = ['-subj', '/CN=authority', '-addext', `subjectAltName=IP:${address}`]
+    openssl('req', '-new', ...kind, ...name, '-outform', 'DER', '-out', request)
+    const now = Date.now()
+    const cert = this.sign(readFileSync(request), { from: new Date(now - DAY_MS), to: new Date(now + DAY_MS) })
+    return { cert, key: readFileSync(key, 'utf8') }
   }
 
   /** Host names that a request (DER) asks for. Throws when its signature is wrong. */

@@ -44,10 +44,15 @@ function configFor(acme: AcmeServer, site: string, hosts: readonly string[]): st
 export const env = { NO_PROXY: '*', no_proxy: '*' }
 
 /** Starts a server with one site of these hosts, whose certificates come from the authority. */
-export async function startWith(t: TestContext, acme: AcmeServer, hosts: readonly string[]): Promise<Server> {
+export async function startWith(
+  t: TestContext,
+  acme: AcmeServer,
+  hosts: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const site = tempDir(t, 'site')
   writeFiles(site, { 'public/index.html': 'hello' })
-  const server = await startServer(t, { config: configFor(acme, site, hosts), env })
+  const server = await startServer(t, { config: configFor(acme, site, hosts), env: { ...env, ...more } })
   acme.lead(server.url)
   return server
 }

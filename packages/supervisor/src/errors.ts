@@ -12,6 +12,8 @@ export type SupervisorErrorCode =
   | 'SUP_NO_CERTIFICATE'
   /** An authority issued no certificate. */
   | 'SUP_CERTIFICATE'
+  /** An authority cannot be reached, or is not trusted. */
+  | 'SUP_AUTHORITY'
   /** A directory of the configuration cannot be made or used. */
   | 'SUP_DIRECTORY'
   /** A program ended again and again before it was ready for the first time. */
@@ -41,6 +43,7 @@ const table = {
   SUP_LISTEN: {},
   SUP_NO_CERTIFICATE: {},
   SUP_CERTIFICATE: { retryable: true },
+  SUP_AUTHORITY: { retryable: true },
   SUP_DIRECTORY: {},
   SUP_START_FAILED: { retryable: true },
   SUP_STOPPED: {},

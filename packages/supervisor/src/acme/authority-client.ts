@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { codeOf, messageOf } from '@svc/core'
 import { SupervisorError } from '../errors.ts'
 
 /** Longest silence of an authority within one request. */
@@ -63,6 +64,11 @@ function check(status: number, retryAfter: unknown, body: unknown): void {
   if (pauseMs > MAX_PAUSE_MS) throw refused('busy', status, detail, pauseMs)
 }
 
+/** Whether an error is an answer with a status that is no success. */
+function isAnswer(error: unknown): error is object {
+  return typeof error === 'object' && error !== null && 'response' in error && error.response !== undefined
+}
+
 /** The order that a request belongs to: when it is over, nothing more is asked. */
 const orders = new AsyncLocalStorage<AbortSignal>()
 
@@ -70,6 +76,19 @@ async function load() {
   const { default: acme } = await import('acme-client')
   const { axios } = acme
   Object.assign(axios.defaults, { timeout: SILENCE_MS, maxContentLength: MAX_ANSWER_BYTES, maxRedirects: MAX_REDIRECTS })
+  // An instance without what the library does with answers: where there is none, it waits for more than a minute and then
+  // trips over that.
+  const plain = axios.create()
+  axios.defaults.adapter = async (config) => {
+    try {
+      return await plain.request({ ...config, adapter: 'http', transformRequest: [], transformResponse: [] })
+    } catch (cause) {
+      if (isAnswer(cause)) throw Object.assign(cause, { config })
+      // Else the end of the request is told of in place of its reason.
+      delete config.signal
+      throw new SupervisorError('SUP_AUTHORITY', reasonText(messageOf(cause) || String(codeOf(cause))), { cause })
+    }
+  }
   axios.interceptors.request.use((config) => {
     const order = orders.getStore()
     // Errors without a request are not tried again by the library.

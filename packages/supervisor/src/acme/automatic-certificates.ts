@@ -4,6 +4,7 @@ import type { Logger } from '@svc/telemetry'
 import { SupervisorError } from '../errors.ts'
 import type { CertificateParts } from '../tls/certificates.ts'
 import type { AcmeFailure, AcmeStore } from './acme-store.ts'
+import { adviceFor } from './authority-advice.ts'
 import { automaticHosts } from './automatic-hosts.ts'
 import { type AcmeSettings, type IssuedCertificate, refusalOf } from './order-certificate.ts'
 import { isPlausibleRetry, renewalAt, retryDelayMs } from './renewal.ts'
@@ -195,7 +196,7 @@ export class AutomaticCertificates {
     const isRateLimited = refusal === 'rate_limit' || /rate.?limit|too many/i.test(reason)
     const retryAt = clock.now() + retryDelayMs(failures, isRateLimited, retryAfterMs)
     this.#failures = { ...this.#failures, [host]: { failures, retryAt, reason } }
-    const advice = `check that http://${host}/.well-known/acme-challenge/ leads to this server on port 80 from everywhere`
+    const advice = adviceFor(error, host, authority)
     const facts = { alert: 'certificate_failed', host, authority, failures, retry_at: new Date(retryAt).toISOString() }
     logger.error(facts, `no certificate could be obtained for ${host}: ${reason}; ${advice}`)
     await this.#saveFailures(authority)

@@ -1,4 +1,4 @@
-import { deferred, messageOf, withDeadline } from '@svc/core'
+import { codeOf, deferred, messageOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '../errors.ts'
 import type { AcmeStore } from './acme-store.ts'
 import { type Acme, type Refusal, reasonText, withAuthority } from './authority-client.ts'
@@ -72,7 +72,8 @@ async function order(acme: Acme, host: string, settings: AcmeSettings, parts: Or
 /**
  * Orders a certificate for one host name with a proof over HTTP (RFC 8555 sections 7.4 and 8.3). With it the terms of the
  * authority are agreed to. When this settles, nothing more is asked of the authority.
- * @throws SUP_CERTIFICATE with what the authority says; `data.refusal` and `data.retryAfterMs` where it wants to be left alone
+ * @throws SUP_CERTIFICATE with what the authority says; `data.refusal` and `data.retryAfterMs` where it wants to be left alone;
+ * SUP_AUTHORITY where it cannot be asked
  */
 export async function orderCertificate(host: string, settings: AcmeSettings, parts: OrderParts): Promise<IssuedCertificate> {
   const over = new AbortController()
@@ -87,6 +88,7 @@ export async function orderCertificate(host: string, settings: AcmeSettings, par
     })
     return await withDeadline(Promise.race([ordered, gaveUp.promise]), ORDER_TIMEOUT_MS, `the certificate for ${host}`)
   } catch (cause) {
+    if (codeOf(cause) === 'SUP_AUTHORITY') throw cause
     const reason = reasonText(messageOf(cause))
     const data = cause instanceof SupervisorError ? cause.data : undefined
     const options = data === undefined ? { cause } : { cause, data }
