@@ -15,6 +15,12 @@ export const grammarCases: readonly VhostCase[] = [
     'ssl_certificate /x.pem; add_header X "a;\nadd_header Y "b";\nfrob x;',
     ['1:38: unexpected "b" behind the next quote (the quote that opens here is not closed in its line)'],
   ],
+  [
+    'server',
+    'location ~ ^/(\\d{4})/a$ { } frob x;',
+    ['1:17: unexpected "{" (a pattern with braces has to be in quotes)', '1:29: unknown directive "frob"'],
+  ],
+  ['server', 'location ~ "^/(\\d{4})/a$" { }'],
   ['server', 'add_header X "a\nb"; frob x;', ['2:5: unknown directive "frob"']],
   ['main', 'server { } }', ['1:12: unexpected "}"']],
   ['main', ';', ['1:1: unexpected ";"']],

@@ -70,12 +70,25 @@ export class Lexer {
         this.#at++
         continue
       }
+      const repetition = char === '{' && this.#at > offset ? this.#repetition() : ''
+      if (repetition !== '') {
+        this.#report(this.#at, 'unexpected "{"', 'a pattern with braces has to be in quotes')
+        this.#at += repetition.length
+        continue
+      }
       if (char === ';' || char === '{' || SPACES.includes(char)) break
       isAfterDollar = char === '$'
       this.#at += char === '\\' ? 2 : 1
     }
     this.#at = Math.min(this.#at, this.#text.length)
     return { text: withoutEscapes(this.#text.slice(offset, this.#at)), offset, end: this.#at }
+  }
+
+  /** What of a regular expression begins here, as in "\\d{4}": the brace would open a block. "" for none. */
+  #repetition(): string {
+    const repetition = /\{\d+(?:,\d*)?\}/y
+    repetition.lastIndex = this.#at
+    return repetition.exec(this.#text)?.[0] ?? ''
   }
 
   /** Undefined: it was reported that its quote is not closed, or closed by one that opens something else. */
