@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fetchHttp, repositoryRoot, requireProgram, type Server, startBrowser, startServer } from '@svc/testkit'
+import { Child, fetchHttp, repositoryRoot, requireProgram, type Server, startBrowser, startServer, tempDir } from '@svc/testkit'
 
 /** The example configuration with its sites at their real places. */
 function exampleConfig(): string {
@@ -11,6 +11,17 @@ function exampleConfig(): string {
   return text
     .replace(/^listen = .*$/m, 'listen = "127.0.0.1:0"')
     .replaceAll(/^root = "(.*)"$/gm, (_, root) => `root = "${join(dir, root)}"`)
+}
+
+/** The example with vhost files, on a free port, with its API at this address. */
+function startVhosts(t: TestContext, api: string): Promise<Server> {
+  const dir = join(tempDir(t, 'example'), 'vhosts')
+  cpSync(join(repositoryRoot, 'examples/vhosts'), dir, { recursive: true, filter: (path) => !path.includes('.svc') })
+  const file = join(dir, 'sites-enabled/garden.conf')
+  const text = readFileSync(file, 'utf8').replaceAll('listen 127.0.0.1:8090', 'listen 127.0.0.1:0')
+  writeFileSync(file, text.replace('server 127.0.0.1:8091', `server ${api}`))
+  const config = readFileSync(join(dir, 'svc.config.toml'), 'utf8').replaceAll(/^(state_dir|run_dir|dir) = .*$/gm, '')
+  return startServer(t, { config: config.replace('"sites-enabled/', `"${dir}/sites-enabled/`) })
 }
 
 function startExamples(t: TestContext): Promise<Server> {
@@ -61,4 +72,36 @@ test('a browser shows the example sites without an error', async (t) => {
     assert.deepEqual(problems, [], host)
     await page.close()
   }
+})
+
+test('the example with vhost files serves files, redirects, and sends on to its API', async (t) => {
+  const api = new Child(t, process.execPath, [join(repositoryRoot, 'examples/vhosts/api.mjs')], {
+    env: { ...process.env, PORT: '0' },
+  })
+  const { host } = new URL(await api.waitForLine('address', (line) => line.startsWith('http://')))
+  const server = await startVhosts(t, host)
+  assert.equal(server.ready.listen.length, 1, 'nothing but what the vhost file says')
+  const get = (path: string, name = 'garden.localhost') => fetchHttp(`${server.url}${path}`, { host: name })
+  for (const path of ['/', '/beds', '/beds.html']) {
+    const { status, headers, text } = await get(path)
+    assert.equal(status, 200, path)
+    assert.match(text, /<h1>The (garden|beds)<\/h1>/)
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+  }
+  assert.equal((await get('/assets/garden.css')).headers['cache-control'], 'max-age=2592000')
+  const missing = await get('/sheds')
+  assert.deepEqual([missing.status, /Nothing grows here/.test(missing.text)], [404, true])
+  const redirects = [await get('/beds?x=1', 'www.garden.localhost'), await get('/2019/beds.php')]
+  assert.deepEqual(
+    redirects.map(({ status, headers }) => [status, headers.location]),
+    [
+      [301, 'http://garden.localhost:8090/beds?x=1'],
+      [301, `http://garden.localhost:${new URL(server.url).port}/beds`],
+    ],
+  )
+  const plants = await get('/api/plants?bed=2')
+  assert.deepEqual(JSON.parse(plants.text), [{ name: 'pumpkin', bed: 2 }])
+  await api.stop()
+  const without = await get('/api/plants')
+  assert.deepEqual([without.status, /The API is not running/.test(without.text)], [502, true])
 })
