@@ -118,3 +118,21 @@ test('connections are kept again after those of the group were dropped', async (
   assert.equal((await ask(origin)).body, 'hello')
   assert.equal(up.connections.length, 2)
 })
+
+test('the same head from two connections of a server is one list of fields', async (t) => {
+  const waiting: RawConnection[] = []
+  const up = await startRaw(t, (connection, _request, index) => {
+    if (index > 0) connection.send(`${FIRST}later`)
+    else if (waiting.push(connection) === 2) for (const one of waiting) one.send(`${FIRST}hello`)
+  })
+  const origin = originFor(t, groupOf([server(up.address)]))
+  const both = await Promise.all([ask(origin), ask(origin)])
+  const later = await Promise.all([ask(origin), ask(origin)])
+  assert.deepEqual(
+    [...both, ...later].map(({ body }) => body),
+    ['hello', 'hello', 'later', 'later'],
+  )
+  assert.equal(up.connections.length, 2)
+  for (const { headers } of [...both, ...later]) assert.equal(headers, both[0]?.headers)
+  assert.deepEqual(both[0]?.headers, [['x-a', 'one']])
+})

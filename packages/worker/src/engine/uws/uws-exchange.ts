@@ -24,6 +24,7 @@ import type { ResponsePort, WriterSide } from './response-port.ts'
 import { MAX_SINGLE_BYTES } from './single-write.ts'
 import { SizedWriter } from './sized-writer.ts'
 import { type BodyOwner, UwsBody } from './uws-body.ts'
+import { writeHead, writeWhole, writeWholeCorked } from './whole-answer.ts'
 
 /** A peer that takes nothing for this long is cut; the library does the same after some ten seconds. */
 const WRITE_STALL_MS = 10_000
@@ -273,24 +274,13 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
 
   #endNow(block: HeaderBlock, body: Uint8Array, closes: boolean): void {
     this.beforeEnd()
-    if (this.#isInHandler) this.#writeWhole(block, body, closes)
-    else this.res.cork(() => this.#writeWhole(block, body, closes))
+    if (this.#isInHandler) writeWhole(this.res, block, body, closes)
+    else writeWholeCorked(this.res, block, body, closes)
     this.completed()
   }
 
-  #writeWhole(block: HeaderBlock, body: Uint8Array, closes: boolean): void {
-    this.#writeHead(block)
-    if (closes) this.res.end(body, true)
-    else this.res.end(body)
-  }
-
-  #writeHead(block: HeaderBlock): void {
-    if (block.status !== 200) this.res.writeStatus(block.statusLine)
-    if (block.name.length > 0) this.res.writeHeader(block.name, block.rest)
-  }
-
   #writeClosingHead(block: HeaderBlock): void {
-    this.#writeHead(block)
+    writeHead(this.res, block)
     if (this.#closes) this.res.writeHeader('Connection', 'close')
   }
 

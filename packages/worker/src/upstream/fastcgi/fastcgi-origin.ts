@@ -14,7 +14,7 @@ import { SpooledFetch } from './spooled-fetch.ts'
  * FastCGI on connections. An idle connection keeps a process of PHP from every other worker, so that none is kept where
  * `keepalive` does not say so.
  */
-const FASTCGI: UpstreamProtocol = { name: 'fastcgi', maxIdle: 0, makeReader: (events) => new FastcgiReader(events) }
+const FASTCGI: UpstreamProtocol = { name: 'fastcgi', maxIdle: 0, makeReaders: () => (events) => new FastcgiReader(events) }
 
 /** How requests are sent to a group of FastCGI applications. */
 export interface FastcgiOriginSettings {

@@ -1,6 +1,7 @@
 import type { HeaderList } from '@svc/http'
 import { type AnswerHead, type Framing, parseAnswerHead } from './answer-head.ts'
 import { ChunkedDecoder } from './chunked-decoder.ts'
+import type { RepeatedHead } from './repeated-head.ts'
 
 /** Longest head of an answer. */
 const MAX_HEAD_BYTES = 64 * 1024
@@ -55,6 +56,7 @@ export interface AnswerReader {
  */
 export class AnswerParser implements AnswerReader {
   readonly #events: AnswerEvents
+  readonly #repeated: RepeatedHead
   /** The beginning of a head that has not come to its end. */
   #held: Buffer | undefined
   #isHead = false
@@ -62,13 +64,12 @@ export class AnswerParser implements AnswerReader {
   #remaining = 0
   #interims = 0
   #chunked: ChunkedDecoder | undefined
-  /** The last good head, with the empty line behind it. */
-  #lastBytes: Buffer = nothing
-  #lastHead: AnswerHead | undefined
   problem = ''
 
-  constructor(events: AnswerEvents) {
+  /** @param repeated of all connections to the server */
+  constructor(events: AnswerEvents, repeated: RepeatedHead) {
     this.#events = events
+    this.#repeated = repeated
   }
 
   get state(): ParserState {
@@ -114,9 +115,8 @@ export class AnswerParser implements AnswerReader {
   }
 
   #pushHead(bytes: Buffer): Buffer {
-    if (this.#held === undefined && this.#lastHead !== undefined && beginsWith(bytes, this.#lastBytes)) {
-      return this.#begin(this.#lastHead, bytes.subarray(this.#lastBytes.byteLength))
-    }
+    const known = this.#held === undefined ? this.#repeated.find(bytes) : undefined
+    if (known !== undefined) return this.#begin(known, bytes.subarray(this.#repeated.byteLength))
     const text = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
     const from = this.#held === undefined ? 0 : Math.max(0, this.#held.byteLength - 3)
     const end = text.indexOf(HEAD_END, from)
@@ -128,8 +128,9 @@ export class AnswerParser implements AnswerReader {
     if (end > MAX_HEAD_BYTES) return this.#fail('a head that is too long')
     const head = this.#parse(text.toString('latin1', 0, end))
     const rest = text.subarray(end + HEAD_END.byteLength)
-    if (head !== undefined) this.#remember(head, text.subarray(0, end + HEAD_END.byteLength))
-    return head === undefined ? rest : this.#begin(head, rest)
+    if (head === undefined) return rest
+    this.#repeated.remember(head, text.subarray(0, end + HEAD_END.byteLength))
+    return this.#begin(head, rest)
   }
 
   #hold(text: Buffer): void {
@@ -143,12 +144,6 @@ export class AnswerParser implements AnswerReader {
     if (!('problem' in head)) return head
     this.#fail(head.problem)
     return undefined
-  }
-
-  /** Servers send the same head again and again: it is then not parsed again. */
-  #remember(head: AnswerHead, bytes: Buffer): void {
-    this.#lastBytes = Buffer.from(bytes)
-    this.#lastHead = head
   }
 
   #begin(head: AnswerHead, rest: Buffer): Buffer {
@@ -229,11 +224,6 @@ export class AnswerParser implements AnswerReader {
     this.#chunked = undefined
     return Buffer.alloc(0)
   }
-}
-
-function beginsWith(bytes: Buffer, wanted: Buffer): boolean {
-  const length = wanted.byteLength
-  return bytes.byteLength >= length && bytes.compare(wanted, 0, length, 0, length) === 0
 }
 
 /** The first bytes; most of the time that is all of them. */

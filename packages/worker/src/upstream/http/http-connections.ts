@@ -12,7 +12,8 @@ export interface UpstreamProtocol {
   readonly name: string
   /** Idle connections to each server of a group that does not say. */
   readonly maxIdle: number
-  readonly makeReader: MakeReader
+  /** Begins with the connections to one server: makes what reads each of them. */
+  makeReaders(): MakeReader
 }
 
 /** All connections of a worker to upstreams: they outlive generations, as the groups do. */
@@ -35,7 +36,7 @@ export class HttpConnections {
     if (place === undefined) return undefined
     const maxIdle = group.spec.keepalive ?? protocol.maxIdle
     const { addresses } = this
-    const { makeReader } = protocol
+    const makeReader = protocol.makeReaders()
     const pool = new ConnectionPool({ transport: { place, tls }, name: address, addresses, maxIdle, makeReader })
     this.#ofPeer(group, peer).set(key, pool)
     return pool

@@ -7,11 +7,19 @@ import { fetchByCall } from './fetch-by-call.ts'
 import { type AnswerReceiver, HttpCall } from './http-call.ts'
 import type { UpstreamProtocol } from './http-connections.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
+import { RepeatedHead } from './repeated-head.ts'
 import { RequestHeads } from './request-head.ts'
 import { RequestSender } from './request-sender.ts'
 
 /** HTTP/1 on connections. */
-const HTTP: UpstreamProtocol = { name: 'http', maxIdle: 64, makeReader: (events) => new AnswerParser(events) }
+const HTTP: UpstreamProtocol = {
+  name: 'http',
+  maxIdle: 64,
+  makeReaders() {
+    const repeated = new RepeatedHead()
+    return (events) => new AnswerParser(events, repeated)
+  },
+}
 
 /** The connections of the server that was asked last: most of the time it is asked again. */
 class LastPool {
