@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Child, tempDir, writeFiles } from '@svc/testkit'
+import { Child, repositoryRoot, tempDir, writeFiles } from '@svc/testkit'
 import { runSvc } from './run-svc.ts'
 
 /** A configuration with two sites, one of them with a process of its own. */
@@ -62,5 +62,22 @@ test('systemd finds nothing wrong with the units', async (t) => {
       return
     }
     assert.deepEqual([exit.code, check.stderr], [0, ''])
+  }
+})
+
+test('the units of the repository are what is printed for an installation of its own', async (t) => {
+  const dir = tempDir(t)
+  const config = join(dir, 'svc.config.toml')
+  const places = '[server]\nstate_dir = "/var/lib/svc"\nrun_dir = "/run/svc"\n[cache]\ndir = "/var/cache/svc"\n'
+  const site = '[[sites]]\nid = "the-site"\nhostnames = ["a.test"]\nroot = "site"\nprocess = "own"\n'
+  writeFiles(dir, { 'svc.config.toml': places + site, 'site/app/page.tsx': 'export default () => null\n' })
+  for (const [file, args] of Object.entries({ 'svc.service': [], 'svc-site.service.in': ['--site', 'the-site'] })) {
+    const { code, stdout, stderr } = await runSvc(t, ['systemd', ...args, '--config', config])
+    assert.equal(code, 0, stderr)
+    const text = stdout
+      .replaceAll(config, '/etc/svc/svc.config.toml')
+      .replaceAll(repositoryRoot, '/opt/svc/current')
+      .replaceAll('the-site', '@SITE@')
+    assert.equal(readFileSync(join(repositoryRoot, 'systemd', file), 'utf8'), text, 'run bin/node scripts/generate-units.mjs')
   }
 })
