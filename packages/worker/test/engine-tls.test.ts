@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
+import { connect as connectPlain } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
 import type { HttpExchange } from '@svc/http'
@@ -52,8 +53,37 @@ function ask(port: number, servername: string, host = servername, agent?: Agent)
   })
 }
 
+/** Sends bytes without TLS, and gives what comes until the connection ends. */
+async function sendPlain(t: TestContext, port: number, bytes: string): Promise<string> {
+  const socket = connectPlain(port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.on('error', () => undefined)
+  let text = ''
+  socket.on('data', (data: Buffer) => {
+    text += data.toString('latin1')
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return text
+}
+
 for (const name of Object.keys(engines) as EngineName[]) {
   describe(`TLS on engine ${name}`, () => {
+    test('a request without TLS is not served; engine node says why', async (t) => {
+      const tls = tlsOf([makeCertificate(t, 'any', ['a.test'])], [])
+      const { port, refusals } = await startEngine(t, name, tell, { tls })
+      for (const method of ['GET', 'POST', 'OPTIONS']) {
+        const text = await sendPlain(t, port, `${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`)
+        if (name === 'uws') assert.doesNotMatch(text, /HTTP/)
+        else {
+          assert.match(text, /^HTTP\/1\.1 400 Bad Request\r\n.*\r\n\r\nThe plain HTTP request was sent to HTTPS port\n$/s)
+          assert.equal(refusals.at(-1)?.code, 'plain_http')
+        }
+      }
+      assert.doesNotMatch(await sendPlain(t, port, '\x16\x03\x01\x00\x05hello'), /HTTP/)
+      assert.equal((await ask(port, 'a.test')).status, 200)
+    })
+
     test('a certificate that is none, and a key of another one, are refused and change nothing', async (t) => {
       const [first, second] = [makeCertificate(t, 'first', ['a.test']), makeCertificate(t, 'second', ['a.test'])]
       const before = tlsOf([first], [['a.test', 'first']])

@@ -41,6 +41,9 @@ const parserFaults: Readonly<Record<string, GateFault>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'head_timeout' },
 }
 
+/** What a refusal says in place of its status. */
+const refusalTexts: Readonly<Record<string, string>> = { plain_http: 'The plain HTTP request was sent to HTTPS port' }
+
 /** Takes the HTTP/1 requests of a listener, those of one connection one after the other. */
 export class Http1Intake {
   readonly #facts: IntakeFacts
@@ -116,6 +119,12 @@ export class Http1Intake {
     connection.current.inputFailed()
   }
 
+  /** A request came without TLS where TLS is spoken. @param socket the connection below TLS */
+  plain(socket: Socket): void {
+    socket.on('error', () => undefined)
+    this.#refuseRaw(this.#connectionOf(socket), socket, { status: 400, code: 'plain_http' })
+  }
+
   /** A request wants a tunnel: there is none. */
   connect(request: IncomingMessage, socket: Socket): void {
     socket.on('error', () => undefined)
@@ -143,7 +152,7 @@ export class Http1Intake {
     const { listener } = this.#facts
     this.#context.refused({ status, code, listener, remoteAddress: connection.peer, method, target, request: undefined })
     const line = statusLine(status)
-    const body = `${line}\n`
+    const body = `${refusalTexts[code] ?? line}\n`
     const fields = `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`
     socket.end(`HTTP/1.1 ${line}\r\n${fields}\r\n\r\n${body}`, 'latin1')
     lingerThenDestroy(socket)

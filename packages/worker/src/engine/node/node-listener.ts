@@ -8,6 +8,7 @@ import {
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { codeOf } from '@svc/core'
 import type { ListenAddress } from '@svc/protocol'
 import { bindFailure } from '../bind-failure.ts'
 import type { EngineLimits, EngineOptions } from '../engine.ts'
@@ -138,9 +139,17 @@ export class NodeListener {
       if (socket.alpnProtocol === 'h2') http2.emit('connection', socket)
       else for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
     })
-    // A handshake that fails is the business of its client.
-    server.on('tlsClientError', (_error, socket) => socket.destroy())
+    server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket))
     return server
+  }
+
+  /** A handshake that fails is the business of its client. Who speaks no TLS at all is told so, as nginx does. */
+  #handshakeFailed(error: Error, socket: TLSSocket): void {
+    // The TLS socket is gone by then. Nothing but this private field leads to the one below it.
+    const { _parent: below } = socket as { _parent?: Socket | null }
+    const isPlain = codeOf(error) === 'ERR_SSL_HTTP_REQUEST'
+    if (isPlain && below?.writable === true && this.#sockets.has(below)) this.#http1.plain(below)
+    else socket.destroy()
   }
 
   #http1Options({ maxHeaderBytes }: EngineLimits): Http1Options {
