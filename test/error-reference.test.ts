@@ -23,7 +23,7 @@ function codesOfTheCode(): Set<string> {
     }
     for (const [, status, code] of text.matchAll(/status: (\d+),(?: title: '[^']*',)? code: '([a-z_]+)'/g))
       found.add(`${code} ${status}`)
-    for (const [, status, code] of text.matchAll(/\brefuse\((\d+), '([a-z_]+)'/g)) found.add(`${code} ${status}`)
+    for (const [, status, code] of text.matchAll(/\b(?:refuse|bodyRefused)\((\d+), '([a-z_]+)'/g)) found.add(`${code} ${status}`)
     for (const [, status, code] of text.matchAll(/status \?\? (\d+), fault\?\.code \?\? '([a-z_]+)'/g))
       found.add(`${code} ${status}`)
     if (name === 'packages/http/src/target.ts') {

@@ -1,4 +1,5 @@
 // The engine with the smallest handler there is, for comparison with bare uWebSockets.js (`uws-hello.ts`). Sends the same bytes.
+import { tmpdir } from 'node:os'
 import { createUwsEngine } from '../../packages/worker/src/engine/uws/index.ts'
 
 const body = Buffer.alloc(Number(process.argv[2] ?? 1024), 'x')
@@ -6,6 +7,7 @@ const head = { status: 200, headers: Object.freeze([['Content-Type', 'text/plain
 const engine = createUwsEngine({
   onExchange: (exchange) => exchange.respond(head, body),
   limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
+  bodyDir: tmpdir,
   isTrustedProxy: () => false,
   onProblem: (error) => console.error(error),
 })

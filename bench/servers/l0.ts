@@ -84,6 +84,7 @@ const engineOptions = {
   ready: l0,
   onExchange,
   limits: () => ({ maxBodyBytes: 1_000_000, requestTimeoutMs: 30_000, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
+  bodyDir: tmpdir,
   isTrustedProxy: () => false,
   onProblem,
 }

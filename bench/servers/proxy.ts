@@ -66,6 +66,7 @@ const engine = createUwsEngine({
   ready: l0,
   onExchange,
   limits: () => ({ maxBodyBytes: 1e12, requestTimeoutMs: 30_000, idleTimeoutMs: 60_000, maxHeaderBytes: 16_384 }),
+  bodyDir: tmpdir,
   isTrustedProxy: () => false,
   onProblem,
 })

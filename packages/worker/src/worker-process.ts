@@ -20,6 +20,7 @@ import {
   type Logger,
   MetricSet,
 } from '@svc/telemetry'
+import { bodyDirectory } from './body-directory.ts'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
 import type { Engine, EngineLimits, EngineOptions, Refusal } from './engine/engine.ts'
 import { listenOpen } from './engine/listen-open.ts'
@@ -326,6 +327,7 @@ export class WorkerProcess {
       ready: this.#l0,
       onExchange,
       limits: () => this.#limits(),
+      bodyDir: () => bodyDirectory(this.#current().config),
       isTrustedProxy: (address) => this.#current().trustedProxies.contains(address),
       onProblem: this.#onProblem,
       onRefused: (refusal) => this.#onRefused(refusal),

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { HttpExchange } from '@svc/http'
 import type { ListenerTls } from '@svc/protocol'
+import { tempDir } from '@svc/testkit'
 import type { Engine, EngineOptions, Refusal } from '../src/engine/engine.ts'
 import { createNodeEngine } from '../src/engine/node/index.ts'
 import { createUwsEngine } from '../src/engine/uws/index.ts'
@@ -20,6 +22,7 @@ export interface RunningEngine {
 /** What a test may set. */
 export interface StartOptions extends Partial<Pick<EngineOptions, 'isTrustedProxy' | 'ready'>> {
   readonly maxBodyBytes?: number
+  readonly bodyDir?: string
   readonly requestTimeoutMs?: number
   readonly idleTimeoutMs?: number
   readonly maxHeaderBytes?: number
@@ -38,11 +41,13 @@ export async function startEngine(
   const problems: Error[] = []
   const refusals: Refusal[] = []
   const { maxBodyBytes = 50_000_000, requestTimeoutMs = 20_000, isTrustedProxy = () => false } = options
+  const bodyDir = options.bodyDir ?? join(tempDir(t, 'bodies'), 'bodies')
   const { idleTimeoutMs = 60_000, maxHeaderBytes = 16_384, tls } = options
   const engine = engines[name]({
     ...(options.ready === undefined ? {} : { ready: options.ready }),
     onExchange,
     limits: () => ({ maxBodyBytes, requestTimeoutMs, idleTimeoutMs, maxHeaderBytes }),
+    bodyDir: () => bodyDir,
     isTrustedProxy,
     onProblem: (problem) => problems.push(problem),
     onRefused: (refusal) => refusals.push(refusal),

@@ -38,6 +38,12 @@ export interface ResponseHead {
   readonly headers: HeaderList
 }
 
+/**
+ * Lets more of a body come. `isUnused`: nobody looks at the chunk any more, neither now nor later, so its memory may be used again;
+ * without it the chunk stays the receiver's.
+ */
+export type BodyAck = (isUnused?: boolean) => void
+
 /** The body of a request, read once. Not reading it is allowed: the engine discards it. */
 export interface RequestBody {
   /** Whether the request declares a body at all. */
@@ -46,9 +52,9 @@ export interface RequestBody {
   readonly length: number | undefined
   /**
    * Starts reading. Chunks belong to the receiver. `ack` lets more come: without it the sender is slowed down.
-   * `onEnd(undefined)` after the last chunk, else with the error (HTTP_BODY_TOO_LARGE, HTTP_ABORTED).
+   * `onEnd(undefined)` after the last chunk, else with the error (HTTP_BODY_TOO_LARGE, HTTP_ABORTED, or one of the engine).
    */
-  read(onChunk: (chunk: Uint8Array, ack: () => void) => void, onEnd: (error: Error | undefined) => void): void
+  read(onChunk: (chunk: Uint8Array, ack: BodyAck) => void, onEnd: (error: Error | undefined) => void): void
 }
 
 /** Writes a streamed response body. */

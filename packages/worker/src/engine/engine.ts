@@ -36,6 +36,11 @@ export interface EngineOptions {
   /** Takes one request; must see to it that it is answered some time. */
   onExchange(exchange: HttpExchange): void
   limits(): EngineLimits
+  /**
+   * Directory for bodies of requests that come faster than they are taken and cannot be slowed down; made when it is needed. Engine
+   * node can slow all of them down.
+   */
+  bodyDir(): string
   /** Whether a peer (canonical address) is a proxy of ours that shares connections among clients. */
   isTrustedProxy(address: string): boolean
   /** Told of faults of this program and of response fields that had to be dropped. */

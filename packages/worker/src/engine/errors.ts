@@ -18,6 +18,8 @@ export type EngineErrorCode =
   | 'ENGINE_FIELD_DROPPED'
   /** A streamed body did not have the length that was promised for it. */
   | 'ENGINE_WRONG_LENGTH'
+  /** The body of a request could not be written to a file, or read back, while it waited. */
+  | 'ENGINE_BODY_LOST'
 
 const table = {
   ENGINE_ADDRESS_IN_USE: { retryable: true },
@@ -28,6 +30,7 @@ const table = {
   ENGINE_CLOSED: {},
   ENGINE_FIELD_DROPPED: {},
   ENGINE_WRONG_LENGTH: {},
+  ENGINE_BODY_LOST: {},
 } satisfies ErrorTable<EngineErrorCode>
 
 /** An error of an engine. */

@@ -1,4 +1,4 @@
-import { HttpError, type RequestBody } from '@svc/http'
+import { type BodyAck, HttpError, type RequestBody } from '@svc/http'
 
 /** A request body with a limit of its own, below that of the engine. */
 export class LimitedBody implements RequestBody {
@@ -14,7 +14,7 @@ export class LimitedBody implements RequestBody {
   }
 
   /** Ends with HTTP_BODY_TOO_LARGE at the first chunk past the limit; what still comes is thrown away. */
-  read(onChunk: (chunk: Uint8Array, ack: () => void) => void, onEnd: (error: Error | undefined) => void): void {
+  read(onChunk: (chunk: Uint8Array, ack: BodyAck) => void, onEnd: (error: Error | undefined) => void): void {
     let received = 0
     let isOver = false
     this.#body.read(

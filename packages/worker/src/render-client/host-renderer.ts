@@ -128,7 +128,11 @@ class RenderRun implements RenderHandle {
     body.read(
       (chunk, ack) => {
         if (call.write(chunk)) ack()
-        else call.drained().then(ack, () => undefined)
+        else
+          call.drained().then(
+            () => ack(),
+            () => undefined,
+          )
       },
       (error) => {
         if (error === undefined) call.end()

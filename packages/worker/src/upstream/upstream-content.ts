@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 import type { Config, LocationSettings } from '@svc/config'
 import type { Clock } from '@svc/core'
+import { bodyDirectory } from '../body-directory.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { WorkerProxyCache } from '../proxy-cache/index.ts'
 import type { ContentHandler } from '../vhost/content.ts'
@@ -35,7 +35,7 @@ export class UpstreamContent {
 
   #make(settings: LocationSettings, groups: UpstreamGroups, config: Config): ContentHandler {
     const { content } = settings
-    const spoolDir = join(config.server.state_dir, 'bodies')
+    const spoolDir = bodyDirectory(config)
     const wanted = 'cache' in content ? content.cache : undefined
     const cache = wanted && this.#proxyCache.locationCache(config, wanted)
     const tools = { groups, connections: this.#connections, cache }

@@ -1,9 +1,11 @@
 import type { EngineContext } from '../engine-context.ts'
 import type { HeaderBlocks } from '../header-block.ts'
+import type { BodyStore } from './body-backlog.ts'
 import type { PeerAddresses } from './peer-address.ts'
 
 /** What all exchanges of one engine share. */
 export interface ExchangeContext extends EngineContext {
   readonly blocks: HeaderBlocks
   readonly peers: PeerAddresses
+  readonly bodies: BodyStore
 }

@@ -1,19 +1,24 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import { HttpError, type RequestBody } from '@svc/http'
+import { asError } from '@svc/core'
+import { type BodyAck, HttpError, type RequestBody } from '@svc/http'
+import { EngineError } from '../errors.ts'
+import { BodyBacklog, type BodyPiece, type BodyStore } from './body-backlog.ts'
 
-type ChunkListener = (chunk: Uint8Array, ack: () => void) => void
+type ChunkListener = (chunk: Uint8Array, ack: BodyAck) => void
 type EndListener = (error: Error | undefined) => void
 
-/** Unacknowledged bytes past which reading from the socket stops. */
-const HIGH_WATER_BYTES = 64 * 1024
+/** Unacknowledged bytes past which nothing more is handed on, and with what waits, past which reading from the socket stops. */
+const HIGH_WATER_BYTES = 128 * 1024
+/** Chunks shorter than this are handed on in memory of their own, which costs less than a block. */
+const SHORT_CHUNK_BYTES = 8 * 1024
 /** Chunks shorter than this start the library's idle timer again, which otherwise cuts senders under 16 KB a second. */
 const SLOW_CHUNK_BYTES = 16 * 1024
 
 /** What a body needs of its exchange. */
 export interface BodyOwner {
   readonly isOver: boolean
-  /** The body grew past the limit while it was read. */
-  bodyTooLarge(): void
+  /** The body cannot be read to its end: whoever reads it has been told and may answer, else this is the answer. */
+  bodyRefused(status: number, code: string): void
   /** The last byte has come. */
   bodyEnded(): void
   /** A listener threw. */
@@ -22,35 +27,48 @@ export interface BodyOwner {
   beforePause(): void
 }
 
+/** How long a body is. */
+export interface BodySize {
+  /** As declared; undefined: nobody knows. */
+  readonly length: number | undefined
+  readonly maxBytes: number
+}
+
 /**
- * The body of one request. Receives from the start, keeps the first bytes until somebody reads, and slows the sender down when
- * nobody acknowledges. Pausing is soft: what the kernel has read already still comes.
+ * The body of one request. Receives from the start, keeps what nobody takes yet, and slows the sender down when nobody acknowledges.
+ * Pausing is soft: the library goes on as long as it finds half a megabyte at each read, so a sender on the same machine may send
+ * everything in one turn. What is too much for memory waits in a file.
  */
 export class UwsBody implements RequestBody {
   readonly isPresent = true
   readonly length: number | undefined
   readonly #res: HttpResponse
   readonly #owner: BodyOwner
+  readonly #store: BodyStore
   readonly #maxBytes: number
-  #early: Uint8Array[] = []
+  readonly #backlog: BodyBacklog
   #onChunk: ChunkListener | undefined
   #onEnd: EndListener | undefined
   #isRead = false
   #isPaused = false
+  #isHandingOn = false
   #isDiscarding = false
   #failure: Error | undefined
   #receivedBytes = 0
   #unackedBytes = 0
+  #waitingBytes = 0
   /** Whether bytes are still to come. */
   isOpen = true
-  /** When the last chunk came, in ms of the monotonic clock. */
+  /** When the last chunk came, or could come again, in ms of the monotonic clock. */
   lastChunkAt = 0
 
-  constructor(res: HttpResponse, owner: BodyOwner, length: number | undefined, maxBytes: number) {
+  constructor(res: HttpResponse, owner: BodyOwner, store: BodyStore, { length, maxBytes }: BodySize) {
     this.#res = res
     this.#owner = owner
+    this.#store = store
     this.length = length
     this.#maxBytes = maxBytes
+    this.#backlog = new BodyBacklog(store, { ready: () => this.#handOn(), failed: (error) => this.#lost(error) })
     res.onData((chunk, isLast) => this.#received(chunk, isLast))
   }
 
@@ -68,30 +86,29 @@ export class UwsBody implements RequestBody {
     this.#isRead = true
     this.#onChunk = onChunk
     this.#onEnd = onEnd
-    const early = this.#early
-    this.#early = []
-    for (const chunk of early) this.#deliver(chunk)
-    if (!this.isOpen || this.#failure !== undefined) this.#finish(this.#failure)
+    if (this.#failure !== undefined) this.#finish(this.#failure)
+    else this.#handOn()
   }
 
   /** Ends reading with an error; what still comes is thrown away. */
   fail(error: Error): void {
     if (this.#isDiscarding) return
-    if (this.isOpen || this.#early.length > 0) this.#failure = error
-    this.discard()
-    if (this.#failure !== undefined) this.#finish(this.#failure)
+    if (this.isOpen || this.#waitingBytes > 0) this.#break(error)
+    else this.discard()
   }
 
   /** Throws away what still comes and lets it come. */
   discard(): void {
     this.#isDiscarding = true
-    this.#early = []
+    this.#waitingBytes = 0
+    this.#backlog.close()
     this.resume()
   }
 
   resume(): void {
     if (!this.#isPaused || this.#owner.isOver) return
     this.#isPaused = false
+    this.lastChunkAt = performance.now()
     this.#res.resume()
   }
 
@@ -117,27 +134,81 @@ export class UwsBody implements RequestBody {
 
   #take(chunk: ArrayBuffer): void {
     if (this.#receivedBytes > this.#maxBytes) {
-      this.fail(new HttpError('HTTP_BODY_TOO_LARGE', `the request body is longer than ${this.#maxBytes} bytes`))
-      this.#owner.bodyTooLarge()
+      this.#break(new HttpError('HTTP_BODY_TOO_LARGE', `the request body is longer than ${this.#maxBytes} bytes`))
+      this.#owner.bodyRefused(413, 'body_too_large')
       return
     }
     if (chunk.byteLength === 0) return
     // The memory belongs to the library again after this call.
-    const copy = new Uint8Array(chunk.slice(0))
-    this.#unackedBytes += copy.byteLength
-    if (this.#onChunk === undefined) this.#early.push(copy)
-    else this.#deliver(copy)
-    if (this.#unackedBytes > HIGH_WATER_BYTES && this.isOpen) this.#pause()
+    if (this.#goesStraightOn(chunk)) this.#hand({ bytes: new Uint8Array(chunk.slice(0)), block: undefined })
+    else this.#wait(new Uint8Array(chunk))
+    this.#handOn()
+    if (this.#unackedBytes + this.#waitingBytes > HIGH_WATER_BYTES && this.isOpen) this.#pause()
   }
 
-  #deliver(chunk: Uint8Array): void {
+  #goesStraightOn({ byteLength }: ArrayBuffer): boolean {
+    const isFree = this.#waitingBytes === 0 && this.#unackedBytes < HIGH_WATER_BYTES && !this.#isHandingOn
+    return byteLength <= SHORT_CHUNK_BYTES && isFree && this.#onChunk !== undefined
+  }
+
+  #wait(bytes: Uint8Array): void {
+    const missing = this.length === undefined ? Number.POSITIVE_INFINITY : this.length - this.#receivedBytes
+    try {
+      this.#backlog.add(bytes, missing + bytes.byteLength)
+      this.#waitingBytes += bytes.byteLength
+    } catch (error) {
+      this.#lost(asError(error))
+    }
+  }
+
+  /** A full disk, most likely. */
+  #lost(cause: Error): void {
+    const error = new EngineError('ENGINE_BODY_LOST', `the body of a request could not wait in a file: ${cause.message}`, {
+      cause,
+    })
+    this.#owner.problem(error)
+    this.#break(error)
+    this.#owner.bodyRefused(500, 'body_lost')
+  }
+
+  #break(error: Error): void {
+    this.#failure = error
+    this.discard()
+    this.#finish(error)
+  }
+
+  /** Hands on what waits, as much as may be on its way at once. */
+  #handOn(): void {
+    if (this.#isHandingOn) return
+    while (this.#onChunk !== undefined && this.#unackedBytes < HIGH_WATER_BYTES) {
+      const piece = this.#waitingBytes > 0 ? this.#backlog.take() : undefined
+      if (piece === undefined) break
+      this.#waitingBytes -= piece.bytes.byteLength
+      this.#hand(piece)
+    }
+    if (!this.isOpen && this.#waitingBytes === 0 && this.#failure === undefined) this.#finish(undefined)
+    if (this.#unackedBytes + this.#waitingBytes <= HIGH_WATER_BYTES / 2) this.resume()
+  }
+
+  /** What is acknowledged meanwhile makes nothing more come before the receiver has returned. */
+  #hand({ bytes, block }: BodyPiece): void {
+    this.#unackedBytes += bytes.byteLength
     let isAcked = false
-    this.#onChunk?.(chunk, () => {
+    const ack: BodyAck = (isUnused) => {
       if (isAcked) return
       isAcked = true
-      this.#unackedBytes -= chunk.byteLength
-      if (this.#unackedBytes <= HIGH_WATER_BYTES / 2) this.resume()
-    })
+      this.#unackedBytes -= bytes.byteLength
+      if (isUnused === true && block !== undefined) this.#store.blocks.give(block)
+      this.#handOn()
+    }
+    this.#isHandingOn = true
+    try {
+      this.#onChunk?.(bytes, ack)
+    } catch (error) {
+      this.#owner.problem(error)
+    } finally {
+      this.#isHandingOn = false
+    }
   }
 
   #pause(): void {
@@ -148,7 +219,7 @@ export class UwsBody implements RequestBody {
   }
 
   #ended(): void {
-    if (this.#onEnd !== undefined && this.#failure === undefined) this.#finish(undefined)
+    this.#handOn()
     this.#owner.bodyEnded()
   }
 

@@ -5,6 +5,8 @@ import type { EngineOptions } from '../engine.ts'
 import { EngineError } from '../errors.ts'
 import { HeaderBlocks } from '../header-block.ts'
 import { ListeningEngine } from '../listening-engine.ts'
+import type { BodyStore } from './body-backlog.ts'
+import { BodyBlocks } from './body-blocks.ts'
 import { tryCertificate } from './certificate-trial.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { PeerAddresses } from './peer-address.ts'
@@ -15,11 +17,13 @@ import { UwsListener } from './uws-listener.ts'
 export class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements ExchangeContext {
   readonly blocks: HeaderBlocks
   readonly peers = new PeerAddresses()
+  readonly bodies: BodyStore
   #lostBytes = 0
 
   constructor(options: EngineOptions) {
     super(options)
     this.blocks = new HeaderBlocks((error) => this.problem(error))
+    this.bodies = { blocks: new BodyBlocks(), dir: options.bodyDir }
     uws._cfg('silent')
   }
 

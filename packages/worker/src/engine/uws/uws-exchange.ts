@@ -87,7 +87,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
 
   /** Begins to receive the body. */
   receiveBody(length: number | undefined, maxBytes: number): void {
-    this.#body = new UwsBody(this.res, this, length, maxBytes)
+    this.#body = new UwsBody(this.res, this, this.#context.bodies, { length, maxBytes })
   }
 
   /** Hands the request over to the application. */
@@ -224,10 +224,10 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     }
   }
 
-  bodyTooLarge(): void {
+  bodyRefused(status: number, code: string): void {
     // Whoever reads the body has been told and may answer; if not, the answer is given here.
     setImmediate(() => {
-      if (this.#answeredBy === undefined) this.refuse(413, 'body_too_large')
+      if (this.#answeredBy === undefined) this.refuse(status, code)
     })
   }
 

@@ -40,10 +40,13 @@ export async function spoolBody(body: RequestBody, dir: string): Promise<Spooled
         return
       }
       writing = writing.then(() => write(chunk))
-      writing.then(ack, (error) => {
-        reject(asError(error))
-        ack()
-      })
+      writing.then(
+        () => ack(),
+        (error) => {
+          reject(asError(error))
+          ack()
+        },
+      )
     },
     (error) => {
       if (error === undefined) resolve(writing)

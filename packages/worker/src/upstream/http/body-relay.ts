@@ -1,5 +1,5 @@
 import { asError } from '@svc/core'
-import type { RequestBody } from '@svc/http'
+import type { BodyAck, RequestBody } from '@svc/http'
 import { UpstreamError } from '../errors.ts'
 
 /** How much of a body is kept so that it can be sent again. */
@@ -7,13 +7,13 @@ const MAX_KEPT_BYTES = 64 * 1024
 
 /** Where a body is sent. */
 export interface BodyTarget {
-  /** `ack` lets more of the body come. */
-  bodyChunk(bytes: Uint8Array, ack: () => void): void
+  /** `ack` lets more of the body come, and says when nobody looks at the bytes any more. */
+  bodyChunk(bytes: Uint8Array, ack: BodyAck): void
   bodyEnded(): void
   bodyFailed(error: Error): void
 }
 
-type Piece = { readonly bytes: Uint8Array; readonly ack: () => void }
+type Piece = { readonly bytes: Uint8Array; readonly ack: BodyAck }
 
 /** Reads the body of a request once and sends it to one server after another, as long as it is short. */
 export class BodyRelay {
@@ -80,7 +80,7 @@ export class BodyRelay {
     }
   }
 
-  #received(bytes: Uint8Array, ack: () => void): void {
+  #received(bytes: Uint8Array, ack: BodyAck): void {
     this.#waiting.push({ bytes, ack })
     this.#flush()
   }
@@ -92,18 +92,20 @@ export class BodyRelay {
     while (this.#target !== undefined) {
       const piece = this.#waiting.shift()
       if (piece === undefined) break
-      this.#keep(piece.bytes)
-      this.#target.bodyChunk(piece.bytes, piece.ack)
+      const { bytes, ack } = piece
+      this.#target.bodyChunk(bytes, this.#keep(bytes) ? () => ack() : ack)
     }
     this.#isFlushing = false
     if (this.#waiting.length === 0) this.#tellEnd()
   }
 
-  #keep(bytes: Uint8Array): void {
-    if (this.#kept === undefined) return
+  /** Whether the bytes may be sent again. */
+  #keep(bytes: Uint8Array): boolean {
+    if (this.#kept === undefined) return false
     this.#keptBytes += bytes.byteLength
     if (this.#keptBytes > MAX_KEPT_BYTES) this.#kept = undefined
     else this.#kept.push(bytes)
+    return this.#kept !== undefined
   }
 
   #ended(error: Error | undefined): void {

@@ -1,4 +1,4 @@
-import { HttpError } from '@svc/http'
+import { type BodyAck, HttpError } from '@svc/http'
 import type { OriginRequest } from '../origin.ts'
 import type { BodyRelay } from './body-relay.ts'
 import type { CallSender } from './call-settings.ts'
@@ -27,7 +27,7 @@ export class RequestSender implements CallSender {
   /** Of a body of known length, how much is still to come. */
   #missingBytes = 0
   /** Waiting until the socket takes more. */
-  #acks: (() => void)[] | undefined
+  #acks: BodyAck[] | undefined
   isSending = true
 
   constructor(parts: SenderParts, connection: UpstreamConnection, onBodyFailed: (error: Error) => void) {
@@ -58,12 +58,13 @@ export class RequestSender implements CallSender {
   stop(): void {
     if (!this.isSending) return
     this.isSending = false
-    this.#releaseAcks()
+    this.#releaseAcks(false)
   }
 
   drained(): void {
     if (this.isSending) this.#connection.allowForever()
-    this.#releaseAcks()
+    // The socket says so when it has handed all it had to the system.
+    this.#releaseAcks(true)
   }
 
   abandon(): void {
@@ -74,7 +75,7 @@ export class RequestSender implements CallSender {
     // HTTP has none.
   }
 
-  bodyChunk(bytes: Uint8Array, ack: () => void): void {
+  bodyChunk(bytes: Uint8Array, ack: BodyAck): void {
     if (!this.isSending) {
       ack()
       return
@@ -103,10 +104,10 @@ export class RequestSender implements CallSender {
     if (this.isSending) this.#onBodyFailed(error)
   }
 
-  #releaseAcks(): void {
+  #releaseAcks(areUnused: boolean): void {
     const acks = this.#acks
     this.#acks = undefined
-    if (acks !== undefined) for (const ack of acks) ack()
+    if (acks !== undefined) for (const ack of acks) ack(areUnused)
   }
 
   #writeChunk(bytes: Uint8Array): boolean {
