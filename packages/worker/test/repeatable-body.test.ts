@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { BodyAck, RequestBody } from '@svc/http'
 import { RepeatableBody } from '../src/pipeline/repeatable-body.ts'
 import { ManualBody } from './raw-upstream.ts'
 
@@ -62,3 +63,34 @@ test('another reader begins at the beginning, and the one before gets nothing mo
     ],
   )
 })
+
+test('memory of what may be read again is not given back; that of the rest is, when its reader says so', () => {
+  const source = new AckedBody()
+  const body = new RepeatableBody(source)
+  const acks: BodyAck[] = []
+  body.read(
+    (_chunk, ack) => acks.push(ack),
+    () => undefined,
+  )
+  for (const length of [1_000, 64 * 1024, 10]) source.push(Buffer.alloc(length))
+  acks[0]?.(true)
+  acks[1]?.(true)
+  acks[2]?.()
+  assert.deepEqual(source.said, [false, true, false])
+})
+
+/** Notes what it is told of its chunks. */
+class AckedBody implements RequestBody {
+  readonly isPresent = true
+  readonly length = undefined
+  readonly said: (boolean | undefined)[] = []
+  #onChunk: ((chunk: Uint8Array, ack: BodyAck) => void) | undefined
+
+  read(onChunk: (chunk: Uint8Array, ack: BodyAck) => void): void {
+    this.#onChunk = onChunk
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#onChunk?.(chunk, (isUnused) => this.said.push(isUnused))
+  }
+}

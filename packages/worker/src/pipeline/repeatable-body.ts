@@ -1,10 +1,10 @@
-import { HttpError, type RequestBody } from '@svc/http'
+import { type BodyAck, HttpError, type RequestBody } from '@svc/http'
 
 /** How much of a body is kept so that it can be read again. */
 const MAX_KEPT_BYTES = 64 * 1024
 
 interface Reader {
-  readonly onChunk: (chunk: Uint8Array, ack: () => void) => void
+  readonly onChunk: (chunk: Uint8Array, ack: BodyAck) => void
   readonly onEnd: (error: Error | undefined) => void
 }
 
@@ -21,7 +21,7 @@ export class RepeatableBody implements RequestBody {
   #kept: Uint8Array[] | undefined = []
   #keptBytes = 0
   /** Of chunks that the reader has not dealt with. */
-  readonly #acks = new Set<() => void>()
+  readonly #acks = new Set<BodyAck>()
   #end: { readonly error: Error | undefined } | undefined
 
   constructor(body: RequestBody) {
@@ -47,13 +47,13 @@ export class RepeatableBody implements RequestBody {
     if (this.#reader !== reader) return
     if (this.#end !== undefined) onEnd(this.#end.error)
     // More may come: the reader before does not say so any more.
-    for (const ack of [...this.#acks]) this.#release(ack)
+    for (const ack of [...this.#acks]) this.#release(ack, false)
   }
 
-  #received(chunk: Uint8Array, ack: () => void): void {
-    this.#keep(chunk)
+  #received(chunk: Uint8Array, ack: BodyAck): void {
+    const isKept = this.#keep(chunk)
     this.#acks.add(ack)
-    this.#reader?.onChunk(chunk, () => this.#release(ack))
+    this.#reader?.onChunk(chunk, (isUnused) => this.#release(ack, isUnused === true && !isKept))
   }
 
   #ended(error: Error | undefined): void {
@@ -61,14 +61,16 @@ export class RepeatableBody implements RequestBody {
     this.#reader?.onEnd(error)
   }
 
-  #keep(chunk: Uint8Array): void {
-    if (this.#kept === undefined) return
+  /** Whether it may be read again. */
+  #keep(chunk: Uint8Array): boolean {
+    if (this.#kept === undefined) return false
     this.#keptBytes += chunk.byteLength
     if (this.#keptBytes > MAX_KEPT_BYTES) this.#kept = undefined
     else this.#kept.push(chunk)
+    return this.#kept !== undefined
   }
 
-  #release(ack: () => void): void {
-    if (this.#acks.delete(ack)) ack()
+  #release(ack: BodyAck, isUnused: boolean): void {
+    if (this.#acks.delete(ack)) ack(isUnused)
   }
 }
