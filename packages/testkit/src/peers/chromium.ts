@@ -1,4 +1,4 @@
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import type { Cleanup } from '../temp-dir.ts'
 
 const FLAGS = [
@@ -13,6 +13,8 @@ const FLAGS = [
 
 /** Starts a headless browser that ends with the test. `executable` comes from `requireProgram`. */
 export async function startBrowser(t: Cleanup, executable: string): Promise<Browser> {
+  // Loaded here alone: it takes longer to load than most tests run.
+  const { chromium } = await import('playwright-core')
   const browser = await chromium.launch({ executablePath: executable, headless: true, args: FLAGS })
   t.after(() => browser.close())
   return browser
