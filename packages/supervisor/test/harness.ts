@@ -3,13 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createSocketChannel, RpcPeer } from '@svc/core'
 import { controlClientMethods, controlMethods, PROTOCOL_VERSION, type StatusReport } from '@svc/protocol'
 import { Child, type Cleanup, type ReadyLine, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import type { SupervisorTimings } from '../src/index.ts'
-
-const masterProgram = fileURLToPath(new URL('fixtures/master.ts', import.meta.url))
+import { bundledMaster } from './bundled-programs.ts'
 
 /** More than a loaded machine uses up. A test that is about a limit sets it. */
 const patience: Partial<SupervisorTimings> = {
@@ -70,12 +68,7 @@ export class Instance {
 
   /** Starts a master without waiting for it. */
   spawn(setup: Setup = {}): Child {
-    const args = [
-      '--disable-warning=ExperimentalWarning',
-      masterProgram,
-      this.file,
-      JSON.stringify({ ...patience, ...setup.timings }),
-    ]
+    const args = [bundledMaster(this.#t), this.file, JSON.stringify({ ...patience, ...setup.timings })]
     return new Child(this.#t, process.execPath, args, { env: { ...process.env, ...setup.env }, cwd: this.dir })
   }
 
