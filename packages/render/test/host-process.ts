@@ -21,7 +21,8 @@ import {
 import type { SiteManifest } from '@svc/site'
 import { tempDir, waitFor } from '@svc/testkit'
 
-const sourceProgram = fileURLToPath(new URL('../src/host/main.ts', import.meta.url))
+/** The program that was built, beside the guest that it needs: hosts and their threads start twice as fast as from their sources. */
+const builtProgram = fileURLToPath(new URL('../../../dist/render-host.js', import.meta.url))
 const execArgv = ['--disable-warning=ExperimentalWarning', '--no-node-snapshot', '--max-semi-space-size=8']
 const TOKEN = 'token-of-the-test'
 /** Of calls that are to succeed: a loaded machine must not reach it. */
@@ -29,7 +30,7 @@ const TIMEOUT_MS = 60_000
 
 /** Keys of `[render]` that a test sets, and what it wants of its sites. */
 export interface HostOptions {
-  /** Path of the host's program. @default its source */
+  /** Path of the host's program. @default the one that was built */
   readonly program?: string
   readonly render?: Partial<Config['render']>
   /** Directory of the caches that several hosts share. @default one of its own */
@@ -105,7 +106,7 @@ export class HostProcess {
   worker!: WorkerPeer
   readonly manifests = new Map<string, SiteManifest>()
 
-  private constructor(t: Pick<TestContext, 'after'>, { program = sourceProgram, cacheDir, onPurge = refusePurge }: HostOptions) {
+  private constructor(t: Pick<TestContext, 'after'>, { program = builtProgram, cacheDir, onPurge = refusePurge }: HostOptions) {
     const dir = tempDir(t, 'svc-host')
     this.cacheDir = cacheDir ?? join(dir, 'cache')
     this.socket = join(dir, 'host.sock')
