@@ -40,7 +40,7 @@ export async function startEngine(
 ): Promise<RunningEngine> {
   const problems: Error[] = []
   const refusals: Refusal[] = []
-  const { maxBodyBytes = 50_000_000, requestTimeoutMs = 20_000, isTrustedProxy = () => false } = options
+  const { maxBodyBytes = 50_000_000, requestTimeoutMs = 120_000, isTrustedProxy = () => false } = options
   const bodyDir = options.bodyDir ?? join(tempDir(t, 'bodies'), 'bodies')
   const { idleTimeoutMs = 60_000, maxHeaderBytes = 16_384, tls } = options
   const engine = engines[name]({
