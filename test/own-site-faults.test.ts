@@ -35,21 +35,26 @@ async function refused(t: TestContext, runDir: string, site: string): Promise<{ 
 
 const fileOf = (runDir: string, site = 'one') => join(runDir, `sites/${site}.json`)
 
-/** Speaks to the server as a unit would. */
-async function introduce(t: TestContext, runDir: string, token: string, site = 'one', version = PROTOCOL_VERSION) {
+/** A connection to the server as a unit has it, with what is answered to calls. */
+async function dial(t: TestContext, runDir: string, answers: object = {}, version = PROTOCOL_VERSION) {
   const socket = connect(join(runDir, 'units.sock'))
   t.after(() => socket.destroy())
   await once(socket, 'connect')
   const nothing = () => undefined
-  const peer = new RpcPeer({
+  return new RpcPeer({
     channel: createSocketChannel(socket),
     local: unitMethods,
-    handlers: Object.fromEntries(Object.keys(unitMethods).map((name) => [name, nothing])) as never,
+    handlers: { ...Object.fromEntries(Object.keys(unitMethods).map((name) => [name, nothing])), ...answers } as never,
     remote: unitParentMethods,
     protocolVersion: version,
     peerName: 'the server',
     onProblem: nothing,
   })
+}
+
+/** Speaks to the server as a unit would. */
+async function introduce(t: TestContext, runDir: string, token: string, site = 'one', version = PROTOCOL_VERSION) {
+  const peer = await dial(t, runDir, {}, version)
   return peer.call('hello', { site, token, pid: process.pid, version: 'test' }, { timeoutMs: 60_000 })
 }
 
@@ -102,6 +107,24 @@ test('who has not the token, or speaks another version, gets nowhere', async (t)
   await assert.rejects(introduce(t, runDir, token, 'one', PROTOCOL_VERSION + 1), { code: 'CORE_PEER_GONE' })
   await server.child.waitForLine('the advice', (line) => line.includes('of another version than this server: restart the unit'))
   assert.equal((await get('/')).status, 200)
+})
+
+test('a unit that has the server work without end is refused, and no other process is lost', async (t) => {
+  const { server, runDir, two } = await open(t)
+  assert.equal((await two('/')).status, 200)
+  const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
+  const answers = { ping: () => ({ rssBytes: 1, pools: [] }), siteChanged: () => ({ routes: ['/'] }) }
+  const peer = await dial(t, runDir, answers)
+  await peer.call('hello', { site: 'one', token, pid: process.pid, version: 'test' }, { timeoutMs: 60_000 })
+  await siteState(t, server, 'one', 'ok')
+  const before = await hostsOf(t, server)
+  const calls = Array.from({ length: 3_000 }, () => peer.call('filesChanged', { files: ['/x'] }, { timeoutMs: 120_000 }))
+  const refusals = (await Promise.allSettled(calls)).flatMap((call) => (call.status === 'rejected' ? [call.reason.code] : []))
+  assert.ok(refusals.length > 0)
+  assert.deepEqual(new Set(refusals), new Set(['SUP_UNIT_REFUSED']))
+  assert.equal((await two('/')).status, 200)
+  const pids = (hosts: typeof before) => hosts.filter(({ sites }) => !sites.includes('one')).map(({ pid }) => pid)
+  assert.deepEqual(pids(await hostsOf(t, server)), pids(before))
 })
 
 test('while its unit is away a site answers from what is stored, else 503; its neighbour does not notice', async (t) => {

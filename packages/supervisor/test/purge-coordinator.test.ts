@@ -243,6 +243,21 @@ test('purges overlap, and every process hears of them in their order', async (t)
   )
 })
 
+test('however many come at once, no process has more before it than it can answer in time', async (t) => {
+  const worker = new ScriptedMember('worker')
+  const { clock, coordinator } = await setup(t, { workers: [worker] })
+  const all = Promise.all(Array.from({ length: 200 }, () => coordinator.purge(l0Order)))
+  for (let answered = 0; answered < 200; ) {
+    await waitFor('the next ones', () => worker.asked.length > answered)
+    assert.ok(worker.asked.length - answered <= 16, `${worker.asked.length - answered} at a time`)
+    clock.pass(900)
+    for (const end = worker.asked.length; answered < end; answered++) worker.answer(answered)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal((await all).length, 200)
+  assert.equal(worker.isKilled, false)
+})
+
 test('a purge of L0 alone asks neither hosts nor the store', async (t) => {
   const host = new ScriptedMember('host')
   const worker = new ScriptedMember('worker')

@@ -1,10 +1,16 @@
 import type { SiteConfig } from '@svc/config'
-import { deferred } from '@svc/core'
+import { deferred, Gate } from '@svc/core'
+import { SupervisorError } from '../errors.ts'
 import type { PoolStatus } from '../fleet/host-process.ts'
 import type { ReachableHost } from '../fleet/reachable-host.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import type { PurgeMember } from '../purges/purge-member.ts'
 import type { UnitPeer } from './unit-server.ts'
+
+/** Calls of one unit that are carried out at a time: each may keep the whole instance busy. */
+const CALLS_AT_A_TIME = 4
+/** A unit that is well never has so many before it. */
+const MOST_WAITING = 256
 
 /** The unit of a site while it is connected. */
 export class AttachedUnit implements ReachableHost {
@@ -25,6 +31,7 @@ export class AttachedUnit implements ReachableHost {
   /** Its render host, as metrics are asked of it: another one with each host, since each counts from nothing. */
   measured: MetricsProcess
   stopWatch: () => void = () => undefined
+  readonly #calls = new Gate(CALLS_AT_A_TIME)
 
   constructor(site: SiteConfig, pid: number, peer: UnitPeer) {
     this.site = site
@@ -36,6 +43,16 @@ export class AttachedUnit implements ReachableHost {
   /** Tells workers one render host of the unit from the next. */
   get id(): string {
     return `own-${this.site.id}-${this.pid}-${this.hosts}`
+  }
+
+  /**
+   * Carries out what the unit asks for, a few calls at a time.
+   * @throws SUP_UNIT_REFUSED when too many wait
+   */
+  async inTurn<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#calls.waiting >= MOST_WAITING)
+      throw new SupervisorError('SUP_UNIT_REFUSED', 'too many calls of this unit are waiting')
+    return this.#calls.run(task)
   }
 
   /** As it takes part in purges. To be without it is to have its process killed: workers send it nothing, and its host keeps nothing. */

@@ -281,29 +281,33 @@ export class OwnSites {
   #handlersOf(unit: AttachedUnit): UnitHandlers {
     const { purge, isolateLost, changed, onEndpoints, onGone, logger } = this.#options
     const site = unit.site.id
+    const inTurn = <T>(task: () => Promise<T>) => unit.inTurn(task)
     return {
-      purge: async ({ order }) => purge(orderOfSite(order, this.#siteOf(site)?.label ?? unit.site.label)),
+      purge: ({ order }) => inTurn(async () => purge(orderOfSite(order, this.#siteOf(site)?.label ?? unit.site.label))),
       isolateLost: () => {
         isolateLost(site)
         return undefined
       },
-      hostReplaced: async () => {
-        onGone(unit.measured)
-        unit.measured = { peer: unit.peer }
-        unit.hosts++
-        await onEndpoints()
-        return undefined
-      },
+      hostReplaced: () =>
+        inTurn(async () => {
+          onGone(unit.measured)
+          unit.measured = { peer: unit.peer }
+          unit.hosts++
+          await onEndpoints()
+          return undefined
+        }),
       leaving: async () => {
+        if (unit.state === 'leaving') return undefined
         logger.info({ site, unit_pid: unit.pid }, 'the unit of a site ends')
         unit.state = 'leaving'
         await onEndpoints()
         return undefined
       },
-      filesChanged: async ({ files }) => {
-        await changed(site, files)
-        return undefined
-      },
+      filesChanged: ({ files }) =>
+        inTurn(async () => {
+          await changed(site, files)
+          return undefined
+        }),
     }
   }
 }

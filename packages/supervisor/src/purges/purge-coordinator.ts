@@ -1,5 +1,5 @@
 import type { Purge, PurgedStore, PurgeLayer, PurgeOrder, PurgeState } from '@svc/cache'
-import { asError, codeOf, type Deferred, deferred } from '@svc/core'
+import { asError, codeOf, type Deferred, deferred, Gate } from '@svc/core'
 import type { PurgeOutcome } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 import { type Acknowledged, type AskSettings, askMembers, type PurgeMember } from './purge-member.ts'
@@ -43,6 +43,9 @@ interface Taken {
 
 /** Every read asks all purges that the store does not follow: past so many, one of everything stands for them. */
 const MAX_FAILED = 100
+
+/** A process that has thousands of purges before it cannot answer the last one in time, and would be killed for it. The others wait here. */
+const MOST_AT_A_TIME = 16
 const EVERYTHING: PurgeOrder = { layers: ['isr', 'proxy'], scopes: [{ kind: 'everything' }], mode: 'drop' }
 
 /** Render hosts keep and make ISR entries alone: the other layers are no business of theirs. */
@@ -65,6 +68,7 @@ export class PurgeCoordinator {
   #lastOfWorkers: number
   #beginning: Promise<unknown> = Promise.resolve()
   #previousSent: Promise<void> = Promise.resolve()
+  readonly #gate = new Gate(MOST_AT_A_TIME)
 
   constructor(options: PurgeCoordinatorOptions) {
     this.#options = options
@@ -93,12 +97,7 @@ export class PurgeCoordinator {
   async purge(order: PurgeOrder): Promise<PurgeOutcome> {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
-    const beginning = this.#beginning.then(() => this.#begin(order))
-    this.#beginning = beginning.catch(() => undefined)
-    const begun = await beginning
-    const { purge } = begun
-    await begun.hostsDone
-    const workers = await this.#tellWorkers(begun)
+    const { purge, workers } = await this.#gate.run(() => this.#tell(order))
     const isStored = purge.layers.some((layer) => layer !== 'l0')
     const { counts, followed } = isStored ? await this.#purgeStores(purge) : nothing
     if (followed === undefined) this.#settle(purge)
@@ -113,6 +112,15 @@ export class PurgeCoordinator {
     }
     this.#options.onDone(purge, outcome)
     return outcome
+  }
+
+  /** Resolves when every process has taken note, or is gone. */
+  async #tell(order: PurgeOrder): Promise<{ readonly purge: Purge; readonly workers: Acknowledged }> {
+    const beginning = this.#beginning.then(() => this.#begin(order))
+    this.#beginning = beginning.catch(() => undefined)
+    const begun = await beginning
+    await begun.hostsDone
+    return { purge: begun.purge, workers: await this.#tellWorkers(begun) }
   }
 
   /** Gives the purge its number and tells the hosts of it in the same turn. */

@@ -32,6 +32,8 @@ export class MasterLink {
   #peer: MasterPeer | undefined
   #running: Promise<void> | undefined
   #isClosed = false
+  /** Whether the connection that ended last came as far as that the unit followed the server. */
+  #hasFollowed = false
   /** What was last complained of: a server that is away for a night is not worth a line each second. */
   #complaint = ''
 
@@ -64,7 +66,7 @@ export class MasterLink {
     let waitMs = FIRST_WAIT_MS
     while (!this.#isClosed) {
       const outcome = await this.#connect()
-      if (outcome === 'ended') waitMs = FIRST_WAIT_MS
+      if (outcome === 'ended' && this.#hasFollowed) waitMs = FIRST_WAIT_MS
       else if (outcome === 'refused') waitMs = REFUSED_WAIT_MS
       else waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)
       await this.#pause(waitMs)
@@ -82,13 +84,14 @@ export class MasterLink {
   async #connect(): Promise<'ended' | 'failed' | 'refused'> {
     const { socket, site, token, handlers, onLost, logger } = this.#options
     let problem: Error | undefined
+    this.#hasFollowed = false
     try {
       const connecting = connectSocketChannel(socket)
       await connecting.connected
       const peer: MasterPeer = new RpcPeer({
         channel: connecting.channel,
         local: unitMethods,
-        handlers,
+        handlers: { ...handlers, attach: (request, context) => this.#attach(request, context) },
         remote: unitParentMethods,
         protocolVersion: PROTOCOL_VERSION,
         peerName: 'the server',
@@ -113,6 +116,12 @@ export class MasterLink {
         ? 'refused'
         : 'failed'
     }
+  }
+
+  readonly #attach: Handlers<typeof unitMethods>['attach'] = async (request, context) => {
+    const reply = await this.#options.handlers.attach(request, context)
+    this.#hasFollowed = true
+    return reply
   }
 
   #complain(error: Error): void {
