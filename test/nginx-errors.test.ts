@@ -111,6 +111,7 @@ server { listen {on0}; server_name a.test; root {dir};
   location @user { return 200 "user $remote_user"; }
   location /small/ { client_max_body_size 10; proxy_pass http://{echo}/; }
   location /small-page/ { client_max_body_size 10; error_page 413 = /text; proxy_pass http://{echo}/; }
+  location /small-own/ { client_max_body_size 10; error_page 413 /small/page; proxy_pass http://{echo}/; }
   location /large/ { client_max_body_size 0; proxy_pass http://{echo}/; }
 }
 `
@@ -221,6 +222,7 @@ const methods: Case[] = [
   { target: '/as200/x', headers: { Range: 'bytes=0-1' } },
   { target: '/small/x', method: 'POST', body: '0123456789' },
   { target: '/small/x', method: 'POST', body: '01234567890', status: 413 },
+  { target: '/small-own/x', method: 'POST', body: '01234567890', status: 413 },
   {
     target: '/small/x',
     method: 'POST',

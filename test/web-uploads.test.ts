@@ -58,3 +58,31 @@ for (const engine of ['uws', 'node']) {
     assert.match((await post('/small', body.subarray(0, 1024 * 1024))).text, /^1048576 /)
   })
 }
+
+for (const engine of ['uws', 'node']) {
+  test(`${engine}: the page of a body that is too long is shown, whatever limits there are`, async (t) => {
+    const upstream = await startDigester(t)
+    const dir = tempDir(t, 'too-long')
+    writeFiles(dir, {
+      'www/long.html': 'shorter, please',
+      'a.conf': `server { listen 127.0.0.1:0; root ${dir}/www; client_max_body_size 1k; error_page 413 /long.html;
+        location /files/ { }
+        location /named/ { error_page 413 @named; }
+        location @named { proxy_pass http://${upstream}; }
+        location / { proxy_pass http://${upstream}; }
+        location = /long.html { add_header X-Page 1 always; } }`,
+    })
+    const config = `[server]\nengine = "${engine}"\nworkers = 1\nmax_body_bytes = 1024\nvhosts = ["${dir}/a.conf"]\n`
+    const { url } = await startServer(t, { config })
+    const post = (path: string, bytes: number) => fetchHttp(`${url}${path}`, { method: 'POST', body: Buffer.alloc(bytes, 'x') })
+    for (const path of ['/x', '/files/x']) {
+      const { status, text, headers } = await post(path, 100_000)
+      assert.deepEqual([path, status, text, headers['x-page']], [path, 413, 'shorter, please', '1'])
+    }
+    // Whoever makes the page gets nothing of what was refused.
+    const named = await post('/named/x', 100_000)
+    assert.match(named.text, /^0 /)
+    assert.equal(named.status, 413)
+    assert.match((await post('/x', 1024)).text, /^1024 /)
+  })
+}

@@ -70,12 +70,16 @@ function buildEndpoints(config: Config): EndpointTable {
   )
 }
 
-/** `client_max_body_size` may allow more than the configuration does. */
+/**
+ * `client_max_body_size` may allow more than the configuration does. Where a page is shown for what is too large, the engine lets
+ * everything through: it knows no pages, and whoever answers has the limit of its location.
+ */
 function largestBody({ web, config }: GenerationSpec): number {
   let largest = config.server.max_body_bytes
   for (const { fallback, locations } of web.servers) {
-    for (const { maxBodyBytes } of [fallback, ...locations]) {
-      if (maxBodyBytes === 0) return Number.POSITIVE_INFINITY
+    for (const { maxBodyBytes, errorPages } of [fallback, ...locations]) {
+      const showsTooLarge = errorPages.some(({ statuses }) => statuses.includes(413))
+      if (maxBodyBytes === 0 || showsTooLarge) return Number.POSITIVE_INFINITY
       largest = Math.max(largest, maxBodyBytes ?? 0)
     }
   }

@@ -12,6 +12,7 @@ import type {
   StreamOptions,
 } from '@svc/http'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
+import { noBody } from '../engine/no-body.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
@@ -141,11 +142,15 @@ export class RequestContext {
     return (body.length ?? 0) <= maxBytes
   }
 
+  /** Nobody gets anything of the body from now on. */
+  dropBody(): void {
+    this.body = noBody
+  }
+
   /** Lets a body that has not been read yet be read again, as far as it is short, by whoever answers where its first reader could not. */
   makeBodyRepeatable(): void {
-    const { body } = this.exchange
-    if (!body.isPresent || this.#repeatable !== undefined) return
-    this.#repeatable = new RepeatableBody(body)
+    if (!this.body.isPresent || this.#repeatable !== undefined) return
+    this.#repeatable = new RepeatableBody(this.exchange.body)
     this.#makeBody()
   }
 

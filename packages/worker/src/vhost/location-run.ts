@@ -127,7 +127,7 @@ export class LocationRun implements Walk {
     const location = choice.kind === 'none' ? fallback : choice.value
     this.#comeTo(location)
     if (location.settings.isInternal && !state.isInternal) return this.fail(404)
-    if (!this.#limitBody(location)) return this.fail(413)
+    if (!this.#limitBody(location)) return this.#refuseBody()
     if (choice.kind === 'slash') {
       return this.redirect(301, state.args === '' ? choice.path : `${choice.path}?${state.args}`)
     }
@@ -141,8 +141,16 @@ export class LocationRun implements Walk {
     context.isAccessLogged = location.settings.hasAccessLog
   }
 
+  #refuseBody(): Outcome {
+    const { state } = this
+    state.isBodyRefused = true
+    state.context.dropBody()
+    return this.fail(413)
+  }
+
   #limitBody({ settings }: CompiledLocation): boolean {
-    const { context } = this.state
+    const { context, isBodyRefused } = this.state
+    if (isBodyRefused) return true
     const configured = settings.maxBodyBytes ?? context.generation.config.server.max_body_bytes
     return context.limitBody(configured === 0 ? Number.POSITIVE_INFINITY : configured)
   }

@@ -36,6 +36,8 @@ export class RunState implements Rewritable {
   /** `try_files` found a file for a pattern with `alias`, whose path is to be added to it. */
   addsUriToAlias = false
   changesLeft = MAX_CHANGES + 1
+  /** The body is too long: as with nginx, no limit of the page that shows this matters. */
+  isBodyRefused = false
   /** An error has been seen in a location that has pages for errors: there is one page for each request. */
   hadError = false
   /** What every answer from now on has for its status. */
