@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, writeCertificate } from '@svc/testkit'
@@ -117,4 +119,43 @@ test('a certificate that ends soon is noticed', async (t) => {
   const { cert, key } = writeCertificate(dir, 'soon', { commonName: 'soon', hosts: ['a.test'], validity })
   const { notices } = loaded((await loadText(t, site('"a.test"', `tls_cert = "${cert}"\ntls_key = "${key}"\n`))).result)
   assert.deepEqual(notices, [`the certificate ${cert} expires on ${validity.to.toISOString().slice(0, 10)}`])
+})
+
+test('an encrypted key, a directory, a pipe and a file without end are told, and nothing waits for them', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const files = writeCertificate(dir, 'one', { commonName: 'one', hosts: ['one.test'] })
+  const faultOf = async (wrong: Partial<typeof files>) => {
+    const read = await readCertificate({ ...files, ...wrong })
+    assert.ok(Array.isArray(read))
+    return read.map(({ file, message }) => `${file}: ${message}`).join('\n')
+  }
+  const encrypted = join(dir, 'encrypted.key')
+  const plain = createPrivateKey(readFileSync(files.key))
+  for (const [type, text] of [
+    ['pkcs8', '-----BEGIN ENCRYPTED PRIVATE KEY-----'],
+    ['sec1', 'Proc-Type: 4,ENCRYPTED'],
+  ] as const) {
+    const pem = plain.export({ type, format: 'pem', cipher: 'aes-128-cbc', passphrase: 'secret' })
+    assert.ok(pem.includes(text))
+    writeFileSync(encrypted, pem)
+    assert.equal(await faultOf({ key: encrypted }), `key: ${encrypted} is encrypted`)
+  }
+  assert.equal(await faultOf({ cert: dir }), `cert: ${dir} is not a file`)
+  const pipe = join(dir, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  assert.equal(await faultOf({ key: pipe }), `key: ${pipe} is not a file`)
+  const large = join(dir, 'large')
+  writeFileSync(large, '')
+  truncateSync(large, 2 ** 30)
+  assert.equal(await faultOf({ cert: large }), `cert: ${large} is too large: ${2 ** 30} bytes`)
+})
+
+test('a key that is too short for any handshake is an error', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const [cert, key] = [join(dir, 'short.crt'), join(dir, 'short.key')]
+  const command = ['req', '-x509', '-newkey', 'rsa:512', '-nodes', '-subj', '/CN=short', '-keyout', key, '-out', cert]
+  execFileSync('openssl', command, { stdio: 'ignore' })
+  assert.deepEqual(await readCertificate({ cert, key }), [
+    { file: 'key', message: `${key} has 512 bits: no client can be served with it` },
+  ])
 })

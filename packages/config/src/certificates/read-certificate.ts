@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { codeOf, messageOf } from '@svc/core'
 
 /** Where a certificate and its key lie. Absolute paths. */
@@ -34,7 +34,12 @@ export interface CertificateFault {
 }
 
 const PEM_CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]+?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g
+const ENCRYPTED_KEY = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m
 const ID_CHARS = 32
+/** Neither engine does a handshake with a shorter key of RSA. */
+const MIN_RSA_BITS = 1024
+/** A chain with its key has some kilobytes. */
+const MAX_FILE_BYTES = 1024 * 1024
 
 function isFault(value: object): value is CertificateFault {
   return 'file' in value
@@ -42,6 +47,10 @@ function isFault(value: object): value is CertificateFault {
 
 async function readText(files: CertificateFiles, file: keyof CertificateFiles): Promise<string | CertificateFault> {
   try {
+    // Before it is opened: a pipe would be waited for without end.
+    const info = await stat(files[file])
+    if (!info.isFile()) return { file, message: `${files[file]} is not a file` }
+    if (info.size > MAX_FILE_BYTES) return { file, message: `${files[file]} is too large: ${info.size} bytes` }
     return await readFile(files[file], 'latin1')
   } catch (error) {
     return { file, message: `cannot read ${files[file]}`, hint: codeOf(error) ?? messageOf(error) }
@@ -76,15 +85,23 @@ function mismatch(files: CertificateFiles, chain: readonly X509Certificate[], ke
   return { file: 'key', message: `${files.key} is not the key of ${files.cert}`, ...hint }
 }
 
+function keyOf(files: CertificateFiles, text: string): KeyObject | CertificateFault {
+  if (!ENCRYPTED_KEY.test(text)) return parse(files, 'key', 'private key', () => createPrivateKey(text))
+  const hint = `nobody is there to give its passphrase: openssl pkey -in ${files.key} -out <a file that only the server may read>`
+  return { file: 'key', message: `${files.key} is encrypted`, hint }
+}
+
 /** Reads a certificate and its key and checks that they belong together. */
 export async function readCertificate(files: CertificateFiles): Promise<LoadedCertificate | CertificateFault[]> {
   const [certText, keyText] = await Promise.all([readText(files, 'cert'), readText(files, 'key')])
   const chain = typeof certText === 'string' ? parse(files, 'cert', 'certificate', () => chainOf(certText)) : certText
-  const key = typeof keyText === 'string' ? parse(files, 'key', 'private key', () => createPrivateKey(keyText)) : keyText
+  const key = typeof keyText === 'string' ? keyOf(files, keyText) : keyText
   const faults = [chain, key].filter(isFault)
   if (isFault(chain) || isFault(key)) return faults
   const [first] = chain
   if (!first.checkPrivateKey(key)) return [mismatch(files, chain, key)]
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS
+  if (bits < MIN_RSA_BITS) return [{ file: 'key', message: `${files.key} has ${bits} bits: no client can be served with it` }]
   const chainPem = chain.map((certificate) => certificate.toString()).join('')
   const keyPem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
   return {
