@@ -26,7 +26,8 @@ async function probe(name: string, address: HostPort): Promise<number> {
     await once(server, 'listening')
   } catch (error) {
     const reason = REASONS[codeOf(error) ?? ''] ?? messageOf(error)
-    throw new SupervisorError('SUP_LISTEN', `cannot listen on ${name}: ${reason}`, { cause: error })
+    const data = { needsPrivilege: codeOf(error) === 'EACCES' }
+    throw new SupervisorError('SUP_LISTEN', `cannot listen on ${name}: ${reason}`, { cause: error, data })
   }
   const bound = server.address()
   server.close()

@@ -6,6 +6,7 @@ import { SupervisorError, type SupervisorErrorCode } from '../errors.ts'
 import { defaultTimings } from '../fleet/timings.ts'
 import { Master } from './master.ts'
 import type { MasterOptions } from './options.ts'
+import { startAdvice } from './start-advice.ts'
 
 const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
   SUP_ALREADY_RUNNING: ExitCode.unavailable,
@@ -15,18 +16,9 @@ const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
   SUP_DIRECTORY: ExitCode.config,
 }
 
-/** What to do about a start that was refused. */
-const ADVICE: Readonly<Partial<Record<SupervisorErrorCode, string>>> = {
-  SUP_NO_CERTIFICATE: 'Set ssl_certificate in the vhost file, tls.certs, or tls.auto.',
-  SUP_ALREADY_RUNNING: '"svc status" shows it, "svc stop" ends it, "svc reload" gives it a changed configuration.',
-  SUP_DIRECTORY_TAKEN:
-    "Give this server one of its own: servers that shared it would serve each other's pages and miss each other's purges.",
-  SUP_LISTEN: 'Choose another address with --listen (port 0: any that is free) or server.listen, or stop what has this one.',
-}
-
 function complain(error: unknown): void {
   process.stderr.write(`svc: ${asError(error).message}\n`)
-  const advice = error instanceof SupervisorError ? ADVICE[error.code] : undefined
+  const advice = startAdvice(error)
   if (advice !== undefined) process.stderr.write(`${advice}\n`)
 }
 

@@ -8,6 +8,7 @@ import type { Directive } from '../syntax/directive.ts'
 import { parseDirectives } from '../syntax/parse-directives.ts'
 import { decodeBytes, SourceFile } from '../syntax/source-file.ts'
 import { findGlob, isGlob } from './glob.ts'
+import { inPlaceOf } from './known-files.ts'
 
 /** Where nginx itself looks for `include fastcgi_params`. */
 const NGINX_DIR = '/etc/nginx'
@@ -130,7 +131,11 @@ export class VhostFiles {
       return []
     }
     const directives = await this.#directives(path, place, `${path}: `)
-    return directives === undefined ? [] : this.#expand(directives, [...open, path])
+    if (directives === undefined) return []
+    const known = inPlaceOf(path, directives)
+    if (known === undefined) return this.#expand(directives, [...open, path])
+    this.#problems.add(place, `${path} has a "${known.directive}", which is not known here`, known.hint)
+    return []
   }
 
   #dirs(from: string): string[] {

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { test } from 'node:test'
+import { Child, repositoryRoot } from '@svc/testkit'
+import { SupervisorError } from '../src/errors.ts'
+import { resolveListen } from '../src/listen/resolve-listen.ts'
+import { startAdvice } from '../src/master/start-advice.ts'
+
+function failureOf(name: string): Promise<unknown> {
+  return resolveListen([{ name, isTls: false }], []).then(
+    () => assert.fail(`${name} can be listened on`),
+    (error: unknown) => error,
+  )
+}
+
+test('who finds a port taken is told of every place that names ports', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const error = await failureOf(`127.0.0.1:${(server.address() as AddressInfo).port}`)
+  assert.match(startAdvice(error) ?? '', /server\.listen or listen in the vhost file, or stop what has this one/)
+})
+
+test('who lacks the privilege for a port is told how a server gets it', async (t) => {
+  const program = `
+    import { resolveListen } from '${repositoryRoot}/packages/supervisor/src/listen/resolve-listen.ts'
+    import { startAdvice } from '${repositoryRoot}/packages/supervisor/src/master/start-advice.ts'
+    await resolveListen([{ name: '127.0.0.1:79', isTls: false }], []).catch((error) => console.log(error.message + '; ' + startAdvice(error)))`
+  const node = [`${repositoryRoot}/bin/node`, '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program]
+  const drop = process.geteuid?.() === 0 ? ['--bounding-set=-net_bind_service', '--inh-caps=-net_bind_service'] : []
+  const child = new Child(t, 'setpriv', [...drop, ...node])
+  const { code } = await child.exited
+  if (code !== 0 || child.stdout === '')
+    return t.skip(`here everybody may listen on it, or setpriv does not work: ${child.stderr}`)
+  assert.match(child.stdout, /cannot listen on 127\.0\.0\.1:79: the port needs a privilege/)
+  assert.match(child.stdout, /"svc systemd" prints gives it the privilege/)
+})
+
+test('what is no refused start has no advice', () => {
+  assert.equal(startAdvice(new Error('other')), undefined)
+  assert.equal(startAdvice(new SupervisorError('SUP_STOPPED', 'stopped')), undefined)
+})
