@@ -150,12 +150,17 @@ test('an encrypted key, a directory, a pipe and a file without end are told, and
   assert.equal(await faultOf({ cert: large }), `cert: ${large} is too large: ${2 ** 30} bytes`)
 })
 
-test('a key that is too short for any handshake is an error', async (t) => {
+test('a key that no client can be served with is an error', async (t) => {
   const dir = tempDir(t, 'certificates')
-  const [cert, key] = [join(dir, 'short.crt'), join(dir, 'short.key')]
-  const command = ['req', '-x509', '-newkey', 'rsa:512', '-nodes', '-subj', '/CN=short', '-keyout', key, '-out', cert]
-  execFileSync('openssl', command, { stdio: 'ignore' })
-  assert.deepEqual(await readCertificate({ cert, key }), [
-    { file: 'key', message: `${key} has 512 bits: no client can be served with it` },
-  ])
+  const [cert, key] = [join(dir, 'weak.crt'), join(dir, 'weak.key')]
+  for (const [wish, flaw] of [
+    [['rsa:512'], 'a key of 512 bits'],
+    [['ec', '-pkeyopt', 'ec_paramgen_curve:secp256k1'], 'a key of the curve secp256k1'],
+    [['ed448'], 'a key of type ed448'],
+  ] as const) {
+    const files = ['-nodes', '-subj', '/CN=weak', '-keyout', key, '-out', cert]
+    execFileSync('openssl', ['req', '-x509', '-newkey', ...wish, ...files], { stdio: 'ignore' })
+    const message = `${key} is ${flaw}: no client can be served with it`
+    assert.deepEqual(await readCertificate({ cert, key }), [{ file: 'key', message }])
+  }
 })

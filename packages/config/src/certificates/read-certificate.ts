@@ -36,8 +36,11 @@ export interface CertificateFault {
 const PEM_CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]+?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g
 const ENCRYPTED_KEY = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m
 const ID_CHARS = 32
-/** Neither engine does a handshake with a shorter key of RSA. */
+/** No client shakes hands with a shorter key of RSA. */
 const MIN_RSA_BITS = 1024
+/** Other keys of elliptic curves than those of TLS are taken by one engine and not by the other, and by clients not at all. */
+const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
+const KEY_TYPES = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519'])
 /** A chain with its key has some kilobytes. */
 const MAX_FILE_BYTES = 1024 * 1024
 
@@ -91,6 +94,14 @@ function keyOf(files: CertificateFiles, text: string): KeyObject | CertificateFa
   return { file: 'key', message: `${files.key} is encrypted`, hint }
 }
 
+/** What keeps a key from being used in a handshake. */
+function flawOf({ asymmetricKeyType: type = '', asymmetricKeyDetails: details = {} }: KeyObject): string | undefined {
+  const { modulusLength: bits = MIN_RSA_BITS, namedCurve } = details
+  if (!KEY_TYPES.has(type)) return `a key of type ${type}`
+  if (bits < MIN_RSA_BITS) return `a key of ${bits} bits`
+  return namedCurve === undefined || CURVES.has(namedCurve) ? undefined : `a key of the curve ${namedCurve}`
+}
+
 /** Reads a certificate and its key and checks that they belong together. */
 export async function readCertificate(files: CertificateFiles): Promise<LoadedCertificate | CertificateFault[]> {
   const [certText, keyText] = await Promise.all([readText(files, 'cert'), readText(files, 'key')])
@@ -100,8 +111,8 @@ export async function readCertificate(files: CertificateFiles): Promise<LoadedCe
   if (isFault(chain) || isFault(key)) return faults
   const [first] = chain
   if (!first.checkPrivateKey(key)) return [mismatch(files, chain, key)]
-  const bits = key.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS
-  if (bits < MIN_RSA_BITS) return [{ file: 'key', message: `${files.key} has ${bits} bits: no client can be served with it` }]
+  const flaw = flawOf(key)
+  if (flaw !== undefined) return [{ file: 'key', message: `${files.key} is ${flaw}: no client can be served with it` }]
   const chainPem = chain.map((certificate) => certificate.toString()).join('')
   const keyPem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
   return {
