@@ -40,7 +40,7 @@ const ID_CHARS = 32
 const MIN_RSA_BITS = 1024
 /** Other keys of elliptic curves than those of TLS are taken by one engine and not by the other, and by clients not at all. */
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
-const KEY_TYPES = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519'])
+const KEY_TYPES = new Set<string>(['rsa', 'rsa-pss', 'ec', 'ed25519'])
 /** A chain with its key has some kilobytes. */
 const MAX_FILE_BYTES = 1024 * 1024
 
@@ -95,9 +95,9 @@ function keyOf(files: CertificateFiles, text: string): KeyObject | CertificateFa
 }
 
 /** What keeps a key from being used in a handshake. */
-function flawOf({ asymmetricKeyType: type = '', asymmetricKeyDetails: details = {} }: KeyObject): string | undefined {
+function flawOf({ asymmetricKeyType: type, asymmetricKeyDetails: details = {} }: KeyObject): string | undefined {
   const { modulusLength: bits = MIN_RSA_BITS, namedCurve } = details
-  if (!KEY_TYPES.has(type)) return `a key of type ${type}`
+  if (type === undefined || !KEY_TYPES.has(type)) return `a key of type ${type}`
   if (bits < MIN_RSA_BITS) return `a key of ${bits} bits`
   return namedCurve === undefined || CURVES.has(namedCurve) ? undefined : `a key of the curve ${namedCurve}`
 }
