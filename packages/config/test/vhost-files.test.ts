@@ -79,11 +79,11 @@ test('what cannot be read is a problem at its include', async (t) => {
   mkdirSync(join(dir, 'd.conf'))
   const { lines } = await readDir(dir)
   assert.deepEqual(lines, [
-    'a.conf:1:1: dir: is a directory, not a file',
+    'a.conf:1:1: dir: is a directory, not a file (write dir/* for the files in it)',
     'a.conf:2:1: loop: is a symbolic link that leads to itself',
     'a.conf:3:1: no such file: gone.part (looked in ., /etc/nginx)',
     'a.conf:5:1: invalid number of arguments in "include" directive',
-    'd.conf: is a directory, not a file',
+    'd.conf: is a directory, not a file (write d.conf/* for the files in it)',
   ])
 })
 

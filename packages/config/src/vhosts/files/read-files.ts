@@ -80,7 +80,8 @@ export class VhostFiles {
     try {
       text = (await readFile(file)).toString('latin1')
     } catch (error) {
-      this.#problems.add(place, `${prefix}${reasonOf(error)}`)
+      const hint = codeOf(error) === 'EISDIR' ? `write ${file === '/' ? '' : file}/* for the files in it` : undefined
+      this.#problems.add(place, `${prefix}${reasonOf(error)}`, hint)
       return undefined
     }
     const source = new SourceFile(file, text)

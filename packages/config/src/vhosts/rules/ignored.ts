@@ -24,6 +24,8 @@ export const UNKNOWN_HINTS: Readonly<Record<string, string>> = {
   stream: 'only HTTP is served',
   mail: 'only HTTP is served',
   user: 'vhost files are what nginx includes within http {}: name the files with the server blocks',
+  pid: 'vhost files are what nginx includes within http {}: name the files with the server blocks',
+  load_module: 'vhost files are what nginx includes within http {}: name the files with the server blocks',
   worker_processes: 'set server.workers in the config file',
   if: 'use map, location, try_files or a route rule in its place',
   set: 'use map, or write the value where the variable is read',
