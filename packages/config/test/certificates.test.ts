@@ -87,6 +87,19 @@ test('certificates that clients will refuse are noticed', async (t) => {
   for (const file of [old.cert, old.key, future.cert, future.key]) assert.ok(files.includes(file), file)
 })
 
+test('a certificate of a thousand servers that it is not for is noticed once', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const { cert, key } = writeCertificate(dir, 'one', { commonName: 'one', hosts: ['one.test'] })
+  const servers = Array.from(
+    { length: 1_000 },
+    (_, at) => `server { listen 127.0.0.1:2 ssl; server_name h${at}.test; ssl_certificate ${cert}; ssl_certificate_key ${key}; }`,
+  )
+  writeFileSync(join(dir, 'all.conf'), servers.join('\n'))
+  const { notices } = loaded((await loadText(t, `[server]\nvhosts = ["${dir}/all.conf"]\n`)).result)
+  const first = Array.from({ length: 10 }, (_, at) => `h${at}.test`).join(', ')
+  assert.deepEqual(notices, [`the certificate ${cert} is not for ${first} and 990 more`])
+})
+
 test('a wildcard is for one label and not for itself', () => {
   const names = ['a.test', '*.b.test']
   for (const name of ['a.test', 'x.b.test', '*.b.test']) assert.equal(coversName(names, name), true, name)

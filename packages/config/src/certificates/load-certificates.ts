@@ -21,6 +21,9 @@ export interface ReadCertificates {
 /** So long before a certificate ends, it should have been renewed. */
 const SOON_MS = 14 * 24 * 3_600_000
 
+/** Names that a notice gives. */
+const MAX_LISTED = 10
+
 /** Files that are read at once: there may be a thousand. */
 const MAX_PARALLEL = 16
 
@@ -46,6 +49,13 @@ function isPlace(at: Finding['path'] | Place): at is Place {
   return 'line' in at
 }
 
+/** One certificate may be meant for thousands of names. */
+function listOf(names: readonly string[]): string {
+  const more = names.length - MAX_LISTED
+  const listed = names.slice(0, MAX_LISTED).join(', ')
+  return more > 0 ? `${listed} and ${more} more` : listed
+}
+
 /** What is not wrong but worth knowing: clients will refuse it. */
 function noticesFor(certificate: LoadedCertificate, names: readonly string[], now: number): string[] {
   const { cert, notBefore, notAfter, isChainInOrder } = certificate
@@ -56,7 +66,7 @@ function noticesFor(certificate: LoadedCertificate, names: readonly string[], no
   else if (notAfter - now < SOON_MS) notices.push(`the certificate ${cert} expires on ${day(notAfter)}`)
   if (notBefore > now) notices.push(`the certificate ${cert} is not valid before ${day(notBefore)}: clients will refuse it`)
   if (!isChainInOrder) notices.push(`the certificates in ${cert} are not in order: each has to be followed by its issuer`)
-  if (uncovered.length > 0) notices.push(`the certificate ${cert} is not for ${uncovered.join(', ')}`)
+  if (uncovered.length > 0) notices.push(`the certificate ${cert} is not for ${listOf(uncovered)}`)
   return notices
 }
 
@@ -66,12 +76,14 @@ export async function loadCertificates(config: Config, web: WebSpec, now: number
   const read = await readAll(uses)
   const findings: Finding[] = [...nothingToServe(config, uses)]
   const problems = new Map<string, ConfigProblem>()
-  const notices = new Set<string>()
+  const namesOf = new Map<LoadedCertificate, Set<string>>()
   for (const use of uses) {
     const result = read.get(certificateKey(use))
     if (result === undefined) continue
     if (!Array.isArray(result)) {
-      for (const notice of noticesFor(result, use.names, now)) notices.add(notice)
+      const names = namesOf.get(result) ?? new Set()
+      namesOf.set(result, names)
+      for (const name of use.names) names.add(name)
       continue
     }
     for (const { file, ...what } of result) {
@@ -85,7 +97,7 @@ export async function loadCertificates(config: Config, web: WebSpec, now: number
     certificates: [...read.values()].filter((result): result is LoadedCertificate => !Array.isArray(result)),
     findings,
     problems: [...problems.values()],
-    notices: [...notices],
+    notices: [...namesOf].flatMap(([certificate, names]) => noticesFor(certificate, [...names], now)),
     files: uses.flatMap(({ cert, key }) => [cert, key]),
   }
 }
