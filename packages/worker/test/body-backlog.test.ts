@@ -4,8 +4,8 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir, waitFor } from '@svc/testkit'
+import { BodyBlocks } from '../src/body-blocks.ts'
 import { BodyBacklog } from '../src/engine/uws/body-backlog.ts'
-import { BodyBlocks } from '../src/engine/uws/body-blocks.ts'
 import { emptyBelow, openBelow } from './open-files.ts'
 
 const MB = 1024 * 1024

@@ -12,16 +12,28 @@ function moreThanTheKernelHolds(): number {
   return Math.max(6_000_000, Number(most) * 1.5)
 }
 
-/** Writes `count` chunks of `bytes` each and waits whenever it is told to. */
-function pour(exchange: HttpExchange, count: number, bytes: number, length?: number): { waits: number } {
+/** What became of a stream. */
+export interface Poured {
+  /** How often its writer was told to wait. */
+  waits: number
+  /** Chunks whose memory was given back. */
+  unused: number
+}
+
+/** Writes `count` chunks of `bytes` each and waits whenever it is told to. Memory that is given back is written over at once. */
+export function pour(exchange: HttpExchange, count: number, bytes: number, length?: number): Poured {
   const writer = exchange.stream(plain, length === undefined ? {} : { length })
-  const state = { waits: 0 }
+  const state = { waits: 0, unused: 0 }
   let at = 0
   const next = () => {
     while (at < count) {
       const chunk = Buffer.alloc(bytes, String.fromCharCode(97 + (at % 26)))
       at++
-      if (!writer.write(chunk)) {
+      const onUnused = () => {
+        state.unused++
+        chunk.fill('-')
+      }
+      if (!writer.write(chunk, onUnused)) {
         state.waits++
         return
       }
@@ -33,7 +45,8 @@ function pour(exchange: HttpExchange, count: number, bytes: number, length?: num
   return state
 }
 
-function expectedPour(count: number, bytes: number): Buffer {
+/** What `pour` writes. */
+export function expectedPour(count: number, bytes: number): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, at) => Buffer.alloc(bytes, String.fromCharCode(97 + (at % 26)))))
 }
 
@@ -44,7 +57,7 @@ export function streamContract(start: StartSubject): void {
     for (const bytes of [700, 16_320, 16_400, 90_000]) {
       test(`a stream ${kind} in pieces of ${bytes} arrives whole at a slow client, and its writer is told to wait`, async (t) => {
         const count = Math.ceil(moreThanTheKernelHolds() / bytes)
-        let state: { waits: number } | undefined
+        let state: Poured | undefined
         const subject = await start(t, (exchange) => {
           state = pour(exchange, count, bytes, isSized ? count * bytes : undefined)
         })
@@ -52,6 +65,7 @@ export function streamContract(start: StartSubject): void {
         assert.equal(response.aborted, false)
         assert.equal(response.body.equals(expectedPour(count, bytes)), true)
         assert.ok((state?.waits ?? 0) > 0, 'the writer never had to wait')
+        assert.ok((state?.unused ?? 0) <= count, 'memory was given back twice')
         assert.equal(response.headers['content-length'], isSized ? String(count * bytes) : undefined)
       })
     }

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { codeOf } from '@svc/core'
 import type { BodyAck } from '@svc/http'
 import { tempDir, waitFor } from '@svc/testkit'
-import { BodyBlocks } from '../src/engine/uws/body-blocks.ts'
+import { BodyBlocks } from '../src/body-blocks.ts'
 import { UwsBody } from '../src/engine/uws/uws-body.ts'
 import { emptyBelow, openBelow } from './open-files.ts'
 

@@ -59,8 +59,11 @@ export interface RequestBody {
 
 /** Writes a streamed response body. */
 export interface BodyWriter {
-  /** Queues a chunk. False: the peer is slow, wait for `onDrain` before writing more. */
-  write(chunk: Uint8Array): boolean
+  /**
+   * Queues a chunk. False: the peer is slow, wait for `onDrain` before writing more. `onUnused` is called at most once, maybe at once and
+   * maybe never: nobody looks at the chunk any more, so its memory may be used again.
+   */
+  write(chunk: Uint8Array, onUnused?: () => void): boolean
   /** Sets the one listener that is called when more may be written. */
   onDrain(listener: () => void): void
   /** `trailers`: fields behind the body, sent where the engine and the client can (not engine uws), else dropped. */

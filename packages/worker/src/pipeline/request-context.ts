@@ -268,9 +268,9 @@ export class RequestContext {
       if (this.#copy?.body.add(Buffer.from(chunk)) === false) this.#dropTicket()
     }
     return {
-      write(chunk) {
+      write(chunk, onUnused) {
         count(chunk)
-        return writer.write(chunk)
+        return writer.write(chunk, onUnused)
       },
       onDrain: (listener) => writer.onDrain(listener),
       end(chunk, trailers) {

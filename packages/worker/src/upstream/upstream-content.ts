@@ -1,5 +1,6 @@
 import type { Config, LocationSettings } from '@svc/config'
 import type { Clock } from '@svc/core'
+import { BodyBlocks } from '../body-blocks.ts'
 import { bodyDirectory } from '../body-directory.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { WorkerProxyCache } from '../proxy-cache/index.ts'
@@ -14,6 +15,7 @@ import { ProxyHandler } from './proxy/proxy-handler.ts'
 export class UpstreamContent {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #connections: HttpConnections
+  readonly #blocks = new BodyBlocks()
   readonly #proxyCache: Pick<WorkerProxyCache, 'locationCache'>
   #groups: UpstreamGroups | undefined
 
@@ -38,7 +40,8 @@ export class UpstreamContent {
     const spoolDir = bodyDirectory(config)
     const wanted = 'cache' in content ? content.cache : undefined
     const cache = wanted && this.#proxyCache.locationCache(config, wanted)
-    const tools = { groups, connections: this.#connections, cache }
+    const blocks = this.#blocks
+    const tools = { groups, blocks, connections: this.#connections, cache }
     if (content.kind === 'proxy') return new ProxyHandler(content, tools)
     return content.kind === 'fastcgi' ? new FastcgiHandler(content, { ...tools, spoolDir }) : noHandlers.make(settings)
   }

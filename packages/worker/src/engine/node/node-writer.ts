@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import type { BodyWriter, HeaderList } from '@svc/http'
 import { DrainSignal } from '../drain-signal.ts'
 import { EngineError } from '../errors.ts'
+import type { QueuedChunk } from '../queued-chunk.ts'
 
 /** Most bytes handed over at once: so it is seen whether a slow reader takes anything at all. */
 export const MAX_SLICE_BYTES = 64 * 1024
@@ -21,7 +22,7 @@ export class NodeWriter implements BodyWriter {
   readonly #port: WriterPort
   readonly #totalBytes: number | undefined
   readonly #drain = new DrainSignal()
-  #queue: Uint8Array[] = []
+  #queue: QueuedChunk[] = []
   #writtenBytes = 0
   #trailers: HeaderList = []
   #isEnded = false
@@ -39,11 +40,11 @@ export class NodeWriter implements BodyWriter {
     port.out.on('drain', () => this.#drained())
   }
 
-  write(chunk: Uint8Array): boolean {
+  write(chunk: Uint8Array, onUnused?: () => void): boolean {
     if (this.#port.isOver || this.#isEnded || chunk.byteLength === 0) return true
     this.#writtenBytes += chunk.byteLength
     if (this.#totalBytes !== undefined && this.#writtenBytes > this.#totalBytes) return this.#refuse('longer')
-    this.#queue.push(chunk)
+    this.#queue.push({ bytes: chunk, onUnused })
     this.#pump()
     if (this.blockedSince === undefined) return true
     this.#drain.arm()
@@ -58,7 +59,7 @@ export class NodeWriter implements BodyWriter {
     if (this.#isEnded || this.#port.isOver) return
     if (chunk !== undefined && chunk.byteLength > 0) {
       this.#writtenBytes += chunk.byteLength
-      this.#queue.push(chunk)
+      this.#queue.push({ bytes: chunk, onUnused: undefined })
     }
     this.#isEnded = true
     this.#trailers = trailers
@@ -88,22 +89,30 @@ export class NodeWriter implements BodyWriter {
       if (this.#isEnded && this.#queue.length === 0) {
         this.#isFinished = true
         this.hasWritten = true
-        this.#port.lastSlice(slice, this.#trailers)
+        this.#port.lastSlice(slice?.bytes, this.#trailers)
         return
       }
       if (slice === undefined) return
       this.hasWritten = true
       this.wroteAt = performance.now()
-      if (!this.#port.out.write(slice)) this.blockedSince = this.wroteAt
+      if (!this.#writeSlice(slice)) this.blockedSince = this.wroteAt
     }
   }
 
-  #nextSlice(): Uint8Array | undefined {
+  /** Node keeps what it is given until it has been sent, or for good if that fails. */
+  #writeSlice({ bytes, onUnused }: QueuedChunk): boolean {
+    if (onUnused === undefined) return this.#port.out.write(bytes)
+    return this.#port.out.write(bytes, (error) => {
+      if (error === null || error === undefined) onUnused()
+    })
+  }
+
+  #nextSlice(): QueuedChunk | undefined {
     const first = this.#queue[0]
-    if (first === undefined) return undefined
-    if (first.byteLength <= MAX_SLICE_BYTES) return this.#queue.shift()
-    this.#queue[0] = first.subarray(MAX_SLICE_BYTES)
-    return first.subarray(0, MAX_SLICE_BYTES)
+    if (first === undefined || first.bytes.byteLength <= MAX_SLICE_BYTES) return this.#queue.shift()
+    const { bytes, onUnused } = first
+    this.#queue[0] = { bytes: bytes.subarray(MAX_SLICE_BYTES), onUnused }
+    return { bytes: bytes.subarray(0, MAX_SLICE_BYTES), onUnused: undefined }
   }
 
   #refuse(how: 'longer' | 'shorter'): boolean {

@@ -1,4 +1,4 @@
-import type { BodyBlocks } from './body-blocks.ts'
+import type { BodyBlocks } from '../../body-blocks.ts'
 import { SpoolFile } from './spool-file.ts'
 
 /** Most memory for the bytes of one body that wait. */

@@ -1,5 +1,6 @@
 import type { BodyWriter } from '@svc/http'
 import { DrainSignal } from '../drain-signal.ts'
+import type { QueuedChunk } from '../queued-chunk.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 
 /** Bytes waiting here past which a writer is told to wait. */
@@ -29,7 +30,9 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
   readonly #endGate: EndGate
   readonly #drain = new DrainSignal()
   #pieceLimit: number
-  #queue: Uint8Array[] = []
+  #queue: QueuedChunk[] = []
+  /** Of chunks whose last bytes are in the piece that is being written. */
+  #onUnused: (() => void)[] = []
   #queuedBytes = 0
   #isHeadWritten = false
   #isScheduled = false
@@ -46,9 +49,9 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     this.#pieceLimit = MAX_PIECE_BYTES - HEAD_ROOM_BYTES - headBytes
   }
 
-  write(chunk: Uint8Array): boolean {
+  write(chunk: Uint8Array, onUnused?: () => void): boolean {
     if (this.#port.isOver || this.#isEnded || chunk.byteLength === 0) return true
-    this.#queue.push(chunk)
+    this.#queue.push({ bytes: chunk, onUnused })
     this.#queuedBytes += chunk.byteLength
     this.#schedule()
     if (this.blockedSince === undefined && this.#queuedBytes < HIGH_WATER_BYTES) return true
@@ -113,6 +116,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
       isTaken = res.write(piece)
     })
     this.#pieceLimit = MAX_PIECE_BYTES
+    this.#free()
     if (!isTaken) this.blockedSince = performance.now()
   }
 
@@ -139,14 +143,24 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     while (room > 0) {
       const first = this.#queue[0]
       if (first === undefined) break
-      if (first.byteLength <= room) this.#queue.shift()
-      else this.#queue[0] = first.subarray(room)
-      const part = first.byteLength <= room ? first : first.subarray(0, room)
+      const { bytes, onUnused } = first
+      if (bytes.byteLength > room) {
+        this.#queue[0] = { bytes: bytes.subarray(room), onUnused }
+      } else {
+        this.#queue.shift()
+        if (onUnused !== undefined) this.#onUnused.push(onUnused)
+      }
+      const part = bytes.subarray(0, room)
       parts.push(part)
       room -= part.byteLength
       this.#queuedBytes -= part.byteLength
     }
     return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+  }
+
+  /** The library has taken the piece, or copied it. */
+  #free(): void {
+    for (const onUnused of this.#onUnused.splice(0)) onUnused()
   }
 
   #finish(piece: Uint8Array | undefined): void {
@@ -157,6 +171,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
       if (piece === undefined) this.#port.res.end()
       else this.#port.res.end(piece)
     })
+    this.#free()
     this.#port.completed()
   }
 }

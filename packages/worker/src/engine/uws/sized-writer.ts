@@ -1,6 +1,7 @@
 import type { BodyWriter } from '@svc/http'
 import { DrainSignal } from '../drain-signal.ts'
 import { EngineError } from '../errors.ts'
+import type { QueuedChunk } from '../queued-chunk.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 
 /**
@@ -16,7 +17,7 @@ export class SizedWriter implements BodyWriter, WriterSide {
   readonly #isHeld: boolean
   readonly #drain = new DrainSignal()
   #writeHead: (() => void) | undefined
-  #queue: Uint8Array[] = []
+  #queue: QueuedChunk[] = []
   #acceptedBytes = 0
   #writtenBytes = 0
   blockedSince: number | undefined
@@ -39,15 +40,15 @@ export class SizedWriter implements BodyWriter, WriterSide {
     this.#writeHead = undefined
     this.#acceptedBytes = this.#totalBytes
     this.#writtenBytes = this.#port.res.getWriteOffset()
-    this.#queue = [body.subarray(this.#writtenBytes)]
+    this.#queue = [{ bytes: body.subarray(this.#writtenBytes), onUnused: undefined }]
     this.blockedSince = performance.now()
   }
 
-  write(chunk: Uint8Array): boolean {
+  write(chunk: Uint8Array, onUnused?: () => void): boolean {
     if (this.#port.isOver || chunk.byteLength === 0) return true
     this.#acceptedBytes += chunk.byteLength
     if (this.#acceptedBytes > this.#totalBytes) return this.#refuse('longer')
-    this.#queue.push(chunk)
+    this.#queue.push({ bytes: chunk, onUnused })
     this.#pump()
     if (this.blockedSince === undefined) return true
     this.#drain.arm()
@@ -92,24 +93,26 @@ export class SizedWriter implements BodyWriter, WriterSide {
     }
   }
 
-  #writeChunk(chunk: Uint8Array): void {
+  #writeChunk({ bytes, onUnused }: QueuedChunk): void {
     const { res } = this.#port
     const before = this.#writtenBytes
     let isTaken = true
     let isDone = false
-    if (before + chunk.byteLength === this.#totalBytes) this.#port.beforeEnd()
+    if (before + bytes.byteLength === this.#totalBytes) this.#port.beforeEnd()
     res.cork(() => {
       if (this.#isHeld) this.#ensureHead()
       else this.#takeHead()?.()
-      ;[isTaken, isDone] = res.tryEnd(chunk, this.#isHeld ? this.#totalBytes + 1 : this.#totalBytes)
+      ;[isTaken, isDone] = res.tryEnd(bytes, this.#isHeld ? this.#totalBytes + 1 : this.#totalBytes)
     })
     if (isDone) {
+      onUnused?.()
       this.#port.completed()
       return
     }
     this.#writtenBytes = res.getWriteOffset()
     const taken = this.#writtenBytes - before
-    if (taken < chunk.byteLength) this.#queue.unshift(chunk.subarray(taken))
+    if (taken < bytes.byteLength) this.#queue.unshift({ bytes: bytes.subarray(taken), onUnused })
+    else onUnused?.()
     if (!isTaken) this.blockedSince = performance.now()
     if (this.#isHeld && this.#writtenBytes === this.#totalBytes) this.#port.flushed()
   }

@@ -1,5 +1,6 @@
 import type { FastcgiSpec } from '@svc/config'
 import type { HeaderList } from '@svc/http'
+import type { BodyBlocks } from '../../body-blocks.ts'
 import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
 import type { LocationCache } from '../../proxy-cache/index.ts'
 import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'
@@ -38,6 +39,7 @@ export interface FastcgiTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
   readonly spoolDir: string
+  readonly blocks: BodyBlocks
   /** The cache of the location; undefined: it has none. */
   readonly cache: LocationCache | undefined
 }
@@ -62,6 +64,7 @@ export class FastcgiHandler implements ContentHandler {
       hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
       redirects: undefined,
       isBuffered: true,
+      blocks: tools.blocks,
     })
     if (spec.target.kind === 'fixed') this.#fixed = this.#origin(tools.groups.getOrMake(spec.target.upstream))
   }

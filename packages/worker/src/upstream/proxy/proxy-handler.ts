@@ -1,5 +1,6 @@
 import type { ProxySpec } from '@svc/config'
 import type { HeaderList } from '@svc/http'
+import type { BodyBlocks } from '../../body-blocks.ts'
 import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
 import type { LocationCache } from '../../proxy-cache/index.ts'
 import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'
@@ -32,6 +33,7 @@ export const HIDDEN_FIELDS = [
 export interface ProxyTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
+  readonly blocks: BodyBlocks
   /** The cache of the location; undefined: it has none. */
   readonly cache: LocationCache | undefined
 }
@@ -54,6 +56,7 @@ export class ProxyHandler implements ContentHandler {
       hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
       redirects: new RedirectRewriter(spec),
       isBuffered: spec.isBuffered,
+      blocks: tools.blocks,
     })
     this.#keepsConnections = !spec.setHeaders.some(
       ({ name, value }) => name.toLowerCase() === 'connection' && value.join('') === 'close',

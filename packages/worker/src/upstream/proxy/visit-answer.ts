@@ -1,5 +1,6 @@
 import { asError, RecentWeakMap } from '@svc/core'
 import { type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '@svc/http'
+import { BLOCK_BYTES, type BodyBlocks } from '../../body-blocks.ts'
 import type { LocationVisit } from '../../vhost/content.ts'
 import type { AnswerReceiver } from '../http/http-call.ts'
 import { innerRedirect } from './inner-redirect.ts'
@@ -17,6 +18,8 @@ export interface AnswerRules {
   readonly redirects: RedirectRewriter | undefined
   /** Whether a slow client lets the server go on for a while. */
   readonly isBuffered: boolean
+  /** For what is on its way to clients. */
+  readonly blocks: BodyBlocks
 }
 
 /** What is slowed down and given up. */
@@ -124,7 +127,7 @@ export class VisitAnswer implements AnswerReceiver {
   data(bytes: Uint8Array): boolean {
     const writer = this.#writer
     if (writer === undefined || this.#isOver) return true
-    if (writer.write(Buffer.from(bytes))) {
+    if (this.#write(writer, bytes)) {
       this.#aheadBytes = 0
       return true
     }
@@ -145,6 +148,15 @@ export class VisitAnswer implements AnswerReceiver {
     this.#visit.context.reportFailure(error, status)
     if (this.#writer !== undefined) this.#writer.abort()
     else if (!this.#visit.context.isAnswered) this.#visit.fail(status)
+  }
+
+  /** What is lent is copied: into a block if it fills one at least by half. */
+  #write(writer: BodyWriter, bytes: Uint8Array): boolean {
+    const { blocks } = this.#filter.rules
+    if (bytes.byteLength <= BLOCK_BYTES / 2 || bytes.byteLength > BLOCK_BYTES) return writer.write(Buffer.from(bytes))
+    const block = blocks.take()
+    block.set(bytes)
+    return writer.write(block.subarray(0, bytes.byteLength), () => blocks.give(block))
   }
 
   #answer(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {

@@ -1,10 +1,10 @@
 /** Length of one block. */
-const BLOCK_BYTES = 64 * 1024
+export const BLOCK_BYTES = 64 * 1024
 /** Most blocks that wait to be used again. */
 const MAX_FREE = 32
 
 /**
- * Memory for bodies of requests, in blocks that are used again. Memory that is new for every piece would be garbage as soon as it is
+ * Memory for bodies of requests and answers, in blocks that are used again. Memory that is new for every piece would be garbage as soon as it is
  * sent, and the collector lets some 30 MB of that come together.
  */
 export class BodyBlocks {
