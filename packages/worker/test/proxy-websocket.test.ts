@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { waitFor } from '@svc/testkit'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type ProxyServer, startProxy } from './proxy-server.ts'
-import { deadAddress } from './raw-upstream.ts'
+import { deadAddress, startRaw } from './raw-upstream.ts'
 import type { EngineName } from './start-engine.ts'
-import { type NetworkSocket, openSocket } from './web-socket-client.ts'
+import { handshakeWith, type NetworkSocket, openSocket } from './web-socket-client.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 /** As many as an engine takes that cannot stop its client. */
@@ -19,15 +19,19 @@ interface Upstream {
   readonly address: string
   readonly sockets: WebSocket[]
   readonly requests: IncomingMessage[]
+  /** Of all sockets. */
+  readonly messages: readonly string[]
 }
 
 interface UpstreamOptions {
   readonly chooses?: (offered: ReadonlySet<string>) => string | false
   readonly refuses?: (socket: Socket) => void
+  /** Answers when `open` is called. */
+  readonly holds?: (open: () => void) => void
   readonly fields?: readonly string[]
 }
 
-async function startUpstream(t: TestContext, { chooses, refuses, fields = [] }: UpstreamOptions = {}): Promise<Upstream> {
+async function startUpstream(t: TestContext, { chooses, refuses, holds, fields = [] }: UpstreamOptions = {}): Promise<Upstream> {
   const server = createServer((_request, response) => response.end('plain'))
   const hub = new WebSocketServer({
     noServer: true,
@@ -36,11 +40,18 @@ async function startUpstream(t: TestContext, { chooses, refuses, fields = [] }: 
   })
   const sockets: WebSocket[] = []
   const requests: IncomingMessage[] = []
+  const messages: string[] = []
   hub.on('headers', (headers) => headers.push(...fields))
   server.on('upgrade', (request, socket: Socket, head: Buffer) => {
     requests.push(request)
+    const open = () =>
+      hub.handleUpgrade(request, socket, head, (opened) => {
+        sockets.push(opened)
+        opened.on('message', (data: Buffer) => messages.push(data.toString()))
+      })
     if (refuses !== undefined) refuses(socket)
-    else hub.handleUpgrade(request, socket, head, (opened) => sockets.push(opened))
+    else if (holds !== undefined) holds(open)
+    else open()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -49,7 +60,7 @@ async function startUpstream(t: TestContext, { chooses, refuses, fields = [] }: 
     server.close()
   })
   const bound = server.address()
-  return { address: `127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`, sockets, requests }
+  return { address: `127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`, sockets, requests, messages }
 }
 
 interface Bridge {
@@ -115,6 +126,18 @@ for (const engine of engineNames) {
     const { 'x-secret': secret, 'x-up': up1, 'x-added': added, 'x-of-good': ofGood, server: name } = client.fields
     assert.deepEqual([secret, up1, added, ofGood], [undefined, '1', '1', undefined])
     assert.notEqual(name, 'inner')
+  })
+
+  test(`${engine}: a client that leaves before the upstream has agreed takes its wish with it`, async (t) => {
+    const up = await startRaw(t, () => undefined)
+    const server = await startProxy(t, `location / { proxy_pass http://${up.address}; ${PASSED_ON} }`, { engine })
+    const asked = request({ port: server.port, host: '127.0.0.1', headers: handshakeWith({}), agent: false })
+    asked.on('error', () => undefined)
+    asked.end()
+    const waiting = await waitFor('the upstream to be asked', () => up.connections[0])
+    await waiting.seen('\r\n\r\n')
+    asked.destroy()
+    await waiting.closed()
   })
 
   test(`${engine}: an upstream may choose no subprotocol`, async (t) => {
@@ -277,3 +300,21 @@ for (const engine of engineNames) {
     await drained
   })
 }
+
+// To uWebSockets.js it is another request, for which it closes the connection.
+test('node: what a client says before the upstream has agreed is not lost', async (t) => {
+  const held = Promise.withResolvers<() => void>()
+  const up = await startUpstream(t, { holds: (open) => held.resolve(open) })
+  const server = await startProxy(t, `location / { proxy_pass http://${up.address}; ${PASSED_ON} }`, { engine: 'node' })
+  const socket = connect(server.port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  const fields = Object.entries(handshakeWith({ host: 'a.test' })).map(([name, value]) => `${name}: ${value}\r\n`)
+  const hello = (text: string) => Buffer.concat([Buffer.from([0x81, 0x80 + text.length, 0, 0, 0, 0]), Buffer.from(text)])
+  socket.write(`GET / HTTP/1.1\r\n${fields.join('')}\r\n`)
+  const open = await held.promise
+  socket.write(hello('one'))
+  socket.write(hello('two'))
+  open()
+  await waitFor('both messages', () => up.messages.length === 2)
+  assert.deepEqual(up.messages, ['one', 'two'])
+})

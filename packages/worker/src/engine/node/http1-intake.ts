@@ -11,6 +11,7 @@ import type { NodeContext } from './node-context.ts'
 import type { NodeExchange } from './node-exchange.ts'
 import { type Arrival, type IntakeFacts, MAX_FIELDS, type NodeIntake } from './node-intake.ts'
 import { peerAddress, serverNameOf } from './peer.ts'
+import { WaitingSocket } from './waiting-socket.ts'
 
 /** Requests of a connection that wait for the one before, past which it is not read. */
 const MAX_WAITING = 16
@@ -88,15 +89,21 @@ export class Http1Intake {
     response.shouldKeepAlive = false
     response.assignSocket(socket)
     // The parser would have ended the connection behind the response.
+    const waiting = new WaitingSocket(socket, rest)
     response.once('finish', () => {
+      waiting.release()
       response.detachSocket(socket)
       socket.end()
       lingerThenDestroy(socket)
     })
-    const onSwitch = () => response.detachSocket(socket)
+    const onSwitch = () => {
+      response.detachSocket(socket)
+      return waiting.release()
+    }
     const connection = this.#connectionOf(socket)
-    const upgrade = { request, socket, rest, onSwitch }
-    this.#intake.take({ ...this.#arrivalOf(connection, request, response), hasBody: false, upgrade })
+    const upgrade = { request, socket, onSwitch }
+    const exchange = this.#intake.take({ ...this.#arrivalOf(connection, request, response), hasBody: false, upgrade })
+    if (exchange !== undefined) waiting.listen(() => exchange.halfClosed())
   }
 
   /** The parser, or a time limit of it, has given up on a connection. */

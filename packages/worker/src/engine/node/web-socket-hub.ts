@@ -9,10 +9,8 @@ import { NodeWebSocket } from './node-web-socket.ts'
 export interface UpgradeRequest {
   readonly request: IncomingMessage
   readonly socket: Socket
-  /** What the client has sent behind the request. */
-  readonly rest: Buffer
-  /** To be called before the connection is used for something other than a response. */
-  readonly onSwitch: () => void
+  /** To be called before the connection is used for something other than a response. Gives what the client has sent behind the request. */
+  readonly onSwitch: () => Buffer
 }
 
 /** How a WebSocket is opened. */
@@ -50,9 +48,9 @@ export class WebSocketHub {
   }
 
   /** Answers with 101 and opens the WebSocket. Undefined: the connection has gone, or the request is none for a WebSocket. */
-  open({ request, socket, rest, onSwitch }: UpgradeRequest, answer: UpgradeAnswer): WebSocketPeer | undefined {
+  open({ request, socket, onSwitch }: UpgradeRequest, answer: UpgradeAnswer): WebSocketPeer | undefined {
     let opened: NodeWebSocket | undefined
-    onSwitch()
+    const rest = onSwitch()
     this.#answers.set(request, answer)
     this.#server.handleUpgrade(request, socket, rest, (webSocket) => {
       opened = new NodeWebSocket(webSocket, answer.events, {

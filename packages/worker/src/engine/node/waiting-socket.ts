@@ -1,0 +1,37 @@
+import type { Socket } from 'node:net'
+
+/**
+ * The connection of a request that wants to leave HTTP/1, while its answer is pending: the parser has let go of it. It is read so
+ * that a client who leaves is noticed. Who speaks before the answer is kept waiting behind what was read first.
+ */
+export class WaitingSocket {
+  readonly #socket: Socket
+  readonly #heard: Buffer[]
+  #isReleased = false
+
+  /** @param rest what came behind the request */
+  constructor(socket: Socket, rest: Buffer) {
+    this.#socket = socket
+    this.#heard = [rest]
+  }
+
+  /** Begins to read, unless the connection was released meanwhile. `onEnd`: the client sends nothing more. */
+  listen(onEnd: () => void): void {
+    if (this.#isReleased || this.#socket.destroyed) return
+    this.#socket.on('data', this.#hear)
+    this.#socket.once('end', onEnd)
+  }
+
+  /** Ends reading; the connection flows on to whoever listens in this turn. Gives what came behind the request. */
+  release(): Buffer {
+    this.#isReleased = true
+    this.#socket.off('data', this.#hear)
+    if (this.#heard.length > 1) this.#socket.resume()
+    return Buffer.concat(this.#heard.splice(0))
+  }
+
+  readonly #hear = (bytes: Buffer): void => {
+    this.#heard.push(bytes)
+    this.#socket.pause()
+  }
+}
