@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -78,4 +79,18 @@ test('an edit of a site reaches workers', async (t) => {
     writeFiles(instance.dir, { [`site/app/page-${edits++}.tsx`]: 'x' })
     return (await server.worker()).sitesChanged.includes('shop')
   })
+})
+
+test('clients that do not end their side hold up no stop', async (t) => {
+  const instance = new Instance(t)
+  const server = await instance.start()
+  for (const name of ['control.sock', 'units.sock']) {
+    const client = connect({ path: join(instance.runDir, name), allowHalfOpen: true })
+    t.after(() => client.destroy())
+    await once(client, 'connect')
+    // What the server says first: it has accepted.
+    await once(client, 'data')
+  }
+  assert.equal((await server.child.stop()).code, 0)
+  assert.doesNotMatch(server.child.stderr, /could not close/)
 })

@@ -36,7 +36,8 @@ export class ControlServer {
   async close(): Promise<void> {
     if (!this.#server.listening) return
     this.#server.close()
-    for (const socket of this.#sockets) socket.end()
+    // A client that has been suspended does not end its side.
+    for (const socket of this.#sockets) socket.destroySoon()
     await once(this.#server, 'close')
     await rm(this.#path, { force: true })
   }
