@@ -124,7 +124,7 @@ describe('certificates', () => {
     writeFiles(dir, { 'a.conf': vhost(second.cert) })
     const mixed = await reload(server)
     assert.equal((await mixed.exited).code, 78)
-    assert.match(mixed.stderr, /a\.conf:1:1: ssl_certificate_key: .*first\.key is not the key of .*second\.crt/)
+    assert.match(mixed.stderr, /a\.conf:1:\d\d+: ssl_certificate_key: .*first\.key is not the key of .*second\.crt/)
     writeFiles(dir, { 'a.conf': vhost(first.cert) })
     const whole = readFileSync(first.key, 'utf8')
     writeFileSync(first.key, whole.slice(0, whole.length / 2))

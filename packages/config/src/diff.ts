@@ -54,7 +54,8 @@ function differingRestartKeys(before: Config, after: Config): KeyPath[] {
 
 /** Where something is written makes no difference to what it does. */
 function withoutPlaces(server: ServerSpec): unknown {
-  return { ...server, place: '', locations: server.locations.map((location) => ({ ...location, place: '' })) }
+  const certificate = server.certificate && { ...server.certificate, at: undefined }
+  return { ...server, certificate, place: '', locations: server.locations.map((location) => ({ ...location, place: '' })) }
 }
 
 /** Ids of sites whose servers in vhost files are not what they were. There may be thousands of them. */

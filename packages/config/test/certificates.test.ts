@@ -56,13 +56,13 @@ test('pairs that do not fit are errors with their place, in vhost files too, eac
   const [one, two] = ['one', 'two'].map((name) => writeCertificate(dir, name, { commonName: name, hosts: [`${name}.test`] }))
   assert.ok(one !== undefined && two !== undefined)
   const server = (name: string) =>
-    `server { listen 127.0.0.1:9 ssl; server_name ${name};\n ssl_certificate ${one.cert}; ssl_certificate_key ${two.key}; }\n`
+    `server { listen 127.0.0.1:9 ssl; server_name ${name};\n ssl_certificate ${one.cert};\n ssl_certificate_key ${two.key}; }\n`
   const toml = `[server]\nvhosts = ["*.conf"]\n[[tls.certs]]\ncert = "${two.cert}"\nkey = "${one.key}"\n`
   const read = await loadText(t, toml, {}, { 'a.conf': `${server('x.test')}${server('y.test')}` })
   const lines = problemLines(read.dir, read.result).map((line) => line.replaceAll(`${dir}/`, ''))
   assert.deepEqual(lines, [
     'svc.config.toml:5:1: tls.certs[0].key: one.key is not the key of two.crt',
-    'a.conf:1:1: ssl_certificate_key: two.key is not the key of one.crt',
+    'a.conf:3:22: ssl_certificate_key: two.key is not the key of one.crt',
   ])
 })
 

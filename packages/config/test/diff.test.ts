@@ -22,11 +22,12 @@ test('sites are told apart by id: added, removed, changed', async (t) => {
 test('a site of vhost files has changed when one of its servers has, wherever that is written', async (t) => {
   const load = async (conf: string) =>
     loaded((await loadText(t, '[server]\nvhosts = ["*.conf"]\n', {}, { 'a.conf': conf })).result)
+  const pair = 'ssl_certificate /b.crt; ssl_certificate_key /b.key;'
   const before = await load(
-    'server { server_name a; location / { return 200; } }\nserver { server_name b; }\nserver { server_name c; }',
+    `server { server_name a; location / { return 200; } }\nserver { server_name b; ${pair} }\nserver { server_name c; }`,
   )
   const after = await load(
-    '# moved\nserver { server_name a;\nlocation / { return 204; } }\n\nserver { server_name b; }\nserver { server_name d; }',
+    `# moved\nserver { server_name a;\nlocation / { return 204; } }\n\nserver { server_name b; ${pair} }\nserver { server_name d; }`,
   )
   assert.deepEqual((await configDiff(before, after)).sites, { added: ['d'], removed: ['c'], changed: ['a'] })
 })

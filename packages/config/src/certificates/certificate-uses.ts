@@ -1,6 +1,6 @@
 import type { Finding, Place } from '../problem.ts'
 import type { Config } from '../types.ts'
-import type { ServerNameSpec, ServerSpec, WebSpec } from '../vhosts/spec.ts'
+import type { ServerNameSpec, WebSpec } from '../vhosts/spec.ts'
 import type { CertificateFiles } from './read-certificate.ts'
 
 /** A place of the configuration that names a certificate. */
@@ -33,17 +33,10 @@ function usesOfConfig({ tls, sites }: Config): CertificateUse[] {
   return [...global, ...own]
 }
 
-function placeOf({ place }: ServerSpec): Place {
-  const colon = place.lastIndexOf(':')
-  return { file: place.slice(0, colon), line: Number(place.slice(colon + 1)), column: 1 }
-}
-
 function usesOfServers({ servers }: WebSpec): CertificateUse[] {
-  return servers.flatMap((server) => {
-    const { certificate, listen, names } = server
+  return servers.flatMap(({ certificate, listen, names }) => {
     if (certificate === undefined || !listen.some(({ isTls }) => isTls)) return []
-    const place = placeOf(server)
-    return [{ ...certificate, names: names.flatMap(certificateNames), at: { cert: place, key: place } }]
+    return [{ ...certificate, names: names.flatMap(certificateNames) }]
   })
 }
 

@@ -1,3 +1,5 @@
+import type { Place } from '../problem.ts'
+
 /**
  * Vhost files as every process gets them: read, checked and resolved. Plain data; inheritance between the levels is done
  * (nginx's rules: a list such as `add_header` is inherited only where a level has none of its own).
@@ -28,6 +30,14 @@ export interface PatternSpec {
   readonly names: readonly string[]
 }
 
+/** `ssl_certificate` and `ssl_certificate_key`. */
+export interface ServerCertificateSpec {
+  readonly cert: string
+  readonly key: string
+  /** Where each is written. */
+  readonly at: { readonly cert: Place; readonly key: Place }
+}
+
 /** One `listen`. */
 export interface ListenSpec {
   /** Name of the listen address, the same for all servers that share it: "0.0.0.0:80", "[::]:80", "unix:/run/web.sock". */
@@ -51,7 +61,7 @@ export interface ServerSpec {
   readonly names: readonly ServerNameSpec[]
   /** First name as written, for `$server_name`; "" without one. */
   readonly name: string
-  readonly certificate: { readonly cert: string; readonly key: string } | undefined
+  readonly certificate: ServerCertificateSpec | undefined
   /** Of `ssl_protocols`; undefined: what the configuration says. */
   readonly minTlsVersion: '1.2' | '1.3' | undefined
   /** `rewrite` and `return` of the server level, in their order. They run before a location is looked for. */

@@ -130,7 +130,8 @@ class ServerReader {
     if (cert !== undefined && key === undefined) {
       cert.call.fail(`no "ssl_certificate_key" is defined for certificate "${cert.path}"`)
     }
-    return cert === undefined || key === undefined ? undefined : { cert: cert.path, key: key.path }
+    if (cert === undefined || key === undefined) return undefined
+    return { cert: cert.path, key: key.path, at: { cert: cert.call.argPlace(0), key: key.call.argPlace(0) } }
   }
 
   #location({ match, call }: WrittenLocation, serverApp: ContentSpec | undefined): LocationSpec | undefined {

@@ -79,8 +79,7 @@ export class DirectiveCall {
   template(index: number, text = this.arg(index)): Template | undefined {
     const read = readTemplate(text)
     if ('error' in read) return this.fail(`${read.error} in "${shown(text)}"`, index)
-    for (const name of variablesOf(read.template))
-      this.tools.variables.use(name, this.placeOf(this.directive.args[index] ?? this.directive.name))
+    for (const name of variablesOf(read.template)) this.tools.variables.use(name, this.argPlace(index))
     return read.template
   }
 
@@ -147,6 +146,11 @@ export class DirectiveCall {
     if (path === undefined || !isConstant(path)) return
     const text = decodeBytes(leadingText(path))
     if (!existsSync(text)) this.notice(`there is no ${shown(encodeBytes(text))}`)
+  }
+
+  /** Place of an argument that the number of arguments promises. */
+  argPlace(index: number): Place {
+    return this.placeOf(this.directive.args[index] ?? this.directive.name)
   }
 
   placeOf(word: Word): Place {
