@@ -1,14 +1,21 @@
-// An upstream of node:http: GET gives a gigabyte, PUT takes what comes and says how much it was.
+// An upstream of node:http: GET gives a gigabyte, PUT takes what comes and says how much it was; at /slow it takes its time.
 import { createServer } from 'node:http'
 
 const TOTAL_BYTES = 1 << 30
+const SLOW_BYTES_PER_MS = 100_000
 const piece = Buffer.alloc(1 << 20, 'x')
 
 const server = createServer((request, response) => {
   if (request.method === 'PUT') {
+    const isSlow = request.url === '/slow'
+    const startedAt = performance.now()
     let bytes = 0
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.byteLength
+      const aheadMs = isSlow ? bytes / SLOW_BYTES_PER_MS - (performance.now() - startedAt) : 0
+      if (aheadMs < 5) return
+      request.pause()
+      setTimeout(() => request.resume(), aheadMs)
     })
     request.on('end', () => response.end(String(bytes)))
     return
