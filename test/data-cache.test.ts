@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { startServer, waitFor } from '@svc/testkit'
+import { before, test } from 'node:test'
+import { type Server, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, restart, shown } from './backend.ts'
+import { fileCleanup } from './file-cleanup.ts'
 
 /** A site whose page, handler and cached function show what a backend says to names of their own. */
 function dataSite(backend: Backend, prefix: string): Record<string, string> {
@@ -30,53 +31,62 @@ export const POST = async (request: Request) => {
 
 const routes = ['/page', '/handler', '/function', '/untagged']
 
-async function open(t: Parameters<typeof startServer>[0]) {
-  const backend = await Backend.start(t)
-  const sites = ['one', 'two'].map((id) => ({ id, files: dataSite(backend, id) }))
-  const server = await startServer(t, { config: configOf(t, backend, sites, '[render]\nhosts = 2\n') })
-  const [one, two] = [client(server, 'one.localhost'), client(server, 'two.localhost')]
-  const write = async (order: object, get = one) => {
-    const answer = await get('/write', { method: 'POST', body: JSON.stringify(order) })
-    assert.equal(answer.status, 200, answer.text)
-  }
-  return { backend, server, one, two, write }
+/** One server for all that leave it as it is. Each test has sites of its own, so that their numbers begin with 1. */
+const cleanup = fileCleanup()
+let backend: Backend
+let server: Server
+before(async () => {
+  backend = await Backend.start(cleanup)
+  server = await startServer(
+    cleanup,
+    { config: configOf(cleanup, backend, sitesOf(['faults', 'one', 'two', 'held']), hosts) },
+  )
+})
+
+const hosts = '[render]\nhosts = 2\n'
+const sitesOf = (ids: readonly string[]) => ids.map((id) => ({ id, files: dataSite(backend, id) }))
+const siteOf = (id: string, of = server) => client(of, `${id}.localhost`)
+
+async function write(get: ReturnType<typeof client>, order: object): Promise<void> {
+  const answer = await get('/write', { method: 'POST', body: JSON.stringify(order) })
+  assert.equal(answer.status, 200, answer.text)
 }
 
 const all = async (get: ReturnType<typeof client>) => Promise.all(routes.map(async (path) => shown((await get(path)).text)))
 
-test('a write that cannot be carried out says so, and a visitor never gets the data of another', async (t) => {
-  const { backend, one } = await open(t)
+test('a write that cannot be carried out says so, and a visitor never gets the data of another', async () => {
+  const one = siteOf('faults')
   const bad = await one('/write', { method: 'POST', body: JSON.stringify({ tags: ['/not-a-tag'] }) })
   assert.equal(bad.status, 500)
   const ask = (who: string) => one('/private', { headers: { authorization: who } })
   const seen = [await ask('a'), await ask('a'), await ask('b')].map(({ text }) => shown(text))
   assert.deepEqual(seen, [1, 2, 3])
-  assert.equal(backend.count('one-private'), 3)
+  assert.equal(backend.count('faults-private'), 3)
 })
 
-test('what a handler purges is gone for the very next request of every worker and host, on its own site alone', async (t) => {
-  const { backend, one, two, write } = await open(t)
+test('what a handler purges is gone for the very next request of every worker and host, on its own site alone', async () => {
+  const [one, two] = [siteOf('one'), siteOf('two')]
   assert.deepEqual(await all(one), [1, 1, 1, 1])
   assert.deepEqual(await all(two), [1, 1, 1, 1])
   for (let round = 1; round <= 10; round++) {
-    await write({ tags: ['posts'] })
+    await write(one, { tags: ['posts'] })
     const seen = await Promise.all(Array.from({ length: 6 }, () => all(one)))
     for (const numbers of seen) assert.deepEqual(numbers, [round + 1, round + 1, round + 1, 1])
   }
-  await write({ paths: ['/untagged'] })
+  await write(one, { paths: ['/untagged'] })
   assert.deepEqual(await all(one), [11, 11, 11, 2])
   assert.deepEqual(await all(two), [1, 1, 1, 1])
   assert.equal(backend.count('two-page'), 1)
 })
 
-test('what was being made when a purge came is not kept', async (t) => {
-  const { backend, one, write } = await open(t)
+test('what was being made when a purge came is not kept', async () => {
+  const one = siteOf('held')
   for (const path of routes.slice(0, 3)) {
-    const name = `one-${path.slice(1)}`
+    const name = `held-${path.slice(1)}`
     const release = backend.hold(name)
     const early = one(path)
     await waitFor(`${path} to ask`, () => backend.count(name) === 1)
-    await write({ tags: ['posts'] })
+    await write(one, { tags: ['posts'] })
     const late = one(path)
     release()
     assert.deepEqual([shown((await early).text), shown((await late).text)], [1, 2], path)
@@ -85,12 +95,11 @@ test('what was being made when a purge came is not kept', async (t) => {
 })
 
 test('data outlives the server', async (t) => {
-  const { backend, server, one } = await open(t)
-  assert.deepEqual(await all(one), [1, 1, 1, 1])
-  const again = await restart(t, server)
-  assert.deepEqual(await all(client(again)), [1, 1, 1, 1])
-  assert.equal(backend.count('one-function'), 1)
-  const get = client(again)
-  await get('/write', { method: 'POST', body: JSON.stringify({ tags: ['posts'] }) })
+  const first = await startServer(t, { config: configOf(t, backend, sitesOf(['lasting']), hosts) })
+  assert.deepEqual(await all(siteOf('lasting', first)), [1, 1, 1, 1])
+  const get = siteOf('lasting', await restart(t, first))
+  assert.deepEqual(await all(get), [1, 1, 1, 1])
+  assert.equal(backend.count('lasting-function'), 1)
+  await write(get, { tags: ['posts'] })
   assert.deepEqual(await all(get), [2, 2, 2, 1])
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { IsrStore, responseKey, responseTags } from '@svc/cache'
 import { fetchHttp, type Server, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, isr, shown } from './backend.ts'
+import { fileCleanup } from './file-cleanup.ts'
 
 interface PurgeAnswer {
   readonly ok: boolean
@@ -33,8 +34,15 @@ export default async function Page({ params }: any) {
 }
 `
 
-test('a purge by tag, path or pattern takes what carries it on its site, and nothing else', async (t) => {
-  const backend = await Backend.start(t)
+const postPage =
+  'export const revalidate = 600\nexport default async function Page({ params }: any) { return <p>new {(await params).id}</p> }\n'
+
+/** One server for all that needs no configuration of its own. Each test has sites of its own, since a purge may take all of a site. */
+const cleanup = fileCleanup()
+let backend: Backend
+let server: Server
+before(async () => {
+  backend = await Backend.start(cleanup)
   const files = (prefix: string) => ({
     'app/items/[id]/page.tsx': itemPage(backend, 'items')
       .replace("'/' + id", `'/${prefix}' + id`)
@@ -44,8 +52,13 @@ test('a purge by tag, path or pattern takes what carries it on its site, and not
   const sites = [
     { id: 'one', files: files('one-') },
     { id: 'two', files: files('two-') },
+    ...['stale', 'held', 'loaded'].map((id) => ({ id, files: { 'app/page.tsx': backend.page(id) } })),
+    { id: 'posts', files: { 'app/posts/[id]/page.tsx': postPage } },
   ]
-  const server = await startServer(t, { config: configOf(t, backend, sites) })
+  server = await startServer(cleanup, { config: configOf(cleanup, backend, sites) })
+})
+
+test('a purge by tag, path or pattern takes what carries it on its site, and nothing else', async () => {
   const [one, two] = [client(server, 'one.localhost'), client(server, 'two.localhost')]
   const state = async () => {
     const seen: number[] = []
@@ -56,7 +69,7 @@ test('a purge by tag, path or pattern takes what carries it on its site, and not
   }
   assert.deepEqual(await state(), [1, 1, 1, 1, 1, 1])
   assert.deepEqual(await state(), [1, 1, 1, 1, 1, 1])
-  const steps: [query: string, after: number[]][] = [
+  const steps: [query: string, seen: number[]][] = [
     ['tag=route:one:/items/a', [2, 1, 1, 1, 1, 1]],
     ['tag=route:one:items', [3, 2, 1, 1, 1, 1]],
     [`tag=${encodeURIComponent('route:two:/items/[id]')}`, [3, 2, 1, 2, 2, 1]],
@@ -64,50 +77,41 @@ test('a purge by tag, path or pattern takes what carries it on its site, and not
     [`pattern=${encodeURIComponent('route:one:*')}`, [4, 3, 3, 2, 2, 2]],
     [`pattern=${encodeURIComponent('*')}`, [5, 4, 4, 3, 3, 3]],
   ]
-  for (const [query, after] of steps) {
+  for (const [query, expected] of steps) {
     const { purged } = await purge(server, query)
     assert.ok(purged >= 1, query)
-    assert.deepEqual(await state(), after, query)
-    assert.deepEqual(await state(), after, `${query}: kept`)
+    assert.deepEqual(await state(), expected, query)
+    assert.deepEqual(await state(), expected, `${query}: kept`)
   }
 })
 
-test('a stale page is brought up to date as the decision guide says: L0 by path, ISR by tag', async (t) => {
-  const backend = await Backend.start(t)
-  const config = configOf(t, backend, [{ id: 'one', files: { 'app/page.tsx': backend.page('home') } }])
-  const server = await startServer(t, { config })
-  const get = client(server)
+test('a stale page is brought up to date as the decision guide says: L0 by path, ISR by tag', async () => {
+  const get = client(server, 'stale.localhost')
   await waitFor('an answer from L0', async () => /^svc-l0; hit$/.test(String((await get('/')).headers['cache-status'])))
   // L0 alone: the page comes from ISR, as it was.
-  await purgeL0(server, ['/'], 'one.localhost')
-  const after = await get('/')
-  assert.match(isr(after), /hit/)
-  assert.equal(shown(after.text), 1)
+  await purgeL0(server, ['/'], 'stale.localhost')
+  const answer = await get('/')
+  assert.match(isr(answer), /hit/)
+  assert.equal(shown(answer.text), 1)
   // ISR by tag: what L0 had made of it is gone too.
   await waitFor('an answer from L0', async () => /^svc-l0; hit$/.test(String((await get('/')).headers['cache-status'])))
   await purge(server, 'tag=/')
   for (let i = 0; i < 10; i++) assert.equal(shown((await get('/')).text), 2)
 })
 
-test('a render that was under way when its page was purged is not kept', async (t) => {
-  const backend = await Backend.start(t)
-  const config = configOf(t, backend, [{ id: 'one', files: { 'app/page.tsx': backend.page('home') } }])
-  const server = await startServer(t, { config })
-  const get = client(server)
-  const release = backend.hold('home')
+test('a render that was under way when its page was purged is not kept', async () => {
+  const get = client(server, 'held.localhost')
+  const release = backend.hold('held')
   const before = get('/')
-  await waitFor('the render', () => backend.count('home') === 1)
-  await purge(server, 'tag=route:one:/')
+  await waitFor('the render', () => backend.count('held') === 1)
+  await purge(server, 'tag=route:held:/')
   release()
   assert.equal(shown((await before).text), 1)
   for (let i = 0; i < 10; i++) assert.ok(shown((await get('/')).text) >= 2)
 })
 
-test('under load and purges no worker ever serves a byte older than the last acknowledged purge', async (t) => {
-  const backend = await Backend.start(t)
-  const config = configOf(t, backend, [{ id: 'one', files: { 'app/page.tsx': backend.page('home') } }])
-  const server = await startServer(t, { config })
-  const get = client(server)
+test('under load and purges no worker ever serves a byte older than the last acknowledged purge', async () => {
+  const get = client(server, 'loaded.localhost')
   await get('/')
   let least = 0
   let isOver = false
@@ -125,8 +129,8 @@ test('under load and purges no worker ever serves a byte older than the last ack
   }
   const readers = Array.from({ length: 8 }, read)
   for (let round = 0; round < 60; round++) {
-    const rendered = backend.count('home')
-    await purge(server, round % 2 === 0 ? 'tag=route:one:/' : `pattern=${encodeURIComponent('route:one:*')}`)
+    const rendered = backend.count('loaded')
+    await purge(server, round % 2 === 0 ? 'tag=route:loaded:/' : `pattern=${encodeURIComponent('route:loaded:*')}`)
     // All that was rendered before the purge was ordered is older than it.
     least = Math.max(least, rendered + 1)
     const seen = reads
@@ -135,31 +139,26 @@ test('under load and purges no worker ever serves a byte older than the last ack
   isOver = true
   await Promise.all(readers)
   assert.deepEqual(failures.slice(0, 5), [])
-  assert.ok(backend.count('home') > 60, 'each purge was followed by a render')
+  assert.ok(backend.count('loaded') > 60, 'each purge was followed by a render')
 })
 
 test('a purge of thousands of pages is answered with their number, and none of them is served after that', async (t) => {
-  const backend = await Backend.start(t)
-  const page =
-    'export const revalidate = 600\nexport default async function Page({ params }: any) { return <p>new {(await params).id}</p> }\n'
-  const sites = [{ id: 'one', files: { 'app/posts/[id]/page.tsx': page } }]
-  const server = await startServer(t, { config: configOf(t, backend, sites) })
-  const get = client(server)
+  const get = client(server, 'posts.localhost')
   await get('/posts/0')
   const cacheDir = join(dirname(server.configFile ?? ''), 'cache')
   const store = await IsrStore.join({ cacheDir, maxEntries: 20_000, maxBytes: 1 << 28, graceMs: 0 })
   t.after(() => store.close())
-  const keyOf = (id: number) => responseKey('one', `/posts/${id}`, { query: false, host: false }, '', '')
+  const keyOf = (id: number) => responseKey('posts', `/posts/${id}`, { query: false, host: false }, '', '')
   const rendered = store.get(keyOf(0)) ?? assert.fail('the page is not kept')
   const pages = 4_000
   const body = Buffer.from('<p>old</p>')
   const puts = Array.from({ length: pages }, (_, id) => {
-    const tags = responseTags('one', `/posts/${id}`, '/posts/[id]', ['posts'])
+    const tags = responseTags('posts', `/posts/${id}`, '/posts/[id]', ['posts'])
     return store.put(keyOf(id), { ...rendered, path: `/posts/${id}`, tags }, body)
   })
   assert.ok((await Promise.all(puts)).every(Boolean))
   assert.equal((await get('/posts/7')).text, '<p>old</p>')
-  assert.deepEqual((await purge(server, 'tag=route:one:posts')).purged, pages)
+  assert.deepEqual((await purge(server, 'tag=route:posts:posts')).purged, pages)
   const ids = Array.from({ length: 60 }, (_, index) => Math.floor((index * pages) / 60))
   const answers = await Promise.all(ids.map((id) => get(`/posts/${id}`)))
   assert.deepEqual(
@@ -170,26 +169,25 @@ test('a purge of thousands of pages is answered with their number, and none of t
     store.refresh()
     return ids.every((id) => store.get(keyOf(id))?.seq !== rendered.seq)
   })
-  assert.equal((await purge(server, 'tag=route:one:posts')).purged, 0)
+  assert.equal((await purge(server, 'tag=route:posts:posts')).purged, 0)
 })
 
 test('random queries neither push a hot page out nor fill the store', async (t) => {
-  const backend = await Backend.start(t)
   const files = {
     'app/page.tsx': backend.page('home'),
     'app/search/page.tsx': backend.page('search', '', 'await props.searchParams'),
   }
-  const server = await startServer(t, {
-    config: configOf(t, backend, [{ id: 'one', files }], '[cache.isr]\nmax_entries = 20\n\n[cache.l0]\nmax_bytes = 65536\n'),
+  const own = await startServer(t, {
+    config: configOf(t, backend, [{ id: 'small', files }], '[cache.isr]\nmax_entries = 20\n\n[cache.l0]\nmax_bytes = 65536\n'),
   })
-  const get = client(server)
+  const get = client(own, 'small.localhost')
   await get('/')
   for (let round = 0; round < 20; round++) {
     await Promise.all(Array.from({ length: 20 }, (_, i) => get(`/search?q=${round}-${i}`)))
     assert.equal((await get('/')).status, 200)
   }
   assert.equal(backend.count('home'), 1)
-  const { text } = await fetchHttp(`${server.url}/__svc/metrics`)
+  const { text } = await fetchHttp(`${own.url}/__svc/metrics`)
   const entries = Number(/^cache_entries\{layer="l1"\} (\d+)$/m.exec(text)?.[1])
   assert.ok(entries >= 1 && entries <= 20, `${entries} entries`)
   const l0Bytes = Number(/^svc_l0_bytes (\d+)$/m.exec(text)?.[1])
