@@ -37,10 +37,7 @@ let backend: Backend
 let server: Server
 before(async () => {
   backend = await Backend.start(cleanup)
-  server = await startServer(
-    cleanup,
-    { config: configOf(cleanup, backend, sitesOf(['faults', 'one', 'two', 'held']), hosts) },
-  )
+  server = await startServer(cleanup, { config: configOf(cleanup, backend, sitesOf(['faults', 'one', 'two', 'held']), hosts) })
 })
 
 const hosts = '[render]\nhosts = 2\n'
