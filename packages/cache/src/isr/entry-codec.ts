@@ -89,7 +89,7 @@ export interface NewEntry {
 }
 
 /** Facts as they lie in a record: those that are in the head are left out. */
-type PackedFacts = [
+export type PackedFacts = [
   key: string,
   isResponse: 0 | 1,
   label: string,
@@ -130,12 +130,22 @@ export function encodeRecord({ key, facts, body }: NewEntry): { record: Buffer; 
 
 /** Key and facts of an entry, from its head and its record, which is not kept. */
 export function decodeFacts(head: EntryHead, record: Buffer): { key: string; facts: EntryFacts } {
-  const [key, isResponse, label, path, host, tags, createdAt, ttlMs, swrMs, status, headers, file] = JSON.parse(
-    record.toString('utf8', 0, head.factsBytes),
-  ) as PackedFacts
+  const packed = unpackFacts(head, record)
+  return { key: packed[0], facts: factsOf(head, packed) }
+}
+
+/** What the record of an entry says of it. */
+export function unpackFacts({ factsBytes }: EntryHead, record: Buffer): PackedFacts {
+  return JSON.parse(record.toString('utf8', 0, factsBytes)) as PackedFacts
+}
+
+/** The facts of an entry, from both of its parts. */
+export function factsOf(head: EntryHead, packed: PackedFacts): EntryFacts {
+  const [, isResponse, label, path, host, tags, createdAt, ttlMs, swrMs, status, headers, file] = packed
   const { isQueryKeyed, isMarkedStale, seq } = head
   const bodyFile = file === undefined ? undefined : { name: file, bytes: head.fileBytes }
   const kind = isResponse === 1 ? 'response' : 'data'
   const first = { kind, label, path, host, isQueryKeyed, tags } as const
-  return { key, facts: { ...first, createdAt, ttlMs, swrMs, isMarkedStale, seq, status, headers, ...(bodyFile && { bodyFile }) } }
+  const facts = { ...first, createdAt, ttlMs, swrMs, isMarkedStale, seq, status, headers }
+  return bodyFile === undefined ? facts : { ...facts, bodyFile }
 }

@@ -15,6 +15,7 @@ import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
 import { noteReads } from './note-reads.ts'
 import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
+import { RecentFacts, readFacts } from './recent-facts.ts'
 import { joinHome, type OpenedHome, openHome, type StorePlace } from './store-home.ts'
 import { beginPurge, type CountedPurge, finishPurges } from './store-purge.ts'
 import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
@@ -57,6 +58,8 @@ export class IsrStore implements CacheStore, PurgedStore {
   readonly #isOwner: boolean
   readonly #identity: StoreIdentity | undefined
   readonly #lent = new LentBytes()
+  /** Of answers of upstreams, which are asked for again and again; undefined: nothing is remembered. */
+  readonly #recent: RecentFacts | undefined
   #parts: StoreParts | undefined
   #isSnapshotHeld = false
   /** Settles when the store follows all purges so far. Never rejects. */
@@ -71,6 +74,7 @@ export class IsrStore implements CacheStore, PurgedStore {
     this.#options = options
     this.#dir = join(options.cacheDir, options.layer)
     this.#isOwner = isOwner
+    this.#recent = options.layer === 'proxy' ? new RecentFacts() : undefined
     this.#identity = identity
     const onFailure = (error: unknown) => this.#fail(error)
     if (home.databases !== undefined)
@@ -94,16 +98,16 @@ export class IsrStore implements CacheStore, PurgedStore {
 
   get(key: string): StoredEntry | undefined {
     const entry = this.#read(({ databases: { heads, records } }) => {
-      const id = idOf(key)
+      const id = this.#recent?.idOf(key) ?? idOf(key)
       // Both lie in the same memory, one after the other: the head is decoded before the record is read.
       const headBytes = heads.getBinaryFast(id)
       const head = headBytes && decodeHead(headBytes)
       if (head === undefined || head.isDead) return undefined
       const record = records.getBinaryFast(id)
       if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
-      const found = decodeFacts(head, record)
-      if (found.key !== key) return undefined
-      return { ...found.facts, body: this.#lent.copyOf(record, head.factsBytes, head.recordBytes) }
+      const facts = this.#recent === undefined ? readFacts(key, head, record) : this.#recent.read(key, head, record)
+      if (facts === undefined) return undefined
+      return { ...facts, body: this.#lent.copyOf(record, head.factsBytes, head.recordBytes) }
     })
     if (entry !== undefined) this.touch(key)
     return entry

@@ -1,4 +1,5 @@
 import { firstField } from '@svc/cache'
+import { RecentWeakMap } from '@svc/core'
 import {
   contentRange,
   evaluateConditions,
@@ -56,8 +57,7 @@ const CONDITIONS: ReadonlySet<string> = new Set([
 export function deliveryOf(request: Receiver, response: Delivered, now: number): Delivery {
   const { status, length } = response
   const ageSeconds = Math.max(0, Math.floor((now - response.createdAt) / 1000))
-  const headers: HeaderList =
-    response.isStored || ageSeconds > 0 ? [...response.headers, ['age', String(ageSeconds)]] : response.headers
+  const headers: HeaderList = response.isStored || ageSeconds > 0 ? withAge(response.headers, ageSeconds) : response.headers
   const whole = { head: { status, headers }, from: 0, to: undefined, length }
   if (status !== 200 || !request.headers.some(([name]) => CONDITIONS.has(name))) return whole
   const header = (name: string) => firstField(request.headers, name)
@@ -73,6 +73,22 @@ export function deliveryOf(request: Receiver, response: Delivered, now: number):
     case 'proceed':
       return rangeOf(request, header, whole, validators, now)
   }
+}
+
+interface Aged {
+  readonly seconds: number
+  readonly headers: HeaderList
+}
+
+/** What was made of lists that are sent again and again, which their owners freeze: the same list for a second. */
+const aged = new RecentWeakMap<HeaderList, Aged>()
+
+function withAge(headers: HeaderList, seconds: number): HeaderList {
+  const known = aged.get(headers)
+  if (known?.seconds === seconds) return known.headers
+  const made: HeaderList = [...headers, ['age', String(seconds)]]
+  if (Object.isFrozen(headers)) aged.set(headers, { seconds, headers: Object.freeze(made) })
+  return made
 }
 
 function rangeOf(

@@ -20,13 +20,17 @@ function statusOf({ entry, how, isCollapsed }: ServedEntry, now: number): ProxyS
   }
 }
 
-/** Sends an answer from an entry whose body is at hand. The bytes are copied where they are lent. */
+/** Sends an answer from an entry whose body is at hand. Its bytes are lent: where they are not sent at once they are copied. */
 export function sendEntry(client: CacheClient, served: ServedEntry, now: number): void {
   const { entry } = served
   const { head, from, to, length } = prepare(client, served, entry.body.byteLength, now)
   const { sink, request } = client
-  sink.head(head, length)
   const part = request.method === 'HEAD' ? entry.body.subarray(0, 0) : entry.body.subarray(from, to)
+  if (part.byteLength > 0 && sink.whole !== undefined) {
+    sink.whole(head, part)
+    return
+  }
+  sink.head(head, length)
   if (client.isGone) return
   if (part.byteLength === 0) sink.end([])
   else sink.chunk(Buffer.from(part), () => sink.end([]))

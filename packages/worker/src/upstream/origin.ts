@@ -32,6 +32,8 @@ export interface OriginSink {
   informational(head: ResponseHead): void
   /** Without hop-by-hop and framing fields. `length`: of the body, when it is known. */
   head(head: ResponseHead, length: number | undefined): void
+  /** A whole answer at once, in place of `head`, `chunk` and `end`. The body is lent for the call; not empty. */
+  whole?(head: ResponseHead, body: Uint8Array): void
   /** Belongs to the receiver. `ack` lets more come. */
   chunk(bytes: Uint8Array, ack: () => void): void
   /** `trailers`: fields behind the body; [] when there are none. */

@@ -43,6 +43,11 @@ export class ReceiverSink implements OriginSink {
     queueMicrotask(() => this.#flush())
   }
 
+  whole(head: ResponseHead, body: Uint8Array): void {
+    this.#isWhole = true
+    this.#receiver.head(head, body.byteLength, body)
+  }
+
   chunk(bytes: Uint8Array, ack: () => void): void {
     const held = this.#held
     if (held !== undefined && held.length === bytes.byteLength) {
