@@ -25,7 +25,7 @@ test('a compiled module is taken from disk by the next process, equal in all par
   const second = await compiler.load(page)
   assert.deepEqual({ ...second, maps: second.maps }, { ...first, maps: first.maps })
   assert.ok(cache.counters.hits >= 2)
-  assert.deepEqual(readdirSync(join(dir, 'm')), [`${first.hash}.js`])
+  assert.deepEqual(readdirSync(join(dir, 'm')).sort(), [`${first.hash}.js`, `${first.hash}.map`])
   assert.equal(statSync(join(dir, 'm', `${first.hash}.js`)).mode & 0o777, 0o600)
 })
 
@@ -39,7 +39,7 @@ for (const [name, damage] of [
     const { open, page, dir } = setup(t, { 'page.ts': 'export const a = 1' })
     const first = await open().compiler.load(page)
     for (const sub of ['m', 'c']) {
-      const file = join(dir, sub, readdirSync(join(dir, sub))[0] ?? '')
+      const file = join(dir, sub, readdirSync(join(dir, sub)).find((name) => !name.endsWith('.map')) ?? '')
       writeFileSync(file, damage(readFileSync(file, 'utf8')))
     }
     const { cache, compiler } = open()
@@ -48,6 +48,17 @@ for (const [name, damage] of [
     assert.equal((await open().compiler.load(page)).code, first.code)
   })
 }
+
+test('source maps that are damaged are none, until the module is compiled anew by the next process', async (t) => {
+  const { open, page, dir } = setup(t, { 'page.ts': 'export const a: number = 1' })
+  const first = await open().compiler.load(page)
+  const expected = first.maps
+  assert.ok(expected.length > 0)
+  writeFileSync(join(dir, 'm', `${first.hash}.map`), 'damaged')
+  const second = await open().compiler.load(page)
+  assert.deepEqual([second.code, second.maps], [first.code, []])
+  assert.deepEqual((await open().compiler.load(page)).maps, expected)
+})
 
 test('a change of the source is seen even when size and modification time stay', async (t) => {
   const { open, page, root } = setup(t, { 'page.ts': 'export const a = 1' })

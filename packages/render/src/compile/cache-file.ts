@@ -63,6 +63,11 @@ export class CacheFiles {
     }
   }
 
+  /** Deletes a file, if it is there. */
+  remove(file: string): void {
+    removeFile(file)
+  }
+
   /** What a file holds behind its head, until the next file is read. */
   #lend(file: string): Buffer | undefined {
     let content: Buffer

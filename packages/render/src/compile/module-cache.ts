@@ -35,12 +35,14 @@ export class ModuleCache {
   }
 
   compiled(hash: string): CompiledSource | undefined {
-    const text = this.#files.text(`${this.#dirs.modules}/${hash}.js`)
-    return text === undefined ? undefined : new StoredSource(text)
+    const text = this.#files.text(this.#codeFile(hash))
+    return text === undefined ? undefined : new StoredSource(text, () => this.#maps(hash))
   }
 
   storeCompiled(hash: string, compiled: CompiledSource): void {
-    this.#files.write(`${this.#dirs.modules}/${hash}.js`, formatSource(compiled))
+    // First: where the code is, its maps are.
+    if (compiled.maps.length > 0) this.#files.write(this.#mapsFile(hash), JSON.stringify(compiled.maps))
+    this.#files.write(this.#codeFile(hash), formatSource(compiled))
   }
 
   indexed(path: string): IndexEntry | undefined {
@@ -66,6 +68,22 @@ export class ModuleCache {
 
   storeBytecode(hash: string, data: Uint8Array): void {
     this.#files.write(`${this.#dirs.bytecode}/${hash}`, data)
+  }
+
+  /** Source maps that are gone or damaged come back when the module is compiled anew: its code is forgotten. */
+  #maps(hash: string): readonly string[] {
+    const text = this.#files.text(this.#mapsFile(hash))
+    if (text !== undefined) return JSON.parse(text) as string[]
+    this.#files.remove(this.#codeFile(hash))
+    return []
+  }
+
+  #codeFile(hash: string): string {
+    return `${this.#dirs.modules}/${hash}.js`
+  }
+
+  #mapsFile(hash: string): string {
+    return `${this.#dirs.modules}/${hash}.map`
   }
 
   #entryAt(file: string): IndexEntry | undefined {

@@ -37,7 +37,7 @@ export async function pruneCache({ dirs, isUsed, now }: PruneOptions): Promise<P
     hashes.add(entry.hash)
     return true
   })
-  const modules = await sweep(dirs.modules, now, (name) => hashes.has(name.replace(/\.js$/, '')))
+  const modules = await sweep(dirs.modules, now, (name) => hashes.has(name.replace(/\.(?:js|map)$/, '')))
   const bytecode = await sweep(dirs.bytecode, now, (name) => hashes.has(name))
   const total = (key: keyof PruneReport) => index[key] + modules[key] + bytecode[key]
   return { removed: total('removed'), kept: total('kept') }

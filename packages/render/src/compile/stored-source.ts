@@ -1,14 +1,17 @@
 import type { CompiledSource } from './compile-source.ts'
 
-type Head = Omit<CompiledSource, 'code' | 'maps'> & { readonly codeLength: number }
+interface Head extends Omit<CompiledSource, 'code' | 'maps'> {
+  readonly hasMaps: boolean
+}
 
-/** A compiled source as text: a line of JSON with everything small, then the code, then the source maps as JSON. */
+/** A compiled source as text, without its source maps: a line of JSON with everything small, then the code. */
 export function formatSource({ code, maps, ...rest }: CompiledSource): string {
-  return `// ${JSON.stringify({ ...rest, codeLength: code.length })}\n${code}\n// ${JSON.stringify(maps)}`
+  const head: Head = { ...rest, hasMaps: maps.length > 0 }
+  return `// ${JSON.stringify(head)}\n${code}`
 }
 
 /**
- * What `formatSource` wrote. Code and maps share the memory of the text; maps are parsed when something throws. A class,
+ * What `formatSource` wrote. The source maps, which are most of what is known of a module, are read when something throws. A class,
  * because V8 keeps an object literal with a getter, and all that it refers to, until the next full collection.
  */
 export class StoredSource implements CompiledSource {
@@ -19,23 +22,25 @@ export class StoredSource implements CompiledSource {
   readonly watchHash: string
   readonly warnings: readonly string[]
   readonly code: string
-  readonly #maps: string
+  readonly #hasMaps: boolean
+  readonly #readMaps: () => readonly string[]
 
-  constructor(text: string) {
+  /** @param readMaps called only where there are some */
+  constructor(text: string, readMaps: () => readonly string[]) {
     const codeStart = text.indexOf('\n') + 1
     const head = JSON.parse(text.slice(3, codeStart)) as Head
-    const codeEnd = codeStart + head.codeLength
     this.format = head.format
     this.imports = head.imports
     this.lateImports = head.lateImports
     this.watches = head.watches
     this.watchHash = head.watchHash ?? ''
     this.warnings = head.warnings
-    this.code = text.slice(codeStart, codeEnd)
-    this.#maps = text.slice(codeEnd + 4)
+    this.code = text.slice(codeStart)
+    this.#hasMaps = head.hasMaps
+    this.#readMaps = readMaps
   }
 
   get maps(): readonly string[] {
-    return JSON.parse(this.#maps) as string[]
+    return this.#hasMaps ? this.#readMaps() : []
   }
 }
