@@ -7,12 +7,12 @@ import { ModuleCache, type ModuleCacheDirs } from './module-cache.ts'
 import { modulesMeant } from './modules-meant.ts'
 
 /** Names that the caches give their files; nothing else is touched. */
-const ownName = /^[0-9a-f]{64}(?:\.json|\.js)?(?:\.[0-9a-f-]+\.tmp)?$/
+const ownName = /^[0-9a-f]{64}(?:\.json|\.js|\.map)?(?:\.[0-9a-f-]+\.tmp)?$/
 /** So many files at once are looked at. */
 const BATCH = 64
 
 /**
- * Removes compiled modules from disk: of the index, the compiled sources and the bytecode. With `paths` their transitive
+ * Removes compiled modules from disk: of the index, the compiled sources with their maps, and the bytecode. With `paths` their transitive
  * dependents go too. Several hosts may do so at the same time.
  * @returns how many modules this call has removed
  */
@@ -27,6 +27,7 @@ export async function forgetModules(dirs: ModuleCacheDirs, purge: ModulePurge): 
     if (!gone.has(path)) continue
     if (await isRemoved(join(dirs.index, name))) count++
     await isRemoved(join(dirs.modules, `${hash}.js`))
+    await isRemoved(join(dirs.modules, `${hash}.map`))
     await isRemoved(join(dirs.bytecode, hash))
   }
   if (purge.paths === undefined && purge.dir === undefined) {
