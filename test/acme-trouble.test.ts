@@ -17,6 +17,16 @@ async function healthWith(server: Server, wanted: RegExp): Promise<void> {
   await waitFor(`health with ${wanted}`, async () => wanted.test((await fetchHttp(`${server.url}/__svc/health`)).text))
 }
 
+/** From now on no order is answered. Resolves with the first that comes. */
+function holdOrders(acme: AcmeServer): Promise<void> {
+  const asked = Promise.withResolvers<void>()
+  acme.onOrder = () => {
+    asked.resolve()
+    return new Promise<void>(() => undefined)
+  }
+  return asked.promise
+}
+
 describe('automatic certificates in trouble', () => {
   test('an authority that has had enough is left alone as long as it says, and the account stays', async (t) => {
     const acme = await AcmeServer.start(t)
@@ -56,13 +66,9 @@ describe('automatic certificates in trouble', () => {
 
   test('a server that is killed in the middle of an order does not order again at once', async (t) => {
     const acme = await AcmeServer.start(t)
-    const asked = Promise.withResolvers<void>()
-    acme.onOrder = () => {
-      asked.resolve()
-      return new Promise<void>(() => undefined)
-    }
+    const asked = holdOrders(acme)
     const server = await startWith(t, acme, ['a.test'])
-    await asked.promise
+    await asked
     await server.child.kill()
     const again = await restart(t, server.configFile ?? '')
     await healthWith(again, /no certificate for a\.test: the server ended while a certificate was being ordered/)
@@ -72,13 +78,9 @@ describe('automatic certificates in trouble', () => {
 
   test('a server that ends in the middle of an order has not failed', async (t) => {
     const acme = await AcmeServer.start(t)
-    const asked = Promise.withResolvers<void>()
-    acme.onOrder = () => {
-      asked.resolve()
-      return new Promise<void>(() => undefined)
-    }
+    const asked = holdOrders(acme)
     const server = await startWith(t, acme, ['a.test'])
-    await asked.promise
+    await asked
     assert.equal((await server.child.stop()).code, 0)
     assert.deepEqual(failuresOf(server), {})
   })
