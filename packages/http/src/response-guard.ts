@@ -1,4 +1,5 @@
 import { isFieldValue, isLatin1FieldValue, isToken } from './characters.ts'
+import { CONNECTION_FIELDS } from './connection-fields.ts'
 import type { HeaderList, ResponseHead } from './exchange/http-exchange.ts'
 
 /** Why a field of a response is not written. */
@@ -11,19 +12,8 @@ export type DropReason =
 /** Told about each field that is dropped for what it contains, and of a status that is none (`name` is then ":status"). */
 export type DropListener = (name: string, reason: DropReason | 'bad_status') => void
 
-/** Fields that describe the connection or are written by the engine (RFC 9110 section 7.6.1). Dropped without a report. */
-const engineFields: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'date',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
+/** Fields that describe the connection or are written by the engine. Dropped without a report. */
+const engineFields: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'content-length', 'date'])
 
 /**
  * Makes a response head safe to write, whoever built it. Returns the same object when nothing has to change. Values of the

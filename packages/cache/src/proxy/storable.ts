@@ -1,5 +1,5 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
-import { parseCacheControl } from '@svc/http'
+import { CONNECTION_FIELDS, parseCacheControl } from '@svc/http'
 import { firstField, joinedField } from './field-list.ts'
 import { type ExchangeTimes, initialAgeMs, lifetimeOf } from './lifetime.ts'
 import { type ResponseDirectives, responseDirectives } from './response-directives.ts'
@@ -14,17 +14,11 @@ const UNDERSTOOD: ReadonlySet<number> = new Set([
 
 /** Fields that belong to a connection or to a proxy (RFC 9111 section 3.1), or are made anew at each delivery. */
 const NOT_STORED: ReadonlySet<string> = new Set([
+  ...CONNECTION_FIELDS,
   'age',
-  'connection',
-  'keep-alive',
   'proxy-authenticate',
   'proxy-authentication-info',
   'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
 ])
 
 /** What of a request decides whether its answer may be kept. */

@@ -7,6 +7,7 @@ const forbidden = new Set([
   'content-length',
   'expect',
   'host',
+  'http2-settings',
   'keep-alive',
   'proxy-authenticate',
   'proxy-authorization',

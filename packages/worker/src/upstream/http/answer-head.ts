@@ -1,4 +1,4 @@
-import { type HeaderList, isDigits, isToken } from '@svc/http'
+import { CONNECTION_FIELDS, type HeaderList, isDigits, isToken } from '@svc/http'
 
 /** How the body of an answer is delimited (RFC 9112 section 6.3), if it has one at all. */
 export type Framing = number | 'chunked' | 'until-close'
@@ -22,22 +22,12 @@ export interface AnswerHead {
 
 const MAX_LENGTH_DIGITS = 15
 
-/** Fields that belong to one connection (RFC 9110 section 7.6.1), or that tell its end of a message. */
-const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
+/** Fields that belong to one connection, or that tell its end of a message. */
+const HOP_FIELDS: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'content-length'])
 
 /** Whether a field (lower-case name) is never passed on from one connection to another. */
 export function isConnectionField(name: string): boolean {
-  return CONNECTION_FIELDS.has(name)
+  return HOP_FIELDS.has(name)
 }
 
 /**
@@ -106,7 +96,7 @@ function interpret(status: number, isHttp11: boolean, fields: HeaderList): Answe
 
 /** Whether the field is of the connection; what it says is noted. */
 function hear(said: Said, [name, value]: readonly [string, string]): boolean {
-  if (!CONNECTION_FIELDS.has(name)) return false
+  if (!HOP_FIELDS.has(name)) return false
   if (name === 'content-length') {
     said.length = value
     said.lengths++

@@ -1,4 +1,4 @@
-import { type HeaderList, hexValue } from '@svc/http'
+import { CONNECTION_FIELDS, type HeaderList, hexValue } from '@svc/http'
 import { parseFields } from './answer-head.ts'
 
 /** Longest size line, with its extensions, and longest trailer section, in bytes. */
@@ -15,22 +15,16 @@ const SPACE = 0x20
 
 /** Fields that may not stand behind a body (RFC 9110 section 6.5.1): framing, routing and what decides how the body is read. */
 const FORBIDDEN_TRAILERS: ReadonlySet<string> = new Set([
+  ...CONNECTION_FIELDS,
   'authorization',
   'cache-control',
-  'connection',
   'content-encoding',
   'content-length',
   'content-range',
   'content-type',
   'host',
-  'keep-alive',
   'location',
-  'proxy-connection',
   'set-cookie',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
 ])
 
 /** What a decoder finds in the bytes, one call for each step. */

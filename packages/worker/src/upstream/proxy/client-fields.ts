@@ -1,22 +1,9 @@
-import { type HeaderList, isTrustedOnlyField, removeCookies } from '@svc/http'
+import { CONNECTION_FIELDS, type HeaderList, isTrustedOnlyField, removeCookies } from '@svc/http'
 import type { RequestContext } from '../../pipeline/request-context.ts'
 import { OWN_COOKIES } from '../../pipeline/site-request.ts'
 
-/** Fields of one connection (RFC 9110 section 7.6.1), and those that are written anew for the next one. */
-const NOT_PASSED: ReadonlySet<string> = new Set([
-  'cdn-loop',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
+/** Fields of one connection, and those that are written anew for the next one. */
+const NOT_PASSED: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'cdn-loop', 'content-length', 'expect', 'host'])
 
 const nothing: ReadonlySet<string> = new Set()
 
