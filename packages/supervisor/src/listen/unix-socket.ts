@@ -6,7 +6,7 @@ import type { ListenAddress } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 
 /** Whether a program listens on a socket. */
-async function isServed(path: string): Promise<boolean> {
+export async function isServed(path: string): Promise<boolean> {
   const socket = connect({ path })
   try {
     await once(socket, 'connect')

@@ -10,6 +10,7 @@ import { SiteUnit } from './site-unit.ts'
 const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
   SUP_UNIT_RUNNING: ExitCode.unavailable,
   SUP_SITE_FILE: ExitCode.config,
+  SUP_DIRECTORY: ExitCode.config,
 }
 
 function exitCodeOf(error: unknown): number {
