@@ -133,6 +133,11 @@ export class CacheVisitor implements OriginSink {
     return this.headers.find(([known]) => known === name)?.[1]
   }
 
+  /** Acknowledges nothing from now on, until `takeAll`. */
+  holdBack(): void {
+    this.#isSlow = true
+  }
+
   takeAll(): void {
     this.#isSlow = false
     for (const ack of this.#acks.splice(0)) ack()

@@ -142,8 +142,8 @@ export class SpooledBody implements ReadableBody {
     }
     this.#isWriting = true
     this.#append(Buffer.concat(pieces.map(({ bytes }) => bytes))).then(
-      () => this.#wasWritten(),
-      (error) => this.#stopKeeping(asError(error)),
+      () => this.#wasWritten(undefined),
+      (error) => this.#wasWritten(asError(error)),
     )
   }
 
@@ -154,10 +154,10 @@ export class SpooledBody implements ReadableBody {
     this.#pieces = this.#pieces.filter(({ start, bytes: piece }) => start + piece.byteLength > this.#fileBytes)
   }
 
-  #wasWritten(): void {
+  #wasWritten(error: Error | undefined): void {
     this.#isWriting = false
-    if (this.#pieces.length > 0) this.#write()
-    else this.#takeMore()
+    if (error === undefined) this.#goOn()
+    else this.#stopKeeping(error)
     if (!this.#isWriting) this.#onWritten?.()
     this.#closeIfDone()
   }
@@ -171,7 +171,6 @@ export class SpooledBody implements ReadableBody {
   #stopKeeping(error: Error | undefined): void {
     if (!this.#isKept) return
     this.#isKept = false
-    this.#isWriting = false
     this.#onWritten?.()
     this.#options.onUnkept(error)
     if (this.#readers.size === 0) this.#options.onUnread()

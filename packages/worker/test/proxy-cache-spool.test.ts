@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deferred } from '@svc/core'
+import { waitFor } from '@svc/testkit'
+import { CacheInstance } from './proxy-cache-instance.ts'
+
+/** Bytes of which no part is like another. */
+function counted(from: number, count: number): string {
+  return Array.from({ length: count }, (_, index) => String(from + index).padStart(10, '0')).join('')
+}
+
+/** Lets writes of bodies of an instance begin when `gate` is open; tells of those that are done. */
+function gateWrites({ store: { files } }: CacheInstance, gate: Promise<void>): { readonly done: number } {
+  const begin = files.begin.bind(files)
+  const counts = { done: 0 }
+  files.begin = async () => {
+    const body = await begin()
+    const write = body.write.bind(body)
+    body.write = async (bytes) => {
+      await gate
+      await write(bytes)
+      counts.done++
+    }
+    return body
+  }
+  return counts
+}
+
+test('an answer that turns out to be too long while it is written down reaches who falls behind as it was sent', async (t) => {
+  const instance = await CacheInstance.open(t, 1 << 20)
+  const gate = deferred<void>()
+  const writes = gateWrites(instance, gate.promise)
+  const visitor = instance.worker().ask('/a')
+  const upstream = await instance.upstream.request()
+  upstream.head({ status: 200, headers: [['cache-control', 'max-age=10']] })
+  const parts = [counted(0, 7_000), counted(7_000, 20_000), counted(27_000, 5_001), counted(32_001, 5_003)]
+  const [first = '', second = '', third = '', fourth = ''] = parts
+  void upstream.chunk(first)
+  await upstream.chunk(second)
+  visitor.holdBack()
+  void upstream.chunk(third)
+  void upstream.chunk(fourth)
+  gate.resolve()
+  await waitFor('what was begun is written', () => writes.done > 0)
+  await instance.store.files.sweepIncoming()
+  visitor.takeAll()
+  upstream.end()
+  await visitor.done.promise
+  assert.ok(visitor.text === parts.join(''))
+  assert.equal(writes.done, 1)
+})
