@@ -97,28 +97,35 @@ export class FastcgiHandler implements ContentHandler {
     const { request, client } = context
     const host = request.header('host') ?? request.host
     context.makeBodyRepeatable()
-    const fields = clientFields(context, this.#replaced)
+    const params = this.#params(visit)
+    // Those that are configured too: what an application is told of credentials and cookies decides who may have its answer from a
+    // cache.
+    const fields = [...fieldsOf(params), ...clientFields(context, this.#replaced)]
     return {
       method,
       target: proxiedTarget(visit, AS_ASKED),
-      headers: host === '' ? fields : [['host', host], ...fields],
+      headers: host === '' || this.#replaced.has('host') ? fields : [['host', host], ...fields],
       // The page of an error is asked for by itself.
       body: context.body.isPresent && method === request.method ? context.body : undefined,
       clientAddress: client.address,
-      cgi: this.#cgi(visit),
+      cgi: this.#cgi(visit, params),
     }
   }
 
-  #cgi(visit: LocationVisit): CgiContext {
-    const { context } = visit
+  /** What is configured, for one request. */
+  #params(visit: LocationVisit): readonly Param[] {
     const params: Param[] = []
     for (const { name, value, isIfNotEmpty } of this.#spec.params) {
       const text = visit.requestText(value)
       if (text !== '' || !isIfNotEmpty) params.push([name, text])
     }
-    params.push(...toldFields(context.request.headers).filter(([name]) => !this.#configured.has(name)))
+    return params
+  }
+
+  #cgi({ context }: LocationVisit, params: readonly Param[]): CgiContext {
+    const told = toldFields(context.request.headers).filter(([name]) => !this.#configured.has(name))
     return {
-      params,
+      params: [...params, ...told],
       onErrorLine: (line) => context.reportFailure(new UpstreamError('UPSTREAM_STDERR', line), context.outcome().status),
     }
   }
@@ -150,6 +157,11 @@ export class FastcgiHandler implements ContentHandler {
 /** `accept-language` of `HTTP_ACCEPT_LANGUAGE`; "" of what is no field. */
 function fieldOf(param: string): string {
   return param.startsWith('HTTP_') ? param.slice(5).toLowerCase().replaceAll('_', '-') : ''
+}
+
+/** The fields that configured parameters stand for: `requestParams` leaves them to those. */
+function fieldsOf(params: readonly Param[]): HeaderList {
+  return params.flatMap(([name, value]) => (fieldOf(name) === '' || value === '' ? [] : [[fieldOf(name), value] as const]))
 }
 
 function toldFields(headers: HeaderList): Param[] {
