@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { fetchHttp, startServer } from '@svc/testkit'
+import { fetchHttp, startServer, tempDir, writeFiles } from '@svc/testkit'
 import { client } from './backend.ts'
 import { CachedOrigin, cachingConfig } from './cached-origin.ts'
 
@@ -63,4 +63,18 @@ test('what one client sends changes nothing of what another one gets', async (t)
   assert.match(String((await get('/host')).headers['cache-status']), /fwd=uri-miss/)
   const port = await fetchHttp(`${server.url}/host`, { host: 'a.localhost:99' })
   assert.match(String(port.headers['cache-status']), /svc-proxy; fwd=uri-miss/)
+})
+
+test('what depends on a field is not given to others where the location hides that it does', async (t) => {
+  const origin = await CachedOrigin.start(t, ({ headers }, response) => {
+    response.writeHead(200, { ...fresh, vary: 'X-Language' }).end(String(headers['x-language']))
+  })
+  const dir = tempDir(t, 'hidden-vary')
+  const location = `location / { proxy_pass http://${origin.host}; proxy_cache on; proxy_hide_header Vary; }`
+  writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost; ${location} }` })
+  const get = client(await startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/web.conf"]\n` }), 'a.localhost')
+  const text = async (language: string) => (await get('/', { headers: { 'x-language': language } })).text
+  // As often as L0 wants to be asked.
+  for (let i = 0; i < 4; i++) assert.equal(await text('de'), 'de')
+  assert.equal(await text('en'), 'en')
 })

@@ -6,7 +6,7 @@ import type { Origin, OriginRequest, OriginSink } from '../upstream/origin.ts'
 export type ProxyStatus = Omit<CacheStatus, 'cache'>
 
 /** What keeps an answer in L0 in step with the entry that it was made of. */
-export type OfferedFacts = Pick<EntryFacts, 'createdAt' | 'ttlMs' | 'label' | 'path' | 'tags' | 'seq'>
+export type OfferedFacts = Pick<EntryFacts, 'createdAt' | 'ttlMs' | 'label' | 'path' | 'tags' | 'seq' | 'headers'>
 
 /** When a stale response may stand in for an answer that did not come: words of `proxy_cache_use_stale`. */
 export type StaleRules = ReadonlySet<string>

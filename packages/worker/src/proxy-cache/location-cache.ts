@@ -1,6 +1,6 @@
-import { type ProxyAddress, proxyAddress } from '@svc/cache'
+import { type ProxyAddress, proxyAddress, varyFields } from '@svc/cache'
 import type { CacheSpec, Template } from '@svc/config'
-import { cacheStatus } from '@svc/http'
+import { cacheStatus, type HeaderList } from '@svc/http'
 import type { Origin, OriginRequest } from '../upstream/origin.ts'
 import type { LocationVisit } from '../vhost/content.ts'
 import type { CacheAsk, CacheRules } from './cache-ask.ts'
@@ -55,7 +55,9 @@ export class LocationCache {
       report(status) {
         context.cacheStatus = proxyStatus(status)
       },
-      offer({ createdAt, ttlMs, label, path, tags, seq }, key) {
+      offer({ createdAt, ttlMs, label, path, tags, seq, headers }, key) {
+        // L0 sees what goes out, and the location may hide Vary.
+        if (!isForEveryCoding(headers)) return
         const expiresAt = createdAt + (ttlMs ?? 0)
         context.offerToL0({
           expiresAt,
@@ -70,6 +72,12 @@ export class LocationCache {
       },
     }
   }
+}
+
+/** Whether an answer depends on no field of its request but the codings that are wanted, which L0 keeps apart. */
+function isForEveryCoding(headers: HeaderList): boolean {
+  const fields = varyFields(headers)
+  return fields !== '*' && fields.every((name) => name === 'accept-encoding')
 }
 
 /** The member of this cache in the Cache-Status field. */

@@ -332,8 +332,8 @@ export class ProxyFlight implements OriginSink {
 
   #offer({ ask }: CacheClient, { key, storing }: { readonly key: string; readonly storing: Storing }): void {
     const { label, path, tags } = this.#purgeable()
-    const { createdAt, ttlMs } = storing
-    ask.offer({ createdAt, ttlMs, label, path, tags, seq: this.#fill.seq }, key)
+    const { createdAt, ttlMs, headers } = storing
+    ask.offer({ createdAt, ttlMs, label, path, tags, seq: this.#fill.seq, headers }, key)
   }
 
   async #store(spool: SpooledBody, { key, storing }: { readonly key: string; readonly storing: Storing }): Promise<void> {
