@@ -12,7 +12,7 @@ import { hasNext } from './peers/next.ts'
 import { hasNginx } from './peers/nginx.ts'
 import { hasVarnish } from './peers/varnish.ts'
 import { compileModules } from './scenarios/compile.ts'
-import { fastcgiTenKilobytes } from './scenarios/fastcgi.ts'
+import { fastcgiKept, fastcgiTenKilobytes } from './scenarios/fastcgi.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
 import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
@@ -39,6 +39,8 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'proxy-10k': () => proxyTenKilobytes(seconds),
   'proxy-1g': proxyGigabyte,
   fastcgi: () => fastcgiTenKilobytes(seconds),
+  'fastcgi-10k': () => fastcgiKept(10_240, seconds),
+  'fastcgi-100': () => fastcgiKept(100, seconds),
   'proxy-cache': () => proxyCacheHits(seconds),
   compile: compileModules,
   ready: startToReady,

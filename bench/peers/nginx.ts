@@ -52,6 +52,15 @@ export function startNginxFastcgi(address: string, root: string): Promise<Server
   )
 }
 
+/** Starts nginx with one worker process that asks a FastCGI application for everything over kept connections. */
+export function startNginxFastcgiKept(address: string): Promise<ServerProcess> {
+  return startWith(
+    (port) => `upstream app { server ${address}; keepalive 64; keepalive_requests 1000000; }
+  server { listen 127.0.0.1:${port};
+    location / { fastcgi_pass app; fastcgi_keep_conn on; include /etc/nginx/fastcgi.conf; } }`,
+  )
+}
+
 const nginxDir = join(workDir, 'nginx')
 
 async function startWith(server: (port: number) => string): Promise<ServerProcess> {

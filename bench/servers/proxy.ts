@@ -1,5 +1,5 @@
 // The engine and the stages of a worker, with a vhost file that is nothing but `proxy_pass`, in one process: for profiles.
-// The argument is the address of the upstream.
+// The argument is the address of the upstream; with a second argument, "fastcgi", it speaks FastCGI.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,10 @@ import { createVhosts } from '../../packages/worker/src/vhost/index.ts'
 
 const ADDRESS = '127.0.0.1:8099'
 const cwd = mkdtempSync(join(tmpdir(), 'bench-proxy-'))
-const server = `server { listen ${ADDRESS}; client_max_body_size 0; location / { proxy_pass http://${process.argv[2] ?? ''}; } }`
+const [address = '', protocol = 'http'] = process.argv.slice(2)
+const pass = protocol === 'fastcgi' ? 'fastcgi_pass app; include /etc/nginx/fastcgi.conf;' : 'proxy_pass http://app;'
+const group = `upstream app { server ${address}; keepalive 64; }`
+const server = `${group} server { listen ${ADDRESS}; gzip off; client_max_body_size 0; location / { ${pass} } }`
 writeFileSync(join(cwd, 'svc.config.toml'), '[server]\nvhosts = ["web.conf"]\n')
 writeFileSync(join(cwd, 'web.conf'), server)
 const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd, isRoot: false })

@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { ErrorLines } from '../src/upstream/fastcgi/error-lines.ts'
 import { FastcgiReader } from '../src/upstream/fastcgi/fastcgi-reader.ts'
 import { encodeParams, RECORD, recordHead, requestBeginning } from '../src/upstream/fastcgi/record.ts'
-import { requestParams } from '../src/upstream/fastcgi/request-params.ts'
+import { fieldParams, ownParams, RequestTexts } from '../src/upstream/fastcgi/request-params.ts'
 import type { AnswerEvents } from '../src/upstream/http/answer-parser.ts'
+import { RepeatedHead } from '../src/upstream/http/repeated-head.ts'
+import type { OriginRequest } from '../src/upstream/origin.ts'
 import { record, recordsOf } from './fastcgi-wire.ts'
 import { request } from './raw-upstream.ts'
 
@@ -49,7 +51,7 @@ class Heard implements AnswerEvents {
 
 function read(pieces: readonly Buffer[], isHead = false): { heard: Heard; reader: FastcgiReader } {
   const heard = new Heard()
-  const reader = new FastcgiReader(heard)
+  const reader = new FastcgiReader(heard, new RepeatedHead())
   reader.expect(isHead)
   for (const piece of pieces) reader.push(piece)
   return { heard, reader }
@@ -110,7 +112,7 @@ for (const [what, bytes, problem, state = 'bad'] of BROKEN) {
 }
 
 test('bytes that nobody asked for are refused', () => {
-  const reader = new FastcgiReader(new Heard())
+  const reader = new FastcgiReader(new Heard(), new RepeatedHead())
   reader.push(END)
   assert.equal(reader.state, 'bad')
 })
@@ -185,7 +187,7 @@ test('an answer that comes at once has a length; HEAD has that of its field alon
 
 test('a reader reads one answer after another', () => {
   const heard = new Heard()
-  const reader = new FastcgiReader(heard)
+  const reader = new FastcgiReader(heard, new RepeatedHead())
   for (const text of ['one', 'two']) {
     heard.body = ''
     reader.expect(false)
@@ -194,17 +196,22 @@ test('a reader reads one answer after another', () => {
   }
 })
 
+const written = (...params: (readonly [string, string])[]) => Buffer.from(encodeParams(params), 'latin1')
+
 test('names and values of parameters have one byte of length or four', () => {
-  assert.deepEqual(encodeParams([['a', 'bc']]), Buffer.from([1, 2, 97, 98, 99]))
-  assert.deepEqual(encodeParams([['é', '\0']]), Buffer.from([1, 1, 0xe9, 0]))
-  assert.deepEqual(encodeParams([['a', 'x'.repeat(127)]]).subarray(0, 3), Buffer.from([1, 127, 97]))
-  assert.deepEqual(encodeParams([['a', 'x'.repeat(128)]]).subarray(0, 6), Buffer.from([1, 0x80, 0, 0, 128, 97]))
+  assert.deepEqual(written(['a', 'bc']), Buffer.from([1, 2, 97, 98, 99]))
+  assert.deepEqual(written(['é', '\0']), Buffer.from([1, 1, 0xe9, 0]))
+  assert.deepEqual(written(['a', 'x'.repeat(127)]).subarray(0, 3), Buffer.from([1, 127, 97]))
+  assert.deepEqual(written(['a', 'x'.repeat(128)]).subarray(0, 6), Buffer.from([1, 0x80, 0, 0, 128, 97]))
   const long = 'y'.repeat(70_000)
-  assert.deepEqual(encodeParams([[long, 'v']]).subarray(0, 5), Buffer.from([0x80, 1, 0x11, 0x70, 1]))
+  assert.deepEqual(written([long, 'v']).subarray(0, 5), Buffer.from([0x80, 1, 0x11, 0x70, 1]))
+  assert.deepEqual(written(['', 'z'.repeat(0x12_34_56_7)]).subarray(0, 5), Buffer.from([0, 0x81, 0x23, 0x45, 0x67]))
 })
 
+const recordsIn = (text: string) => recordsOf(Buffer.from(text, 'latin1'))
+
 test('a request begins with its role, and parameters in as many records as they take', () => {
-  const records = recordsOf(requestBeginning([['a', 'z'.repeat(150_000)]], true))
+  const records = recordsIn(requestBeginning(encodeParams([['a', 'z'.repeat(150_000)]]), true))
   assert.deepEqual(
     records.map(({ type, content }) => [type, content.byteLength]),
     [
@@ -216,11 +223,15 @@ test('a request begins with its role, and parameters in as many records as they 
     ],
   )
   assert.deepEqual(records[0]?.content, Buffer.from([0, 1, 1, 0, 0, 0, 0, 0]))
-  assert.deepEqual(recordsOf(requestBeginning([], false))[0]?.content, Buffer.from([0, 1, 0, 0, 0, 0, 0, 0]))
-  assert.deepEqual(recordHead(RECORD.stdin, 0x1234), Buffer.from([1, 5, 0, 1, 0x12, 0x34, 0, 0]))
+  assert.deepEqual(recordsIn(requestBeginning('', false))[0]?.content, Buffer.from([0, 1, 0, 0, 0, 0, 0, 0]))
+  assert.deepEqual(recordHead(RECORD.stdin, 0x1234), '\x01\x05\0\x01\x12\x34\0\0')
 })
 
-const cgi = (...params: (readonly [string, string])[]) => ({ params, onErrorLine: () => undefined })
+const cgi = (...params: (readonly [string, string])[]) => ({
+  params,
+  configured: new Set(params.map(([name]) => name)),
+  onErrorLine: () => undefined,
+})
 const body = (length: number) => ({ isPresent: true, length, read: () => undefined })
 
 test('fields become parameters, where none of that name is configured and no other name comes to the same', () => {
@@ -235,26 +246,50 @@ test('fields become parameters, where none of that name is configured and no oth
     ['x.a', '4'],
     ['x-set', 'by the client'],
   ] as const
-  assert.deepEqual(requestParams(request({ headers, cgi: cgi(['HTTP_X_SET', 'configured'], ['P', '']) })), [
-    ['HTTP_X_SET', 'configured'],
-    ['P', ''],
+  assert.deepEqual(fieldParams(headers, new Set(['HTTP_X_SET', 'P'])), [
     ['HTTP_HOST', 'a.test'],
     ['HTTP_X_A', '1, 2'],
     ['HTTP_COOKIE', 'a=1; b=2'],
   ])
 })
 
+test('a request is written anew when it says something else than the one before', () => {
+  const texts = new RequestTexts()
+  const own = cgi(['P', '1'], ['REQUEST_METHOD', 'HEAD'])
+  const headers = Object.freeze([['x-a', '1']] as const)
+  const paramsOf = (changed: Partial<OriginRequest>) =>
+    recordsIn(texts.of(request({ method: 'HEAD', headers, cgi: own, ...changed }), true))
+      .map(({ type, content }) => `${type} ${content.toString('latin1')}`)
+      .join('; ')
+  const first = paramsOf({})
+  assert.equal(paramsOf({}), first)
+  for (const changed of [
+    { cgi: cgi(['P', '2']) },
+    { headers: Object.freeze([['x-a', '2']] as const) },
+    { headers: [['x-a', '3']] as const },
+    { headers: [['x-a', '4']] as const },
+    { cgi: { ...own, configured: new Set(['HTTP_X_A']) } },
+    { method: 'GET' },
+    { body: body(0) },
+    { body: body(5) },
+  ]) {
+    const text = paramsOf(changed)
+    assert.notEqual(text, first)
+    assert.equal(paramsOf({}), first)
+  }
+  assert.notEqual(texts.of(request({ headers, cgi: own }), true), texts.of(request({ headers, cgi: own }), false))
+})
+
 test('the length is that of the body that is sent', () => {
   const lengthOf = (params: readonly (readonly [string, string])[]) => params.find(([name]) => name === 'CONTENT_LENGTH')?.[1]
-  assert.equal(lengthOf(requestParams(request({ cgi: cgi(['CONTENT_LENGTH', '9']) }))), '')
-  assert.equal(lengthOf(requestParams(request({ cgi: cgi(['CONTENT_LENGTH', '']), body: body(5) }))), '5')
-  assert.equal(lengthOf(requestParams(request({ cgi: cgi(), body: body(5) }))), '5')
-  assert.equal(lengthOf(requestParams(request({ cgi: cgi() }))), undefined)
+  assert.equal(lengthOf(ownParams(request({ cgi: cgi(['CONTENT_LENGTH', '9']) }))), '')
+  assert.equal(lengthOf(ownParams(request({ cgi: cgi(['CONTENT_LENGTH', '']), body: body(5) }))), '5')
+  assert.equal(lengthOf(ownParams(request({ cgi: cgi(), body: body(5) }))), '5')
+  assert.equal(lengthOf(ownParams(request({ cgi: cgi() }))), undefined)
 })
 
 test('what a cache asks for with GET is not said to be HEAD', () => {
-  const methodOf = (method: string, said: string) =>
-    requestParams(request({ method, cgi: cgi(['REQUEST_METHOD', said]) }))[0]?.[1]
+  const methodOf = (method: string, said: string) => ownParams(request({ method, cgi: cgi(['REQUEST_METHOD', said]) }))[0]?.[1]
   assert.deepEqual([methodOf('GET', 'HEAD'), methodOf('HEAD', 'HEAD'), methodOf('POST', 'GET')], ['GET', 'HEAD', 'GET'])
 })
 

@@ -2,8 +2,10 @@ import type { HeaderList, RequestBody, ResponseHead } from '@svc/http'
 
 /** What a FastCGI application is told besides the fields of a request. */
 export interface CgiContext {
-  /** As configured, one character for each byte. */
+  /** One character for each byte. */
   readonly params: readonly (readonly [name: string, value: string])[]
+  /** Names of parameters that are configured: none of them is made of a field. */
+  readonly configured: ReadonlySet<string>
   /** A line that the application wrote for its operators. */
   onErrorLine(line: string): void
 }

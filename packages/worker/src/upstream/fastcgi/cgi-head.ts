@@ -7,12 +7,6 @@ const MAX_LENGTH_DIGITS = 15
 const LF = 0x0a
 const CR = 0x0d
 
-/** The head of an answer of a CGI application, with the length that it gives its body. */
-export interface CgiHead {
-  readonly head: AnswerHead
-  readonly length: number | undefined
-}
-
 /**
  * Finds the end of a CGI head: the empty line, whose end is LF or CRLF like that of the others. Begins at `from`, which is the
  * beginning of a line.
@@ -36,14 +30,14 @@ export function findHeadEnd(
  * Parses a CGI head without its empty line (RFC 3875 section 6.3). Without Status, a Location makes 302 of it, and everything
  * else is 200. Fields of the connection are left out.
  */
-export function parseCgiHead(text: string): CgiHead | Refused {
+export function parseCgiHead(text: string): AnswerHead | Refused {
   const fields = parseFields(text.replaceAll(/\r?\n/g, '\r\n'), 0)
   if ('problem' in fields) return fields
   const said = interpret(fields)
   if ('problem' in said) return said
   const { headers, length, status = headers.some(([name]) => name === 'location') ? FOUND : OK } = said
   const framing = length ?? 'chunked'
-  return { head: { status, headers: Object.freeze(headers), framing, keepsAlive: true, keepAliveMs: undefined }, length }
+  return { status, headers: Object.freeze(headers), framing, keepsAlive: true, keepAliveMs: undefined }
 }
 
 interface Said {

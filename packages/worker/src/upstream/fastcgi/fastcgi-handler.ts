@@ -1,5 +1,4 @@
 import type { FastcgiSpec } from '@svc/config'
-import type { HeaderList } from '@svc/http'
 import type { BodyBlocks } from '../../body-blocks.ts'
 import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
 import type { LocationCache } from '../../proxy-cache/index.ts'
@@ -10,13 +9,12 @@ import { UpstreamError } from '../errors.ts'
 import { parsePlace } from '../http/addresses.ts'
 import type { HttpConnections } from '../http/http-connections.ts'
 import { parseNextUpstream } from '../http/origin-settings.ts'
-import type { CgiContext, OriginRequest } from '../origin.ts'
+import type { OriginRequest } from '../origin.ts'
 import { answerVisit } from '../proxy/answer-visit.ts'
-import { clientFields } from '../proxy/client-fields.ts'
 import { proxiedTarget } from '../proxy/proxy-request.ts'
 import { FieldFilter, VisitAnswer } from '../proxy/visit-answer.ts'
 import { FastcgiOrigin } from './fastcgi-origin.ts'
-import type { Param } from './record.ts'
+import { LocationParams } from './location-params.ts'
 
 /** Fields of an application that its clients do not see, besides those that the location names: nginx's list. */
 const HIDDEN_FIELDS = [
@@ -27,9 +25,6 @@ const HIDDEN_FIELDS = [
   'x-accel-limit-rate',
   'x-accel-redirect',
 ] as const
-
-/** Fields of the client's connection: no business of any upstream, but applications are told of them. */
-const TOLD_FIELDS: ReadonlySet<string> = new Set(['connection', 'content-length', 'keep-alive', 'te', 'upgrade'])
 
 /** The target of the request is the one of the client, or what rewriting made of it. */
 const AS_ASKED = { target: { kind: 'fixed', upstream: '', host: '' }, uri: undefined } as const
@@ -49,17 +44,14 @@ export class FastcgiHandler implements ContentHandler {
   readonly #spec: FastcgiSpec
   readonly #tools: FastcgiTools
   readonly #filter: FieldFilter
-  /** Parameters that are configured, and the fields of clients that they stand for. */
-  readonly #configured: ReadonlySet<string>
-  readonly #replaced: ReadonlySet<string>
+  readonly #params: LocationParams
   /** For the one upstream of a location that names it without variables. */
   readonly #fixed: FastcgiOrigin | undefined
 
   constructor(spec: FastcgiSpec, tools: FastcgiTools) {
     this.#spec = spec
     this.#tools = tools
-    this.#configured = new Set(spec.params.map(({ name }) => name))
-    this.#replaced = new Set([...this.#configured].map(fieldOf))
+    this.#params = new LocationParams(spec.params)
     this.#filter = new FieldFilter({
       hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
       redirects: undefined,
@@ -94,39 +86,20 @@ export class FastcgiHandler implements ContentHandler {
 
   #request(visit: LocationVisit): OriginRequest {
     const { context, method } = visit
-    const { request, client } = context
-    const host = request.header('host') ?? request.host
     context.makeBodyRepeatable()
-    const params = this.#params(visit)
-    // Those that are configured too: what an application is told of credentials and cookies decides who may have its answer from a
-    // cache.
-    const fields = [...fieldsOf(params), ...clientFields(context, this.#replaced)]
+    const { params, fields } = this.#params.of(visit)
     return {
       method,
       target: proxiedTarget(visit, AS_ASKED),
-      headers: host === '' || this.#replaced.has('host') ? fields : [['host', host], ...fields],
+      headers: fields,
       // The page of an error is asked for by itself.
-      body: context.body.isPresent && method === request.method ? context.body : undefined,
-      clientAddress: client.address,
-      cgi: this.#cgi(visit, params),
-    }
-  }
-
-  /** What is configured, for one request. */
-  #params(visit: LocationVisit): readonly Param[] {
-    const params: Param[] = []
-    for (const { name, value, isIfNotEmpty } of this.#spec.params) {
-      const text = visit.requestText(value)
-      if (text !== '' || !isIfNotEmpty) params.push([name, text])
-    }
-    return params
-  }
-
-  #cgi({ context }: LocationVisit, params: readonly Param[]): CgiContext {
-    const told = toldFields(context.request.headers).filter(([name]) => !this.#configured.has(name))
-    return {
-      params: [...params, ...told],
-      onErrorLine: (line) => context.reportFailure(new UpstreamError('UPSTREAM_STDERR', line), context.outcome().status),
+      body: context.body.isPresent && method === context.request.method ? context.body : undefined,
+      clientAddress: context.client.address,
+      cgi: {
+        params,
+        configured: this.#params.names,
+        onErrorLine: (line) => context.reportFailure(new UpstreamError('UPSTREAM_STDERR', line), context.outcome().status),
+      },
     }
   }
 
@@ -152,19 +125,4 @@ export class FastcgiHandler implements ContentHandler {
       spoolDir,
     })
   }
-}
-
-/** `accept-language` of `HTTP_ACCEPT_LANGUAGE`; "" of what is no field. */
-function fieldOf(param: string): string {
-  return param.startsWith('HTTP_') ? param.slice(5).toLowerCase().replaceAll('_', '-') : ''
-}
-
-/** The fields that configured parameters stand for: `requestParams` leaves them to those. */
-function fieldsOf(params: readonly Param[]): HeaderList {
-  return params.flatMap(([name, value]) => (fieldOf(name) === '' || value === '' ? [] : [[fieldOf(name), value] as const]))
-}
-
-function toldFields(headers: HeaderList): Param[] {
-  const told = headers.filter(([name]) => TOLD_FIELDS.has(name))
-  return told.map(([name, value]) => [`HTTP_${name.toUpperCase().replaceAll('-', '_')}`, value])
 }

@@ -4,9 +4,12 @@ import type { CallSettings } from '../http/call-settings.ts'
 import { fetchByCall } from '../http/fetch-by-call.ts'
 import { type AnswerReceiver, HttpCall } from '../http/http-call.ts'
 import type { HttpConnections, UpstreamProtocol } from '../http/http-connections.ts'
+import { LastPool } from '../http/last-pool.ts'
 import type { NextUpstream } from '../http/origin-settings.ts'
+import { RepeatedHead } from '../http/repeated-head.ts'
 import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin.ts'
 import { FastcgiReader } from './fastcgi-reader.ts'
+import { RequestTexts } from './request-params.ts'
 import { FastcgiSender } from './request-sender.ts'
 import { SpooledFetch } from './spooled-fetch.ts'
 
@@ -14,7 +17,14 @@ import { SpooledFetch } from './spooled-fetch.ts'
  * FastCGI on connections. An idle connection keeps a process of PHP from every other worker, so that none is kept where
  * `keepalive` does not say so.
  */
-const FASTCGI: UpstreamProtocol = { name: 'fastcgi', maxIdle: 0, makeReaders: () => (events) => new FastcgiReader(events) }
+const FASTCGI: UpstreamProtocol = {
+  name: 'fastcgi',
+  maxIdle: 0,
+  makeReaders() {
+    const repeated = new RepeatedHead()
+    return (events) => new FastcgiReader(events, repeated)
+  },
+}
 
 /** How requests are sent to a group of FastCGI applications. */
 export interface FastcgiOriginSettings {
@@ -35,15 +45,17 @@ export class FastcgiOrigin implements Origin {
 
   constructor({ group, connections, timeouts, nextUpstream, spoolDir }: FastcgiOriginSettings) {
     const way = { tls: undefined, protocol: FASTCGI }
+    const pools = new LastPool((peer) => connections.pool(group, peer, way))
+    const texts = new RequestTexts()
     this.name = group.spec.name
     this.#spoolDir = spoolDir
     this.#call = {
       group,
       timeouts,
       nextUpstream,
-      pool: (peer) => connections.pool(group, peer, way),
+      pool: (peer) => pools.of(peer),
       makeSender(connection, { keepsConnections }, onBodyFailed) {
-        return new FastcgiSender({ connection, keepsConnection: keepsConnections, timeouts, onBodyFailed })
+        return new FastcgiSender({ texts, connection, keepsConnection: keepsConnections, timeouts, onBodyFailed })
       },
     }
   }

@@ -1,12 +1,15 @@
+import type { HeaderList } from '@svc/http'
+import type { AnswerHead } from '../http/answer-head.ts'
 import type { AnswerEvents, AnswerReader, ParserState } from '../http/answer-parser.ts'
-import { type CgiHead, findHeadEnd, parseCgiHead } from './cgi-head.ts'
+import type { RepeatedHead } from '../http/repeated-head.ts'
+import { findHeadEnd, parseCgiHead } from './cgi-head.ts'
 import { RECORD, REQUEST_ID } from './record.ts'
 import { type RecordEvents, RecordSplitter } from './record-splitter.ts'
 
 /** Longest head of an answer. */
 const MAX_HEAD_BYTES = 64 * 1024
-/** Content of END_REQUEST that means something: the status of the program, and that of the protocol. */
-const END_BYTES = 5
+/** Where in the content of END_REQUEST the status of the protocol is: behind that of the program. */
+const PROTOCOL_STATUS_AT = 4
 /** Protocol status: the request is done. */
 const COMPLETE = 0
 const problems: Readonly<Record<number, string>> = {
@@ -15,6 +18,7 @@ const problems: Readonly<Record<number, string>> = {
   3: 'it does not know the role of a responder',
 }
 const nothing = Buffer.alloc(0)
+const noTrailers: HeaderList = []
 
 /**
  * Takes the records of a connection apart into answers of CGI applications. What comes in one go is handed on in one go: a whole
@@ -22,28 +26,39 @@ const nothing = Buffer.alloc(0)
  */
 export class FastcgiReader implements AnswerReader, RecordEvents {
   readonly #events: AnswerEvents
+  readonly #repeated: RepeatedHead
   readonly #records = new RecordSplitter(this)
   #state: ParserState = 'idle'
   #isHead = false
-  /** The head, as far as it has come; undefined once it is complete. */
-  #held: Buffer | undefined
+  /** The head, as far as it has come. */
+  #held: Buffer = nothing
   /** Where the last line of it begins. */
   #heldLine = 0
-  #head: CgiHead | undefined
+  #head: AnswerHead | undefined
+  /** Of the body, as its head declares it. */
+  #length: number | undefined
   #isHeadTold = false
   /** Body that has come in this call. */
   #pieces: Buffer[] = []
   #bodyBytes = 0
   #hasStdoutEnded = false
-  #endContent: Buffer = nothing
+  /** Content of END_REQUEST that has come. */
+  #endBytes = 0
+  #protocolStatus: number | undefined
   problem = ''
 
-  constructor(events: AnswerEvents) {
+  /** @param repeated of all connections to the application */
+  constructor(events: AnswerEvents, repeated: RepeatedHead) {
     this.#events = events
+    this.#repeated = repeated
   }
 
   get state(): ParserState {
     return this.#state
+  }
+
+  get takesMore(): boolean {
+    return this.#state === 'reading'
   }
 
   expect(isHead: boolean): void {
@@ -52,16 +67,18 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     this.#held = nothing
     this.#heldLine = 0
     this.#head = undefined
+    this.#length = undefined
     this.#isHeadTold = false
     this.#pieces = []
     this.#bodyBytes = 0
     this.#hasStdoutEnded = false
-    this.#endContent = nothing
+    this.#endBytes = 0
+    this.#protocolStatus = undefined
   }
 
   push(bytes: Buffer): void {
     if (this.#state === 'idle') this.#fail('bytes behind the answer')
-    const left = this.#records.push(bytes, () => this.#state === 'reading')
+    const left = this.#records.push(bytes)
     if (left === undefined) this.#fail('bytes that are no records of FastCGI')
     else if (this.#state === 'idle' && left > 0) this.#fail('bytes behind the answer')
     if (this.#state === 'reading') this.#tellPieces()
@@ -79,7 +96,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     else if (type === RECORD.stdout) this.#takeOutput(bytes)
     else if (type === RECORD.stderr) this.#events.diagnostics(bytes)
     else if (type !== RECORD.endRequest) this.#fail(`a record of type ${type}`)
-    else if (this.#endContent.byteLength < END_BYTES) this.#endContent = Buffer.concat([this.#endContent, bytes])
+    else this.#takeEnd(bytes)
   }
 
   recordEnded(type: number, requestId: number, length: number): void {
@@ -95,8 +112,12 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   }
 
   #takeHead(bytes: Buffer): void {
-    const held = this.#held ?? nothing
-    const text = held.byteLength === 0 ? bytes : Buffer.concat([held, bytes])
+    const known = this.#held.byteLength === 0 ? this.#repeated.find(bytes) : undefined
+    if (known !== undefined) {
+      this.#begin(known, bytes, this.#repeated.byteLength)
+      return
+    }
+    const text = this.#held.byteLength === 0 ? bytes : Buffer.concat([this.#held, bytes])
     const found = findHeadEnd(text, this.#heldLine)
     if ('line' in found) {
       this.#heldLine = found.line
@@ -105,28 +126,39 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
       if (text.byteLength > MAX_HEAD_BYTES) this.#fail('a head that is too long')
       return
     }
-    this.#held = undefined
     const head = parseCgiHead(text.toString('latin1', 0, found.end))
     if ('problem' in head || found.end > MAX_HEAD_BYTES) {
       this.#fail('problem' in head ? head.problem : 'a head that is too long')
       return
     }
+    this.#repeated.remember(head, text.subarray(0, found.next))
+    this.#begin(head, text, found.next)
+  }
+
+  #begin(head: AnswerHead, text: Buffer, bodyAt: number): void {
+    this.#held = nothing
     this.#head = head
-    if (found.next < text.byteLength) this.#takeBody(text.subarray(found.next))
+    this.#length = typeof head.framing === 'number' ? head.framing : undefined
+    if (bodyAt < text.byteLength) this.#takeBody(text.subarray(bodyAt))
   }
 
   /** What is longer than declared is left out, as with nginx. */
   #takeBody(bytes: Buffer): void {
     if (this.#isBodiless()) return
-    const left = (this.#head?.length ?? Number.POSITIVE_INFINITY) - this.#bodyBytes
+    const left = (this.#length ?? Number.POSITIVE_INFINITY) - this.#bodyBytes
     const piece = bytes.byteLength > left ? bytes.subarray(0, left) : bytes
     if (piece.byteLength === 0) return
     this.#bodyBytes += piece.byteLength
     this.#pieces.push(piece)
   }
 
+  #takeEnd(bytes: Buffer): void {
+    this.#protocolStatus ??= bytes[PROTOCOL_STATUS_AT - this.#endBytes]
+    this.#endBytes += bytes.byteLength
+  }
+
   #isBodiless(): boolean {
-    const status = this.#head?.head.status
+    const status = this.#head?.status
     return this.#isHead || status === 204 || status === 304
   }
 
@@ -134,22 +166,22 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     if (this.#head === undefined) return
     if (!this.#isHeadTold) {
       this.#isHeadTold = true
-      this.#events.head(this.#head.head, this.#head.length, undefined)
+      this.#events.head(this.#head, this.#length, undefined)
     }
     for (const piece of this.#pieces) this.#events.data(piece)
     this.#pieces = []
   }
 
   #end(): void {
-    const protocolStatus = this.#endContent[END_BYTES - 1]
+    const protocolStatus = this.#protocolStatus
     if (protocolStatus === undefined) this.#fail('an end of a request that is cut short')
     else if (protocolStatus !== COMPLETE) this.#refuse(problems[protocolStatus] ?? `protocol status ${protocolStatus}`)
     else if (this.#head === undefined) this.#fail('an answer without a whole head')
-    else if (!this.#isBodiless() && this.#bodyBytes < (this.#head.length ?? 0)) this.#fail('a body that is shorter than declared')
+    else if (!this.#isBodiless() && this.#bodyBytes < (this.#length ?? 0)) this.#fail('a body that is shorter than declared')
     else this.#tellEnd(this.#head)
   }
 
-  #tellEnd({ head, length }: CgiHead): void {
+  #tellEnd(head: AnswerHead): void {
     if (this.#isHeadTold) {
       this.#tellPieces()
       this.#state = 'idle'
@@ -158,9 +190,9 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
       const [first = nothing] = this.#pieces
       const body = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first
       this.#pieces = []
-      this.#events.head(head, this.#isBodiless() ? length : body.byteLength, body)
+      this.#events.head(head, this.#isBodiless() ? this.#length : body.byteLength, body)
     }
-    this.#events.ended([])
+    this.#events.ended(noTrailers)
   }
 
   #refuse(problem: string): void {

@@ -4,6 +4,8 @@ const VERSION = 1
 
 /** Told of records as they come. Bytes are lent for the call. */
 export interface RecordEvents {
+  /** Whether anything more is to be told. */
+  readonly takesMore: boolean
   /** A piece of the content of a record; a long one comes in several. */
   content(type: number, requestId: number, bytes: Buffer): void
   /** The record has ended, with its padding. `length` of its content. */
@@ -13,8 +15,10 @@ export interface RecordEvents {
 /** Takes bytes apart into records, however they are cut. */
 export class RecordSplitter {
   readonly #events: RecordEvents
-  readonly #head = Buffer.alloc(RECORD_HEAD_BYTES)
-  #headBytes = 0
+  /** A head that has not come to its end. */
+  readonly #held = Buffer.alloc(RECORD_HEAD_BYTES)
+  #heldBytes = 0
+  #isInRecord = false
   #type = 0
   #requestId = 0
   #length = 0
@@ -26,15 +30,15 @@ export class RecordSplitter {
   }
 
   /**
-   * Takes bytes that came, as long as `isWanted` says so.
+   * Takes bytes that came, as long as they are wanted.
    * @returns how many bytes were not taken, or undefined when they are no records of FastCGI 1
    */
-  push(bytes: Buffer, isWanted: () => boolean): number | undefined {
+  push(bytes: Buffer): number | undefined {
     let at = 0
-    while (at < bytes.byteLength && isWanted()) {
-      if (this.#headBytes < RECORD_HEAD_BYTES) {
+    while (at < bytes.byteLength && this.#events.takesMore) {
+      if (!this.#isInRecord) {
+        if ((this.#heldBytes === 0 ? bytes[at] : this.#held[0]) !== VERSION) return undefined
         at += this.#takeHead(bytes, at)
-        if (this.#headBytes > 0 && this.#head[0] !== VERSION) return undefined
       } else if (this.#contentLeft > 0) {
         const piece = bytes.subarray(at, at + this.#contentLeft)
         at += piece.byteLength
@@ -45,26 +49,35 @@ export class RecordSplitter {
         at += skipped
         this.#paddingLeft -= skipped
       }
-      this.#endIfComplete()
+      if (this.#isInRecord && this.#contentLeft === 0 && this.#paddingLeft === 0) {
+        this.#isInRecord = false
+        this.#events.recordEnded(this.#type, this.#requestId, this.#length)
+      }
     }
     return bytes.byteLength - at
   }
 
+  /** How many bytes of a head were taken. Most of the time it lies there as a whole. */
   #takeHead(bytes: Buffer, at: number): number {
-    const taken = bytes.copy(this.#head, this.#headBytes, at, at + RECORD_HEAD_BYTES - this.#headBytes)
-    this.#headBytes += taken
-    if (this.#headBytes < RECORD_HEAD_BYTES) return taken
-    this.#type = this.#head[1] ?? 0
-    this.#requestId = this.#head.readUInt16BE(2)
-    this.#length = this.#head.readUInt16BE(4)
-    this.#contentLeft = this.#length
-    this.#paddingLeft = this.#head[6] ?? 0
+    if (this.#heldBytes === 0 && bytes.byteLength - at >= RECORD_HEAD_BYTES) {
+      this.#begin(bytes, at)
+      return RECORD_HEAD_BYTES
+    }
+    const taken = bytes.copy(this.#held, this.#heldBytes, at, at + RECORD_HEAD_BYTES - this.#heldBytes)
+    this.#heldBytes += taken
+    if (this.#heldBytes === RECORD_HEAD_BYTES) {
+      this.#heldBytes = 0
+      this.#begin(this.#held, 0)
+    }
     return taken
   }
 
-  #endIfComplete(): void {
-    if (this.#headBytes < RECORD_HEAD_BYTES || this.#contentLeft > 0 || this.#paddingLeft > 0) return
-    this.#headBytes = 0
-    this.#events.recordEnded(this.#type, this.#requestId, this.#length)
+  #begin(head: Buffer, at: number): void {
+    this.#isInRecord = true
+    this.#type = head[at + 1] ?? 0
+    this.#requestId = head.readUInt16BE(at + 2)
+    this.#length = head.readUInt16BE(at + 4)
+    this.#contentLeft = this.#length
+    this.#paddingLeft = head[at + 6] ?? 0
   }
 }

@@ -21,63 +21,35 @@ const ROLE_RESPONDER = 1
 const KEEP_CONNECTION = 1
 /** Lengths from here on take four bytes. */
 const LONG_LENGTH = 0x80
-const LONG_MARK = 0x80_00_00_00
+const LONG_MARK = 0x80
 
 /** A name of a parameter with its value, one character for each byte. */
 export type Param = readonly [name: string, value: string]
 
-/** Writes the head of a record. `length` of its content, at most 65535; nothing is padded. */
-export function recordHead(type: number, length: number): Buffer {
-  const head = Buffer.alloc(RECORD_HEAD_BYTES)
-  writeHead(head, 0, type, length)
-  return head
+/** The head of a record, one character for each byte. `length` of its content, at most 65535; nothing is padded. */
+export function recordHead(type: number, length: number): string {
+  return String.fromCharCode(VERSION, type, 0, REQUEST_ID, length >> 8, length & 0xff, 0, 0)
 }
 
-/** What a request begins with: BEGIN_REQUEST as responder, and all of PARAMS. */
-export function requestBeginning(params: readonly Param[], keepsConnection: boolean): Buffer {
-  const content = encodeParams(params)
-  const records = Math.ceil(content.byteLength / MAX_CONTENT_BYTES)
-  const result = Buffer.alloc(RECORD_HEAD_BYTES * (records + 3) + content.byteLength)
-  writeHead(result, 0, RECORD.beginRequest, RECORD_HEAD_BYTES)
-  result.writeUInt16BE(ROLE_RESPONDER, RECORD_HEAD_BYTES)
-  result[RECORD_HEAD_BYTES + 2] = keepsConnection ? KEEP_CONNECTION : 0
-  let at = RECORD_HEAD_BYTES * 2
-  for (let from = 0; from < content.byteLength; from += MAX_CONTENT_BYTES) {
-    const length = Math.min(MAX_CONTENT_BYTES, content.byteLength - from)
-    writeHead(result, at, RECORD.params, length)
-    content.copy(result, at + RECORD_HEAD_BYTES, from, from + length)
-    at += RECORD_HEAD_BYTES + length
+/** What a request begins with, one character for each byte: BEGIN_REQUEST as responder, and all of PARAMS. */
+export function requestBeginning(params: string, keepsConnection: boolean): string {
+  const flags = keepsConnection ? KEEP_CONNECTION : 0
+  let text = recordHead(RECORD.beginRequest, RECORD_HEAD_BYTES) + String.fromCharCode(0, ROLE_RESPONDER, flags, 0, 0, 0, 0, 0)
+  for (let from = 0; from < params.length; from += MAX_CONTENT_BYTES) {
+    const content = params.slice(from, from + MAX_CONTENT_BYTES)
+    text += recordHead(RECORD.params, content.length) + content
   }
-  writeHead(result, at, RECORD.params, 0)
-  return result
+  return text + recordHead(RECORD.params, 0)
 }
 
-/** Name-value pairs (section 3.4). */
-export function encodeParams(params: readonly Param[]): Buffer {
-  let total = 0
-  for (const [name, value] of params) total += lengthBytes(name) + lengthBytes(value) + name.length + value.length
-  const result = Buffer.allocUnsafe(total)
-  let at = 0
-  for (const [name, value] of params) {
-    at = writeLength(result, at, name.length)
-    at = writeLength(result, at, value.length)
-    at += result.write(name, at, 'latin1')
-    at += result.write(value, at, 'latin1')
-  }
-  return result
+/** Name-value pairs (section 3.4), one character for each byte. */
+export function encodeParams(params: readonly Param[]): string {
+  let text = ''
+  for (const [name, value] of params) text += encodeLength(name.length) + encodeLength(value.length) + name + value
+  return text
 }
 
-function writeHead(target: Buffer, at: number, type: number, length: number): void {
-  target[at] = VERSION
-  target[at + 1] = type
-  target.writeUInt16BE(REQUEST_ID, at + 2)
-  target.writeUInt16BE(length, at + 4)
-}
-
-function lengthBytes({ length }: string): number {
-  return length < LONG_LENGTH ? 1 : 4
-}
-
-function writeLength(target: Buffer, at: number, length: number): number {
-  return length < LONG_LENGTH ? target.writeUInt8(length, at) : target.writeUInt32BE(LONG_MARK + length, at)
+function encodeLength(length: number): string {
+  if (length < LONG_LENGTH) return String.fromCharCode(length)
+  return String.fromCharCode(LONG_MARK | (length >>> 24), (length >> 16) & 0xff, (length >> 8) & 0xff, length & 0xff)
 }

@@ -3,13 +3,14 @@ import { HttpError } from '@svc/http'
 import type { BodyRelay } from '../http/body-relay.ts'
 import type { CallSender } from '../http/call-settings.ts'
 import type { UpstreamConnection } from '../http/connection.ts'
-import type { OriginRequest } from '../origin.ts'
+import type { CgiContext, OriginRequest } from '../origin.ts'
 import { ErrorLines } from './error-lines.ts'
-import { MAX_CONTENT_BYTES, RECORD, recordHead, requestBeginning } from './record.ts'
-import { requestParams } from './request-params.ts'
+import { MAX_CONTENT_BYTES, RECORD, recordHead } from './record.ts'
+import { END_OF_BODY, type RequestTexts } from './request-params.ts'
 
 /** What a sender works with. */
 export interface FastcgiSenderOptions {
+  readonly texts: RequestTexts
   readonly connection: UpstreamConnection
   /** Whether the application is to leave the connection open behind its answer. */
   readonly keepsConnection: boolean
@@ -20,6 +21,7 @@ export interface FastcgiSenderOptions {
 /** Sends one request to a FastCGI application, its body no faster than it is taken. */
 export class FastcgiSender implements CallSender {
   readonly #options: FastcgiSenderOptions
+  #cgi: CgiContext | undefined
   #lines: ErrorLines | undefined
   /** Of a body of known length, how much is still to come. */
   #missingBytes = Number.POSITIVE_INFINITY
@@ -32,18 +34,19 @@ export class FastcgiSender implements CallSender {
   }
 
   start(request: OriginRequest, body: BodyRelay | undefined): boolean {
-    const { connection, keepsConnection } = this.#options
-    const { cgi } = request
-    if (cgi !== undefined) this.#lines = new ErrorLines((line) => cgi.onErrorLine(line))
+    const { texts, connection, keepsConnection } = this.#options
+    this.#cgi = request.cgi
     if (!keepsConnection) connection.spoil()
-    connection.cork()
-    connection.write(requestBeginning(requestParams(request), keepsConnection))
+    const text = texts.of(request, keepsConnection)
     if (body === undefined) {
-      this.#done()
-    } else {
-      this.#missingBytes = body.length ?? Number.POSITIVE_INFINITY
-      body.attach(this)
+      connection.writeText(text)
+      this.#sent()
+      return true
     }
+    this.#missingBytes = body.length ?? Number.POSITIVE_INFINITY
+    connection.cork()
+    connection.writeText(text)
+    body.attach(this)
     connection.uncork()
     return true
   }
@@ -53,7 +56,7 @@ export class FastcgiSender implements CallSender {
     this.#lines?.flush()
     if (!this.isSending) return
     this.isSending = false
-    if (!this.#options.connection.isGone) this.#options.connection.write(recordHead(RECORD.stdin, 0))
+    if (!this.#options.connection.isGone) this.#options.connection.writeText(END_OF_BODY)
     this.#releaseAcks()
   }
 
@@ -63,11 +66,12 @@ export class FastcgiSender implements CallSender {
   }
 
   abandon(): void {
-    this.#options.connection.write(recordHead(RECORD.abortRequest, 0))
+    this.#options.connection.writeText(recordHead(RECORD.abortRequest, 0))
   }
 
   diagnostics(bytes: Uint8Array): void {
-    this.#lines?.push(bytes)
+    this.#lines ??= new ErrorLines((line) => this.#cgi?.onErrorLine(line))
+    this.#lines.push(bytes)
   }
 
   bodyChunk(bytes: Uint8Array, ack: () => void): void {
@@ -93,7 +97,10 @@ export class FastcgiSender implements CallSender {
     if (!this.isSending) return
     const isShort = this.#missingBytes > 0 && this.#missingBytes !== Number.POSITIVE_INFINITY
     if (isShort) this.#options.onBodyFailed(wrongLength())
-    else this.#done()
+    else {
+      this.#options.connection.writeText(END_OF_BODY)
+      this.#sent()
+    }
   }
 
   bodyFailed(error: Error): void {
@@ -107,7 +114,7 @@ export class FastcgiSender implements CallSender {
     connection.cork()
     for (let from = 0; from < bytes.byteLength; from += MAX_CONTENT_BYTES) {
       const content = bytes.subarray(from, from + MAX_CONTENT_BYTES)
-      connection.write(recordHead(RECORD.stdin, content.byteLength))
+      connection.writeText(recordHead(RECORD.stdin, content.byteLength))
       takesMore = connection.write(content)
     }
     connection.uncork()
@@ -118,9 +125,8 @@ export class FastcgiSender implements CallSender {
     for (const ack of this.#acks.splice(0)) ack()
   }
 
-  #done(): void {
+  #sent(): void {
     const { connection, timeouts } = this.#options
-    connection.write(recordHead(RECORD.stdin, 0))
     this.isSending = false
     connection.allow(timeouts.readMs, 'no answer')
   }

@@ -1,11 +1,10 @@
-import type { Peer } from '../balance/peer.ts'
 import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin.ts'
 import { AnswerParser } from './answer-parser.ts'
 import type { CallSettings } from './call-settings.ts'
-import type { ConnectionPool } from './connection-pool.ts'
 import { fetchByCall } from './fetch-by-call.ts'
 import { type AnswerReceiver, HttpCall } from './http-call.ts'
 import type { UpstreamProtocol } from './http-connections.ts'
+import { LastPool } from './last-pool.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
 import { RepeatedHead } from './repeated-head.ts'
 import { RequestHeads } from './request-head.ts'
@@ -19,26 +18,6 @@ const HTTP: UpstreamProtocol = {
     const repeated = new RepeatedHead()
     return (events) => new AnswerParser(events, repeated)
   },
-}
-
-/** The connections of the server that was asked last: most of the time it is asked again. */
-class LastPool {
-  readonly #find: (peer: Peer) => ConnectionPool | undefined
-  #peer: Peer | undefined
-  #pool: ConnectionPool | undefined
-
-  constructor(find: (peer: Peer) => ConnectionPool | undefined) {
-    this.#find = find
-  }
-
-  /** Undefined: its address is none. */
-  of(peer: Peer): ConnectionPool | undefined {
-    // One that was dropped with its group is nobody's any more.
-    if (peer === this.#peer && this.#pool?.isClosed === false) return this.#pool
-    this.#peer = peer
-    this.#pool = this.#find(peer)
-    return this.#pool
-  }
 }
 
 /** Answers by asking a group of HTTP servers. */
