@@ -97,6 +97,8 @@ export interface WebSocketBehavior<State> {
   /** `message` is detached after the call. */
   message(socket: WebSocket<State>, message: ArrayBuffer, isBinary: boolean): void
   drain(socket: WebSocket<State>): void
+  /** Which has been answered. */
+  ping(socket: WebSocket<State>): void
   close(socket: WebSocket<State>, code: number, reason: ArrayBuffer): void
 }
 

@@ -215,15 +215,21 @@ test('a connection that died while it was idle costs an idempotent request nothi
   assert.equal(up.connections.length, 2)
 })
 
-test('a POST is not sent again when its connection died', async (t) => {
-  const up = await startRaw(t, (connection, _head, index) => {
-    if (index === 0) connection.send(OK)
-    else connection.socket.destroy()
-  })
-  const origin = originFor(t, groupOf([server(up.address)]))
-  assert.equal((await ask(origin)).status, 200)
-  assert.equal((await ask(origin, { method: 'POST' })).error?.code, 'UPSTREAM_UNREACHABLE')
-  assert.equal(up.connections.length, 1)
+test('a POST is not sent again when its connection died, unless that is allowed', async (t) => {
+  for (const [words, isSentAgain] of [
+    [['error'], false],
+    [['error', 'non_idempotent'], true],
+  ] as const) {
+    const up = await startRaw(t, (connection, _head, index) => {
+      if (index === 0) connection.send(OK)
+      else connection.socket.destroy()
+    })
+    const origin = originFor(t, groupOf([server(up.address)]), { nextUpstream: parseNextUpstream(words) })
+    assert.equal((await ask(origin)).status, 200)
+    const { status, error } = await ask(origin, { method: 'POST' })
+    assert.deepEqual([status, error?.code], isSentAgain ? [200, undefined] : [0, 'UPSTREAM_UNREACHABLE'])
+    assert.equal(up.connections.length, isSentAgain ? 2 : 1)
+  }
 })
 
 test('a connection is not kept longer than its server says', async (t) => {

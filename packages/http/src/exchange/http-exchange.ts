@@ -84,6 +84,8 @@ export interface WebSocketEvents {
   message(data: Uint8Array, isBinary: boolean, ack: () => void): void
   /** More may be sent after `send` said false. */
   drained(): void
+  /** The other end sent a ping, which has been answered. */
+  pinged?(): void
   /** The last call. `code` as in RFC 6455 section 7.4; 1006: the connection broke. */
   closed(code: number, reason: string): void
 }

@@ -30,7 +30,10 @@ export class NodeWebSocket implements WebSocketPeer {
     this.#events = events
     this.#keeper = keeper
     socket.on('message', (data, isBinary) => this.#received(data as Buffer, isBinary))
-    socket.on('ping', () => this.#seen())
+    socket.on('ping', () => {
+      this.#seen()
+      this.#call(() => this.#events.pinged?.())
+    })
     socket.on('pong', () => this.#seen())
     // What is wrong with it shows in the code that it is closed with.
     socket.on('error', () => undefined)

@@ -41,6 +41,7 @@ export class UwsWebSocketRoute {
       upgrade: (res, req, context) => this.#host.handle(res, req, context),
       open: (socket) => socket.getUserData().owner.opened(socket),
       message: (socket, message, isBinary) => socket.getUserData().owner.received(message, isBinary),
+      ping: (socket) => socket.getUserData().owner.pinged(),
       drain: (socket) => socket.getUserData().owner.drained(),
       close: (socket, code, reason) => socket.getUserData().owner.closed(code, reason),
     })

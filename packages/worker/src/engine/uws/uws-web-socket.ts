@@ -64,6 +64,10 @@ export class UwsWebSocket implements WebSocketPeer {
     if (this.#unackedBytes > MAX_UNACKED_BYTES) this.close(1013, 'too much is waiting')
   }
 
+  pinged(): void {
+    this.#call(() => this.#events.pinged?.())
+  }
+
   drained(): void {
     if (!this.#isAwaitingDrain || (this.#socket?.getBufferedAmount() ?? 0) > SEND_HIGH_WATER_BYTES / 2) return
     this.#isAwaitingDrain = false

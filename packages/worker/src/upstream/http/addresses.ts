@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { type Clock, SingleFlight } from '@svc/core'
+import { UpstreamError } from '../errors.ts'
 
 /** How long what the system resolver said is kept. */
 const KEEP_MS = 30_000
@@ -19,6 +20,11 @@ export function parsePlace(address: string): ServerPlace | undefined {
   const host = match?.[1] ?? match?.[2]
   const port = Number(match?.[3])
   return host === undefined || port < 1 || port > 65_535 ? undefined : { kind: 'port', host, port }
+}
+
+/** Why a server whose address is none is not asked. */
+export function notAPlace(address: string): UpstreamError {
+  return new UpstreamError('UPSTREAM_UNREACHABLE', `${JSON.stringify(address)} is no address of a server`)
 }
 
 interface Known {

@@ -30,6 +30,20 @@ export function isConnectionField(name: string): boolean {
   return HOP_FIELDS.has(name)
 }
 
+const noOptions: ReadonlySet<string> = new Set()
+
+/** What a Connection field says, in lower case: fields that belong to the connection, and what becomes of it. */
+export function connectionOptions(value: string): ReadonlySet<string> {
+  return value === ''
+    ? noOptions
+    : new Set(
+        value
+          .toLowerCase()
+          .split(',')
+          .map((option) => option.trim()),
+      )
+}
+
 /**
  * Parses the head of an answer, from its first character to its last field, without the empty line. What two parsers could read
  * differently is refused.
@@ -88,9 +102,9 @@ function interpret(status: number, isHttp11: boolean, fields: HeaderList): Answe
   for (const field of fields) if (!hear(said, field)) kept.push(field)
   const framing = framingOf(said, isHttp11)
   if (typeof framing === 'object') return framing
-  const named = said.connection === '' ? [] : said.connection.toLowerCase().split(',').map(trimAll)
-  const keepsAlive = isHttp11 ? !named.includes('close') : named.includes('keep-alive')
-  const headers = named.length === 0 ? kept : kept.filter(([name]) => !named.includes(name))
+  const named = connectionOptions(said.connection)
+  const keepsAlive = isHttp11 ? !named.has('close') : named.has('keep-alive')
+  const headers = named.size === 0 ? kept : kept.filter(([name]) => !named.has(name))
   return { status, headers: Object.freeze(headers), framing, keepsAlive, keepAliveMs: keepAliveMs(said.keepAlive) }
 }
 
@@ -127,10 +141,6 @@ function framingOf({ length, encoding, lengths, encodings }: Said, isHttp11: boo
 function keepAliveMs(field: string): number | undefined {
   const timeout = /(?:^|[,\s])timeout=(\d{1,6})/i.exec(field)?.[1]
   return timeout === undefined ? undefined : Number(timeout) * 1000
-}
-
-function trimAll(text: string): string {
-  return text.trim()
 }
 
 function isBlank(code: number): boolean {

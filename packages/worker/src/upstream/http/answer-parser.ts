@@ -6,7 +6,7 @@ import type { RepeatedHead } from './repeated-head.ts'
 /** Longest head of an answer. */
 const MAX_HEAD_BYTES = 64 * 1024
 /** Most interim answers to one request. */
-const MAX_INTERIM = 32
+export const MAX_INTERIM = 32
 const HEAD_END = Buffer.from('\r\n\r\n')
 const noTrailers: HeaderList = []
 const LF = 0x0a

@@ -1,13 +1,14 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
-import type { Peer } from '../balance/peer.ts'
 import { UpstreamError } from '../errors.ts'
 import type { OriginHandle, OriginRequest } from '../origin.ts'
+import { notAPlace } from './addresses.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { BodyRelay } from './body-relay.ts'
 import type { CallSender, CallSettings } from './call-settings.ts'
 import type { ConnectionUser, UpstreamConnection } from './connection.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import type { Dialing } from './dial.ts'
+import { ServerTurns } from './server-turns.ts'
 
 /** Receives an answer. Bytes are lent for the call. */
 export interface AnswerReceiver {
@@ -25,19 +26,13 @@ export interface AnswerReceiver {
   fail(error: Error): void
 }
 
-/** Methods after which another server is only asked where that is allowed in so many words. */
-const NOT_REPEATED: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH'])
-
-const noPeers: readonly Peer[] = []
-
 /** One request to a group: with one server after another, until one answers or no more may be asked. */
 export class HttpCall implements OriginHandle, ConnectionUser {
   readonly #settings: CallSettings
   readonly #request: OriginRequest
   readonly #receiver: AnswerReceiver
   readonly #body: BodyRelay | undefined
-  #tried: readonly Peer[] = noPeers
-  #peer: Peer | undefined
+  readonly #turns: ServerTurns
   #dialing: Dialing | undefined
   #connection: UpstreamConnection | undefined
   #sender: CallSender | undefined
@@ -51,6 +46,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     this.#settings = settings
     this.#request = request
     this.#receiver = receiver
+    this.#turns = new ServerTurns(settings, request)
     this.#body = request.body?.isPresent === true ? new BodyRelay(request.body) : undefined
   }
 
@@ -66,7 +62,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     if (this.#connection !== undefined) this.#sender?.abandon()
     this.#connection?.destroy()
     this.#stopSending()
-    this.#release('passed')
+    this.#turns.release('passed')
   }
 
   /** The receiver has dealt with what came in the call that said false. */
@@ -82,8 +78,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
   }
 
   head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void {
-    if (this.#settings.nextUpstream.onStatus.has(head.status) && this.#mayAskAnother()) {
-      this.#release(head.status === 403 || head.status === 404 ? 'passed' : 'failed')
+    if (this.#turns.leaves(head.status, this.#maySendAgain)) {
       this.#leaveConnection()
       this.#next(undefined)
       return
@@ -125,11 +120,11 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     this.#connection = undefined
     this.#stopSending()
     if (this.#hasHead) {
-      this.#release('answered')
+      this.#turns.release('answered')
       this.#fail(new UpstreamError('UPSTREAM_CUT', error.message, { cause: error }))
     } else if (this.#isStale(error)) {
       this.#wantsNew = true
-      this.#connect(this.#peer)
+      this.#connect()
     } else {
       this.#next(error)
     }
@@ -137,54 +132,28 @@ export class HttpCall implements OriginHandle, ConnectionUser {
 
   /** A connection that the server closed while it was idle: that says nothing about the server (RFC 9112 section 9.3.1). */
   #isStale(error: UpstreamError): boolean {
-    return this.#isReused && error.code === 'UPSTREAM_UNREACHABLE' && this.#isRepeatable()
+    return this.#isReused && error.code === 'UPSTREAM_UNREACHABLE' && this.#maySendAgain
   }
 
-  /** Whether the request may be sent once more although it may have had its effect. */
-  #isRepeatable(): boolean {
-    return !NOT_REPEATED.has(this.#request.method) && this.#body?.isReplayable !== false
+  /** Whether all that was sent of the request may be sent once more. */
+  get #maySendAgain(): boolean {
+    return this.#sender === undefined || (this.#turns.isRepeatable && this.#body?.isReplayable !== false)
   }
 
   /** Asks the next server, after this failure of the one before. */
   #next(failure: UpstreamError | undefined): void {
-    if (failure !== undefined) {
-      this.#release('failed')
-      if (!this.#maySkip(failure)) {
-        this.#fail(failure)
-        return
-      }
-    }
-    const { group } = this.#settings
-    const peer = group.choose(this.#request.clientAddress ?? '', this.#tried)
-    if (peer === undefined) {
-      this.#fail(failure ?? new UpstreamError('UPSTREAM_NONE_LEFT', `no server of ${group.spec.name} is in service`))
-      return
-    }
-    this.#peer = peer
-    this.#tried = this.#tried.length === 0 ? [peer] : [...this.#tried, peer]
-    this.#connect(peer)
+    const next = this.#turns.next(failure, this.#maySendAgain)
+    if (next instanceof UpstreamError) this.#fail(next)
+    else this.#connect()
   }
 
-  /** Whether another server may be asked after a failure of this kind. */
-  #maySkip(failure: UpstreamError): boolean {
-    const { onError, onTimeout, onBadAnswer } = this.#settings.nextUpstream
-    if (failure.code === 'UPSTREAM_TIMEOUT') return onTimeout && this.#mayAskAnother()
-    if (failure.code === 'UPSTREAM_BAD_ANSWER') return onBadAnswer && this.#mayAskAnother()
-    return onError && this.#mayAskAnother()
-  }
-
-  #mayAskAnother(): boolean {
-    if (this.#tried.length >= this.#settings.group.size) return false
-    if (this.#sender === undefined) return true
-    return (this.#isRepeatable() || this.#settings.nextUpstream.evenOnce) && this.#body?.isReplayable !== false
-  }
-
-  #connect(peer: Peer | undefined): void {
+  #connect(): void {
+    const peer = this.#turns.current
     if (peer === undefined) return
     const { timeouts } = this.#settings
     const pool = this.#settings.pool(peer)
     if (pool === undefined) {
-      this.#next(new UpstreamError('UPSTREAM_UNREACHABLE', `${JSON.stringify(peer.spec.address)} is no address of a server`))
+      this.#next(notAPlace(peer.spec.address))
       return
     }
     const kept = this.#wantsNew ? undefined : pool.take()
@@ -212,7 +181,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     this.#sender = sender
     if (sender.start(this.#request, this.#body)) return
     this.#leaveConnection()
-    this.#release('passed')
+    this.#turns.release('passed')
     this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the request cannot be written: a field or its target is malformed'))
   }
 
@@ -220,7 +189,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
   #bodyFailed(error: Error): void {
     if (this.#isOver) return
     this.#leaveConnection()
-    this.#release('passed')
+    this.#turns.release('passed')
     this.#fail(error)
   }
 
@@ -233,7 +202,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     this.#isOver = true
     this.#stopSending()
     this.#connection = undefined
-    this.#release('answered')
+    this.#turns.release('answered')
   }
 
   /** What is left of the request is not sent any more; the connection ends with the answer. */
@@ -247,12 +216,6 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     this.#stopSending()
     this.#connection?.destroy()
     this.#connection = undefined
-  }
-
-  #release(outcome: 'answered' | 'failed' | 'passed'): void {
-    const peer = this.#peer
-    this.#peer = undefined
-    if (peer !== undefined) this.#settings.group.release(peer, outcome)
   }
 
   #fail(error: Error): void {

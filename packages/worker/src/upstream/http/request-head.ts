@@ -96,8 +96,8 @@ function writeLines(headers: HeaderList): FieldLines | undefined {
   return { text, hasHost }
 }
 
-/** Visible ASCII; also `*` for OPTIONS. */
-function isTarget(target: string): boolean {
+/** Whether a target can be written: visible ASCII from a slash on; also `*` for OPTIONS. */
+export function isTarget(target: string): boolean {
   for (let i = 0; i < target.length; i++) {
     const code = target.charCodeAt(i)
     if (code <= 0x20 || code >= 0x7f) return false

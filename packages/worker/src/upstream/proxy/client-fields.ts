@@ -1,6 +1,7 @@
 import { CONNECTION_FIELDS, type HeaderList, isTrustedOnlyField, removeCookies } from '@svc/http'
 import type { RequestContext } from '../../pipeline/request-context.ts'
 import { OWN_COOKIES } from '../../pipeline/site-request.ts'
+import { connectionOptions } from '../http/answer-head.ts'
 
 /** Fields of one connection, and those that are written anew for the next one. */
 const NOT_PASSED: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'cdn-loop', 'content-length', 'expect', 'host'])
@@ -21,7 +22,7 @@ export function clientFields(context: RequestContext, replaced: ReadonlySet<stri
   for (const field of request.headers) {
     const [name, value] = field
     if (name === 'cdn-loop') loop += `${value}, `
-    if (NOT_PASSED.has(name) || replaced.has(name) || named.includes(name) || !isPlainName(name)) continue
+    if (NOT_PASSED.has(name) || replaced.has(name) || named.has(name) || !isPlainName(name)) continue
     if (name === 'cookie') {
       const kept = removeCookies(value, OWN_COOKIES)
       if (kept !== undefined) fields.push([name, kept])
@@ -34,16 +35,14 @@ export function clientFields(context: RequestContext, replaced: ReadonlySet<stri
 }
 
 /** Names that Connection declares to belong to it. Nearly always it says nothing but "keep-alive" or "close". */
-function namedByConnection(headers: HeaderList): readonly string[] {
-  let named: readonly string[] = noNames
+function namedByConnection(headers: HeaderList): ReadonlySet<string> {
+  let said = ''
   for (const [name, value] of headers) {
     if (name !== 'connection' || value === 'keep-alive' || value === 'close') continue
-    named = [...named, ...value.split(',').map((option) => option.trim().toLowerCase())]
+    said = said === '' ? value : `${said},${value}`
   }
-  return named
+  return connectionOptions(said)
 }
-
-const noNames: readonly string[] = []
 
 /**
  * Whether a name is made of letters, digits and "-" alone, as nginx wants it. Applications behind CGI or WSGI read `x_forwarded_for`

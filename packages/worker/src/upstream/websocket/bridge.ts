@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { HeaderList, WebSocketOffer } from '@svc/http'
-import { isConnectionField } from '../http/answer-head.ts'
 import type { AnswerReceiver } from '../http/http-call.ts'
 import type { HttpOrigin } from '../http/http-origin.ts'
 import type { OriginRequest } from '../origin.ts'
+import { fieldsOf } from './answer-fields.ts'
 import { joinSockets } from './joined-sockets.ts'
+import { Refusal } from './refusal.ts'
 import { UpstreamOpening } from './upstream-opening.ts'
 
 /** Where a bridge tells what became of it, until it stands. */
@@ -35,17 +36,17 @@ const OF_HANDSHAKE: ReadonlySet<string> = new Set(['sec-websocket-accept', 'sec-
  * upstream answers in place of agreeing is answered to the client.
  */
 export function bridgeWebSocket({ origin, request, offer, filter, answer }: BridgeOptions): void {
-  let refusal: IncomingMessage | undefined
+  const { readMs } = origin.settings.timeouts
+  let refusal: Refusal | undefined
   const opening = new UpstreamOpening(origin.settings, request, offer.protocols, {
     opened(socket, response, release) {
-      const idleMs = origin.settings.timeouts.readMs
       const accepted = acceptance(response, filter)
-      joinSockets({ upstream: socket, accept: (events) => offer.accept(accepted, events), idleMs, release })
+      joinSockets({ upstream: socket, accept: (events) => offer.accept(accepted, events), idleMs: readMs, release })
       answer.switched()
     },
     refused(response) {
-      refusal = response
-      passOn(response, answer)
+      refusal = new Refusal(response, answer, readMs)
+      refusal.start()
     },
     failed: (error) => answer.fail(error),
   })
@@ -53,7 +54,7 @@ export function bridgeWebSocket({ origin, request, offer, filter, answer }: Brid
     resume: () => refusal?.resume(),
     abort() {
       opening.abort()
-      refusal?.destroy()
+      refusal?.abort()
     },
   })
   opening.start()
@@ -65,28 +66,4 @@ function acceptance(response: IncomingMessage, filter: BridgeOptions['filter']):
   const protocol = fields.find(([name]) => name === 'sec-websocket-protocol')?.[1]
   const headers = filter(fields).filter(([name]) => !OF_HANDSHAKE.has(name))
   return protocol === undefined ? { headers } : { protocol, headers }
-}
-
-/** Answers the client with what the upstream answered. */
-function passOn(response: IncomingMessage, answer: BridgeAnswer): void {
-  const length = response.headers['content-length']
-  answer.head(
-    { status: response.statusCode ?? 502, headers: fieldsOf(response) },
-    length === undefined ? undefined : Number(length),
-    undefined,
-  )
-  response.on('data', (bytes: Buffer) => {
-    if (!answer.data(bytes)) response.pause()
-  })
-  response.on('end', () => answer.end([]))
-  response.on('error', (error) => answer.fail(error))
-}
-
-function fieldsOf({ rawHeaders }: IncomingMessage): (readonly [string, string])[] {
-  const fields: (readonly [string, string])[] = []
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]?.toLowerCase() ?? ''
-    if (!isConnectionField(name)) fields.push([name, rawHeaders[i + 1] ?? ''])
-  }
-  return fields
 }

@@ -19,7 +19,8 @@ const BAD_GATEWAY = 1014
 
 /**
  * Passes messages between two WebSockets, no faster than each takes them, and closes each as the other was closed. Pings are
- * answered by each end for itself.
+ * answered by each end for itself; where the client sends one the upstream is sent one too, so that a client that keeps its
+ * connection up by pings does so as long as the upstream is there.
  */
 export function joinSockets({ upstream, accept, idleMs, release }: SocketPair): void {
   let isProtocolBroken = false
@@ -48,6 +49,10 @@ export function joinSockets({ upstream, accept, idleMs, release }: SocketPair): 
       else waiting.push(ack)
     },
     drained: () => upstream.resume(),
+    pinged() {
+      // Whoever is alive answers. Nothing is added to what the upstream does not take.
+      if (upstream.bufferedAmount === 0) upstream.ping()
+    },
     closed(code, reason) {
       if (code === 1006) upstream.terminate()
       else closeUpstream(upstream, code, reason)

@@ -1,14 +1,17 @@
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { asError } from '@svc/core'
 import WebSocket from 'ws'
 import { MAX_MESSAGE_BYTES } from '../../engine/web-socket-rules.ts'
-import type { Peer } from '../balance/peer.ts'
 import { UpstreamError } from '../errors.ts'
-import { parsePlace } from '../http/addresses.ts'
+import { notAPlace, parsePlace } from '../http/addresses.ts'
 import { isConnectionField } from '../http/answer-head.ts'
+import { MAX_INTERIM } from '../http/answer-parser.ts'
 import { type Dialing, dial } from '../http/dial.ts'
+import { LazyTimer } from '../http/lazy-timer.ts'
 import type { HttpOriginSettings } from '../http/origin-settings.ts'
+import { isTarget } from '../http/request-head.ts'
+import { ServerTurns } from '../http/server-turns.ts'
 import type { OriginRequest } from '../origin.ts'
 
 /** How opening ends: one of the three, once. */
@@ -20,15 +23,16 @@ export interface OpeningEvents {
   failed(error: Error): void
 }
 
-/** Opens a WebSocket to a group: to one server after another, until one accepts the connection. */
+/** Opens a WebSocket to a group: asks one server after another, as any other request does, until one answers. */
 export class UpstreamOpening {
   readonly #settings: HttpOriginSettings
   readonly #request: OriginRequest
   readonly #protocols: readonly string[]
   readonly #events: OpeningEvents
-  readonly #tried: Peer[] = []
-  #peer: Peer | undefined
+  readonly #turns: ServerTurns
+  readonly #timer: LazyTimer
   #dialing: Dialing | undefined
+  /** Of the server whose turn it is, from the handshake on. */
   #socket: WebSocket | undefined
   #isOver = false
 
@@ -37,6 +41,11 @@ export class UpstreamOpening {
     this.#request = request
     this.#protocols = protocols
     this.#events = events
+    this.#turns = new ServerTurns(settings, request)
+    this.#timer = new LazyTimer(() => {
+      const name = this.#turns.current?.spec.address
+      this.#broken(new UpstreamError('UPSTREAM_TIMEOUT', `${name}: no answer in ${settings.timeouts.readMs} ms`))
+    })
   }
 
   /** To be called once. */
@@ -47,32 +56,25 @@ export class UpstreamOpening {
   /** The client has left. Nothing follows; an open socket is closed. */
   abort(): void {
     if (this.#isOver) return
-    this.#isOver = true
+    this.#end()
     this.#dialing?.abort()
     this.#socket?.terminate()
-    this.#release('passed')
+    this.#turns.release('passed')
   }
 
   #next(failure: UpstreamError | undefined): void {
     if (this.#isOver) return
-    const { group, nextUpstream, connections, tls, timeouts } = this.#settings
-    if (failure !== undefined) {
-      this.#release('failed')
-      const isSkipped = failure.code === 'UPSTREAM_TIMEOUT' ? nextUpstream.onTimeout : nextUpstream.onError
-      if (!isSkipped || this.#tried.length >= group.size) {
-        this.#fail(failure)
-        return
-      }
-    }
-    const peer = group.choose(this.#request.clientAddress ?? '', this.#tried)
-    const place = peer === undefined ? undefined : parsePlace(peer.spec.address)
-    this.#peer = peer
-    if (peer === undefined || place === undefined) {
-      this.#release('passed')
-      this.#fail(failure ?? new UpstreamError('UPSTREAM_NONE_LEFT', `no server of ${group.spec.name} is in service`))
+    const peer = this.#turns.next(failure, true)
+    if (peer instanceof UpstreamError) {
+      this.#fail(peer)
       return
     }
-    this.#tried.push(peer)
+    const place = parsePlace(peer.spec.address)
+    if (place === undefined) {
+      this.#next(notAPlace(peer.spec.address))
+      return
+    }
+    const { connections, tls, timeouts } = this.#settings
     const options = {
       transport: { place, tls },
       addresses: connections.addresses,
@@ -90,23 +92,25 @@ export class UpstreamOpening {
     const { timeouts, host } = this.#settings
     const { target } = this.#request
     try {
+      if (!isTarget(target)) throw new Error('the target is malformed')
       // The address is only for the library: the connection is there, and host and target are set below, as they are.
       this.#socket = new WebSocket('ws://upstream/', [...this.#protocols], {
         createConnection: () => socket,
         headers: handshakeFields(this.#request, host),
-        handshakeTimeout: timeouts.readMs,
         maxPayload: MAX_MESSAGE_BYTES,
-        finishRequest(request) {
+        finishRequest(request: ClientRequest) {
+          limitInterim(request)
           request.path = target
           request.end()
         },
       })
     } catch (error) {
       socket.destroy()
-      this.#release('passed')
+      this.#turns.release('passed')
       this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the handshake cannot be written', { cause: asError(error) }))
       return
     }
+    this.#timer.set(timeouts.readMs)
     this.#listen(this.#socket)
   }
 
@@ -120,35 +124,66 @@ export class UpstreamOpening {
     })
     socket.on('open', () => {
       if (this.#isOver || response === undefined) return
-      this.#isOver = true
+      this.#end()
       socket.pause()
-      this.#events.opened(socket, response, () => this.#release('answered'))
+      this.#events.opened(socket, response, () => this.#turns.release('answered'))
     })
     socket.on('unexpected-response', (_request, refusal) => {
-      if (this.#isOver) return
-      this.#isOver = true
-      this.#release('answered')
-      this.#events.refused(refusal)
+      if (!this.#isOver && socket === this.#socket) this.#refused(refusal)
     })
     socket.on('error', (error) => {
-      if (this.#isOver) return
-      const isLate = error.message.includes('timed out')
-      this.#release('failed')
-      this.#fail(new UpstreamError(isLate ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_BAD_ANSWER', error.message, { cause: error }))
+      if (!this.#isOver && socket === this.#socket) this.#broken(handshakeError(error))
     })
   }
 
-  #release(outcome: 'answered' | 'failed' | 'passed'): void {
-    const peer = this.#peer
-    this.#peer = undefined
-    if (peer !== undefined) this.#settings.group.release(peer, outcome)
+  #refused(response: IncomingMessage): void {
+    if (this.#turns.leaves(response.statusCode ?? 0, true)) {
+      this.#cut()
+      this.#next(undefined)
+      return
+    }
+    this.#end()
+    this.#turns.release('answered')
+    this.#events.refused(response)
+  }
+
+  #broken(error: UpstreamError): void {
+    this.#cut()
+    this.#next(error)
+  }
+
+  /** Leaves the server whose turn it was. What still comes of it is nobody's business. */
+  #cut(): void {
+    this.#timer.clear()
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.terminate()
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#timer.close()
   }
 
   #fail(error: Error): void {
     if (this.#isOver) return
-    this.#isOver = true
+    this.#end()
     this.#events.failed(error)
   }
+}
+
+/** As with any other request, a server does not get on with interim answers alone. */
+function limitInterim(request: ClientRequest): void {
+  let left = MAX_INTERIM
+  request.on('information', () => {
+    if (--left < 0) request.destroy(new Error('too many interim answers'))
+  })
+}
+
+/** The connection broke, or what came is no handshake. Errors of the system have a code, as those of the parser have. */
+function handshakeError(error: Error & { readonly code?: unknown }): UpstreamError {
+  const isOfSystem = typeof error.code === 'string' && !error.code.startsWith('HPE_')
+  return new UpstreamError(isOfSystem ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_BAD_ANSWER', error.message, { cause: error })
 }
 
 /** Without what the library writes itself. */
