@@ -68,6 +68,7 @@ export class OwnSites {
       tokenOf: (site) => (this.#siteOf(site) === undefined ? undefined : this.#files.token(site)),
       welcome: (unit, peer) => this.#welcome(unit, peer),
       onProblem: (error) => this.#complain(error),
+      clock: options.clock,
     })
   }
 

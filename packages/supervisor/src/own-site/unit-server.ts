@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
-import { createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
+import { type Clock, createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 
@@ -27,7 +27,11 @@ export interface UnitServerOptions {
   /** A unit has proved that it is the one of its site. Returns what answers it from now on. */
   readonly welcome: (unit: Introduction, peer: UnitPeer) => UnitHandlers
   readonly onProblem: (error: Error) => void
+  readonly clock: Clock
 }
+
+/** For what is still to be read by a unit that is let go of. One that has stopped reads nothing and ends nothing. */
+const LAST_WORDS_MS = 1_000
 
 const PRIVATE = 0o600
 /** Orders of purges are the largest that a unit sends. */
@@ -58,9 +62,16 @@ export class UnitServer {
   async close(): Promise<void> {
     if (!this.#server.listening) return
     this.#server.close()
-    for (const socket of this.#sockets) socket.destroySoon()
+    for (const socket of this.#sockets) this.#cut(socket)
     await once(this.#server, 'close')
     await rm(this.#options.path, { force: true })
+  }
+
+  /** Ends both halves of a connection, whatever the unit does with its own. */
+  #cut(socket: Socket): void {
+    const cancel = this.#options.clock.after(LAST_WORDS_MS, () => socket.destroy())
+    socket.once('close', cancel)
+    socket.destroySoon()
   }
 
   #accept(socket: Socket): void {
@@ -68,7 +79,7 @@ export class UnitServer {
     socket.once('close', () => this.#sockets.delete(socket))
     let unit: UnitHandlers | undefined
     const known = (): UnitHandlers => {
-      if (unit === undefined) throw refusal(socket, 'SUP_UNIT_REFUSED', 'the first call must be a hello')
+      if (unit === undefined) throw this.#refusal(socket, 'SUP_UNIT_REFUSED', 'the first call must be a hello')
       return unit
     }
     const peer: UnitPeer = new RpcPeer({
@@ -91,19 +102,21 @@ export class UnitServer {
       peerName: 'a site unit',
       onProblem: this.#options.onProblem,
     })
+    const cut = () => this.#cut(socket)
+    peer.closed.then(cut, cut)
   }
 
   #check(socket: Socket, site: string, token: string): void {
     const wanted = this.#options.tokenOf(site)
     if (wanted === undefined) {
-      throw refusal(socket, 'SUP_UNKNOWN_SITE', `the server has no site "${site}" with process = "own"`)
+      throw this.#refusal(socket, 'SUP_UNKNOWN_SITE', `the server has no site "${site}" with process = "own"`)
     }
-    if (!isSame(token, wanted)) throw refusal(socket, 'SUP_UNIT_REFUSED', `not the token of the site "${site}"`)
+    if (!isSame(token, wanted)) throw this.#refusal(socket, 'SUP_UNIT_REFUSED', `not the token of the site "${site}"`)
   }
-}
 
-/** The error goes out before the connection ends. */
-function refusal(socket: Socket, code: 'SUP_UNIT_REFUSED' | 'SUP_UNKNOWN_SITE', message: string): SupervisorError {
-  setImmediate(() => socket.destroySoon())
-  return new SupervisorError(code, message)
+  /** The error goes out before the connection ends. */
+  #refusal(socket: Socket, code: 'SUP_UNIT_REFUSED' | 'SUP_UNKNOWN_SITE', message: string): SupervisorError {
+    setImmediate(() => this.#cut(socket))
+    return new SupervisorError(code, message)
+  }
 }
