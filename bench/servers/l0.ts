@@ -92,7 +92,7 @@ const engine = await makeEngine(engineName, engineOptions, (cause) => console.er
 const [certFile, keyFile] = process.argv.slice(4)
 const isTls = certFile !== undefined && keyFile !== undefined
 if (isTls) {
-  const certificate = { id: 'bench', certFile, keyFile }
+  const certificate = { id: 'bench', certFile, keyFile, title: certFile }
   engine.prepareTls('bench', { certificates: [certificate], names: [], fallback: 'bench', minVersion: '1.2' })()
 }
 const port = await engine.listen({ name: 'bench', host: '127.0.0.1', port: 0, isTls })

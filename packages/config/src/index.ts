@@ -1,7 +1,11 @@
-export { certificateNames } from './certificates/certificate-uses.ts'
+export { certificateNames, certificatePlaces } from './certificates/certificate-uses.ts'
 export { coversName } from './certificates/covers-name.ts'
-export { certificateKey } from './certificates/load-certificates.ts'
-export { type CertificateFiles, type LoadedCertificate, readCertificate } from './certificates/read-certificate.ts'
+export {
+  type CertificateFiles,
+  certificateKey,
+  type LoadedCertificate,
+  readCertificate,
+} from './certificates/read-certificate.ts'
 export * from './diff.ts'
 export { configToml } from './generate/config-toml.ts'
 export { exampleToml } from './generate/example-toml.ts'

@@ -40,6 +40,8 @@ export interface CertificateSpec {
   /** Absolute paths of PEM files. */
   readonly certFile: string
   readonly keyFile: string
+  /** What people know it by: the file of which it is a copy, and where that is named. For messages alone. */
+  readonly title: string
 }
 
 /** How a listen address speaks TLS. */

@@ -11,9 +11,9 @@ import { Certificates } from '../src/tls/certificates.ts'
 const LISTEN = [{ name: '127.0.0.1:1', host: '127.0.0.1', port: 1, isTls: true }]
 
 /** A configuration with a site whose certificate is this one. */
-async function load(dir: string, certificate: string): Promise<LoadedConfig> {
+async function load(dir: string, certificate: string, server = ''): Promise<LoadedConfig> {
   const site = `[[sites]]\nid = "a"\nhostnames = ["a.test"]\nroot = "site"\ntls_cert = "${certificate}.crt"\ntls_key = "${certificate}.key"\n`
-  writeFiles(dir, { 'svc.config.toml': `[server]\nlisten_tls = "127.0.0.1:1"\n${site}` })
+  writeFiles(dir, { 'svc.config.toml': `[server]\nlisten_tls = "127.0.0.1:1"\n${server}${site}` })
   const result = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: dir, isRoot: false })
   if (!result.ok) assert.fail(result.problems.map(({ message }) => message).join('\n'))
   return result
@@ -39,6 +39,17 @@ describe('certificates in service', () => {
     await certificates.tlsFor(LISTEN, await load(dir, 'new'))
     const again = await certificates.tlsFor(LISTEN, { ...old, certificates: certificates.files })
     assert.deepEqual(only(again), only(tls))
+  })
+
+  test('are known by the files of the configuration and where those are named, not by their copies', async (t) => {
+    const { dir, certificates } = prepared(t)
+    const vhosts = `server {\n listen 127.0.0.1:1 ssl; server_name b.test;\n ssl_certificate new.crt;\n ssl_certificate_key new.key; }\n`
+    writeFiles(dir, { 'a.conf': vhosts })
+    const { certificates: specs } = only(await certificates.tlsFor(LISTEN, await load(dir, 'old', 'vhosts = ["a.conf"]\n')))
+    assert.deepEqual(specs.map(({ title }) => title).sort(), [
+      `${dir}/new.crt (${dir}/a.conf:3:18)`,
+      `${dir}/old.crt (sites[0].tls_cert)`,
+    ])
   })
 
   test('a file that was found broken is told of until a reload has read it', async (t) => {

@@ -91,13 +91,15 @@ for (const name of Object.keys(engines) as EngineName[]) {
       const garbage = `${tempDir(t, 'bad')}/bad.pem`
       writeFileSync(garbage, 'nothing')
       const bad = [
-        { id: 'mixed', certFile: first.certFile, keyFile: second.keyFile },
-        { id: 'garbage', certFile: garbage, keyFile: first.keyFile },
-        { id: 'missing', certFile: `${garbage}.none`, keyFile: first.keyFile },
+        { id: 'mixed', certFile: first.certFile, keyFile: second.keyFile, title: 'a.pem (a.conf:1:2)' },
+        { id: 'garbage', certFile: garbage, keyFile: first.keyFile, title: 'b.pem' },
+        { id: 'missing', certFile: `${garbage}.none`, keyFile: first.keyFile, title: 'c.pem' },
       ]
       for (const certificate of bad) {
         assert.throws(() => engine.prepareTls('test', tlsOf([second, certificate], [['a.test', 'second']])), {
           code: 'ENGINE_BAD_CERTIFICATE',
+          // As the operator knows it, not as it was copied.
+          message: new RegExp(`^test: certificate ${certificate.title.replace(/[().]/g, '\\$&')}: `),
         })
       }
       assert.throws(() => engine.prepareTls('test', { ...before, fallback: 'none' }), { code: 'ENGINE_BAD_CERTIFICATE' })
@@ -186,10 +188,12 @@ for (const name of Object.keys(engines) as EngineName[]) {
       assert.deepEqual(problems, [])
     })
 
-    test('the same certificates again change nothing', async (t) => {
-      const tls = tlsOf([makeCertificate(t, 'same', ['a.test'])], [['a.test', 'same']])
+    test('the same certificates again change nothing, wherever they are named by now', async (t) => {
+      const same = makeCertificate(t, 'same', ['a.test'])
+      const tls = tlsOf([same], [['a.test', 'same']])
       const { engine, port } = await startEngine(t, name, tell, { tls })
       for (let i = 0; i < 200; i++) engine.prepareTls('test', structuredClone(tls))()
+      engine.prepareTls('test', { ...tls, certificates: [{ ...same, title: 'another file' }] })()
       assert.equal(engine.tlsRebuilds, 0)
       assert.equal(await subjectFor(t, port, 'a.test'), 'same')
     })

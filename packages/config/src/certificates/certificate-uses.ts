@@ -1,7 +1,8 @@
-import type { Finding, Place } from '../problem.ts'
+import { type Finding, formatPlace, type Place } from '../problem.ts'
+import { formatPath } from '../source/key-path.ts'
 import type { Config } from '../types.ts'
 import type { ServerNameSpec, WebSpec } from '../vhosts/spec.ts'
-import type { CertificateFiles } from './read-certificate.ts'
+import { type CertificateFiles, certificateKey } from './read-certificate.ts'
 
 /** A place of the configuration that names a certificate. */
 export interface CertificateUse extends CertificateFiles {
@@ -9,6 +10,11 @@ export interface CertificateUse extends CertificateFiles {
   readonly names: readonly string[]
   /** Where each file is named: a key of the configuration, or a place of a vhost file. */
   readonly at: Readonly<Record<keyof CertificateFiles, Finding['path'] | Place>>
+}
+
+/** Whether it is of a vhost file. */
+export function isPlace(at: Finding['path'] | Place): at is Place {
+  return 'line' in at
 }
 
 /** The names that a certificate can have: a pattern or `prefix.*` is none. */
@@ -43,4 +49,13 @@ function usesOfServers({ servers }: WebSpec): CertificateUse[] {
 /** Every place that names a certificate. */
 export function certificateUses(config: Config, web: WebSpec): CertificateUse[] {
   return [...usesOfConfig(config), ...usesOfServers(web)]
+}
+
+/** Where a configuration names each pair of files first, for people, by `certificateKey`. */
+export function certificatePlaces(config: Config, web: WebSpec): ReadonlyMap<string, string> {
+  const places = certificateUses(config, web).map((use): [string, string] => {
+    const { cert: at } = use.at
+    return [certificateKey(use), isPlace(at) ? formatPlace(at) : formatPath(at)]
+  })
+  return new Map(places.reverse())
 }

@@ -1,9 +1,15 @@
-import type { ConfigProblem, Finding, Place } from '../problem.ts'
+import type { ConfigProblem, Finding } from '../problem.ts'
 import type { Config } from '../types.ts'
 import type { WebSpec } from '../vhosts/spec.ts'
-import { type CertificateUse, certificateUses } from './certificate-uses.ts'
+import { type CertificateUse, certificateUses, isPlace } from './certificate-uses.ts'
 import { coversName } from './covers-name.ts'
-import { type CertificateFault, type CertificateFiles, type LoadedCertificate, readCertificate } from './read-certificate.ts'
+import {
+  type CertificateFault,
+  type CertificateFiles,
+  certificateKey,
+  type LoadedCertificate,
+  readCertificate,
+} from './read-certificate.ts'
 
 /** The certificates of a configuration, or what is wrong with them. */
 export interface ReadCertificates {
@@ -27,11 +33,6 @@ const MAX_LISTED = 10
 /** Files that are read at once: there may be a thousand. */
 const MAX_PARALLEL = 16
 
-/** Names a pair of files. */
-export function certificateKey({ cert, key }: CertificateFiles): string {
-  return `${cert}\n${key}`
-}
-
 type Read = LoadedCertificate | CertificateFault[]
 
 async function readAll(uses: readonly CertificateUse[]): Promise<Map<string, Read>> {
@@ -43,10 +44,6 @@ async function readAll(uses: readonly CertificateUse[]): Promise<Map<string, Rea
   }
   await Promise.all(Array.from({ length: MAX_PARALLEL }, work))
   return read
-}
-
-function isPlace(at: Finding['path'] | Place): at is Place {
-  return 'line' in at
 }
 
 /** One certificate may be meant for thousands of names. */

@@ -8,6 +8,11 @@ export interface CertificateFiles {
   readonly key: string
 }
 
+/** Names a pair of files. */
+export function certificateKey({ cert, key }: CertificateFiles): string {
+  return `${cert}\n${key}`
+}
+
 /** A certificate that was read and belongs to its key. */
 export interface LoadedCertificate extends CertificateFiles {
   /** Digest of chain and key: the same id is the same certificate. */

@@ -7,6 +7,9 @@ import { makePrivateDirectory, writePrivate } from './private-files.ts'
 
 const OURS = /^([0-9a-f]{32})\.(?:crt|key)(?:\.[0-9a-f]+\.tmp)?$/
 
+/** What was written of a certificate. */
+export type CertificateCopy = Omit<CertificateSpec, 'title'>
+
 /**
  * Copies of certificates under names made of their content. What a worker opens is what was checked, whatever becomes of the files
  * of the configuration.
@@ -22,17 +25,17 @@ export class CertificateCopies {
    * Writes copies where there are none.
    * @throws SUP_DIRECTORY where their directory is none, and what the file system says
    */
-  async write(certificates: readonly LoadedCertificate[]): Promise<CertificateSpec[]> {
+  async write(certificates: readonly LoadedCertificate[]): Promise<CertificateCopy[]> {
     if (certificates.length > 0) await makePrivateDirectory(this.#directory)
-    const specs: CertificateSpec[] = []
+    const copies: CertificateCopy[] = []
     for (const { id, chainPem, keyPem } of certificates) {
       const certFile = join(this.#directory, `${id}.crt`)
       const keyFile = join(this.#directory, `${id}.key`)
       await writePrivate(certFile, chainPem)
       await writePrivate(keyFile, keyPem)
-      specs.push({ id, certFile, keyFile })
+      copies.push({ id, certFile, keyFile })
     }
-    return specs
+    return copies
   }
 
   /** Removes all copies but those of these ids. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { type LoadedCertificate, type LoadedConfig, readCertificate } from '@svc/config'
+import { certificateKey, certificatePlaces, type LoadedCertificate, type LoadedConfig, readCertificate } from '@svc/config'
 import type { Clock } from '@svc/core'
 import type { GenerationSpec, ListenAddress, ListenerTls } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 import { CertificateCopies } from './certificate-copies.ts'
-import { type CertificateSources, chooseCertificates } from './listener-tls.ts'
+import { type CertificateSources, type ChosenCertificates, chooseCertificates } from './listener-tls.ts'
 import { selfSigned } from './self-signed.ts'
 
 /** What a generation's certificates are made of. */
@@ -58,9 +58,14 @@ export class Certificates {
     const used = new Map<string, LoadedCertificate>()
     const speaking = listen.filter(({ isTls }) => isTls === true)
     const automatic = speaking.length === 0 ? [] : await this.#automatic.certificates({ config, web, certificates })
+    const places = certificatePlaces(config, web)
     const sources = { config, web, certificates, automatic, placeholder: this.#placeholderFor(config) }
     for (const address of speaking) {
-      tls[address.name] = await this.#listenerTls(address, sources, used)
+      const { certificates: chosen, ...rest } = chosenFor(address, sources)
+      for (const certificate of chosen) used.set(certificate.id, certificate)
+      const copies = await this.#copies.write(chosen)
+      const titled = copies.map((copy) => ({ ...copy, title: placedTitle(used.get(copy.id), places) }))
+      tls[address.name] = { certificates: titled, ...rest }
     }
     Object.freeze(tls)
     this.#chosen.set(tls, { files: certificates, used: [...used.values()] })
@@ -109,20 +114,6 @@ export class Certificates {
     ]
   }
 
-  async #listenerTls(
-    address: ListenAddress,
-    sources: CertificateSources,
-    used: Map<string, LoadedCertificate>,
-  ): Promise<ListenerTls> {
-    const chosen = chooseCertificates(address, sources)
-    if (chosen === undefined) {
-      throw new SupervisorError('SUP_NO_CERTIFICATE', `${address.name} speaks TLS and there is no certificate for it`)
-    }
-    const { certificates, names, fallback, minVersion } = chosen
-    for (const certificate of certificates) used.set(certificate.id, certificate)
-    return { certificates: await this.#copies.write(certificates), names, fallback, minVersion }
-  }
-
   /** Automatic certificates take a moment: nobody waits for them. */
   #placeholderFor({ tls }: CertificateParts['config']): LoadedCertificate | undefined {
     if (!tls.auto) return undefined
@@ -131,6 +122,21 @@ export class Certificates {
   }
 }
 
+/** @throws SUP_NO_CERTIFICATE */
+function chosenFor(address: ListenAddress, sources: CertificateSources): ChosenCertificates {
+  const chosen = chooseCertificates(address, sources)
+  if (chosen !== undefined) return chosen
+  throw new SupervisorError('SUP_NO_CERTIFICATE', `${address.name} speaks TLS and there is no certificate for it`)
+}
+
 function titleOf({ cert, names }: LoadedCertificate): string {
-  return cert === '' ? `the certificate for ${names.join(', ')}` : cert
+  if (cert !== '') return cert
+  return names.length === 0 ? 'the certificate of the server itself' : `the certificate for ${names.join(', ')}`
+}
+
+/** The file that the configuration names, and where. */
+function placedTitle(certificate: LoadedCertificate | undefined, places: ReadonlyMap<string, string>): string {
+  if (certificate === undefined) return ''
+  const place = places.get(certificateKey(certificate))
+  return place === undefined ? titleOf(certificate) : `${titleOf(certificate)} (${place})`
 }

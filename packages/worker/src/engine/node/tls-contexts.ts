@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
-import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '@svc/core'
 import type { CertificateSpec, ListenerTls } from '@svc/protocol'
 import { EngineError } from '../errors.ts'
+import { isSameTls } from '../same-tls.ts'
 import { ServerNames } from '../server-names.ts'
 
 /** The certificates of one listen address, ready for use. Made anew when they change; unchanged ones are taken over. */
@@ -33,7 +33,7 @@ export class TlsContexts {
 
   /** Whether these are the contexts for what is wanted. */
   isFor(tls: ListenerTls): boolean {
-    return isDeepStrictEqual(this.#tls, tls)
+    return isSameTls(this.#tls, tls)
   }
 
   /** The context for a server name. Undefined: the fallback. */
@@ -65,6 +65,6 @@ function optionsOf(name: string, certificate: CertificateSpec, minVersion: Liste
   }
 }
 
-function badCertificate(name: string, { certFile }: CertificateSpec, cause: unknown): EngineError {
-  return new EngineError('ENGINE_BAD_CERTIFICATE', `${name}: certificate ${certFile}: ${messageOf(cause)}`, { cause })
+function badCertificate(name: string, { title }: CertificateSpec, cause: unknown): EngineError {
+  return new EngineError('ENGINE_BAD_CERTIFICATE', `${name}: certificate ${title}: ${messageOf(cause)}`, { cause })
 }

@@ -27,7 +27,7 @@ export function tryCertificate(address: string, certificate: CertificateSpec): v
   try {
     uws.SSLApp(sslOptions(certificate)).close()
   } catch (cause) {
-    const message = `${address}: certificate ${certificate.certFile}: ${messageOf(cause)}`
+    const message = `${address}: certificate ${certificate.title}: ${messageOf(cause)}`
     throw new EngineError('ENGINE_BAD_CERTIFICATE', message, { cause })
   }
 }

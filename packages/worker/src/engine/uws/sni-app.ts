@@ -86,7 +86,7 @@ export class SniApp {
     if (certificate === undefined) return
     // The library would serve another one without a word.
     if (!existsSync(certificate.certFile) || !existsSync(certificate.keyFile)) {
-      const message = `${certificate.certFile} or its key is gone: ${name} gets another certificate`
+      const message = `the copy of ${certificate.title} or its key is gone: ${name} gets another certificate`
       this.#problem(new EngineError('ENGINE_BAD_CERTIFICATE', message))
       return
     }

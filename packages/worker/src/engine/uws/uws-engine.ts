@@ -1,11 +1,11 @@
 import uws from 'uWebSockets.js'
-import { isDeepStrictEqual } from 'node:util'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 import { BodyBlocks } from '../../body-blocks.ts'
 import type { EngineOptions } from '../engine.ts'
 import { EngineError } from '../errors.ts'
 import { HeaderBlocks } from '../header-block.ts'
 import { ListeningEngine } from '../listening-engine.ts'
+import { isSameTls } from '../same-tls.ts'
 import type { BodyStore } from './body-backlog.ts'
 import { tryCertificate } from './certificate-trial.ts'
 import type { ExchangeContext } from './exchange-context.ts'
@@ -33,7 +33,7 @@ export class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> impleme
 
   prepareTls(name: string, tls: ListenerTls): () => void {
     const before = this.tls.get(name)
-    if (isDeepStrictEqual(before, tls)) return () => undefined
+    if (isSameTls(before, tls)) return () => undefined
     fallbackOf(tls)
     if (tls.minVersion === '1.3') throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name}: this engine cannot refuse TLS 1.2`)
     const known = new Set([...this.tls.values()].flatMap(({ certificates }) => certificates.map(({ id }) => id)))
