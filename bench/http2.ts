@@ -3,12 +3,13 @@
 //
 //   bin/node bench/http2.ts             body of 1024 bytes, 5 rounds of 2 seconds
 //   BYTES=32768 SECONDS=3 bin/node bench/http2.ts
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { makeCertificate } from './lib/certificate.ts'
 import { cpuSeconds } from './lib/process-tree.ts'
 import { type ServerProcess, startPinned } from './lib/server-process.ts'
 import { freePort, hasNginx } from './peers/nginx.ts'
@@ -20,13 +21,8 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const dir = mkdtempSync(join(tmpdir(), 'bench-http2-'))
 // The worker of nginx is another user.
 chmodSync(dir, 0o755)
-const [certFile, keyFile] = [join(dir, 'cert.pem'), join(dir, 'key.pem')]
+const { certFile, keyFile } = makeCertificate(dir)
 const run = promisify(execFile)
-
-function makeCertificate(): void {
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30']
-  execFileSync('openssl', ['req', ...kind, '-keyout', keyFile, '-out', certFile, '-subj', '/CN=bench'], { stdio: 'ignore' })
-}
 
 function startOwn(): Promise<ServerProcess> {
   return startPinned({
@@ -69,7 +65,6 @@ async function round({ url, pid }: ServerProcess, duration: number): Promise<num
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 if (!hasNginx) throw new Error('nginx is not installed: run bench/setup.sh')
-makeCertificate()
 const servers = [await startOwn(), await startNginx()] as const
 try {
   const figures: [number[], number[]] = [[], []]

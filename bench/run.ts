@@ -23,6 +23,7 @@ import { proxyGigabyte } from './scenarios/proxy-gigabyte.ts'
 import { wholePurges } from './scenarios/purge.ts'
 import { pageWhileReplaced } from './scenarios/restart.ts'
 import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
+import { tlsHandshakes, tlsHits } from './scenarios/tls.ts'
 
 const seconds = Number(process.env.SECONDS ?? 4)
 
@@ -33,6 +34,8 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'l0-32k': () => l0Hit('32 KB', seconds),
   'l0-304': () => l0NotModified(seconds),
   'l0-browser': () => l0Browser(seconds),
+  tls: () => tlsHits(seconds),
+  'tls-handshakes': () => tlsHandshakes(seconds),
   page100: () => page100(seconds),
   page1000: () => page1000(seconds),
   streaming: () => pageStreaming(seconds),

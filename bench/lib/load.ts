@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { request } from 'node:http'
+import { request as requestPlain } from 'node:http'
+import { request as requestTls } from 'node:https'
 import { promisify } from 'node:util'
 import { cpuSeconds } from './process-tree.ts'
 
@@ -49,7 +50,8 @@ function fieldsOf({ host, headers = [] }: LoadOptions): readonly string[] {
 export function statusOf(options: LoadOptions): Promise<number> {
   const headers = Object.fromEntries(fieldsOf(options).map((field) => field.split(': ', 2)))
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const asked = request(options.url, { headers, agent: false }, (response) => {
+  const request = options.url.startsWith('https:') ? requestTls : requestPlain
+  const asked = request(options.url, { headers, agent: false, rejectUnauthorized: false }, (response) => {
     response.resume()
     resolve(response.statusCode ?? 0)
   })

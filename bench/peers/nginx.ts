@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import type { CertificateFiles } from '../lib/certificate.ts'
 import { type ServerProcess, startPinned } from '../lib/server-process.ts'
 import { workDir } from './svc.ts'
 
@@ -24,14 +25,15 @@ export function startNginx(root: string): Promise<ServerProcess> {
   return startWith((port) => `server { listen 127.0.0.1:${port}; root ${root}; }`)
 }
 
-/** Starts nginx with one worker process that keeps everything of an upstream in its cache. */
-export function startNginxCache(upstream: string): Promise<ServerProcess> {
+/** Starts nginx with one worker process that keeps everything of an upstream in its cache; over TLS where there is a certificate. */
+export function startNginxCache(upstream: string, tls?: CertificateFiles): Promise<ServerProcess> {
+  const secure = tls === undefined ? '' : `ssl_certificate ${tls.certFile}; ssl_certificate_key ${tls.keyFile};`
   const server = (port: number) => `proxy_cache_path ${nginxDir}/cache keys_zone=l0:16m max_size=256m;
   upstream origin { server ${new URL(upstream).host}; keepalive 4; }
-  server { listen 127.0.0.1:${port};
+  server { listen 127.0.0.1:${port}${secure === '' ? '' : ' ssl'}; ${secure}
     location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_cache l0; proxy_cache_valid 200 1h; proxy_ignore_headers Cache-Control; } }`
-  return startWith(server)
+  return startWith(server, tls === undefined ? 'http' : 'https')
 }
 
 /** Starts nginx with one worker process that passes everything on over kept connections. */
@@ -63,7 +65,7 @@ export function startNginxFastcgiKept(address: string): Promise<ServerProcess> {
 
 const nginxDir = join(workDir, 'nginx')
 
-async function startWith(server: (port: number) => string): Promise<ServerProcess> {
+async function startWith(server: (port: number) => string, scheme = 'http'): Promise<ServerProcess> {
   const dir = nginxDir
   mkdirSync(dir, { recursive: true })
   const port = await freePort()
@@ -75,6 +77,6 @@ http { include /etc/nginx/mime.types; access_log off; sendfile on; tcp_nopush on
   ${server(port)} }
 `
   writeFileSync(file, text)
-  const isReady = (output: string) => (output.includes('start worker process ') ? `http://127.0.0.1:${port}` : undefined)
+  const isReady = (output: string) => (output.includes('start worker process ') ? `${scheme}://127.0.0.1:${port}` : undefined)
   return startPinned({ command: BINARY, args: ['-p', dir, '-e', 'stderr', '-c', file], ready: isReady })
 }

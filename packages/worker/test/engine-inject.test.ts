@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inject } from '../src/engine/inject/index.ts'
 import { engineContract } from './engine-contract.ts'
-import { engineReadyContract } from './engine-ready-contract.ts'
+import { plainHttp1 } from './engine-contract-types.ts'
+import { engineReadyContract, type StartReadySubject } from './engine-ready-contract.ts'
 
 engineContract('inject', async (_t, handler, limits) => {
   const problems: Error[] = []
@@ -19,14 +20,15 @@ engineContract('inject', async (_t, handler, limits) => {
   }
 })
 
-engineReadyContract('inject', async (_t, handler, ready) => {
+const startReady: StartReadySubject = async (_t, handler, ready) => {
   const problems: Error[] = []
   const onProblem = (problem: Error) => problems.push(problem)
   return {
     problems,
     send: (request) => inject(handler, { ...request, ready, onProblem, host: request.headers?.['host'] ?? 'a.test' }),
   }
-})
+}
+engineReadyContract('inject', startReady, { ...plainHttp1, hasConnectionFields: false })
 
 test('inject refuses what the engines refuse', async () => {
   const handler = () => assert.fail('must not be called')

@@ -193,7 +193,6 @@ test('what only the pipeline can answer goes there', async (t) => {
     { headers: { range: 'bytes=0-1' } },
     { headers: { 'cache-control': 'max-age=0, No-Transform' } },
     { headers: { upgrade: 'websocket' } },
-    { headers: { connection: 'close' } },
     { body: 'a body' },
   ]
   for (const options of passed) assert.equal(statusOf(await server.get('/', options)), MISS, JSON.stringify(options))

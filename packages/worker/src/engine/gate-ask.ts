@@ -21,9 +21,9 @@ export class GateAsk<Peer> implements ReadyAsk {
     this.listener = listener
   }
 
-  /** Sets the request that has passed the gate. False: only the pipeline can answer it. */
+  /** Sets the request that has passed the gate. False: only the pipeline can answer it. Whether the connection closes is for the engine to look at. */
   open(method: string, target: string, peer: Peer): boolean {
-    if ((method !== 'GET' && method !== 'HEAD') || this.#gate.wantsClose || !this.#gate.declaresNoBody) return false
+    if ((method !== 'GET' && method !== 'HEAD') || !this.#gate.declaresNoBody) return false
     this.method = method
     this.target = target
     this.#peer = peer

@@ -42,6 +42,8 @@ export class RequestGate {
   host = ''
   /** Whether the client asks for the connection to be closed after the response. */
   wantsClose = false
+  /** First value of the Connection field. */
+  connection: string | undefined
   /** See `ReadyAsk`. */
   acceptEncoding: string | undefined
   ifNoneMatch: string | undefined
@@ -117,6 +119,7 @@ export class RequestGate {
     this.#isSame = false
     this.#copied = []
     this.wantsClose = false
+    this.connection = undefined
     this.acceptEncoding = undefined
     this.ifNoneMatch = undefined
     this.hasCookie = false
@@ -150,7 +153,7 @@ export class RequestGate {
         if (name === 'cookie') this.hasCookie = true
         return
       case 10:
-        if (name === 'connection') this.wantsClose ||= hasCloseOption(value)
+        if (name === 'connection') this.#noteConnection(value)
         return
       case 15:
         if (name === 'accept-encoding') this.acceptEncoding ??= value
@@ -168,6 +171,11 @@ export class RequestGate {
       case 19:
         this.isSpecial ||= specialFields.has(name)
     }
+  }
+
+  #noteConnection(value: string): void {
+    this.connection ??= value
+    this.wantsClose ||= hasCloseOption(value)
   }
 
   #checkTarget(target: string): GateFault | undefined {

@@ -168,6 +168,7 @@ export class Http1Intake {
   #take(connection: Http1Connection, { request, response, beforeHandling }: WaitingRequest): void {
     const arrival = { ...this.#arrivalOf(connection, request, response), beforeHandling }
     const exchange = this.#intake.take(arrival)
+    if (exchange === undefined) connection.isFinal ||= arrival.wire.wantsClose
     if (exchange === undefined || exchange.out.destroyed) return
     connection.current = exchange
     if (request.socket.readableEnded) exchange.halfClosed()

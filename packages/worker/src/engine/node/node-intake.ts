@@ -86,20 +86,19 @@ export class NodeIntake {
 
   #answersReady({ method, target, peer, wire, upgrade, hasBody }: Arrival): boolean {
     const { ready } = this.#options
-    if (ready === undefined || this.#context.isDraining || wire.wantsClose || upgrade !== undefined || hasBody === true) {
-      return false
-    }
+    if (ready === undefined || this.#context.isDraining || upgrade !== undefined || hasBody === true) return false
     if (!this.#ask.open(method, target, peer)) return false
     const response = ready.find(this.#ask)
     if (response === undefined) return false
     const { body, length } = response
+    const closes = wire.wantsClose
     const head = this.#context.heads.ofReady(response.head)
     if (body === undefined) {
-      wire.bodiless(head, { length: length === '' ? undefined : Number(length), closes: false })
+      wire.bodiless(head, { length: length === '' ? undefined : Number(length), closes })
       if (!wire.isMultiplexed) wire.end(undefined, [])
       ready.sent()
     } else if (body.byteLength <= MAX_SLICE_BYTES) {
-      wire.head(head, { length: body.byteLength, closes: false })
+      wire.head(head, { length: body.byteLength, closes })
       wire.end(body, [])
       ready.sent()
     } else {

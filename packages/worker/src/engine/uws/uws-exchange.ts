@@ -19,6 +19,7 @@ import { noBody } from '../no-body.ts'
 import { refusalFields } from '../refusal-fields.ts'
 import type { RequestGate } from '../request-gate.ts'
 import { ChunkedWriter } from './chunked-writer.ts'
+import { type Closing, isClosedByLibrary } from './closing.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 import { MAX_SINGLE_BYTES } from './single-write.ts'
@@ -48,6 +49,8 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   #target = ''
   /** The client wants the connection closed after the response. */
   #wantsClose = false
+  /** Who closes it if it is to be closed. */
+  #closing: Closing = 'closes'
   /** No further request may be taken from this connection, whatever the bytes behind this one say. */
   #stopsParser = false
   #isInHandler = true
@@ -78,11 +81,12 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   /** Sets what the request line and the fields said. */
-  open(method: string, target: string, { wantsClose, isChunked }: Pick<RequestGate, 'wantsClose' | 'isChunked'>): void {
+  open(method: string, target: string, gate: Pick<RequestGate, 'wantsClose' | 'connection' | 'isChunked'>): void {
     this.#method = method
     this.#target = target
-    this.#wantsClose = wantsClose
-    this.#stopsParser = isChunked
+    if (isClosedByLibrary(gate)) this.#closing = 'closesItself'
+    this.#wantsClose = gate.wantsClose || this.#closing === 'closesItself'
+    this.#stopsParser = gate.isChunked
   }
 
   /** Begins to receive the body. */
@@ -274,8 +278,9 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
 
   #endNow(block: HeaderBlock, body: Uint8Array, closes: boolean): void {
     this.beforeEnd()
-    if (this.#isInHandler) writeWhole(this.res, block, body, closes)
-    else writeWholeCorked(this.res, block, body, closes)
+    const closing = closes ? this.#closing : 'stays'
+    if (this.#isInHandler) writeWhole(this.res, block, body, closing)
+    else writeWholeCorked(this.res, block, body, closing)
     this.completed()
   }
 

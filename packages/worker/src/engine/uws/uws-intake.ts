@@ -6,6 +6,7 @@ import type { ReadyEnd } from '../ready-responses.ts'
 import { type GateFault, RequestGate } from '../request-gate.ts'
 import type { ServerNames } from '../server-names.ts'
 import { readWebSocketWish } from '../web-socket-wish.ts'
+import { isClosedByLibrary } from './closing.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { writeReady } from './ready-writer.ts'
 import { UwsExchange } from './uws-exchange.ts'
@@ -80,16 +81,18 @@ export class UwsIntake {
     return isMisdirected ? { status: 421, code: 'misdirected_request' } : undefined
   }
 
-  /** Answers with a ready response, where there is one and the connection just goes on after it. */
+  /** Answers with a ready response, where there is one and the connection goes on after it, or is closed by the library. */
   #answersReady(res: HttpResponse): boolean {
     const { ready } = this.#options
     if (ready === undefined || this.#context.isDraining) return false
+    const closes = isClosedByLibrary(this.#gate)
+    if (this.#gate.wantsClose && !closes) return false
     const ask = this.#ask
     if (!ask.open(this.#method, this.#target, res)) return false
     const response = ready.find(ask)
     if (response === undefined) return false
     const { body } = response
-    if (writeReady(res, response) || body === undefined) ready.sent()
+    if (writeReady(res, response, closes) || body === undefined) ready.sent()
     else this.#sendSlowly(res, body, ready.sentLater())
     return true
   }
