@@ -40,6 +40,13 @@ describe('freshness', () => {
     assert.deepEqual([freshnessOf(entry, 9_000), ageSeconds(entry, 9_000), ttlLeftMs(entry, 9_000)], ['fresh', 0, 1_000])
   })
 
+  it('is not known of an entry that a wrong clock has dated far ahead, unless it never ends', () => {
+    const ahead = { ...entry, createdAt: 100_000, swrMs: 1e12 }
+    assert.deepEqual([freshnessOf(ahead, 40_000), freshnessOf(ahead, 39_999)], ['fresh', 'expired'])
+    assert.deepEqual([ttlLeftMs(ahead, 39_999), ageSeconds(ahead, 39_999)], [0, 0])
+    assert.equal(freshnessOf({ ...ahead, ttlMs: null }, 0), 'fresh')
+  })
+
   it('says age and remaining time', () => {
     assert.deepEqual([ageSeconds(entry, 10_999), ageSeconds(entry, 11_000)], [0, 1])
     assert.deepEqual([ttlLeftMs(entry, 10_250), ttlLeftMs(entry, 99_999)], [750, 0])

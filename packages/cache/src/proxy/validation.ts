@@ -32,6 +32,7 @@ export function canBeValidated(stored: HeaderList): boolean {
 /** The fields of a stored response after a 304 said that it is still valid (RFC 9111 section 3.2). */
 export function freshenedFields(stored: HeaderList, update: HeaderList): HeaderList {
   const taken = storedFields(update).filter(([name]) => !OF_BODY.has(name) && name !== 'set-cookie')
-  const names = new Set(taken.map(([name]) => name))
+  // When the stored response was made says nothing of how old it is now.
+  const names = new Set(['date', ...taken.map(([name]) => name)])
   return [...stored.filter(([name]) => !names.has(name)), ...taken]
 }

@@ -5,13 +5,21 @@ export type Freshness = 'fresh' | 'stale' | 'expired'
 
 type Lifetime = Pick<EntryFacts, 'createdAt' | 'ttlMs' | 'swrMs' | 'isMarkedStale'>
 
+/** Set back by more than this, the clock has been wrong: nobody knows how old an entry of that time is. */
+const MAX_AHEAD_MS = 60_000
+
 /** How old an entry is in milliseconds; never negative, though clocks step back. */
 function ageMs(entry: Lifetime, now: number): number {
   return Math.max(0, now - entry.createdAt)
 }
 
+function isOfAnotherTime({ createdAt, ttlMs }: Lifetime, now: number): boolean {
+  return ttlMs !== null && createdAt - now > MAX_AHEAD_MS
+}
+
 /** What may be done with an entry at `now`, milliseconds of the wall clock. */
 export function freshnessOf(entry: Lifetime, now: number): Freshness {
+  if (isOfAnotherTime(entry, now)) return 'expired'
   const age = ageMs(entry, now)
   const ttlMs = entry.ttlMs ?? Number.POSITIVE_INFINITY
   if (age >= ttlMs + entry.swrMs) return 'expired'
@@ -20,7 +28,7 @@ export function freshnessOf(entry: Lifetime, now: number): Freshness {
 
 /** Milliseconds for which the entry is still fresh; 0 when it is not, infinite when it stays fresh for ever. */
 export function ttlLeftMs(entry: Lifetime, now: number): number {
-  if (entry.isMarkedStale) return 0
+  if (entry.isMarkedStale || isOfAnotherTime(entry, now)) return 0
   return entry.ttlMs === null ? Number.POSITIVE_INFINITY : Math.max(0, entry.ttlMs - ageMs(entry, now))
 }
 

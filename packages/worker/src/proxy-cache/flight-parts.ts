@@ -1,9 +1,10 @@
-import type { ProxyStore, PurgeLedger, StoredEntry } from '@svc/cache'
+import type { ProxyEntry, ProxyStore, PurgeLedger, StoredEntry } from '@svc/cache'
 import type { Clock } from '@svc/core'
 import type { CacheMetrics } from '@svc/telemetry'
 import type { LeaseDesk } from '../isr/leases.ts'
 import type { PassMemory } from '../isr/pass-memory.ts'
-import type { CacheClient } from './cache-ask.ts'
+import type { Origin, OriginRequest } from '../upstream/origin.ts'
+import type { CacheAsk, CacheClient, ProxyStatus } from './cache-ask.ts'
 
 /** What flights work with. */
 export interface FlightParts {
@@ -15,6 +16,21 @@ export interface FlightParts {
   /** Keys whose last answer could not be stored. */
   readonly passes: PassMemory
   readonly onProblem: (error: Error) => void
+}
+
+/** What a flight is begun with. */
+export interface FlightStart {
+  readonly ask: CacheAsk
+  readonly origin: Origin
+  readonly request: OriginRequest
+  /** Where the answer to such a request lies, as far as is known. */
+  readonly key: string
+  /** A stored response that is to be validated. */
+  readonly stale: ProxyEntry | undefined
+  /** Whether others may join, and other workers wait. */
+  readonly isShared: boolean
+  /** Why the request is sent on. */
+  readonly reason: ProxyStatus['outcome']
 }
 
 /** What a flight asks of the cache that it belongs to. */

@@ -8,12 +8,15 @@ import {
   type ProxyLookup,
   type Purge,
   purgeMatcher,
+  storingOf,
   touchesLayer,
   uriTag,
 } from '@svc/cache'
-import { parseCacheControl, type ResponseHead } from '@svc/http'
+import { type HeaderList, parseCacheControl, type ResponseHead } from '@svc/http'
+import type { OriginSink } from '../upstream/origin.ts'
 import type { CacheClient, ProxyStatus } from './cache-ask.ts'
 import type { FlightParts, ServedEntry } from './flight-parts.ts'
+import { HeadWatch } from './head-watch.ts'
 import { InvalidatingSink } from './invalidating-sink.ts'
 import type { Invalidations } from './invalidations.ts'
 import { ProxyFlight } from './proxy-flight.ts'
@@ -136,13 +139,14 @@ export class ProxyCache {
     const range = firstField(request.headers, 'range')
     const isPart = request.method === 'HEAD' || (range !== undefined && !FROM_BEGINNING.test(range))
     if (isPart && found === undefined) this.#pass(client, outcome, request.method === 'HEAD' ? 'head' : 'range')
-    else if (request.method === 'HEAD' || detail !== undefined || client.rounds > MAX_ROUNDS) this.#pass(client, outcome, detail)
+    else if (request.method === 'GET' && detail !== undefined) this.#passKnown(client, key, outcome, detail)
+    else if (request.method === 'HEAD' || client.rounds > MAX_ROUNDS) this.#pass(client, outcome, detail)
     else this.#fly(client, key, lookup, outcome)
   }
 
   #fly(client: CacheClient, key: string, lookup: ProxyLookup | undefined, reason: ProxyStatus['outcome']): void {
     const { ask, request } = client
-    const isShared = lookup !== undefined && !ask.isUnkept && firstField(request.headers, 'authorization') === undefined
+    const isShared = lookup !== undefined && !ask.isUnkept && !isForItself(request.headers)
     const first = isShared ? this.#joinable(key) : undefined
     // A flight that has its head knows what the answer depends on, and so which one this client waits for.
     const own = first === undefined ? key : first.keyFor(client)
@@ -194,7 +198,9 @@ export class ProxyCache {
     if (this.#pauses.size > 10_000) this.#pauses.clear()
     this.#pauses.set(key, now + PAUSE_MS)
     const { clientAddress: _nobody, ...request } = client.request
-    const isPlain = { ...client, request: { ...request, method: 'GET' } }
+    // It is for all: what this client wants of caches says nothing.
+    const headers = request.headers.filter(([name]) => name !== 'cache-control')
+    const isPlain = { ...client, request: { ...request, method: 'GET', headers } }
     this.#revalidations++
     const flight = this.#begin(isPlain, key, lookup, 'stale', true)
     void flight.over.then(() => {
@@ -203,11 +209,24 @@ export class ProxyCache {
     flight.begin(undefined)
   }
 
+  /** Sends a request on whose last answer could not be kept. One that could ends that: the other may have been the fault of who asked. */
+  #passKnown(client: CacheClient, key: string, outcome: ProxyStatus['outcome'], detail: string): void {
+    const { request, ask } = client
+    const { clock, passes } = this.#parts
+    const sentAt = clock.now()
+    const watch = new HeadWatch(client.sink, (head) => {
+      const ruleSeconds = ask.rules.validSeconds(head.status)
+      const storing = storingOf({ request, head, ruleSeconds, sentAt, receivedAt: clock.now() })
+      if (!('refused' in storing)) passes.delete(key)
+    })
+    this.#pass(client, outcome, detail, watch)
+  }
+
   /** Sends a request on by itself. */
-  #pass(client: CacheClient, outcome: ProxyStatus['outcome'], detail?: string): void {
+  #pass(client: CacheClient, outcome: ProxyStatus['outcome'], detail?: string, sink: OriginSink = client.sink): void {
     if (client.isGone) return
     client.ask.report({ outcome, ...(detail !== undefined && { detail }) })
-    const handle = client.origin.fetch(client.request, client.sink)
+    const handle = client.origin.fetch(client.request, sink)
     client.leave = () => handle.abort()
     if (client.isGone) handle.abort()
   }
@@ -229,4 +248,10 @@ export class ProxyCache {
     const known = uris.filter((one) => flying.has(one) || store.hasUri(one))
     return known.length === 0 ? undefined : invalidations.add(known)
   }
+}
+
+/** Whether what is answered to a request says nothing of what others would be answered: it has credentials, or must not be kept. */
+function isForItself(headers: HeaderList): boolean {
+  if (firstField(headers, 'authorization') !== undefined) return true
+  return parseCacheControl(joinedField(headers, 'cache-control')).noStore
 }

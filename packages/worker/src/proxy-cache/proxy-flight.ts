@@ -1,10 +1,10 @@
 import {
   canBeValidated,
   type Fill,
+  firstField,
   freshenedFields,
   mayBeShared,
   type ProxyAddress,
-  type ProxyEntry,
   type Refusal,
   type StoredEntry,
   type Storing,
@@ -13,29 +13,14 @@ import {
   validatingFields,
 } from '@svc/cache'
 import type { HeaderList, ResponseHead } from '@svc/http'
-import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../upstream/origin.ts'
+import type { OriginHandle, OriginSink } from '../upstream/origin.ts'
 import { BodyDelivery } from './body-delivery.ts'
-import type { CacheAsk, CacheClient, ProxyStatus } from './cache-ask.ts'
+import type { CacheClient } from './cache-ask.ts'
 import { type Delivered, deliveryOf } from './delivery.ts'
 import { FlightLease } from './flight-lease.ts'
-import type { FlightOwner, FlightParts } from './flight-parts.ts'
+import type { FlightOwner, FlightParts, FlightStart } from './flight-parts.ts'
 import { SpooledBody } from './spooled-body.ts'
 import { mayReplaceFailure, mayReplaceStatus } from './stale-rules.ts'
-
-/** What a flight is begun with. */
-export interface FlightStart {
-  readonly ask: CacheAsk
-  readonly origin: Origin
-  readonly request: OriginRequest
-  /** Where the answer to such a request lies, as far as is known. */
-  readonly key: string
-  /** A stored response that is to be validated. */
-  readonly stale: ProxyEntry | undefined
-  /** Whether others may join, and other workers wait. */
-  readonly isShared: boolean
-  /** Why the request is sent on. */
-  readonly reason: ProxyStatus['outcome']
-}
 
 /** One request to an upstream for a resource: whoever asks for the same meanwhile gets the same answer. */
 export class ProxyFlight implements OriginSink {
@@ -129,7 +114,7 @@ export class ProxyFlight implements OriginSink {
 
   head(head: ResponseHead, length: number | undefined): void {
     if (this.#isOver) return
-    if (head.status === 304 && this.#stale !== undefined) {
+    if (head.status === 304 && this.#stale !== undefined && canBeValidated(this.#stale.headers)) {
       this.#validated(this.#stale, head)
       return
     }
@@ -216,11 +201,22 @@ export class ProxyFlight implements OriginSink {
     else this.#handle = handle
   }
 
+  /** Asks for the whole, whatever is stored. */
+  #askAnew(): void {
+    this.#handle?.abort()
+    this.#ask()
+  }
+
   #storingOf(head: ResponseHead, sentAt: number): Storing | Refusal {
     const { ask, request } = this.#start
     if (ask.isUnkept) return { refused: 'no-cache' }
     const ruleSeconds = ask.rules.validSeconds(head.status)
     return storingOf({ request: { ...request, method: 'GET' }, head, sentAt, receivedAt: this.#now(), ruleSeconds })
+  }
+
+  /** Where an answer to the request of this flight lies. */
+  #keyOf({ vary }: Storing): string {
+    return this.#parts.store.keyOf(this.address, vary, this.#start.request.headers)
   }
 
   #mayKeep(length: number | undefined): boolean {
@@ -239,14 +235,22 @@ export class ProxyFlight implements OriginSink {
 
   /** The stored response is still valid. */
   #validated(stale: StoredEntry, head: ResponseHead): void {
-    this.#handle?.abort()
+    const key = this.#start.stale?.key ?? this.#start.key
     const headers = freshenedFields(stale.headers, head.headers)
     const age = head.headers.filter(([name]) => name === 'age')
     const storing = this.#storingOf({ status: stale.status, headers: [...headers, ...age] }, this.#sentAt)
+    // What now depends on other fields has its place elsewhere.
+    const isMoved = !('refused' in storing) && this.#keyOf(storing) !== key
+    if (isMoved) {
+      this.#stale = undefined
+      // Not before the present request is known to have been begun.
+      queueMicrotask(() => this.#askAnew())
+      return
+    }
+    this.#handle?.abort()
     const isKept = !('refused' in storing) && this.#isUnpurged()
     const { createdAt, ttlMs, swrMs } = 'refused' in storing ? { createdAt: this.#now(), ttlMs: 0, swrMs: 0 } : storing
     const entry: StoredEntry = { ...stale, headers, createdAt, ttlMs, swrMs, seq: this.#fill.seq, isMarkedStale: false }
-    const key = this.#start.stale?.key ?? this.#start.key
     const clients = this.#takeClients()
     this.#closeDoor()
     for (const client of clients) {
@@ -271,22 +275,23 @@ export class ProxyFlight implements OriginSink {
 
   /** A response that is kept: everybody whom it suits gets it as it comes. */
   #keep(head: ResponseHead, length: number | undefined, storing: Storing): void {
-    const { store } = this.#parts
-    const { request } = this.#start
     this.#lease.begun()
-    this.#stored = { key: store.keyOf(this.address, storing.vary, request.headers), storing }
+    this.#stored = { key: this.#keyOf(storing), storing }
     this.#stream({ ...head, headers: storing.headers, createdAt: storing.createdAt, length, isStored: false })
   }
 
-  /** A response that is not kept. Failures are for all who wait: else they would be repeated one after the other. */
+  /**
+   * A response that is not kept. Failures are for all who wait, else they would be repeated by each; but not what may show who
+   * asked.
+   */
   #giveOn(head: ResponseHead, length: number | undefined, refused: string): void {
+    const { request, isShared, ask, key } = this.#start
     const isFailure = head.status >= 500 && (refused === 'no-lifetime' || refused === 'size')
-    const waiting = isFailure ? [] : this.#takeClients().filter((client) => client !== this.#leader)
-    if (!isFailure) {
-      this.#closeDoor()
-      if (this.#start.isShared && !this.#start.ask.isUnkept) this.#parts.passes.add(this.#start.key, refused)
-      if (this.#leader !== undefined && !this.#leader.isGone) this.#clients = [this.#leader]
-    }
+    const isForAll = isFailure && isShared && !isPersonal(request.headers)
+    const waiting = isForAll ? [] : this.#takeClients().filter((client) => client !== this.#leader)
+    this.#closeDoor()
+    if (!isFailure && isShared && !ask.isUnkept) this.#parts.passes.add(key, refused)
+    if (!isForAll && this.#leader !== undefined && !this.#leader.isGone) this.#clients = [this.#leader]
     this.#lease.end(isFailure ? 'failed' : 'pass')
     this.#stream({ ...head, createdAt: this.#now(), length, isStored: false }, refused)
     for (const client of waiting) this.#owner.pass(client, refused)
@@ -377,4 +382,9 @@ export class ProxyFlight implements OriginSink {
   #now(): number {
     return this.#parts.clock.now()
   }
+}
+
+/** Whether a request says who asks. */
+function isPersonal(headers: HeaderList): boolean {
+  return firstField(headers, 'cookie') !== undefined || firstField(headers, 'authorization') !== undefined
 }
