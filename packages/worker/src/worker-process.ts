@@ -23,7 +23,6 @@ import {
 import { bodyDirectory } from './body-directory.ts'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
 import type { Engine, EngineLimits, EngineOptions, Refusal } from './engine/engine.ts'
-import { listenOpen } from './engine/listen-open.ts'
 import { makeEngine } from './engine/make-engine.ts'
 import { WorkerError } from './errors.ts'
 import { buildGeneration, retireSites, type ServingGeneration } from './generation/serving-generation.ts'
@@ -232,7 +231,7 @@ export class WorkerProcess {
         continue
       }
       enforce?.()
-      await listenOpen(this.#engine, address)
+      await this.#engine.listen(address)
     }
     this.#preparedTls.set(spec.generation, later)
     return undefined

@@ -85,6 +85,31 @@ describe('engine node, HTTP/1', { concurrency: true }, () => {
     assert.equal(await failed, 'ECONNRESET')
   })
 
+  test('nothing runs behind a stream of unknown length to HTTP/1.0, also if the client wants to go on', async (t) => {
+    const ran: string[] = []
+    const { port } = await startEngine(t, 'node', (exchange) => {
+      ran.push(exchange.request.target)
+      const writer = exchange.stream(ok)
+      setImmediate(() => writer.end(Buffer.from('all')))
+    })
+    const one = (target: string) => `GET ${target} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n`
+    const text = await talk(t, port, one('/1') + one('/2'))
+    assert.match(text, /^connection: close\r$/im)
+    assert.match(text, /\r\n\r\nall$/)
+    assert.deepEqual(ran, ['/1'])
+  })
+
+  test('an expectation that nobody knows is refused like everything else', async (t) => {
+    const { port, refusals } = await startEngine(t, 'node', () => assert.fail('must not run'))
+    const text = await talk(t, port, 'GET / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n')
+    assert.match(text, /^HTTP\/1.1 417 /)
+    assert.match(text, /\r\nConnection: close\r\n/)
+    assert.deepEqual(
+      refusals.map(({ code, target }) => [code, target]),
+      [['unknown_expectation', '/']],
+    )
+  })
+
   test('absolute form: its authority stands in for the Host field', async (t) => {
     const { port } = await startEngine(t, 'node', show)
     const answers = await talk(

@@ -4,6 +4,8 @@ import { describe, type TestContext, test } from 'node:test'
 import { codeOf } from '@svc/core'
 import type { HttpExchange } from '@svc/http'
 import { waitFor } from '@svc/testkit'
+import { HeaderBlocks } from '../src/engine/header-block.ts'
+import { readyHeadOf } from '../src/engine/ready-head.ts'
 import { block, bomb, flags, frame, frames, getBlock, line, openRaw } from './hostile/raw-http2.ts'
 import { type RunningEngine, type StartOptions, startEngine } from './start-engine.ts'
 import { anyCertificate } from './test-certificates.ts'
@@ -248,6 +250,31 @@ describe('hostile HTTP/2', { concurrency: true }, () => {
     const raw = await openRaw(t, port)
     raw.send(frame(frames.headers, whole, 1, getBlock))
     assert.equal(await closed.promise, true)
+    assert.equal(engine.inFlight, 0)
+  })
+
+  test('one that opens no window for a ready response is cut after the idle time too', async (t) => {
+    const head = readyHeadOf(new HeaderBlocks((error) => assert.fail(error)).of(ok))
+    const response = { head, body: Buffer.alloc(1000), length: '' }
+    const ready = { find: () => response, sent: () => undefined, sentLater: () => () => undefined }
+    const { port, engine } = await start(t, () => assert.fail('must not run'), { ready, idleTimeoutMs: 200 })
+    const raw = await openRaw(t, port)
+    const noWindow = Buffer.from([0, 4, 0, 0, 0, 0])
+    raw.send(frame(frames.settings, 0, 0, noWindow), frame(frames.headers, whole, 1, getBlock))
+    await waitFor('the reset', () => raw.resetOf(1) !== undefined)
+    await raw.closed
+    await waitFor('the end', () => engine.inFlight === 0 && engine.connections === 0)
+  })
+
+  test('a connection of which nothing is read is cut after the idle time', async (t) => {
+    const { port, engine } = await start(t, (exchange) => exchange.respond(ok, Buffer.alloc(3_000_000)), { idleTimeoutMs: 200 })
+    const raw = await openRaw(t, port)
+    const wide = Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])
+    raw.send(frame(frames.settings, 0, 0, wide), frame(frames.windowUpdate, 0, 0, Buffer.from([0x7f, 0xff, 0, 0])))
+    raw.socket.pause()
+    for (let at = 0; at < 20; at++) raw.send(frame(frames.headers, whole, 2 * at + 1, getBlock))
+    await waitFor('the requests', () => engine.inFlight > 0)
+    await waitFor('the end', () => engine.connections === 0)
     assert.equal(engine.inFlight, 0)
   })
 })

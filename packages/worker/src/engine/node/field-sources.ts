@@ -2,6 +2,8 @@ import type { FieldSource } from '@svc/http'
 
 /** How many spellings of field names are remembered. */
 const MAX_KNOWN_NAMES = 1024
+/** Longer ones are no field names that come again. */
+const MAX_KNOWN_NAME_CHARS = 64
 
 /** The fields of HTTP/1 requests, one request at a time. */
 export class Http1Fields implements FieldSource {
@@ -37,6 +39,7 @@ export class Http1Fields implements FieldSource {
     const known = this.#knownNames.get(name)
     if (known !== undefined) return known
     const lower = name.toLowerCase()
+    if (name.length > MAX_KNOWN_NAME_CHARS) return lower
     if (this.#knownNames.size >= MAX_KNOWN_NAMES) this.#knownNames.clear()
     this.#knownNames.set(name, lower)
     return lower

@@ -19,7 +19,7 @@ const MAX_WAITING = 16
 interface WaitingRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly beforeHandling: (() => void) | undefined
+  readonly more: Partial<Pick<Arrival, 'beforeHandling' | 'fault'>>
 }
 
 /** What is known of a connection. */
@@ -63,14 +63,14 @@ export class Http1Intake {
   }
 
   /** A request has come; those before it on its connection may still be pending. */
-  request(request: IncomingMessage, response: ServerResponse, beforeHandling?: () => void): void {
+  request(request: IncomingMessage, response: ServerResponse, more: WaitingRequest['more'] = {}): void {
     const connection = this.#connectionOf(request.socket)
     if (connection.isFinal) return
     if (connection.current === undefined && connection.waiting.length === 0) {
-      this.#take(connection, { request, response, beforeHandling })
+      this.#take(connection, { request, response, more })
       return
     }
-    connection.waiting.push({ request, response, beforeHandling })
+    connection.waiting.push({ request, response, more })
     if (connection.waiting.length > MAX_WAITING) request.socket.pause()
   }
 
@@ -165,8 +165,8 @@ export class Http1Intake {
     lingerThenDestroy(socket)
   }
 
-  #take(connection: Http1Connection, { request, response, beforeHandling }: WaitingRequest): void {
-    const arrival = { ...this.#arrivalOf(connection, request, response), beforeHandling }
+  #take(connection: Http1Connection, { request, response, more }: WaitingRequest): void {
+    const arrival = { ...this.#arrivalOf(connection, request, response), ...more }
     const exchange = this.#intake.take(arrival)
     if (exchange === undefined) connection.isFinal ||= arrival.wire.wantsClose
     if (exchange === undefined || exchange.out.destroyed) return

@@ -24,6 +24,10 @@ export class Http1Wire implements ResponseWire {
     return !this.out.shouldKeepAlive
   }
 
+  get needsLength(): boolean {
+    return this.#request.httpVersionMinor === 0
+  }
+
   get isGone(): boolean {
     return this.#socket.destroyed
   }
@@ -72,6 +76,10 @@ export class Http1Wire implements ResponseWire {
 
   stopRequest(): void {
     // The exchange reads the request to its end, or closes the connection.
+  }
+
+  over(): void {
+    // The connection has time limits of its own.
   }
 }
 

@@ -17,7 +17,8 @@ const CONNECTION_WINDOW_BYTES = 1024 * 1024
 interface SessionFacts {
   readonly peer: string
   readonly serverName: string | undefined
-  openStreams: number
+  /** Requests whose answers have not left yet. */
+  pending: number
   hasBegun: boolean
 }
 
@@ -33,20 +34,32 @@ export class Http2Intake {
     this.#context = context
   }
 
-  /** A connection has been opened. */
+  /** A connection has been opened. @param socket below the session */
   session(session: ServerHttp2Session, socket: TLSSocket): void {
-    const facts = { peer: peerAddress(socket), serverName: serverNameOf(socket), openStreams: 0, hasBegun: false }
+    const facts = { peer: peerAddress(socket), serverName: serverNameOf(socket), pending: 0, hasBegun: false }
     this.#sessions.set(session, facts)
-    session.once('close', () => this.#sessions.delete(session))
     // The connection is closed then; why is the business of its client.
     session.on('error', () => undefined)
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
     session.setTimeout(FIRST_REQUEST_MS)
     session.on('timeout', () => {
-      // Streams have time limits of their own.
-      if (facts.openStreams === 0) session.destroy()
+      // Requests have time limits of their own. What they leave behind when nothing is read may never close.
+      if (facts.pending === 0) session.destroy()
+      else session.setTimeout(this.#context.limits().idleTimeoutMs)
     })
+    this.#endTogether(session, socket)
     if (this.#context.isDraining) session.close()
+  }
+
+  /** A session that is destroyed waits for its client to take what was sent, however long that may be. */
+  #endTogether(session: ServerHttp2Session, socket: TLSSocket): void {
+    const timer = setInterval(() => {
+      if (session.destroyed) socket.destroy()
+    }, this.#context.limits().idleTimeoutMs).unref()
+    socket.once('close', () => {
+      clearInterval(timer)
+      this.#sessions.delete(session)
+    })
   }
 
   /** A request has come. @param raw names and values in turn */
@@ -62,8 +75,7 @@ export class Http2Intake {
     const limits = this.#context.limits()
     if (!facts.hasBegun) session.setTimeout(limits.idleTimeoutMs)
     facts.hasBegun = true
-    facts.openStreams++
-    stream.once('close', () => facts.openStreams--)
+    facts.pending++
     const { method, target } = this.#fields.set(raw)
     const isEnded = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     this.#intake.take({
@@ -73,7 +85,7 @@ export class Http2Intake {
       httpVersion: '2',
       peer: facts.peer,
       serverName: facts.serverName,
-      wire: new Http2Wire(stream, takesTrailers(raw)),
+      wire: new Http2Wire(stream, takesTrailers(raw), () => facts.pending--),
       body: { stream, hasArrived: () => hasArrived(stream), isBroken: () => stream.closed },
       hasBody: !isEnded,
       fault: faultOf(raw, limits.maxHeaderBytes),

@@ -48,13 +48,19 @@ type RawRespond = (headers: readonly string[], options: { endStream?: boolean; w
 export class Http2Wire implements ResponseWire {
   readonly isMultiplexed = true
   readonly wantsClose = false
+  readonly needsLength = false
   readonly out: ServerHttp2Stream
+  readonly over: () => void
   readonly #takesTrailers: boolean
   #trailers: HeaderList = []
 
-  /** @param takesTrailers whether the client has said that it understands trailers */
-  constructor(stream: ServerHttp2Stream, takesTrailers: boolean) {
+  /**
+   * @param takesTrailers whether the client has said that it understands trailers
+   * @param over see `ResponseWire`
+   */
+  constructor(stream: ServerHttp2Stream, takesTrailers: boolean, over: () => void) {
     this.out = stream
+    this.over = over
     this.#takesTrailers = takesTrailers
   }
 

@@ -271,6 +271,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   }
 
   #framing(length: number | undefined): Framing {
+    if (length === undefined && this.#wire.needsLength) this.#closesAfter = true
     this.#hasClosed = this.#closes
     return { length, closes: this.#hasClosed }
   }
@@ -383,6 +384,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     const listener = this.#onClosed
     this.#onClosed = undefined
     if (listener !== undefined) this.#call(() => listener(this.#ending === 'aborted'))
+    this.#wire.over()
     this.#context.released(this)
   }
 

@@ -10,6 +10,7 @@ import type { NodeContext } from './node-context.ts'
 import { NodeExchange } from './node-exchange.ts'
 import { MAX_SLICE_BYTES } from './node-writer.ts'
 import type { ResponseWire } from './response-wire.ts'
+import { SentAnswer } from './sent-answer.ts'
 import { acceptWebSocket } from './upgrade-offer.ts'
 import type { UpgradeRequest } from './web-socket-hub.ts'
 
@@ -96,10 +97,12 @@ export class NodeIntake {
     if (body === undefined) {
       wire.bodiless(head, { length: length === '' ? undefined : Number(length), closes })
       if (!wire.isMultiplexed) wire.end(undefined, [])
+      wire.over()
       ready.sent()
     } else if (body.byteLength <= MAX_SLICE_BYTES) {
       wire.head(head, { length: body.byteLength, closes })
       wire.end(body, [])
+      if (wire.isMultiplexed) new SentAnswer(this.#context, wire)
       ready.sent()
     } else {
       const facts = { listener: this.#facts.listener, remoteAddress: peer, method, target }

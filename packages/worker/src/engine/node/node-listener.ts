@@ -26,6 +26,9 @@ const CHECK_MS = 1_000
 /** Connections that the kernel holds until they are accepted. */
 const BACKLOG = 1024
 
+/** RFC 9110 section 10.1.1. */
+const unknownExpectation = { status: 417, code: 'unknown_expectation' }
+
 /** Options that Node has before its types do. */
 type Http1Options = ServerOptions & { shouldUpgradeCallback: Parameters<HttpServer['on']>[1] }
 
@@ -136,8 +139,10 @@ export class NodeListener {
     server.removeAllListeners('secureConnection')
     server.on('secureConnection', (socket) => {
       socket.once('end', () => this.#http1.halfClosed(socket))
-      if (socket.alpnProtocol === 'h2') http2.emit('connection', socket)
-      else for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
+      if (socket.alpnProtocol === 'h2') {
+        http2.once('session', (session: ServerHttp2Session) => this.#http2.session(session, socket))
+        http2.emit('connection', socket)
+      } else for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
     })
     server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket))
     return server
@@ -187,7 +192,6 @@ export class NodeListener {
       },
     }
     const server = createHttp2Server(options)
-    server.on('session', (session: ServerHttp2Session) => this.#http2.session(session, session.socket as TLSSocket))
     server.on('stream', (stream, _headers, flags, raw: readonly string[]) => this.#http2.stream(stream, flags, raw))
     server.on('sessionError', () => undefined)
     return server
@@ -200,7 +204,10 @@ export class NodeListener {
     // Before the server sets its time limits for the connection.
     server.prependListener('connection', (socket: Socket) => this.#opened(socket))
     server.on('request', (request, response) => this.#http1.request(request, response))
-    server.on('checkContinue', (request, response) => this.#http1.request(request, response, () => response.writeContinue()))
+    server.on('checkContinue', (request, response) =>
+      this.#http1.request(request, response, { beforeHandling: () => response.writeContinue() }),
+    )
+    server.on('checkExpectation', (request, response) => this.#http1.request(request, response, { fault: unknownExpectation }))
     server.on('upgrade', (request, socket, rest) => this.#http1.upgrade(request, socket as Socket, rest))
     server.on('connect', (request, socket) => this.#http1.connect(request, socket as Socket))
     server.on('clientError', (error, socket) => this.#http1.failed(error, socket as Socket))

@@ -18,6 +18,8 @@ export interface ResponseWire {
   readonly isMultiplexed: boolean
   /** Whether the client asked for the connection to be closed, or cannot keep it. */
   readonly wantsClose: boolean
+  /** Whether only the end of the connection ends a body of unknown length. */
+  readonly needsLength: boolean
   /** Whether the peer, or this side, has given up. */
   readonly isGone: boolean
   /** Sends the head of a response whose body goes to `out`. */
@@ -34,4 +36,6 @@ export interface ResponseWire {
   cut(): void
   /** The response is complete, but the rest of the request is not wanted. Only where `isMultiplexed`. */
   stopRequest(): void
+  /** Called once: nobody waits any more for the response to leave. */
+  over(): void
 }
