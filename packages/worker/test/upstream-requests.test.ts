@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { HttpError } from '@svc/http'
 import { waitFor } from '@svc/testkit'
@@ -202,6 +203,47 @@ test('a receiver that takes its time is not taken for a server that does', async
   sink.holdsAcks = false
   for (const ack of sink.heldAcks) ack()
   assert.equal((await sink.done.promise).error, undefined)
+})
+
+test('a receiver that takes its time is not taken for a server that does, also where the request ends meanwhile', async (t) => {
+  const up = await startRaw(t, () => undefined)
+  const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 40 }
+  const sink = new CollectingSink()
+  sink.holdsAcks = true
+  const body = new ManualBody()
+  begin(originFor(t, groupOf([server(up.address)]), { timeouts }), sink, { method: 'PUT', body })
+  await waitFor('the request', () => up.connections[0]?.received.includes('\r\n\r\n'))
+  up.connections[0]?.send(`HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n${'x'.repeat(400_000)}`)
+  await waitFor('the first bytes', () => sink.bytes >= 64 * 1024)
+  body.push('all')
+  body.end()
+  await up.connections[0]?.seen('all')
+  const due = Date.now() + 200
+  await waitFor('several times what the server may take', () => Date.now() > due)
+  sink.holdsAcks = false
+  for (const ack of sink.heldAcks) ack()
+  assert.equal((await sink.done.promise).error, undefined)
+})
+
+test('an answer that came before the connection was closed is heard, though more of the body was to be sent', async (t) => {
+  const accepted = Promise.withResolvers<Socket>()
+  const refusing = createServer({ pauseOnConnect: true }, accepted.resolve)
+  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve))
+  t.after(() => refusing.close())
+  const bound = refusing.address()
+  const origin = originFor(t, groupOf([server(`127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`)]))
+  const body = new ManualBody()
+  const sink = new CollectingSink()
+  begin(origin, sink, { method: 'PUT', body })
+  const socket = await accepted.promise
+  await waitFor('the body to be read', () => body.isRead)
+  body.push('unread')
+  await new Promise((resolve) => socket.write('HTTP/1.1 413 No\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno', resolve))
+  // In one turn: what is written finds the connection closed before the answer has been read.
+  socket.destroy()
+  body.push('more')
+  const { status, body: text, error } = await sink.done.promise
+  assert.deepEqual([status, text, error], [413, 'no', undefined])
 })
 
 test('a connection that died while it was idle costs an idempotent request nothing', async (t) => {

@@ -89,6 +89,25 @@ test('names: addresses are kept, asked for once at a time, and asked for again w
   assert.equal(asked.length, 3)
 })
 
+test('names: what the resolver said before holds while it does not work, but not when it says that there is no such name', async () => {
+  let code: string | undefined
+  const book = new AddressBook(systemClock, async () => {
+    if (code !== undefined) throw Object.assign(new Error(code), { code })
+    return ['127.0.0.1']
+  })
+  await book.find('a.test')
+  book.forget('a.test')
+  code = 'EAI_AGAIN'
+  assert.deepEqual(await book.find('a.test'), ['127.0.0.1'])
+  assert.deepEqual(book.known('a.test'), ['127.0.0.1'])
+  await assert.rejects(book.find('b.test'), /EAI_AGAIN/)
+  book.forget('a.test')
+  code = 'ENOTFOUND'
+  await assert.rejects(book.find('a.test'), /ENOTFOUND/)
+  code = 'EAI_AGAIN'
+  await assert.rejects(book.find('a.test'), /EAI_AGAIN/)
+})
+
 test('names: every address is tried; a name that is not found in time is given up', async (t) => {
   const up = await startRaw(t, () => undefined)
   const port = Number(up.address.split(':')[1])

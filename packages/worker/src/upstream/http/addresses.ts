@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { type Clock, SingleFlight } from '@svc/core'
 import { UpstreamError } from '../errors.ts'
 
-/** How long what the system resolver said is kept. */
+/** How long what the system resolver said holds. */
 const KEEP_MS = 30_000
 /** Names that are kept; past them the oldest goes. */
 const MAX_NAMES = 1_000
@@ -29,12 +29,12 @@ export function notAPlace(address: string): UpstreamError {
 
 interface Known {
   readonly addresses: readonly string[]
-  readonly untilMs: number
+  untilMs: number
 }
 
 type Lookup = (host: string) => Promise<readonly string[]>
 
-/** Finds the addresses of a name, and remembers them for a while. */
+/** Finds the addresses of a name, and remembers them: for a while, and longer while the resolver cannot say. */
 export class AddressBook {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #lookup: Lookup
@@ -62,7 +62,7 @@ export class AddressBook {
   }
 
   async #ask(host: string): Promise<readonly string[]> {
-    const addresses = await this.#lookup(host)
+    const addresses = await this.#lookup(host).catch((error) => this.#before(host, error))
     this.#known.delete(host)
     this.#known.set(host, { addresses, untilMs: this.#clock.monotonic() + KEEP_MS })
     const oldest = this.#known.size > MAX_NAMES ? this.#known.keys().next().value : undefined
@@ -70,9 +70,19 @@ export class AddressBook {
     return addresses
   }
 
+  /** What the resolver said before it stopped working. That there is no such name is an answer. */
+  #before(host: string, error: unknown): readonly string[] {
+    const known = this.#known.get(host)
+    const isAnswer = error instanceof Error && 'code' in error && error.code === 'ENOTFOUND'
+    if (known !== undefined && !isAnswer) return known.addresses
+    this.#known.delete(host)
+    throw error
+  }
+
   /** None of the addresses of a name answered: it is looked up again. */
   forget(host: string): void {
-    this.#known.delete(host)
+    const known = this.#known.get(host)
+    if (known !== undefined) known.untilMs = Number.NEGATIVE_INFINITY
   }
 }
 

@@ -121,7 +121,7 @@ export class AnswerParser implements AnswerReader {
     const from = this.#held === undefined ? 0 : Math.max(0, this.#held.byteLength - 3)
     const end = text.indexOf(HEAD_END, from)
     if (end === -1) {
-      this.#hold(text)
+      this.#hold(text, from)
       return bytes.subarray(bytes.byteLength)
     }
     this.#held = undefined
@@ -133,10 +133,12 @@ export class AnswerParser implements AnswerReader {
     return this.#begin(head, rest)
   }
 
-  #hold(text: Buffer): void {
-    this.#held = text.byteLength > MAX_HEAD_BYTES ? undefined : Buffer.from(text)
-    if (this.#held === undefined) this.#fail('a head that is too long')
-    else if (!couldBeHead(text)) this.#fail('no valid head')
+  /** @param from what is before it has been looked at */
+  #hold(text: Buffer, from: number): void {
+    if (text.byteLength > MAX_HEAD_BYTES) this.#fail('a head that is too long')
+    else if (!couldBeHead(text, from)) this.#fail('no valid head')
+    // What came first is lent.
+    else this.#held = this.#held === undefined ? Buffer.from(text) : text
   }
 
   #parse(text: string): AnswerHead | undefined {
@@ -233,9 +235,9 @@ function bodyOf(bytes: Buffer, length: number): Buffer {
 }
 
 /** Whether what has come of a head may become one: else nobody waits for its end. */
-function couldBeHead(text: Buffer): boolean {
+function couldBeHead(text: Buffer, from: number): boolean {
   const start = text.toString('latin1', 0, Math.min(text.byteLength, 7))
   if (!'HTTP/1.'.startsWith(start)) return false
-  for (let at = text.indexOf(LF); at !== -1; at = text.indexOf(LF, at + 1)) if (text[at - 1] !== CR) return false
+  for (let at = text.indexOf(LF, from); at !== -1; at = text.indexOf(LF, at + 1)) if (text[at - 1] !== CR) return false
   return true
 }

@@ -125,15 +125,19 @@ export class UpstreamConnection implements AnswerEvents {
     this.#socket?.uncork()
   }
 
-  /** The connection is lost when nothing happens for so long. `what` the server did not do, for the message. */
+  /**
+   * The connection is lost when nothing happens for so long, not counted while nobody reads. `what` the server did not do, for the
+   * message.
+   */
   allow(delayMs: number, what: string): void {
     this.#allowedMs = delayMs
     this.#awaited = what
-    this.#timer.set(delayMs)
+    if (!this.#isPaused) this.#timer.set(delayMs)
   }
 
   /** Nothing is expected of the server. */
   allowForever(): void {
+    this.#allowedMs = 0
     this.#timer.clear()
   }
 
@@ -141,6 +145,7 @@ export class UpstreamConnection implements AnswerEvents {
   resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
+    if (this.#allowedMs > 0) this.#timer.set(this.#allowedMs)
     this.#socket?.resume()
   }
 
@@ -167,7 +172,9 @@ export class UpstreamConnection implements AnswerEvents {
   }
 
   data(bytes: Uint8Array): void {
-    if (this.#user !== undefined && !this.#user.data(bytes)) this.#isPaused = true
+    if (this.#user === undefined || this.#user.data(bytes)) return
+    this.#isPaused = true
+    this.#timer.clear()
   }
 
   diagnostics(bytes: Uint8Array): void {
@@ -178,7 +185,7 @@ export class UpstreamConnection implements AnswerEvents {
     const user = this.#user
     this.#user = undefined
     this.#isComplete = true
-    this.#timer.clear()
+    this.allowForever()
     user?.ended(trailers)
   }
 
@@ -191,7 +198,7 @@ export class UpstreamConnection implements AnswerEvents {
       this.#break(undefined, this.#parser.problem)
     } else if (this.#isComplete) {
       this.#isComplete = false
-      if (this.#keepsAlive) this.#release()
+      if (this.#keepsAlive && this.#socket?.writable === true) this.#release()
       else this.destroy()
     }
   }

@@ -1,8 +1,9 @@
-import { connect, type OnReadOpts, type Socket } from 'node:net'
+import type { OnReadOpts, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { asError } from '@svc/core'
 import { UpstreamError } from '../errors.ts'
 import type { AddressBook, ServerPlace } from './addresses.ts'
+import { UpstreamSocket } from './upstream-socket.ts'
 
 /** How a server is spoken to. */
 export interface Transport {
@@ -123,7 +124,7 @@ class DialAttempt implements Dialing {
     const { transport, onread } = this.#options
     const { place, tls } = transport
     const where = place.kind === 'unix' ? { path: address } : { host: address, port: place.port }
-    if (tls === undefined) return connect({ ...where, noDelay: true, ...(onread === undefined ? {} : { onread }) })
+    if (tls === undefined) return new UpstreamSocket(onread).connect(where)
     return connectTls({
       ...where,
       rejectUnauthorized: tls.isVerified,

@@ -67,9 +67,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
 
   /** The receiver has dealt with what came in the call that said false. */
   resume(): void {
-    if (this.#isOver) return
-    this.#allowReading()
-    this.#connection?.resume()
+    if (!this.#isOver) this.#connection?.resume()
   }
 
   interim(head: AnswerHead): void {
@@ -96,8 +94,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
   data(bytes: Uint8Array): boolean {
     const takesMore = this.#receiver.data(bytes)
     if (this.#isOver) return true
-    if (takesMore) this.#allowReading()
-    else this.#connection?.allowForever()
+    this.#allowReading()
     return takesMore
   }
 
