@@ -33,17 +33,37 @@ describe('automatic certificates in trouble', () => {
     const server = await startWith(t, acme, ['a.test'])
     await issuedAt(server, 'a.test')
     acme.onOrder = (host) => {
-      if (host === 'b.test') throw new Refusal(429, 'rateLimited', 'too many new orders from this account', 2 * 3_600)
+      if (host === 'b.test') throw new Refusal(429, 'rateLimited', 'too many certificates already issued for b.test', 2 * 3_600)
       throw new Refusal(503, 'serverInternal', 'closed for today', 5 * 3_600)
     }
     const startedAt = Date.now()
-    await reconfigure(t, server, '"a.test"', '"a.test","b.test","c.test"')
-    await healthWith(server, /no certificate for b\.test: too many new orders.*no certificate for c\.test: closed for today/)
+    await reconfigure(t, server, '"a.test"', '"a.test","b.test","c.test","d.test"')
+    await healthWith(
+      server,
+      /b\.test: too many certificates.*no certificate for c\.test: closed for today.*d\.test: closed for today/,
+    )
     const failures = failuresOf(server)
     assert.ok((failures['b.test']?.retryAt ?? 0) >= startedAt + 2 * HOUR_MS)
     assert.ok((failures['c.test']?.retryAt ?? 0) >= startedAt + 5 * HOUR_MS)
     assert.deepEqual(acme.orders, ['a.test', 'b.test', 'c.test'])
     assert.equal(acme.contacts.length, 1)
+  })
+
+  test('an account that has ordered too much asks for no other host either, not after a restart', async (t) => {
+    const acme = await AcmeServer.start(t)
+    acme.onOrder = () => {
+      throw new Refusal(429, 'rateLimited', 'too many new orders from this account', 2 * 3_600)
+    }
+    const startedAt = Date.now()
+    const server = await startWith(t, acme, ['a.test', 'b.test', 'c.test'])
+    const told = /no certificate for a\.test: too many new orders.*no certificate for c\.test: too many new orders/
+    await healthWith(server, told)
+    assert.ok((failuresOf(server)['*']?.retryAt ?? 0) >= startedAt + 2 * HOUR_MS)
+    assert.equal((await server.child.stop()).code, 0)
+    const again = await restart(t, server.configFile ?? '')
+    await healthWith(again, told)
+    assert.deepEqual(acme.orders, ['a.test'])
+    assert.equal((await again.child.stop()).code, 0)
   })
 
   test('an order whose host leaves the configuration is given up, and is no failure', async (t) => {

@@ -84,7 +84,7 @@ describe('automatic certificates', () => {
     assert.ok(line.includes(`check that this server can reach ${directory}`), line)
   })
 
-  test('are renewed after two thirds of their life', async (t) => {
+  test('are renewed after two thirds of their life, and not ordered without end where that is over already', async (t) => {
     const acme = await AcmeServer.start(t)
     acme.validity = () => {
       const isFirst = acme.orders.length === 1
@@ -92,8 +92,18 @@ describe('automatic certificates', () => {
       return { from: new Date(Date.now() + from * DAY_MS), to: new Date(Date.now() + to * DAY_MS) }
     }
     const server = await startWith(t, acme, ['a.test'])
-    await waitFor('the renewal', async () => (await seenAt(server, 'a.test')).subject === 'issued 2')
+    const line = await server.child.waitForLine('alert', (text) => text.includes('"alert":"certificate_failed"'))
+    assert.match(line, /to be renewed already; check the clock of this machine/)
+    assert.equal((await issuedAt(server, 'a.test')).subject, 'issued 1')
+    assert.equal((await server.child.stop()).code, 0)
+    const failures = join(stateOf(server), 'failures.json')
+    assert.equal(JSON.parse(readFileSync(failures, 'utf8'))['a.test'].failures, 1)
+    writeFileSync(failures, '{}')
+    const again = await restart(t, server.configFile ?? '')
+    acme.lead(again.url)
+    await waitFor('the renewal', async () => (await seenAt(again, 'a.test')).subject === 'issued 2')
     assert.deepEqual(acme.orders, ['a.test', 'a.test'])
+    assert.equal((await again.child.stop()).code, 0)
   })
 
   test('come for hosts that a reload adds, and by another account when the old one is gone', async (t) => {

@@ -87,6 +87,27 @@ test('a link or a file in place of the directory is refused, and nothing is writ
   await assert.rejects(makePrivateDirectory(join(dir, 'file')), { code: 'SUP_DIRECTORY' })
 })
 
+test('what a process that was killed had begun to write goes at the next start, and nothing else', async (t) => {
+  const { dir, copies, certificate } = prepared(t)
+  const acme = join(dir, 'acme')
+  const store = new AcmeStore(acme)
+  await store.prune()
+  await store.saveAccount('https://ca.test/', { keyPem: 'key' })
+  const [name = ''] = readdirSync(acme)
+  const begun = ['a.test.pem', 'account.json', 'failures.json'].map((file) => `${file}.00ff12ab.tmp`)
+  for (const file of [...begun, 'a.test.pem', 'notes.tmp', 'x.pem.tmp']) writeFileSync(join(acme, name, file), 'key')
+  writeFileSync(join(acme, 'a.test.pem.00ff12ab.tmp'), 'not where ours are')
+  await store.prune()
+  assert.deepEqual(readdirSync(join(acme, name)).sort(), ['a.test.pem', 'account.json', 'notes.tmp', 'x.pem.tmp'])
+  assert.equal(readdirSync(acme).length, 2)
+  // Of a certificate that is in service again.
+  const [spec] = await copies.write([certificate])
+  assert.ok(spec)
+  writeFileSync(`${spec.keyFile}.00ff12ab.tmp`, 'half a key')
+  await copies.prune(new Set([certificate.id]))
+  assert.deepEqual(readdirSync(join(dir, 'tls')).sort(), [`${certificate.id}.crt`, `${certificate.id}.key`])
+})
+
 test('accounts and certificates of authorities are kept the same way', async (t) => {
   const { dir } = prepared(t)
   const acme = join(dir, 'acme')

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type LoadedCertificate, readCertificate } from '@svc/config'
 import { codeOf } from '@svc/core'
-import { makePrivateDirectory, writePrivate } from '../tls/private-files.ts'
+import { makePrivateDirectory, syncDirectory, targetOf, writePrivate } from '../tls/private-files.ts'
 
 const ID_CHARS = 16
+const OURS = /\.(?:pem|json)$/
 
 /** An account with a certificate authority. */
 export interface AcmeAccount {
@@ -39,6 +40,15 @@ export class AcmeStore {
 
   constructor(directory: string) {
     this.#directory = directory
+  }
+
+  /** Removes what a process that was killed had begun to write: there may be a key in it. Not while something is written. */
+  async prune(): Promise<void> {
+    for (const directory of await namesIn(this.#directory)) {
+      for (const name of await namesIn(join(this.#directory, directory))) {
+        if (OURS.test(targetOf(name) ?? '')) await rm(join(this.#directory, directory, name), { force: true })
+      }
+    }
   }
 
   /** The certificates that there are for these hosts. `unusable` is told of files that cannot be read. */
@@ -97,6 +107,7 @@ export class AcmeStore {
     await makePrivateDirectory(this.#directory)
     await makePrivateDirectory(this.#pathOf(authority, ''))
     await writePrivate(path, text)
+    for (const directory of [dirname(path), this.#directory, dirname(this.#directory)]) await syncDirectory(directory)
   }
 
   /** What no longer is JSON says nothing: it is made anew. */
@@ -114,5 +125,14 @@ export class AcmeStore {
     } catch {
       return undefined
     }
+  }
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
+    throw error
   }
 }

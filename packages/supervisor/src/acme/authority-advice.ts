@@ -1,4 +1,5 @@
 import { codeOf } from '@svc/core'
+import { refusalOf } from './order-certificate.ts'
 
 /** What is said of a certificate whose issuer is not known here. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
@@ -9,13 +10,20 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
+/** Whether a file could not be written or read: other calls of the system are made to the authority alone. */
+function isOfFile(error: unknown): boolean {
+  return codeOf(error) === 'SUP_DIRECTORY' || (error instanceof Error && 'syscall' in error)
+}
+
 /** What whoever runs the server can do about an order that failed. */
 export function adviceFor(error: unknown, host: string, authority: string): string {
-  if (codeOf(error) !== 'SUP_AUTHORITY') {
-    return `check that http://${host}/.well-known/acme-challenge/ leads to this server on port 80 from everywhere`
-  }
   const cause = error instanceof Error ? error.cause : undefined
-  return UNTRUSTED.has(codeOf(cause) ?? '')
-    ? 'start the server with the environment variable NODE_EXTRA_CA_CERTS naming a file with the root certificate of the authority'
-    : `check that this server can reach ${authority}`
+  if (codeOf(error) === 'SUP_AUTHORITY') {
+    return UNTRUSTED.has(codeOf(cause) ?? '')
+      ? 'start the server with the environment variable NODE_EXTRA_CA_CERTS naming a file with the root certificate of the authority'
+      : `check that this server can reach ${authority}`
+  }
+  if (isOfFile(error) || isOfFile(cause)) return 'check the state directory, where certificates are kept'
+  if (refusalOf(error) !== undefined) return 'nothing has to be done: it is asked again, at the time given'
+  return `check that http://${host}/.well-known/acme-challenge/ leads to this server on port 80 from everywhere`
 }

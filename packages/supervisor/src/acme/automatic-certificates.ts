@@ -1,13 +1,14 @@
 import type { LoadedCertificate } from '@svc/config'
-import { asError, type Clock, messageOf } from '@svc/core'
+import { asError, type Clock } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import { SupervisorError } from '../errors.ts'
 import type { CertificateParts } from '../tls/certificates.ts'
-import type { AcmeFailure, AcmeStore } from './acme-store.ts'
+import type { AcmeStore } from './acme-store.ts'
 import { adviceFor } from './authority-advice.ts'
 import { automaticHosts } from './automatic-hosts.ts'
-import { type AcmeSettings, type IssuedCertificate, refusalOf } from './order-certificate.ts'
-import { isPlausibleRetry, renewalAt, retryDelayMs } from './renewal.ts'
+import type { AcmeSettings, IssuedCertificate } from './order-certificate.ts'
+import { OrderFailures } from './order-failures.ts'
+import { renewalAt } from './renewal.ts'
 
 /** Longest time without a look: clocks are set, and timers end early or late. */
 const LOOK_MS = 12 * 3_600_000
@@ -16,6 +17,7 @@ const SHORTEST_MS = 1_000
 const AFTER_TROUBLE_MS = 600_000
 /** New certificates are taken into service together: each time costs the workers some memory. */
 const GATHER_MS = 60_000
+const DUE = 'what was issued is to be renewed already'
 
 /** What automatic certificates are made with. */
 export interface AutomaticOptions {
@@ -43,7 +45,7 @@ function settingsOf({ config }: CertificateParts): AcmeSettings {
 export class AutomaticCertificates {
   readonly #options: AutomaticOptions
   #wanted: Wanted = nothing
-  #failures: Record<string, AcmeFailure> = {}
+  readonly #failures: OrderFailures
   /** Hosts that are served without a certificate of theirs. */
   #missing: readonly string[] = []
   #looking: Promise<void> | undefined
@@ -53,6 +55,7 @@ export class AutomaticCertificates {
 
   constructor(options: AutomaticOptions) {
     this.#options = options
+    this.#failures = new OrderFailures(options.store, options.clock, options.logger)
   }
 
   /** The certificates at hand for a configuration. */
@@ -71,8 +74,8 @@ export class AutomaticCertificates {
   /** What is wrong, for the health endpoint: a renewal that fails is none while the certificate is valid. */
   problems(): string[] {
     return this.#missing.flatMap((host) => {
-      const failure = this.#failures[host]
-      return failure === undefined ? [] : [`no certificate for ${host}: ${failure.reason}`]
+      const reason = this.#failures.reason(host)
+      return reason === undefined ? [] : [`no certificate for ${host}: ${reason}`]
     })
   }
 
@@ -113,11 +116,11 @@ export class AutomaticCertificates {
   /** Orders what is due. @returns when something is due next */
   async #pass(wanted: Wanted): Promise<number> {
     const { hosts, settings } = wanted
-    const { store, clock, onIssued } = this.#options
+    const { clock, onIssued } = this.#options
     const { authority } = settings
-    this.#failures = { ...(await store.failures(authority)) }
+    await this.#failures.load(authority)
     const known = await this.#atHand(authority, hosts)
-    let [unserved, servedAt] = [0, clock.now()]
+    let [unserved, servedAt] = [0, clock.monotonic()]
     let nextAt = Number.POSITIVE_INFINITY
     for (const host of hosts) {
       if (this.#isClosed || this.#wanted !== wanted) break
@@ -125,16 +128,15 @@ export class AutomaticCertificates {
       if (dueAt > clock.now()) nextAt = Math.min(nextAt, dueAt)
       else {
         const issued = await this.#obtain(host, settings)
-        if (issued === undefined) nextAt = Math.min(nextAt, this.#failures[host]?.retryAt ?? nextAt)
-        else {
+        if (issued !== undefined) {
           known.set(host, issued)
-          nextAt = Math.min(nextAt, this.#dueAt(host, issued))
           unserved++
         }
+        nextAt = Math.min(nextAt, this.#dueAt(host, known.get(host)))
       }
-      if (unserved > 0 && clock.now() - servedAt > GATHER_MS) {
+      if (unserved > 0 && clock.monotonic() - servedAt > GATHER_MS) {
         await onIssued()
-        ;[unserved, servedAt] = [0, clock.now()]
+        ;[unserved, servedAt] = [0, clock.monotonic()]
       }
     }
     this.#missing = hosts.filter((host) => (known.get(host)?.notAfter ?? 0) <= clock.now())
@@ -144,31 +146,30 @@ export class AutomaticCertificates {
 
   #dueAt(host: string, certificate: LoadedCertificate | undefined): number {
     const wantedAt = certificate === undefined ? 0 : renewalAt(host, certificate)
-    const retryAt = this.#failures[host]?.retryAt ?? 0
-    return isPlausibleRetry(retryAt, this.#options.clock.now()) ? Math.max(wantedAt, retryAt) : wantedAt
+    return Math.max(wantedAt, this.#failures.retryAt(host))
   }
 
   async #obtain(host: string, settings: AcmeSettings): Promise<LoadedCertificate | undefined> {
-    const { store, order, logger } = this.#options
+    const { store, order, logger, clock } = this.#options
     const { authority } = settings
     const giveUp = new AbortController()
     this.#underWay = { host, authority, giveUp }
     logger.info({ host, authority }, 'a certificate is ordered')
     try {
-      await this.#noteAttempt(host, authority)
+      await this.#failures.noteAttempt(host)
       const { keyPem, chainPem } = await order(host, settings, giveUp.signal)
       await store.saveCertificate(authority, host, keyPem, chainPem)
       const issued = (await this.#atHand(authority, [host])).get(host)
       if (issued === undefined) throw new SupervisorError('SUP_CERTIFICATE', 'what the authority issued cannot be used')
-      const { [host]: _over, ...others } = this.#failures
-      this.#failures = others
-      await this.#saveFailures(authority)
       logger.info({ host, not_after: new Date(issued.notAfter).toISOString() }, 'a certificate was issued')
+      // Else it would be ordered without end.
+      if (renewalAt(host, issued) > clock.now()) await this.#failures.fulfilled(host)
+      else await this.#failed(host, authority, new SupervisorError('SUP_CERTIFICATE', DUE), 'check the clock of this machine')
       return issued
     } catch (error) {
       if (giveUp.signal.aborted) {
         logger.info({ host, authority }, 'the order of a certificate was given up')
-        await this.#saveFailures(authority)
+        await this.#failures.givenUp()
       } else await this.#failed(host, authority, error)
       return undefined
     } finally {
@@ -176,39 +177,10 @@ export class AutomaticCertificates {
     }
   }
 
-  /**
-   * On disk an order counts as failed until it is over: who is killed in the middle of it again and again must not order again and again. Where
-   * that cannot be written, a certificate could not be either.
-   */
-  async #noteAttempt(host: string, authority: string): Promise<void> {
-    const { store, clock } = this.#options
-    const failures = (this.#failures[host]?.failures ?? 0) + 1
-    const reason = 'the server ended while a certificate was being ordered'
-    const attempt = { failures, retryAt: clock.now() + retryDelayMs(failures, false), reason }
-    await store.saveFailures(authority, { ...this.#failures, [host]: attempt })
-  }
-
-  async #failed(host: string, authority: string, error: unknown): Promise<void> {
-    const { clock, logger } = this.#options
-    const reason = messageOf(error)
-    const { refusal, retryAfterMs } = refusalOf(error) ?? { refusal: undefined, retryAfterMs: 0 }
-    const failures = (this.#failures[host]?.failures ?? 0) + 1
-    const isRateLimited = refusal === 'rate_limit' || /rate.?limit|too many/i.test(reason)
-    const retryAt = clock.now() + retryDelayMs(failures, isRateLimited, retryAfterMs)
-    this.#failures = { ...this.#failures, [host]: { failures, retryAt, reason } }
-    const advice = adviceFor(error, host, authority)
+  async #failed(host: string, authority: string, error: unknown, advice = adviceFor(error, host, authority)): Promise<void> {
+    const { failures, retryAt, reason } = await this.#failures.failed(host, error)
     const facts = { alert: 'certificate_failed', host, authority, failures, retry_at: new Date(retryAt).toISOString() }
-    logger.error(facts, `no certificate could be obtained for ${host}: ${reason}; ${advice}`)
-    await this.#saveFailures(authority)
-  }
-
-  /** What cannot be written is known to this process all the same. Never rejects. */
-  async #saveFailures(authority: string): Promise<void> {
-    try {
-      await this.#options.store.saveFailures(authority, this.#failures)
-    } catch (error) {
-      this.#options.logger.error({ err: asError(error) }, 'failures of automatic certificates could not be written')
-    }
+    this.#options.logger.error(facts, `no certificate could be obtained for ${host}: ${reason}; ${advice}`)
   }
 
   #atHand(authority: string, hosts: readonly string[]): Promise<Map<string, LoadedCertificate>> {

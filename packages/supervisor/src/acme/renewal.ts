@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { LoadedCertificate } from '@svc/config'
+import type { Refusal } from './authority-client.ts'
 
 const RENEW_AFTER = 2 / 3
 /** Part of the lifetime over which renewals are spread, so that not all come at once. */
@@ -28,4 +29,15 @@ export function retryDelayMs(failures: number, isRateLimited: boolean, askedMs =
 /** A time to try again that lies further ahead than any pause was noted by a clock that was wrong. */
 export function isPlausibleRetry(retryAt: number, now: number): boolean {
   return retryAt - now <= LONGEST_RETRY_MS
+}
+
+/**
+ * Whether a refusal concerns the account or the authority as a whole, so that other hosts would be told the same: it is busy, or has been
+ * asked too much and speaks of no name in particular.
+ */
+export function concernsAll(refusal: Refusal, reason: string, host: string): boolean {
+  if (refusal !== 'rate_limit') return refusal === 'busy'
+  const labels = host.split('.')
+  const names = labels.slice(0, -1).map((_label, at) => labels.slice(at).join('.'))
+  return !names.some((name) => reason.toLowerCase().includes(name))
 }

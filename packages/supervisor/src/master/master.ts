@@ -67,7 +67,7 @@ export class Master {
     const { logger, clock } = this.#deps
     await this.#takeDirectories(loaded)
     this.#checkStop()
-    const { proofs, automatic } = this.#makeAutomatic(loaded)
+    const { proofs, automatic } = await this.#makeAutomatic(loaded)
     const certificates = new Certificates(loaded.config.server.run_dir, automatic, clock)
     this.#stack.push('certificates', () => certificates.close())
     let spec: GenerationSpec = await buildGeneration(1, loaded, {
@@ -111,9 +111,12 @@ export class Master {
     return { workers, manager }
   }
 
-  #makeAutomatic({ config }: ResolvedConfig): { proofs: Proofs; automatic: AutomaticCertificates } {
+  async #makeAutomatic({ config }: ResolvedConfig): Promise<{ proofs: Proofs; automatic: AutomaticCertificates }> {
     const { clock, logger } = this.#deps
     const store = new AcmeStore(join(config.server.state_dir, 'acme'))
+    await store
+      .prune()
+      .catch((error) => logger.warn({ err: asError(error) }, 'what was begun to be kept of certificates could not be removed'))
     const proofs = new Proofs((all) => this.#require().workers.setProofs(all))
     const automatic = new AutomaticCertificates({
       store,

@@ -1,11 +1,11 @@
-import { readdir, unlink } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LoadedCertificate } from '@svc/config'
 import { codeOf } from '@svc/core'
 import type { CertificateSpec } from '@svc/protocol'
-import { makePrivateDirectory, writePrivate } from './private-files.ts'
+import { makePrivateDirectory, targetOf, writePrivate } from './private-files.ts'
 
-const OURS = /^([0-9a-f]{32})\.(?:crt|key)(?:\.[0-9a-f]+\.tmp)?$/
+const OURS = /^([0-9a-f]{32})\.(?:crt|key)$/
 
 /** What was written of a certificate. */
 export type CertificateCopy = Omit<CertificateSpec, 'title'>
@@ -38,15 +38,17 @@ export class CertificateCopies {
     return copies
   }
 
-  /** Removes all copies but those of these ids. */
+  /** Removes all copies but those of these ids, and what was begun of any. Not while copies are written. */
   async prune(kept: ReadonlySet<string>): Promise<void> {
     const names = await readdir(this.#directory).catch((error) => {
       if (codeOf(error) === 'ENOENT') return []
       throw error
     })
     for (const name of names) {
-      const id = OURS.exec(name)?.[1]
-      if (id !== undefined && !kept.has(id)) await unlink(join(this.#directory, name))
+      const target = targetOf(name)
+      const id = OURS.exec(target ?? name)?.[1]
+      const isNeeded = id === undefined || (target === undefined && kept.has(id))
+      if (!isNeeded) await rm(join(this.#directory, name), { force: true })
     }
   }
 }

@@ -7,6 +7,7 @@ const PRIVATE_FILE = 0o600
 const PRIVATE_DIRECTORY = 0o700
 const OF_OTHERS = 0o077
 const PERMISSIONS = 0o777
+const TEMPORARY = /^(.+)\.[0-9a-f]{8}\.tmp$/
 /** What is opened is what has this name, not what a link leads to; a pipe keeps nobody waiting. */
 const UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
@@ -45,6 +46,21 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   } catch (error) {
     await unlink(temporary).catch(() => undefined)
     throw error
+  }
+}
+
+/** The name that a file of `writePrivate` was to get, whose process was killed; undefined: it is none. */
+export function targetOf(name: string): string | undefined {
+  return TEMPORARY.exec(name)?.[1]
+}
+
+/** What has been written to a directory and named in it is there after a loss of power too. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 
