@@ -124,6 +124,24 @@ test('a request that changes something takes effect on every worker before it is
   }
 })
 
+test('what a worker had asked for before a request that changes something is not stored, whichever worker that came to', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const origin = await CachedOrigin.start(t, (_request, response, number) => {
+    if (number > 1) response.writeHead(200, fresh).end('new')
+    else void gate.promise.then(() => response.writeHead(200, fresh).end('old'))
+  })
+  const server = await startServer(t, { config: cachingConfig(t, origin, noL0) })
+  const get = client(server, 'a.localhost')
+  const paths = Array.from({ length: 8 }, (_, index) => `/${index}`)
+  const before = paths.map((path) => get(path))
+  for (const one of before) one.catch(() => undefined)
+  await waitFor('all to be asked for', () => paths.every((path) => origin.count(path) === 1))
+  for (const path of paths) assert.equal((await get(path, { method: 'POST', body: 'change' })).text, 'new')
+  gate.resolve()
+  for (const { text } of await Promise.all(before)) assert.equal(text, 'old')
+  for (const path of paths) assert.deepEqual(await answers(get, path), new Set(['new']))
+})
+
 test('a thousand requests for what is not stored are one for the upstream, over two workers', async (t) => {
   const gate = Promise.withResolvers<void>()
   const origin = await CachedOrigin.start(t, (_request, response) => {

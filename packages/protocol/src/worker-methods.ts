@@ -79,6 +79,8 @@ export const masterMethods = {
   metrics: method(guard.nothing, guard.object({ text: guard.string })),
   /** Asks for the right to make the entry of a key. Answered when it is granted, or when another holder has ended. */
   lease: method(guard.object({ key: guard.string }), leaseReply),
+  /** Whether somebody makes an entry whose key begins with one of these. */
+  leaseHeld: method(guard.object({ prefixes: guard.arrayOf(guard.string) }), guard.object({ isHeld: guard.boolean })),
   leaseEnded: method(guard.object({ id: guard.number, outcome: leaseOutcome }), guard.nothing),
   /** Carries out a purge in the whole instance. */
   purge: method(guard.object({ order: purgeOrder }), purgeOutcome),

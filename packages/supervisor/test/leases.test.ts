@@ -48,6 +48,15 @@ test('who is gone or has given up is not granted what it waited for', () => {
   assert.deepEqual([table.size, table.waiting], [0, 0])
 })
 
+test('whether something is made can be asked by what its key begins with', () => {
+  const clock = { now: () => 0, monotonic: () => 0, after: () => () => undefined }
+  const desk = new LeaseDesk({ clock, timeoutMs: () => 1, onExpired: () => undefined })
+  void desk.lease(a, 'site\0/x\0more', { onAbort: () => undefined })
+  assert.deepEqual([desk.isHeld(['other', 'site\0/x\0']), desk.isHeld(['site\0/y']), desk.isHeld([])], [true, false, false])
+  desk.ended(a, 1, 'stored')
+  assert.equal(desk.isHeld(['site']), false)
+})
+
 test('past the bound nothing is kept, and nobody is refused', () => {
   const table = new LeaseTable(2)
   table.ask('1', a)

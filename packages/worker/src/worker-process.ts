@@ -109,6 +109,8 @@ export class WorkerProcess {
     const leases: LeaseDesk = {
       lease: (key) => this.#master.call('lease', { key }, { timeoutMs: Number.POSITIVE_INFINITY }),
       leaseEnded: (id, outcome) => this.#master.notify('leaseEnded', { id, outcome }),
+      isHeld: async (prefixes) =>
+        (await this.#master.call('leaseHeld', { prefixes: [...prefixes] }, { timeoutMs: MASTER_TIMEOUT_MS })).isHeld,
     }
     const metrics = new CacheMetrics(this.#metrics)
     const parts = { ledger: this.#ledger, leases, metrics, clock: systemClock, onProblem: this.#onProblem }

@@ -29,6 +29,7 @@ export class InstanceLeases {
     return {
       lease: (key) => this.#lease(key),
       leaseEnded: (id, outcome) => this.#ended(id, outcome),
+      isHeld: async (prefixes) => [...this.#held.keys()].some((key) => prefixes.some((prefix) => key.startsWith(prefix))),
     }
   }
 

@@ -16,6 +16,10 @@ class ScriptedDesk implements LeaseDesk {
   leaseEnded(id: number, outcome: LeaseOutcome): void {
     this.ended.push([id, outcome])
   }
+
+  async isHeld(): Promise<boolean> {
+    return false
+  }
 }
 
 /** Lets promises of this process settle. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { formatHttpDate, type HeaderList } from '@svc/http'
+import { waitFor } from '@svc/testkit'
 import { UpstreamError } from '../src/upstream/errors.ts'
 import { type Asked, CacheInstance } from './proxy-cache-instance.ts'
 
@@ -326,12 +327,28 @@ describe('a request that changes things', () => {
     const gate = Promise.withResolvers<void>()
     instance.purgeGate = gate.promise
     const post = worker.ask('/a', { method: 'POST' })
+    await waitFor('the order', () => instance.orders.length > 0)
     assert.deepEqual([post.status, instance.orders.length], [0, 1])
     gate.resolve()
     await post.done.promise
     assert.deepEqual(instance.orders[0]?.scopes, [{ kind: 'uris', uris: ['http://a.org/a', 'http://a.org/named'] }])
     assert.deepEqual([(await other.get('/a')).text, (await other.get('/named')).text], ['answer 5', 'answer 6'])
     assert.equal((await other.get('/other')).text, 'answer 3')
+  })
+
+  test('keeps another worker from storing what it had asked for before', async (t) => {
+    const instance = await CacheInstance.open(t)
+    const [worker, other] = [instance.worker(), instance.worker()]
+    const before = other.ask('/a')
+    const upstream = await instance.upstream.request()
+    upstream.head({ status: 200, headers: fresh(10) })
+    instance.upstream.auto = (asked) => asked.answer(200, fresh(10), 'new')
+    await worker.get('/a', { method: 'POST' })
+    await upstream.chunk('old')
+    upstream.end()
+    await before.done.promise
+    await instance.settled()
+    assert.deepEqual([before.text, (await other.get('/a')).text], ['old', 'new'])
   })
 
   test('costs nothing where nothing is stored, and nothing goes when it failed', async (t) => {

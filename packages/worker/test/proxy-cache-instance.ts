@@ -180,15 +180,16 @@ export class CacheWorker {
     this.#upstream = instance.upstream
     const { store, clock, metrics, leases, problems } = instance
     const onProblem = (error: Error) => problems.push(error)
+    const desk = leases.desk()
     this.cache = new ProxyCache({
       store,
       clock,
       metrics,
       onProblem,
       ledger: this.ledger,
-      leases: leases.desk(),
+      leases: desk,
       passes: new PassMemory(clock),
-      invalidations: new Invalidations((order) => instance.purge(order), onProblem),
+      invalidations: new Invalidations({ store, leases: desk, onProblem, order: (order) => instance.purge(order) }),
     })
   }
 

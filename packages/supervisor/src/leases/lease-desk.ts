@@ -64,6 +64,11 @@ export class LeaseDesk {
     }
   }
 
+  /** Whether a lease is held whose key begins with one of these. */
+  isHeld(prefixes: readonly string[]): boolean {
+    return this.#table.keys.some((key) => prefixes.some((prefix) => key.startsWith(prefix)))
+  }
+
   ended(holder: LeaseHolder, id: number, outcome: LeaseOutcome): void {
     this.#answer(this.#table.end(id, holder, outcome))
     // Only the holder's own word ends the watch: the id of another's lease leaves its time running.

@@ -57,6 +57,11 @@ export class LeaseTable {
     return this.#waiting.size
   }
 
+  /** Keys whose leases are held. */
+  get keys(): readonly string[] {
+    return [...this.#byKey.keys()]
+  }
+
   /** Whether a lease is held. */
   has(id: number): boolean {
     return this.#byId.has(id)

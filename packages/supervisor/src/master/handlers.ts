@@ -35,6 +35,7 @@ export function workerHandlers(
       return { text: await metrics.text([...workers.ready, ...hosts.measured]) }
     },
     lease: ({ key }, context) => parts().caches.leases.lease(connection, key, context),
+    leaseHeld: ({ prefixes }) => ({ isHeld: parts().caches.leases.isHeld(prefixes) }),
     leaseEnded: ({ id, outcome }) => {
       parts().caches.leases.ended(connection, id, outcome)
       return undefined

@@ -6,6 +6,8 @@ export interface LeaseDesk {
   /** Answers when the lease is granted, or when another's has ended. Rejects when the desk is gone. */
   lease(key: string): Promise<LeaseReply>
   leaseEnded(id: number, outcome: LeaseOutcome): void
+  /** Whether anybody in the instance holds a lease whose key begins with one of these. Rejects when the desk is gone. */
+  isHeld(prefixes: readonly string[]): Promise<boolean>
 }
 
 /** What came of asking for the right to make an entry. */

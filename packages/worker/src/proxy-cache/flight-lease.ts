@@ -2,12 +2,19 @@ import type { Clock } from '@svc/core'
 import type { LeaseOutcome } from '@svc/protocol'
 import { acquireLease, type Lease, type LeaseDesk } from '../isr/leases.ts'
 
+/** Keys of the store begin with the label and the URI. */
+const KIND = 'proxy\0'
 /** How long other workers are made to wait for an upstream to begin its answer: past that each asks for itself. */
 const HEAD_MS = 30_000
 /** How long they are made to wait for the rest of it. */
 const BODY_MS = 5_000
 /** What a lease may take over its time on its way. */
 const MARGIN_MS = 1_000
+
+/** What the keys of the leases for a resource begin with, whatever else its answers depend on. */
+export function leasePrefix(label: string, uri: string): string {
+  return `${KIND}${label}\0${uri}\0`
+}
 
 /** The right of a flight to be the only one of the instance for its key, for a while. */
 export class FlightLease {
@@ -24,7 +31,7 @@ export class FlightLease {
 
   /** Resolves when the flight may go on, or with how that of another worker has ended. Never rejects. */
   async take(key: string): Promise<LeaseOutcome | 'granted'> {
-    const answer = await acquireLease(this.#desk, `proxy\0${key}`, HEAD_MS + BODY_MS + MARGIN_MS)
+    const answer = await acquireLease(this.#desk, `${KIND}${key}`, HEAD_MS + BODY_MS + MARGIN_MS)
     if (answer.kind === 'ended') return answer.outcome
     if (this.#isOver) {
       answer.lease.end('failed')

@@ -1,48 +1,90 @@
-import type { PurgeOrder } from '@svc/cache'
+import type { ProxyStore, PurgeOrder } from '@svc/cache'
 import { asError } from '@svc/core'
+import type { LeaseDesk } from '../isr/leases.ts'
+import { leasePrefix } from './flight-lease.ts'
 
 /** URIs of one order; the rest go with the next. */
 const MAX_URIS = 256
 
+/** What invalidations are made with. */
+export interface InvalidationsOptions {
+  readonly store: Pick<ProxyStore, 'hasUri' | 'refresh'>
+  readonly leases: Pick<LeaseDesk, 'isHeld'>
+  /** Has the master carry out a purge. */
+  readonly order: (order: PurgeOrder) => Promise<unknown>
+  readonly onProblem: (error: Error) => void
+}
+
+interface Batch {
+  /** URIs of which something is known to be stored or under way. */
+  readonly certain: Set<string>
+  /** URI -> label of its site: another worker may be about to store something. */
+  readonly doubtful: Map<string, string>
+  readonly done: PromiseWithResolvers<void>
+}
+
 /** Orders purges of URIs that requests have made invalid: one order under way, the next of all that came meanwhile. */
 export class Invalidations {
-  readonly #order: (order: PurgeOrder) => Promise<unknown>
-  readonly #onProblem: (error: Error) => void
-  #next: { readonly uris: Set<string>; readonly done: PromiseWithResolvers<void> } | undefined
+  readonly #options: InvalidationsOptions
+  #next: Batch | undefined
   #isRunning = false
 
-  constructor(order: (order: PurgeOrder) => Promise<unknown>, onProblem: (error: Error) => void) {
-    this.#order = order
-    this.#onProblem = onProblem
+  constructor(options: InvalidationsOptions) {
+    this.#options = options
   }
 
-  /** Resolves when no process of the instance serves what is stored for these URIs; also when that cannot be told. */
-  add(uris: readonly string[]): Promise<void> {
-    this.#next ??= { uris: new Set(), done: Promise.withResolvers<void>() }
-    const { uris: known, done } = this.#next
-    for (const uri of uris) known.add(uri)
+  /**
+   * Resolves when no process of the instance serves what is stored for these URIs, or stores what was asked for before; also when
+   * that cannot be told.
+   * @param isKnown whether something of them is known to be stored or under way
+   */
+  add(label: string, uris: readonly string[], isKnown: boolean): Promise<void> {
+    this.#next ??= { certain: new Set(), doubtful: new Map(), done: Promise.withResolvers() }
+    const { certain, doubtful, done } = this.#next
+    for (const uri of uris) {
+      if (isKnown) certain.add(uri)
+      else doubtful.set(uri, label)
+    }
     this.#run()
     return done.promise
   }
 
   #run(): void {
     if (this.#isRunning || this.#next === undefined) return
-    const { uris, done } = this.#next
+    const batch = this.#next
     this.#next = undefined
     this.#isRunning = true
-    this.#orderAll([...uris])
-      .catch((error) => this.#onProblem(asError(error)))
+    this.#orderAll(batch)
+      .catch((error) => this.#options.onProblem(asError(error)))
       .finally(() => {
         this.#isRunning = false
-        done.resolve()
+        batch.done.resolve()
         this.#run()
       })
   }
 
-  async #orderAll(uris: readonly string[]): Promise<void> {
+  async #orderAll({ certain, doubtful }: Batch): Promise<void> {
+    const all = new Set(certain)
+    if (await this.#isAffected(doubtful)) for (const uri of doubtful.keys()) all.add(uri)
+    const uris = [...all]
     for (let at = 0; at < uris.length; at += MAX_URIS) {
       const some = uris.slice(at, at + MAX_URIS)
-      await this.#order({ layers: ['proxy'], scopes: [{ kind: 'uris', uris: some }], mode: 'drop' })
+      await this.#options.order({ layers: ['proxy'], scopes: [{ kind: 'uris', uris: some }], mode: 'drop' })
     }
+  }
+
+  /** Whether another worker asks an upstream for one of these URIs, or has stored its answer meanwhile. */
+  async #isAffected(doubtful: ReadonlyMap<string, string>): Promise<boolean> {
+    if (doubtful.size === 0) return false
+    const { leases, store, onProblem } = this.#options
+    try {
+      if (await leases.isHeld(Array.from(doubtful, ([uri, label]) => leasePrefix(label, uri)))) return true
+    } catch (error) {
+      onProblem(asError(error))
+      return true
+    }
+    // In this order: what is stored is stored before its lease ends.
+    store.refresh()
+    return [...doubtful.keys()].some((uri) => store.hasUri(uri))
   }
 }

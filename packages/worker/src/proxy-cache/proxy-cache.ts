@@ -5,6 +5,7 @@ import {
   isUnsafe,
   joinedField,
   mayBeShared,
+  type ProxyAddress,
   type ProxyLookup,
   type Purge,
   purgeMatcher,
@@ -234,19 +235,19 @@ export class ProxyCache {
   #passOther(client: CacheClient): void {
     const { request, ask, origin, sink } = client
     ask.report({ outcome: isUnsafe(request.method) ? 'method' : 'bypass' })
-    const target = isUnsafe(request.method) ? new InvalidatingSink(sink, (head) => this.#invalidate(ask.address.uri, head)) : sink
+    const target = isUnsafe(request.method) ? new InvalidatingSink(sink, (head) => this.#invalidate(ask.address, head)) : sink
     const handle = origin.fetch(request, target)
     client.leave = () => handle.abort()
     if (client.isGone) handle.abort()
   }
 
-  #invalidate(uri: string, head: ResponseHead): Promise<void> | undefined {
+  #invalidate({ label, uri }: ProxyAddress, head: ResponseHead): Promise<void> | undefined {
     const { store, invalidations } = this.#parts
     const uris = invalidatedUris(uri, head)
     if (uris.length === 0) return undefined
     const flying = new Set(Array.from(this.#flights.values(), ({ address }) => address.uri))
-    const known = uris.filter((one) => flying.has(one) || store.hasUri(one))
-    return known.length === 0 ? undefined : invalidations.add(known)
+    const isKnown = uris.some((one) => flying.has(one) || store.hasUri(one))
+    return invalidations.add(label, uris, isKnown)
   }
 }
 

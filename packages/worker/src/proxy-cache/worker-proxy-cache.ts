@@ -32,10 +32,10 @@ export class WorkerProxyCache {
   /** Opens the store for a configuration. Where it cannot be opened, everything is asked of upstreams. */
   async prepare({ cache }: Config): Promise<void> {
     if (this.#store !== undefined || !isOn(cache)) return
-    const { clock, onProblem, purge } = this.#options
+    const { clock, leases, onProblem, purge: order } = this.#options
     try {
       const store = await ProxyStore.join({ cacheDir: cache.dir, maxBytes: cache.proxy.max_bytes, clock, onProblem })
-      const invalidations = new Invalidations(purge, onProblem)
+      const invalidations = new Invalidations({ store, leases, order, onProblem })
       this.#store = store
       this.#cache = new ProxyCache({ ...this.#options, store, passes: new PassMemory(clock), invalidations })
     } catch (error) {
