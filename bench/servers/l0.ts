@@ -5,57 +5,13 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PurgeLedger } from '../../packages/cache/src/index.ts'
-import { loadConfig } from '../../packages/config/src/index.ts'
-import { systemClock } from '../../packages/core/src/index.ts'
-import { HttpMetrics, MetricSet } from '../../packages/telemetry/src/index.ts'
 import { makeEngine } from '../../packages/worker/src/engine/make-engine.ts'
-import { buildGeneration } from '../../packages/worker/src/generation/serving-generation.ts'
-import { WorkerL0 } from '../../packages/worker/src/l0/worker-l0.ts'
-import { sendFailure } from '../../packages/worker/src/pipeline/error-response.ts'
-import { EventStreams } from '../../packages/worker/src/pipeline/event-streams.ts'
-import { Pipeline } from '../../packages/worker/src/pipeline/pipeline.ts'
-import { createRequestHandler } from '../../packages/worker/src/pipeline/request-handler.ts'
-import { RequestLog } from '../../packages/worker/src/pipeline/request-log.ts'
 import type { Stage } from '../../packages/worker/src/pipeline/stage.ts'
-import { VhostStage } from '../../packages/worker/src/pipeline/stages/vhost-stage.ts'
+import { noRenderer, serveDirectory } from '../../packages/worker/test/served-directory.ts'
 
 const body = Buffer.alloc(Number(process.argv[2] ?? 1024), 'x')
 const cwd = mkdtempSync(join(tmpdir(), 'bench-l0-'))
 writeFileSync(join(cwd, 'svc.config.toml'), '[[sites]]\nid = "a"\nroot = "."\nhostnames = ["localhost"]\n')
-const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd, isRoot: false })
-if (!loaded.ok) throw new Error(JSON.stringify(loaded))
-const { config, sites } = loaded
-const onProblem = (error: Error) => console.error(error)
-const renderer = { describe: () => Promise.reject(new Error('none')), render: () => ({ abort: () => undefined }) }
-const spec = {
-  generation: 1,
-  config,
-  sites,
-  listen: [],
-  moduleDir: cwd,
-  loopToken: '',
-  web: { servers: [], upstreams: [], maps: [] },
-  tls: {},
-}
-const generation = buildGeneration(spec, undefined, { renderer, onProblem })
-const metrics = new MetricSet()
-const httpMetrics = new HttpMetrics(metrics)
-const log = new RequestLog(httpMetrics, undefined)
-const makeRequestId = () => 'id'
-const ledger = new PurgeLedger()
-const l0 = new WorkerL0({
-  generation: () => generation,
-  ledger,
-  metrics,
-  httpMetrics,
-  log: () => log,
-  makeRequestId,
-  clock: systemClock,
-  onProblem,
-})
-l0.apply(generation, undefined)
-
 const page: Stage = {
   name: 'page',
   run(context) {
@@ -73,11 +29,13 @@ const page: Stage = {
     return 'answered'
   },
 }
-const onExchange = createRequestHandler({
-  generation: () => generation,
-  pipeline: new Pipeline([new VhostStage(), page], sendFailure),
-  log: () => log,
-  tools: { makeRequestId, l0, eventStreams: new EventStreams(), reportFailure: (_context, error) => onProblem(error) },
+const onProblem = (error: Error) => console.error(error)
+const { l0, onExchange } = await serveDirectory(cwd, {
+  listen: [],
+  renderer: noRenderer,
+  app: page,
+  onProblem,
+  onFailure: onProblem,
 })
 const engineName = process.argv[3] === 'node' ? 'node' : 'uws'
 const engineOptions = {

@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import { PurgeLedger } from '@svc/cache'
+import { loadConfig } from '@svc/config'
+import { systemClock } from '@svc/core'
+import type { HttpExchange } from '@svc/http'
+import type { ListenAddress } from '@svc/protocol'
+import { HttpMetrics, MetricSet } from '@svc/telemetry'
+import { buildGeneration } from '../src/generation/serving-generation.ts'
+import { WorkerL0 } from '../src/l0/worker-l0.ts'
+import { sendFailure } from '../src/pipeline/error-response.ts'
+import { EventStreams } from '../src/pipeline/event-streams.ts'
+import { Pipeline } from '../src/pipeline/pipeline.ts'
+import { createRequestHandler } from '../src/pipeline/request-handler.ts'
+import { RequestLog } from '../src/pipeline/request-log.ts'
+import type { Stage } from '../src/pipeline/stage.ts'
+import { LocationStage } from '../src/pipeline/stages/location-stage.ts'
+import { RouteRulesStage } from '../src/pipeline/stages/route-rules-stage.ts'
+import { VhostStage } from '../src/pipeline/stages/vhost-stage.ts'
+import type { Renderer } from '../src/render-client/renderer.ts'
+import { UpstreamContent } from '../src/upstream/upstream-content.ts'
+import { createVhosts } from '../src/vhost/index.ts'
+
+/** What makes and watches the answers of a directory. */
+export interface DirectoryOptions {
+  /** Of its vhost files. */
+  readonly listen: readonly ListenAddress[]
+  readonly renderer: Renderer
+  /** Answers what no location answers. */
+  readonly app: Stage
+  readonly onProblem: (error: Error) => void
+  /** Of one request. */
+  readonly onFailure: (error: Error, status: number) => void
+}
+
+/** What an engine serves a directory with. */
+export interface ServedDirectory {
+  readonly l0: WorkerL0
+  readonly onExchange: (exchange: HttpExchange) => void
+}
+
+/** Nobody renders. */
+export const noRenderer: Renderer = {
+  describe: () => Promise.reject(new Error('none')),
+  render: () => ({ abort: () => undefined }),
+}
+
+/** Puts together what a worker serves vhosts, upstreams and L0 with, for the configuration in a directory, in this process. */
+export async function serveDirectory(dir: string, options: DirectoryOptions): Promise<ServedDirectory> {
+  const { listen, renderer, app, onProblem, onFailure } = options
+  const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: dir, isRoot: false })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded))
+  const { config, sites, web } = loaded
+  const generation = buildGeneration(
+    { generation: 1, config, sites, web, tls: {}, listen, loopToken: 'token', moduleDir: join(dir, 'modules') },
+    undefined,
+    { renderer, onProblem },
+  )
+  const metrics = new MetricSet()
+  const httpMetrics = new HttpMetrics(metrics)
+  const log = new RequestLog(httpMetrics, undefined)
+  const makeRequestId = () => 'id'
+  const l0 = new WorkerL0({
+    generation: () => generation,
+    ledger: new PurgeLedger(),
+    metrics,
+    httpMetrics,
+    log: () => log,
+    makeRequestId,
+    clock: systemClock,
+    onProblem,
+  })
+  l0.apply(generation, undefined)
+  const upstreams = new UpstreamContent(systemClock, { locationCache: () => undefined })
+  const vhosts = createVhosts({
+    passwordThread: new URL('file:///none'),
+    handlersFor: (served) => upstreams.handlersFor(served),
+    onProblem,
+  })
+  const stages = [new VhostStage(), new RouteRulesStage(vhosts), new LocationStage(vhosts, app), app]
+  const onExchange = createRequestHandler({
+    generation: () => generation,
+    pipeline: new Pipeline(stages, sendFailure),
+    log: () => log,
+    tools: {
+      makeRequestId,
+      l0,
+      eventStreams: new EventStreams(),
+      reportFailure: (_context, error, status) => onFailure(error, status),
+    },
+  })
+  return { l0, onExchange }
+}
