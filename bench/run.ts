@@ -22,13 +22,14 @@ import { proxyCacheHits } from './scenarios/proxy-cache.ts'
 import { proxyGigabyte } from './scenarios/proxy-gigabyte.ts'
 import { wholePurges } from './scenarios/purge.ts'
 import { pageWhileReplaced } from './scenarios/restart.ts'
-import { page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
+import { download, page100, page1000, pageStreaming, staticFile } from './scenarios/throughput.ts'
 import { tlsHandshakes, tlsHits } from './scenarios/tls.ts'
 
 const seconds = Number(process.env.SECONDS ?? 4)
 
 const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   static: () => staticFile(seconds),
+  download: () => download(seconds),
   'l0-1k': () => l0Hit('1 KB', seconds),
   'l0-10k': () => l0Hit('10 KB', seconds),
   'l0-32k': () => l0Hit('32 KB', seconds),

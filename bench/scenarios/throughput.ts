@@ -1,12 +1,15 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Contender, compare } from '../lib/compare.ts'
 import type { Row } from '../lib/table.ts'
 import { startBareServer } from '../peers/bare.ts'
 import { hasNext, startNext } from '../peers/next.ts'
 import { hasNginx, startNginx } from '../peers/nginx.ts'
-import { rowsSite, startSvc, writeConfig } from '../peers/svc.ts'
+import { rowsSite, startSvc, workDir, writeConfig } from '../peers/svc.ts'
 
 const CONNECTIONS = 32
+const DOWNLOAD_BYTES = 100_000_000
 
 function svc(): Contender {
   return {
@@ -27,6 +30,18 @@ export function staticFile(seconds: number): Promise<Row[]> {
   ]
   if (hasNginx) contenders.push({ name: 'nginx', start: () => startNginx(join(rowsSite, 'public')) })
   return compare({ scenario: 'static file, 10 KB', path: '/static.html', contenders, seconds, connections: CONNECTIONS })
+}
+
+/** A file of 100 MB for four clients: this server, nginx. */
+export function download(seconds: number): Promise<Row[]> {
+  const root = join(workDir, 'download')
+  const publicDir = join(root, 'public')
+  mkdirSync(publicDir, { recursive: true })
+  writeFileSync(join(publicDir, 'large.bin'), randomBytes(DOWNLOAD_BYTES))
+  const start = () => startSvc(writeConfig('download', [{ id: 'files', root }]))
+  const contenders: Contender[] = [{ name: 'svc', host: 'files.localhost', start }]
+  if (hasNginx) contenders.push({ name: 'nginx', start: () => startNginx(publicDir) })
+  return compare({ scenario: 'download, 100 MB', path: '/large.bin', contenders, seconds, connections: 4 })
 }
 
 function page(scenario: string, path: string, seconds: number): Promise<Row[]> {

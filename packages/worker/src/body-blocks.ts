@@ -1,7 +1,7 @@
-/** Length of one block. */
+/** Usual length of a block. */
 export const BLOCK_BYTES = 64 * 1024
-/** Most blocks that wait to be used again. */
-const MAX_FREE = 32
+/** Most memory that waits to be used again. */
+const MAX_FREE_BYTES = 2 * 1024 * 1024
 
 /**
  * Memory for bodies of requests and answers, in blocks that are used again. Memory that is new for every piece would be garbage as soon as it is
@@ -9,14 +9,19 @@ const MAX_FREE = 32
  */
 export class BodyBlocks {
   readonly #free: Buffer[] = []
+  readonly #blockBytes: number
+
+  constructor(blockBytes: number = BLOCK_BYTES) {
+    this.#blockBytes = blockBytes
+  }
 
   /** A block; what is in it means nothing. */
   take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#blockBytes)
   }
 
   /** Takes a block back that nobody looks at any more. */
   give(block: Buffer): void {
-    if (this.#free.length < MAX_FREE) this.#free.push(block)
+    if (this.#free.length * this.#blockBytes < MAX_FREE_BYTES) this.#free.push(block)
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, read } from 'node:fs'
 import { asError } from '@svc/core'
 import { type BodyWriter, type HttpExchange, type HttpRequest, type ResponseHead, rangeLength } from '@svc/http'
+import { BodyBlocks } from '../body-blocks.ts'
 import type { BodyPiece } from './answer-plan.ts'
 import { StaticError } from './errors.ts'
 import { contentStateOf } from './file-facts.ts'
@@ -8,6 +9,8 @@ import type { OpenFile } from './file-source.ts'
 
 /** Bytes read at a time: few enough to keep memory flat, enough to keep system calls rare. */
 const CHUNK_BYTES = 256 * 1024
+/** For all files of the process: sites are many. New memory for each chunk costs as much as the rest of its way. */
+const blocks = new BodyBlocks(CHUNK_BYTES)
 
 /** What is sent of an open file. */
 export interface FileTransfer {
@@ -82,31 +85,31 @@ class FileSender {
 
   #readFirstPart(start: number, length: number, end: number): void {
     if (start + length <= end) this.#pieces.unshift({ start: start + length, end })
-    // A chunk of its own each time: the engine may hold it until the socket takes it.
-    const chunk = Buffer.allocUnsafeSlow(length)
+    const chunk = length < CHUNK_BYTES ? Buffer.allocUnsafeSlow(length) : blocks.take()
     this.#isReading = true
     read(this.#file.fd, chunk, 0, length, start, (error, bytesRead) => {
       this.#isReading = false
       if (this.#isOver) this.#closeFile()
       else if (error !== null) this.#fail('STATIC_READ_FAILED', error)
       else if (bytesRead === 0) this.#fail('STATIC_FILE_CHANGED')
-      else this.#took(chunk.subarray(0, bytesRead), start, length)
+      else this.#took(chunk, bytesRead, start, length)
     })
   }
 
-  #took(chunk: Uint8Array, start: number, length: number): void {
-    if (chunk.byteLength < length) this.#pieces.unshift({ start: start + chunk.byteLength, end: start + length - 1 })
+  #took(chunk: Buffer, bytesRead: number, start: number, length: number): void {
+    if (bytesRead < length) this.#pieces.unshift({ start: start + bytesRead, end: start + length - 1 })
     // Looked at before the last byte goes out: after it the client would take the response for complete.
     if (!this.#hasMoreToRead() && this.#isChanged()) {
       this.#fail('STATIC_FILE_CHANGED')
       return
     }
-    this.#write(chunk)
+    this.#write(chunk.subarray(0, bytesRead), chunk.byteLength < CHUNK_BYTES ? undefined : () => blocks.give(chunk))
     this.#advance()
   }
 
-  #write(chunk: Uint8Array): void {
-    this.#isWaiting = this.#writer?.write(chunk) === false
+  /** The engine may hold what it is given until the socket takes it. */
+  #write(chunk: Uint8Array, onUnused?: () => void): void {
+    this.#isWaiting = this.#writer?.write(chunk, onUnused) === false
   }
 
   #hasMoreToRead(): boolean {
