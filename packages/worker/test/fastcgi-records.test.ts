@@ -185,6 +185,15 @@ test('an answer that comes at once has a length; HEAD has that of its field alon
   assert.deepEqual([declared.length, declared.body, declared.isEnded], [7, '', true])
 })
 
+test('the end of the output ends an answer that its application closes without END_REQUEST', () => {
+  const { heard, reader } = read([out('X: y\n\nall'), OUT_END])
+  assert.deepEqual([heard.isEnded, reader.close(), heard.isEnded, heard.body], [false, true, true, 'all'])
+  for (const pieces of [[out('X: y\n\nhalf')], [OUT_END], [out('Content-Length: 9\n\nshort'), OUT_END]]) {
+    const cut = read(pieces)
+    assert.deepEqual([cut.reader.close(), cut.heard.isEnded], [false, false])
+  }
+})
+
 test('a reader reads one answer after another', () => {
   const heard = new Heard()
   const reader = new FastcgiReader(heard, new RepeatedHead())
@@ -310,4 +319,22 @@ test('lines of an application are told one by one, within bounds', () => {
   for (let i = 0; i < 100; i++) errors.push(Buffer.from(`${'y'.repeat(999)}\n`))
   assert.ok(lines.join('').length < 66_000)
   assert.match(lines.at(-1) ?? '', /left out/)
+})
+
+test('an application that writes many short lines does not fill the log', () => {
+  const lines: string[] = []
+  const errors = new ErrorLines((line) => lines.push(line))
+  for (let i = 0; i < 3; i++) errors.push(Buffer.from('a\n'.repeat(20_000)))
+  errors.flush()
+  assert.equal(lines.length, 513)
+  assert.match(lines.at(-1) ?? '', /left out/)
+})
+
+test('what is left out is said, also where what came before was just as much as there may be', () => {
+  const lines: string[] = []
+  const errors = new ErrorLines((line) => lines.push(line))
+  errors.push(Buffer.from(`${'x'.repeat(1023)}\n`.repeat(64)))
+  assert.equal(lines.length, 64)
+  errors.push(Buffer.from('more\n'))
+  assert.deepEqual(lines.slice(64), ['(more was written and is left out)'])
 })

@@ -26,6 +26,34 @@ export function recordsOf(bytes: Buffer): WireRecord[] {
   return records
 }
 
+/** Parameters of the last request of a connection, by name; of one that came several times, the last. */
+export function paramsOf({ records }: { readonly records: readonly WireRecord[] }): Map<string, string> {
+  const from = records.findLastIndex(({ type }) => type === 1)
+  const content = Buffer.concat(
+    records
+      .slice(from)
+      .filter(({ type }) => type === 4)
+      .map((one) => one.content),
+  )
+  const params = new Map<string, string>()
+  let at = 0
+  const length = () => {
+    const isLong = (content[at] ?? 0) >= 0x80
+    const value = isLong ? content.readUInt32BE(at) - 0x80_00_00_00 : (content[at] ?? 0)
+    at += isLong ? 4 : 1
+    return value
+  }
+  while (at < content.byteLength) {
+    const [nameBytes, valueBytes] = [length(), length()]
+    params.set(
+      content.toString('latin1', at, at + nameBytes),
+      content.toString('latin1', at + nameBytes, at + nameBytes + valueBytes),
+    )
+    at += nameBytes + valueBytes
+  }
+  return params
+}
+
 /** One connection as a scripted application sees it. */
 export class WireConnection {
   readonly socket: Socket

@@ -3,27 +3,28 @@ const LF = 0x0a
 const MAX_LINE_BYTES = 8 * 1024
 /** What one request may write altogether. */
 const MAX_BYTES = 64 * 1024
+const MAX_LINES = 512
 
 /** Makes lines of what an application writes for its operators. What goes beyond bounds is left out, and that is said. */
 export class ErrorLines {
   readonly #onLine: (line: string) => void
   #held: Buffer = Buffer.alloc(0)
   #leftBytes = MAX_BYTES
+  #leftLines = MAX_LINES
+  #isOver = false
 
   constructor(onLine: (line: string) => void) {
     this.#onLine = onLine
   }
 
   push(bytes: Uint8Array): void {
-    if (this.#leftBytes === 0) return
-    const isTooMuch = bytes.byteLength > this.#leftBytes
-    const taken = isTooMuch ? bytes.subarray(0, this.#leftBytes) : bytes
+    if (this.#isOver) return
+    const taken = bytes.subarray(0, this.#leftBytes)
     this.#leftBytes -= taken.byteLength
     this.#split(Buffer.concat([this.#held, taken]))
-    if (!isTooMuch) return
-    this.#leftBytes = 0
+    if (taken.byteLength === bytes.byteLength) return
     this.flush()
-    this.#onLine('(more was written and is left out)')
+    this.#end()
   }
 
   /** Hands on a line that has not come to its end. */
@@ -46,7 +47,15 @@ export class ErrorLines {
   #tell(line: Buffer): void {
     for (let from = 0; from < line.byteLength; from += MAX_LINE_BYTES) {
       const text = line.toString('utf8', from, Math.min(line.byteLength, from + MAX_LINE_BYTES)).trim()
-      if (text !== '') this.#onLine(text)
+      if (text === '' || this.#isOver) continue
+      if (this.#leftLines-- > 0) this.#onLine(text)
+      else this.#end()
     }
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#onLine('(more was written and is left out)')
   }
 }

@@ -84,9 +84,12 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     if (this.#state === 'reading') this.#tellPieces()
   }
 
-  /** An answer ends with END_REQUEST alone. */
+  /** An answer ends with END_REQUEST; where that is missing, the end of the output will do, as with nginx. */
   close(): boolean {
-    return false
+    if (!this.takesMore || !this.#hasStdoutEnded) return false
+    this.#protocolStatus = COMPLETE
+    this.#end()
+    return this.state === 'idle'
   }
 
   content(type: number, requestId: number, bytes: Buffer): void {

@@ -50,7 +50,9 @@ export class LocationParams {
   #fields: MadeFields | undefined
 
   constructor(params: FastcgiSpec['params']) {
-    this.#configured = params.map((param) => ({ ...param, text: constantOf(param.value) }))
+    const all = params.map((param) => ({ ...param, text: constantOf(param.value) }))
+    // As with nginx, nothing in place of a field takes it away.
+    this.#configured = all.filter(({ name, text }) => text !== '' || fieldOf(name) === '')
     this.names = new Set(params.map(({ name }) => name))
     this.#replaced = new Set([...this.names].map(fieldOf).filter((field) => field !== ''))
   }

@@ -1,5 +1,5 @@
 import type { UpstreamTimeouts } from '@svc/config'
-import { HttpError } from '@svc/http'
+import { type BodyAck, HttpError } from '@svc/http'
 import type { BodyRelay } from '../http/body-relay.ts'
 import type { CallSender } from '../http/call-settings.ts'
 import type { UpstreamConnection } from '../http/connection.ts'
@@ -26,7 +26,7 @@ export class FastcgiSender implements CallSender {
   /** Of a body of known length, how much is still to come. */
   #missingBytes = Number.POSITIVE_INFINITY
   /** Waiting until the socket takes more. */
-  #acks: (() => void)[] = []
+  #acks: BodyAck[] = []
   isSending = true
 
   constructor(options: FastcgiSenderOptions) {
@@ -57,12 +57,13 @@ export class FastcgiSender implements CallSender {
     if (!this.isSending) return
     this.isSending = false
     if (!this.#options.connection.isGone) this.#options.connection.writeText(END_OF_BODY)
-    this.#releaseAcks()
+    this.#releaseAcks(false)
   }
 
   drained(): void {
     if (this.isSending) this.#options.connection.allowForever()
-    this.#releaseAcks()
+    // The socket says so when it has handed all it had to the system.
+    this.#releaseAcks(true)
   }
 
   abandon(): void {
@@ -74,7 +75,7 @@ export class FastcgiSender implements CallSender {
     this.#lines.push(bytes)
   }
 
-  bodyChunk(bytes: Uint8Array, ack: () => void): void {
+  bodyChunk(bytes: Uint8Array, ack: BodyAck): void {
     if (!this.isSending) {
       ack()
       return
@@ -121,8 +122,8 @@ export class FastcgiSender implements CallSender {
     return takesMore
   }
 
-  #releaseAcks(): void {
-    for (const ack of this.#acks.splice(0)) ack()
+  #releaseAcks(areUnused: boolean): void {
+    for (const ack of this.#acks.splice(0)) ack(areUnused)
   }
 
   #sent(): void {

@@ -32,3 +32,10 @@ export function innerRedirect(visit: LocationVisit, headers: HeaderList): boolea
   else visit.redirectInside({ uri: decoded.path, args: question === -1 ? '' : target.slice(question + 1) })
   return true
 }
+
+/** What an upstream at the other path says of its own body stands. */
+export function keepOwnType({ context }: LocationVisit, headers: HeaderList): void {
+  const { responseHeaders } = context
+  if (responseHeaders.length === 0 || !headers.some(([name]) => name === 'content-type')) return
+  context.responseHeaders = responseHeaders.filter(([name]) => name.toLowerCase() !== 'content-type')
+}

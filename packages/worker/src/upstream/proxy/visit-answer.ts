@@ -3,7 +3,7 @@ import { type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '
 import { BLOCK_BYTES, type BodyBlocks } from '../../body-blocks.ts'
 import type { LocationVisit } from '../../vhost/content.ts'
 import type { AnswerReceiver } from '../http/http-call.ts'
-import { innerRedirect } from './inner-redirect.ts'
+import { innerRedirect, keepOwnType } from './inner-redirect.ts'
 import type { RedirectRewriter } from './redirect-rewriter.ts'
 
 /** Engines send up to this much at once; of a larger body they keep what the client does not take yet. */
@@ -167,6 +167,7 @@ export class VisitAnswer implements AnswerReceiver {
       this.#flow?.abort()
       return
     }
+    keepOwnType(visit, headers)
     const { request } = visit.context
     const final = { status: head.status, headers }
     if (body === undefined || request.method === 'HEAD') {
