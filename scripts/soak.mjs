@@ -4,6 +4,7 @@
 //   npm run soak -- --list                    names the parts
 //   npm run soak -- store-kills --rounds 50   one part, some rounds
 //   npm run soak -- --minutes 10 --seed 7     less time; a seed repeats the choices of an earlier run
+//   TEST_ENGINE=node npm run soak -- tls-reload   with engine node
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

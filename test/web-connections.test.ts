@@ -1,51 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import { request as secureRequest } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import {
-  Child,
-  type Server,
-  startServer,
-  svcCommand,
-  tempDir,
-  tempSite,
-  waitFor,
-  writeCertificate,
-  writeFiles,
-} from '@svc/testkit'
-import { WebSocket, WebSocketServer } from 'ws'
-
-/** What streams of events and WebSockets lead to. */
-interface Upstream {
-  readonly address: string
-  /** Sends to all streams of events that are open. */
-  say(text: string): void
-}
-
-async function startUpstream(t: TestContext): Promise<Upstream> {
-  const streams = new Set<ServerResponse>()
-  const server = createServer((_request, response) => {
-    streams.add(response)
-    response.on('close', () => streams.delete(response))
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
-  })
-  const sockets = new WebSocketServer({ server })
-  sockets.on('connection', (socket, { url }) => socket.on('message', (data) => socket.send(`${url} ${data}`)))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => {
-    for (const socket of sockets.clients) socket.terminate()
-    server.closeAllConnections()
-    server.close()
-  })
-  return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    say: (text) => {
-      for (const stream of streams) stream.write(text)
-    },
-  }
-}
+import { Child, type Server, startServer, svcCommand, tempDir, tempSite, writeCertificate, writeFiles } from '@svc/testkit'
+import { Events, openSocket, say, startUpstream, type Upstream } from './long-connections.ts'
 
 /** A site whose handler sends one event, and then nothing for as long as it is let. */
 const events = `export const dynamic = 'force-dynamic'
@@ -79,56 +36,13 @@ async function startProduct(t: TestContext, engine: string): Promise<Product> {
   return { server: await startServer(t, { config }), dir, upstream }
 }
 
-const named = { headers: { host: 'a.test' }, servername: 'a.test', rejectUnauthorized: false }
-
-async function openSocket(t: TestContext, { server }: Product, path: string): Promise<WebSocket> {
-  const socket = new WebSocket(`${server.url.replace('https', 'wss')}${path}`, named)
-  t.after(() => socket.terminate())
-  await once(socket, 'open')
-  return socket
-}
-
-async function say(socket: WebSocket, text: string): Promise<string> {
-  socket.send(text)
-  const [answer] = (await once(socket, 'message')) as [Buffer]
-  return answer.toString()
-}
-
-/** Events as a client gets them. */
-class Events {
-  text = ''
-  readonly ended: Promise<unknown>
-
-  private constructor(response: IncomingMessage) {
-    response.setEncoding('utf8').on('data', (text: string) => {
-      this.text += text
-    })
-    this.ended = once(response, 'end')
-    // A stream that is cut is told of by who waits for its end.
-    this.ended.catch(() => undefined)
-  }
-
-  static async open(t: TestContext, { server }: Product, path: string): Promise<Events> {
-    const asked = (server.url.startsWith('https') ? secureRequest : request)(`${server.url}${path}`, { ...named, agent: false })
-    t.after(() => asked.destroy())
-    asked.end()
-    const [response] = (await once(asked, 'response')) as [IncomingMessage]
-    assert.deepEqual([response.statusCode, response.headers['content-type']], [200, 'text/event-stream'])
-    return new Events(response)
-  }
-
-  async has(text: string): Promise<void> {
-    await waitFor(`${text} in ${this.text}`, () => this.text.includes(text))
-  }
-}
-
 for (const engine of ['uws', 'node']) {
   test(`${engine}: WebSockets and events over TLS go on over a reload, and are told when the server ends`, async (t) => {
     const product = await startProduct(t, engine)
     const { server, dir, upstream } = product
-    const sockets = [await openSocket(t, product, '/ws'), await openSocket(t, product, '/rule/ws')]
-    const streams = await Promise.all(['/events', '/rule/events'].map((path) => Events.open(t, product, path)))
-    const ofApp = await Events.open(t, product, '/app/events')
+    const sockets = await Promise.all(['/ws', '/rule/ws'].map((path) => openSocket(t, server.url + path, 'a.test')))
+    const streams = await Promise.all(['/events', '/rule/events'].map((path) => Events.open(t, server.url + path, 'a.test')))
+    const ofApp = await Events.open(t, `${server.url}/app/events`, 'a.test')
     const all = async (word: string) => {
       upstream.say(`data: ${word}\n\n`)
       for (const stream of streams) await stream.has(`data: ${word}\n\n`)

@@ -15,12 +15,21 @@ const LEAST_MS = 240_000
  */
 const GROWTH_BYTES = 32 * MEGABYTE
 
+/** How long an idle server is watched, and how often. */
+const SETTLING_MS = 60_000
+const SETTLING_STEP_MS = 5_000
+
+/** Memory of a server that has come to rest. */
+export type Settled = Pick<Sample, 'roles' | 'workers'>
+
 /** Memory at one moment, in bytes. */
 interface Sample {
   /** Milliseconds of the wall clock. */
   readonly at: number
   /** The largest process of each role: one that has just begun says nothing. Private memory alone. */
   readonly roles: Readonly<Record<Role, number>>
+  /** Who the workers are. */
+  readonly workers: readonly number[]
   /** All processes, what they share counted once. */
   readonly all: number
 }
@@ -34,7 +43,7 @@ function middleOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
-const megabytes = (bytes: number) => Math.round(bytes / MEGABYTE)
+export const megabytes = (bytes: number) => Math.round(bytes / MEGABYTE)
 
 /** Watches the memory of a server: that of each role must be as high at the end of a run as it was after the beginning. */
 export class MemoryWatch {
@@ -48,17 +57,37 @@ export class MemoryWatch {
 
   /** Takes a sample and says what it shows. */
   take(): string {
-    const processes = memoryOf(this.#root).map((memory) => ({ ...memory, role: roleOf(memory.command) }))
-    const largest = (role: Role) =>
-      Math.max(0, ...processes.filter((process) => process.role === role).map(({ privateBytes }) => privateBytes))
-    const sample: Sample = {
-      at: Date.now(),
-      roles: { master: largest('master'), worker: largest('worker'), 'render host': largest('render host') },
-      all: processes.reduce((sum, { shareBytes }) => sum + shareBytes, 0),
-    }
+    const sample = this.#sample()
     this.#samples.push(sample)
     const parts = ROLES.map((role) => `${role} ${megabytes(sample.roles[role])}`)
     return `${megabytes(sample.all)} MB, of it private: ${parts.join(', ')}`
+  }
+
+  /**
+   * The least memory that the processes of a server have that does nothing, within a minute: an idle process collects its garbage
+   * after half of that.
+   */
+  async settled(): Promise<Settled> {
+    let least = this.#sample()
+    for (let waited = 0; waited < SETTLING_MS; waited += SETTLING_STEP_MS) {
+      await new Promise((resolve) => setTimeout(resolve, SETTLING_STEP_MS))
+      const { roles, ...now } = this.#sample()
+      const lower = (role: Role) => Math.min(roles[role], least.roles[role])
+      least = { ...now, roles: { master: lower('master'), worker: lower('worker'), 'render host': lower('render host') } }
+    }
+    return least
+  }
+
+  #sample(): Sample {
+    const processes = memoryOf(this.#root).map((memory) => ({ ...memory, role: roleOf(memory.command) }))
+    const largest = (role: Role) =>
+      Math.max(0, ...processes.filter((process) => process.role === role).map(({ privateBytes }) => privateBytes))
+    return {
+      at: Date.now(),
+      roles: { master: largest('master'), worker: largest('worker'), 'render host': largest('render host') },
+      workers: processes.flatMap(({ role, pid }) => (role === 'worker' ? [pid] : [])),
+      all: processes.reduce((sum, { shareBytes }) => sum + shareBytes, 0),
+    }
   }
 
   /** What grew from the first third after the warm-up to the last third: one line for each role that did. Nothing when the run was too short. */

@@ -3,7 +3,7 @@ import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
 import { storeJoins } from './store-joins.ts'
 import { storeKills } from './store-kills.ts'
-import { tlsReload } from './tls-reload.ts'
+import { tlsReload, tlsRenewals, vhostReloads } from './tls-reload.ts'
 
 /** All parts of the soak by name, in the order in which they run. */
 export const soakParts: Readonly<Record<string, SoakPart>> = {
@@ -13,4 +13,6 @@ export const soakParts: Readonly<Record<string, SoakPart>> = {
   pages,
   'pages-steady': pagesSteady,
   'tls-reload': tlsReload,
+  'tls-renewals': tlsRenewals,
+  'vhost-reloads': vhostReloads,
 }
