@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { dirname } from 'node:path'
 import { test } from 'node:test'
 import type { LocationSpec, ServerSpec, WebSpec } from '../src/vhosts/spec.ts'
 import { type ReadText, readConf } from './vhost-web.ts'
@@ -126,6 +127,20 @@ test('files come from a root or an alias; relative ones lie beside the vhost fil
   })
   assert.deepEqual(location(read, 1).files?.dir, ['/'])
   assert.deepEqual(location(read, 2).files?.dir, [v('host'), '/x'])
+})
+
+test('a relative path that leads upwards is told without dots: PHP takes no other', async (t) => {
+  const read = await readConf(
+    t,
+    'server { root ../www; location /a { alias ./../img/; } location /b { root ..; } location /c { root ../..$host; } location /d { root ..x/../y; } location /e { alias ..; } location /f { alias ../; } }',
+  )
+  const above = dirname(read.dir)
+  assert.deepEqual(server(read.web).fallback.files?.dir, [`${above}/www`])
+  const dirs = [[`${above}/img/`], [above], [`${above}/..`, v('host')], [`${read.dir}/..x/../y`], [`${above}/`], [`${above}/`]]
+  assert.deepEqual(
+    dirs.map((_, at) => location(read, at).files?.dir),
+    dirs,
+  )
 })
 
 test('without a root nothing is served from disk', async (t) => {

@@ -135,10 +135,12 @@ export class DirectiveCall {
     // nginx takes no path for its own directory, which is never what was meant; here it would be the whole file system.
     if (this.arg(index) === '') return this.invalidValue(index)
     const template = this.template(index)
-    const [first] = template ?? []
+    const [first, ...more] = template ?? []
     if (typeof first !== 'string' || first.startsWith('/')) return template
-    const dir = encodeBytes(dirname(this.directive.source.path))
-    return [`${dir === '/' ? '' : dir}/${first}`, ...(template ?? []).slice(1)]
+    // PHP takes no script whose path has `..` in it.
+    const [up = ''] = (more.length === 0 ? /^(?:\.{1,2}(?:\/+|$))*/ : /^(?:\.{1,2}\/+)*/).exec(first) ?? []
+    const dir = encodeBytes(resolve(dirname(this.directive.source.path), up))
+    return [`${dir === '/' ? '' : dir}/${first.slice(up.length)}`, ...more]
   }
 
   /** Notices a path without variables at which there is nothing: it may come later, but is more often mistyped. */
