@@ -132,6 +132,7 @@ test('while its unit is away a site answers from what is stored, else 503; its n
   const away = await get('/')
   assert.equal(away.status, 503)
   assert.match(String(away.headers['retry-after']), /^\d+$/)
+  await waitFor('what to do', () => server.child.stderr.includes('\\"svc serve --site one\\" is the process of this site'))
   await siteState(t, server, 'one', 'degraded')
   const health = await fetchHttp(`${server.url}/__svc/health`)
   assert.deepEqual([health.status, JSON.parse(health.text).checks.render_pool], [503, 'degraded: no process serves one'])

@@ -151,7 +151,7 @@ const cases: readonly Case[] = [
     name: 'refuses certificates that cannot be read or are none',
     toml: '[server]\nlisten_tls = "127.0.0.1:0"\n[[tls.certs]]\ncert = "missing.pem"\nkey = "svc.config.toml"\n',
     problems: [
-      'svc.config.toml:4:1: tls.certs[0].cert: cannot read missing.pem (ENOENT)',
+      'svc.config.toml:4:1: tls.certs[0].cert: cannot read missing.pem (no such file)',
       'svc.config.toml:5:1: tls.certs[0].key: svc.config.toml is not a private key in PEM form (error:1E08010C:DECODER routines::unsupported)',
     ],
   },

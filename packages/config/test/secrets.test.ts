@@ -9,7 +9,7 @@ test('references that lead nowhere are problems', async (t) => {
   const { dir, result } = await loadText(t, toml)
   assert.deepEqual(problemLines(dir, result), [
     'svc.config.toml:2:1: admin.jwt_secret: environment variable MISSING is not set',
-    'svc.config.toml:4:1: redis.url: cannot read secret file missing.txt (ENOENT)',
+    'svc.config.toml:4:1: redis.url: cannot read secret file missing.txt (no such file)',
   ])
 })
 

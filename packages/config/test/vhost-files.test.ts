@@ -45,7 +45,7 @@ test('includes are read in place, relative to the file that has them, each where
     web.upstreams.map(({ name }) => name),
     ['one', 'two'],
   )
-  assert.deepEqual(web.servers[0]?.fallback.files?.dir, [`${dir}/parts/../www`])
+  assert.deepEqual(web.servers[0]?.fallback.files?.dir, [`${dir}/www`])
   assert.equal(web.servers[0]?.locations[0]?.addHeaders.length, 1)
   assert.equal(web.maps[0]?.texts.length, 2)
   assert.equal(files.length, 8)
@@ -92,7 +92,20 @@ test('a file without permission is a problem', async (t) => {
   const dir = tempDir(t, 'vhosts')
   writeFiles(dir, { 'a.conf': '' })
   chmodSync(join(dir, 'a.conf'), 0)
-  assert.deepEqual((await readDir(dir)).lines, ['a.conf: cannot be read: EACCES'])
+  assert.match((await readDir(dir)).lines.join(), /^a\.conf: may not be read by the user /)
+  chmodSync(dir, 0o111)
+  t.after(() => chmodSync(dir, 0o755))
+  assert.match((await readDir(dir)).lines.join(), /:1: \. may not be read by the user /)
+})
+
+test('a directory that cannot be read is a problem, and not one without vhost files', async (t) => {
+  const dir = tempDir(t, 'vhosts')
+  writeFiles(dir, { 'a.conf': 'include loop/*.part; include gone/*.part;' })
+  symlinkSync('loop', join(dir, 'loop'))
+  const { lines, notices } = await readDir(dir)
+  assert.deepEqual([lines, notices], [['a.conf:1:1: loop is a symbolic link that leads to itself'], []])
+  const named = await readDir(dir, {}, 'loop/*.conf')
+  assert.deepEqual([named.lines, named.notices], [['svc.config.toml:1:1: loop is a symbolic link that leads to itself'], []])
 })
 
 test('the parameter files of Debian are found where nginx has them', async (t) => {

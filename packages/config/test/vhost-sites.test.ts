@@ -227,7 +227,7 @@ test('TLS needs a certificate and a version that the engine speaks', async (t) =
   const { lines } = await readFiles(t, { 'a.conf': conf }, certificates)
   assert.deepEqual(lines, [
     'a.conf:1:10: "ssl_protocols" without TLSv1.2 is not available on engine "uws" (set server.engine = "node")',
-    'a.conf:1:17: no "ssl_certificate" is defined for the "listen ... ssl" directive',
+    'a.conf:1:17: no "ssl_certificate" is defined for the "listen ... ssl" directive (set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto)',
   ])
   assert.deepEqual((await readFiles(t, { 'a.conf': conf }, { engine: 'node' })).lines, [])
   const { web } = await readConf(

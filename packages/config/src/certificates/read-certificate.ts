@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
-import { codeOf, messageOf } from '@svc/core'
+import { messageOf } from '@svc/core'
+import { whyUnreadable } from '../source/unreadable.ts'
 
 /** Where a certificate and its key lie. Absolute paths. */
 export interface CertificateFiles {
@@ -61,7 +62,7 @@ async function readText(files: CertificateFiles, file: keyof CertificateFiles): 
     if (info.size > MAX_FILE_BYTES) return { file, message: `${files[file]} is too large: ${info.size} bytes` }
     return await readFile(files[file], 'latin1')
   } catch (error) {
-    return { file, message: `cannot read ${files[file]}`, hint: codeOf(error) ?? messageOf(error) }
+    return { file, message: `cannot read ${files[file]}`, hint: whyUnreadable(error) }
   }
 }
 

@@ -4,6 +4,7 @@ import { codeOf, messageOf } from '@svc/core'
 import type { ConfigProblem, Finding, Place } from '../problem.ts'
 import type { Variables } from '../source/env-overrides.ts'
 import type { KeyPath } from '../source/key-path.ts'
+import { whyUnreadable } from '../source/unreadable.ts'
 import { type Config, hasApp, type SiteConfig } from '../types.ts'
 import type { SiteDraft } from '../vhosts/build/site-drafts.ts'
 import { readDotenv } from './read-document.ts'
@@ -96,7 +97,7 @@ async function withEnv({ site }: Draft, config: Config, facts: SiteFacts, files:
     const env = resolveSiteEnv({ mode: site.mode, os, site: site.env, shared: config.env, dotenv: dotenv.variables, secretNames })
     return { ...site, env }
   } catch (error) {
-    return { message: `cannot read ${file}`, hint: codeOf(error) ?? messageOf(error) }
+    return { message: `cannot read ${file}`, hint: whyUnreadable(error) }
   }
 }
 

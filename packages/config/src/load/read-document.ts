@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { codeOf, messageOf } from '@svc/core'
+import { codeOf } from '@svc/core'
 import { parse as parseDotenv } from 'dotenv'
 import { type ConfigProblem, type Finding, wholeOf } from '../problem.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
@@ -9,6 +9,7 @@ import { applyEnvOverrides, type Variables } from '../source/env-overrides.ts'
 import { isTable, type KeyPath, setAt, type Table } from '../source/key-path.ts'
 import { parseToml } from '../source/parse-toml.ts'
 import { tomlPositions } from '../source/toml-positions.ts'
+import { whyUnreadable } from '../source/unreadable.ts'
 import type { ConfigSource } from './config-source.ts'
 import { candidateFiles, findConfigFile } from './find-file.ts'
 
@@ -43,18 +44,12 @@ function unreadable(file: string, message: string, hint?: string): Unreadable {
   return { ok: false, problems: [{ ...wholeOf(file), path: '', message, ...(hint === undefined ? {} : { hint }) }] }
 }
 
-function reasonOf(error: unknown): string {
-  const code = codeOf(error)
-  if (code === 'ENOENT') return 'no such file'
-  return code === 'EISDIR' ? 'is a directory, not a file' : `cannot be read: ${code ?? messageOf(error)}`
-}
-
 async function readTomlFile(file: string, parse = parseToml): Promise<TomlFile | Unreadable> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    return unreadable(file, reasonOf(error))
+    return unreadable(file, whyUnreadable(error))
   }
   const parsed = parse(text, file)
   if (!parsed.ok) return { ok: false, problems: [parsed.problem] }
@@ -136,7 +131,7 @@ async function readBase(source: ConfigSource, parse: typeof parseToml): Promise<
     const files = dotenv.isThere ? [main.file, dotenvFile] : [main.file]
     return { ok: true, document, baseDir, dotenv: dotenv.variables, files }
   } catch (error) {
-    return unreadable(dotenvFile, `cannot be read: ${codeOf(error) ?? messageOf(error)}`)
+    return unreadable(dotenvFile, whyUnreadable(error))
   }
 }
 

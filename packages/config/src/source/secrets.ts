@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import { codeOf } from '@svc/core'
 import type { Finding } from '../problem.ts'
 import { type SchemaNode, visitValues } from '../schema/schema-tree.ts'
 import type { ConfigDocument } from './document.ts'
 import { type KeyPath, setAt } from './key-path.ts'
+import { whyUnreadable } from './unreadable.ts'
 
 /** What came of replacing references to secrets. */
 export interface ResolvedSecrets {
@@ -61,7 +61,7 @@ export async function resolveSecrets(
       setAt(document.data, path, await readSecret(file))
       files.push(file)
     } catch (error) {
-      findings.push({ path, message: `cannot read secret file ${file}`, hint: codeOf(error) ?? 'unreadable' })
+      findings.push({ path, message: `cannot read secret file ${file}`, hint: whyUnreadable(error) })
     }
   }
   return { findings, files, variables }

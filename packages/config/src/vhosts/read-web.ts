@@ -1,6 +1,7 @@
 import { Pacer } from '@svc/core'
 import { deepFreeze } from '../load/deep-freeze.ts'
 import type { ConfigProblem, Place } from '../problem.ts'
+import { whyUnreadable } from '../source/unreadable.ts'
 import { checkMaps } from './build/check-maps.ts'
 import { checkServers, type ServerSurroundings } from './build/check-servers.ts'
 import { checkSiteNames } from './build/check-site-names.ts'
@@ -42,9 +43,13 @@ export interface ReadWeb {
 async function vhostFiles({ globs }: WebSource, problems: VhostProblems): Promise<string[]> {
   const files: string[] = []
   for (const { glob, place } of globs) {
-    const found = await findGlob(glob)
-    if (found.length === 0 && isGlob(glob)) problems.notice(`glob ${glob}`, place, `no file matches ${glob}`)
-    else if (found.length === 0) problems.add(place, `no such file: ${glob}`)
+    let isWhole = true
+    const found = await findGlob(glob, (dir, error) => {
+      isWhole = false
+      problems.add(place, `${dir} ${whyUnreadable(error)}`)
+    })
+    if (found.length === 0 && isWhole && isGlob(glob)) problems.notice(`glob ${glob}`, place, `no file matches ${glob}`)
+    else if (found.length === 0 && isWhole) problems.add(place, `no such file: ${glob}`)
     files.push(...found)
   }
   return [...new Set(files)]

@@ -54,7 +54,13 @@ export const servingCases: readonly VhostCase[] = [
   ],
   ['server', 'listen [::1]:28099 ipv6only=on;'],
   ['server', 'listen 127.0.0.1:28099; listen 127.0.0.1:28099;', ['1:32: a duplicate listen 127.0.0.1:28099 (first at 2:1)']],
-  ['server', 'listen 127.0.0.1:28099 ssl;', ['1:8: no "ssl_certificate" is defined for the "listen ... ssl" directive']],
+  [
+    'server',
+    'listen 127.0.0.1:28099 ssl;',
+    [
+      '1:8: no "ssl_certificate" is defined for the "listen ... ssl" directive (set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto)',
+    ],
+  ],
   [
     'main',
     'server { listen unix:$DIR/a.sock default_server; } server { listen unix:$DIR/a.sock default_server; server_name b; }',

@@ -84,8 +84,10 @@ export class HostSet {
       if (peer !== undefined) return peer
       const own = this.#ownHost(site)
       const leftMs = Math.min(askedAt + HOST_WAIT_MS, own?.awaitedUntil ?? Number.POSITIVE_INFINITY) - performance.now()
-      if (leftMs <= 0 || this.#isClosed)
-        throw new WorkerError('WORKER_NO_HOST', `no render host for ${site} for ${HOST_WAIT_MS} ms`)
+      if (leftMs <= 0 || this.#isClosed) {
+        const advice = own === undefined ? '' : `; "svc serve --site ${site}" is the process of this site`
+        throw new WorkerError('WORKER_NO_HOST', `no render host for ${site} for ${HOST_WAIT_MS} ms${advice}`)
+      }
       await withDeadline(this.#changed.promise, leftMs, 'waiting for a render host').catch(() => undefined)
     }
   }

@@ -66,7 +66,8 @@ function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engine }: S
   for (const { spec, listens } of drafts) {
     const tls = listens.find(({ isTls }) => isTls)
     if (tls !== undefined && spec.certificate === undefined && !hasCertificates) {
-      tls.call.fail('no "ssl_certificate" is defined for the "listen ... ssl" directive', 0)
+      const hint = 'set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto'
+      tls.call.fail('no "ssl_certificate" is defined for the "listen ... ssl" directive', 0, hint)
     }
     if (tls !== undefined && spec.minTlsVersion === '1.3' && engine === 'uws') {
       tls.call.fail('"ssl_protocols" without TLSv1.2 is not available on engine "uws"', undefined, 'set server.engine = "node"')

@@ -2,6 +2,9 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '@svc/core'
 
+/** There is nothing, which is no reason to complain. */
+const MISSING = new Set(['ENOENT', 'ENOTDIR'])
+
 /** Whether a path has wildcards. */
 export function isGlob(path: string): boolean {
   return /[*?[]/.test(path)
@@ -28,16 +31,22 @@ function segmentPattern(segment: string): RegExp {
 async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
-    (error: unknown) => codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR',
+    (error: unknown) => !MISSING.has(codeOf(error) ?? ''),
   )
 }
 
-async function namesIn(dir: string): Promise<string[]> {
-  return readdir(dir).catch(() => [])
+/** Told of a directory in which a glob may stand for something, and which cannot be read. */
+export type OnUnreadable = (dir: string, error: unknown) => void
+
+async function namesIn(dir: string, onUnreadable: OnUnreadable): Promise<string[]> {
+  return readdir(dir).catch((error: unknown) => {
+    if (!MISSING.has(codeOf(error) ?? '')) onUnreadable(dir, error)
+    return []
+  })
 }
 
-/** Finds the paths that an absolute glob stands for, in the order of their bytes, as glob(3) does. A directory that cannot be read has none. */
-export async function findGlob(glob: string): Promise<string[]> {
+/** Finds the paths that an absolute glob stands for, in the order of their bytes, as glob(3) does. */
+export async function findGlob(glob: string, onUnreadable: OnUnreadable): Promise<string[]> {
   let found = ['/']
   for (const segment of glob.split('/').filter((part) => part !== '')) {
     const next: string[] = []
@@ -46,7 +55,7 @@ export async function findGlob(glob: string): Promise<string[]> {
       if (pattern === undefined) {
         if (await exists(join(dir, segment))) next.push(join(dir, segment))
       } else {
-        next.push(...(await namesIn(dir)).filter((name) => pattern.test(name)).map((name) => join(dir, name)))
+        next.push(...(await namesIn(dir, onUnreadable)).filter((name) => pattern.test(name)).map((name) => join(dir, name)))
       }
     }
     found = next

@@ -1,7 +1,8 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { codeOf, messageOf } from '@svc/core'
+import { codeOf } from '@svc/core'
 import { type Place, wholeOf } from '../../problem.ts'
+import { whyUnreadable } from '../../source/unreadable.ts'
 import { shown, type VhostProblems } from '../problems.ts'
 import { directiveNames } from '../rules/all-rules.ts'
 import type { Directive } from '../syntax/directive.ts'
@@ -17,13 +18,6 @@ const MAX_INCLUDES = 20_000
 /** Blocks lie three deep at most; what is deeper is wrong, and reported so, with or without what it includes. */
 const MAX_DEPTH = 16
 const names = new Set(directiveNames)
-
-function reasonOf(error: unknown): string {
-  const code = codeOf(error)
-  if (code === 'ENOENT') return 'no such file'
-  if (code === 'EISDIR') return 'is a directory, not a file'
-  return code === 'ELOOP' ? 'is a symbolic link that leads to itself' : `cannot be read: ${code ?? messageOf(error)}`
-}
 
 /** Reads vhost files and all that they include. Each file is read once. */
 export class VhostFiles {
@@ -81,7 +75,7 @@ export class VhostFiles {
       text = (await readFile(file)).toString('latin1')
     } catch (error) {
       const hint = codeOf(error) === 'EISDIR' ? `write ${file === '/' ? '' : file}/* for the files in it` : undefined
-      this.#problems.add(place, `${prefix}${reasonOf(error)}`, hint)
+      this.#problems.add(place, `${prefix}${whyUnreadable(error)}`, hint)
       return undefined
     }
     const source = new SourceFile(file, text)
@@ -112,7 +106,7 @@ export class VhostFiles {
       return []
     }
     const written = decodeBytes(word.text)
-    const paths = await this.#find(written, directive.source.path)
+    const paths = await this.#find(written, directive.source.path, place)
     if (paths.length === 0 && !isGlob(written)) {
       const hint = written.startsWith('/') ? undefined : `looked in ${this.#dirs(directive.source.path).join(', ')}`
       this.#problems.add(place, `no such file: ${shown(word.text)}`, hint)
@@ -144,9 +138,11 @@ export class VhostFiles {
   }
 
   /** Files of an include: beside the file that includes them, else beside the config file, else where nginx has its own. */
-  async #find(written: string, from: string): Promise<string[]> {
+  async #find(written: string, from: string, place: Place): Promise<string[]> {
     for (const dir of written.startsWith('/') ? ['/'] : this.#dirs(from)) {
-      const found = await findGlob(resolve(dir, written))
+      const found = await findGlob(resolve(dir, written), (unreadable, error) =>
+        this.#problems.add(place, `${unreadable} ${whyUnreadable(error)}`),
+      )
       if (found.length > 0) return found
     }
     return []
