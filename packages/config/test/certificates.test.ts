@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey } from 'node:crypto'
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, writeCertificate } from '@svc/testkit'
 import { coversName } from '../src/certificates/covers-name.ts'
+import { loadCertificates } from '../src/certificates/load-certificates.ts'
 import { readCertificate } from '../src/certificates/read-certificate.ts'
 import { loaded, loadText, problemLines } from './load-text.ts'
 
@@ -176,4 +177,44 @@ test('a key that no client can be served with is an error', async (t) => {
     const message = `${key} is ${flaw}: no client can be served with it`
     assert.deepEqual(await readCertificate({ cert, key }), [{ file: 'key', message }])
   }
+})
+
+test('a pair that is read between the two steps of its renewal is read once more', async (t) => {
+  const dir = tempDir(t, 'certificates')
+  const [old, next] = ['old', 'next'].map((name) => writeCertificate(dir, name, { commonName: name, hosts: ['a.test'] }))
+  assert.ok(old !== undefined && next !== undefined)
+  const [cert, key] = [join(dir, 'live.crt'), join(dir, 'live.key')]
+  const long = new Date('2020-01-01')
+  for (const file of [old.cert, old.key, next.cert, next.key]) utimesSync(file, long, long)
+  const begin = () => {
+    for (const file of [cert, key]) rmSync(file, { force: true })
+    symlinkSync(next.cert, cert)
+    symlinkSync(old.key, key)
+  }
+  begin()
+  const { config, web } = loaded((await loadText(t, '[[sites]]\nid = "a"\nhostnames = ["a.test"]\nroot = "site"\n')).result)
+  const uses = { ...config, tls: { ...config.tls, certs: [{ cert, key }] } }
+  const replaced = async () => {
+    symlinkSync(next.key, `${key}.new`)
+    renameSync(`${key}.new`, key)
+  }
+  const read = await loadCertificates(uses, web, Date.now(), replaced)
+  assert.deepEqual(read.findings, [])
+  assert.equal(read.certificates.length, 1)
+
+  // Written over, and half written when it was read.
+  rmSync(key)
+  writeFileSync(key, readFileSync(next.key, 'utf8').slice(0, 60))
+  const written = await loadCertificates(uses, web, Date.now(), async () => copyFileSync(next.key, key))
+  assert.equal(written.certificates.length, 1)
+
+  // Still wrong: it is told of.
+  begin()
+  let pauses = 0
+  const pause = async () => pauses++
+  assert.equal((await loadCertificates(uses, web, Date.now(), pause)).findings.length, 1)
+  assert.equal(pauses, 1)
+  // It has been so for a while: nothing is waited for.
+  assert.equal((await loadCertificates(uses, web, Date.now() + 3_600_000, pause)).findings.length, 1)
+  assert.equal(pauses, 1)
 })

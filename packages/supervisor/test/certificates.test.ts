@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { type LoadedConfig, loadConfig } from '@svc/config'
@@ -50,6 +50,18 @@ describe('certificates in service', () => {
       `${dir}/new.crt (${dir}/a.conf:3:18)`,
       `${dir}/old.crt (sites[0].tls_cert)`,
     ])
+  })
+
+  test('leave no key behind when the server ends during a reload', async (t) => {
+    const { dir, certificates } = prepared(t)
+    const [old, next] = [await load(dir, 'old'), await load(dir, 'new')]
+    await certificates.served(await certificates.tlsFor(LISTEN, old))
+    const reload = certificates.tlsFor(LISTEN, next)
+    const settled = Promise.allSettled([reload])
+    await certificates.close()
+    await settled
+    assert.deepEqual(readdirSync(join(dir, 'run/tls')), [])
+    await assert.rejects(certificates.tlsFor(LISTEN, old), { code: 'SUP_STOPPED' })
   })
 
   test('a file that was found broken is told of until a reload has read it', async (t) => {

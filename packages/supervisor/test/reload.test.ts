@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { waitFor } from '@svc/testkit'
 import { fetchText, Instance, takePort } from './harness.ts'
 
 test('a configuration with mistakes keeps the old one in service and reports each with its place', async (t) => {
@@ -120,4 +123,18 @@ test('reloads that are asked for at once share runs', async (t) => {
     generations.map((_, i) => i + 2),
   )
   assert.ok(generations.length < reports.length, `${generations.length} runs`)
+})
+
+test('what SIGHUP means during the start is served when the start is over', async (t) => {
+  const instance = new Instance(t, { workers: 2 })
+  const child = instance.spawn()
+  // By then the configuration has been read.
+  await waitFor('the pid file', () => existsSync(join(instance.runDir, 'svc.pid')))
+  instance.configure({ workers: 2, more: '[[sites]]\nid = "blog"\nhostnames = ["blog.test"]\nroot = "site"' })
+  for (let signal = 0; signal < 100; signal++) child.signal('SIGHUP')
+  const ready = JSON.parse(await child.waitForLine('ready line', (line) => line.startsWith('{"event":"ready"')))
+  assert.deepEqual([ready.generation, ready.sites], [1, 1])
+  const report = JSON.parse(await child.waitForLine('the reload', (line) => line.includes('"msg":"reloaded"')))
+  assert.deepEqual(report.changed, { added: 1, removed: 0, changed: 0 })
+  assert.equal((await child.stop()).code, 0)
 })

@@ -1,3 +1,5 @@
+import { lstat, stat } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 import type { ConfigProblem, Finding } from '../problem.ts'
 import type { Config } from '../types.ts'
 import type { WebSpec } from '../vhosts/spec.ts'
@@ -35,7 +37,30 @@ const MAX_PARALLEL = 16
 
 type Read = LoadedCertificate | CertificateFault[]
 
-async function readAll(uses: readonly CertificateUse[]): Promise<Map<string, Read>> {
+/** Files that have changed so shortly ago may be about to change again. */
+const FRESH_MS = 5_000
+/** What replaces a certificate takes no longer for its key. */
+const SETTLE_MS = 500
+
+/** Whether something of a pair has changed a moment ago: a file, or a link to it. */
+async function isFresh({ cert, key }: CertificateFiles, now: number): Promise<boolean> {
+  const looks = [cert, key].flatMap((path) => [stat(path), lstat(path)])
+  const found = (await Promise.allSettled(looks)).flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []))
+  return found.some(({ mtimeMs, ctimeMs }) => now - Math.max(mtimeMs, ctimeMs) < FRESH_MS)
+}
+
+/** Reads all pairs. Those with faults may be just being replaced, one file after the other: they are read once more after a pause. */
+async function readAll(uses: readonly CertificateUse[], now: number, pause: () => Promise<unknown>): Promise<Map<string, Read>> {
+  const read = await readEach(uses)
+  const faulty = uses.filter((use) => Array.isArray(read.get(certificateKey(use))))
+  const areFresh = await Promise.all(faulty.map((use) => isFresh(use, now)))
+  const unsettled = faulty.filter((_use, at) => areFresh[at])
+  if (unsettled.length === 0) return read
+  await pause()
+  return new Map([...read, ...(await readEach(unsettled))])
+}
+
+async function readEach(uses: readonly CertificateUse[]): Promise<Map<string, Read>> {
   const waiting = new Map(uses.map((use) => [certificateKey(use), use]))
   const read = new Map<string, Read>()
   const next = waiting.entries()
@@ -67,10 +92,18 @@ function noticesFor(certificate: LoadedCertificate, names: readonly string[], no
   return notices
 }
 
-/** Reads every certificate and key that a configuration names, and checks them. `now` in milliseconds since the epoch. */
-export async function loadCertificates(config: Config, web: WebSpec, now: number): Promise<ReadCertificates> {
+/**
+ * Reads every certificate and key that a configuration names, and checks them. `now` in milliseconds since the epoch.
+ * @param pause before files are read again that may be just being replaced
+ */
+export async function loadCertificates(
+  config: Config,
+  web: WebSpec,
+  now: number,
+  pause: () => Promise<unknown> = () => setTimeout(SETTLE_MS),
+): Promise<ReadCertificates> {
   const uses = certificateUses(config, web)
-  const read = await readAll(uses)
+  const read = await readAll(uses, now, pause)
   const findings: Finding[] = [...nothingToServe(config, uses)]
   const problems = new Map<string, ConfigProblem>()
   const namesOf = new Map<LoadedCertificate, Set<string>>()

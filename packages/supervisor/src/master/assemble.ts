@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { PurgeOrder } from '@svc/cache'
-import type { CloseStack } from '@svc/core'
+import { asError, type CloseStack } from '@svc/core'
 import type { GenerationSpec } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/proofs.ts'
@@ -40,6 +40,8 @@ export interface AssembleOptions {
   readonly certificates: Certificates
   readonly automatic: AutomaticCertificates
   readonly proofs: Proofs
+  /** All processes serve. Never rejects. */
+  readonly started: Promise<void>
   /** Gets the release of everything that is made. */
   readonly stack: CloseStack
 }
@@ -140,7 +142,7 @@ function makeWatcher({ deps, access }: AssembleOptions, later: Later): SiteWatch
 }
 
 function makeReloader(
-  { deps, access, manager, certificates, automatic }: AssembleOptions,
+  { deps, access, manager, certificates, automatic, started }: AssembleOptions,
   fleets: Pick<MasterParts, 'workers' | 'hosts'>,
   watcher: SiteWatcher,
   served: ServedSites,
@@ -149,13 +151,15 @@ function makeReloader(
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
     watcher.setSites(watchedSites(spec))
-    await certificates.served(spec.tls)
+    await certificates
+      .served(spec.tls)
+      .catch((error) => logger.error({ err: asError(error) }, 'copies of certificates of before could not be removed'))
     automatic.serve({ config: spec.config, web: spec.web, certificates: certificates.files })
     await removeSockets(before.listen, spec.listen)
     await served.reloaded(before, spec)
   }
   const target = makeReloadTarget({ ...fleets, access, manager, onServed })
-  return new Reloader({ load, current: access.get, target, certificates, clock, logger })
+  return new Reloader({ load, current: access.get, target, certificates, started, clock, logger })
 }
 
 /** Makes the parts of an instance. No process runs yet. */

@@ -39,6 +39,7 @@ export class Master {
   readonly #deps: MasterDeps
   readonly #stack: CloseStack
   readonly #stopAsked: Deferred<void> = deferred()
+  readonly #started: Deferred<void> = deferred()
   #isStopping = false
   #parts: MasterParts | undefined
 
@@ -61,6 +62,16 @@ export class Master {
     } finally {
       await this.#stack.close()
     }
+  }
+
+  /** Takes in the configuration as it is by now, after the start if that is under way. What is wrong is in the log. */
+  reload(): void {
+    const { logger } = this.#deps
+    const run = async () => {
+      await this.#started.promise
+      if (!this.#isStopping) await this.#parts?.reloader.reload()
+    }
+    run().catch((error) => logger.error({ err: asError(error) }, 'reload failed'))
   }
 
   async #start(loaded: ServableConfig): Promise<{ workers: WorkerFleet; manager: ServiceManager }> {
@@ -86,7 +97,8 @@ export class Master {
     )
     this.#stack.push('service manager', () => manager.close())
     this.#stack.push('unix sockets', () => removeSockets(access.get().listen))
-    const common = { deps: this.#deps, access, manager, certificates, automatic, proofs }
+    const started = this.#started.promise
+    const common = { deps: this.#deps, access, manager, certificates, automatic, proofs, started }
     const { parts, watcher } = await assemble({ ...common, stack: this.#stack })
     this.#parts = parts
     const { workers, hosts, served } = parts
@@ -98,6 +110,7 @@ export class Master {
     watcher.setSites(watchedSites(spec))
     await certificates.served(spec.tls)
     await this.#announceReady(spec, workers, manager)
+    this.#started.resolve()
     this.#stack.push(
       'work after the start',
       clock.after(AFTER_START_MS, () => {
@@ -181,12 +194,11 @@ export class Master {
 
   #signalActions() {
     const { logger } = this.#deps
-    const failed = (what: string) => (error: unknown) => logger.error({ err: asError(error) }, `${what} failed`)
     return {
       stop: (signal: string) => this.#askStop(signal),
       cut: (signal: string) => this.#cut(signal),
-      reload: () => void this.#parts?.reloader.reload().catch(failed('reload')),
-      diagnose: () => void this.#diagnose().catch(failed('diagnostic report')),
+      reload: () => this.reload(),
+      diagnose: () => void this.#diagnose().catch((error) => logger.error({ err: asError(error) }, 'diagnostic report failed')),
     }
   }
 

@@ -35,6 +35,12 @@ function exitCodeOf(error: unknown): number {
  */
 export async function runMaster(options: MasterOptions): Promise<number> {
   const startedAt = systemClock.monotonic()
+  // Would end the process as long as nobody listens, and may mean files that have been read already.
+  let isReloadAsked = false
+  const early = () => {
+    isReloadAsked = true
+  }
+  process.on('SIGHUP', early)
   const loaded = await loadConfig(options.source)
   if (!loaded.ok) {
     for (const problem of loaded.problems) process.stderr.write(`${formatProblem(problem)}\n`)
@@ -46,7 +52,10 @@ export async function runMaster(options: MasterOptions): Promise<number> {
   const timings = { ...defaultTimings, ...options.timings }
   const master = new Master({ options, timings, clock: systemClock, logger, startedAt, load: () => loadConfig(options.source) })
   try {
-    await master.run(loaded)
+    const ended = master.run(loaded)
+    process.off('SIGHUP', early)
+    if (isReloadAsked) master.reload()
+    await ended
     return ExitCode.ok
   } catch (error) {
     if (codeOf(error)?.startsWith('SUP_') === true) complain(error)

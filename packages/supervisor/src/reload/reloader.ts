@@ -21,6 +21,8 @@ export interface ReloaderOptions {
   readonly current: () => GenerationSpec
   readonly target: ReloadTarget
   readonly certificates: Certificates
+  /** The instance has started. No run begins before: it would meet processes that are being started. */
+  readonly started: Promise<void>
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -38,10 +40,11 @@ export class Reloader {
   /** Takes certificates into service that have come since; the configuration stays as it is. The same otherwise. */
   readonly renewCertificates: () => Promise<ReloadReport>
   /** Ends with the run under way: one at a time. */
-  #turn: Promise<unknown> = Promise.resolve()
+  #turn: Promise<unknown>
 
   constructor(options: ReloaderOptions) {
     this.#options = options
+    this.#turn = options.started
     this.#lastGeneration = options.current().generation
     this.reload = coalesce(() => this.#inTurn(() => this.#reload()))
     this.renewCertificates = coalesce(() => this.#inTurn(() => this.#renewCertificates()))

@@ -36,6 +36,9 @@ export class Certificates {
   #served: Chosen = { files: [], used: [] }
   readonly #chosen = new WeakMap<Tls, Chosen>()
   #faults: readonly string[] = []
+  /** Settles when no copy is being written. */
+  #written: Promise<unknown> = Promise.resolve()
+  #isClosed = false
 
   constructor(runDir: string, automatic: CertificateSource, clock: Clock) {
     this.#copies = new CertificateCopies(join(runDir, 'tls'))
@@ -49,10 +52,16 @@ export class Certificates {
   }
 
   /**
-   * Makes what the addresses that speak TLS need, and the copies of it.
-   * @throws SUP_NO_CERTIFICATE, and what writing throws
+   * Makes what the addresses that speak TLS need, and the copies of it. One call after another.
+   * @throws SUP_NO_CERTIFICATE, SUP_STOPPED, and what writing throws
    */
-  async tlsFor(listen: readonly ListenAddress[], parts: CertificateParts): Promise<Tls> {
+  tlsFor(listen: readonly ListenAddress[], parts: CertificateParts): Promise<Tls> {
+    const made = this.#tlsFor(listen, parts)
+    this.#written = made.catch(() => undefined)
+    return made
+  }
+
+  async #tlsFor(listen: readonly ListenAddress[], parts: CertificateParts): Promise<Tls> {
     const { config, web, certificates } = parts
     const tls: Record<string, ListenerTls> = {}
     const used = new Map<string, LoadedCertificate>()
@@ -61,6 +70,7 @@ export class Certificates {
     const places = certificatePlaces(config, web)
     const sources = { config, web, certificates, automatic, placeholder: this.#placeholderFor(config) }
     for (const address of speaking) {
+      if (this.#isClosed) throw new SupervisorError('SUP_STOPPED', 'the server ends')
       const { certificates: chosen, ...rest } = chosenFor(address, sources)
       for (const certificate of chosen) used.set(certificate.id, certificate)
       const copies = await this.#copies.write(chosen)
@@ -78,8 +88,10 @@ export class Certificates {
     await this.#copies.prune(new Set(this.#served.used.map(({ id }) => id)))
   }
 
-  /** Removes all copies. No worker is left that opens them. */
+  /** Removes all copies, those of a reload that has not ended too. No worker is left that opens them. */
   async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#written
     await this.#copies.prune(new Set())
   }
 
