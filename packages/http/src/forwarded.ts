@@ -69,7 +69,7 @@ class DirectClient implements ClientInfo {
 
 /** Hops in the order of the request's way: the last one was written by our peer. */
 function hopsOf(headers: HeaderList): readonly Hop[] {
-  const forwarded = elementsOf(headers, 'forwarded')
+  const forwarded = elementsOf(headers, 'forwarded', splitElements)
   return forwarded.length > 0 ? forwarded.map(parseElement) : legacyHops(headers)
 }
 
@@ -83,17 +83,31 @@ function parseElement(element: string): Hop {
  * come from our peer, and holds for all.
  */
 function legacyHops(headers: HeaderList): readonly Hop[] {
-  const addresses = elementsOf(headers, 'x-forwarded-for')
-  const protos = elementsOf(headers, 'x-forwarded-proto')
-  const hosts = elementsOf(headers, 'x-forwarded-host')
+  const addresses = elementsOf(headers, 'x-forwarded-for', splitPlain)
+  const protos = elementsOf(headers, 'x-forwarded-proto', splitPlain)
+  const hosts = elementsOf(headers, 'x-forwarded-host', splitPlain)
   if (addresses.length === 0) return [{ for: undefined, proto: protos.at(-1), host: hosts.at(-1) }]
   const pick = (values: readonly string[], index: number) => (values.length === addresses.length ? values[index] : values.at(-1))
   return addresses.map((address, index) => ({ for: address, proto: pick(protos, index), host: pick(hosts, index) }))
 }
 
-function elementsOf(headers: HeaderList, name: string): string[] {
+function elementsOf(headers: HeaderList, name: string, split: (value: string) => string[]): string[] {
   const values = headers.filter((header) => header[0] === name)
-  return values.flatMap(([, value]) => splitOutsideQuotes(value, ','))
+  return values.flatMap(([, value]) => split(value))
+}
+
+/** Whether every quoted string in a text has an end. */
+const closedQuotes = /^[^"]*(?:"(?:[^"\\]|\\.)*"[^"]*)*$/
+
+/** A quote that a client leaves open must not hide what the proxies behind it have added. */
+function splitElements(value: string): string[] {
+  return closedQuotes.test(value) ? splitOutsideQuotes(value, ',') : splitPlain(value)
+}
+
+/** The fields that no standard describes know no quotes. */
+function splitPlain(value: string): string[] {
+  const elements = value.split(',').map((element) => element.trim())
+  return elements.filter((element) => element !== '')
 }
 
 /** Address of a node: IPv4 or IPv6, with brackets and port or without (RFC 7239 section 6). */
