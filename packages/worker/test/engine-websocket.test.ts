@@ -38,6 +38,37 @@ for (const name of engineNames) {
     await socket.closed
   })
 
+  test(`${name}: a handshake with a body is a request with a body, not the beginning of messages`, async (t) => {
+    const { port } = await startEngine(t, name, (exchange) => {
+      assert.equal(exchange.webSocket, undefined)
+      exchange.body.read(
+        (chunk, ack) => {
+          ack()
+          exchange.respond({ status: 200, headers: [] }, chunk.slice())
+        },
+        () => undefined,
+      )
+    })
+    const handshake =
+      'Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg=='
+    const length = Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${handshake}\r\nContent-Length: 4\r\n\r\nbody`)
+    const chunks = Buffer.from(
+      `GET / HTTP/1.1\r\nHost: a\r\n${handshake}\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n`,
+    )
+    for (const bytes of [length, chunks]) {
+      const socket = connect({ port, host: '127.0.0.1' })
+      t.after(() => socket.destroy())
+      let text = ''
+      socket.on('data', (data: Buffer) => {
+        text += data.toString('latin1')
+      })
+      socket.write(bytes)
+      await waitFor('the answer', () => text.includes('\r\n\r\n'))
+      assert.match(text, /^HTTP\/1.1 200 /)
+      await waitFor('its body', () => text.endsWith('\r\n\r\nbody'))
+    }
+  })
+
   test(`${name}: text that is no UTF-8 ends the connection`, async (t) => {
     const { port } = await startEngine(t, name, echo)
     const socket = await openSocket(`ws://127.0.0.1:${port}/`)

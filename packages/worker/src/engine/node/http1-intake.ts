@@ -74,11 +74,11 @@ export class Http1Intake {
     if (connection.waiting.length > MAX_WAITING) request.socket.pause()
   }
 
-  /** Whether a request may leave HTTP/1: WebSockets, unless answers to requests before it are pending. */
+  /** Whether a request may leave HTTP/1: WebSockets, unless answers to requests before it are pending, or its body comes first. */
   mayUpgrade(request: IncomingMessage): boolean {
     const connection = this.#connections.get(request.socket)
     const isFree = connection === undefined || (connection.current === undefined && connection.waiting.length === 0)
-    return isFree && request.method === 'GET' && request.headers['sec-websocket-key'] !== undefined
+    return isFree && request.method === 'GET' && request.headers['sec-websocket-key'] !== undefined && !hasBody(request)
   }
 
   /** A request wants to leave HTTP/1: its connection is no longer read by the parser. */
@@ -231,6 +231,10 @@ export class Http1Intake {
 function faultOf({ httpVersionMajor, rawHeaders }: IncomingMessage): GateFault | undefined {
   if (httpVersionMajor !== 1) return { status: 505, code: 'bad_version' }
   return rawHeaders.length > 2 * MAX_FIELDS ? { status: 431, code: 'too_many_fields' } : undefined
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 function lingerThenDestroy(socket: Socket): void {
