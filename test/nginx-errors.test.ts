@@ -41,6 +41,7 @@ error_page 418 /err/404.html;
 server { listen {on0}; server_name a.test; root {dir};
   error_page 404 /err/404.html;
   error_page 500 502 503 504 /err/50x.html;
+  rewrite ^/server-gone$ /elsewhere redirect;
   location / { }
   location /own/ { error_page 404 /a.txt; }
   location /none/ { error_page 410 /a.txt; }
@@ -93,6 +94,9 @@ server { listen {on0}; server_name a.test; root {dir};
   location /fields/ { add_header X-Plain plain; add_header X-Always a always; expires 1h; error_page 404 /err/404.html; }
   location /fields-200/ { add_header X-Plain plain; error_page 404 =200 /fields-page; }
   location /fields-page { add_header X-Page page; return 200 "page"; }
+  location /fields-left/ { add_header X-Left left; error_page 404 = /server-gone; }
+  location /carried/ { error_page 302 =404 /none; return 302 /a.txt; }
+  location /login/ { auth_basic r; auth_basic_user_file {dir}/users; error_page 401 =302 http://login.test/; }
   location /allow-me/ { allow 127.0.0.1; deny all; alias {dir}/; }
   location /deny-me/ { deny 127.0.0.1; allow all; alias {dir}/; }
   location /deny-all/ { deny all; error_page 403 = /text; }
@@ -171,7 +175,18 @@ const paths: Case[] = [
     '/cycle-try/',
     '/cycle-named',
   ],
-  ...['/fields/x', '/fields-200/x', '/allow-me/a.txt', '/allow-me/none', '/deny-me/a.txt', '/deny-all/x', '/deny-text'],
+  ...[
+    '/fields/x',
+    '/fields-200/x',
+    '/fields-left/x',
+    '/carried/x',
+    '/login/x',
+    '/allow-me/a.txt',
+    '/allow-me/none',
+    '/deny-me/a.txt',
+    '/deny-all/x',
+    '/deny-text',
+  ],
   ...['/net/a.txt', '/net6/a.txt', '/order/a.txt', '/auth-off/a.txt', '/sub', '/err/404.html', '/a.txt/x'],
 ].map((target) => ({ target }))
 

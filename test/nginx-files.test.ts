@@ -34,6 +34,7 @@ const files = {
   'alias/one.txt': 'beside',
   'dir.txt/index.html': 'a directory with an extension',
   'tried.html': 'tried',
+  'sp ace/100%/index.html': 'directories that need escaping',
   'hosts/a.test/h.txt': 'of host',
   'err/50x.html': 'fifty',
   'errors/404.html': 'not here',
@@ -58,6 +59,9 @@ server { listen {on0}; server_name a.test; root {dir}; index index.html;
   location /al-try2/ { alias {dir}/sub/; try_files other.html =404; }
   location ~ ^/al-re-try/(.*)$ { alias {dir}; try_files /$1 /a.txt =404; }
   location /al-rw/ { alias {dir}/sub/; rewrite ^/al-rw/(.*)$ /al-rw/$1 break; }
+  location /al-break/ { alias {dir}/sub/; rewrite ^ /elsewhere break; try_files $uri /a.txt; }
+  location /al-twice/ { alias {dir}/sub/; try_files $uri /al-twice//al-twice/other.html?$args; }
+  location ~ ^/al-file/$ { alias {dir}/a.txt; }
   location /try/ { try_files $uri $uri/ /tried.html; }
   location /try-args/ { try_files $uri /tried.html?from=$uri&$args; }
   location /try-404/ { try_files $uri =404; }
@@ -79,6 +83,7 @@ server { listen {on0}; server_name a.test; root {dir}; index index.html;
   location /exp-neg/ { alias {dir}/; expires -1; }
   location /exp-mod/ { alias {dir}/; expires modified +10y; }
   location /exp-mod-old/ { alias {dir}/; expires modified 1m; }
+  location /exp-mod-0/ { alias {dir}/; expires modified 0; }
   location /exp-daily/ { alias {dir}/; expires @23h59m; }
   location /exp-cc/ { alias {dir}/; expires 1h; add_header Cache-Control "public, no-transform"; }
   location /add/ { alias {dir}/; add_header X-One 1; add_header X-Uri $uri; add_header X-Empty ""; add_header X-Always always always; add_header X-One 2; }
@@ -235,6 +240,12 @@ const paths: Case[] = [
   ],
   ...[
     '/exp-mod/a.txt',
+    '/exp-mod-0/a.txt',
+    '/sp%20ace',
+    '/sp%20ace/100%25?x=%20',
+    '/al-break/x',
+    '/al-twice/x?y',
+    '/al-file/',
     '/exp-mod-old/a.txt',
     '/exp-daily/a.txt',
     '/exp-cc/a.txt',

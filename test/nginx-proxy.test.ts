@@ -2,8 +2,10 @@ import test from 'node:test'
 import { type Case, Differential } from './nginx/differential.ts'
 
 const conf = `
+upstream one { server {echo}; }
 upstream echo { server {echo}; keepalive 4; }
 upstream nobody { server 127.0.0.1:1; server 127.0.0.1:2 backup; }
+map $arg_to $place { whole {echo}/p%20q; query {echo}?z=1; default {echo}; }
 map $http_upgrade $switched { default upgrade; "" close; }
 server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.html;
   location / { proxy_pass http://{echo}; }
@@ -17,6 +19,13 @@ server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.h
   location ~ ^/re-var/(.*)$ { proxy_pass http://{echo}/made/$1$is_args$args; }
   location /var/ { proxy_pass http://{echo}$request_uri; }
   location /var-uri/ { proxy_pass http://{echo}$uri; }
+  location /place/ { proxy_pass http://$place; }
+  location /place-uri/ { proxy_pass http://$place/u; }
+  location ~ ^/re-place/ { proxy_pass http://$place/u; }
+  location "/sl ash/" { proxy_pass http://{echo}; }
+  location /socket/ { proxy_pass http://unix:{socket}:/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
+  location /usual-port/ { proxy_pass http://one/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
+  location /own-port/ { proxy_pass http://{echo}/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
   location /group/ { proxy_pass http://echo/g/; }
   location /group-plain/ { proxy_pass http://echo; }
   location /rewritten/ { rewrite ^/rewritten/(.*)$ /to/$1 break; proxy_pass http://{echo}; }
@@ -132,6 +141,8 @@ const targets: Case[] = [
     '/redirect-off/x?status=302&location=/root',
     '/redirect-own/x?status=302&location=http://inner.test/y',
   ],
+  ...['', '?to=whole', '?to=query'].flatMap((query) => ['/place/x', '/place-uri/x', '/re-place/x'].map((path) => path + query)),
+  ...['/sl%20ash', '/sl%20ash?a=%20', '/socket/x', '/usual-port/x', '/own-port/x'],
   ...[
     '/redirect/x?status=303&location=relative',
     '/intercept/x?status=404',

@@ -46,7 +46,7 @@ interface Product {
 export interface Setting {
   /**
    * Text of the vhost file: `{on0}` is the first listen address, `{dir}` the directory of the files, `{echo}` the address of an
-   * upstream that answers with what it saw.
+   * upstream that answers with what it saw, `{socket}` the path of another one.
    */
   readonly conf: string
   readonly files?: Readonly<Record<string, string>>
@@ -96,11 +96,13 @@ export class Differential {
     writeFiles(join(dir, 'www'), setting.files ?? {})
     setting.prepare?.(join(dir, 'www'))
     const { port } = await EchoUpstream.start(t)
+    await EchoUpstream.start(t, join(dir, 'echo.sock'))
     const text = (peers: readonly Peer[]) =>
       setting.conf
         .replace(/\{on(\d)\}/g, (_match, index) => `${peers[Number(index)]?.host}:${peers[Number(index)]?.port}`)
         .replaceAll('{dir}', join(dir, 'www'))
         .replaceAll('{echo}', `127.0.0.1:${port}`)
+        .replaceAll('{socket}', join(dir, 'echo.sock'))
     const count = setting.addresses ?? 1
     const places = await freePlaces(count)
     const peersOf = (hosts: number) => places.map((place) => ({ host: place.hosts[hosts] ?? '', port: place.port }))

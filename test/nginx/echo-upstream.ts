@@ -8,13 +8,15 @@ const NOT_COMPARED: ReadonlySet<string> = new Set(['connection', 'keep-alive', '
 
 /** An upstream that answers with what it saw of the request: method, target, fields and body; not below `/dropped/`. */
 export class EchoUpstream {
+  /** 0 on a unix socket. */
   readonly port: number
 
   private constructor(port: number) {
     this.port = port
   }
 
-  static async start(t: Cleanup): Promise<EchoUpstream> {
+  /** @param socket path of a unix socket; else it listens on a free port */
+  static async start(t: Cleanup, socket?: string): Promise<EchoUpstream> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -25,13 +27,14 @@ export class EchoUpstream {
       // A request that is given up has nobody who waits for an answer.
       request.on('error', () => response.destroy())
     })
-    server.listen(0, '127.0.0.1')
+    if (socket === undefined) server.listen(0, '127.0.0.1')
+    else server.listen(socket)
     await once(server, 'listening')
     t.after(() => {
       server.closeAllConnections()
       server.close()
     })
-    return new EchoUpstream((server.address() as AddressInfo).port)
+    return new EchoUpstream(socket === undefined ? (server.address() as AddressInfo).port : 0)
   }
 }
 

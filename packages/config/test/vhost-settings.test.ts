@@ -158,7 +158,7 @@ test('try_files has candidates and an end', async (t) => {
     candidates: [
       { path: [v('uri')], isDirectory: false },
       { path: [v('uri')], isDirectory: true },
-      { path: [], isDirectory: true },
+      { path: ['/'], isDirectory: true },
     ],
     last: { kind: 'named', name: 'f' },
   })

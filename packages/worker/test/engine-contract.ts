@@ -346,6 +346,22 @@ function responseContract(start: StartSubject): void {
     assert.match(String(response.headers['set-cookie']), /a=1.*b=2|a=1/)
   })
 
+  test('bytes of values leave as they are, also in a head without a body and in one that is sent ahead of it', async (t) => {
+    const headers = [['X-Text', '\xc3\xa9']] as const
+    const text = async (path: string) => {
+      const subject = await start(t, (exchange) => {
+        if (path !== '/streamed') {
+          exchange.respond({ status: path === '/bodiless' ? 204 : 200, headers })
+          return
+        }
+        const writer = exchange.stream({ status: 200, headers })
+        setImmediate(() => writer.end(Buffer.from('late')))
+      })
+      return (await subject.send({ url: path })).headers['x-text']
+    }
+    for (const path of ['/', '/bodiless', '/streamed']) assert.equal(await text(path), '\xc3\xa9', path)
+  })
+
   test('a listener that comes after the end is told at once', async (t) => {
     const closed = Promise.withResolvers<boolean>()
     const subject = await start(t, (exchange) => {

@@ -96,6 +96,8 @@ export const answersCases: readonly VhostCase[] = [
   ['server', 'return $host;', ['1:8: invalid return code "$host"']],
   ['server', 'return 301 $nope;', ['1:12: unknown "nope" variable']],
   ['server', 'return 200 "$";', ['1:12: invalid variable name in "$"']],
+  ['server', `return 200 $\{1};`, [`1:12: unknown "1" variable (captures are written without braces) in "$\{1}"`]],
+  ['server', 'return 200 $10;'],
   ['server', 'return 200 ${host;', ['1:12: the closing bracket in "host" variable is missing in "${host"']],
   ['server', 'return 200 $0;', ['1:12: unknown "0" variable']],
   ['server', 'return 444;'],

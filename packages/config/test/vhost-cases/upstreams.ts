@@ -52,6 +52,7 @@ export const upstreamsCases: readonly VhostCase[] = [
   ['location', 'proxy_pass http://unix:/run/x.sock;'],
   ['location', 'proxy_pass http://unix:/run/x.sock:/uri;'],
   ['location', 'proxy_pass http://$host$request_uri;'],
+  ['server', 'location ~ /a { proxy_pass http://$host/uri; }'],
   ['location', 'proxy_pass ftp://a;', ['1:12: invalid URL prefix (expected http:// or https://, without variables)']],
   ['location', 'proxy_pass 127.0.0.1;', ['1:12: invalid URL prefix (expected http:// or https://, without variables)']],
   ['location', 'proxy_pass http://;', ['1:12: no host in upstream "http://"']],

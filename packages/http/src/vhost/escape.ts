@@ -22,6 +22,11 @@ export function escapeUri(path: string): string {
   return escaped(path, uriTable)
 }
 
+/** The URL of a decoded path (latin-1), with arguments as they are. */
+export function urlOf(path: string, args: string): string {
+  return args === '' ? escapeUri(path) : `${escapeUri(path)}?${args}`
+}
+
 /** Escapes decoded text (latin-1) for the arguments of a URL. */
 export function escapeArgs(text: string): string {
   return escaped(text, argsTable)

@@ -29,7 +29,8 @@ export function expiresFields(rule: ExpiresRule, lastModifiedMs: number | undefi
     case 'max':
       return { expires: 'Thu, 31 Dec 2037 23:55:55 GMT', cacheControl: 'max-age=315360000', isFleeting: false }
     case 'after': {
-      const from = rule.isFromModified && lastModifiedMs !== undefined ? lastModifiedMs : nowMs
+      // None at all is now, whatever it is counted from.
+      const from = rule.isFromModified && rule.seconds !== 0 && lastModifiedMs !== undefined ? lastModifiedMs : nowMs
       return fieldsOf(Math.floor(from / 1000) + rule.seconds, nowMs, rule.seconds < 0)
     }
     case 'daily':

@@ -1,5 +1,5 @@
 import { responseTags } from '@svc/cache'
-import { type HeaderList, withoutControls } from '@svc/http'
+import { type HeaderList, urlOf, withoutControls } from '@svc/http'
 import { sendStatus } from '../pipeline/error-response.ts'
 import type { StageResult } from '../pipeline/stage.ts'
 import { type AuthVerdict, GUESS_RECOVERY_SECONDS } from './basic-auth.ts'
@@ -8,7 +8,7 @@ import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { absoluteLocation } from './listen-port.ts'
 import { LocationRequest, settle } from './location-request.ts'
 import type { RewriteOutcome } from './rewriting.ts'
-import type { RunState } from './run-state.ts'
+import { type RunState, withMissing } from './run-state.ts'
 import { serveFiles, typeOfText } from './static-content.ts'
 import { readForAnswer } from './templates.ts'
 import { tryFiles } from './try-files.ts'
@@ -76,7 +76,8 @@ export class LocationRun implements Walk {
   fail(status: number, headers: HeaderList = []): Outcome {
     const { state } = this
     state.status = status
-    state.carried = headers
+    // Where an error was to be shown and that failed too, what it carried is sent with this one.
+    state.carried = withMissing(headers, state.carried)
     const page = errorPageOf(state, this.tools.templates, status)
     if (page === undefined) return this.#plainError(status, headers)
     return page.kind === 'inside' ? this.goInside(page.target) : this.#sendRedirect(page.status, page.url)
@@ -110,6 +111,7 @@ export class LocationRun implements Walk {
     state.args = target.args
     state.isAsSent = false
     state.addsUriToAlias = false
+    state.location = state.compiled.fallback
     return this.start()
   }
 
@@ -129,7 +131,7 @@ export class LocationRun implements Walk {
     if (location.settings.isInternal && !state.isInternal) return this.fail(404)
     if (!this.#limitBody(location)) return this.#refuseBody()
     if (choice.kind === 'slash') {
-      return this.redirect(301, state.args === '' ? choice.path : `${choice.path}?${state.args}`)
+      return this.redirect(301, urlOf(choice.path, state.args))
     }
     return this.#enter(location)
   }
@@ -236,7 +238,6 @@ export class LocationRun implements Walk {
   #sendRedirect(status: number, url: string): Outcome {
     const { state } = this
     state.status = status
-    state.carried = []
     this.offer()
     state.context.respond({ status, headers: [['location', this.#absolute(url)]] })
     return 'answered'

@@ -117,7 +117,8 @@ function fieldsFor(status: number, head: ResponseHead): HeaderList {
   return head.headers.filter(([name]) => !dropped.includes(name.toLowerCase()))
 }
 
-function withMissing(headers: HeaderList, more: HeaderList): HeaderList {
+/** Fields, and those of others that are not among them. */
+export function withMissing(headers: HeaderList, more: HeaderList): HeaderList {
   const added = more.filter(([name]) => !headers.some(([known]) => known.toLowerCase() === name.toLowerCase()))
   return added.length === 0 ? headers : [...headers, ...added]
 }

@@ -1,4 +1,4 @@
-import { contentTypeOf, extensionOf, type HeaderList, type HttpRequest, parseHttpDate } from '@svc/http'
+import { contentTypeOf, extensionOf, type HeaderList, type HttpRequest, parseHttpDate, urlOf } from '@svc/http'
 import type { FileExchange, FileFacts, FileTarget, StaticResource } from '../static/index.ts'
 import type { FilePaths } from './file-path.ts'
 import type { RunState } from './run-state.ts'
@@ -42,6 +42,8 @@ function serveIndex(walk: Walk, files: FilePaths): Outcome {
 function faultOfDirectory(walk: Walk, dir: string): number | undefined {
   const found = walk.look(dir)
   if (found === 'directory') return undefined
+  // Only an `alias` that names a file makes a directory of it.
+  if (found === 'file' || found === 'other') return 500
   return found === 'denied' ? 403 : 404
 }
 
@@ -52,7 +54,7 @@ function serveFile(walk: Walk, files: FilePaths): Outcome {
   const found = tools.files.see(path)
   if (typeof found === 'string') {
     walk.noteFound(path, found)
-    if (found === 'directory') return walk.redirect(301, withSlash(state))
+    if (found === 'directory') return walk.redirect(301, urlOf(`${state.uri}/`, state.args))
     return walk.fail(found === 'denied' ? 403 : 404)
   }
   if (state.method === 'POST') return walk.fail(405, ALLOW)
@@ -62,10 +64,6 @@ function serveFile(walk: Walk, files: FilePaths): Outcome {
     later = outcome
   })
   return tools.answerer.answer(exchangeOf(state, found), target, found) ? later : walk.fail(404)
-}
-
-function withSlash({ uri, args }: RunState): string {
-  return args === '' ? `${uri}/` : `${uri}/?${args}`
 }
 
 function targetOf(walk: Walk, path: string, refused: (outcome: Outcome) => void): FileTarget {

@@ -1,4 +1,4 @@
-import type { TryFilesSpec } from '@svc/config'
+import type { Template, TryFilesSpec } from '@svc/config'
 import type { RunState } from './run-state.ts'
 import { readForAnswer } from './templates.ts'
 import type { Outcome, Walk } from './walk.ts'
@@ -6,10 +6,11 @@ import type { Outcome, Walk } from './walk.ts'
 /** Looks for the first candidate that is there, which becomes the path. Undefined: it goes on with that path. */
 export function tryFiles(walk: Walk, { candidates, last }: TryFilesSpec): Outcome | undefined {
   const { state, tools } = walk
+  // The path is not below the location any more.
+  if (!state.isPrefixValid && state.location.files?.kind === 'alias') return walk.fail(500)
   for (const { path: template, isDirectory } of candidates) {
-    const isFixed = template.every((piece) => typeof piece === 'string')
-    const uri = uriOf(state, readForAnswer(state, tools.templates.of(template)), isFixed)
-    const path = fileOf(state, uri)
+    const uri = uriOf(state, readForAnswer(state, tools.templates.of(template)), isConstant(template))
+    const path = state.location.files?.path(state, uri, true)
     if (path === undefined || walk.look(path) !== (isDirectory ? 'directory' : 'file')) continue
     found(state, uri, isDirectory)
     return undefined
@@ -20,7 +21,7 @@ export function tryFiles(walk: Walk, { candidates, last }: TryFilesSpec): Outcom
     case 'named':
       return walk.goInside({ named: last.name })
     case 'uri':
-      return walk.goInside(splitArgs(readForAnswer(state, tools.templates.of(last.uri))))
+      return walk.goInside(splitArgs(lastOf(state, readForAnswer(state, tools.templates.of(last.uri)), isConstant(last.uri))))
   }
 }
 
@@ -37,9 +38,17 @@ function uriOf({ location }: RunState, candidate: string, isFixed: boolean): str
   return !isFixed && candidate.startsWith(matchedPrefix) ? candidate : matchedPrefix + candidate
 }
 
-function fileOf(state: RunState, uri: string): string | undefined {
-  if (!state.isPrefixValid && state.location.files?.kind === 'alias') return undefined
-  return state.location.files?.path(state, uri, true)
+/**
+ * With `alias`, nginx takes the location's text off what is made with variables here too. Configurations know that and write it
+ * twice: `/app//app/index.php?$args`.
+ */
+function lastOf({ location }: RunState, uri: string, isFixed: boolean): string {
+  const { files, matchedPrefix } = location
+  return files?.kind === 'alias' && !isFixed && uri.startsWith(matchedPrefix) ? uri.slice(matchedPrefix.length) : uri
+}
+
+function isConstant(template: Template): boolean {
+  return template.every((piece) => typeof piece === 'string')
 }
 
 function found(state: RunState, uri: string, isDirectory: boolean): void {

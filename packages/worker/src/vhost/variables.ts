@@ -43,7 +43,7 @@ const readers: Readonly<Record<string, VariableReader<Scope>>> = {
   fastcgi_script_name: shared(set('fastcgi_script_name', (scope) => scope.scriptPath().name)),
   fastcgi_path_info: shared(set('fastcgi_path_info', (scope) => scope.scriptPath().info)),
   proxy_host: shared(set('proxy_host')),
-  proxy_port: shared(set('proxy_port')),
+  proxy_port: shared(set('proxy_port', proxyPort)),
   upstream_cache_status: own(set('upstream_cache_status')),
   remote_user: own(userName),
   remote_addr: own(({ context }) => context.client.address || 'unix:'),
@@ -115,6 +115,12 @@ function cookieReader(name: string): VariableReader<Scope> {
 function hostOf({ context, server }: Scope): string {
   const parsed = parseHost(context.client.host)
   return parsed === 'bad_host' ? server.name : parsed.hostname
+}
+
+/** Of an upstream whose port is not said otherwise. */
+function proxyPort(scope: Scope): string {
+  const host = scope.variable('proxy_host')
+  return host === undefined ? '' : (/:(\d+)$/.exec(host)?.[1] ?? '80')
 }
 
 function forwardedFor({ context }: Scope): string {

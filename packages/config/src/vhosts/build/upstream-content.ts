@@ -56,9 +56,9 @@ function redirects(level: Level, target: PassTarget, match: LocationMatch): Prox
   return written.flatMap((one) => (one === 'off' ? [] : [one === 'default' ? defaultRedirect(target, match) : one]))
 }
 
-function checkUri({ call, uri }: PassTarget, match: LocationMatch): void {
+function checkUri({ call, host, uri }: PassTarget, match: LocationMatch): void {
   const isPlace = match.kind === 'pattern' || match.kind === 'named'
-  if (uri !== undefined && isPlace && isConstant(uri)) {
+  if (uri !== undefined && isPlace && isConstant(uri) && isConstant(host)) {
     call.fail('"proxy_pass" cannot have URI part in location given by regular expression, or inside named location')
   }
 }

@@ -79,7 +79,7 @@ export const tryFiles = rule<TryFilesSpec>('try_files', {
     const lastIndex = call.args.length - 1
     const paths = call.args.slice(0, -1).map((text, index) => {
       const isDirectory = text.endsWith('/')
-      const path = call.template(index, isDirectory ? text.slice(0, -1) : text)
+      const path = call.template(index, isDirectory && text !== '/' ? text.slice(0, -1) : text)
       return path === undefined ? undefined : { path, isDirectory }
     })
     const last = parseLast(call, lastIndex)

@@ -13,6 +13,8 @@ export function readTemplate(text: string): ReadTemplate {
     const [whole, capture, braced, brace, plain] = match
     const name = capture ?? braced ?? plain ?? ''
     if (braced !== undefined && brace === undefined) return { error: `the closing bracket in "${braced}" variable is missing` }
+    if (braced !== undefined && /^\d+$/.test(braced))
+      return { error: `unknown "${braced}" variable (captures are written without braces)` }
     if (!/^[A-Za-z0-9_]+$/.test(name)) return { error: 'invalid variable name' }
     if (match.index > from) pieces.push(text.slice(from, match.index))
     pieces.push({ variable: name })

@@ -17,6 +17,8 @@ export class Http1Wire implements ResponseWire {
     this.out = response
     this.#request = request
     this.#socket = request.socket
+    // A head that is flushed before any of its body goes out in the encoding of the socket: one byte for each character.
+    this.#socket.setDefaultEncoding('latin1')
     this.#canReset = canReset
   }
 

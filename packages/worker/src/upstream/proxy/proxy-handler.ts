@@ -15,6 +15,7 @@ import { bridgeWebSocket } from '../websocket/bridge.ts'
 import { answerVisit } from './answer-visit.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
+import { proxyHost, proxyPort } from './upstream-name.ts'
 import { FieldFilter, VisitAnswer } from './visit-answer.ts'
 
 /** Fields of an upstream that its clients do not see, besides those that the location names: nginx's list. */
@@ -70,14 +71,17 @@ export class ProxyHandler implements ContentHandler {
     const { context } = visit
     context.pathGroup = 'proxy'
     if (refuseLoop(context)) return
-    const origin = this.#fixed ?? this.#computed(visit)
-    if (origin === undefined) {
+    const found = this.#fixed === undefined ? this.#computed(visit) : { origin: this.#fixed, uri: '' }
+    if (found === undefined) {
       // What the variables made is no address.
       visit.fail(500)
       return
     }
+    const { origin } = found
     const { host, group } = origin.settings
     visit.setVariable('proxy_host', host)
+    const port = proxyPort(host, group.spec.name, this.#spec.scheme)
+    if (port !== undefined) visit.setVariable('proxy_port', port)
     const headers = this.#fields.of(visit, host)
     if (headers === undefined) {
       visit.fail(400)
@@ -89,7 +93,7 @@ export class ProxyHandler implements ContentHandler {
     const body = context.body.isPresent && visit.method === context.request.method ? context.body : undefined
     const request = {
       method: visit.method,
-      target: proxiedTarget(visit, this.#spec),
+      target: proxiedTarget(visit, this.#spec, found.uri),
       headers,
       body,
       clientAddress: group.spec.balance === 'ip_hash' ? client.address : undefined,
@@ -98,7 +102,7 @@ export class ProxyHandler implements ContentHandler {
       const filter = (fields: HeaderList) => this.#switching(visit, fields)
       bridgeWebSocket({ origin, request, offer: exchange.webSocket, filter, answer: this.#answerTo(visit) })
     } else if (this.#tools.cache !== undefined) {
-      const place = `${this.#spec.scheme}://${host}`
+      const place = `${this.#spec.scheme}://${group.spec.name}`
       answerVisit(visit, this.#tools.cache.originFor(visit, origin, request, place), request, this.#filter)
     } else {
       this.#send(visit, origin, request)
@@ -131,16 +135,16 @@ export class ProxyHandler implements ContentHandler {
     return setTo('upgrade') === 'websocket' && setTo('connection').includes('upgrade')
   }
 
-  /** The upstream of an address that is written with variables: a group, or an address by itself. */
-  #computed(visit: LocationVisit): HttpOrigin | undefined {
+  /** The upstream of an address that is written with variables: a group, or an address by itself. `uri`: what follows it. */
+  #computed(visit: LocationVisit): { readonly origin: HttpOrigin; readonly uri: string } | undefined {
     const { target, scheme } = this.#spec
     if (target.kind !== 'computed') return undefined
     // Who answers is more than what is sent: another answer of L0's key.
-    const host = visit.text(target.host)
+    const { host, uri } = splitUrl(visit.text(target.host))
     const named = this.#tools.groups.get(host)
     const address = addressOf(host, scheme)
     if (named === undefined && address === undefined) return undefined
-    return this.#origin(named ?? this.#tools.groups.getOrMake(address ?? host), host)
+    return { origin: this.#origin(named ?? this.#tools.groups.getOrMake(address ?? host), host), uri }
   }
 
   #origin(group: UpstreamGroup, host: string): HttpOrigin {
@@ -149,7 +153,7 @@ export class ProxyHandler implements ContentHandler {
       group,
       connections: this.#tools.connections,
       tls: scheme === 'https' ? { serverName: nameOf(host), isVerified } : undefined,
-      host,
+      host: proxyHost(host, scheme),
       timeouts: { connectMs, readMs, sendMs },
       nextUpstream: parseNextUpstream(nextUpstream),
       httpVersion,
@@ -162,6 +166,13 @@ export class ProxyHandler implements ContentHandler {
 function nameOf(host: string): string | undefined {
   const name = /^[^:[\]/]+/.exec(host)?.[0]
   return name === undefined || /^[\d.]+$/.test(name) || name === 'unix' ? undefined : name
+}
+
+/** Splits what variables have made into host and URI part. The path of a socket ends at a colon. */
+function splitUrl(text: string): { readonly host: string; readonly uri: string } {
+  const [host = ''] = (text.startsWith('unix:') ? /^unix:[^:]*/ : /^[^/?]*/).exec(text) ?? []
+  const rest = text.slice(host.length)
+  return { host, uri: text.startsWith('unix:') ? rest.slice(1) : rest }
 }
 
 /** "host", "host:port" or "unix:/path" with its port; undefined: it is no address. */

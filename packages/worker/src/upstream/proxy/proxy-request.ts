@@ -99,13 +99,14 @@ function areSame(one: readonly string[], other: readonly string[]): boolean {
  * The target of the request to the upstream, as nginx makes it: without a URI part as the client sent it, unless it was rewritten
  * since; with one, that part stands for the location's prefix, unless a rewrite ended here; where it is written with variables, it
  * is the target.
+ * @param uriOfHost what variables have put behind the host
  */
-export function proxiedTarget(visit: LocationVisit, spec: Pick<ProxySpec, 'target' | 'uri'>): string {
+export function proxiedTarget(visit: LocationVisit, spec: Pick<ProxySpec, 'target' | 'uri'>, uriOfHost = ''): string {
   const { context, uri, args, matchedPrefix, isPrefixValid, isRewritten } = visit
   const { request } = context
   const isComputed = spec.target.kind === 'computed' || spec.uri?.some((piece) => typeof piece !== 'string') === true
   // What is asked for is more than what is sent along: it decides about the answer.
-  const part = spec.uri === undefined ? '' : visit.text(spec.uri)
+  const part = uriOfHost + (spec.uri === undefined ? '' : visit.text(spec.uri))
   if (isComputed && part !== '') return writable(part.startsWith('/') ? part : `/${part}`)
   if (part === '' && !isRewritten) return request.target
   const isReplaced = part !== '' && isPrefixValid
