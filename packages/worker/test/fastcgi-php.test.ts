@@ -167,7 +167,7 @@ for (const [bytes, engine] of [
   [3 << 20, 'uws'],
   [3 << 20, 'node'],
 ] as const) {
-  test(`a body of unknown length is taken in first: ${bytes} bytes, engine ${engine}`, async (t) => {
+  test(`a body of unknown length comes whole: ${bytes} bytes, engine ${engine}`, async (t) => {
     const site = await startPhpSite(t, { engine })
     if (site === undefined) return
     const body = randomBytes(bytes)

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { asError } from '@svc/core'
 import type { RequestBody } from '@svc/http'
 
-/** What is kept in memory; longer bodies go to a file. */
-const MAX_MEMORY_BYTES = 256 * 1024
+/** What is kept in memory, for each request that is on its way here; longer bodies go to a file. */
+const MAX_MEMORY_BYTES = 64 * 1024
 const READ_BYTES = 64 * 1024
 
 /** A request body that has come whole. */
@@ -16,7 +16,7 @@ export interface SpooledBody extends RequestBody {
 }
 
 /**
- * Takes in a whole body, so that its length is known: in memory, or, when it is long, in a file that has no name any more.
+ * Takes in a whole body: in memory, or, when it is long, in a file that has no name any more.
  * @param dir for the file; made when it is not there
  * @throws what ends the body early, or what the file system says
  */
@@ -41,7 +41,7 @@ export async function spoolBody(body: RequestBody, dir: string): Promise<Spooled
       }
       writing = writing.then(() => write(chunk))
       writing.then(
-        () => ack(),
+        () => ack(true),
         (error) => {
           reject(asError(error))
           ack()

@@ -73,7 +73,7 @@ export class FastcgiHandler implements ContentHandler {
     if (cache !== undefined) {
       const place = `fastcgi://${origin.name}`
       answerVisit(visit, cache.originFor(visit, origin, request, place), request, this.#filter)
-    } else if (request.body !== undefined && request.body.length === undefined) answerVisit(visit, origin, request, this.#filter)
+    } else if (request.body !== undefined) answerVisit(visit, origin, request, this.#filter)
     else this.#send(visit, origin, request)
   }
 

@@ -32,7 +32,7 @@ export interface FastcgiOriginSettings {
   readonly connections: HttpConnections
   readonly timeouts: UpstreamTimeouts
   readonly nextUpstream: NextUpstream
-  /** Directory for bodies of unknown length that are too long for memory. */
+  /** Directory for bodies that are too long for memory. */
   readonly spoolDir: string
 }
 
@@ -60,16 +60,19 @@ export class FastcgiOrigin implements Origin {
     }
   }
 
-  /** Applications are told the length of a body before it comes: one of unknown length is taken in first. */
+  /**
+   * A body is taken in first: applications are told its length before it comes, and a client that is slow would hold a process for so
+   * long, of which there are few.
+   */
   fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
     const { body } = request
-    if (body?.isPresent !== true || body.length !== undefined) return fetchByCall(this.#call, request, sink)
+    if (body?.isPresent !== true) return fetchByCall(this.#call, request, sink)
     const fetching = new SpooledFetch(sink, (spooled, to) => fetchByCall(this.#call, { ...request, body: spooled }, to))
     fetching.start(body, this.#spoolDir)
     return fetching
   }
 
-  /** The same for receivers that deal with bytes at once. Only for requests without a body, or with one of known length. */
+  /** The same for receivers that deal with bytes at once. Only for requests without a body. */
   send(request: OriginRequest, receiver: AnswerReceiver): HttpCall {
     return new HttpCall(this.#call, request, receiver)
   }

@@ -23,8 +23,8 @@ export class FastcgiSender implements CallSender {
   readonly #options: FastcgiSenderOptions
   #cgi: CgiContext | undefined
   #lines: ErrorLines | undefined
-  /** Of a body of known length, how much is still to come. */
-  #missingBytes = Number.POSITIVE_INFINITY
+  /** Of the body, how much is still to come. */
+  #missingBytes = 0
   /** Waiting until the socket takes more. */
   #acks: BodyAck[] = []
   isSending = true
@@ -43,7 +43,7 @@ export class FastcgiSender implements CallSender {
       this.#sent()
       return true
     }
-    this.#missingBytes = body.length ?? Number.POSITIVE_INFINITY
+    this.#missingBytes = body.length ?? 0
     connection.cork()
     connection.writeText(text)
     body.attach(this)
@@ -96,8 +96,7 @@ export class FastcgiSender implements CallSender {
 
   bodyEnded(): void {
     if (!this.isSending) return
-    const isShort = this.#missingBytes > 0 && this.#missingBytes !== Number.POSITIVE_INFINITY
-    if (isShort) this.#options.onBodyFailed(wrongLength())
+    if (this.#missingBytes > 0) this.#options.onBodyFailed(wrongLength())
     else {
       this.#options.connection.writeText(END_OF_BODY)
       this.#sent()
