@@ -73,7 +73,7 @@ for (const engine of engineNames) {
     const up = await startRaw(t, (connection) =>
       connection.send('HTTP/1.1 403 No\r\nConnection: X-Hop\r\nX-Hop: 1\r\nX-End: 2\r\nContent-Length: 10\r\n\r\nhalf'),
     )
-    const directives = `location / { proxy_pass http://${up.address}; ${PASSED_ON} proxy_read_timeout 100ms; }`
+    const directives = `location / { proxy_pass http://${up.address}; ${PASSED_ON} proxy_read_timeout 1s; }`
     const { port } = await startProxy(t, directives, { engine })
     const asked = request({ port, host: '127.0.0.1', path: '/', headers: handshakeWith({ host: 'a.test' }), agent: false })
     asked.end()

@@ -280,7 +280,7 @@ for (const engine of engineNames) {
 
   test(`${engine}: two ends that say nothing for too long are cut`, async (t) => {
     const up = await startUpstream(t)
-    const directives = `location / { proxy_pass http://${up.address}; ${PASSED_ON} proxy_read_timeout 100ms; }`
+    const directives = `location / { proxy_pass http://${up.address}; ${PASSED_ON} proxy_read_timeout 1s; }`
     const { port } = await startProxy(t, directives, { engine })
     const client = await openSocket(`ws://127.0.0.1:${port}/`)
     assert.ok(typeof client === 'object')

@@ -183,7 +183,7 @@ test('a server that does not answer in time is given up', async (t) => {
 
 test('a server that stops in the middle of an answer is given up', async (t) => {
   const up = await startRaw(t, (connection) => connection.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'))
-  const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 50 }
+  const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 500 }
   const answer = await ask(originFor(t, groupOf([server(up.address)]), { timeouts }))
   assert.equal(answer.error?.code, 'UPSTREAM_CUT')
   assert.equal(answer.body, 'half')
@@ -193,12 +193,12 @@ test('a receiver that takes its time is not taken for a server that does', async
   const up = await startRaw(t, (connection) =>
     connection.send(`HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n${'x'.repeat(400_000)}`),
   )
-  const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 40 }
+  const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 200 }
   const sink = new CollectingSink()
   sink.holdsAcks = true
   begin(originFor(t, groupOf([server(up.address)]), { timeouts }), sink)
   await waitFor('the first bytes', () => sink.bytes >= 64 * 1024)
-  const due = Date.now() + 200
+  const due = Date.now() + 500
   await waitFor('several times what the server may take', () => Date.now() > due)
   sink.holdsAcks = false
   for (const ack of sink.heldAcks) ack()
@@ -207,7 +207,7 @@ test('a receiver that takes its time is not taken for a server that does', async
 
 test('a receiver that takes its time is not taken for a server that does, also where the request ends meanwhile', async (t) => {
   const up = await startRaw(t, () => undefined)
-  const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 40 }
+  const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 200 }
   const sink = new CollectingSink()
   sink.holdsAcks = true
   const body = new ManualBody()
@@ -218,7 +218,7 @@ test('a receiver that takes its time is not taken for a server that does, also w
   body.push('all')
   body.end()
   await up.connections[0]?.seen('all')
-  const due = Date.now() + 200
+  const due = Date.now() + 500
   await waitFor('several times what the server may take', () => Date.now() > due)
   sink.holdsAcks = false
   for (const ack of sink.heldAcks) ack()

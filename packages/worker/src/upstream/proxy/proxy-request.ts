@@ -1,6 +1,7 @@
 import type { ProxySpec, Template } from '@svc/config'
 import { escapeUri, type HeaderList, isFieldValue } from '@svc/http'
 import type { LocationVisit } from '../../vhost/content.ts'
+import { isConnectionField } from '../http/answer-head.ts'
 import { clientFields } from './client-fields.ts'
 
 /** A field that a location sets for its upstream. */
@@ -8,17 +9,6 @@ interface SetField {
   readonly name: string
   readonly value: Template
 }
-
-/** Fields whose meaning is the connection's: their values are heeded, but not sent as they are. */
-const OF_CONNECTION: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'transfer-encoding',
-  'upgrade',
-  'te',
-  'keep-alive',
-  'expect',
-])
 
 /** What a list of fields was made from. */
 interface Made {
@@ -45,7 +35,8 @@ export class ProxiedFields {
 
   constructor(setHeaders: ProxySpec['setHeaders']) {
     const all = setHeaders.map(({ name, value }) => ({ name: name.toLowerCase(), value }))
-    this.#set = all.filter(({ name }) => !OF_CONNECTION.has(name))
+    // What is said of the connection is heeded elsewhere, and not sent as it is.
+    this.#set = all.filter(({ name }) => !isConnectionField(name) && name !== 'expect')
     this.#replaced = new Set(all.map(({ name }) => name))
     this.#setsHost = all.some(({ name }) => name === 'host')
   }
