@@ -29,6 +29,7 @@ describe('automatic certificates', () => {
 
     const { configFile = '' } = server
     assert.equal((await server.child.stop()).code, 0)
+    assert.doesNotMatch(server.child.stderr, /unusable/)
     const restarted = await restart(t, configFile)
     assert.equal((await seenAt(restarted, 'a.test')).subject, 'issued 1')
     assert.deepEqual(acme.orders, ['a.test'])

@@ -116,7 +116,7 @@ export async function loadCertificates(
       for (const name of use.names) names.add(name)
       continue
     }
-    for (const { file, ...what } of result) {
+    for (const { file, isMissing: _isMissing, ...what } of result) {
       const at = use.at[file]
       if (!isPlace(at)) findings.push({ path: at, ...what })
       // Many servers may share one certificate.

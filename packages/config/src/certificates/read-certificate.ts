@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
-import { messageOf } from '@svc/core'
+import { codeOf, messageOf } from '@svc/core'
 import { whyUnreadable } from '../source/unreadable.ts'
 
 /** Where a certificate and its key lie. Absolute paths. */
@@ -37,6 +37,8 @@ export interface CertificateFault {
   readonly file: keyof CertificateFiles
   readonly message: string
   readonly hint?: string
+  /** There is no such file. */
+  readonly isMissing?: boolean
 }
 
 const PEM_CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]+?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g
@@ -62,7 +64,7 @@ async function readText(files: CertificateFiles, file: keyof CertificateFiles): 
     if (info.size > MAX_FILE_BYTES) return { file, message: `${files[file]} is too large: ${info.size} bytes` }
     return await readFile(files[file], 'latin1')
   } catch (error) {
-    return { file, message: `cannot read ${files[file]}`, hint: whyUnreadable(error) }
+    return { file, message: `cannot read ${files[file]}`, hint: whyUnreadable(error), isMissing: codeOf(error) === 'ENOENT' }
   }
 }
 

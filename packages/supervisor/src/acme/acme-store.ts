@@ -62,7 +62,7 @@ export class AcmeStore {
       const file = this.#fileOf(authority, host)
       const read = await readCertificate({ cert: file, key: file })
       if (!Array.isArray(read)) found.set(host, read)
-      else if (!read.every(({ hint }) => hint === 'ENOENT')) for (const { message } of read) unusable(message)
+      else if (!read.every(({ isMissing }) => isMissing === true)) for (const { message } of read) unusable(message)
     }
     return found
   }
