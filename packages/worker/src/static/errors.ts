@@ -6,7 +6,7 @@ export type StaticErrorCode =
   | 'STATIC_UNREADABLE'
   /** A file was changed or cut while it was being sent. */
   | 'STATIC_FILE_CHANGED'
-  /** Reading failed for another reason. */
+  /** Looking at a file, opening or reading it failed for another reason. */
   | 'STATIC_READ_FAILED'
 
 const table = {
@@ -21,4 +21,12 @@ export class StaticError extends AppError<StaticErrorCode> {
     super(code, message, table[code], options)
     this.name = 'StaticError'
   }
+}
+
+/** Codes of the system that mean: there is a file, and this process may not read it. */
+export const DENIED_CODES: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM'])
+
+/** Nobody can tell whether there is a file: no descriptors are left, the disk is broken. */
+export function unreadable(path: string, cause: unknown): StaticError {
+  return new StaticError('STATIC_READ_FAILED', `cannot read ${path}`, { cause })
 }

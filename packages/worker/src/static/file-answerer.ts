@@ -86,6 +86,17 @@ export class FileAnswerer {
 
   /** Plans and sends; again when the file changed in between. False: it is gone and nothing was sent. */
   answer(exchange: FileExchange, target: FileTarget, found: FileFacts): boolean {
+    try {
+      return this.#answer(exchange, target, found)
+    } catch (error) {
+      if (!(error instanceof StaticError)) throw error
+      this.#onProblem(error)
+      target.refuse(problemOf(error).status, [])
+      return true
+    }
+  }
+
+  #answer(exchange: FileExchange, target: FileTarget, found: FileFacts): boolean {
     let facts: FileFacts | 'directory' | undefined = found
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (!isFile(facts)) return false
@@ -172,7 +183,14 @@ function offerWhole(request: Pick<HttpRequest, 'header'>, target: FileTarget, re
 
 /** In a function of its own: the check outlives the request. */
 function currentCheck({ source, name, describe }: NamedFile, before: StaticResource, sent: Variant, acceptEncoding?: string) {
-  return () => isUnchanged({ source, name, describe }, before, sent, acceptEncoding)
+  return () => {
+    try {
+      return isUnchanged({ source, name, describe }, before, sent, acceptEncoding)
+    } catch {
+      // The next look at the file says what is wrong with it.
+      return false
+    }
+  }
 }
 
 /** Whether the same request would be answered with the same bytes and fields. */

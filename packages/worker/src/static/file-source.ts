@@ -7,7 +7,10 @@ export interface OpenFile {
   readonly stat: BigIntStats
 }
 
-/** Where files are found by name. Calls are synchronous and throw nothing; failures that nobody expects are reported. */
+/**
+ * Where files are found by name. Calls are synchronous. A file that may not be read is reported, and counts as missing. Where nobody can tell
+ * (no file descriptors left, a broken disk) they throw `STATIC_READ_FAILED`: a client that is told 404 forgets the page.
+ */
 export interface FileSource {
   /** Absolute path of a name. */
   pathOf(name: string): string

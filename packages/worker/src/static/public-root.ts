@@ -1,6 +1,6 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { codeOf } from '@svc/core'
-import { StaticError } from './errors.ts'
+import { DENIED_CODES, StaticError, unreadable } from './errors.ts'
 import { type FileFacts, factsOf, isSameState } from './file-facts.ts'
 import { hasHiddenSegment } from './file-name.ts'
 import type { FileSource, OpenFile } from './file-source.ts'
@@ -94,9 +94,10 @@ export class PublicRoot implements FileSource {
   }
 
   #missing(error: unknown, path: string): undefined {
-    if (!MISSING_CODES.has(codeOf(error))) {
-      this.#onProblem(new StaticError('STATIC_UNREADABLE', `cannot read ${path}`, { cause: error }))
-    }
+    const code = codeOf(error)
+    if (MISSING_CODES.has(code)) return undefined
+    if (!DENIED_CODES.has(code)) throw unreadable(path, error)
+    this.#onProblem(new StaticError('STATIC_UNREADABLE', `cannot read ${path}`, { cause: error }))
     return undefined
   }
 }

@@ -4,6 +4,7 @@ import type { FilePaths } from './file-path.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer } from './templates.ts'
 import type { Outcome, Walk } from './walk.ts'
+import type { Found } from './web-files.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
 const UNKNOWN_TYPE = contentTypeOf('')
@@ -29,8 +30,7 @@ function serveIndex(walk: Walk, files: FilePaths): Outcome {
     const dir = files.path(state, state.uri, state.addsUriToAlias)
     if (dir === undefined) return walk.fail(404)
     const found = walk.look(dir + name)
-    if (found === 'denied') return walk.fail(403)
-    if (found === 'unreachable') return walk.fail(404)
+    if (found === 'denied' || found === 'unreachable' || found === 'broken') return walk.fail(statusOf(found))
     if (found !== 'missing') return walk.goInside({ uri: state.uri + name, args: state.args })
     const status = isThere ? undefined : faultOfDirectory(walk, dir)
     if (status !== undefined) return walk.fail(status)
@@ -43,8 +43,13 @@ function faultOfDirectory(walk: Walk, dir: string): number | undefined {
   const found = walk.look(dir)
   if (found === 'directory') return undefined
   // Only an `alias` that names a file makes a directory of it.
-  if (found === 'file' || found === 'other') return 500
-  return found === 'denied' ? 403 : 404
+  return found === 'file' || found === 'other' ? 500 : statusOf(found)
+}
+
+/** What is answered where there is no file to answer with. */
+function statusOf(found: Found): number {
+  if (found === 'denied') return 403
+  return found === 'broken' ? 500 : 404
 }
 
 function serveFile(walk: Walk, files: FilePaths): Outcome {
@@ -55,7 +60,7 @@ function serveFile(walk: Walk, files: FilePaths): Outcome {
   if (typeof found === 'string') {
     walk.noteFound(path, found)
     if (found === 'directory') return walk.redirect(301, urlOf(`${state.uri}/`, state.args))
-    return walk.fail(found === 'denied' ? 403 : 404)
+    return walk.fail(statusOf(found))
   }
   if (state.method === 'POST') return walk.fail(405, ALLOW)
   state.context.pathGroup = 'static'

@@ -1,13 +1,21 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, statSync } from 'node:fs'
 import { codeOf } from '@svc/core'
-import { type FileFacts, type FileSource, factsOf, isSameState, type OpenFile, StaticError } from '../static/index.ts'
+import {
+  DENIED_CODES,
+  type FileFacts,
+  type FileSource,
+  factsOf,
+  isSameState,
+  type OpenFile,
+  StaticError,
+  unreadable,
+} from '../static/index.ts'
 
-/** What a path leads to. `unreachable`: a part of it is no directory, or it is too long. */
-export type Found = 'file' | 'directory' | 'missing' | 'unreachable' | 'denied' | 'other'
+/** What a path leads to. `unreachable`: a part of it is no directory, or it is too long. `broken`: nobody can tell. */
+export type Found = 'file' | 'directory' | 'missing' | 'unreachable' | 'denied' | 'broken' | 'other'
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
 const MAX_KNOWN = 4096
-const DENIED: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM'])
 const UNREACHABLE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'ENAMETOOLONG', 'ELOOP'])
 
 /** Paths hold one character for each byte. */
@@ -46,6 +54,7 @@ export class WebFiles implements FileSource {
 
   find(path: string): FileFacts | 'directory' | undefined {
     const found = this.see(path)
+    if (found === 'broken') throw unreadable(path, undefined)
     return typeof found === 'object' || found === 'directory' ? found : undefined
   }
 
@@ -67,7 +76,7 @@ export class WebFiles implements FileSource {
     try {
       return this.#open(path)
     } catch (error) {
-      this.#failed(error, path)
+      if (this.#failed(error, path) === 'broken') throw unreadable(path, error)
       return undefined
     }
   }
@@ -95,11 +104,14 @@ export class WebFiles implements FileSource {
     return facts
   }
 
-  #failed(error: unknown, path: string): 'missing' | 'denied' | 'unreachable' {
+  #failed(error: unknown, path: string): 'missing' | 'denied' | 'unreachable' | 'broken' {
     const code = codeOf(error)
     if (code === 'ENOENT') return 'missing'
     if (UNREACHABLE.has(code)) return 'unreachable'
-    this.#onProblem(new StaticError('STATIC_UNREADABLE', `cannot read ${path}`, { cause: error }))
-    return DENIED.has(code) ? 'denied' : 'missing'
+    const isDenied = DENIED_CODES.has(code)
+    this.#onProblem(
+      isDenied ? new StaticError('STATIC_UNREADABLE', `cannot read ${path}`, { cause: error }) : unreadable(path, error),
+    )
+    return isDenied ? 'denied' : 'broken'
   }
 }

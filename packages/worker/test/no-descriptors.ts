@@ -1,0 +1,56 @@
+// Looks for files below the directory of its argument when no descriptor is left, and prints what comes of it as JSON.
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createStaticFiles, FileAnswerer } from '../src/static/index.ts'
+import { WebFiles } from '../src/vhost/web-files.ts'
+import { RecordedExchange } from './recorded-exchange.ts'
+
+const STDOUT = 1
+const root = process.argv[2] ?? ''
+const problems: string[] = []
+const onProblem = (error: Error) => problems.push(error.name)
+const files = createStaticFiles({ root, onProblem })
+const webFiles = new WebFiles(onProblem)
+const answerer = new FileAnswerer({ onProblem })
+const path = join(root, 'known.txt')
+const found = webFiles.see(path)
+if (typeof found === 'string') throw new Error(`known.txt is ${found}`)
+
+/** The code of what is thrown. */
+function codeOf(act: () => unknown): unknown {
+  try {
+    return act()
+  } catch (error) {
+    return (error as { code?: unknown }).code
+  }
+}
+
+const taken: number[] = []
+codeOf(() => {
+  for (;;) taken.push(openSync('/dev/null', 'r'))
+})
+let refused = 0
+const target = {
+  source: webFiles,
+  name: path,
+  describe: () => ({
+    contentType: 'text/plain',
+    cacheControl: undefined,
+    identity: { name: path, coding: 'identity' as const, facts: found },
+    compressed: [],
+  }),
+  keeper: undefined,
+  refuse: (status: number) => {
+    refused = status
+  },
+}
+const seen = {
+  public: codeOf(() => files.serve(new RecordedExchange(), '/new.txt')),
+  missing: codeOf(() => files.serve(new RecordedExchange(), '/no.txt')),
+  web: webFiles.see(join(root, 'new.txt')),
+  webMissing: webFiles.see(join(root, 'no.txt')),
+  isAnswered: answerer.answer(new RecordedExchange(), target, found),
+  refused,
+}
+for (const fd of taken) closeSync(fd)
+writeSync(STDOUT, JSON.stringify({ ...seen, after: files.serve(new RecordedExchange(), '/new.txt'), problems }))
