@@ -127,6 +127,10 @@ test('names: every address is tried; a name that is not found in time is given u
     failed: connected.reject,
   })
   assert.equal(await connected.promise, '127.0.0.1')
+  // Those that did not answer cost no time again, also when the name has been looked up anew.
+  assert.deepEqual(many.known('many.test'), ['127.0.0.1', '127.0.0.2', '::1'])
+  many.forget('many.test')
+  assert.deepEqual(await many.find('many.test'), ['127.0.0.1', '127.0.0.2', '::1'])
   const failed = Promise.withResolvers<{ code?: string }>()
   const never = new AddressBook(systemClock, () => Promise.withResolvers<string[]>().promise)
   dial(options(never, 20), { connected: () => failed.reject(new Error('connected')), failed: failed.resolve })

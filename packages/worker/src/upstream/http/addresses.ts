@@ -27,9 +27,29 @@ export function notAPlace(address: string): UpstreamError {
   return new UpstreamError('UPSTREAM_UNREACHABLE', `${JSON.stringify(address)} is no address of a server`)
 }
 
-interface Known {
-  readonly addresses: readonly string[]
+/** What is known of a name. */
+class Known {
+  /** In the order of the system, but last those that did not answer when they were tried. */
+  addresses: readonly string[]
   untilMs: number
+  readonly #failed: Set<string>
+
+  constructor(addresses: readonly string[], untilMs: number, before: Known | undefined) {
+    const failed = new Set(before === undefined ? [] : addresses.filter((address) => before.#failed.has(address)))
+    this.addresses = [...addresses.filter((address) => !failed.has(address)), ...failed]
+    this.untilMs = untilMs
+    this.#failed = failed
+  }
+
+  answered(address: string): void {
+    this.#failed.delete(address)
+  }
+
+  failed(address: string): void {
+    if (!this.addresses.includes(address)) return
+    this.#failed.add(address)
+    this.addresses = [...this.addresses.filter((other) => other !== address), address]
+  }
 }
 
 type Lookup = (host: string) => Promise<readonly string[]>
@@ -54,7 +74,7 @@ export class AddressBook {
   }
 
   /**
-   * All addresses of a name, in the order of the system.
+   * All addresses of a name, in the order in which they are to be tried.
    * @throws what the system resolver says
    */
   async find(host: string): Promise<readonly string[]> {
@@ -63,11 +83,12 @@ export class AddressBook {
 
   async #ask(host: string): Promise<readonly string[]> {
     const addresses = await this.#lookup(host).catch((error) => this.#before(host, error))
+    const known = new Known(addresses, this.#clock.monotonic() + KEEP_MS, this.#known.get(host))
     this.#known.delete(host)
-    this.#known.set(host, { addresses, untilMs: this.#clock.monotonic() + KEEP_MS })
+    this.#known.set(host, known)
     const oldest = this.#known.size > MAX_NAMES ? this.#known.keys().next().value : undefined
     if (oldest !== undefined) this.#known.delete(oldest)
-    return addresses
+    return known.addresses
   }
 
   /** What the resolver said before it stopped working. That there is no such name is an answer. */
@@ -77,6 +98,13 @@ export class AddressBook {
     if (known !== undefined && !isAnswer) return known.addresses
     this.#known.delete(host)
     throw error
+  }
+
+  /** Whether an address of a name answered: one that did not is tried last from now on. */
+  tried(host: string, address: string, hasAnswered: boolean): void {
+    const known = this.#known.get(host)
+    if (hasAnswered) known?.answered(address)
+    else known?.failed(address)
   }
 
   /** None of the addresses of a name answered: it is looked up again. */

@@ -116,6 +116,7 @@ class DialAttempt implements Dialing {
       this.#socket = undefined
       if (this.#isOver) return
       this.#isOver = true
+      this.#tell(address, true)
       this.#events.connected(socket)
     })
   }
@@ -141,8 +142,15 @@ class DialAttempt implements Dialing {
   #next(addresses: readonly string[], index: number, error: UpstreamError): void {
     if (this.#isOver) return
     this.#drop()
+    const address = addresses[index]
+    if (address !== undefined) this.#tell(address, false)
     if (index + 1 < addresses.length) this.#try(addresses, index + 1)
     else this.#fail(error)
+  }
+
+  #tell(address: string, hasAnswered: boolean): void {
+    const { transport, addresses } = this.#options
+    if (transport.place.kind === 'port') addresses.tried(transport.place.host, address, hasAnswered)
   }
 
   #fail(error: UpstreamError): void {
