@@ -44,6 +44,7 @@ const PATHS: readonly (readonly [base: string, strip: string | undefined, path: 
   ['/v1', undefined, '/api/x', '/v1/api/x'],
   ['/', undefined, '/api/%7e/x%2Fy', '/api/%7e/x%2Fy'],
   ['', '/api', '/api/caf%C3%A9%20%25', '/caf%C3%A9%20%25'],
+  ['/café', '/api', '/api/x', '/caf%C3%A9/x'],
 ]
 
 test('prefixes are left out and put in front', async (t) => {
@@ -90,13 +91,15 @@ test('an upstream is a URL, a unix socket, or the name of a group', async (t) =>
   const { get } = await startRules(
     t,
     rule('pattern = "/named/**"\nupstream = "app"') +
-      rule(`pattern = "/unix/**"\nupstream = "http://${unix.address}:/base/"`) +
+      rule(`pattern = "/upper/**"\nupstream = "HTTP://${tcp.address}"`) +
+      rule(`pattern = "/unix/**"\nupstream = "http://${unix.address}:/bäse/"`) +
       rule(`pattern = "/socket/**"\nupstream = "http://${unix.address}"`),
     { outside: `upstream app { server ${await deadAddress()}; server ${tcp.address}; }` },
   )
   assert.equal((await get('/named/x')).text, 'GET /named/x')
   assert.equal((await get('/named/y')).text, 'GET /named/y')
-  assert.equal((await get('/unix/x')).text, 'GET /base/unix/x')
+  assert.equal((await get('/unix/x')).text, 'GET /b%C3%A4se/unix/x')
+  assert.equal((await get('/upper/x')).text, 'GET /upper/x')
   assert.equal((await get('/socket/x')).text, 'GET /socket/x')
 })
 

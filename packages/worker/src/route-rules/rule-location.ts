@@ -77,22 +77,25 @@ const plainSettings = {
   gzip: undefined,
 } satisfies Omit<LocationSettings, 'content'>
 
+/** What is no URL is the name of a group. */
 function parseUpstream(upstream: string): UpstreamUrl {
-  const match = /^(https?):\/\/(?:([^@/]*)@)?(unix:[^:]+|[^/]+)(?::?(\/.*))?$/.exec(upstream)
-  if (match === null) return { scheme: 'http', user: undefined, host: upstream, path: '/' }
-  const [, scheme, credentials, host = '', path = '/'] = match
-  return {
-    scheme: scheme === 'https' ? 'https' : 'http',
-    user: credentials === undefined ? undefined : userOf(credentials),
-    host,
-    path: path.endsWith('/') ? path : `${path}/`,
-  }
+  const [, unixScheme, socket, base = ''] = /^(https?):\/\/(unix:[^:]+)(?::(.*))?$/.exec(upstream) ?? []
+  if (socket !== undefined)
+    return { scheme: schemeOf(`${unixScheme}:`), user: undefined, host: socket, path: below(new URL(`http://socket${base}`)) }
+  const url = upstream.includes('://') ? URL.parse(upstream) : null
+  if (url === null) return { scheme: 'http', user: undefined, host: upstream, path: '/' }
+  const { protocol, username, password, host } = url
+  const user = username === '' && password === '' ? undefined : `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return { scheme: schemeOf(protocol), user, host, path: below(url) }
 }
 
-/** Name and password of a URL, unescaped. A name without a password has an empty one. */
-function userOf(credentials: string): string {
-  const [name = '', ...password] = credentials.split(':')
-  return `${decodeURIComponent(name)}:${decodeURIComponent(password.join(':'))}`
+function schemeOf(protocol: string): 'http' | 'https' {
+  return protocol === 'https:' ? 'https' : 'http'
+}
+
+/** A path below which others lie, as it is sent. */
+function below({ pathname }: URL): string {
+  return pathname.endsWith('/') ? pathname : `${pathname}/`
 }
 
 /** What the group of servers goes by: its name, or an address with its port. */
