@@ -1,13 +1,13 @@
 const PARTS = 'parts of responses are not stored: only a whole response answers'
 const COOKIES = 'a response that sets a cookie is not stored: others would get it'
 
-/** Tests that are not passed, and why that is meant to be so. */
+/** Tests that are not passed, and why that is meant to be so (docs/decisions/0015-cache-tests-not-passed.md). */
 export const accepted: Readonly<Record<string, string>> = {
   'age-parse-prefix': 'a list in Age makes a response stale, as the title of the test asks; its check asks for the contrary',
   'headers-store-Set-Cookie': COOKIES,
   'headers-store-Transfer-Encoding': 'an answer in an unknown transfer coding is refused: nobody can tell where it ends',
   '304-etag-update-response-Set-Cookie': COOKIES,
-  'other-date-update': 'as with nginx, Date is when the answer was sent, and Age when it was made',
+  'other-date-update': 'as with nginx, Date is when the answer was sent, and Age says how old it is',
   'other-set-cookie': COOKIES,
   'method-POST': 'answers to POST are not stored',
   'vary-normalise-lang-order': 'some servers go by the order of languages',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { HeaderList } from '@svc/http'
 import { waitFor } from '@svc/testkit'
+import { UpstreamError } from '../src/upstream/errors.ts'
 import { type Asked, CacheInstance, type UpstreamRequest } from './proxy-cache-instance.ts'
 
 const fresh = (seconds: number, ...more: HeaderList): HeaderList => [['cache-control', `max-age=${seconds}`], ...more]
@@ -77,6 +78,17 @@ describe('one client', () => {
       ['of a=1', 'of a=2', 'of a=3'],
     )
   })
+})
+
+test('the page of somebody who is known by a cookie is nobody else’s, not even when the upstream is down', async (t) => {
+  const instance = await CacheInstance.open(t)
+  const worker = instance.worker()
+  const by = (cookie: string): Asked => ({ headers: [['cookie', cookie]], useStale: ['error', 'timeout'] })
+  instance.upstream.auto = (asked) => asked.answer(200, [['etag', `W/"${asked.field('cookie')}"`]], `of ${asked.field('cookie')}`)
+  assert.equal((await worker.get('/account', by('a=1'))).text, 'of a=1')
+  await instance.settled()
+  instance.upstream.auto = (asked) => asked.fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'down'))
+  assert.equal((await worker.get('/account', by('a=2'))).error?.message, 'down')
 })
 
 describe('an upstream that says that nothing has changed', () => {

@@ -18,8 +18,9 @@ function gateWrites({ store: { files } }: CacheInstance, gate: Promise<void>): {
     const write = body.write.bind(body)
     body.write = async (bytes) => {
       await gate
-      await write(bytes)
+      const isWritten = await write(bytes)
       counts.done++
+      return isWritten
     }
     return body
   }
@@ -42,10 +43,38 @@ test('an answer that turns out to be too long while it is written down reaches w
   void upstream.chunk(fourth)
   gate.resolve()
   await waitFor('what was begun is written', () => writes.done > 0)
-  await instance.store.files.sweepIncoming()
   visitor.takeAll()
   upstream.end()
   await visitor.done.promise
   assert.ok(visitor.text === parts.join(''))
   assert.equal(writes.done, 1)
+})
+
+test('answers that are written down at the same time do not take more than their share of the disk', async (t) => {
+  const instance = await CacheInstance.open(t, 1 << 20)
+  const worker = instance.worker()
+  const visitors = ['/1', '/2', '/3'].map((path) => worker.ask(path))
+  const upstreams = await Promise.all(visitors.map((_, index) => instance.upstream.request(index)))
+  for (const upstream of upstreams) {
+    upstream.head({ status: 200, headers: [['cache-control', 'max-age=10']] })
+    await upstream.chunk('x'.repeat(200_000))
+  }
+  for (const upstream of upstreams) upstream.end()
+  await Promise.all(visitors.map(({ done }) => done.promise))
+  assert.deepEqual(
+    visitors.map(({ bytes }) => bytes),
+    [200_000, 200_000, 200_000],
+  )
+  await instance.settled()
+  instance.upstream.auto = (asked) => asked.answer(200, [], 'asked again')
+  const again = await Promise.all(['/1', '/2', '/3'].map((path) => worker.get(path)))
+  assert.deepEqual(
+    again.map(({ bytes, text }) => (text === 'asked again' ? text : bytes)),
+    [200_000, 200_000, 'asked again'],
+  )
+  // What is stored is not on its way any more.
+  instance.upstream.auto = (asked) => asked.answer(200, [['cache-control', 'max-age=10']], 'x'.repeat(200_000))
+  await worker.get('/4')
+  await instance.settled()
+  assert.match((await worker.get('/4')).cacheStatus, /hit/)
 })

@@ -17,8 +17,11 @@ const NAME = /^[0-9a-f]{32}-[0-9a-f]{16}$/
 
 /** A body on its way into the cache, in a file that nobody else knows. */
 export interface IncomingBody {
-  /** Appends. Rejects when the file cannot be written; nothing more can then be. The bytes must not change until it resolves. */
-  write(bytes: Uint8Array): Promise<void>
+  /**
+   * Appends; false: there is more on its way than may be. Rejects when the file cannot be written. Nothing more can be written then.
+   * The bytes must not change until it resolves.
+   */
+  write(bytes: Uint8Array): Promise<boolean>
   /** Reads what was written; fewer bytes only at its end. */
   read(position: number, maxBytes: number): Promise<Uint8Array>
   /** Gives the file its place, under a name that tells which entry it is of. Rejects when that cannot be done. */
@@ -27,15 +30,41 @@ export interface IncomingBody {
   close(): Promise<void>
 }
 
+/** Bytes of bodies that are on their way, of one process. */
+class Room {
+  readonly #maxBytes: number
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** False: there is not so much room. */
+  take(bytes: number): boolean {
+    if (this.#bytes + bytes > this.#maxBytes) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  giveBack(bytes: number): void {
+    this.#bytes -= bytes
+  }
+}
+
 /** The files with bodies of the proxy cache: each belongs to one entry of the store, and goes with it. */
 export class BodyFiles implements EntryFiles {
   readonly #dir: string
   readonly #onProblem: (error: Error) => void
+  readonly #room: Room
 
-  /** @param dir directory of the store */
-  constructor(dir: string, onProblem: (error: Error) => void) {
+  /**
+   * @param dir directory of the store
+   * @param maxIncomingBytes most bytes of bodies that this process has on their way
+   */
+  constructor(dir: string, maxIncomingBytes: number, onProblem: (error: Error) => void) {
     this.#dir = dir
     this.#onProblem = onProblem
+    this.#room = new Room(maxIncomingBytes)
   }
 
   discard(names: readonly string[]): void {
@@ -65,7 +94,7 @@ export class BodyFiles implements EntryFiles {
       await mkdir(dir, { recursive: true })
       return open(path, 'wx+')
     })
-    return new OpenBody(file, path, (name) => this.#path(name))
+    return new OpenBody(file, path, this.#room, (name) => this.#path(name))
   }
 
   /** Takes away what an earlier instance has left behind: bodies that were never whole. Before any other process begins one. */
@@ -116,23 +145,29 @@ export class BodyFiles implements EntryFiles {
 class OpenBody implements IncomingBody {
   readonly #file: FileHandle
   readonly #path: string
+  readonly #room: Room
   readonly #placeOf: (name: string) => string
   #bytes = 0
+  #taken = 0
   #isCommitted = false
 
-  constructor(file: FileHandle, path: string, placeOf: (name: string) => string) {
+  constructor(file: FileHandle, path: string, room: Room, placeOf: (name: string) => string) {
     this.#file = file
     this.#path = path
+    this.#room = room
     this.#placeOf = placeOf
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
+  async write(bytes: Uint8Array): Promise<boolean> {
+    if (!this.#room.take(bytes.byteLength)) return false
+    this.#taken += bytes.byteLength
     let done = 0
     while (done < bytes.byteLength) {
       const { bytesWritten } = await this.#file.write(bytes, done, bytes.byteLength - done, this.#bytes + done)
       done += bytesWritten
     }
     this.#bytes += done
+    return true
   }
 
   async read(position: number, maxBytes: number): Promise<Uint8Array> {
@@ -148,12 +183,19 @@ class OpenBody implements IncomingBody {
       await rename(this.#path, target)
     })
     this.#isCommitted = true
+    this.#leaveRoom()
     return { name, bytes: this.#bytes }
   }
 
   async close(): Promise<void> {
     if (!this.#isCommitted) await unlink(this.#path).catch(() => undefined)
     await this.#file.close().catch(() => undefined)
+    this.#leaveRoom()
+  }
+
+  #leaveRoom(): void {
+    this.#room.giveBack(this.#taken)
+    this.#taken = 0
   }
 }
 

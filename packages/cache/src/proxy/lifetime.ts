@@ -9,6 +9,9 @@ const HEURISTIC_SHARE = 0.1
 /** Nothing is kept for longer on a guess. */
 const MAX_HEURISTIC_MS = 24 * 3_600_000
 
+/** What longer lifetimes become (RFC 9111 section 1.2.2). */
+const MAX_MS = 2 ** 31 * 1000
+
 /** When the request was sent and its answer came, in milliseconds of the wall clock. */
 export interface ExchangeTimes {
   readonly sentAt: number
@@ -65,6 +68,7 @@ export function lifetimeOf(
 /** nginx's own field: seconds, or "@" and a time in seconds since the epoch. */
 function accelMs(value: string | undefined, receivedAt: number): number | undefined {
   if (value === undefined) return undefined
-  if (isDigits(value)) return Number(value) * 1000
-  return value.startsWith('@') && isDigits(value.slice(1)) ? Math.max(0, Number(value.slice(1)) * 1000 - receivedAt) : undefined
+  if (isDigits(value)) return Math.min(MAX_MS, Number(value) * 1000)
+  if (!value.startsWith('@') || !isDigits(value.slice(1))) return undefined
+  return Math.min(MAX_MS, Math.max(0, Number(value.slice(1)) * 1000 - receivedAt))
 }

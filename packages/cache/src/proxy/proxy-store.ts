@@ -15,6 +15,8 @@ import { variantOf } from './vary.ts'
 export const MAX_INLINE_BYTES = 64 << 10
 /** A body may take at most this share of the cache. */
 const BODY_SHARE = 4
+/** Bodies that a process is writing take at most this share, whoever asks for them: they are in nobody's count yet. */
+const INCOMING_SHARE = 2
 /** More variants of one URI than this are not kept: the one that was not used for the longest time goes. */
 const MAX_VARIANTS = 64
 /** How long an entry is kept once it is stale: it may be validated, or stand in for an upstream that is down. */
@@ -203,8 +205,8 @@ export class ProxyStore implements PurgedStore {
   }
 }
 
-function filesOf({ cacheDir, onProblem }: ProxyStoreOptions): BodyFiles {
-  return new BodyFiles(join(cacheDir, 'proxy'), onProblem)
+function filesOf({ cacheDir, maxBytes, onProblem }: ProxyStoreOptions): BodyFiles {
+  return new BodyFiles(join(cacheDir, 'proxy'), Math.floor(maxBytes / INCOMING_SHARE), onProblem)
 }
 
 function storeOptions({ cacheDir, maxBytes, clock }: ProxyStoreOptions, files: BodyFiles): IsrStoreOptions {

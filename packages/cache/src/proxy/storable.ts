@@ -1,7 +1,7 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
 import { CONNECTION_FIELDS, parseCacheControl } from '@svc/http'
 import { firstField, joinedField } from './field-list.ts'
-import { type ExchangeTimes, initialAgeMs, lifetimeOf } from './lifetime.ts'
+import { type ExchangeTimes, initialAgeMs, type Lifetime, lifetimeOf } from './lifetime.ts'
 import { type ResponseDirectives, responseDirectives } from './response-directives.ts'
 import { varyFields } from './vary.ts'
 
@@ -69,6 +69,8 @@ export function storingOf(question: StorableQuestion): Storing | Refusal {
   const isFresh = createdAt + ttlMs > receivedAt
   const swrMs = directives.forbidsStale ? 0 : directives.staleWhileRevalidate * 1000
   const errorMs = directives.forbidsStale ? 0 : directives.staleIfError * 1000
+  const isForOne = isCookied(request) && !vary.includes('cookie')
+  if (isForOne && isUnsaid(directives, lifetime)) return { refused: 'cookies' }
   if (!isFresh && swrMs === 0 && errorMs === 0 && !hasValidator(head.headers)) return { refused: 'no-lifetime' }
   return { createdAt, ttlMs, swrMs, vary, headers: storedFields(head.headers) }
 }
@@ -94,6 +96,20 @@ function refusalOf({ method, headers }: AskingRequest, head: ResponseHead, direc
   if (firstField(head.headers, 'set-cookie') !== undefined) return 'set-cookie'
   if (parseCacheControl(joinedField(headers, 'cache-control')).noStore) return 'request'
   return headChars(head) > MAX_HEAD_CHARS ? 'head' : undefined
+}
+
+function isCookied({ headers }: AskingRequest): boolean {
+  return firstField(headers, 'cookie') !== undefined
+}
+
+/**
+ * Whether nobody has said that others may have the response: what was made for a cookie may then be for one alone, and would be
+ * given to others on a guess, or once its upstream is down.
+ */
+function isUnsaid(directives: ResponseDirectives, { ms, source }: Lifetime): boolean {
+  if (directives.isPublic || directives.forbidsStale) return false
+  if (source === 'none' || source === 'guess') return true
+  return ms === 0 && directives.staleWhileRevalidate === 0 && directives.staleIfError === 0
 }
 
 function hasValidator(headers: HeaderList): boolean {

@@ -63,6 +63,15 @@ describe('a response is not kept', () => {
     'without a lifetime or a validator': ['no-lifetime', { headers: [] }],
     'that was stale when it came and cannot be validated': ['no-lifetime', { headers: [...control('max-age=9'), ['age', '9']] }],
     'that nginx is told not to keep': ['no-lifetime', { headers: [...control('max-age=9'), ['x-accel-expires', '0']] }],
+    'to a cookie, when its lifetime would be a guess': [
+      'cookies',
+      { headers: [['last-modified', OLD]], request: [['cookie', 'a=1']] },
+    ],
+    'to a cookie, when it could only be validated': ['cookies', { headers: [['etag', 'W/"1"']], request: [['cookie', 'a=1']] }],
+    'to a cookie, when it is stale at once': [
+      'cookies',
+      { headers: [...control('max-age=0'), ['etag', '"1"']], request: [['cookie', 'a=1']] },
+    ],
     'whose rule says no time': ['no-lifetime', { ruleSeconds: 0 }],
   }
   for (const [name, [reason, given]] of Object.entries(cases)) test(name, () => assert.equal(refused(given), reason))
@@ -76,6 +85,20 @@ describe('a response is kept', () => {
       request: [['authorization', 'x']],
     },
     'to credentials when shared caches are addressed': { headers: control('s-maxage=9'), request: [['authorization', 'x']] },
+    'to a cookie when it says for how long': { headers: control('max-age=9'), request: [['cookie', 'a=1']] },
+    'to a cookie when a rule says for how long': { headers: [], ruleSeconds: 9, request: [['cookie', 'a=1']] },
+    'to a cookie when others have another one': {
+      headers: [
+        ['etag', '"1"'],
+        ['vary', 'Cookie'],
+      ],
+      request: [['cookie', 'a=1']],
+    },
+    'to a cookie when it is public': { headers: [...control('public'), ['etag', '"1"']], request: [['cookie', 'a=1']] },
+    'to a cookie when it is never used unasked': {
+      headers: [...control('no-cache'), ['etag', '"1"']],
+      request: [['cookie', 'a=1']],
+    },
     'with a status nobody knows': { status: 299, headers: control('max-age=9') },
     'with an error that says for how long': { status: 500, headers: control('max-age=9') },
     'though it says no-store, when its status is understood': { headers: control('no-store, must-understand, max-age=9') },
@@ -110,6 +133,7 @@ describe('the lifetime of a response', () => {
       { headers: [['last-modified', formatHttpDate(NOW - 36_000_000)]] },
     ],
     'is guessed as a day at most': [86_400_000, { headers: [['last-modified', OLD.replace('2025', '2015')]] }],
+    'is bounded, whatever nginx is told': [2 ** 31 * 1000, { headers: [['x-accel-expires', '9'.repeat(400)]] }],
     'is named by nginx': [60_000, { headers: [...control('max-age=9'), ['x-accel-expires', '60']] }],
     'is nothing for a response that must be asked about': [0, { headers: [...control('no-cache, max-age=9'), ['etag', '"1"']] }],
   }

@@ -255,7 +255,7 @@ export class ProxyFlight implements OriginSink {
     this.#closeDoor()
     for (const client of clients) {
       const isCollapsed = client !== this.#leader
-      if (isCollapsed && 'refused' in storing) this.#owner.again(client)
+      if (isCollapsed && 'refused' in storing) this.#owner.pass(client, storing.refused)
       else this.#owner.serve(client, { key, entry, how: 'validated', isCollapsed })
     }
     if (!isKept) this.#finish('failed')

@@ -149,7 +149,10 @@ export class SpooledBody implements ReadableBody {
 
   async #append(bytes: Uint8Array): Promise<void> {
     this.#file ??= await this.#options.begin()
-    await this.#file.write(bytes)
+    if (!(await this.#file.write(bytes))) {
+      this.#stopKeeping(undefined)
+      return
+    }
     this.#fileBytes += bytes.byteLength
     this.#pieces = this.#pieces.filter(({ start, bytes: piece }) => start + piece.byteLength > this.#fileBytes)
   }
