@@ -171,6 +171,14 @@ export const servingCases: readonly VhostCase[] = [
     'ssl_protocols frob;',
     ['1:15: invalid value "frob" in "ssl_protocols" directive (expected SSLv2, SSLv3, TLSv1, TLSv1.1, TLSv1.2, TLSv1.3)'],
   ],
+  [
+    'server',
+    'ssl_certificate a.pem; ssl_certificate_key a.key;\nssl_certificate b.pem; ssl_certificate_key b.key;',
+    [
+      '2:1: "ssl_certificate" directive is duplicate (first at 2:1; a server has one pair here: of those for RSA and ECDSA keep the latter)',
+      '2:24: "ssl_certificate_key" directive is duplicate (first at 2:24; a server has one pair here: of those for RSA and ECDSA keep the latter)',
+    ],
+  ],
   ['server', 'ssl_certificate a.pem;', ['1:1: no "ssl_certificate_key" is defined for certificate "$DIR/a.pem"']],
   [
     'server',

@@ -100,7 +100,12 @@ export class Level {
     if (slot !== undefined && !rule.isMany) {
       const isSame = slot.first.name === call.name
       const earlier = isSame ? '' : `, "${slot.first.name}" directive was specified earlier`
-      call.fail(`"${rule.name}" directive is duplicate${earlier}`, undefined, `first at ${formatPlace(slot.first.place)}`)
+      const advice = rule.onceHint === '' ? '' : `; ${rule.onceHint}`
+      call.fail(
+        `"${rule.name}" directive is duplicate${earlier}`,
+        undefined,
+        `first at ${formatPlace(slot.first.place)}${advice}`,
+      )
       return
     }
     const value = rule.parse(call)

@@ -13,6 +13,8 @@ export interface Rule<Value> {
   readonly slot: string
   /** Whether it may be given several times at one level. */
   readonly isMany: boolean
+  /** What to do about a second one at a level that nginx would take; "" where it would not. */
+  readonly onceHint: string
   /** `block`: braces follow. */
   readonly form: 'simple' | 'block'
   /** Reads the arguments. undefined: they are wrong, and the call was told why. */
@@ -27,6 +29,7 @@ interface RuleFacts<Value> {
   readonly args: number | readonly [min: number, max: number]
   readonly slot?: string
   readonly isMany?: boolean
+  readonly onceHint?: string
   readonly form?: 'simple' | 'block'
   readonly parse: (call: DirectiveCall) => Value | undefined
 }
@@ -43,6 +46,7 @@ export function rule<Value>(name: string, facts: RuleFacts<Value>): Rule<Value> 
     args: typeof args === 'number' ? [args, args] : args,
     slot: facts.slot ?? name,
     isMany: facts.isMany ?? false,
+    onceHint: facts.onceHint ?? '',
     form: facts.form ?? 'simple',
     parse: facts.parse,
   }

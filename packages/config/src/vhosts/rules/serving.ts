@@ -79,11 +79,14 @@ function pathOf(call: DirectiveCall): WrittenPath | undefined {
   return path === undefined ? undefined : { path, call }
 }
 
+/** Several are there for old clients that know no ECDSA. */
+const onceHint = 'a server has one pair here: of those for RSA and ECDSA keep the latter'
+
 /** `ssl_certificate`. */
-export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], args: 1, parse: pathOf })
+export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], args: 1, onceHint, parse: pathOf })
 
 /** `ssl_certificate_key`. */
-export const sslCertificateKey = rule('ssl_certificate_key', { in: ['main', 'server'], args: 1, parse: pathOf })
+export const sslCertificateKey = rule('ssl_certificate_key', { in: ['main', 'server'], args: 1, onceHint, parse: pathOf })
 
 /** `ssl_protocols`: the lowest version. */
 export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
