@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Child, fetchHttp, svcCommand, waitFor } from '@svc/testkit'
-import { AcmeServer } from './acme/acme-server.ts'
+import { AcmeServer, Refusal } from './acme/acme-server.ts'
 import { issuedAt, reconfigure, restart, seenAt, startWith, stateOf } from './acme/automatic-server.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -23,6 +23,7 @@ describe('automatic certificates', () => {
 
     const state = stateOf(server)
     assert.equal(statSync(state).mode & 0o777, 0o700)
+    assert.doesNotMatch(server.child.stderr, /"level":"(?:warn|error)"/)
     const files = readdirSync(state).sort()
     assert.deepEqual(files, ['a.test.pem', 'account.json', 'failures.json'])
     for (const file of files) assert.equal(statSync(join(state, file)).mode & 0o777, 0o600, file)
@@ -64,6 +65,17 @@ describe('automatic certificates', () => {
     // The first one is its own.
     assert.deepEqual(await issuedAt(server, 'a.test'), { subject: 'issued 2', issuer: 'Test Authority' })
     assert.deepEqual(acme.orders, ['a.test'])
+  })
+
+  test('are not obtained from an authority that does not issue for the host, and nobody is sent to look at port 80', async (t) => {
+    const acme = await AcmeServer.start(t)
+    acme.onOrder = () => {
+      throw new Refusal(400, 'rejectedIdentifier', 'policy forbids this name')
+    }
+    const server = await startWith(t, acme, ['a.test'])
+    const line = await server.child.waitForLine('alert', (text) => text.includes('"alert":"certificate_failed"'))
+    assert.ok(line.includes(`policy forbids this name; check that ${acme.directory} is the directory of an authority`), line)
+    assert.doesNotMatch(line, /port 80/)
   })
 
   test('are not obtained from an authority that is not trusted, and the log says how it can be', async (t) => {

@@ -1,4 +1,5 @@
 import { codeOf } from '@svc/core'
+import { SupervisorError } from '../errors.ts'
 import { refusalOf } from './order-certificate.ts'
 
 /** What is said of a certificate whose issuer is not known here. */
@@ -25,5 +26,7 @@ export function adviceFor(error: unknown, host: string, authority: string): stri
   }
   if (isOfFile(error) || isOfFile(cause)) return 'check the state directory, where certificates are kept'
   if (refusalOf(error) !== undefined) return 'nothing has to be done: it is asked again, at the time given'
+  const isProving = error instanceof SupervisorError && error.data?.['isProving'] === true
+  if (!isProving) return `check that ${authority} is the directory of an authority that issues certificates for ${host}`
   return `check that http://${host}/.well-known/acme-challenge/ leads to this server on port 80 from everywhere`
 }

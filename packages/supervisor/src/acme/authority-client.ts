@@ -84,9 +84,13 @@ async function load() {
       return await plain.request({ ...config, adapter: 'http', transformRequest: [], transformResponse: [] })
     } catch (cause) {
       if (isAnswer(cause)) throw Object.assign(cause, { config })
+      const isLate = config.signal?.aborted === true
+      const why = isLate
+        ? `no whole answer within ${REQUEST_TIMEOUT_MS / 1000} seconds`
+        : messageOf(cause) || String(codeOf(cause))
       // Else the end of the request is told of in place of its reason.
       delete config.signal
-      throw new SupervisorError('SUP_AUTHORITY', reasonText(messageOf(cause) || String(codeOf(cause))), { cause })
+      throw new SupervisorError('SUP_AUTHORITY', reasonText(why), { cause })
     }
   }
   axios.interceptors.request.use((config) => {

@@ -72,7 +72,8 @@ async function order(acme: Acme, host: string, settings: AcmeSettings, parts: Or
 /**
  * Orders a certificate for one host name with a proof over HTTP (RFC 8555 sections 7.4 and 8.3). With it the terms of the
  * authority are agreed to. When this settles, nothing more is asked of the authority.
- * @throws SUP_CERTIFICATE with what the authority says; `data.refusal` and `data.retryAfterMs` where it wants to be left alone;
+ * @throws SUP_CERTIFICATE with what the authority says; `data.refusal` and `data.retryAfterMs` where it wants to be left alone; `data.isProving`
+ * when it had come as far as to the proof;
  * SUP_AUTHORITY where it cannot be asked
  */
 export async function orderCertificate(host: string, settings: AcmeSettings, parts: OrderParts): Promise<IssuedCertificate> {
@@ -90,9 +91,9 @@ export async function orderCertificate(host: string, settings: AcmeSettings, par
   } catch (cause) {
     if (codeOf(cause) === 'SUP_AUTHORITY') throw cause
     const reason = reasonText(messageOf(cause))
-    const data = cause instanceof SupervisorError ? cause.data : undefined
-    const options = data === undefined ? { cause } : { cause, data }
-    throw new SupervisorError('SUP_CERTIFICATE', reason === '' ? 'the authority refused without a reason' : reason, options)
+    const data = { ...(cause instanceof SupervisorError ? cause.data : {}), isProving: tokens.size > 0 }
+    const message = reason === '' ? 'the authority refused without a reason' : reason
+    throw new SupervisorError('SUP_CERTIFICATE', message, { cause, data })
   } finally {
     over.abort()
     await Promise.allSettled([...tokens].map((token) => parts.proofs.withdraw(token)))
