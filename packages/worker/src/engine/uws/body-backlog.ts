@@ -1,5 +1,5 @@
 import type { BodyBlocks } from '../../body-blocks.ts'
-import { SpoolFile } from './spool-file.ts'
+import { SpoolFile } from '../../spool-file.ts'
 
 /** Most memory for the bytes of one body that wait. */
 const MAX_MEMORY_BYTES = 1024 * 1024

@@ -115,14 +115,14 @@ export class FastcgiHandler implements ContentHandler {
   }
 
   #origin(group: UpstreamGroup): FastcgiOrigin {
-    const { connections, spoolDir } = this.#tools
+    const { connections, spoolDir: dir, blocks } = this.#tools
     const { connectMs, readMs, sendMs, nextUpstream } = this.#spec
     return new FastcgiOrigin({
       group,
       connections,
       timeouts: { connectMs, readMs, sendMs },
       nextUpstream: parseNextUpstream(nextUpstream),
-      spoolDir,
+      place: { dir, blocks },
     })
   }
 }

@@ -2,13 +2,14 @@ import type { UpstreamTimeouts } from '@svc/config'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { CallSettings } from '../http/call-settings.ts'
 import { fetchByCall } from '../http/fetch-by-call.ts'
-import { type AnswerReceiver, HttpCall } from '../http/http-call.ts'
+import type { AnswerReceiver } from '../http/http-call.ts'
 import type { HttpConnections, UpstreamProtocol } from '../http/http-connections.ts'
 import { LastPool } from '../http/last-pool.ts'
 import type { NextUpstream } from '../http/origin-settings.ts'
 import { RepeatedHead } from '../http/repeated-head.ts'
 import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin.ts'
 import { FastcgiReader } from './fastcgi-reader.ts'
+import { PatientCall, type WaitingPlace } from './patient-call.ts'
 import { RequestTexts } from './request-params.ts'
 import { FastcgiSender } from './request-sender.ts'
 import { SpooledFetch } from './spooled-fetch.ts'
@@ -32,8 +33,7 @@ export interface FastcgiOriginSettings {
   readonly connections: HttpConnections
   readonly timeouts: UpstreamTimeouts
   readonly nextUpstream: NextUpstream
-  /** Directory for bodies that are too long for memory. */
-  readonly spoolDir: string
+  readonly place: WaitingPlace
 }
 
 /** Answers by asking a group of FastCGI applications. */
@@ -41,14 +41,14 @@ export class FastcgiOrigin implements Origin {
   /** Names the group. */
   readonly name: string
   readonly #call: CallSettings
-  readonly #spoolDir: string
+  readonly #place: WaitingPlace
 
-  constructor({ group, connections, timeouts, nextUpstream, spoolDir }: FastcgiOriginSettings) {
+  constructor({ group, connections, timeouts, nextUpstream, place }: FastcgiOriginSettings) {
     const way = { tls: undefined, protocol: FASTCGI }
     const pools = new LastPool((peer) => connections.pool(group, peer, way))
     const texts = new RequestTexts()
     this.name = group.spec.name
-    this.#spoolDir = spoolDir
+    this.#place = place
     this.#call = {
       group,
       timeouts,
@@ -66,14 +66,18 @@ export class FastcgiOrigin implements Origin {
    */
   fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
     const { body } = request
-    if (body?.isPresent !== true) return fetchByCall(this.#call, request, sink)
-    const fetching = new SpooledFetch(sink, (spooled, to) => fetchByCall(this.#call, { ...request, body: spooled }, to))
-    fetching.start(body, this.#spoolDir)
+    if (body?.isPresent !== true) return this.#fetch(request, sink)
+    const fetching = new SpooledFetch(sink, (spooled, to) => this.#fetch({ ...request, body: spooled }, to))
+    fetching.start(body, this.#place.dir)
     return fetching
   }
 
   /** The same for receivers that deal with bytes at once. Only for requests without a body. */
-  send(request: OriginRequest, receiver: AnswerReceiver): HttpCall {
-    return new HttpCall(this.#call, request, receiver)
+  send(request: OriginRequest, receiver: AnswerReceiver): PatientCall {
+    return new PatientCall(this.#call, request, receiver, this.#place)
+  }
+
+  #fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
+    return fetchByCall((receiver) => this.send(request, receiver), sink)
   }
 }

@@ -1,12 +1,18 @@
-import type { OriginHandle, OriginRequest, OriginSink } from '../origin.ts'
-import type { CallSettings } from './call-settings.ts'
-import { HttpCall } from './http-call.ts'
+import type { OriginHandle, OriginSink } from '../origin.ts'
+import type { AnswerReceiver } from './http-call.ts'
 import { OwningReceiver } from './owning-receiver.ts'
 
-/** Sends a request, and hands the answer to a sink. */
-export function fetchByCall(settings: CallSettings, request: OriginRequest, sink: OriginSink): OriginHandle {
+/** A request to be sent. */
+interface Call extends OriginHandle {
+  start(): void
+  /** The receiver takes more again. */
+  resume(): void
+}
+
+/** Sends a request whose call is made with the receiver of its answer, and hands the answer to a sink. */
+export function fetchByCall(makeCall: (receiver: AnswerReceiver) => Call, sink: OriginSink): OriginHandle {
   const receiver = new OwningReceiver(sink)
-  const call = new HttpCall(settings, request, receiver)
+  const call = makeCall(receiver)
   receiver.attach(call)
   call.start()
   return call

@@ -43,7 +43,7 @@ export class HttpOrigin implements Origin {
   }
 
   fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
-    return fetchByCall(this.#call, request, sink)
+    return fetchByCall((receiver) => this.send(request, receiver), sink)
   }
 
   /** The same for receivers that deal with the bytes of an answer at once, and say when they take no more. */

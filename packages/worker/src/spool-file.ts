@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { close, closeSync, mkdirSync, openSync, read, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { EngineError } from '../errors.ts'
+import { EngineError } from './engine/errors.ts'
 
 /** Told how reading ends: with how many bytes, or why there are none. */
 type OnRead = (outcome: number | Error) => void
@@ -67,7 +67,7 @@ export class SpoolFile {
       this.#isReading = false
       if (this.#isClosed) this.#release()
       else if (error !== null) onRead(error)
-      else if (length === 0) onRead(new EngineError('ENGINE_BODY_LOST', 'a file with the body of a request has become shorter'))
+      else if (length === 0) onRead(new EngineError('ENGINE_BODY_LOST', 'a file in which a body waits has become shorter'))
       else this.#advance(length, onRead)
     })
   }
