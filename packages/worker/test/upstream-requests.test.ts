@@ -246,52 +246,6 @@ test('an answer that came before the connection was closed is heard, though more
   assert.deepEqual([status, text, error], [413, 'no', undefined])
 })
 
-test('a connection that died while it was idle costs an idempotent request nothing', async (t) => {
-  const up = await startRaw(t, (connection, _head, index) => {
-    if (index === 0) connection.send(OK)
-    else connection.socket.destroy()
-  })
-  const origin = originFor(t, groupOf([server(up.address)]), { nextUpstream: parseNextUpstream(['off']) })
-  assert.equal((await ask(origin)).status, 200)
-  assert.equal((await ask(origin)).status, 200)
-  assert.equal(up.connections.length, 2)
-})
-
-test('a POST is not sent again when its connection died, unless that is allowed', async (t) => {
-  for (const [words, isSentAgain] of [
-    [['error'], false],
-    [['error', 'non_idempotent'], true],
-  ] as const) {
-    const up = await startRaw(t, (connection, _head, index) => {
-      if (index === 0) connection.send(OK)
-      else connection.socket.destroy()
-    })
-    const origin = originFor(t, groupOf([server(up.address)]), { nextUpstream: parseNextUpstream(words) })
-    assert.equal((await ask(origin)).status, 200)
-    const { status, error } = await ask(origin, { method: 'POST' })
-    assert.deepEqual([status, error?.code], isSentAgain ? [200, undefined] : [0, 'UPSTREAM_UNREACHABLE'])
-    assert.equal(up.connections.length, isSentAgain ? 2 : 1)
-  }
-})
-
-test('a connection is not kept longer than its server says', async (t) => {
-  const up = await startRaw(t, (connection) =>
-    connection.send('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 0\r\n\r\n'),
-  )
-  await ask(originFor(t, groupOf([server(up.address)])))
-  await up.connections[0]?.closed()
-})
-
-test('no more connections are kept than the group says', async (t) => {
-  const up = await startRaw(t, () => undefined)
-  const origin = originFor(t, groupOf([server(up.address)], { keepalive: 1 }))
-  const answers = [ask(origin), ask(origin), ask(origin)]
-  await waitFor('three requests', () => up.connections.filter(({ received }) => received.includes('\r\n\r\n')).length === 3)
-  for (const connection of up.connections) connection.send(OK)
-  await Promise.all(answers)
-  await waitFor('two of three to be closed', () => up.connections.filter(({ isClosed }) => isClosed).length === 2)
-})
-
 test('the next server is asked after a failure, with the same body', async (t) => {
   const dead = await deadAddress()
   const cut = await startRaw(t, (connection) => connection.socket.destroy())

@@ -21,6 +21,8 @@ import { SpooledFetch } from './spooled-fetch.ts'
 const FASTCGI: UpstreamProtocol = {
   name: 'fastcgi',
   maxIdle: 0,
+  // Applications do not close idle connections.
+  trustedIdleMs: Number.POSITIVE_INFINITY,
   makeReaders() {
     const repeated = new RepeatedHead()
     return (events) => new FastcgiReader(events, repeated)

@@ -1,3 +1,4 @@
+import type { Clock } from '@svc/core'
 import type { UpstreamError } from '../errors.ts'
 import type { AddressBook } from './addresses.ts'
 import { type ConnectionOwner, type MakeReader, UpstreamConnection } from './connection.ts'
@@ -20,8 +21,11 @@ export interface PoolOptions {
   /** Of the server, for messages. */
   readonly name: string
   readonly addresses: AddressBook
+  readonly clock: Pick<Clock, 'monotonic'>
   /** Connections kept without a request. */
   readonly maxIdle: number
+  /** How long a connection may have been idle that is used for a request which cannot be sent again. */
+  readonly trustedIdleMs: number
   readonly makeReader: MakeReader
 }
 
@@ -45,9 +49,17 @@ export class ConnectionPool implements ConnectionOwner {
     return this.#options.maxIdle > 0 && !this.#isClosed
   }
 
-  /** A connection that has served before, if one is free. */
-  take(): UpstreamConnection | undefined {
-    return this.#idle.pop()
+  /**
+   * A connection that has served before, if one is free.
+   * @param isRepeatable whether the request may be sent again: if not, a connection that its server may be about to close is left
+   */
+  take(isRepeatable: boolean): UpstreamConnection | undefined {
+    const connection = this.#idle.pop()
+    if (isRepeatable || connection === undefined) return connection
+    const { clock, trustedIdleMs } = this.#options
+    if (clock.monotonic() - connection.idleSince <= trustedIdleMs) return connection
+    connection.destroy()
+    return undefined
   }
 
   /** Makes a new connection. */
@@ -70,6 +82,7 @@ export class ConnectionPool implements ConnectionOwner {
       connection.destroy()
       return
     }
+    connection.idleSince = this.#options.clock.monotonic()
     connection.allow(keepMs, 'no further request')
     this.#idle.push(connection)
     if (this.#idle.length > this.#options.maxIdle) this.#idle.shift()?.destroy()

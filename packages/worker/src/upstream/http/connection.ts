@@ -52,8 +52,8 @@ export class UpstreamConnection implements AnswerEvents {
   #isPaused = false
   #isGone = false
   #lastError: Error | undefined
-  /** Requests begun on it. */
-  uses = 0
+  /** When its owner got it back last, in ms of the monotonic clock. */
+  idleSince = 0
 
   /**
    * @param name of the server, for messages
@@ -98,7 +98,6 @@ export class UpstreamConnection implements AnswerEvents {
 
   /** Begins a request. */
   use(user: ConnectionUser, isHead: boolean): void {
-    this.uses++
     this.#user = user
     this.#isComplete = false
     this.#keepsAlive = true

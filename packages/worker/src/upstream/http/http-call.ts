@@ -153,7 +153,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
       this.#next(notAPlace(peer.spec.address))
       return
     }
-    const kept = this.#wantsNew ? undefined : pool.take()
+    const kept = this.#wantsNew ? undefined : pool.take(this.#turns.isRepeatable && this.#body === undefined)
     this.#isReused = kept !== undefined
     if (kept !== undefined) {
       this.#send(kept, pool)

@@ -12,6 +12,8 @@ export interface UpstreamProtocol {
   readonly name: string
   /** Idle connections to each server of a group that does not say. */
   readonly maxIdle: number
+  /** How long a connection may have been idle that is used for a request which cannot be sent again, in milliseconds. */
+  readonly trustedIdleMs: number
   /** Begins with the connections to one server: makes what reads each of them. */
   makeReaders(): MakeReader
 }
@@ -19,10 +21,12 @@ export interface UpstreamProtocol {
 /** All connections of a worker to upstreams: they outlive generations, as the groups do. */
 export class HttpConnections {
   readonly addresses: AddressBook
+  readonly #clock: Pick<Clock, 'monotonic'>
   readonly #pools = new Map<UpstreamGroup, Map<Peer, Map<string, ConnectionPool>>>()
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.addresses = new AddressBook(clock)
+    this.#clock = clock
   }
 
   /** Connections to one server of a group. Undefined: its address is none. */
@@ -35,9 +39,15 @@ export class HttpConnections {
     const place = parsePlace(address)
     if (place === undefined) return undefined
     const maxIdle = group.spec.keepalive ?? protocol.maxIdle
-    const { addresses } = this
-    const makeReader = protocol.makeReaders()
-    const pool = new ConnectionPool({ transport: { place, tls }, name: address, addresses, maxIdle, makeReader })
+    const pool = new ConnectionPool({
+      transport: { place, tls },
+      name: address,
+      addresses: this.addresses,
+      clock: this.#clock,
+      maxIdle,
+      trustedIdleMs: protocol.trustedIdleMs,
+      makeReader: protocol.makeReaders(),
+    })
     this.#ofPeer(group, peer).set(key, pool)
     return pool
   }

@@ -14,6 +14,8 @@ import { RequestSender } from './request-sender.ts'
 const HTTP: UpstreamProtocol = {
   name: 'http',
   maxIdle: 64,
+  // Servers that close idle connections do so after two seconds and more.
+  trustedIdleMs: 1_000,
   makeReaders() {
     const repeated = new RepeatedHead()
     return (events) => new AnswerParser(events, repeated)
