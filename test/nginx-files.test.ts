@@ -59,6 +59,7 @@ server { listen {on0}; server_name a.test; root {dir}; index index.html;
   location /al-try2/ { alias {dir}/sub/; try_files other.html =404; }
   location ~ ^/al-re-try/(.*)$ { alias {dir}; try_files /$1 /a.txt =404; }
   location /al-rw/ { alias {dir}/sub/; rewrite ^/al-rw/(.*)$ /al-rw/$1 break; }
+  location /al-name/ { alias {dir}/sub/; rewrite ^ /elsewhere break; add_header X-Name "$request_filename|" always; }
   location /al-break/ { alias {dir}/sub/; rewrite ^ /elsewhere break; try_files $uri /a.txt; }
   location /al-twice/ { alias {dir}/sub/; try_files $uri /al-twice//al-twice/other.html?$args; }
   location ~ ^/al-file/$ { alias {dir}/a.txt; }
@@ -244,6 +245,7 @@ const paths: Case[] = [
     '/sp%20ace',
     '/sp%20ace/100%25?x=%20',
     '/al-break/x',
+    '/al-name/x',
     '/al-twice/x?y',
     '/al-file/',
     '/exp-mod-old/a.txt',

@@ -38,11 +38,12 @@ export class EchoUpstream {
   }
 }
 
-/** Answers as the query asks: `status`, `type`, `location`. */
+/** Answers as the query asks: `status`, `type`, `location`, `accel` for X-Accel-Redirect. */
 function answerTo(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
   const answer = Buffer.from(describe(request, body))
   const wanted = new URLSearchParams(request.url?.split('?')[1] ?? '')
   const location = wanted.get('location')
+  const accel = wanted.get('accel')
   response.writeHead(Number(wanted.get('status') ?? 200), {
     'content-type': wanted.get('type') ?? 'application/json',
     'content-length': answer.byteLength,
@@ -50,6 +51,7 @@ function answerTo(request: IncomingMessage, body: Buffer, response: ServerRespon
     'x-hidden': 'perhaps',
     'cache-control': 'max-age=7',
     ...(location === null ? {} : { location }),
+    ...(accel === null ? {} : { 'x-accel-redirect': accel }),
   })
   response.end(request.method === 'HEAD' ? undefined : answer)
 }

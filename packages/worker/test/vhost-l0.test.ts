@@ -26,6 +26,7 @@ map $http_x_mode $mode { default plain; }
 map $arg_x $shared { default $uri; }
 server { listen {on0}; server_name a.test; root {dir}/www;
   location /text { return 200 "text $uri $args $host $shared"; }
+  location /spelled { return 200 $request_uri; }
   location /moved { return 301 /to; }
   location /own { return 200 "$http_x_mode"; }
   location /mapped { return 200 "$mode"; }
@@ -52,6 +53,16 @@ test('what depends on nothing but the key of L0 is answered from there', async (
   for (const url of ['/text', '/text/x?y=1', '/moved']) assert.ok(await entersL0(server, url), url)
   assert.equal((await server.get('/text/x?y=1')).text, 'text /text/x y=1 a.test /text/x')
   assert.equal((await server.get('/moved')).headers['location'], 'http://a.test:8080/to')
+})
+
+test('another spelling of a path is answered for itself', async (t) => {
+  const server = await VhostServer.start(t, conf, files)
+  assert.ok(await entersL0(server, '/spelled'))
+  for (const url of ['//spelled', '/x/../spelled', '/%73pelled']) {
+    assert.equal(await entersL0(server, url), false, url)
+    assert.equal((await server.get(url)).text, url)
+  }
+  assert.equal((await server.get('/../spelled')).status, 400)
 })
 
 test('what reads anything else, or is guarded, is never answered from L0', async (t) => {

@@ -136,6 +136,7 @@ class AdmissionTicket implements L0Ticket {
       keepsLifetime,
       site: offering.site,
       isAccessLogged: offering.isAccessLogged,
+      isOfSpelling: offering.isOfSpelling,
       get: this.#tools.metrics.series('GET', offering.pathGroup),
       head: this.#tools.metrics.series('HEAD', offering.pathGroup),
     }

@@ -6,6 +6,8 @@ export interface WorkerFacts extends L0Facts {
   /** Id of the site. */
   readonly site: string
   readonly isAccessLogged: boolean
+  /** Whether it is for the path as it was spelled: normalised. */
+  readonly isOfSpelling: boolean
   readonly get: HttpSeries
   readonly head: HttpSeries
 }

@@ -12,6 +12,8 @@ export interface OfferingRequest {
   readonly pathGroup: string
   /** Whether requests for the same are written in the access log. */
   readonly isAccessLogged: boolean
+  /** Whether another spelling of the same path may be answered otherwise. */
+  readonly isOfSpelling: boolean
 }
 
 /** An answer that L0 wants, on its way to the client. */

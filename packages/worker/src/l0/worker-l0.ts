@@ -228,6 +228,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
 
   /** Sets the answer that an entry gives; false: it is not for this request. */
   #prepare(ask: ReadyAsk, entry: Entry): boolean {
+    if (entry.facts.isOfSpelling && ask.parsed.path !== ask.parsed.rawPath) return false
     if (ask.hasCookie && entry.facts.dependsOnCookies && hasForeignCookie(ask.field('cookie'))) return false
     const answer = this.#answer
     const { ifNoneMatch } = ask

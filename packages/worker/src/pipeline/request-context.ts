@@ -185,7 +185,9 @@ export class RequestContext {
     const { client, generation, pathGroup, isAccessLogged } = this
     const { request } = this.exchange
     const site = this.site?.config.id ?? ''
-    const offering = { request, client, generation: generation.number, site, pathGroup, isAccessLogged }
+    // Vhost files may go by what was sent: `$request_uri`, and what goes to an upstream.
+    const isOfSpelling = this.vhost !== undefined
+    const offering = { request, client, generation: generation.number, site, pathGroup, isAccessLogged, isOfSpelling }
     this.#ticket = this.#tools.l0.ticketFor(offering, offer)
     return this.#ticket !== undefined
   }

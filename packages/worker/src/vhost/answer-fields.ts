@@ -27,7 +27,7 @@ export function compileFields(
   return (scope, head) => {
     const isPlain = PLAIN_STATUSES.has(head.status)
     let headers: Fields = [...head.headers]
-    if (isPlain && expires !== undefined) headers = withExpires(headers, expires)
+    if (isPlain && expires !== undefined) headers = withExpires(scope, headers, expires)
     for (const { name, value, isAlways } of added) {
       if (!isPlain && !isAlways) continue
       const text = withoutControls(readForAnswer(scope, value))
@@ -38,10 +38,16 @@ export function compileFields(
   }
 }
 
-function withExpires(headers: Fields, rule: ExpiresSpec): Fields {
+function withExpires({ context }: Scope, headers: Fields, rule: ExpiresSpec): Fields {
   const modified = headers.find(([name]) => name.toLowerCase() === 'last-modified')?.[1]
   const fields = expiresFields(rule, modified === undefined ? undefined : parseHttpDate(modified), Date.now())
   if (fields === undefined) return headers
-  const kept = headers.filter(([name]) => name.toLowerCase() !== 'expires' && name.toLowerCase() !== 'cache-control')
-  return [...kept, ['expires', fields.expires], ['cache-control', fields.cacheControl]]
+  // What was said before an inner redirect led here is said anew too.
+  if (context.responseHeaders.length > 0) context.responseHeaders = context.responseHeaders.filter(isNotOfLifetime)
+  return [...headers.filter(isNotOfLifetime), ['expires', fields.expires], ['cache-control', fields.cacheControl]]
+}
+
+function isNotOfLifetime([name]: readonly [name: string, value: string]): boolean {
+  const lower = name.toLowerCase()
+  return lower !== 'expires' && lower !== 'cache-control'
 }

@@ -81,6 +81,8 @@ export class RunState implements Rewritable {
   }
 
   fileName(): string {
+    // The path is not below the location any more.
+    if (!this.isPrefixValid && this.location.files?.kind === 'alias') return ''
     return this.location.files?.path(this, this.uri, this.addsUriToAlias) ?? ''
   }
 

@@ -11,10 +11,10 @@ const CARRIED: ReadonlySet<string> = new Set([
   'set-cookie',
 ])
 
-/**
- * Goes on at the path that an upstream names in X-Accel-Redirect, if it does. A path that leads out of the root is answered with
- * 404. False: it names none.
- */
+/** A segment ".." of a path, escaped or not: nginx takes no such path, wherever it leads. */
+const LEADS_UP = /(?:^|\/|%2f)(?:\.|%2e){2}(?:$|\/|%2f)/i
+
+/** Goes on at the path that an upstream names in X-Accel-Redirect, if it does; 404 for one that has "..". False: it names none. */
 export function innerRedirect(visit: LocationVisit, headers: HeaderList): boolean {
   const target = headers.find(([name]) => name === 'x-accel-redirect')?.[1]
   if (target === undefined) return false
@@ -27,7 +27,7 @@ export function innerRedirect(visit: LocationVisit, headers: HeaderList): boolea
   }
   const question = target.indexOf('?')
   const path = question === -1 ? target : target.slice(0, question)
-  const decoded = path.startsWith('/') ? decodePath(path) : undefined
+  const decoded = path.startsWith('/') && !LEADS_UP.test(path) ? decodePath(path) : undefined
   if (decoded === undefined) visit.fail(404)
   else visit.redirectInside({ uri: decoded.path, args: question === -1 ? '' : target.slice(question + 1) })
   return true
