@@ -1,4 +1,5 @@
-import { HttpError, type RequestBody } from '@svc/http'
+import type { RequestBody } from '@svc/http'
+import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '../body-reader.ts'
 
 /** A request body held in memory, given out chunk by chunk as it is acknowledged. */
 export class MemoryBody implements RequestBody {
@@ -6,10 +7,8 @@ export class MemoryBody implements RequestBody {
   readonly length: number | undefined
   readonly #chunks: Uint8Array[]
   readonly #maxBytes: number
-  #isRead = false
   #deliveredBytes = 0
-  #onChunk: ((chunk: Uint8Array, ack: () => void) => void) | undefined
-  #onEnd: ((error: Error | undefined) => void) | undefined
+  readonly #reader = new BodyReader()
 
   /** @param length declared length, or undefined for a chunked body */
   constructor(chunks: readonly Uint8Array[], length: number | undefined, maxBytes: number) {
@@ -19,43 +18,28 @@ export class MemoryBody implements RequestBody {
     this.#maxBytes = maxBytes
   }
 
-  read(onChunk: (chunk: Uint8Array, ack: () => void) => void, onEnd: (error: Error | undefined) => void): void {
-    if (this.#isRead) throw new HttpError('HTTP_MISUSE', 'the body of a request was read twice')
-    this.#isRead = true
-    this.#onChunk = onChunk
-    this.#onEnd = onEnd
+  read(onChunk: ChunkListener, onEnd: EndListener): void {
+    this.#reader.begin(onChunk, onEnd)
     this.#next()
   }
 
   /** Ends reading with an error. */
   fail(error: Error): void {
     this.#chunks.length = 0
-    this.#finish(error)
+    this.#reader.end(error)
   }
 
   #next(): void {
     const chunk = this.#chunks.shift()
     if (chunk === undefined) {
-      this.#finish(undefined)
+      this.#reader.end(undefined)
       return
     }
     this.#deliveredBytes += chunk.byteLength
     if (this.#deliveredBytes > this.#maxBytes) {
-      this.fail(new HttpError('HTTP_BODY_TOO_LARGE', `the request body is longer than ${this.#maxBytes} bytes`))
+      this.fail(bodyTooLarge(this.#maxBytes))
       return
     }
-    let isAcked = false
-    this.#onChunk?.(chunk.slice(), () => {
-      if (isAcked) return
-      isAcked = true
-      queueMicrotask(() => this.#next())
-    })
-  }
-
-  #finish(error: Error | undefined): void {
-    const onEnd = this.#onEnd
-    this.#onEnd = undefined
-    this.#onChunk = undefined
-    onEnd?.(error)
+    this.#reader.hand(chunk.slice(), () => queueMicrotask(() => this.#next()))
   }
 }

@@ -1,8 +1,6 @@
 import type { Readable } from 'node:stream'
 import { HttpError, type RequestBody } from '@svc/http'
-
-type ChunkListener = (chunk: Uint8Array, ack: () => void) => void
-type EndListener = (error: Error | undefined) => void
+import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '../body-reader.ts'
 
 /** Unacknowledged bytes past which reading from the socket stops. */
 const HIGH_WATER_BYTES = 64 * 1024
@@ -33,9 +31,7 @@ export class NodeBody implements RequestBody {
   readonly #source: BodySource
   readonly #owner: BodyOwner
   readonly #maxBytes: number
-  #onChunk: ChunkListener | undefined
-  #onEnd: EndListener | undefined
-  #isRead = false
+  readonly #reader = new BodyReader()
   #isFlowing = false
   #isPaused = false
   #isDiscarding = false
@@ -70,11 +66,8 @@ export class NodeBody implements RequestBody {
   }
 
   read(onChunk: ChunkListener, onEnd: EndListener): void {
-    if (this.#isRead) throw new HttpError('HTTP_MISUSE', 'the body of a request was read twice')
-    this.#isRead = true
-    this.#onChunk = onChunk
-    this.#onEnd = onEnd
-    if (this.#isEnded || this.#failure !== undefined) this.#finish(this.#failure)
+    this.#reader.begin(onChunk, onEnd)
+    if (this.#isEnded || this.#failure !== undefined) this.#reader.end(this.#failure)
     else this.#flow()
   }
 
@@ -83,7 +76,7 @@ export class NodeBody implements RequestBody {
     if (this.#isDiscarding) return
     if (!this.#isEnded) this.#failure = error
     this.#isDiscarding = true
-    if (this.#failure !== undefined) this.#finish(this.#failure)
+    if (this.#failure !== undefined) this.#reader.end(this.#failure)
   }
 
   /** Ends reading with an error; nothing comes any more. */
@@ -112,25 +105,18 @@ export class NodeBody implements RequestBody {
     this.lastChunkAt = performance.now()
     if (this.#isDiscarding) return
     if (this.#receivedBytes > this.#maxBytes) {
-      this.fail(new HttpError('HTTP_BODY_TOO_LARGE', `the request body is longer than ${this.#maxBytes} bytes`))
+      this.fail(bodyTooLarge(this.#maxBytes))
       this.#owner.bodyTooLarge()
       return
     }
     this.#unackedBytes += chunk.byteLength
-    this.#deliver(chunk)
-    if (this.#unackedBytes <= HIGH_WATER_BYTES || this.#isDiscarding) return
-    this.#isPaused = true
-    this.#source.stream.pause()
-  }
-
-  #deliver(chunk: Uint8Array): void {
-    let isAcked = false
-    this.#onChunk?.(chunk, () => {
-      if (isAcked) return
-      isAcked = true
+    this.#reader.hand(chunk, () => {
       this.#unackedBytes -= chunk.byteLength
       if (this.#unackedBytes <= HIGH_WATER_BYTES / 2) this.#resume()
     })
+    if (this.#unackedBytes <= HIGH_WATER_BYTES || this.#isDiscarding) return
+    this.#isPaused = true
+    this.#source.stream.pause()
   }
 
   #resume(): void {
@@ -145,20 +131,13 @@ export class NodeBody implements RequestBody {
       return
     }
     this.#isEnded = true
-    if (this.#failure === undefined) this.#finish(undefined)
+    if (this.#failure === undefined) this.#reader.end(undefined)
     this.#owner.bodyEnded()
   }
 
   #closed(): void {
     if (this.#isEnded) return
     this.abandon(new HttpError('HTTP_ABORTED', 'the client went away'))
-  }
-
-  #finish(error: Error | undefined): void {
-    const onEnd = this.#onEnd
-    this.#onEnd = undefined
-    this.#onChunk = undefined
-    onEnd?.(error)
   }
 
   #guard(act: () => void): void {

@@ -1,11 +1,9 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { asError } from '@svc/core'
-import { type BodyAck, HttpError, type RequestBody } from '@svc/http'
+import type { RequestBody } from '@svc/http'
+import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '../body-reader.ts'
 import { EngineError } from '../errors.ts'
 import { BodyBacklog, type BodyPiece, type BodyStore } from './body-backlog.ts'
-
-type ChunkListener = (chunk: Uint8Array, ack: BodyAck) => void
-type EndListener = (error: Error | undefined) => void
 
 /** Unacknowledged bytes past which nothing more is handed on, and with what waits, past which reading from the socket stops. */
 const HIGH_WATER_BYTES = 128 * 1024
@@ -47,9 +45,7 @@ export class UwsBody implements RequestBody {
   readonly #store: BodyStore
   readonly #maxBytes: number
   readonly #backlog: BodyBacklog
-  #onChunk: ChunkListener | undefined
-  #onEnd: EndListener | undefined
-  #isRead = false
+  readonly #reader = new BodyReader()
   #isPaused = false
   #isHandingOn = false
   #isDiscarding = false
@@ -82,11 +78,8 @@ export class UwsBody implements RequestBody {
   }
 
   read(onChunk: ChunkListener, onEnd: EndListener): void {
-    if (this.#isRead) throw new HttpError('HTTP_MISUSE', 'the body of a request was read twice')
-    this.#isRead = true
-    this.#onChunk = onChunk
-    this.#onEnd = onEnd
-    if (this.#failure !== undefined) this.#finish(this.#failure)
+    this.#reader.begin(onChunk, onEnd)
+    if (this.#failure !== undefined) this.#reader.end(this.#failure)
     else this.#handOn()
   }
 
@@ -134,7 +127,7 @@ export class UwsBody implements RequestBody {
 
   #take(chunk: ArrayBuffer): void {
     if (this.#receivedBytes > this.#maxBytes) {
-      this.#break(new HttpError('HTTP_BODY_TOO_LARGE', `the request body is longer than ${this.#maxBytes} bytes`))
+      this.#break(bodyTooLarge(this.#maxBytes))
       this.#owner.bodyRefused(413, 'body_too_large')
       return
     }
@@ -148,7 +141,7 @@ export class UwsBody implements RequestBody {
 
   #goesStraightOn({ byteLength }: ArrayBuffer): boolean {
     const isFree = this.#waitingBytes === 0 && this.#unackedBytes < HIGH_WATER_BYTES && !this.#isHandingOn
-    return byteLength <= SHORT_CHUNK_BYTES && isFree && this.#onChunk !== undefined
+    return byteLength <= SHORT_CHUNK_BYTES && isFree && this.#reader.isReading
   }
 
   #wait(bytes: Uint8Array): void {
@@ -174,36 +167,32 @@ export class UwsBody implements RequestBody {
   #break(error: Error): void {
     this.#failure = error
     this.discard()
-    this.#finish(error)
+    this.#reader.end(error)
   }
 
   /** Hands on what waits, as much as may be on its way at once. */
   #handOn(): void {
     if (this.#isHandingOn) return
-    while (this.#onChunk !== undefined && this.#unackedBytes < HIGH_WATER_BYTES) {
+    while (this.#reader.isReading && this.#unackedBytes < HIGH_WATER_BYTES) {
       const piece = this.#waitingBytes > 0 ? this.#backlog.take() : undefined
       if (piece === undefined) break
       this.#waitingBytes -= piece.bytes.byteLength
       this.#hand(piece)
     }
-    if (!this.isOpen && this.#waitingBytes === 0 && this.#failure === undefined) this.#finish(undefined)
+    if (!this.isOpen && this.#waitingBytes === 0 && this.#failure === undefined) this.#reader.end(undefined)
     if (this.#unackedBytes + this.#waitingBytes <= HIGH_WATER_BYTES / 2) this.resume()
   }
 
   /** What is acknowledged meanwhile makes nothing more come before the receiver has returned. */
   #hand({ bytes, block }: BodyPiece): void {
     this.#unackedBytes += bytes.byteLength
-    let isAcked = false
-    const ack: BodyAck = (isUnused) => {
-      if (isAcked) return
-      isAcked = true
-      this.#unackedBytes -= bytes.byteLength
-      if (isUnused === true && block !== undefined) this.#store.blocks.give(block)
-      this.#handOn()
-    }
     this.#isHandingOn = true
     try {
-      this.#onChunk?.(bytes, ack)
+      this.#reader.hand(bytes, (isUnused) => {
+        this.#unackedBytes -= bytes.byteLength
+        if (isUnused === true && block !== undefined) this.#store.blocks.give(block)
+        this.#handOn()
+      })
     } catch (error) {
       this.#owner.problem(error)
     } finally {
@@ -221,12 +210,5 @@ export class UwsBody implements RequestBody {
   #ended(): void {
     this.#handOn()
     this.#owner.bodyEnded()
-  }
-
-  #finish(error: Error | undefined): void {
-    const onEnd = this.#onEnd
-    this.#onEnd = undefined
-    this.#onChunk = undefined
-    onEnd?.(error)
   }
 }
