@@ -15,8 +15,8 @@ const LEAST_MS = 240_000
  */
 const GROWTH_BYTES = 32 * MEGABYTE
 
-/** How long an idle server is watched, and how often. */
-const SETTLING_MS = 60_000
+/** How long an idle server is watched after its memory has sunk for the last time, and how often. */
+const SETTLING_MS = 120_000
 const SETTLING_STEP_MS = 5_000
 
 /** Memory of a server that has come to rest. */
@@ -64,15 +64,16 @@ export class MemoryWatch {
   }
 
   /**
-   * The least memory that the processes of a server have that does nothing, within a minute: an idle process collects its garbage
-   * after half of that.
+   * The least memory that the processes of a server have that does nothing. An idle process collects its garbage after half a
+   * minute, later where others keep the machine busy.
    */
   async settled(): Promise<Settled> {
     let least = this.#sample()
-    for (let waited = 0; waited < SETTLING_MS; waited += SETTLING_STEP_MS) {
+    for (let sunkAt = least.at; Date.now() < sunkAt + SETTLING_MS; ) {
       await new Promise((resolve) => setTimeout(resolve, SETTLING_STEP_MS))
       const { roles, ...now } = this.#sample()
       const lower = (role: Role) => Math.min(roles[role], least.roles[role])
+      if (ROLES.some((role) => roles[role] < least.roles[role] - MEGABYTE)) sunkAt = now.at
       least = { ...now, roles: { master: lower('master'), worker: lower('worker'), 'render host': lower('render host') } }
     }
     return least

@@ -98,6 +98,14 @@ test('a file without permission is a problem', async (t) => {
   assert.match((await readDir(dir)).lines.join(), /:1: \. may not be read by the user /)
 })
 
+test('a file that is not there because nginx is not is told of with what to do', async (t) => {
+  const { lines } = await readFiles(t, { 'a.conf': 'include /none/fastcgi.conf;\ninclude none/fastcgi-php.conf;' })
+  assert.deepEqual(lines, [
+    'a.conf:1:1: no such file: /none/fastcgi.conf (it comes with nginx, and docs/fastcgi.md has its lines)',
+    'a.conf:2:1: no such file: none/fastcgi-php.conf (looked in ., /etc/nginx; write in its place: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;)',
+  ])
+})
+
 test('a directory that cannot be read is a problem, and not one without vhost files', async (t) => {
   const dir = tempDir(t, 'vhosts')
   writeFiles(dir, { 'a.conf': 'include loop/*.part; include gone/*.part;' })

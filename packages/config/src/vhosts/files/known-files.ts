@@ -19,6 +19,16 @@ const KNOWN_FILES: Readonly<Record<string, KnownFile>> = {
   },
 }
 
+const PARAMETER_FILES: ReadonlySet<string> = new Set(['fastcgi.conf', 'fastcgi_params'])
+
+/** What to do about a file that is not there because nginx is not. Nothing for an ordinary file. */
+export function withoutNginx(path: string): string[] {
+  const name = basename(path)
+  if (PARAMETER_FILES.has(name)) return ['it comes with nginx, and docs/fastcgi.md has its lines']
+  const hint = Object.hasOwn(KNOWN_FILES, name) ? KNOWN_FILES[name]?.hint : undefined
+  return hint === undefined ? [] : [hint]
+}
+
 /** What to write in place of the include of a file that cannot be read as it is. Undefined: it is an ordinary file. */
 export function inPlaceOf(path: string, directives: readonly Directive[]): KnownFile | undefined {
   const name = basename(path)

@@ -9,7 +9,7 @@ import type { Directive } from '../syntax/directive.ts'
 import { parseDirectives } from '../syntax/parse-directives.ts'
 import { decodeBytes, SourceFile } from '../syntax/source-file.ts'
 import { findGlob, isGlob } from './glob.ts'
-import { inPlaceOf } from './known-files.ts'
+import { inPlaceOf, withoutNginx } from './known-files.ts'
 
 /** Where nginx itself looks for `include fastcgi_params`. */
 const NGINX_DIR = '/etc/nginx'
@@ -108,8 +108,9 @@ export class VhostFiles {
     const written = decodeBytes(word.text)
     const paths = await this.#find(written, directive.source.path, place)
     if (paths.length === 0 && !isGlob(written)) {
-      const hint = written.startsWith('/') ? undefined : `looked in ${this.#dirs(directive.source.path).join(', ')}`
-      this.#problems.add(place, `no such file: ${shown(word.text)}`, hint)
+      const looked = written.startsWith('/') ? [] : [`looked in ${this.#dirs(directive.source.path).join(', ')}`]
+      const hints = [...looked, ...withoutNginx(written)]
+      this.#problems.add(place, `no such file: ${shown(word.text)}`, hints.length === 0 ? undefined : hints.join('; '))
     }
     const found: Directive[] = []
     for (const path of paths) found.push(...(await this.#includeFile(path, place, open)))
