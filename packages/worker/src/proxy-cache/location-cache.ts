@@ -1,4 +1,4 @@
-import { type ProxyAddress, proxyAddress, varyFields } from '@svc/cache'
+import { type ProxyAddress, varyFields } from '@svc/cache'
 import type { CacheSpec, Template } from '@svc/config'
 import { cacheStatus, type HeaderList } from '@svc/http'
 import type { Origin, OriginRequest } from '../upstream/origin.ts'
@@ -35,7 +35,20 @@ export class LocationCache {
    * @param place names the upstream: what several say is kept apart
    */
   originFor(visit: LocationVisit, origin: Origin, request: OriginRequest, place: string): Origin {
-    const address = addressOf(visit, request, [this.#spec.zone, place])
+    const { client, site, exchange } = visit.context
+    const { path, query, host, target } = exchange.request
+    const address = this.#cache.addresses.of({
+      scheme: client.scheme,
+      clientHost: client.host,
+      host,
+      path,
+      query,
+      target,
+      sent: request.target,
+      label: site?.config.label ?? '',
+      zone: this.#spec.zone,
+      place,
+    })
     if (address === undefined) {
       visit.context.cacheStatus = proxyStatus({ outcome: 'bypass', detail: 'path' })
       return origin
@@ -83,22 +96,6 @@ function isForEveryCoding(headers: HeaderList): boolean {
 /** The member of this cache in the Cache-Status field. */
 function proxyStatus(status: Parameters<CacheAsk['report']>[0]): string {
   return cacheStatus({ cache: 'svc-proxy', ...status })
-}
-
-function addressOf(
-  { context }: LocationVisit,
-  sent: OriginRequest,
-  origin: readonly [zone: string, place: string],
-): ProxyAddress | undefined {
-  const { client, site } = context
-  const { request } = context.exchange
-  const { path, query, host } = request
-  const asked = query === '' ? path : `${path}?${query}`
-  // Where the request goes on as something else than what was asked for, or for another host, its answer is another. Upstreams are
-  // told of path and host as the client wrote them too ($request_uri, $http_host): no odd spelling of them is stored for the plain one.
-  const via = [...origin, sent.target === asked ? '' : sent.target, request.target === asked ? '' : request.target, client.host]
-  if (host !== client.host) via.push(host)
-  return proxyAddress({ scheme: client.scheme, host: client.host, path, query, label: site?.config.label ?? '', via })
 }
 
 /** As with nginx: a value that is neither empty nor "0". */

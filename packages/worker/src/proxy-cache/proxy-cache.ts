@@ -20,6 +20,7 @@ import type { FlightParts, ServedEntry } from './flight-parts.ts'
 import { HeadWatch } from './head-watch.ts'
 import { InvalidatingSink } from './invalidating-sink.ts'
 import type { Invalidations } from './invalidations.ts'
+import { KnownAddresses } from './known-addresses.ts'
 import { ProxyFlight } from './proxy-flight.ts'
 import { FileBody } from './readable-body.ts'
 import { mayServeStale, mayServeWhileUpdating } from './stale-rules.ts'
@@ -40,6 +41,7 @@ export interface ProxyCacheParts extends FlightParts {
 
 /** The cache in front of upstreams, in one worker: finds what is stored, or joins requests for it, or sends them on. */
 export class ProxyCache {
+  readonly addresses = new KnownAddresses()
   readonly #parts: ProxyCacheParts
   readonly #flights = new Map<string, ProxyFlight>()
   #revalidations = 0

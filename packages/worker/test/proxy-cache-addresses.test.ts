@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Addressed, KnownAddresses } from '../src/proxy-cache/known-addresses.ts'
+
+const asked: Addressed = {
+  scheme: 'http',
+  clientHost: 'a.org',
+  host: 'a.org',
+  path: '/a',
+  query: '',
+  target: '/a',
+  sent: '/a',
+  label: 'site',
+  zone: 'zone',
+  place: 'http://up',
+}
+
+test('the address of what is asked for again is the same, and another for everything that is not', () => {
+  const known = new KnownAddresses()
+  const first = known.of(asked)
+  assert.equal(known.of({ ...asked }), first)
+  assert.equal(first?.uri, 'http://a.org/a')
+  const others: readonly Partial<Addressed>[] = [
+    { scheme: 'https' },
+    { clientHost: 'b.org' },
+    { clientHost: 'a.org.' },
+    { host: 'b.org' },
+    { path: '/b' },
+    { query: 'q' },
+    { target: '/x/../a' },
+    { sent: '/b' },
+    { label: 'other' },
+    { zone: 'other' },
+    { place: 'http://other' },
+  ]
+  const keys = others.map((other) => {
+    assert.equal(known.of(asked)?.key, first?.key)
+    return known.of({ ...asked, ...other })?.key
+  })
+  assert.equal(new Set([first?.key, ...keys]).size, others.length + 1)
+  assert.equal(known.of({ ...asked, path: '/a%2Fb', target: '/a%2Fb', sent: '/a%2Fb' }), undefined)
+})
+
+test('addresses that many different requests have pass without being kept for ever', () => {
+  const known = new KnownAddresses()
+  const first = known.of(asked)
+  for (let index = 0; index < 2_000; index++) known.of({ ...asked, query: String(index), target: `/a?${index}` })
+  assert.notEqual(known.of(asked), first)
+  assert.deepEqual(known.of(asked), first)
+})
