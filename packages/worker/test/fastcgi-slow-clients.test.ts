@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -26,8 +27,7 @@ const wanted = createHash('sha1')
 for (let left = BYTES; left > 0; left -= PIECE.byteLength) wanted.update(PIECE.subarray(0, left))
 const hash = wanted.digest('hex')
 
-async function startSlow(t: Parameters<typeof startProxy>[0], engine: 'uws' | 'node', body = '') {
-  const dir = tempDir(t, 'slow')
+async function startSlow(t: Parameters<typeof startProxy>[0], engine: 'uws' | 'node', body = '', dir = tempDir(t, 'slow')) {
   const app = await startWire(t, () => undefined)
   const server = await startProxy(t, `location / { fastcgi_pass ${app.address}; }`, {
     engine,
@@ -121,4 +121,13 @@ test('an answer whose file has lost what was in it is cut', async (t) => {
   assert.equal(response.complete, false)
   assert.match(server.failures.join(), /become shorter/)
   await waitFor('the file to be closed', () => openBelow(bodies).length === 0)
+})
+
+test('where nothing can be written the application waits', async (t) => {
+  const dir = tempDir(t, 'slow')
+  writeFileSync(join(dir, 'bodies'), 'no directory')
+  const { asked, connection } = await startSlow(t, 'uws', '', dir)
+  connection.send(bodyRecords(BYTES), END)
+  const response = await answerTo(asked)
+  assert.equal(await hashOf(response), hash)
 })

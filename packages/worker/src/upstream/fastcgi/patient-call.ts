@@ -1,4 +1,3 @@
-import { asError } from '@svc/core'
 import type { HeaderList, ResponseHead } from '@svc/http'
 import type { BodyBlocks } from '../../body-blocks.ts'
 import { SpoolFile } from '../../spool-file.ts'
@@ -8,6 +7,8 @@ import type { OriginHandle, OriginRequest } from '../origin.ts'
 
 /** How much of one answer waits in a file at most; past that its application waits too. */
 const MAX_WAITING_BYTES = 1024 * 1024 * 1024
+
+const nothing = Buffer.alloc(0)
 
 /** Where what is too much for memory waits. */
 export interface WaitingPlace {
@@ -25,6 +26,8 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
   readonly #receiver: AnswerReceiver
   readonly #place: WaitingPlace
   #file: SpoolFile | undefined
+  /** Behind what is in the file: what could not be written, and what came with it. */
+  #unwritten: Buffer[] = []
   /** The receiver takes no more until `resume`. */
   #isHeld = false
   /** The application is told to wait. */
@@ -81,29 +84,44 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
   }
 
   get #isAnythingWaiting(): boolean {
+    return this.#hasFileBytes || this.#unwritten.length > 0
+  }
+
+  get #hasFileBytes(): boolean {
     return this.#file !== undefined && (this.#file.bytes > 0 || this.#file.isReading)
   }
 
   #keep(bytes: Uint8Array): boolean {
+    const written = this.#unwritten.length === 0 ? this.#write(bytes) : 0
+    if (written < bytes.byteLength) this.#unwritten.push(Buffer.from(bytes.subarray(written)))
+    this.#isPaused = this.#unwritten.length > 0 || (this.#file?.bytes ?? 0) >= MAX_WAITING_BYTES
+    return !this.#isPaused
+  }
+
+  /** How many bytes are in the file now. On a full disk, or where no file can be made, the application has to wait. */
+  #write(bytes: Uint8Array): number {
+    const before = this.#file?.bytes ?? 0
     try {
       this.#file ??= SpoolFile.open(this.#place.dir)
       this.#file.append(bytes)
-    } catch (error) {
-      this.#call.abort()
-      this.fail(asError(error))
-      return true
+    } catch {
+      return (this.#file?.bytes ?? 0) - before
     }
-    this.#isPaused = this.#file.bytes >= MAX_WAITING_BYTES
-    return !this.#isPaused
+    return bytes.byteLength
   }
 
   /** Hands on what waits, as far as the receiver takes it, and the end behind it. */
   #handOn(): void {
     if (this.#isOver) return
-    const file = this.#file
-    if (file !== undefined && this.#isAnythingWaiting) {
-      if (!this.#isHeld && !file.isReading) this.#readFrom(file)
-    } else if (this.#trailers !== undefined) {
+    if (this.#file !== undefined && this.#hasFileBytes) {
+      if (!this.#isHeld && !this.#file.isReading) this.#readFrom(this.#file)
+      return
+    }
+    while (!this.#isHeld && this.#unwritten.length > 0) this.#isHeld = !this.#receiver.data(this.#unwritten.shift() ?? nothing)
+    if (this.#unwritten.length > 0) return
+    if (this.#trailers === undefined) {
+      this.#letMoreCome()
+    } else {
       this.#finish()
       this.#receiver.end(this.#trailers)
     }
@@ -115,7 +133,7 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
       if (typeof outcome === 'number') {
         this.#isHeld = !this.#receiver.data(block.subarray(0, outcome))
         this.#place.blocks.give(block)
-        this.#letMoreCome(file)
+        this.#letMoreCome()
         this.#handOn()
       } else {
         this.#call.abort()
@@ -124,8 +142,9 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
     })
   }
 
-  #letMoreCome(file: SpoolFile): void {
-    if (!this.#isPaused || file.bytes > MAX_WAITING_BYTES / 2) return
+  #letMoreCome(): void {
+    const isFull = this.#unwritten.length > 0 || (this.#file?.bytes ?? 0) > MAX_WAITING_BYTES / 2
+    if (!this.#isPaused || isFull) return
     this.#isPaused = false
     this.#call.resume()
   }
