@@ -244,6 +244,18 @@ test('each chunk is passed on when it comes, not when there are more', async (t)
   assert.equal((await sink.done.promise).error, undefined)
 })
 
+test('chunks that come together are passed on together, however many they are', async (t) => {
+  const chunks = Array.from({ length: 2_000 }, (_, index) => String(index))
+  const framed = chunks.map((text) => `${text.length.toString(16)};x\r\n${text}\r\n`).join('')
+  const up = await startRaw(t, (connection) =>
+    connection.send(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${framed}0\r\n\r\n`),
+  )
+  const sink = new CollectingSink()
+  begin(originFor(t, groupOf([server(up.address)])), sink)
+  assert.equal((await sink.done.promise).body, chunks.join(''))
+  assert.ok(sink.chunks.length < 100, `${sink.chunks.length} pieces`)
+})
+
 test('a receiver that holds its acknowledgements holds up the server', async (t) => {
   const size = 64 * 1024 * 1024
   const otherSize = 4 * 1024 * 1024

@@ -53,7 +53,7 @@ export class UpstreamOpening {
     this.#next(undefined)
   }
 
-  /** The client has left. Nothing follows; an open socket is closed. */
+  /** The client has left. Nothing follows. */
   abort(): void {
     if (this.#isOver) return
     this.#end()
