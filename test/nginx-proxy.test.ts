@@ -26,7 +26,7 @@ server { listen {on0}; server_name a.test; root {dir}; error_page 502 504 /err.h
   location /socket/ { proxy_pass http://unix:{socket}:/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
   location /usual-port/ { proxy_pass http://one/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
   location /own-port/ { proxy_pass http://{echo}/; proxy_set_header X-Proxy "$proxy_host|$proxy_port"; }
-  location /kept/ { internal; alias {dir}/; expires 1h; }
+  location /kept/ { internal; alias {dir}/; expires 1h; error_page 404 /kept/err.html; }
   location /group/ { proxy_pass http://echo/g/; }
   location /group-plain/ { proxy_pass http://echo; }
   location /rewritten/ { rewrite ^/rewritten/(.*)$ /to/$1 break; proxy_pass http://{echo}; }
@@ -143,9 +143,15 @@ const targets: Case[] = [
     '/redirect-own/x?status=302&location=http://inner.test/y',
   ],
   ...['', '?to=whole', '?to=query'].flatMap((query) => ['/place/x', '/place-uri/x', '/re-place/x'].map((path) => path + query)),
-  ...['/kept/err.html', '/kept/err.html?x', '/kept/x/../err.html', '/kept/%2e%2e/kept/err.html', '@echo', '/none'].map(
-    (path) => `/strip/x?accel=${path.replaceAll('%', '%25')}`,
-  ),
+  ...[
+    '/kept/err.html',
+    '/kept/err.html?x',
+    '/kept/none&type=application/pdf',
+    '/kept/x/../err.html',
+    '/kept/%2e%2e/kept/err.html',
+    '@echo',
+    '/none',
+  ].map((path) => `/strip/x?accel=${path.replaceAll('%', '%25')}`),
   ...['/sl%20ash', '/sl%20ash?a=%20', '/socket/x', '/usual-port/x', '/own-port/x'],
   ...[
     '/redirect/x?status=303&location=relative',

@@ -116,7 +116,7 @@ test('an upstream that the client chooses is noticed, one that a map or the conf
 test('accepted directives without effect are noticed once each', async (t) => {
   const text =
     'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x; }\n'
-  const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'sendfile on;' })
+  const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'server { listen 81; sendfile on; }' })
   assert.deepEqual(notices, [
     'a.conf:1:1: "sendfile" has no effect here: files are sent as this server does',
     'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 is spoken over TLS with server.engine = "node", and else not',

@@ -69,6 +69,10 @@ export const grammarCases: readonly VhostCase[] = [
     'main',
     'sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_timeout 65; server_tokens off; default_type text/html; types { text/html html; } log_format x "y";',
   ],
+  ['server', 'sendfile on off;', ['1:1: invalid number of arguments in "sendfile" directive']],
+  ['server', 'sendfile on; sendfile off;', ['1:14: "sendfile" directive is duplicate (first at 2:1)']],
+  ['location', 'ssl_ciphers HIGH;', ['1:1: "ssl_ciphers" directive is not allowed here']],
+  ['server', 'access_log off main;', ['1:16: invalid parameter "main" in "access_log" directive']],
   ['server', 'sendfile;', ['1:1: invalid number of arguments in "sendfile" directive']],
   ['server', 'types;', ['1:1: directive "types" has no opening "{"']],
   [

@@ -35,6 +35,10 @@ export const servingCases: readonly VhostCase[] = [
   ['server', 'listen [::1;', ['1:8: no host in "[::1" of the "listen" directive']],
   ['server', 'listen [1.2.3.4]:80;', ['1:8: host not found in "[1.2.3.4]:80" of the "listen" directive']],
   ['server', 'listen 127.0.0.1:;', ['1:8: invalid port in "127.0.0.1:" of the "listen" directive']],
+  ['server', 'listen unix:$DIR/z.sock backlog=5-;', ['1:25: invalid parameter "backlog=5-" in "listen" directive']],
+  ['main', 'map $host $x { hostnames; www.*= 1; }', ['1:27: invalid hostname or wildcard "www.*="']],
+  ['main', 'map $host $x { hostnames; a..b 1; }', ['1:27: invalid hostname or wildcard "a..b"']],
+  ['main', 'map $host $x { hostnames; *.a.b 1; .c 2; d.* 3; e 4; }'],
   ['server', 'listen :80;', ['1:8: no host in ":80" of the "listen" directive'], 'differs'],
   ['server', 'listen unix:;', ['1:8: invalid path in "unix:" of the "listen" directive (an absolute path must follow "unix:")']],
   [

@@ -46,6 +46,12 @@ export const upstreamsCases: readonly VhostCase[] = [
     ['1:24: "proxy_protocol" is not supported in the "listen" directive'],
     'differs',
   ],
+  [
+    'main',
+    'upstream a { server 127.0.0.1:1 weight=5=; }',
+    ['1:33: invalid parameter "weight=5=" in "server" directive (expected weight=, max_fails=, fail_timeout=, backup or down)'],
+  ],
+  ['server', 'fastcgi_index a$.php;'],
   ['location', 'proxy_pass http://127.0.0.1:3000;'],
   ['location', 'proxy_pass http://127.0.0.1:3000/x/;'],
   ['location', 'proxy_pass https://127.0.0.1;'],

@@ -78,6 +78,9 @@ export class LocationRun implements Walk {
     state.status = status
     // Where an error was to be shown and that failed too, what it carried is sent with this one.
     state.carried = withMissing(headers, state.carried)
+    // What X-Accel-Redirect promised for a file is not the type of its error.
+    const { context } = state
+    if (context.responseHeaders.length > 0) context.responseHeaders = context.responseHeaders.filter(isNoType)
     const page = errorPageOf(state, this.tools.templates, status)
     if (page === undefined) return this.#plainError(status, headers)
     return page.kind === 'inside' ? this.goInside(page.target) : this.#sendRedirect(page.status, page.url)
@@ -262,6 +265,10 @@ export class LocationRun implements Walk {
 }
 
 const always = () => true
+
+function isNoType([name]: readonly [name: string, value: string]): boolean {
+  return name.toLowerCase() !== 'content-type'
+}
 
 function waitFields(verdict: AuthVerdict): HeaderList {
   return verdict === 'limited' ? [['retry-after', String(GUESS_RECOVERY_SECONDS)]] : []

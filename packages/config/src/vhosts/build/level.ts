@@ -3,7 +3,7 @@ import { nearestName } from '../../schema/nearest-name.ts'
 import { shown } from '../problems.ts'
 import { directiveNames, rulesByName } from '../rules/all-rules.ts'
 import { DirectiveCall, type ReadingTools } from '../rules/directive-call.ts'
-import { IGNORED_DIRECTIVES, UNKNOWN_HINTS } from '../rules/ignored.ts'
+import { UNKNOWN_HINTS } from '../rules/ignored.ts'
 import type { Context, Rule } from '../rules/rule.ts'
 import type { Directive } from '../syntax/directive.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
@@ -70,9 +70,7 @@ export class Level {
       call.fail(`invalid number of arguments in "${name}" directive`)
       return
     }
-    const reason = IGNORED_DIRECTIVES[call.name]
-    if (reason === undefined) this.#add(rule, call)
-    else call.notice(`"${name}" has no effect here: ${reason}`, name)
+    this.#add(rule, call)
   }
 
   #unknown(call: DirectiveCall): void {

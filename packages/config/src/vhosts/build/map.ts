@@ -13,6 +13,12 @@ interface Draft {
 
 const FLAGS = ['hostnames', 'volatile']
 
+/** A name, or one with "*" beside a dot at one of its ends. */
+function isHostname(text: string): boolean {
+  const bare = text.replace(/^\*\.(?=.)|(?<=.)\.\*$/, '')
+  return !bare.includes('*') && !text.includes('..')
+}
+
 function addEntry(draft: Draft, entry: Directive, tools: ReadingTools): void {
   const call = new DirectiveCall(entry, tools)
   const key = call.name
@@ -38,6 +44,7 @@ function addEntry(draft: Draft, entry: Directive, tools: ReadingTools): void {
   } else {
     // A backslash keeps a word such as "default" from its meaning.
     const text = (key.startsWith('\\') ? key.slice(1) : key).toLowerCase()
+    if (draft.areHostnames && !isHostname(text)) call.fail(`invalid hostname or wildcard "${shown(key)}"`)
     if (draft.texts.has(text)) call.fail(`conflicting parameter "${shown(key)}"`)
     draft.texts.set(text, value)
   }

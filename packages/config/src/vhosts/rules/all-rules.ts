@@ -4,18 +4,22 @@ import * as files from './files.ts'
 import { IGNORED_DIRECTIVES } from './ignored.ts'
 import * as proxying from './proxying.ts'
 import * as rewriting from './rewriting.ts'
-import { MANY, type Rule, rule } from './rule.ts'
+import { type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
 import * as upstreams from './upstreams.ts'
 
 const { fieldName: _, ...answerRules } = answers
 const { proxyFamily, fastcgiFamily, ...proxyRules } = proxying
 
-const ignoredRules = Object.entries(IGNORED_DIRECTIVES)
-  .filter(([name]) => name !== 'types')
-  .map(([name]) =>
-    rule(name, { in: ['main', 'server', 'location', 'upstream'], args: [1, MANY], isMany: true, parse: () => undefined }),
-  )
+const ignoredRules = Object.entries(IGNORED_DIRECTIVES).map(([name, { reason, ...facts }]) =>
+  rule(name, {
+    ...facts,
+    parse: (call) => {
+      call.notice(`"${name}" has no effect here: ${reason}`, name)
+      return undefined
+    },
+  }),
+)
 
 const all: readonly Rule<unknown>[] = [
   ...Object.values(blocks),

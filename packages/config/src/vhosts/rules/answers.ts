@@ -99,7 +99,7 @@ export const accessLog = rule<boolean>('access_log', {
   args: [1, 9],
   isMany: true,
   parse: (call) => {
-    if (call.arg(0) === 'off') return false
+    if (call.arg(0) === 'off') return call.args.length === 1 ? false : call.invalidParameter(1)
     call.notice('"access_log" has no file and format of its own: requests are logged in the log of this server')
     return true
   },

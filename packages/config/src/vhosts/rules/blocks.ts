@@ -1,9 +1,7 @@
 import { shown } from '../problems.ts'
 import type { LocationMatch } from '../spec.ts'
 import type { DirectiveCall } from './directive-call.ts'
-import { type Context, rule } from './rule.ts'
-
-const WITHIN_HTTP: readonly Context[] = ['main', 'server', 'location']
+import { rule } from './rule.ts'
 
 /** `server {}`. */
 export const serverBlock = rule('server', { in: ['main'], args: 0, form: 'block', isMany: true, parse: (call) => call })
@@ -13,9 +11,6 @@ export const upstreamBlock = rule('upstream', { in: ['main'], args: 1, form: 'bl
 
 /** `map source $variable {}`. */
 export const mapBlock = rule('map', { in: ['main'], args: 2, form: 'block', isMany: true, parse: (call) => call })
-
-/** `types {}`: its content is passed over. */
-export const typesBlock = rule('types', { in: WITHIN_HTTP, args: 0, form: 'block', isMany: true, parse: (call) => call })
 
 /** A location and where it is written. */
 export interface WrittenLocation {

@@ -147,7 +147,7 @@ export const fastcgiParam = rule('fastcgi_param', {
 })
 
 /** `fastcgi_index`. */
-export const fastcgiIndex = rule('fastcgi_index', { args: 1, parse: (call) => call.template(0) })
+export const fastcgiIndex = rule<Template>('fastcgi_index', { args: 1, parse: (call) => [call.arg(0)] })
 
 /** `fastcgi_split_path_info`. */
 export const fastcgiSplitPathInfo = rule('fastcgi_split_path_info', {

@@ -15,7 +15,7 @@ type ServerFlags = { -readonly [Key in keyof UpstreamServerSpec]: UpstreamServer
 
 function applyParameter(call: DirectiveCall, index: number, server: ServerFlags): void {
   const text = call.arg(index)
-  const [name = '', value] = text.split('=', 2)
+  const [, name = '', value] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? []
   const count = value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : undefined
   if (text === 'backup') server.isBackup = true
   else if (text === 'down') server.isDown = true

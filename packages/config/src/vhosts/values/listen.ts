@@ -8,7 +8,7 @@ export type ReadListen =
 
 const DEFAULT_PORT = 80
 const IGNORED =
-  /^(?:http2|spdy|reuseport|deferred|bind|(?:backlog|rcvbuf|sndbuf|setfib|fastopen|accept_filter|so_keepalive)=.+|ipv6only=(?:on|off))$/
+  /^(?:http2|spdy|reuseport|deferred|bind|(?:backlog|setfib|fastopen)=\d+|(?:rcvbuf|sndbuf)=\d+[km]?|(?:accept_filter|so_keepalive)=.+|ipv6only=(?:on|off))$/
 
 function portOf(digits: string | undefined): number | undefined {
   if (digits === undefined) return DEFAULT_PORT
