@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -96,6 +96,21 @@ test('a second unit of a site is refused, and the first goes on', async (t) => {
   assert.equal((await get('/')).status, 200)
   assert.equal((await unit.child.stop()).code, 0)
   assert.equal(existsSync(unit.ready.socket), false, 'nothing is left behind')
+})
+
+test('SIGHUP while a unit starts is carried out when the service manager knows that it has started', async (t) => {
+  const { runDir } = await open(t)
+  const tools = tempDir(t, 'tools')
+  const said = () => (existsSync(join(tools, 'said')) ? readFileSync(join(tools, 'said'), 'utf8').trim().split('\n') : [])
+  writeFileSync(join(tools, 'systemd-notify'), `#!/bin/sh\necho "$1" >> ${join(tools, 'said')}\n`, { mode: 0o755 })
+  const child = spawnUnit(t, runDir, 'one', { PATH: `${tools}:${process.env['PATH']}`, NOTIFY_SOCKET: '/none' })
+  // Of the render host, which then still has to read the site.
+  await waitFor('a socket', () => readdirSync(runDir).some((name) => /^one\.sock\d$/.test(name)))
+  for (let signal = 0; signal < 20; signal++) child.signal('SIGHUP')
+  await child.waitForLine('ready line', (text) => text.startsWith('{"event":"ready"'))
+  await waitFor('the reload', () => said().length >= 3)
+  assert.deepEqual(said().slice(0, 3), ['READY=1', 'RELOADING=1', 'READY=1'])
+  assert.equal((await child.stop()).code, 0)
 })
 
 test('who has not the token, or speaks another version, gets nowhere', async (t) => {

@@ -21,6 +21,8 @@ export class AttachedUnit implements ReachableHost {
   readonly ended = deferred<void>()
   /** Generation that it serves; 0: none yet. */
   generation = 0
+  /** Generation that it has built and can swap to; 0: none since it is connected. */
+  prepared = 0
   /** Whether it was told of the purges so far, and so hears of those that follow. */
   isJoined = false
   /** `serving`: workers may send it requests. `leaving`: it has said that it ends. */

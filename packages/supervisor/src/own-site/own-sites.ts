@@ -129,8 +129,13 @@ export class OwnSites {
 
   /** Has all units build a generation. A reload is not held up by one that cannot. */
   async prepare(spec: GenerationSpec): Promise<void> {
+    await this.#each(spec, (unit, site) => this.#prepareOne(unit, spec, site))
+  }
+
+  async #prepareOne(unit: AttachedUnit, spec: GenerationSpec, site: SiteConfig): Promise<void> {
     const { prepareTimeoutMs: timeoutMs } = this.#options.timings
-    await this.#each(spec, (unit, site) => unit.peer.call('prepare', { spec: unitSpec(spec, site) }, { timeoutMs }))
+    await unit.peer.call('prepare', { spec: unitSpec(spec, site) }, { timeoutMs })
+    unit.prepared = spec.generation
   }
 
   abandon(generation: number): void {
@@ -155,7 +160,9 @@ export class OwnSites {
     } catch (error) {
       this.#options.logger.error({ err: asError(error) }, 'the files of sites with processes of their own could not be written')
     }
-    await this.#each(spec, async (unit) => {
+    await this.#each(spec, async (unit, site) => {
+      // It has come while the others were told to prepare.
+      if (unit.prepared !== generation) await this.#prepareOne(unit, spec, site)
       await unit.peer.call('commit', { generation }, { timeoutMs })
       unit.generation = generation
     })

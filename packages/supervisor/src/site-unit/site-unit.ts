@@ -6,6 +6,7 @@ import { listenForSignals } from '../master/signals.ts'
 import { ServiceManager } from '../notify/service-manager.ts'
 import { unitsSocket } from '../own-site/unit-paths.ts'
 import { launchHost } from '../process/launch.ts'
+import { coalesce } from '../reload/coalesce.ts'
 import { holdSite } from '../run-dir/directory-lock.ts'
 import { SiteWatcher, watchSettings } from '../watch/site-watcher.ts'
 import { MasterLink } from './master-link.ts'
@@ -24,6 +25,8 @@ export class SiteUnit {
   readonly #deps: SiteUnitDeps
   readonly #stack: CloseStack
   readonly #stopAsked: Deferred<void> = deferred()
+  readonly #started: Deferred<void> = deferred()
+  readonly #takeFileIn = coalesce(() => this.#reload())
   #file: SiteFile
   #isStopping = false
   #host: UnitHost | undefined
@@ -72,6 +75,7 @@ export class SiteUnit {
     this.#stack.push('connection to the server', () => link.close())
     this.#announceReady()
     await manager.ready()
+    this.#started.resolve()
     return { host, link, manager }
   }
 
@@ -206,8 +210,7 @@ export class SiteUnit {
         logger.warn({ signal }, 'second signal: everything in flight is cut')
         this.#host?.cut()
       },
-      reload: () =>
-        void this.#reload().catch((error) => logger.error({ err: asError(error) }, 'the file of the site could not be taken in')),
+      reload: () => this.#askReload(),
       diagnose: () => logger.info(this.#facts(), 'diagnosis'),
     }
   }
@@ -221,6 +224,15 @@ export class SiteUnit {
       rss_bytes: host?.rssBytes,
       pools: host?.pools,
     }
+  }
+
+  /** Asked for during the start, the service manager would be told too early that it is over. */
+  #askReload(): void {
+    const run = async () => {
+      await this.#started.promise
+      if (!this.#isStopping) await this.#takeFileIn()
+    }
+    run().catch((error) => this.#deps.logger.error({ err: asError(error) }, 'the file of the site could not be taken in'))
   }
 
   #askStop(why: string): void {

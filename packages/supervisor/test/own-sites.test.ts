@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { loadConfig } from '@svc/config'
+import { createSocketChannel, type Handlers, RpcPeer, systemClock } from '@svc/core'
+import { type GenerationSpec, PROTOCOL_VERSION, type SiteFile, unitMethods, unitParentMethods } from '@svc/protocol'
+import { createLogger } from '@svc/telemetry'
+import { tempDir, writeFiles } from '@svc/testkit'
+import { defaultTimings } from '../src/fleet/timings.ts'
+import { OwnSites } from '../src/own-site/own-sites.ts'
+import { readPrivate } from '../src/own-site/private-file.ts'
+import { siteFilePath, unitsSocket } from '../src/own-site/unit-paths.ts'
+
+const nothing = () => undefined
+
+test('a unit that comes between the two phases of a reload follows it, and is not let go of', async (t) => {
+  const dir = tempDir(t, 'own')
+  writeFiles(dir, {
+    'site/app/page.tsx': 'export default function Page() { return null }',
+    'svc.config.toml': '[[sites]]\nid = "a"\nhostnames = ["a.test"]\nroot = "site"\nprocess = "own"\n',
+  })
+  const loaded = await loadConfig({ file: 'svc.config.toml', env: {}, cwd: dir, isRoot: false })
+  assert.ok(loaded.ok)
+  const { config, sites, moduleDir, web } = loaded
+  const spec = (generation: number): GenerationSpec => ({
+    generation,
+    config,
+    sites,
+    moduleDir,
+    web,
+    loopToken: '',
+    listen: [],
+    tls: {},
+  })
+  let target = spec(1)
+  const serving = Promise.withResolvers<void>()
+  const own = new OwnSites({
+    runDir: dir,
+    target: () => target,
+    purgeState: () => ({ last: 0, unsettled: [] }),
+    timings: { ...defaultTimings, prepareTimeoutMs: 60_000, commitTimeoutMs: 60_000, startTimeoutMs: 60_000 },
+    clock: systemClock,
+    logger: createLogger({ level: 'silent', format: 'json', base: {} }),
+    onEndpoints: async () => serving.resolve(),
+    onAttached: async () => undefined,
+    onGone: nothing,
+    purge: () => Promise.reject(new Error('nobody purges here')),
+    isolateLost: nothing,
+    changed: async () => undefined,
+  })
+  await own.start()
+  t.after(() => own.close())
+
+  const asked: string[] = []
+  const [attaching, mayServe] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const note = (name: string) => async () => {
+    asked.push(name)
+    if (name === 'attach') {
+      attaching.resolve()
+      await mayServe.promise
+    }
+    return name === 'ping' ? { pools: [], rssBytes: 0 } : undefined
+  }
+  const socket = connect(unitsSocket(dir))
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  const unit = new RpcPeer({
+    channel: createSocketChannel(socket),
+    local: unitMethods,
+    handlers: Object.fromEntries(Object.keys(unitMethods).map((name) => [name, note(name)])) as unknown as Handlers<
+      typeof unitMethods
+    >,
+    remote: unitParentMethods,
+    protocolVersion: PROTOCOL_VERSION,
+    peerName: 'the server',
+    onProblem: nothing,
+  })
+  const { token } = JSON.parse(await readPrivate(siteFilePath(dir, 'a'))) as SiteFile
+  await unit.call('hello', { site: 'a', token, pid: 1, version: 'test' }, { timeoutMs: 60_000 })
+  await attaching.promise
+  await own.prepare(spec(2))
+  mayServe.resolve()
+  await serving.promise
+  target = spec(2)
+  await own.commit(2)
+  assert.deepEqual(
+    asked.filter((name) => name !== 'ping'),
+    ['attach', 'prepare', 'commit'],
+  )
+  assert.deepEqual(own.absent, [])
+  assert.equal(own.running[0]?.generation, 2)
+})
