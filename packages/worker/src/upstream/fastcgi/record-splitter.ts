@@ -15,8 +15,8 @@ export interface RecordEvents {
 /** Takes bytes apart into records, however they are cut. */
 export class RecordSplitter {
   readonly #events: RecordEvents
-  /** A head that has not come to its end. */
-  readonly #held = Buffer.alloc(RECORD_HEAD_BYTES)
+  /** A head that has not come to its end: seldom there is one. */
+  #held: Buffer | undefined
   #heldBytes = 0
   #isInRecord = false
   #type = 0
@@ -37,7 +37,7 @@ export class RecordSplitter {
     let at = 0
     while (at < bytes.byteLength && this.#events.takesMore) {
       if (!this.#isInRecord) {
-        if ((this.#heldBytes === 0 ? bytes[at] : this.#held[0]) !== VERSION) return undefined
+        if (this.#heldBytes === 0 && bytes[at] !== VERSION) return undefined
         at += this.#takeHead(bytes, at)
       } else if (this.#contentLeft > 0) {
         const piece = bytes.subarray(at, at + this.#contentLeft)
@@ -63,6 +63,7 @@ export class RecordSplitter {
       this.#begin(bytes, at)
       return RECORD_HEAD_BYTES
     }
+    this.#held ??= Buffer.allocUnsafe(RECORD_HEAD_BYTES)
     const taken = bytes.copy(this.#held, this.#heldBytes, at, at + RECORD_HEAD_BYTES - this.#heldBytes)
     this.#heldBytes += taken
     if (this.#heldBytes === RECORD_HEAD_BYTES) {
