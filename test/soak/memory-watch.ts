@@ -1,4 +1,5 @@
 import { memoryOf } from '../../bench/lib/process-tree.ts'
+import { collectGarbage } from './collect-garbage.ts'
 
 /** What the processes of a server are there for. */
 type Role = 'master' | 'worker' | 'render host'
@@ -14,10 +15,6 @@ const LEAST_MS = 240_000
  * before it collects them, some minutes apart.
  */
 const GROWTH_BYTES = 32 * MEGABYTE
-
-/** How long an idle server is watched after its memory has sunk for the last time, and how often. */
-const SETTLING_MS = 120_000
-const SETTLING_STEP_MS = 5_000
 
 /** Memory of a server that has come to rest. */
 export type Settled = Pick<Sample, 'roles' | 'workers'>
@@ -63,20 +60,10 @@ export class MemoryWatch {
     return `${megabytes(sample.all)} MB, of it private: ${parts.join(', ')}`
   }
 
-  /**
-   * The least memory that the processes of a server have that does nothing. An idle process collects its garbage after half a
-   * minute, later where others keep the machine busy.
-   */
+  /** The memory of a server without load, its garbage collected. */
   async settled(): Promise<Settled> {
-    let least = this.#sample()
-    for (let sunkAt = least.at; Date.now() < sunkAt + SETTLING_MS; ) {
-      await new Promise((resolve) => setTimeout(resolve, SETTLING_STEP_MS))
-      const { roles, ...now } = this.#sample()
-      const lower = (role: Role) => Math.min(roles[role], least.roles[role])
-      if (ROLES.some((role) => roles[role] < least.roles[role] - MEGABYTE)) sunkAt = now.at
-      least = { ...now, roles: { master: lower('master'), worker: lower('worker'), 'render host': lower('render host') } }
-    }
-    return least
+    for (const { pid, command } of memoryOf(this.#root)) if (roleOf(command) !== 'render host') await collectGarbage(pid)
+    return this.#sample()
   }
 
   #sample(): Sample {
