@@ -50,6 +50,18 @@ test('a chain in the wrong order is told from a key that is another one', async 
   assert.deepEqual(await readCertificate({ cert: two.cert, key: one.key }), [
     { file: 'key', message: `${one.key} is not the key of ${two.cert}` },
   ])
+  assert.deepEqual(await readCertificate({ cert: one.key, key: one.cert }), [
+    {
+      file: 'cert',
+      message: `${one.key} is not a certificate in PEM form`,
+      hint: 'there is a private key in it: are the two files swapped?',
+    },
+    {
+      file: 'key',
+      message: `${one.cert} is not a private key in PEM form`,
+      hint: 'there is a certificate in it: are the two files swapped?',
+    },
+  ])
 })
 
 test('pairs that do not fit are errors with their place, in vhost files too, each once', async (t) => {

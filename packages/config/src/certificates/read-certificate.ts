@@ -68,11 +68,26 @@ async function readText(files: CertificateFiles, file: keyof CertificateFiles): 
   }
 }
 
-function parse<T>(files: CertificateFiles, file: keyof CertificateFiles, what: string, act: () => T): T | CertificateFault {
+/** What each of the two files has. */
+const CONTENTS = {
+  cert: { what: 'certificate', mark: /^-----BEGIN (?:\w+ )*CERTIFICATE-----/m },
+  key: { what: 'private key', mark: /^-----BEGIN (?:\w+ )*PRIVATE KEY-----/m },
+} as const
+
+function parse<T>(
+  files: CertificateFiles,
+  file: keyof CertificateFiles,
+  text: string,
+  act: (text: string) => T,
+): T | CertificateFault {
   try {
-    return act()
+    return act(text)
   } catch (error) {
-    return { file, message: `${files[file]} is not a ${what} in PEM form`, hint: messageOf(error) }
+    const { what, mark } = CONTENTS[file]
+    const other = CONTENTS[file === 'cert' ? 'key' : 'cert']
+    const isSwapped = other.mark.test(text) && !mark.test(text)
+    const hint = isSwapped ? `there is a ${other.what} in it: are the two files swapped?` : messageOf(error)
+    return { file, message: `${files[file]} is not a ${what} in PEM form`, hint }
   }
 }
 
@@ -97,7 +112,7 @@ function mismatch(files: CertificateFiles, chain: readonly X509Certificate[], ke
 }
 
 function keyOf(files: CertificateFiles, text: string): KeyObject | CertificateFault {
-  if (!ENCRYPTED_KEY.test(text)) return parse(files, 'key', 'private key', () => createPrivateKey(text))
+  if (!ENCRYPTED_KEY.test(text)) return parse(files, 'key', text, createPrivateKey)
   const hint = `nobody is there to give its passphrase: openssl pkey -in ${files.key} -out <a file that only the server may read>`
   return { file: 'key', message: `${files.key} is encrypted`, hint }
 }
@@ -113,7 +128,7 @@ function flawOf({ asymmetricKeyType: type, asymmetricKeyDetails: details = {} }:
 /** Reads a certificate and its key and checks that they belong together. */
 export async function readCertificate(files: CertificateFiles): Promise<LoadedCertificate | CertificateFault[]> {
   const [certText, keyText] = await Promise.all([readText(files, 'cert'), readText(files, 'key')])
-  const chain = typeof certText === 'string' ? parse(files, 'cert', 'certificate', () => chainOf(certText)) : certText
+  const chain = typeof certText === 'string' ? parse(files, 'cert', certText, chainOf) : certText
   const key = typeof keyText === 'string' ? keyOf(files, keyText) : keyText
   const faults = [chain, key].filter(isFault)
   if (isFault(chain) || isFault(key)) return faults
