@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, stat } from 'node:fs/promises'
+import { chmod, lstat, mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { MAX_RUN_DIR_BYTES } from '@svc/config'
 import { codeOf, messageOf } from '@svc/core'
@@ -6,6 +6,19 @@ import { SupervisorError } from '../errors.ts'
 
 const PRIVATE = 0o700
 const ANYBODY_WRITES = 0o002
+
+/** What all programs of a machine share. */
+const SHARED = new Set(
+  [
+    '/ /bin /boot /dev /dev/shm /etc /home /lib /media /mnt /opt /proc /run /sbin /srv /sys /tmp /usr /usr/lib /usr/local /usr/share',
+    '/var /var/cache /var/lib /var/lock /var/log /var/run /var/spool /var/tmp /var/www',
+  ].flatMap((line) => line.split(' ')),
+)
+
+/** Whether others could not do without a directory. `path` without links. */
+export function isShared(path: string): boolean {
+  return SHARED.has(path)
+}
 
 /** In a directory like /tmp somebody else may have been quicker, and would own what we put there. */
 async function checkOwner(directory: string): Promise<void> {
@@ -37,6 +50,10 @@ export async function makeDirectories(directories: Readonly<Record<string, strin
     try {
       await mkdir(directory, { recursive: true, mode: PRIVATE })
       await checkOwner(directory)
+      if (isShared(await realpath(directory))) {
+        const message = `cannot use ${directory}: others use it too, and it would be closed to them; ${adviceFor(key)}`
+        throw new SupervisorError('SUP_DIRECTORY', message)
+      }
       await chmod(directory, PRIVATE)
     } catch (error) {
       if (error instanceof SupervisorError) throw error
