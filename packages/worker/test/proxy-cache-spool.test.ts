@@ -78,3 +78,22 @@ test('answers that are written down at the same time do not take more than their
   await instance.settled()
   assert.match((await worker.get('/4')).cacheStatus, /hit/)
 })
+
+test('a client that takes nothing holds up the others of an answer that is not kept for a while alone', async (t) => {
+  const instance = await CacheInstance.open(t, 1 << 20)
+  const worker = instance.worker()
+  const stuck = worker.ask('/a', { isSlow: true })
+  const upstream = await instance.upstream.request()
+  upstream.head({ status: 200, headers: [['cache-control', 'max-age=10']] })
+  const fast = worker.ask('/a')
+  for (let index = 0; index < 5; index++) await upstream.chunk('x'.repeat(50_000))
+  const sixth = upstream.chunk('y'.repeat(50_000))
+  await waitFor('the fast one has all', () => fast.bytes === 300_000)
+  assert.deepEqual([upstream.unacked, stuck.error], [1, undefined])
+  instance.clock.advance(30_000)
+  await sixth
+  void upstream.chunk('z')
+  upstream.end()
+  await fast.done.promise
+  assert.deepEqual([fast.bytes, stuck.error?.message], [300_001, 'others waited for a client that takes nothing'])
+})

@@ -41,6 +41,10 @@ export class BodyDelivery implements BodyPosition {
     this.#onOver()
   }
 
+  cut(error: Error): void {
+    this.#fail(error)
+  }
+
   wake(): void {
     if (this.#isPumping) return
     this.#isPumping = true

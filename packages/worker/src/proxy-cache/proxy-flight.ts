@@ -298,9 +298,10 @@ export class ProxyFlight implements OriginSink {
   }
 
   #stream(response: Delivered, refused?: string): void {
-    const { store, onProblem } = this.#parts
+    const { store, clock, onProblem } = this.#parts
     this.#response = response
     this.#spool = new SpooledBody({
+      clock,
       begin: () => store.files.begin(),
       maxBytes: this.#stored === undefined ? 0 : store.maxBodyBytes,
       onUnkept: (error) => {

@@ -20,6 +20,8 @@ export interface ReadableBody {
 export interface BodyPosition {
   position: number
   wake(): void
+  /** Gives it no more. */
+  cut(error: Error): void
 }
 
 /** The body of an entry in a file, which one client reads. */

@@ -1,6 +1,10 @@
 import { type BodyFileRef, type IncomingBody, MAX_INLINE_BYTES } from '@svc/cache'
-import { asError } from '@svc/core'
+import { asError, type Clock } from '@svc/core'
+import { UpstreamError } from '../upstream/errors.ts'
 import type { BodyPart, BodyPosition, ReadableBody } from './readable-body.ts'
+
+/** Who takes nothing for so long of a body that is not kept, while others wait for more of it, gets no more. */
+const LAG_MS = 30_000
 
 /** Bytes of a body that are in memory. */
 interface Piece {
@@ -11,6 +15,7 @@ interface Piece {
 export interface SpoolOptions {
   /** Begins a file. Rejects when there can be none. */
   readonly begin: () => Promise<IncomingBody>
+  readonly clock: Pick<Clock, 'after'>
   /** A longer body is not kept; 0: none is. */
   readonly maxBytes: number
   /** It turned out that the body cannot be kept. */
@@ -39,6 +44,8 @@ export class SpooledBody implements ReadableBody {
   #end: 'open' | 'complete' | Error = 'open'
   #isReleased = false
   #onWritten: (() => void) | undefined
+  /** Ends the watch for readers that hold up others. */
+  #cancelWatch: (() => void) | undefined
 
   constructor(options: SpoolOptions) {
     this.#options = options
@@ -186,6 +193,29 @@ export class SpooledBody implements ReadableBody {
     const least = Math.min(...Array.from(this.#readers, ({ position }) => position))
     this.#pieces = this.#pieces.filter(({ start, bytes }) => start + bytes.byteLength > least)
     if (this.#pieces.length === 0 && least >= this.#bytes) this.#takeMore()
+    else this.#watchLaggards()
+  }
+
+  /** Readers for whom there is more at hand. */
+  get #lagging(): readonly BodyPosition[] {
+    return [...this.#readers].filter(({ position }) => position < this.#bytes)
+  }
+
+  /** Whether some have all that came, and more would come but for others. */
+  get #isHeldUp(): boolean {
+    return this.#end === 'open' && this.#lagging.length < this.#readers.size
+  }
+
+  /** Nobody holds up others for ever. */
+  #watchLaggards(): void {
+    if (this.#cancelWatch !== undefined || !this.#isHeldUp) return
+    const lagging = this.#lagging.map((reader) => [reader, reader.position] as const)
+    this.#cancelWatch = this.#options.clock.after(LAG_MS, () => {
+      this.#cancelWatch = undefined
+      const stuck = this.#isHeldUp ? lagging.filter(([reader, position]) => reader.position === position) : []
+      for (const [reader] of stuck) reader.cut(new UpstreamError('UPSTREAM_CUT', 'others waited for a client that takes nothing'))
+      if (!this.#isKept && this.#readers.size > 0) this.#forgetRead()
+    })
   }
 
   #takeMore(): void {
@@ -198,6 +228,7 @@ export class SpooledBody implements ReadableBody {
 
   #closeIfDone(): void {
     if (!this.#isReleased || this.#readers.size > 0 || this.#isWriting) return
+    this.#cancelWatch?.()
     const file = this.#file
     this.#file = undefined
     file?.close().catch(() => undefined)
