@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { BodyWriter, HeaderList } from '@svc/http'
+import { ChunkQueue } from '../chunk-queue.ts'
 import { DrainSignal } from '../drain-signal.ts'
 import { EngineError } from '../errors.ts'
 import type { QueuedChunk } from '../queued-chunk.ts'
@@ -22,7 +23,7 @@ export class NodeWriter implements BodyWriter {
   readonly #port: WriterPort
   readonly #totalBytes: number | undefined
   readonly #drain = new DrainSignal()
-  #queue: QueuedChunk[] = []
+  readonly #queue = new ChunkQueue()
   #writtenBytes = 0
   #trailers: HeaderList = []
   #isEnded = false
@@ -73,7 +74,7 @@ export class NodeWriter implements BodyWriter {
 
   /** The response is over without the writer's doing: whoever waits goes on, and finds out. */
   gone(): void {
-    this.#queue = []
+    this.#queue.clear()
     this.#drain.fire()
   }
 
@@ -86,7 +87,7 @@ export class NodeWriter implements BodyWriter {
   #pump(): void {
     while (this.blockedSince === undefined && !this.#port.isOver && !this.#isFinished) {
       const slice = this.#nextSlice()
-      if (this.#isEnded && this.#queue.length === 0) {
+      if (this.#isEnded && this.#queue.isEmpty) {
         this.#isFinished = true
         this.hasWritten = true
         this.#port.lastSlice(slice?.bytes, this.#trailers)
@@ -108,10 +109,10 @@ export class NodeWriter implements BodyWriter {
   }
 
   #nextSlice(): QueuedChunk | undefined {
-    const first = this.#queue[0]
-    if (first === undefined || first.bytes.byteLength <= MAX_SLICE_BYTES) return this.#queue.shift()
+    const first = this.#queue.take()
+    if (first === undefined || first.bytes.byteLength <= MAX_SLICE_BYTES) return first
     const { bytes, onUnused } = first
-    this.#queue[0] = { bytes: bytes.subarray(MAX_SLICE_BYTES), onUnused }
+    this.#queue.putBack({ bytes: bytes.subarray(MAX_SLICE_BYTES), onUnused })
     return { bytes: bytes.subarray(0, MAX_SLICE_BYTES), onUnused: undefined }
   }
 

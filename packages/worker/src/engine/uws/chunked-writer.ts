@@ -1,6 +1,6 @@
 import type { BodyWriter } from '@svc/http'
+import { ChunkQueue } from '../chunk-queue.ts'
 import { DrainSignal } from '../drain-signal.ts'
-import type { QueuedChunk } from '../queued-chunk.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 
 /** Bytes waiting here past which a writer is told to wait. */
@@ -30,7 +30,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
   readonly #endGate: EndGate
   readonly #drain = new DrainSignal()
   #pieceLimit: number
-  #queue: QueuedChunk[] = []
+  readonly #queue = new ChunkQueue()
   /** Of chunks whose last bytes are in the piece that is being written. */
   #onUnused: (() => void)[] = []
   #queuedBytes = 0
@@ -82,7 +82,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
   }
 
   gone(): void {
-    this.#queue = []
+    this.#queue.clear()
     this.#queuedBytes = 0
     this.#drain.fire()
   }
@@ -141,14 +141,13 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     const parts: Uint8Array[] = []
     let room = this.#pieceLimit
     while (room > 0) {
-      const first = this.#queue[0]
+      const first = this.#queue.take()
       if (first === undefined) break
       const { bytes, onUnused } = first
       if (bytes.byteLength > room) {
-        this.#queue[0] = { bytes: bytes.subarray(room), onUnused }
-      } else {
-        this.#queue.shift()
-        if (onUnused !== undefined) this.#onUnused.push(onUnused)
+        this.#queue.putBack({ bytes: bytes.subarray(room), onUnused })
+      } else if (onUnused !== undefined) {
+        this.#onUnused.push(onUnused)
       }
       const part = bytes.subarray(0, room)
       parts.push(part)

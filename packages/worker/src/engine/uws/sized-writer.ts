@@ -1,4 +1,5 @@
 import type { BodyWriter } from '@svc/http'
+import { ChunkQueue } from '../chunk-queue.ts'
 import { DrainSignal } from '../drain-signal.ts'
 import { EngineError } from '../errors.ts'
 import type { QueuedChunk } from '../queued-chunk.ts'
@@ -17,7 +18,7 @@ export class SizedWriter implements BodyWriter, WriterSide {
   readonly #isHeld: boolean
   readonly #drain = new DrainSignal()
   #writeHead: (() => void) | undefined
-  #queue: QueuedChunk[] = []
+  readonly #queue = new ChunkQueue()
   #acceptedBytes = 0
   #writtenBytes = 0
   blockedSince: number | undefined
@@ -40,7 +41,7 @@ export class SizedWriter implements BodyWriter, WriterSide {
     this.#writeHead = undefined
     this.#acceptedBytes = this.#totalBytes
     this.#writtenBytes = this.#port.res.getWriteOffset()
-    this.#queue = [{ bytes: body.subarray(this.#writtenBytes), onUnused: undefined }]
+    this.#queue.push({ bytes: body.subarray(this.#writtenBytes), onUnused: undefined })
     this.blockedSince = performance.now()
   }
 
@@ -75,7 +76,7 @@ export class SizedWriter implements BodyWriter, WriterSide {
   }
 
   gone(): void {
-    this.#queue = []
+    this.#queue.clear()
     this.#drain.fire()
   }
 
@@ -87,7 +88,7 @@ export class SizedWriter implements BodyWriter, WriterSide {
 
   #pump(): void {
     while (this.blockedSince === undefined && !this.#port.isOver) {
-      const chunk = this.#queue.shift()
+      const chunk = this.#queue.take()
       if (chunk === undefined) return
       this.#writeChunk(chunk)
     }
@@ -111,7 +112,7 @@ export class SizedWriter implements BodyWriter, WriterSide {
     }
     this.#writtenBytes = res.getWriteOffset()
     const taken = this.#writtenBytes - before
-    if (taken < bytes.byteLength) this.#queue.unshift({ bytes: bytes.subarray(taken), onUnused })
+    if (taken < bytes.byteLength) this.#queue.putBack({ bytes: bytes.subarray(taken), onUnused })
     else onUnused?.()
     if (!isTaken) this.blockedSince = performance.now()
     if (this.#isHeld && this.#writtenBytes === this.#totalBytes) this.#port.flushed()
