@@ -148,6 +148,12 @@ test('garbage is reported, in any amount, and never in whole', async (t) => {
   for (const line of lines) assert.ok(line.length < 700 && !/[\x00-\x1f\x7f]/.test(line), line)
 })
 
+// Counting every column from the beginning of the line would take minutes.
+test('a line of garbage may be as long as a file', { timeout: 60_000 }, async (t) => {
+  const { lines } = await readFiles(t, { 'a.conf': ';'.repeat(600_000) })
+  assert.deepEqual([lines[0], lines[499], lines.length], ['a.conf:1:1: unexpected ";"', 'a.conf:1:500: unexpected ";"', 501])
+})
+
 test('large and deep files are read in one go', async (t) => {
   const many = Array.from(
     { length: 4000 },

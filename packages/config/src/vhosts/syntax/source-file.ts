@@ -20,6 +20,8 @@ export class SourceFile {
   readonly path: string
   readonly text: string
   #lineStarts: number[] | undefined
+  /** What was asked for last: it is mostly asked from left to right, and a line may be as long as a file. */
+  #last = { offset: 0, column: 1 }
 
   constructor(path: string, text: string) {
     this.path = path
@@ -37,10 +39,13 @@ export class SourceFile {
       if ((starts[middle] ?? 0) <= offset) low = middle
       else high = middle - 1
     }
-    let column = 1
-    for (let at = starts[low] ?? 0; at < offset; at++) {
+    const start = starts[low] ?? 0
+    const isBehind = start <= this.#last.offset && this.#last.offset <= offset
+    let { column } = isBehind ? this.#last : { column: 1 }
+    for (let at = isBehind ? this.#last.offset : start; at < offset; at++) {
       if ((this.text.charCodeAt(at) & CONTINUATION_MASK) !== CONTINUATION) column++
     }
+    this.#last = { offset, column }
     return { file: this.path, line: low + 1, column }
   }
 
