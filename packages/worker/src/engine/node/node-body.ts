@@ -40,7 +40,7 @@ export class NodeBody implements RequestBody {
   #receivedBytes = 0
   #unackedBytes = 0
   /** When the last chunk came, in ms of the monotonic clock. */
-  lastChunkAt = 0
+  #lastChunkAt = 0
 
   constructor(source: BodySource, owner: BodyOwner, length: number | undefined, maxBytes: number) {
     this.#source = source
@@ -56,9 +56,9 @@ export class NodeBody implements RequestBody {
     return !this.#isEnded && !this.#source.hasArrived()
   }
 
-  /** Whether the receiver, not the sender, keeps the body from going on. */
-  get isPaused(): boolean {
-    return this.#isPaused || !this.#isFlowing
+  /** Whether the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
+  hasStalled(nowMs: number, sinceMs: number, limitMs: number): boolean {
+    return this.isOpen && this.#isFlowing && !this.#isPaused && nowMs - Math.max(this.#lastChunkAt, sinceMs) > limitMs
   }
 
   get receivedBytes(): number {
@@ -96,13 +96,13 @@ export class NodeBody implements RequestBody {
   #flow(): void {
     if (this.#isFlowing || this.#isEnded) return
     this.#isFlowing = true
-    this.lastChunkAt = performance.now()
+    this.#lastChunkAt = performance.now()
     this.#source.stream.on('data', (chunk: Buffer) => this.#guard(() => this.#received(chunk)))
   }
 
   #received(chunk: Buffer): void {
     this.#receivedBytes += chunk.byteLength
-    this.lastChunkAt = performance.now()
+    this.#lastChunkAt = performance.now()
     if (this.#isDiscarding) return
     if (this.#receivedBytes > this.#maxBytes) {
       this.fail(bodyTooLarge(this.#maxBytes))

@@ -224,7 +224,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
       this.cut()
     } else if (now - (this.#writer?.blockedSince ?? this.#endedAt ?? now) > limits.idleTimeoutMs) {
       this.cut()
-    } else if (this.#isBodyStalled(now, limits)) {
+    } else if (this.#body?.hasStalled(now, this.#watchedSince, limits.requestTimeoutMs) === true) {
       this.cut()
     }
   }
@@ -354,12 +354,6 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   #isDeserted(now: number): boolean {
     if (this.#halfClosedAt === undefined || this.#writer === undefined || this.#writer.blockedSince !== undefined) return false
     return now - Math.max(this.#halfClosedAt, this.#writer.wroteAt) > DESERTED_MS
-  }
-
-  #isBodyStalled(now: number, limits: EngineLimits): boolean {
-    const body = this.#body
-    if (body?.isOpen !== true || body.isPaused) return false
-    return now - Math.max(body.lastChunkAt, this.#watchedSince) > limits.requestTimeoutMs
   }
 
   #finished(): void {

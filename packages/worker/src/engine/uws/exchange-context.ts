@@ -8,4 +8,6 @@ export interface ExchangeContext extends EngineContext {
   readonly blocks: HeaderBlocks
   readonly peers: PeerAddresses
   readonly bodies: BodyStore
+  /** Asked for each answer without a body that could leave at once: now and then one has to wait a turn. */
+  mustWait(): boolean
 }

@@ -1,6 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { ReadyResponse } from '../ready-responses.ts'
-import { MAX_SINGLE_BYTES } from './single-write.ts'
 
 /**
  * Writes a ready response within the handler of its request, where everything is corked already.
@@ -15,9 +14,6 @@ export function writeReady(res: HttpResponse, { head, body, length }: ReadyRespo
     res.endWithoutBody()
     return true
   }
-  if (body.byteLength <= MAX_SINGLE_BYTES) {
-    res.end(body)
-    return true
-  }
+  // Not `end`: it keeps for a client that reads nothing whatever it is given, one answer behind the other.
   return res.tryEnd(body, body.byteLength)[1]
 }

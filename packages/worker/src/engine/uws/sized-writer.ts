@@ -19,6 +19,7 @@ export class SizedWriter implements BodyWriter, WriterSide {
   readonly #drain = new DrainSignal()
   #writeHead: (() => void) | undefined
   readonly #queue = new ChunkQueue()
+  #isReleased = false
   #acceptedBytes = 0
   #writtenBytes = 0
   blockedSince: number | undefined
@@ -89,9 +90,24 @@ export class SizedWriter implements BodyWriter, WriterSide {
   #pump(): void {
     while (this.blockedSince === undefined && !this.#port.isOver) {
       const chunk = this.#queue.take()
-      if (chunk === undefined) return
+      if (chunk === undefined) {
+        if (this.#isHeld && !this.#isReleased && this.#writtenBytes === this.#totalBytes) this.#release()
+        return
+      }
       this.#writeChunk(chunk)
     }
+  }
+
+  /** Everything was handed over, but the library may still keep some: closing the connection would lose it. */
+  #release(): void {
+    const { res } = this.#port
+    let isTaken = true
+    res.cork(() => {
+      isTaken = res.tryEnd('', this.#totalBytes + 1)[0]
+    })
+    this.#isReleased = isTaken
+    if (isTaken) this.#port.flushed()
+    else this.blockedSince = performance.now()
   }
 
   #writeChunk({ bytes, onUnused }: QueuedChunk): void {
@@ -115,7 +131,6 @@ export class SizedWriter implements BodyWriter, WriterSide {
     if (taken < bytes.byteLength) this.#queue.putBack({ bytes: bytes.subarray(taken), onUnused })
     else onUnused?.()
     if (!isTaken) this.blockedSince = performance.now()
-    if (this.#isHeld && this.#writtenBytes === this.#totalBytes) this.#port.flushed()
   }
 
   #ensureHead(): void {

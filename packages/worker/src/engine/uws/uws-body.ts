@@ -56,7 +56,7 @@ export class UwsBody implements RequestBody {
   /** Whether bytes are still to come. */
   isOpen = true
   /** When the last chunk came, or could come again, in ms of the monotonic clock. */
-  lastChunkAt = 0
+  #lastChunkAt = 0
 
   constructor(res: HttpResponse, owner: BodyOwner, store: BodyStore, { length, maxBytes }: BodySize) {
     this.#res = res
@@ -68,9 +68,9 @@ export class UwsBody implements RequestBody {
     res.onData((chunk, isLast) => this.#received(chunk, isLast))
   }
 
-  /** Whether the receiver, not the sender, keeps the body from going on. */
-  get isPaused(): boolean {
-    return this.#isPaused
+  /** Whether the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
+  hasStalled(nowMs: number, sinceMs: number, limitMs: number): boolean {
+    return this.isOpen && !this.#isPaused && nowMs - Math.max(this.#lastChunkAt, sinceMs) > limitMs
   }
 
   get receivedBytes(): number {
@@ -101,7 +101,7 @@ export class UwsBody implements RequestBody {
   resume(): void {
     if (!this.#isPaused || this.#owner.isOver) return
     this.#isPaused = false
-    this.lastChunkAt = performance.now()
+    this.#lastChunkAt = performance.now()
     this.#res.resume()
   }
 
@@ -110,7 +110,7 @@ export class UwsBody implements RequestBody {
       this.#receivedBytes += chunk.byteLength
       if (isLast) this.isOpen = false
       if (this.#owner.isOver) return
-      this.lastChunkAt = performance.now()
+      this.#lastChunkAt = performance.now()
       if (!isLast && chunk.byteLength < SLOW_CHUNK_BYTES && !this.#isPaused) this.#restartIdleTimer()
       if (!this.#isDiscarding) this.#take(chunk)
       if (isLast) this.#ended()

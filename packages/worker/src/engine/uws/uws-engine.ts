@@ -13,12 +13,19 @@ import { PeerAddresses } from './peer-address.ts'
 import { fallbackOf } from './sni-app.ts'
 import { UwsListener } from './uws-listener.ts'
 
+/**
+ * Of so many answers without a body one waits a turn. The library keeps them for a client that reads nothing, and does not say so;
+ * a request behind one that is pending closes the connection, and who sends far too many has one.
+ */
+const BODILESS_RUN = 32
+
 /** The engine on uWebSockets.js: HTTP/1.1 over TCP. Rules and limits: docs/http-engine.md. */
 export class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements ExchangeContext {
   readonly blocks: HeaderBlocks
   readonly peers = new PeerAddresses()
   readonly bodies: BodyStore
   #lostBytes = 0
+  #bodiless = 0
 
   constructor(options: EngineOptions) {
     super(options)
@@ -29,6 +36,11 @@ export class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> impleme
 
   get lostBytes(): number {
     return this.#lostBytes
+  }
+
+  mustWait(): boolean {
+    this.#bodiless = (this.#bodiless + 1) % BODILESS_RUN
+    return this.#bodiless === 0
   }
 
   prepareTls(name: string, tls: ListenerTls): () => void {

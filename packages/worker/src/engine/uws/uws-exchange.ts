@@ -103,7 +103,17 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   takeOver(body: Uint8Array, onClosed: (isAborted: boolean) => void): void {
     this.#answeredBy = 'app'
     this.#onClosed = onClosed
-    this.#use(new SizedWriter(this, () => undefined, body.byteLength, false)).resume(body)
+    this.#resume(body)
+  }
+
+  /** Writes a ready response without a body a turn later. */
+  takeOverLater(write: () => void, onClosed: (isAborted: boolean) => void): void {
+    this.#answeredBy = 'app'
+    this.#onClosed = onClosed
+    this.#linger(() => {
+      this.res.cork(write)
+      this.completed()
+    })
   }
 
   /** The handler of uWebSockets.js returns: what is not answered by now is watched. */
@@ -154,15 +164,8 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     this.#answeredBy = 'engine'
     this.#stopsParser = true
     const remoteAddress = this.#request?.remoteAddress ?? this.remoteAddress()
-    this.#context.refused({
-      status,
-      code,
-      listener: this.#listener,
-      remoteAddress,
-      method: this.#method,
-      target: this.#target,
-      request: this.#request,
-    })
+    const facts = { listener: this.#listener, remoteAddress, method: this.#method, target: this.#target, request: this.#request }
+    this.#context.refused({ status, code, ...facts })
     this.#body?.fail(failure ?? new HttpError('HTTP_ABORTED', `the request was refused: ${code}`))
     const block = this.#context.blocks.of({ status, headers: refusalFields(status) })
     this.#answer(block, Buffer.from(`${block.statusLine}\n`))
@@ -223,9 +226,8 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     } else if (this.#answeredBy === undefined) {
       const isLimited = this.#hasAnswerLimit || this.#body?.isOpen === true
       if (isLimited && now - this.#watchedSince > limits.requestTimeoutMs) this.#expire()
-    } else if (now - (this.#writer?.blockedSince ?? now) > WRITE_STALL_MS || this.#isBodyStalled(now, limits)) {
-      this.cut()
-    }
+    } else if (now - (this.#writer?.blockedSince ?? now) > WRITE_STALL_MS) this.cut()
+    else if (this.#body?.hasStalled(now, this.#watchedSince, limits.requestTimeoutMs)) this.cut()
   }
 
   bodyRefused(status: number, code: string): void {
@@ -264,24 +266,36 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     return this.#stopsParser || (this.#closes && this.#body?.isOpen === true)
   }
 
+  /** Whether an answer without a body has to wait a turn. */
+  get #mustWait(): boolean {
+    return this.#isInHandler && this.#body === undefined && this.#context.mustWait()
+  }
+
   #isBodiless(block: HeaderBlock): boolean {
     return block.status === 204 || block.status === 304 || this.#method === 'HEAD'
   }
 
   #answer(block: HeaderBlock, body: Uint8Array): void {
     if (this.#body !== undefined) this.#stopBody('the request was answered before its end')
-    if (this.#isBodiless(block)) this.#answerBodiless(block, body.byteLength)
-    else if (body.byteLength === 0 && this.#holds) this.#linger(() => this.#endNow(block, empty, true))
-    else if (body.byteLength > MAX_SINGLE_BYTES || this.#holds) this.#use(this.#sizedWriter(block, body.byteLength)).end(body)
-    else this.#endNow(block, body, this.#closes)
+    const { byteLength } = body
+    // Whose connection is closed behind it by the engine, that waits until the client has taken it.
+    const isWhole = byteLength <= MAX_SINGLE_BYTES && (!this.#closes || this.#closing === 'closesItself') && !this.#holds
+    if (this.#isBodiless(block)) this.#answerBodiless(block, byteLength)
+    else if (byteLength === 0 && (this.#holds || this.#mustWait)) this.#linger(() => this.#endNow(block, empty, this.#closes))
+    else if (isWhole || byteLength === 0) this.#endNow(block, body, this.#closes)
+    else this.#use(this.#sizedWriter(block, byteLength)).end(body)
+  }
+
+  #resume(body: Uint8Array): void {
+    this.#use(new SizedWriter(this, () => undefined, body.byteLength, false)).resume(body)
   }
 
   #endNow(block: HeaderBlock, body: Uint8Array, closes: boolean): void {
     this.beforeEnd()
     const closing = closes ? this.#closing : 'stays'
-    if (this.#isInHandler) writeWhole(this.res, block, body, closing)
-    else writeWholeCorked(this.res, block, body, closing)
-    this.completed()
+    const write = this.#isInHandler ? writeWhole : writeWholeCorked
+    if (write(this.res, block, body, closing)) this.completed()
+    else this.#resume(body)
   }
 
   #writeClosingHead(block: HeaderBlock): void {
@@ -295,7 +309,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     if (isHead && length !== undefined && this.#closes && length > 0) {
       this.#use(this.#sizedWriter(block, length)).start()
       this.flushed()
-    } else if (this.#holds) {
+    } else if (this.#holds || this.#mustWait) {
       this.#linger(() => this.#endBodiless(block, isHead ? length : undefined))
     } else {
       this.#endBodiless(block, isHead ? length : undefined)
@@ -363,13 +377,6 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     } else {
       this.refuse(504, 'response_timeout')
     }
-  }
-
-  #isBodyStalled(now: number, limits: EngineLimits): boolean {
-    const body = this.#body
-    return (
-      body?.isOpen === true && !body.isPaused && now - Math.max(body.lastChunkAt, this.#watchedSince) > limits.requestTimeoutMs
-    )
   }
 
   /** Tells everybody, once, that the response is written or will never be. */

@@ -2,7 +2,7 @@ import type { HttpRequest, HttpResponse, UpgradeContext } from 'uWebSockets.js'
 import type { EngineOptions } from '../engine.ts'
 import { EngineRequest } from '../engine-request.ts'
 import { GateAsk } from '../gate-ask.ts'
-import type { ReadyEnd } from '../ready-responses.ts'
+import type { ReadyEnd, ReadyResponse } from '../ready-responses.ts'
 import { type GateFault, RequestGate } from '../request-gate.ts'
 import type { ServerNames } from '../server-names.ts'
 import { readWebSocketWish } from '../web-socket-wish.ts'
@@ -92,9 +92,18 @@ export class UwsIntake {
     const response = ready.find(ask)
     if (response === undefined) return false
     const { body } = response
-    if (writeReady(res, response, closes) || body === undefined) ready.sent()
+    if ((body?.byteLength ?? 0) === 0 && this.#context.mustWait()) {
+      this.#sendLater(res, { ...response }, closes, ready.sentLater())
+    } else if (writeReady(res, response, closes) || body === undefined) ready.sent()
     else this.#sendSlowly(res, body, ready.sentLater())
     return true
+  }
+
+  #sendLater(res: HttpResponse, response: ReadyResponse, closes: boolean, onClosed: ReadyEnd): void {
+    const exchange = new UwsExchange(this.#context, this.#listener, res)
+    watchAbort(res, exchange)
+    exchange.takeOverLater(() => writeReady(res, response, closes), onClosed)
+    exchange.handlerReturned()
   }
 
   #sendSlowly(res: HttpResponse, body: Uint8Array, onClosed: ReadyEnd): void {

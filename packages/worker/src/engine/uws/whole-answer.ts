@@ -8,12 +8,17 @@ export function writeHead(res: HttpResponse, block: HeaderBlock): void {
   if (block.name.length > 0) res.writeHeader(block.name, block.rest)
 }
 
-/** Writes a response whose body is there. Within a handler or a cork. */
-export function writeWhole(res: HttpResponse, block: HeaderBlock, body: Uint8Array, closing: Closing): void {
+/**
+ * Writes a response whose body is there. Within a handler or a cork.
+ * @returns whether it has been handed over whole; if not, which only happens where it does not close, the client takes it slowly
+ */
+export function writeWhole(res: HttpResponse, block: HeaderBlock, body: Uint8Array, closing: Closing): boolean {
   writeHead(res, block)
   if (closing === 'closesItself') res.writeHeader('Connection', 'close')
-  if (closing === 'closes') res.end(body, true)
-  else res.end(body)
+  // Not `end`: it keeps for a client that reads nothing whatever it is given, one answer behind the other.
+  if (closing !== 'closes') return res.tryEnd(body, body.byteLength)[1]
+  res.end(body, true)
+  return true
 }
 
 interface Answer {
@@ -24,15 +29,17 @@ interface Answer {
 }
 
 let corked: Answer | undefined
+let isWhole = true
 
 /** One function for all: the library calls it before `cork` returns, and a new function is slow when it is called first. */
 const writeCorked = (): void => {
-  if (corked !== undefined) writeWhole(corked.res, corked.block, corked.body, corked.closing)
+  if (corked !== undefined) isWhole = writeWhole(corked.res, corked.block, corked.body, corked.closing)
 }
 
 /** The same from anywhere: head and body leave together. */
-export function writeWholeCorked(res: HttpResponse, block: HeaderBlock, body: Uint8Array, closing: Closing): void {
+export function writeWholeCorked(res: HttpResponse, block: HeaderBlock, body: Uint8Array, closing: Closing): boolean {
   corked = { res, block, body, closing }
   res.cork(writeCorked)
   corked = undefined
+  return isWhole
 }
