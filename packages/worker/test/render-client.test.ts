@@ -155,6 +155,23 @@ test('what a host that is being replaced refuses goes to its successor, whatever
   await assert.rejects(begin(renderer, get).outcome, { code: 'RENDER_DRAINING' })
 })
 
+test('what reaches a host that a reload has just taken the site from goes to the one that has it', async (t) => {
+  const { hosts, renderer, dir } = startClient(t)
+  const [old, own] = [await TestHost.start(t, dir, 'old'), await TestHost.start(t, dir, 'own', ['shop'])]
+  own.render = byId(own)
+  old.render = () => {
+    hosts.update([own.endpoint, old.endpoint])
+    throw new AppError('RENDER_UNKNOWN_SITE', 'no site shop', { status: 404 })
+  }
+  for (const request of [get, post]) {
+    hosts.update([old.endpoint])
+    assert.equal(await begin(renderer, request).outcome, 'complete own')
+  }
+  own.render = old.render
+  hosts.update([old.endpoint])
+  await assert.rejects(begin(renderer, get).outcome, { code: 'RENDER_UNKNOWN_SITE' })
+})
+
 test('without any host a request is refused in the end, and so is one that is asked for after the close', async (t) => {
   const { hosts, renderer } = startClient(t)
   let now = 0

@@ -11,6 +11,11 @@ const NO_DEADLINE_MS = Number.POSITIVE_INFINITY
 const DESCRIBE_TIMEOUT_MS = 15_000
 /** How often a request without side effects is tried again when its host dies before the body began. */
 const MAX_RETRIES = 1
+/**
+ * How a host refuses what it has not begun: because it is being replaced, or because a reload has just given the site to another
+ * one while the request was on its way.
+ */
+const REFUSALS: ReadonlySet<string | undefined> = new Set(['RENDER_DRAINING', 'RENDER_UNKNOWN_SITE'])
 
 /** Renders over sockets to the render hosts of a `HostSet`. */
 export class HostRenderer implements Renderer {
@@ -27,7 +32,8 @@ export class HostRenderer implements Renderer {
         const reply = await peer.call('describe', { site }, { timeoutMs: DESCRIBE_TIMEOUT_MS })
         return parseManifest(reply.manifest)
       } catch (error) {
-        if (codeOf(error) !== 'CORE_PEER_GONE' || retries >= MAX_RETRIES) throw error
+        const code = codeOf(error)
+        if ((code !== 'CORE_PEER_GONE' && !REFUSALS.has(code)) || retries >= MAX_RETRIES) throw error
       }
     }
   }
@@ -149,13 +155,13 @@ class RenderRun implements RenderHandle {
   }
 
   /**
-   * A host that is being replaced refuses what it has not begun: that may go to its successor, whatever the method. Else, by RFC
-   * 9110 section 9.2.2, only a method without side effects is repeated without being asked to. A body cannot be sent twice.
+   * What a host has refused may go to the one that has the site by now, whatever the method. Else, by RFC 9110 section 9.2.2, only
+   * a method without side effects is repeated without being asked to. A body cannot be sent twice.
    */
   #mayRetry(error: Error): boolean {
     if (this.#body?.isPresent === true || this.#hasHead || this.#retries >= MAX_RETRIES) return false
     const isSafe = this.#request.method === 'GET' || this.#request.method === 'HEAD'
-    return codeOf(error) === 'RENDER_DRAINING' || (isSafe && codeOf(error) === 'CORE_PEER_GONE')
+    return REFUSALS.has(codeOf(error)) || (isSafe && codeOf(error) === 'CORE_PEER_GONE')
   }
 }
 
