@@ -7,7 +7,7 @@ import type { StartSubject } from './engine-contract-types.ts'
 const plain = { status: 200, headers: [['Content-Type', 'text/plain']] } as const
 
 /** More than a connection's send buffer can grow to: what is beyond it has to wait for the client. */
-function moreThanTheKernelHolds(): number {
+export function moreThanTheKernelHolds(): number {
   const [, , most = ''] = readFileSync('/proc/sys/net/ipv4/tcp_wmem', 'utf8').split(/\s+/)
   return Math.max(6_000_000, Number(most) * 1.5)
 }

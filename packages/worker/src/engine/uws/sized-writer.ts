@@ -33,8 +33,9 @@ export class SizedWriter implements BodyWriter, WriterSide {
   }
 
   /** Sends the head before there is any data. */
-  start(): void {
+  start(): this {
     if (!this.#port.isOver) this.#port.res.cork(() => this.#ensureHead())
+    return this
   }
 
   /** Goes on with a body that the library has been given with its head, and of which it took only a part. */

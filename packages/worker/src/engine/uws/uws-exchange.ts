@@ -21,14 +21,12 @@ import type { RequestGate } from '../request-gate.ts'
 import { ChunkedWriter } from './chunked-writer.ts'
 import { type Closing, isClosedByLibrary } from './closing.ts'
 import type { ExchangeContext } from './exchange-context.ts'
+import { renewPatience } from './library-patience.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 import { MAX_SINGLE_BYTES } from './single-write.ts'
 import { SizedWriter } from './sized-writer.ts'
 import { type BodyOwner, UwsBody } from './uws-body.ts'
 import { writeHead, writeWhole, writeWholeCorked } from './whole-answer.ts'
-
-/** A peer that takes nothing for this long is cut; the library does the same after some ten seconds. */
-const WRITE_STALL_MS = 10_000
 
 const empty = new Uint8Array(0)
 
@@ -56,6 +54,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   #isInHandler = true
   #watchedSince = 0
   #lingerUntil = 0
+  #renewAt = 0
   #hasAnswerLimit = true
   #afterLinger: (() => void) | undefined
   isOver = false
@@ -140,9 +139,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
       return discardingWriter
     }
     if (options?.length === undefined) return this.#use(this.#chunkedWriter(block))
-    const writer = this.#use(this.#sizedWriter(block, options.length))
-    writer.start()
-    return writer
+    return this.#use(this.#sizedWriter(block, options.length)).start()
   }
 
   onClosed(listener: (isAborted: boolean) => void): void {
@@ -226,8 +223,10 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     } else if (this.#answeredBy === undefined) {
       const isLimited = this.#hasAnswerLimit || this.#body?.isOpen === true
       if (isLimited && now - this.#watchedSince > limits.requestTimeoutMs) this.#expire()
-    } else if (now - (this.#writer?.blockedSince ?? now) > WRITE_STALL_MS) this.cut()
-    else if (this.#body?.hasStalled(now, this.#watchedSince, limits.requestTimeoutMs)) this.cut()
+    } else if (this.#writer?.blockedSince !== undefined) {
+      if (now - this.#writer.blockedSince > limits.idleTimeoutMs) this.cut()
+      else if (this.#body?.isOpen !== true) this.#renewAt = renewPatience(this.res, now, this.#renewAt)
+    } else if (this.#body?.hasStalled(now, this.#watchedSince, limits.requestTimeoutMs)) this.cut()
   }
 
   bodyRefused(status: number, code: string): void {
