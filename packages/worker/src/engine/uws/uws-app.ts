@@ -2,13 +2,16 @@ import type { TemplatedApp } from 'uWebSockets.js'
 import type { UwsIntake } from './uws-intake.ts'
 import { UwsWebSocketRoute } from './uws-web-socket-route.ts'
 
+/** The routes of one server name. */
+export type AddedRoutes = Pick<UwsWebSocketRoute, 'leave'>
+
 /** One app of the library with its routes: it counts its connections, and can be left to them. */
 export class UwsApp {
   readonly app: TemplatedApp
   readonly #intake: UwsIntake
   readonly #onConnections: (change: number) => void
   readonly #onProblem: (error: unknown) => void
-  readonly #webSockets: UwsWebSocketRoute[] = []
+  readonly #webSockets = new Set<AddedRoutes>()
   #connections = 0
   #isLeaving = false
 
@@ -31,7 +34,7 @@ export class UwsApp {
   }
 
   /** Adds the routes of the server name that is chosen at this moment; each has its own. */
-  addRoutes(serverName: string | undefined): void {
+  addRoutes(serverName: string | undefined): AddedRoutes {
     const { app } = this
     const intake = this.#intake
     const webSockets: UwsWebSocketRoute = new UwsWebSocketRoute({
@@ -41,12 +44,18 @@ export class UwsApp {
       problem: this.#onProblem,
     })
     const door = { serverName, webSockets }
-    this.#webSockets.push(webSockets)
+    this.#webSockets.add(webSockets)
     webSockets.addTo(app)
     // A route of its own for GET saves asking for the method, most of the time. It is matched in exact case.
     app.get('/*', (res, req) => intake.handle(door, res, req, 'GET'))
     app.any('/*', (res, req) => intake.handle(door, res, req, req.getCaseSensitiveMethod()))
     if (this.#isLeaving) webSockets.leave()
+    return webSockets
+  }
+
+  /** The server name that these routes were added for is no more, and has no connections. */
+  forget(routes: AddedRoutes): void {
+    this.#webSockets.delete(routes)
   }
 
   /** Says to clients that can be told that it is over. */

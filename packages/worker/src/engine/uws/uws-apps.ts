@@ -42,6 +42,8 @@ export class TlsApps implements UwsApps {
   readonly #events: AppEvents
   #current: SniApp
   readonly #leaving = new Set<SniApp>()
+  /** One that has no connections: an app costs memory for good, so it is used again. */
+  #spare: SniApp | undefined
   #isLeaving = false
 
   /** @throws ENGINE_BAD_CERTIFICATE; the certificates have to be tried before */
@@ -72,12 +74,20 @@ export class TlsApps implements UwsApps {
   close(): void {
     this.listening.close()
     for (const app of [this.#current, ...this.#leaving]) app.routes.close()
+    this.#spare?.close()
     this.#leaving.clear()
   }
 
   #appFor(tls: ListenerTls): SniApp {
     const names = new ServerNames(tls)
     this.#intake.names = names
+    const spare = this.#spare
+    const bytes = spare?.renew({ tls, names })
+    if (spare !== undefined && bytes !== undefined) {
+      this.#spare = undefined
+      this.#events.lost(bytes)
+      return spare
+    }
     const app: SniApp = new SniApp({
       tls,
       names,
@@ -94,6 +104,11 @@ export class TlsApps implements UwsApps {
 
   /** Some turns later: the library is still at the connection that has ended. */
   #release(app: SniApp): void {
-    setTimeout(() => this.#events.lost(app.release()), RELEASE_MS).unref()
+    setTimeout(() => {
+      const replaced = this.#spare
+      this.#spare = app
+      app.rest()
+      if (replaced !== undefined) this.#events.lost(replaced.close())
+    }, RELEASE_MS).unref()
   }
 }
