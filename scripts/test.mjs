@@ -13,8 +13,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const binary = (name) => join(root, 'node_modules/.bin', name)
 /** A test that hangs must fail before the whole run does. It holds for each file as a whole too, on a machine that is slow and busy. */
 const TEST_TIMEOUT_MS = 900_000
-/** Files at a time: half as many again as there are cores, since most of them wait for processes and limits about half of their time. */
-const TEST_CONCURRENCY = Math.ceil(Math.max(2, availableParallelism()) * 1.5)
+/** Files at a time: twice as many as there are cores, since most of them wait for processes and limits about half of their time. */
+const TEST_CONCURRENCY = 2 * Math.max(2, availableParallelism())
 
 /** Tests of the product that are run with engine node too: what depends on how connections are kept. */
 const ENGINE_TESTS = ['test/drain.test.ts', 'test/request-loop.test.ts', 'test/slow-body.test.ts']
