@@ -68,7 +68,7 @@ export class SniApp {
     this.routes.app.missingServerName((name) => this.#missing(name))
   }
 
-  /** Nothing is added any more. What `renew` and `close` do not keep cannot be said before all connections are gone. */
+  /** Nothing is added any more, until `renew`; what it was added by is let go of. */
   rest(): void {
     this.#plan = undefined
   }
