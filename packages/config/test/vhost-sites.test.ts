@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { test } from 'node:test'
-import { locationSiteId } from '../src/vhosts/build/server.ts'
+import { locationSiteId } from '../src/vhosts/build/site-id.ts'
 import { loaded, loadText, problemLines } from './load-text.ts'
 import { readConf, readFiles } from './vhost-web.ts'
 
@@ -70,10 +70,74 @@ server { listen 2; server_name a; svc_app y; svc_tenant u; svc_label m; svc_proc
   ])
 })
 
-test('the id is the first name, svc_site, or "default" for servers of any name', async (t) => {
-  const { web } = await readConf(
+test('two names that lead to one id are a problem that names both', async (t) => {
+  const { lines, web } = await readFiles(t, {
+    'a.conf': `server { listen 1; server_name *.a.org; svc_app x; }
+server { listen 2; server_name wildcard.a.org; svc_app y; }
+server { listen 3; }
+server { listen 4; server_name default; }
+server { listen 5; server_name _; }
+server { listen 6; server_name wildcard.b.org; svc_site w; }
+server { listen 7; server_name *.b.org; }
+server { listen 8; server_name *.c.org; svc_site default; }
+server { listen 9; server_name d\u00e9.org; }
+server { listen 10; server_name xn--d-bga.org; }`,
+  })
+  const hint = '(write svc_site <id>; in one of the two servers)'
+  assert.deepEqual(lines, [
+    `a.conf:2:32: server name "wildcard.a.org" leads to the same site id "wildcard.a.org" as "*.a.org" at a.conf:1:32 ${hint}`,
+    `a.conf:4:32: server name "default" leads to the same site id "default" as "_" at a.conf:3:1 ${hint}`,
+    `a.conf:10:33: server name "xn--d-bga.org" leads to the same site id "xn--d-bga.org" as "d\u00e9.org" at a.conf:9:32 ${hint}`,
+  ])
+  assert.equal(web.servers[6]?.site, 'wildcard.b.org')
+})
+
+test('the id and label of a site are made of its first name, the same at every load', async (t) => {
+  const long = `${'a'.repeat(60)}.org`
+  const cases: [written: string, id: string | RegExp][] = [
+    ['_', 'default'],
+    ['""', 'default'],
+    ['Shop.Example.ORG.', 'shop.example.org'],
+    ['.b.org', 'b.org'],
+    ['10.0.0.1', '10.0.0.1'],
+    ['a_b.org', 'a_b.org'],
+    ['*.Example.org', 'wildcard.example.org'],
+    ['sonarr.*', 'sonarr.any'],
+    ['~^www\\d+\\.net$', /^pattern-[0-9a-f]{8}$/],
+    ['"~^[0-9]{1,10}\\.code\\..*$"', /^pattern-[0-9a-f]{8}$/],
+    ['_dmarc.c.org', /^dmarc\.c\.org-[0-9a-f]{6}$/],
+    ['-', /^name-[0-9a-f]{6}$/],
+    ['localhost:80', /^localhost-80-[0-9a-f]{6}$/],
+    ['www.$hostname', /^www\.-hostname-[0-9a-f]{6}$/],
+    ['B\u00fccher.org', 'xn--bcher-kva.org'],
+    ['*.\u00e9.org', 'wildcard.xn--9ca.org'],
+    ['\u00c9.net', 'xn--9ca.net'],
+    [long, /^a{56}-[0-9a-f]{6}$/],
+    [`*.${long}`, /^wildcard\.a{47}-[0-9a-f]{6}$/],
+  ]
+  const conf = cases.map(([written], index) => `server { listen ${index + 1}; server_name ${written} second.org; }`).join('\n')
+  const { web, sites } = await readConf(t, conf)
+  for (const [index, [written, expected]] of cases.entries()) {
+    const id = web.servers[index]?.site ?? ''
+    assert.match(id, /^[a-z0-9][a-z0-9._-]{0,62}$/, written)
+    if (typeof expected === 'string') assert.equal(id, expected, written)
+    else assert.match(id, expected, written)
+  }
+  assert.deepEqual(
+    sites.map(({ id, label }) => [id, label]),
+    [...new Set(web.servers.map(({ site }) => site))].map((id) => [id, id]),
+  )
+  const inAnotherOrder = await readConf(t, conf.split('\n').toReversed().join('\n'))
+  assert.deepEqual(
+    inAnotherOrder.web.servers.map(({ site }) => site),
+    web.servers.map(({ site }) => site).toReversed(),
+  )
+})
+
+test('servers of any name and blocks with one wildcard are one site each; svc_site goes before all names', async (t) => {
+  const { sites, web } = await readConf(
     t,
-    'server { listen 1; server_name _; } server { listen 2; } server { listen 3; server_name ""; } server { listen 4; server_name *.a.org; svc_site wild; } server { listen 5; server_name ~^x; svc_site regex; } server { listen 6; server_name .b.org; } server { listen 7; server_name 10.0.0.1; }',
+    'server { listen 1; server_name _; } server { listen 2; } server { listen 3; server_name ""; } server { listen 4; server_name *.a.org; svc_site wild; } server { listen 5; server_name ~^x; svc_site regex; } server { listen 6; server_name *.b.org; } server { listen 7; server_name *.B.org b.org; }',
   )
   assert.deepEqual(
     web.servers.map(({ site, name }) => [site, name]),
@@ -83,20 +147,19 @@ test('the id is the first name, svc_site, or "default" for servers of any name',
       ['default', ''],
       ['wild', '*.a.org'],
       ['regex', '^x'],
-      ['b.org', 'b.org'],
-      ['10.0.0.1', '10.0.0.1'],
+      ['wildcard.b.org', '*.b.org'],
+      ['wildcard.b.org', '*.b.org'],
     ],
   )
-  const { lines } = await readFiles(t, {
-    'a.conf': `server { server_name ~^a; } server { server_name x.*; } server { server_name ${'a'.repeat(64)}; } server { server_name é.org; }`,
-  })
-  const hint = '(write svc_site <id>; with an id of your choice)'
-  assert.deepEqual(lines, [
-    `a.conf:1:22: "svc_site" is needed: the first server name "~^a" is a regular expression ${hint}`,
-    `a.conf:1:50: "svc_site" is needed: the first server name "x.*" is a wildcard ${hint}`,
-    `a.conf:1:78: "svc_site" is needed: the first server name "${'a'.repeat(64)}" is no id ${hint}`,
-    `a.conf:1:167: "svc_site" is needed: the first server name "é.org" is no id ${hint}`,
-  ])
+  assert.deepEqual(
+    sites.map(({ id, hostnames }) => [id, hostnames]),
+    [
+      ['default', []],
+      ['wild', ['*.a.org']],
+      ['regex', []],
+      ['wildcard.b.org', ['*.b.org', 'b.org']],
+    ],
+  )
 })
 
 test('$hostname is the name of the machine', async (t) => {

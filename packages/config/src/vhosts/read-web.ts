@@ -9,7 +9,7 @@ import { Level } from './build/level.ts'
 import { readMap } from './build/map.ts'
 import { readServer, type ServerDraft } from './build/server.ts'
 import { type SiteDraft, siteDrafts } from './build/site-drafts.ts'
-import { siteIdOf } from './build/site-id.ts'
+import { SiteIds } from './build/site-id.ts'
 import { UpstreamTable } from './build/upstream-table.ts'
 import { findGlob, isGlob } from './files/glob.ts'
 import { VhostFiles } from './files/read-files.ts'
@@ -65,12 +65,13 @@ function readMaps(main: Level, tools: ReadingTools): MapSpec[] {
 /** Reads the server blocks. There may be thousands, and the master has others waiting for it meanwhile. */
 async function readServers(main: Level, tools: ReadingTools, upstreams: UpstreamTable): Promise<ServerDraft[]> {
   const drafts: ServerDraft[] = []
+  const ids = new SiteIds()
   const pacer = new Pacer()
   for (const call of main.own(serverBlock)) {
     const level = new Level('server', main)
     level.read(call.directive.block ?? [], tools)
     const names = level.own(serverName).flat()
-    const draft = readServer(call, { tools, upstreams, level, site: siteIdOf(level, names, call) }, names)
+    const draft = readServer(call, { tools, upstreams, level, site: ids.of(level, names, call) }, names)
     deepFreeze(draft.spec)
     drafts.push(draft)
     if (pacer.isDue) await pacer.rest()

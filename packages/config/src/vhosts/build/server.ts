@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { formatPlace } from '../../problem.ts'
 import { shown } from '../problems.ts'
 import * as answers from '../rules/answers.ts'
@@ -12,6 +11,7 @@ import type { ContentSpec, LocationMatch, LocationSpec, ServerSpec } from '../sp
 import { readListen } from '../values/listen.ts'
 import { Level } from './level.ts'
 import { appOf, inheritedContent, settingsOf } from './settings.ts'
+import { locationSiteId } from './site-id.ts'
 import { upstreamContent } from './upstream-content.ts'
 import type { UpstreamTable } from './upstream-table.ts'
 
@@ -32,23 +32,6 @@ export interface ServerDraft {
   readonly app: AppDraft | undefined
   /** Applications of its locations. */
   readonly locationApps: readonly AppDraft[]
-}
-
-const MAX_ID = 63
-const DIGEST = 6
-
-/** Id of the site of a location's application: legal, and telling where it belongs. */
-export function locationSiteId(site: string, match: LocationMatch, taken: ReadonlySet<string>): string {
-  const text = match.kind === 'pattern' ? match.pattern.source : match.kind === 'named' ? match.name : match.path
-  const slug =
-    text
-      .toLowerCase()
-      .replace(/[^a-z0-9._]+/g, '-')
-      .replace(/^-+|-+$/g, '') || 'root'
-  const plain = `${site}--${slug}`
-  if (plain.length <= MAX_ID && !taken.has(plain)) return plain
-  const digest = createHash('sha256').update(`${site} ${match.kind} ${text}`).digest('hex').slice(0, DIGEST)
-  return `${plain.slice(0, MAX_ID - DIGEST - 1)}-${digest}`
 }
 
 /** Text that identifies what a location matches. */

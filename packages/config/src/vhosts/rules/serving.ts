@@ -1,12 +1,12 @@
 import { hostname } from 'node:os'
 import { shown } from '../problems.ts'
 import type { ListenSpec, ServerNameSpec } from '../spec.ts'
+import { isIdentifier } from '../values/identifier.ts'
 import { readListen } from '../values/listen.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { MANY, rule } from './rule.ts'
 
 const TLS_VERSIONS = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const
-const identifier = /^[a-z0-9][a-z0-9._-]{0,62}$/
 
 /** A `listen` and where it is written. */
 export interface WrittenListen extends ListenSpec {
@@ -41,6 +41,11 @@ export interface WrittenName {
 const label = '[^*.\\s/\\\\]+'
 const NAME = new RegExp(`^(?:\\*\\.|\\.)?${label}(?:\\.${label})*\\.?$|^${label}(?:\\.${label})*\\.\\*$|^$`)
 
+/** Lower case of A to Z alone: the bytes of other characters have to stay as they are. */
+function asciiLowerCase(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+}
+
 function parseName(call: DirectiveCall, index: number): WrittenName | undefined {
   const text = call.arg(index)
   if (text.startsWith('~')) {
@@ -50,7 +55,7 @@ function parseName(call: DirectiveCall, index: number): WrittenName | undefined 
       : { spec: { kind: 'pattern', pattern: found.pattern }, text: text.slice(1), call, index }
   }
   // The one variable that nginx knows here.
-  const name = (text === '$hostname' ? hostname() : text).toLowerCase().replace(/\.$/, '')
+  const name = asciiLowerCase(text === '$hostname' ? hostname() : text).replace(/\.$/, '')
   if (!NAME.test(name))
     return call.fail(`server name "${shown(text)}" is invalid`, index, '"*" stands at the beginning or the end, beside a dot')
   return { spec: { kind: 'name', name }, text: name.replace(/^\./, ''), call, index }
@@ -111,7 +116,7 @@ export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
 export const svcApp = rule('svc_app', { in: ['server', 'location'], args: 1, slot: 'content', parse: pathOf })
 
 function identifierOf(call: DirectiveCall): string | undefined {
-  return identifier.test(call.arg(0))
+  return isIdentifier(call.arg(0))
     ? call.arg(0)
     : call.invalidValue(0, 'expected up to 63 of a-z, 0-9, ".", "_" and "-", the first a letter or digit')
 }
