@@ -16,7 +16,7 @@ function input(change: Partial<DevErrorInput> = {}): DevErrorInput {
   return {
     error: { name: 'TypeError', message: 'cannot read <b>', stack, digest: 'abc' },
     root: '/site',
-    readSource: (file) => (file === '/site/app/page.tsx' ? 'const a = 1\nconst b = </script><x>\n' : undefined),
+    source: 'const a = 1\nconst b = </script><x>\n',
     request: { method: 'GET', url: 'http://h/?q="><img src=x onerror=alert(1)>', requestId: 'r1' },
     ...change,
   }
@@ -29,9 +29,7 @@ test('everything that comes from outside is escaped and there is no script', () 
 })
 
 test('an error without a stack and without a readable source still makes a page', () => {
-  const html = devErrorPage(
-    input({ error: { name: 'Error', message: '', stack: '', where: '/site/app/page.tsx' }, readSource: () => undefined }),
-  )
+  const html = devErrorPage(input({ error: { name: 'Error', message: '', stack: '', where: '/site/app/page.tsx' } }))
   assert.match(html, /\(no message\)/)
   assert.match(html, /<h2>app\/page\.tsx<\/h2>/)
   assert.doesNotMatch(html, /<h2>Stack/)
@@ -45,7 +43,7 @@ test('a line that the source does not have makes no excerpt', () => {
 test('the frame of the site itself is shown before one of a package', () => {
   assert.deepEqual(
     stackFrames(stack).map(({ file, line }) => `${file}:${line}`),
-    ['/site/node_modules/pkg/index.js:3', '/site/app/page.tsx:2'],
+    ['/site/node_modules/pkg/index.js:3', '/site/app/page.tsx:2', '/site/app/a (b).ts:1'],
   )
   assert.equal(frameToShow(stackFrames(stack), '/site')?.name, 'Page')
 })

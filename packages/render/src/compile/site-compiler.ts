@@ -43,9 +43,17 @@ function hashOfFiles(files: readonly string[]): string {
   }
 }
 
+/** A larger file is not compiled: it would not fit into an isolate either. */
+const MAX_MODULE_BYTES = 16 * 1024 * 1024
+
+/** @throws RENDER_RESOLVE for anything but a regular file of a size that is read as a whole */
 function stampOf(file: string): FileStamp {
-  const { size, mtimeNs, ctimeNs } = statSync(file, { bigint: true })
-  return { size: Number(size), mtime: String(mtimeNs), ctime: String(ctimeNs) }
+  const stat = statSync(file, { bigint: true })
+  if (!stat.isFile()) throw new RenderError('RENDER_RESOLVE', `${file}: not a regular file`)
+  if (stat.size > MAX_MODULE_BYTES) {
+    throw new RenderError('RENDER_RESOLVE', `${file}: larger than ${MAX_MODULE_BYTES} bytes, the limit for a module`)
+  }
+  return { size: Number(stat.size), mtime: String(stat.mtimeNs), ctime: String(stat.ctimeNs) }
 }
 
 /** A file touched this recently may change again without a new time stamp. */
@@ -156,6 +164,7 @@ export class SiteCompiler {
     try {
       if (resolver.hasFound(id) || resolver.contains(realpathSync.native(id))) return stampOf(id)
     } catch (error) {
+      if (error instanceof RenderError) throw error
       throw new RenderError('RENDER_RESOLVE', `${id}: ${codeOf(error) === 'ENOENT' ? 'no such file' : 'not readable'}`, {
         cause: error,
       })

@@ -20,6 +20,8 @@ export interface SourcePosition {
 
 const LINES_AROUND = 2
 const LONGEST_LINE = 160
+/** Compilers quote the source in their messages, and hints name files of it. */
+const LONGEST_TEXT = 4_096
 
 /** The position of a UTF-16 offset. */
 export function positionAt(source: string, offset: number): SourcePosition {
@@ -61,7 +63,9 @@ export interface SourceErrorFacts {
 }
 
 /** Makes the error for a place in a source file; its message is one line that names the place. */
-export function sourceError({ code, file, source, at, message, hint, cause }: SourceErrorFacts): RenderError {
+export function sourceError({ code, file, source, at, cause, ...texts }: SourceErrorFacts): RenderError {
+  const message = texts.message.slice(0, LONGEST_TEXT)
+  const hint = texts.hint?.slice(0, LONGEST_TEXT)
   const problem: SourceProblem = {
     file,
     line: at.line,

@@ -15,9 +15,16 @@ export interface DevErrorInput {
   }
   /** Absolute path of the site: paths below it are shown relative. */
   readonly root: string
-  /** Reads a source file; undefined when it cannot be read. Called at most once, for the file of the shown frame. */
-  readonly readSource: (file: string) => string | undefined
+  /** Text of the file of `shownFrame`, where it may be shown. */
+  readonly source?: string
+  /** An excerpt that is already drawn; shown in place of one of `source`. */
+  readonly frame?: string
   readonly request: { readonly method: string; readonly url: string; readonly requestId: string; readonly route?: string }
+}
+
+/** The frame whose source the page shows; undefined: the stack has none. */
+export function shownFrame({ error, root }: Pick<DevErrorInput, 'error' | 'root'>): StackFrame | undefined {
+  return frameToShow(stackFrames(error.stack), root)
 }
 
 /**
@@ -27,26 +34,32 @@ export interface DevErrorInput {
 export function devErrorPage(input: DevErrorInput): string {
   const { error, root } = input
   const frames = stackFrames(error.stack)
-  const shown = frameToShow(frames, root)
-  const source = shown === undefined ? undefined : input.readSource(shown.file)
+  const shown = shownFrame(input)
   const title = `${error.name}: ${error.message}`
   return (
     '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n' +
     `<meta name="robots" content="noindex">\n<title>${escapeText(title.slice(0, 200))}</title>\n<style>${devErrorStyle}</style>\n</head>\n<body>\n<main>\n` +
     `<p class="kind">${escapeText(error.name)}</p>\n<h1>${escapeText(error.message === '' ? '(no message)' : error.message)}</h1>\n` +
-    (shown === undefined ? whereText(error.where, root) : excerpt(shown, source, root)) +
+    (shown === undefined ? whereText(error.where, root) : excerpt(shown, input)) +
     stackText(frames, error.stack, root) +
     facts(input) +
     '</main>\n</body>\n</html>\n'
   )
 }
 
-function excerpt(frame: StackFrame, source: string | undefined, root: string): string {
-  const place = `${relative(frame.file, root)}:${frame.line}:${frame.column}`
-  const lines = source === undefined ? [] : codeFrame(source, frame.line)
-  const body = lines.map((line) => codeLine(line, frame.column)).join('')
+function excerpt(shown: StackFrame, { source, frame, root }: DevErrorInput): string {
+  const place = `${relative(shown.file, root)}:${shown.line}:${shown.column}`
+  const lines = source === undefined ? [] : codeFrame(source, shown.line)
+  const body = frame === undefined ? lines.map((line) => codeLine(line, shown.column)).join('') : drawnLines(frame)
   const code = body === '' ? '' : `<pre tabindex="0" aria-label="Source"><code>${body}</code></pre>\n`
   return `<section>\n<h2>${escapeText(place)}</h2>\n${code}</section>\n`
+}
+
+function drawnLines(frame: string): string {
+  return frame
+    .split('\n')
+    .map((line) => `<span class="line">${escapeText(line)}\n</span>`)
+    .join('')
 }
 
 function codeLine({ number, text, isMarked }: CodeLine, column: number): string {

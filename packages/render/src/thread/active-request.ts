@@ -1,4 +1,5 @@
 import { messageOf, toWire, type WireError } from '@svc/core'
+import { readEmittedError } from '../contract/emitted-error.ts'
 import { Emit, type EmitKind, type EmittedError, type EmittedHead } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
 import type { ThreadLink } from './thread-link.ts'
@@ -87,10 +88,10 @@ export class ActiveRequest {
         this.#end({ kind: 'verdict', verdict: a ?? '{}', renderMs: this.#elapsedMs() })
         break
       case Emit.failed:
-        this.fail(this.#owner.siteError(this, JSON.parse(a ?? '{}') as EmittedError, false))
+        this.fail(this.#owner.siteError(this, readEmittedError(a), false))
         break
       case Emit.handled:
-        this.#owner.siteError(this, JSON.parse(a ?? '{}') as EmittedError, true)
+        this.#owner.siteError(this, readEmittedError(a), true)
         break
     }
   }

@@ -1,45 +1,56 @@
-import { readFileSync } from 'node:fs'
 import type { WireError } from '@svc/core'
 import type { SourceProblem } from '../compile/source-problem.ts'
 import type { BeginRequest, EmittedError, EmittedHead } from '../contract/isolate.ts'
-import { type DevErrorInput, devErrorPage } from '../dev-error/dev-error-page.ts'
+import { type DevErrorInput, devErrorPage, shownFrame } from '../dev-error/dev-error-page.ts'
+import { moduleSource } from './module-source.ts'
 import type { RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
 
-const shown = new Set(['RENDER_FAILED', 'RENDER_COMPILE', 'RENDER_RESOLVE'])
-
-function readSource(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    // The page is shown without an excerpt.
-    return undefined
-  }
+/** Where the page may take source text from. */
+export interface DevErrorSite extends Pick<ThreadSettings, 'mode'> {
+  /** Real path of the site's directory. */
+  readonly root: string
+  /** Whether a file is a module that the isolate has loaded. Only those are read: a stack is text that site code chooses. */
+  readonly isLoaded: (file: string) => boolean
 }
 
-function errorOf({ message, data }: WireError): DevErrorInput['error'] {
-  const facts = (data ?? {}) as Partial<EmittedError & SourceProblem>
-  if (facts.file !== undefined && facts.line !== undefined) {
-    const text = facts.hint === undefined ? (facts.message ?? message) : `${facts.message}\n${facts.hint}`
-    return { name: 'Compile error', message: text, stack: `Error\n    at ${facts.file}:${facts.line}:${facts.column}` }
-  }
-  const { name = 'Error', stack = '', digest, where } = facts
-  return {
-    name,
-    message: facts.message ?? message,
-    stack,
-    ...(digest === undefined ? {} : { digest }),
-    ...(where === undefined ? {} : { where }),
+type ShownError = Pick<DevErrorInput, 'error' | 'frame'>
+
+function compileError({ file, line, column, message, hint, frame }: SourceProblem): ShownError {
+  const text = hint === undefined ? message : `${message}\n${hint}`
+  return { error: { name: 'Compile error', message: text, stack: `Error\n    at ${file}:${line}:${column}` }, frame }
+}
+
+function shownError({ code, message, data }: WireError): ShownError | undefined {
+  switch (code) {
+    case 'RENDER_COMPILE':
+    case 'RENDER_RESOLVE':
+      // Raised by the compiler, with an excerpt of the file that it has read.
+      if (data === undefined) return { error: { name: 'Compile error', message, stack: '' } }
+      return compileError(data as unknown as SourceProblem)
+    case 'RENDER_FAILED':
+      return { error: { name: 'Error', message, stack: '', ...(data as Partial<EmittedError> | undefined) } }
+    default:
+      return undefined
   }
 }
 
 /**
  * The page that development mode shows for an error of the site, in place of the error; undefined for errors that are not
- * the site's. For inspections there is nobody to show it to.
+ * the site's, and for inspections, which no client waits for.
  */
-export function devErrorAnswer(error: WireError, task: RenderTask, { root, mode }: ThreadSettings): RenderResult | undefined {
-  if (mode !== 'development' || task.kind === 'inspect' || !shown.has(error.code)) return undefined
+export async function devErrorAnswer(
+  wire: WireError,
+  task: RenderTask,
+  { root, mode, isLoaded }: DevErrorSite,
+): Promise<RenderResult | undefined> {
+  if (mode !== 'development' || task.kind === 'inspect') return undefined
+  const shown = shownError(wire)
+  if (shown === undefined) return undefined
   const { requestId, method, url } = JSON.parse(task.begin) as BeginRequest
-  const html = devErrorPage({ error: errorOf(error), root, readSource, request: { requestId, method, url, route: task.route } })
+  const input = { ...shown, root, request: { requestId, method, url, route: task.route } }
+  const file = shown.frame === undefined ? shownFrame(input)?.file : undefined
+  const source = file === undefined || !isLoaded(file) ? undefined : await moduleSource(file, root)
+  const html = devErrorPage(source === undefined ? input : { ...input, source })
   const head: EmittedHead = {
     status: 500,
     headers: [

@@ -5,6 +5,7 @@ import type { SiteManifest } from '@svc/site'
 import type { ModuleCache } from '../compile/module-cache.ts'
 import type { SiteCompiler } from '../compile/site-compiler.ts'
 import type { EmittedError, GuestSettings, HostCallbacks, InspectRequest } from '../contract/isolate.ts'
+import { cutLine } from '../contract/log-rate.ts'
 import { RenderError } from '../errors.ts'
 import type { GuestFiles } from '../guest-files.ts'
 import { ActiveRequest, type RequestOwner } from './active-request.ts'
@@ -30,9 +31,6 @@ const YIELD_TIMEOUT_MS = 5_000
  * keeps them waiting, which code of the site can spoil for good.
  */
 const MAX_TIMEOUTS_IN_A_ROW = 3
-
-/** A longer text that a site logs is cut. */
-const MAX_LOG_CHARS = 64 * 1024
 
 /** What a session is made of. */
 export interface SessionOptions {
@@ -166,6 +164,11 @@ export class SiteSession implements RequestOwner {
     return (await this.#loader.evict(isMeant)).size
   }
 
+  /** Whether a file is a module that this isolate has loaded. */
+  hasModule(id: string): boolean {
+    return this.#loader.graph.has(id)
+  }
+
   /** What is in the isolate of compiled code. */
   modules(): LoadedModule[] {
     return this.#loader.graph.list()
@@ -185,11 +188,7 @@ export class SiteSession implements RequestOwner {
   }
 
   backgroundError(message: string): void {
-    this.link.log(
-      'error',
-      '',
-      mapStack(message, (id) => this.#loader.graph.get(id)?.maps),
-    )
+    this.link.log('error', '', this.#mapped(cutLine(message)))
   }
 
   headSent(request: ActiveRequest): void {
@@ -204,12 +203,17 @@ export class SiteSession implements RequestOwner {
   }
 
   siteError(request: ActiveRequest, error: EmittedError, isHandled: boolean): RenderError {
-    const stack = mapStack(error.stack, (id) => this.#loader.graph.get(id)?.maps)
+    const stack = this.#mapped(error.stack)
+    const title = `${error.name}: ${error.message}`
     const where = error.where === undefined ? '' : ` [${error.where}]`
     const digest = error.digest === undefined ? '' : ` (digest ${error.digest})`
-    this.link.log('error', request.task.requestId, `${stack}${where}${digest}`)
+    this.link.log('error', request.task.requestId, `${stack === '' ? title : stack}${where}${digest}`)
     const data = { ...error, stack, isHandled }
-    return new RenderError('RENDER_FAILED', `${error.name}: ${error.message}`, { data })
+    return new RenderError('RENDER_FAILED', title, { data })
+  }
+
+  #mapped(stack: string): string {
+    return mapStack(stack, (id) => this.#loader.graph.get(id)?.maps)
   }
 
   /** Logs why a request's modules could not be loaded. */
@@ -236,8 +240,8 @@ export class SiteSession implements RequestOwner {
   }
 
   log(level: string, number: number, text: string): void {
-    const shown = text.length > MAX_LOG_CHARS ? `${text.slice(0, MAX_LOG_CHARS)}… (${text.length} characters)` : text
-    const mapped = shown.includes('\n    at ') ? mapStack(shown, (id) => this.#loader.graph.get(id)?.maps) : shown
+    const shown = cutLine(text)
+    const mapped = shown.includes('\n    at ') ? this.#mapped(shown) : shown
     this.link.log(level, this.#requests.get(number)?.task.requestId ?? '', mapped)
   }
 

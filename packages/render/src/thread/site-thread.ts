@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { asError, codeOf, toWire } from '@svc/core'
+import { asError, codeOf, toWire, type WireError } from '@svc/core'
 import type { ModulePurge } from '@svc/protocol'
 import { ModuleCache } from '../compile/module-cache.ts'
 import { modulesMeant } from '../compile/modules-meant.ts'
@@ -73,8 +73,14 @@ export class SiteThread {
   async #answer(task: RenderTask): Promise<void> {
     const result = await this.#run(task)
     if (result.kind === 'streamed') return
-    const shown = result.kind === 'failed' ? devErrorAnswer(result.error, task, this.#settings) : undefined
+    const shown = result.kind === 'failed' ? await this.#shownError(result.error, task) : undefined
     this.#link.result(task.number, shown ?? result)
+  }
+
+  #shownError(error: WireError, task: RenderTask): Promise<RenderResult | undefined> {
+    const { mode } = this.#settings
+    const isLoaded = (file: string) => this.#current?.hasModule(file) === true
+    return devErrorAnswer(error, task, { root: this.#resolver.root, mode, isLoaded })
   }
 
   async #run(task: RenderTask): Promise<RenderResult> {

@@ -1,5 +1,6 @@
+import { cutError } from '../../contract/emitted-error.ts'
 import type { EmittedError } from '../../contract/isolate.ts'
-import { DROPPED_LEVEL, LogRate } from '../../contract/log-rate.ts'
+import { cutLine, DROPPED_LEVEL, LogRate } from '../../contract/log-rate.ts'
 import { currentContext } from '../context/context.ts'
 import { host } from './host.ts'
 
@@ -17,7 +18,7 @@ let isReportDue = false
 
 /** Writes to the site's log, under the request that the running code works for. Lines that come too fast are counted only. */
 export function siteLog(level: LogLevel, text: string): void {
-  if (rate.take(text.length, now())) host().log(level, currentContext()?.request?.number ?? 0, text)
+  if (rate.take(text.length, now())) host().log(level, currentContext()?.request?.number ?? 0, cutLine(text))
   else drop()
 }
 
@@ -62,7 +63,8 @@ function digestOf(error: unknown): string | undefined {
 export function emittedError(error: unknown, where?: string): EmittedError {
   try {
     const digest = digestOf(error)
-    return { ...describe(error), ...(digest === undefined ? {} : { digest }), ...(where === undefined ? {} : { where }) }
+    const facts = { ...(digest === undefined ? {} : { digest }), ...(where === undefined ? {} : { where }) }
+    return cutError({ ...describe(error), ...facts })
   } catch {
     // Getters or proxies of the site threw while they were read.
     return {
