@@ -3,10 +3,11 @@
 //   node scripts/test.mjs           all
 //   node scripts/test.mjs --check   format, lint, types and structure only
 //   node scripts/test.mjs --unit    tests of the packages only
+//   node scripts/test.mjs --one FILE ...   the named test files, after a build of what they start
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -58,23 +59,37 @@ function testFiles(isUnitOnly) {
   return files.filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules')).sort()
 }
 
+function runTests(name, files, env = {}) {
+  const limits = [`--test-timeout=${TEST_TIMEOUT_MS}`, `--test-concurrency=${TEST_CONCURRENCY}`]
+  const args = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec', ...limits]
+  return run(name, join(root, 'bin/node'), [...args, ...files], env)
+}
+
 async function testsOk(isUnitOnly) {
   const files = testFiles(isUnitOnly)
   if (files.length === 0) throw new Error('no test files found')
-  const limits = [`--test-timeout=${TEST_TIMEOUT_MS}`, `--test-concurrency=${TEST_CONCURRENCY}`]
-  const args = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec', ...limits]
-  const node = join(root, 'bin/node')
-  const isOk = await run('tests', node, [...args, ...files])
+  const isOk = await runTests('tests', files)
   if (isUnitOnly) return isOk
-  return (await run('tests with engine node', node, [...args, ...ENGINE_TESTS], { TEST_ENGINE: 'node' })) && isOk
+  return (await runTests('tests with engine node', ENGINE_TESTS, { TEST_ENGINE: 'node' })) && isOk
+}
+
+/** The runner passes when a pattern matches no file, so each file is looked for first. */
+function areThere(files) {
+  const missing = files.filter((file) => !existsSync(resolve(file)))
+  for (const file of missing) console.error(`no test file ${file}`)
+  if (files.length === 0) console.error('name the test files to run: npm run test:one -- test/reload.test.ts')
+  return files.length > 0 && missing.length === 0
 }
 
 async function main() {
-  const only = process.argv[2]
-  if (only !== '--unit' && !(await checksOk())) return false
+  const [only, ...names] = process.argv.slice(2)
+  const files = names.map((name) => resolve(name))
+  if (only === '--one' && !areThere(files)) return false
+  if (only !== '--one' && only !== '--unit' && !(await checksOk())) return false
   if (only === '--check') return true
   if (!(await run('build', process.execPath, ['scripts/build.mjs', '--if-stale']))) return false
   if (only === '--unit') return testsOk(true)
+  if (only === '--one') return runTests('tests', files)
   if (!(await run('packages for tests', 'sh', ['scripts/test-setup.sh']))) return false
   return testsOk(false)
 }
