@@ -29,7 +29,7 @@ interface Options {
 }
 
 function fetcher(t: TestContext, { allow = [], limits = {} }: Options) {
-  const rules: EgressRules = { allow, allowLocal: false, own: [], machine: [] }
+  const rules: EgressRules = { allow, allowLocal: false, own: [] }
   const site = new SiteFetch({ rules, loopMark: { instanceId: 'one', token: 'x' }, limits: { ...siteFetchLimits, ...limits } })
   t.after(() => site.close())
   return async (request: Partial<SiteRequest> & { url: string }, signal = new AbortController().signal) => {
@@ -66,9 +66,39 @@ test('a local server is refused, by address and by a name that resolves to it', 
   })
   const run = fetcher(t, {})
   const port = host.split(':')[1]
-  for (const name of ['127.0.0.1', 'localhost', '0x7f.1', '2130706433', '[::ffff:127.0.0.1]', '[::1]', '0']) {
+  for (const name of [
+    '127.0.0.1',
+    'localhost',
+    'LOCALHOST',
+    '0x7f.1',
+    '017700000001',
+    '2130706433',
+    '127。0．0｡1',
+    '①②⑦.1',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::1]',
+    '[::]',
+    '0.0.0.0',
+    '0',
+  ]) {
     await assert.rejects(run({ url: `http://${name}:${port}/` }), { code: 'RENDER_FETCH_REFUSED' }, name)
   }
+  assert.equal(requests, 0)
+})
+
+test('proxies of the environment have no effect', async (t) => {
+  let requests = 0
+  const proxy = await listen(t, (_, response) => {
+    requests++
+    response.end('by proxy')
+  })
+  const host = await listen(t, (_, response) => response.end('direct'))
+  for (const name of ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY']) {
+    process.env[name] = name.startsWith('NODE') ? '1' : `http://${proxy}`
+    t.after(() => delete process.env[name])
+  }
+  assert.equal((await fetcher(t, { allow: [host] })({ url: `http://${host}/` })).text, 'direct')
   assert.equal(requests, 0)
 })
 
@@ -178,7 +208,7 @@ test('a slow reader slows the sender down', async (t) => {
     }
     fill()
   })
-  const rules: EgressRules = { allow: [host], allowLocal: false, own: [], machine: [] }
+  const rules: EgressRules = { allow: [host], allowLocal: false, own: [] }
   const site = new SiteFetch({ rules, loopMark: { instanceId: 'one', token: 'x' }, limits: siteFetchLimits })
   t.after(() => site.close())
   const controller = new AbortController()

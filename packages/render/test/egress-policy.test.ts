@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import type { NetworkInterfaceInfo } from 'node:os'
 import { test } from 'node:test'
 import { addressRange, checkEgress, type EgressRules, outgoingHeaders, redirectedRequest } from '../src/index.ts'
+import { MachineAddresses } from '../src/thread/egress/machine-addresses.ts'
 
-const strict: EgressRules = { allow: [], allowLocal: false, own: [], machine: [] }
+const strict: EgressRules = { allow: [], allowLocal: false, own: [] }
+const elsewhere = () => false
 
 const refused = [
   '0.0.0.0',
@@ -35,6 +38,8 @@ const refused = [
   'fc00::1',
   'fd12:3456::1',
   'fec0::1',
+  '2606:4700::5efe:10.0.0.1',
+  '2606:4700::200:5efe:127.0.0.1',
   'ff02::1',
   '2001:db8::1',
   'example.org',
@@ -49,18 +54,19 @@ const free = [
   '::ffff:1.1.1.1',
   '64:ff9b::101:101',
   '2606:4700::1111',
+  '2606:4700::5efe:1.1.1.1',
 ]
 
 test('addresses that are not public are refused in every notation', () => {
   for (const address of refused) {
-    const verdict = checkEgress({ hostname: 'site.example', address, port: 80 }, strict)
+    const verdict = checkEgress({ hostname: 'site.example', address, port: 80 }, strict, elsewhere)
     assert.equal(verdict.isAllowed, false, `${address} (${addressRange(address)})`)
   }
 })
 
 test('public addresses are free', () => {
   for (const address of free) {
-    assert.equal(checkEgress({ hostname: 'x.example', address, port: 443 }, strict).isAllowed, true, address)
+    assert.equal(checkEgress({ hostname: 'x.example', address, port: 443 }, strict, elsewhere).isAllowed, true, address)
   }
 })
 
@@ -87,29 +93,102 @@ const entries: [entry: string, hostname: string, address: string, port: number, 
 
 test('fetch_allow opens hosts, networks and single ports, and nothing beside them', () => {
   for (const [entry, hostname, address, port, isAllowed] of entries) {
-    const verdict = checkEgress({ hostname, address, port }, { ...strict, allow: [entry] })
+    const verdict = checkEgress({ hostname, address, port }, { ...strict, allow: [entry] }, elsewhere)
     assert.equal(verdict.isAllowed, isAllowed, `${entry} for ${hostname} ${address}:${port}`)
   }
 })
 
-test('the server itself is refused at each of its addresses, unless it is listed', () => {
-  const rules = {
-    ...strict,
-    own: [
-      { address: '0.0.0.0', port: 8080 },
-      { address: '9.9.9.9', port: 443 },
-    ],
-    machine: ['5.6.7.8'],
+test('the server itself is refused where it listens, unless it is listed', () => {
+  const rules = { ...strict, own: [{ address: '9.9.9.9', port: 443 }] }
+  const at = (port: number, allow: string[] = []) =>
+    checkEgress({ hostname: 'www.example', address: '9.9.9.9', port }, { ...rules, allow }, elsewhere).isAllowed
+  assert.deepEqual([at(443), at(80), at(443, ['www.example'])], [false, true, true])
+})
+
+function ipv4(address: string, prefix: number): NetworkInterfaceInfo {
+  const cidr = `${address}/${prefix}`
+  return { family: 'IPv4', address, netmask: '', mac: '', internal: false, cidr }
+}
+
+function ipv6(address: string, prefix = 64): NetworkInterfaceInfo {
+  const cidr = `${address}/${prefix}`
+  return { family: 'IPv6', address, netmask: '', mac: '', internal: false, cidr, scopeid: 0 }
+}
+
+const interfaces = { lo: [ipv4('127.0.0.1', 8)], eth0: [ipv4('5.6.7.8', 24), ipv6('2606:4700:1::8'), ipv6('fe80::8')] }
+/** Forms of 5.6.7.8 (0506:0708), 5.6.7.255 and 2606:4700:1::8. */
+const ofMachine = [
+  '5.6.7.8',
+  '5.6.7.255',
+  '::ffff:5.6.7.8',
+  '::ffff:506:7ff',
+  '::5.6.7.8',
+  '64:ff9b::5.6.7.8',
+  '2606:4700:2::5.6.7.8',
+  '2606:4700:506:708::',
+  '2606:4700:5:607:8::',
+  '2606:4700:1:506:7:800::',
+  '2606:4700:1:5:6:708::',
+  '2606:4700:1:1:5:607:800:0',
+  '2002:506:708::1',
+  '2001:0:506:708:0:0:fefe:fefe',
+  '2001:0:9999:9999:0:0:faf9:f8f7',
+  '2606:4700::5efe:5.6.7.8',
+  '2606:4700:1::8',
+  '2606:4700:1:0:0:0:0:8',
+  'fe80::8%eth0',
+]
+
+test('the machine is refused on every port, in every form of its addresses, unless it is listed', () => {
+  const machine = new MachineAddresses({ interfaces: () => interfaces })
+  const at = (address: string, allow: string[] = []) =>
+    checkEgress({ hostname: 'www.example', address, port: 6379 }, { ...strict, allow }, (one) => machine.includes(one)).isAllowed
+  for (const address of ofMachine) assert.equal(machine.includes(address), true, address)
+  for (const address of ofMachine) assert.equal(at(address), false, address)
+  for (const entry of ['www.example', 'www.example:6379', '5.6.7.8', '5.6.7.8:6379', '5.6.7.0/24']) {
+    assert.equal(at('::ffff:5.6.7.8', [entry]), true, entry)
   }
-  const at = (address: string, port: number, allow: string[] = []) =>
-    checkEgress({ hostname: 'www.example', address, port }, { ...rules, allow }).isAllowed
-  assert.deepEqual([at('5.6.7.8', 8080), at('5.6.7.8', 8081), at('9.9.9.9', 443), at('9.9.9.9', 80)], [false, true, false, true])
-  assert.equal(at('5.6.7.8', 8080, ['www.example']), true)
+  assert.equal(at('5.6.7.8', ['5.6.7.8:80']), false)
+  for (const address of [...free, '5.6.7.9', '2606:4700:1::9', 'example.org'])
+    assert.equal(machine.includes(address), false, address)
+})
+
+test('a network of two addresses has no broadcast address', () => {
+  const machine = new MachineAddresses({ interfaces: () => ({ eth0: [ipv4('5.6.7.8', 31)] }) })
+  assert.deepEqual([machine.includes('5.6.7.8'), machine.includes('5.6.7.9')], [true, false])
+})
+
+test('changes of the interfaces are seen after a second, and reading them costs little in between', () => {
+  let reads = 0
+  let now = 10
+  let current: Record<string, NetworkInterfaceInfo[]> = {}
+  const machine = new MachineAddresses({
+    now: () => now,
+    interfaces: () => {
+      reads++
+      return current
+    },
+  })
+  assert.equal(machine.includes('5.6.7.8'), false)
+  current = interfaces
+  for (let i = 0; i < 100; i++) machine.includes('5.6.7.8')
+  assert.equal(reads, 1)
+  now += 1_000
+  assert.deepEqual([machine.includes('5.6.7.8'), reads], [true, 2])
+})
+
+test('no public address is free while the interfaces cannot be read', () => {
+  const machine = new MachineAddresses({
+    interfaces: () => {
+      throw new Error('uv_interface_addresses returned EAFNOSUPPORT')
+    },
+  })
+  assert.throws(() => machine.includes('1.1.1.1'), { code: 'RENDER_FETCH_FAILED', message: /addresses of the machine/ })
 })
 
 test('standalone mode reaches everything', () => {
   assert.equal(
-    checkEgress({ hostname: 'localhost', address: '127.0.0.1', port: 1 }, { ...strict, allowLocal: true }).isAllowed,
+    checkEgress({ hostname: 'localhost', address: '127.0.0.1', port: 1 }, { ...strict, allowLocal: true }, elsewhere).isAllowed,
     true,
   )
 })

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -8,6 +9,7 @@ const packages = {
   'php-fpm': { packageName: 'php-fpm', names: ['php-fpm', 'php-fpm8.2', 'php-fpm8.4', 'php-fpm8.3', 'php-fpm8.1'] },
   nginx: { packageName: 'nginx-light', names: ['nginx'] },
   openssl: { packageName: 'openssl', names: ['openssl'] },
+  ip: { packageName: 'iproute2', names: ['ip'] },
   chromium: { packageName: 'chromium', names: ['chromium', 'chromium-browser', 'google-chrome'] },
 } as const
 
@@ -33,7 +35,29 @@ export function requireProgram(t: TestContext, program: keyof typeof packages): 
   const path = findExecutable(names)
   if (path !== undefined) return path
   const message = `needs ${program} of the Debian package ${packageName}: sudo apt-get install ${packageName}`
+  skip(t, message)
+  return undefined
+}
+
+/**
+ * Says whether the test may make network namespaces with the program `ip` in them. If it may not, the test is marked as skipped,
+ * and fails under CI.
+ */
+export function requireNetworkNamespace(t: TestContext): boolean {
+  if (requireProgram(t, 'ip') === undefined) return false
+  const { status, stderr } = spawnSync('unshare', ['--net', '--mount', 'ip', 'link', 'set', 'lo', 'up'], { encoding: 'utf8' })
+  if (status !== 0) skip(t, `needs the right to make a network namespace (root): ${stderr ?? 'no program unshare'}`)
+  return status === 0
+}
+
+/** Says whether the test may start processes as other users. If it may not, the test is marked as skipped. */
+export function requireRoot(t: TestContext): boolean {
+  const isRoot = process.getuid?.() === 0
+  if (!isRoot) t.skip('needs to be root to start processes as other users')
+  return isRoot
+}
+
+function skip(t: TestContext, message: string): void {
   if (process.env['CI'] === 'true') throw new Error(message)
   t.skip(message)
-  return undefined
 }

@@ -26,7 +26,7 @@ const site = z
     fetch_allow: z
       .array(fetchTarget)
       .default([])
-      .describe('Local and private targets that the site may fetch: host names, CIDRs, `host:port`.'),
+      .describe('Targets on this machine and in private networks that the site may fetch: host names, CIDRs, `host:port`.'),
     mode: z
       .enum(['production', 'development'])
       .default('production')

@@ -1,4 +1,4 @@
-import { availableParallelism, networkInterfaces } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
 import type { HostSpec } from '@svc/protocol'
@@ -6,18 +6,13 @@ import type { EgressRules } from '../thread/egress/address-policy.ts'
 import type { ThreadBase } from '../thread/thread-messages.ts'
 import type { SiteSpec } from './site-runtime.ts'
 
-function machineAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address))
-}
-
-function rulesFor(site: SiteConfig, { listen }: HostSpec, machine: readonly string[]): EgressRules {
+function rulesFor(site: SiteConfig, { listen }: HostSpec): EgressRules {
   return {
     allow: site.fetch_allow,
     allowLocal: site.fetch_allow_local,
     own: listen.flatMap(({ host, port, socket }) =>
       socket === undefined ? [{ address: host.replace(/^\[|\]$/g, ''), port }] : [],
     ),
-    machine,
   }
 }
 
@@ -29,7 +24,6 @@ export function threadBase({ config: { render } }: HostSpec, guestDir: string): 
 /** Derives from a generation how each of its sites is run, by site id. */
 export function siteSpecs(generation: HostSpec, guestDir: string): Map<string, SiteSpec> {
   const { render, cache, scaling } = generation.config
-  const machine = machineAddresses()
   const cacheDirs = {
     modules: generation.moduleDir,
     index: join(cache.dir, 'compile'),
@@ -53,7 +47,7 @@ export function siteSpecs(generation: HostSpec, guestDir: string): Map<string, S
         root: site.root,
         mode: site.mode,
         env: site.env,
-        rules: rulesFor(site, generation, machine),
+        rules: rulesFor(site, generation),
         loopMark: { instanceId: scaling.instance_id, token: generation.loopToken },
         cacheDirs,
         ...threadBase(generation, guestDir),

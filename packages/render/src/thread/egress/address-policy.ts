@@ -1,9 +1,7 @@
-import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { canonical, effectiveAddress, parseAddress } from './address-forms.ts'
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-
-/** An address with a port, as the server itself listens on. `address` "0.0.0.0" or "::" stands for all of this machine. */
+/** An address with a port that the server itself listens on. */
 export interface OwnAddress {
   readonly address: string
   readonly port: number
@@ -15,10 +13,8 @@ export interface EgressRules {
   readonly allow: readonly string[]
   /** Every local and private address too. */
   readonly allowLocal: boolean
-  /** Where this server listens. */
+  /** Where this server listens. It may listen on addresses that no interface has yet. */
   readonly own: readonly OwnAddress[]
-  /** Addresses of this machine's interfaces. */
-  readonly machine: readonly string[]
 }
 
 /** One connection that a site asks for: the name it used and the very address that would be connected to. */
@@ -29,39 +25,36 @@ export interface EgressTarget {
   readonly port: number
 }
 
-/** Whether the connection may be made, and why not. */
-export type EgressVerdict = { readonly isAllowed: true } | { readonly isAllowed: false; readonly reason: string }
-
-const allowed: EgressVerdict = { isAllowed: true }
-
-/** RFC 6052 section 2.1: the well-known prefix carries the IPv4 address in its last 32 bits. */
-const nat64: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('64:ff9b::'), 96]
-/** RFC 4291 section 2.5.5.1, deprecated: an IPv4 address after 96 zero bits. */
-const compatible: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('::'), 96]
-
-/** The address that packets reach in the end: IPv4 for IPv4-mapped, IPv4-compatible and NAT64 forms. */
-function effective(address: Address): Address {
-  if (address.kind() === 'ipv4') return address
-  const v6 = address as ipaddr.IPv6
-  const isWrapped = v6.isIPv4MappedAddress() || v6.match(nat64) || (v6.match(compatible) && v6.range() === 'unicast')
-  return isWrapped ? new ipaddr.IPv4(v6.toByteArray().slice(12)) : v6
+interface Permission {
+  readonly isAllowed: true
+  /** The operator allows this target, wherever it leads. */
+  readonly isListed: boolean
 }
+
+interface Refusal {
+  readonly isAllowed: false
+  readonly reason: string
+}
+
+/** The answer to a connection that a site asks for. */
+export type EgressVerdict = Permission | Refusal
 
 /** Says what kind of address it is: "unicast" for public ones, else the name of its range. */
 export function addressRange(address: string): string {
-  if (isIP(address) === 0) return 'invalid'
-  return effective(ipaddr.parse(address.replace(/%.*$/, ''))).range()
+  const parsed = parseAddress(address)
+  return parsed === undefined ? 'invalid' : effectiveAddress(parsed).range()
 }
 
 function isSame(a: string, b: string): boolean {
-  if (!ipaddr.isValid(a) || !ipaddr.isValid(b)) return a === b
-  return effective(ipaddr.parse(a)).toNormalizedString() === effective(ipaddr.parse(b)).toNormalizedString()
+  const [first, second] = [parseAddress(a), parseAddress(b)]
+  return first === undefined || second === undefined ? a === b : canonical(first) === canonical(second)
 }
 
 function isInCidr(address: string, cidr: string): boolean {
   const [range, bits] = ipaddr.parseCIDR(cidr)
-  const candidate = effective(ipaddr.parse(address))
-  return candidate.kind() === range.kind() && candidate.match(range, bits)
+  const parsed = parseAddress(address)
+  if (parsed === undefined) return false
+  return [parsed, effectiveAddress(parsed)].some((one) => one.kind() === range.kind() && one.match(range, bits))
 }
 
 function splitPort(entry: string): { host: string; port: number | undefined } {
@@ -78,24 +71,27 @@ function matchesEntry(entry: string, { hostname, address, port }: EgressTarget):
   return host === hostname || isSame(host, address)
 }
 
-function isOwn({ address, port }: EgressTarget, rules: EgressRules): boolean {
-  const isMachine = () => rules.machine.some((one) => isSame(one, address)) || addressRange(address) === 'loopback'
-  return rules.own.some((own) => {
-    if (own.port !== port) return false
-    return own.address === '0.0.0.0' || own.address === '::' ? isMachine() : isSame(own.address, address)
-  })
+/**
+ * Decides whether a site may connect to an address. Public addresses are free but for those of this machine and those that this
+ * server listens on; all others need an entry in `fetch_allow` or `allowLocal`.
+ * @param isOfMachine says whether an address is one of this machine
+ */
+export function checkEgress(target: EgressTarget, rules: EgressRules, isOfMachine: (address: string) => boolean): EgressVerdict {
+  const { address, port } = target
+  const range = addressRange(address)
+  if (range === 'invalid') return { isAllowed: false, reason: `invalid address ${address}` }
+  if (rules.allowLocal || rules.allow.some((entry) => matchesEntry(entry, target))) return { isAllowed: true, isListed: true }
+  if (rules.own.some((own) => own.port === port && isSame(own.address, address))) return refusal(target, 'this server itself')
+  if (range !== 'unicast') return refusal(target, `not a public address (${range})`)
+  return isOfMachine(address) ? machineRefusal(target) : { isAllowed: true, isListed: false }
 }
 
-/**
- * Decides whether a site may connect to an address. Public addresses are free but for those that this server listens on;
- * all others need an entry in `fetch_allow` or `allowLocal`.
- */
-export function checkEgress(target: EgressTarget, rules: EgressRules): EgressVerdict {
-  if (addressRange(target.address) === 'invalid') return { isAllowed: false, reason: `${target.address} is no address` }
-  if (rules.allowLocal || rules.allow.some((entry) => matchesEntry(entry, target))) return allowed
-  const shown = target.hostname === target.address ? target.address : `${target.hostname} (${target.address})`
-  if (isOwn(target, rules)) return { isAllowed: false, reason: `${shown} is this server itself` }
-  const range = addressRange(target.address)
-  if (range === 'unicast') return allowed
-  return { isAllowed: false, reason: `${shown} is not a public address (${range}); fetch_allow may list it` }
+/** Returns the refusal of a target on this machine. */
+export function machineRefusal(target: EgressTarget): Refusal {
+  return refusal(target, 'an address of this machine')
+}
+
+function refusal({ hostname, address }: EgressTarget, reason: string): Refusal {
+  const shown = hostname === address ? address : `${hostname} (${address})`
+  return { isAllowed: false, reason: `${shown} is ${reason}; fetch_allow may list it` }
 }

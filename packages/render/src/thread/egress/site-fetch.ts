@@ -5,7 +5,7 @@ import { type LoopMark, loopMember } from '@svc/protocol'
 import { Agent, type Dispatcher, request } from 'undici'
 import { RenderError } from '../../errors.ts'
 import type { EgressRules } from './address-policy.ts'
-import { checkedConnector, refuseAddress } from './checked-connector.ts'
+import { checkedConnector, EgressGuard } from './checked-connector.ts'
 import { type HeaderList, outgoingHeaders, redirectedRequest } from './request-headers.ts'
 
 /** A fetch of a site. */
@@ -69,13 +69,15 @@ export interface SiteFetchOptions {
 /** The way of one site's code to the network. Keeps connections between requests. */
 export class SiteFetch {
   readonly #options: SiteFetchOptions
+  readonly #guard: EgressGuard
   readonly #agent: Agent
 
   constructor(options: SiteFetchOptions) {
     this.#options = options
     const { limits, rules } = options
+    this.#guard = new EgressGuard(rules)
     this.#agent = new Agent({
-      connect: checkedConnector(rules, limits.connectTimeoutMs),
+      connect: checkedConnector(this.#guard, limits.connectTimeoutMs),
       headersTimeout: limits.headTimeoutMs,
       bodyTimeout: limits.idleTimeoutMs,
       // No fewer than an isolate has under way at once: streams that do not end must not keep others out.
@@ -122,7 +124,7 @@ export class SiteFetch {
     if (forbiddenMethods.has(method.toUpperCase()))
       throw new RenderError('RENDER_FETCH_REFUSED', `method ${method} is not allowed`)
     for (let redirects = 0; ; redirects++) {
-      refuseAddress(url, this.#options.rules)
+      this.#guard.refuseAddress(url)
       const response = await this.#send(url, { method, headers, body, signal, cdnLoop: site.cdnLoop })
       const location = redirectStatus.has(response.statusCode) ? headerOf(response, 'location') : undefined
       if (location === undefined || site.redirect === 'manual') return { response, url, isRedirected: redirects > 0 }
