@@ -1,32 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { codeOf } from '@svc/core'
-import { tempDir, tempSite, writeFiles } from '@svc/testkit'
-import { EMPTY_MODULE, ModuleCache, SiteCompiler, SiteResolver, type SourceProblem } from '../src/index.ts'
-
-function compilerFor(t: TestContext, root: string, mode: 'production' | 'development' = 'production') {
-  const dir = tempDir(t, 'svc-cache')
-  const cache = new ModuleCache({ modules: join(dir, 'modules'), index: join(dir, 'compile'), bytecode: join(dir, 'bytecode') })
-  const lastGood: string[] = []
-  const compiler = new SiteCompiler({
-    resolver: new SiteResolver(root),
-    cache,
-    mode,
-    onLastGood: (file) => lastGood.push(file),
-  })
-  return { compiler, cache, dir, lastGood }
-}
-
-async function problemOf(promise: Promise<unknown>): Promise<SourceProblem & { code: string | undefined }> {
-  try {
-    await promise
-  } catch (error) {
-    const data = (error as { data?: SourceProblem }).data
-    return { ...(data as SourceProblem), message: (error as Error).message, code: codeOf(error) }
-  }
-  return assert.fail('compiled')
-}
+import { test } from 'node:test'
+import { tempSite, writeFiles } from '@svc/testkit'
+import { EMPTY_MODULE } from '../src/index.ts'
+import { compilerFor, problemOf } from './compile-support.ts'
 
 const broken: [name: string, source: string, code: string, line: number, column: number, message: RegExp][] = [
   ['syntax error', 'const a = 1\nconst b = ;\n', 'RENDER_COMPILE', 2, 11, /Unexpected token/],

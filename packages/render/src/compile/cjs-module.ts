@@ -31,12 +31,17 @@ function findImports(file: string, code: string): Found {
 
 /** A classic script has no `import()`: the module is required in a later microtask instead. */
 function replaceDynamicImports(code: string, found: Found): string {
-  let result = code
-  for (const at of found.dynamicImports.toSorted((a, b) => b.start - a.start)) {
-    const specifier = code.slice(at.specifierStart, at.specifierEnd)
-    result = `${result.slice(0, at.start)}Promise.resolve(${specifier}).then(require)${result.slice(at.end)}`
+  const edits = found.dynamicImports.flatMap(({ start, end, specifierStart, specifierEnd }) => [
+    { start, end: specifierStart, text: 'Promise.resolve(' },
+    { start: specifierEnd, end, text: ').then(require)' },
+  ])
+  let result = ''
+  let end = 0
+  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+    result += code.slice(end, edit.start) + edit.text
+    end = edit.end
   }
-  return result
+  return result + code.slice(end)
 }
 
 /**

@@ -33,7 +33,7 @@ function compileJson({ file, source }: SourceInput): CompiledSource {
     JSON.parse(source)
   } catch (error) {
     const message = error instanceof Error ? error.message : 'not JSON'
-    const offset = Number(/position (\d+)/.exec(message)?.[1] ?? 0)
+    const offset = Number(/ at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)?.[1] ?? 0)
     throw sourceError({ code: 'RENDER_COMPILE', file, source, at: positionAt(source, offset), message, cause: error })
   }
   return { ...nothingImported, format: 'json', code: source, watches: [], warnings: [] }

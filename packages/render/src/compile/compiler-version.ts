@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 
 /** Raised when the output of this compiler changes for the same source, or the format of the files that keep it. */
-const OWN_VERSION = 4
+const OWN_VERSION = 5
 
 function versionOf(name: string): string {
   const manifest: unknown = createRequire(import.meta.url)(`${name}/package.json`)

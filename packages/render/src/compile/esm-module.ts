@@ -1,3 +1,4 @@
+import { parseSync } from 'oxc-parser'
 import { moduleRunnerTransformSync } from 'oxc-transform'
 import { sourceError } from './source-problem.ts'
 import { type ScriptSource, transformScript } from './transform-script.ts'
@@ -14,8 +15,24 @@ export interface CompiledScript {
   readonly maps: readonly string[]
 }
 
-// The same number of columns, so that the map stays true.
-const importLine = /^(const __vite_ssr_import_\d+__ = )await (?=__vite_ssr_import__\()/gm
+/** The function of the runner's transform that imports a module. */
+const IMPORT = '__vite_ssr_import__'
+
+/** Turns the transform's awaited imports into plain calls. Each keeps its number of columns, so that the map stays true. */
+function withSyncImports(code: string): string {
+  let result = ''
+  let end = 0
+  for (const statement of parseSync('linked.js', code, { lang: 'js', sourceType: 'module' }).program.body) {
+    if (statement.type !== 'VariableDeclaration') continue
+    const value = statement.declarations[0]?.init
+    if (value?.type !== 'AwaitExpression' || value.argument.type !== 'CallExpression') continue
+    const { callee } = value.argument
+    if (callee.type !== 'Identifier' || callee.name !== IMPORT) continue
+    result += code.slice(end, value.start) + ' '.repeat(value.argument.start - value.start)
+    end = value.argument.start
+  }
+  return result + code.slice(end)
+}
 
 /**
  * Compiles an ES module to a function body with live bindings whose static imports are synchronous calls.
@@ -30,7 +47,7 @@ export function compileEsm(script: ScriptSource): CompiledScript {
     throw sourceError({ code: 'RENDER_COMPILE', file, source, at: { line: 1, column: 1 }, message: failure.message })
   }
   return {
-    code: linked.code.replace(importLine, '$1      '),
+    code: linked.deps.length === 0 ? linked.code : withSyncImports(linked.code),
     imports: linked.deps.toSorted(),
     lateImports: linked.dynamicDeps.toSorted(),
     maps: [linked.map?.mappings ?? '', lowered.map?.mappings ?? ''],

@@ -1,3 +1,4 @@
+import type { ParseResult } from 'oxc-parser'
 import type { ModuleFormat } from '../contract/isolate.ts'
 
 /** How a source file is compiled: the format of its result, and what tells styles apart. */
@@ -13,7 +14,6 @@ export interface KindFacts {
 }
 
 const typescriptOrJsx = /\.(?:ts|tsx|jsx|mts|mjs)$/
-const looksCommonJs = /\b(?:module\s*\.\s*exports|exports\s*(?:\.|\[)|require\s*\()/
 
 /** The language of a script file as the parser and the transform name it. */
 export function languageOf(file: string): 'js' | 'jsx' | 'ts' | 'tsx' {
@@ -34,7 +34,24 @@ export async function moduleKindOf({ file, source, packageType, isPackage }: Kin
   if (/\.c[jt]s$/.test(file)) return 'cjs'
   if (typescriptOrJsx.test(file) || packageType === 'module') return 'esm'
   // Loaded here: few files need it, and on a warm disk none does.
-  const { parseSync } = await import('oxc-parser')
-  if (parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' }).module.hasModuleSyntax) return 'esm'
-  return isPackage || looksCommonJs.test(source) ? 'cjs' : 'esm'
+  const { parseSync, Visitor } = await import('oxc-parser')
+  const parsed = parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' })
+  if (parsed.module.hasModuleSyntax) return 'esm'
+  return isPackage || usesCommonJs(parsed, Visitor) ? 'cjs' : 'esm'
+}
+
+/** Whether a script exports or imports the way of CommonJS: `module.exports`, `exports.name`, `require()`. */
+function usesCommonJs({ program }: ParseResult, Visitor: typeof import('oxc-parser').Visitor): boolean {
+  let isFound = false
+  new Visitor({
+    MemberExpression({ object, property }) {
+      if (object.type !== 'Identifier') return
+      const isModuleExports = object.name === 'module' && property.type === 'Identifier' && property.name === 'exports'
+      if (isModuleExports || object.name === 'exports') isFound = true
+    },
+    CallExpression({ callee }) {
+      if (callee.type === 'Identifier' && callee.name === 'require') isFound = true
+    },
+  }).visit(program)
+  return isFound
 }

@@ -223,12 +223,22 @@ function importKindOf({ format }: CompiledSource): 'import' | 'require' {
 
 /** Where a specifier stands in a source text: only looked for when it could not be resolved. */
 async function offsetOfSpecifier(file: string, source: string, specifier: string): Promise<number> {
-  const { parseSync } = await import('oxc-parser')
-  const { module } = parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' })
+  const { parseSync, Visitor } = await import('oxc-parser')
+  const { module, program } = parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' })
   const requests = [...module.staticImports, ...module.staticExports.flatMap((statement) => statement.entries)]
   for (const { moduleRequest } of requests) {
     if (moduleRequest?.value === specifier) return moduleRequest.start
   }
-  const quoted = source.search(new RegExp(`['"]${specifier.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}['"]`))
-  return Math.max(0, quoted)
+  let found: number | undefined
+  const look = (node: { type: string; start: number; value?: unknown } | undefined) => {
+    if (node?.type === 'Literal' && node.value === specifier) found ??= node.start
+  }
+  new Visitor({
+    ImportExpression: (node) => look(node.source),
+    CallExpression: ({ callee, arguments: [first] }) => {
+      if (callee.type === 'Identifier' && callee.name === 'require') look(first)
+    },
+  }).visit(program)
+  // Specifiers that the compiler adds, as that of the JSX runtime, stand nowhere.
+  return found ?? 0
 }

@@ -1,3 +1,4 @@
+import { parseSync, Visitor } from 'oxc-parser'
 import { type HelperMode, type OxcError, type TransformResult, transformSync } from 'oxc-transform'
 import { languageOf } from './module-kind.ts'
 import { offsetOfByte, positionAt, sourceError } from './source-problem.ts'
@@ -18,11 +19,30 @@ function raise({ file, source }: ScriptSource, error: OxcError): never {
   throw sourceError({ code: 'RENDER_COMPILE', file, source, at, message: error.message, ...hint })
 }
 
+/** Where the first `for await` outside of functions begins. */
+function offsetOfForAwait(file: string, source: string): number {
+  let depth = 0
+  let found: number | undefined
+  const enter = () => void depth++
+  const leave = () => void depth--
+  new Visitor({
+    FunctionDeclaration: enter,
+    'FunctionDeclaration:exit': leave,
+    FunctionExpression: enter,
+    'FunctionExpression:exit': leave,
+    ArrowFunctionExpression: enter,
+    'ArrowFunctionExpression:exit': leave,
+    ForOfStatement(node) {
+      if (node.await && depth === 0) found ??= node.start
+    },
+  }).visit(parseSync(file, source, { lang: languageOf(file), sourceType: 'module' }).program)
+  return found ?? 0
+}
+
 function raiseTopLevelAwait({ file, source }: ScriptSource, warning: OxcError): never {
   const label = warning.labels[0]
   // A lowered `for await` has no position of its own.
-  const found = /^[ \t]*for\s+await\b/m.exec(source)
-  const offset = label === undefined || label.start === 0 ? (found?.index ?? 0) : offsetOfByte(source, label.start)
+  const offset = label === undefined || label.start === 0 ? offsetOfForAwait(file, source) : offsetOfByte(source, label.start)
   throw sourceError({
     code: 'RENDER_COMPILE',
     file,
@@ -39,7 +59,9 @@ function raiseTopLevelAwait({ file, source }: ScriptSource, warning: OxcError): 
  * @throws RENDER_COMPILE for a syntax error or a top-level await
  */
 export function transformScript(script: ScriptSource, sourceType: 'module' | 'commonjs'): TransformResult {
-  const result = transformSync(script.file, script.source, {
+  // The code becomes the body of a function, where a hashbang is a syntax error; as a comment it has the same length.
+  const source = script.source.startsWith('#!') ? `//${script.source.slice(2)}` : script.source
+  const result = transformSync(script.file, source, {
     lang: languageOf(script.file),
     sourceType,
     target: 'es2016',
