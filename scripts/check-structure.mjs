@@ -1,5 +1,6 @@
 // Checks what the structure of the product promises: packages import only packages of a lower rank, files have no import
-// cycles, no file is over the limit of lines. Prints every breach and exits 1 when there is one.
+// cycles, no file is over the limit of lines, package.json declares exactly the packages that the sources import. Prints every
+// breach and exits 1 when there is one.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -44,6 +45,41 @@ function importsOf(path) {
   for (const [, type, specifier] of sources.get(path).matchAll(importPattern))
     found.push({ isType: type !== undefined, specifier })
   return found
+}
+
+/** `import('...')` with a literal: the other form in which a source names a package. */
+const dynamicImportPattern = /\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g
+const { dependencies: rootRequired, optionalDependencies: rootOptional } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+)
+const rootDependencies = Object.keys({ ...rootRequired, ...rootOptional })
+
+function packageOf(specifier) {
+  const [first, second] = specifier.split('/')
+  return first.startsWith('@') ? `${first}/${second}` : first
+}
+
+function packagesImportedBy(files) {
+  const specifiers = files.flatMap((path) => [
+    ...importsOf(path).map(({ specifier }) => specifier),
+    ...Array.from(sources.get(path).matchAll(dynamicImportPattern), ([, specifier]) => specifier),
+  ])
+  return new Set(specifiers.filter((name) => !/^(?:\.|@\/|node:|svc:)/.test(name)).map(packageOf))
+}
+
+/** Bundled and shared third-party packages are declared once, by the root. */
+function checkDependencies(name, files) {
+  const { dependencies = {} } = JSON.parse(readFileSync(join(packagesDir, name, 'package.json'), 'utf8'))
+  const declared = Object.keys(dependencies)
+  const imported = packagesImportedBy(files)
+  for (const one of declared) {
+    if (!imported.has(one))
+      breaches.push(`packages/${name}/package.json: declares ${one}, which no source of the package imports`)
+  }
+  for (const one of imported) {
+    if (declared.includes(one) || rootDependencies.includes(one) || one === `@svc/${name}`) continue
+    breaches.push(`packages/${name}/package.json: does not declare ${one}, which its sources import`)
+  }
 }
 
 function checkRanks(path, owner) {
@@ -93,6 +129,7 @@ for (const name of readdirSync(packagesDir)) {
   const own = [...sources.keys()].filter((path) => !before.has(path))
   if (name !== 'testkit') for (const path of own) checkRanks(path, name)
   checkCycles(own)
+  checkDependencies(name, own)
 }
 for (const dir of ['scripts', 'bench', 'test']) if (existsSync(join(root, dir))) collect(join(root, dir))
 for (const name of readdirSync(packagesDir)) {
