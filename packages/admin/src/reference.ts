@@ -25,7 +25,17 @@ const groupTexts: Readonly<Record<EndpointGroup, string>> = {
 
 const INTRODUCTION = `# Endpoints
 
-What the server itself answers, on every host, before any site. Made from the table in \`packages/admin\`.
+What the server itself answers, on every host. Made from the table in \`packages/admin\`.
+
+Everything below \`/__svc/\` goes before any site. Other paths, such as \`/health\` and \`/metrics\`, are the site's where the addressed site defines them:
+
+- a route rule that redirects, blocks or proxies the path, or rewrites it alone;
+- a route without dynamic segments, or a file in \`public/\`;
+- in a server of a vhost file: a location that proxies or runs something (\`proxy_pass\`, \`fastcgi_pass\`, \`return\`, \`svc_app\`, a \`rewrite\` that redirects) and that the request gets to,
+  by its path or by way of \`rewrite\`, \`try_files\` or \`error_page\`; a location for exactly this path; a location for less than all paths that has \`allow\`, \`deny\`, \`auth_basic\` or \`internal\`;
+  a file or directory of this path.
+
+A catch-all route, or \`location /\` with files, does not count. The same path with another method is always the site's.
 
 Access: _open_; _loopback_: only to the host itself, and _role_: the same, until there are users. A request comes from the host itself if its peer is
 a loopback address that is no trusted proxy, its Host is a loopback name, address or a site of the configuration, it has no field that a

@@ -17,6 +17,7 @@ import { LocationStage } from '../src/pipeline/stages/location-stage.ts'
 import { RouteRulesStage } from '../src/pipeline/stages/route-rules-stage.ts'
 import { VhostStage } from '../src/pipeline/stages/vhost-stage.ts'
 import type { Renderer } from '../src/render-client/renderer.ts'
+import { RuleTables } from '../src/route-rules/rule-tables.ts'
 import { UpstreamContent } from '../src/upstream/upstream-content.ts'
 import { createVhosts } from '../src/vhost/index.ts'
 
@@ -76,7 +77,7 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
     handlersFor: (served) => upstreams.handlersFor(served),
     onProblem,
   })
-  const stages = [new VhostStage(), new RouteRulesStage(vhosts), new LocationStage(vhosts, app), app]
+  const stages = [new VhostStage(), new RouteRulesStage(vhosts, new RuleTables()), new LocationStage(vhosts, app), app]
   const onExchange = createRequestHandler({
     generation: () => generation,
     pipeline: new Pipeline(stages, sendFailure),

@@ -120,11 +120,12 @@ test('bodies are limited as the location says, and elsewhere as the configuratio
   assert.equal((await post('/large/x', 'x'.repeat(101))).status, 413)
 })
 
-test('a server claims shared paths by an "=" location or a file, not by a prefix', async (t) => {
+test('a server claims shared paths by a location that runs something or by a file', async (t) => {
   const server = await start(t)
   const ask = async (url: string, host: string) => (await server.get(url, { host })).text
   assert.equal(await ask('/metrics', 'plain.test'), 'own metrics')
-  assert.deepEqual(JSON.parse(await ask('/health', 'plain.test')), { status: 'ok' })
+  assert.equal(await ask('/health', 'plain.test'), 'everything')
+  assert.equal(await ask('/metrics', 'file.test'), 'all_metrics 1\n')
   assert.equal(await ask('/health', 'file.test'), 'a file')
   assert.deepEqual(JSON.parse(await ask('/health', 'a.test')), { status: 'ok' }, 'the application has no such route')
   assert.equal(JSON.parse(await ask('/__svc/health', 'file.test')).status, 'healthy')

@@ -1,5 +1,6 @@
 import type { ControlPlane } from '@svc/admin'
 import type { Renderer } from '../render-client/renderer.ts'
+import { RuleTables } from '../route-rules/rule-tables.ts'
 import type { VhostRuntimes } from '../vhost/index.ts'
 import type { Stage } from './stage.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
@@ -8,6 +9,7 @@ import { LocationStage } from './stages/location-stage.ts'
 import { ProofStage } from './stages/proof-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
 import { SecureStage } from './stages/secure-stage.ts'
+import { SitePaths } from './stages/site-paths.ts'
 import { VhostStage } from './stages/vhost-stage.ts'
 
 /** What stages work with. */
@@ -23,12 +25,13 @@ export interface StageParts {
 /** The stages of every request, in their order. */
 export function createStages({ plane, renderer, isr, vhosts, proofs }: StageParts): Stage[] {
   const app = new AppStage(renderer, isr)
+  const rules = new RuleTables()
   return [
     new ProofStage(proofs),
-    new BuiltinStage(plane, vhosts),
+    new BuiltinStage(plane, new SitePaths(vhosts, rules)),
     new SecureStage(),
     new VhostStage(),
-    new RouteRulesStage(vhosts),
+    new RouteRulesStage(vhosts, rules),
     new LocationStage(vhosts, app),
     app,
   ]

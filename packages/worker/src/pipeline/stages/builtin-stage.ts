@@ -1,13 +1,11 @@
 import { type ControlPlane, type Endpoint, type EndpointMatch, type EndpointResult, EndpointTable } from '@svc/admin'
-import { withDeadline } from '@svc/core'
-import type { SiteRuntime } from '../../generation/site-runtime.ts'
-import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { sendError } from '../error-response.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Stage, StageResult } from '../stage.ts'
 import { isFromHostItself, mayCall } from './endpoint-access.ts'
 import { readEndpointRequest } from './endpoint-request.ts'
 import { refuseLoop } from './request-loop.ts'
+import type { SitePaths } from './site-paths.ts'
 
 function send(context: RequestContext, answer: EndpointResult): StageResult {
   if ('problem' in answer) {
@@ -23,37 +21,17 @@ function send(context: RequestContext, answer: EndpointResult): StageResult {
   return 'answered'
 }
 
-/** How long a probe waits for the routes of a site that is asked for the first time. */
-const DESCRIBE_WAIT_MS = 1_000
 const noRequest = Object.freeze({ params: {}, query: {}, body: {}, host: '' })
-
-/** The static route or file of a site goes before an endpoint that lies outside of the reserved space. */
-async function isOfSite(site: SiteRuntime | undefined, path: string): Promise<boolean> {
-  if (site === undefined) return false
-  // A site that cannot be described now defines nothing: a probe must be answered just then.
-  const app = site.knownApp ?? (await withDeadline(site.app(), DESCRIBE_WAIT_MS, 'the routes of a site').catch(() => undefined))
-  return app !== undefined && (app.files.has(path) || app.routes.isStaticRoute(path))
-}
-
-/** Whether the addressed site or server claims the path. */
-async function siteDefines(context: RequestContext, vhosts: VhostRuntimes): Promise<boolean> {
-  const { generation, client, request } = context
-  const route = generation.route(request.listener, client.host)
-  if (route?.vhost === undefined)
-    return isOfSite(generation.hasVhosts ? route?.site : generation.siteOf(client.host), request.path)
-  const claim = claimOf(context, route.vhost, vhosts.of(generation))
-  return claim.kind === 'app' ? isOfSite(generation.sites.get(claim.site), request.path) : claim.kind === 'claimed'
-}
 
 /** Answers the endpoints of the service itself: always below `/__svc/`, elsewhere unless the path belongs to the addressed site. */
 export class BuiltinStage implements Stage {
   readonly name = 'builtin'
   readonly #plane: ControlPlane
-  readonly #vhosts: VhostRuntimes
+  readonly #paths: SitePaths
 
-  constructor(plane: ControlPlane, vhosts: VhostRuntimes) {
+  constructor(plane: ControlPlane, paths: SitePaths) {
     this.#plane = plane
-    this.#vhosts = vhosts
+    this.#paths = paths
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
@@ -66,7 +44,14 @@ export class BuiltinStage implements Stage {
     if (match.kind === 'wrong-method') return 'next'
     // Nobody but the host itself is to know of these: to everybody else the path is the site's.
     if (match.endpoint.access === 'loopback') return isFromHostItself(context) ? this.#answer(context, match) : 'next'
-    return siteDefines(context, this.#vhosts).then((isDefined) => (isDefined ? 'next' : this.#answer(context, match)))
+    return this.#answerUnlessDefined(context, match)
+  }
+
+  /** The one place where a site goes before the service. A request that proves a role never comes here: it is the service's. */
+  #answerUnlessDefined(context: RequestContext, match: EndpointMatch): StageResult | Promise<StageResult> {
+    const settle = (isDefined: boolean) => (isDefined ? 'next' : this.#answer(context, match))
+    const defined = this.#paths.areDefined(context)
+    return defined instanceof Promise ? defined.then(settle) : settle(defined)
   }
 
   #answer(context: RequestContext, match: EndpointMatch): StageResult | Promise<StageResult> {

@@ -1,8 +1,9 @@
 import { responseTags } from '@svc/cache'
 import type { RouteRule } from '@svc/config'
-import { decodePath, normalizePath, type RuleMatch, type RuleRequest, type RuleTable } from '@svc/http'
-import { hostnameOf } from '../../generation/host-routing.ts'
-import { type CompiledRule, compileRules, type RuleAct } from '../../route-rules/compiled-rule.ts'
+import { decodePath, normalizePath, type RuleMatch, type RuleRequest } from '@svc/http'
+import { hostnameOf, type VhostMatch } from '../../generation/host-routing.ts'
+import type { CompiledRule, RuleAct } from '../../route-rules/compiled-rule.ts'
+import type { RuleTables } from '../../route-rules/rule-tables.ts'
 import { RuleVisit } from '../../route-rules/rule-visit.ts'
 import type { VhostRuntimes } from '../../vhost/index.ts'
 import { sendError, sendFailure, sendStatus } from '../error-response.ts'
@@ -20,10 +21,11 @@ const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 export class RouteRulesStage implements Stage {
   readonly name = 'route-rules'
   readonly #vhosts: VhostRuntimes
-  readonly #tables = new WeakMap<readonly RouteRule[], RuleTable<CompiledRule>>()
+  readonly #tables: RuleTables
 
-  constructor(vhosts: VhostRuntimes) {
+  constructor(vhosts: VhostRuntimes, tables: RuleTables) {
     this.#vhosts = vhosts
+    this.#tables = tables
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
@@ -35,7 +37,7 @@ export class RouteRulesStage implements Stage {
   }
 
   #apply(context: RequestContext, lists: readonly (readonly RouteRule[])[]): StageResult | Promise<StageResult> {
-    const path = pathOf(context)
+    const path = rulePathOf(context, context.vhost)
     if (path === undefined) {
       // Nobody can say which rules it is under: it must not pass by them.
       sendStatus(context, 400)
@@ -44,7 +46,7 @@ export class RouteRulesStage implements Stage {
     const asked: RuleRequest = { path, hostname: hostnameOf(context.client.host), method: context.request.method }
     for (const list of lists) {
       if (list.length === 0) continue
-      for (const match of this.#tableOf(list).matches(asked)) {
+      for (const match of this.#tables.of(list).matches(asked)) {
         if (!isRulesTurn(context, match)) continue
         setFields(context, match.rule)
         if (match.rule.act.kind !== 'headers') return this.#act(context, match.rule.act, match, path)
@@ -80,22 +82,13 @@ export class RouteRulesStage implements Stage {
       }
     }
   }
-
-  #tableOf(rules: readonly RouteRule[]): RuleTable<CompiledRule> {
-    let table = this.#tables.get(rules)
-    if (table === undefined) {
-      table = compileRules(rules)
-      this.#tables.set(rules, table)
-    }
-    return table
-  }
 }
 
 /**
  * The path as locations read it, so that no other spelling of it passes by a rule: fully decoded. Where a path leads out of the
  * root, sites of the configuration file read it as if it did not.
  */
-function pathOf({ request, vhost }: RequestContext): string | undefined {
+export function rulePathOf({ request }: RequestContext, vhost: VhostMatch | undefined): string | undefined {
   const decoded = decodePath(request.rawPath) ?? (vhost === undefined ? decodePath(request.path) : undefined)
   return decoded?.path
 }
