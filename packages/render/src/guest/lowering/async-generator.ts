@@ -1,6 +1,5 @@
 import { type Context, currentContext, swapContext } from '../context/context.ts'
-import { nativeThen } from '../context/promise-then.ts'
-import { awaitable } from './async-to-generator.ts'
+import { whenSettled } from './async-to-generator.ts'
 
 type ResumeKind = 'next' | 'throw' | 'return'
 type Inner = Generator<unknown, unknown, unknown>
@@ -62,18 +61,16 @@ class LoweredAsyncGenerator {
 
   #resume(kind: ResumeKind, argument: unknown): void {
     let result: IteratorResult<unknown>
-    let waited: Promise<unknown>
     try {
       result = this.#generator[kind](argument)
-      const yielded = result.value
-      waited = awaitable(yielded instanceof InnerYield ? yielded.value : yielded)
     } catch (error) {
       this.#settle((request) => request.reject(error))
       return
     }
     const context = currentContext()
-    nativeThen.call(
-      waited,
+    const yielded = result.value
+    whenSettled(
+      yielded instanceof InnerYield ? yielded.value : yielded,
       (value) => this.#inContext(context, () => this.#continue(kind, result, value)),
       (error) => this.#inContext(context, () => this.#fail(result, error)),
     )

@@ -3,35 +3,66 @@ import { nativeThen } from '../context/promise-then.ts'
 
 type Settle = (value: unknown) => void
 
-/** Makes a promise to wait for; a foreign thenable is asked in the context of the waiting code (query builders run there). */
-export function awaitable(value: unknown): Promise<unknown> {
-  if (value instanceof Promise && value.constructor === Promise) return value
-  if (typeof value !== 'object' && typeof value !== 'function') return Promise.resolve(value)
-  if (value === null || value instanceof Promise) return Promise.resolve(value)
-  const context = currentContext()
-  if (context === undefined) return Promise.resolve(value)
-  return Promise.resolve(withContext(value, context))
+// Taken before code of a site can replace them.
+const NativePromise = Promise
+const fulfilled = Promise.resolve()
+
+/**
+ * Waits for a value as `await` does and calls one of the functions, once. A foreign thenable is asked in the context of the
+ * waiting code (query builders run there).
+ */
+export function whenSettled(value: unknown, onValue: Settle, onError: Settle): void {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) {
+    nativeThen.call(fulfilled, () => onValue(value))
+    return
+  }
+  if (claimsNative(value)) {
+    try {
+      // The engine checks what it is called on before it does anything: whatever throws here was not registered.
+      nativeThen.call(value, onValue, onError)
+      return
+    } catch {
+      // It only inherits from Promise, as React's own promise-likes do, and is asked as any other thenable.
+    }
+  }
+  waitForThenable(value, onValue, onError)
 }
 
-function withContext(value: object, context: Context): unknown {
+/** Whether a value says that it is a promise of the very class that the engine makes. Traps and getters of it may throw. */
+function claimsNative(value: object): value is Promise<unknown> {
+  try {
+    return value instanceof NativePromise && value.constructor === NativePromise
+  } catch {
+    // The engine's own `await` reads none of this of an object that is no promise.
+    return false
+  }
+}
+
+function waitForThenable(value: object, onValue: Settle, onError: Settle): void {
+  const context = currentContext()
   let then: unknown
   try {
     then = (value as { then?: unknown }).then
   } catch (error) {
-    return Promise.reject(error)
+    nativeThen.call(fulfilled, () => onError(error))
+    return
   }
-  if (typeof then !== 'function') return value
-  const original = then as (resolve: Settle, reject: Settle) => unknown
-  return {
+  if (typeof then !== 'function') {
+    nativeThen.call(fulfilled, () => onValue(value))
+    return
+  }
+  const adopting = {
+    // The engine calls it in a microtask, and sees to it that only the first call of these functions counts.
     then(resolve: Settle, reject: Settle) {
       const previous = swapContext(context)
       try {
-        return original.call(value, resolve, reject)
+        return Reflect.apply(then, value, [resolve, reject])
       } finally {
         swapContext(previous)
       }
     },
   }
+  nativeThen.call(new NativePromise((resolve) => resolve(adopting)), onValue, onError)
 }
 
 /**
@@ -60,7 +91,7 @@ class AsyncRun {
         return
       }
       this.#context = currentContext()
-      nativeThen.call(awaitable(result.value), this.#onValue, this.#onError)
+      whenSettled(result.value, this.#onValue, this.#onError)
     } catch (error) {
       this.#reject(error)
     }
