@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { type NapiResolveOptions, ResolverFactory } from 'oxc-resolver'
-import { type GuestSettings, guestBuiltins } from '../contract/isolate.ts'
+import { replacedSpecifier, servedName, unservedProblem } from './served-modules.ts'
 
 /** Id of the module that stands for what a package leaves out in browsers (`"fs": false` in its `browser` field). */
 export const EMPTY_MODULE = 'svc:empty'
@@ -15,7 +15,6 @@ export type Resolution =
 
 const conditions = ['edge-light', 'worker', 'browser']
 const extensions = ['.tsx', '.ts', '.jsx', '.js', '.mjs', '.cjs', '.mts', '.cts', '.json', '.css']
-const builtins = new Set(guestBuiltins)
 
 function optionsFor(root: string, kind: 'import' | 'require'): NapiResolveOptions {
   const config = ['tsconfig.json', 'jsconfig.json'].map((name) => join(root, name)).find(isReadable)
@@ -68,7 +67,6 @@ export class SiteResolver {
   readonly #files = new Set<string>()
   #importer: ResolverFactory
   #requirer: ResolverFactory
-  #hasOwnReact = false
 
   /** @throws ENOENT when the directory does not exist */
   constructor(root: string) {
@@ -81,8 +79,8 @@ export class SiteResolver {
   /** Resolves a specifier as written in `importer`, a real path. */
   resolve(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
     if (specifier.startsWith('.')) return this.#resolveFile(importer, specifier, kind)
-    if (this.#hasOwnReact && /^react(?:-dom)?(?:$|\/)/.test(specifier)) return this.#resolveFile(importer, specifier, kind)
-    if (builtins.has(specifier)) return { kind: 'builtin', id: `builtin:${specifier}` }
+    const served = servedName(specifier)
+    if (served !== undefined) return { kind: 'builtin', id: `builtin:${served}` }
     if (isBuiltin(specifier)) return this.#resolveNodeName(importer, specifier, kind)
     return this.#resolveFile(importer, specifier, kind)
   }
@@ -91,17 +89,6 @@ export class SiteResolver {
   resolveStyle(importer: string, specifier: string): Resolution {
     const beside = /^[./]/.test(specifier) ? undefined : this.#resolveFile(importer, `./${specifier}`, 'import')
     return beside?.kind === 'file' ? beside : this.#resolveFile(importer, specifier, 'import')
-  }
-
-  /** Resolves a package as the site's root sees it, whether the guest serves it too or not. */
-  resolvePackage(specifier: string): string | undefined {
-    const found = this.#resolveFile(join(this.root, 'package.json'), specifier, 'import')
-    return found.kind === 'file' ? found.id : undefined
-  }
-
-  /** Sets whether `react` and `react-dom` are the site's own; undefined: those of the guest. */
-  useReact(own: GuestSettings['react']): void {
-    this.#hasOwnReact = own !== undefined
   }
 
   /** `type` of the package that a file is part of. */
@@ -166,11 +153,22 @@ export class SiteResolver {
         hint: 'a site may use files below its own directory and packages in a node_modules directory of it or of its parents',
       }
     }
+    const replaced = replacedSpecifier(id)
+    if (replaced !== undefined) return this.#replaced(specifier, replaced)
     const packageType = found.moduleType === 'module' || found.moduleType === 'commonjs' ? found.moduleType : undefined
     return { kind: 'file', id, packageType }
   }
 
+  /** What stands in for a file of a package that is never run. */
+  #replaced(specifier: string, replaced: string): Resolution {
+    const served = servedName(replaced)
+    if (served !== undefined) return { kind: 'builtin', id: `builtin:${served}` }
+    return this.#missing(/^[./]/.test(specifier) ? replaced : specifier, undefined)
+  }
+
   #missing(specifier: string, error: string | undefined): Resolution {
+    const unserved = unservedProblem(specifier)
+    if (unserved !== undefined) return { kind: 'none', ...unserved }
     const isRelative = /^[./]/.test(specifier)
     const hint = isRelative ? 'is the file there, and its name spelled the same way?' : 'is the package installed?'
     return { kind: 'none', message: `cannot find "${specifier}"${error === undefined ? '' : `: ${error}`}`, hint }

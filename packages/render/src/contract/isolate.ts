@@ -33,8 +33,6 @@ export interface GuestSettings {
   readonly mode: 'production' | 'development'
   /** The whole of `process.env` as the site sees it. */
   readonly env: Readonly<Record<string, string>>
-  /** Module ids of the site's own React, when it has one; else the one of the snapshot is used. */
-  readonly react?: { readonly react: string; readonly jsxRuntime: string; readonly server: string }
 }
 
 /** What `begin` is asked to run. */
@@ -192,13 +190,15 @@ export interface HostCallbacks {
 
 /**
  * Specifiers that the guest serves itself; the resolver maps them to `builtin:<specifier>` without looking at the disk.
- * `react` and friends are left to the site's own copy when it has one (`GuestSettings.react`).
  */
 export const guestBuiltins: readonly string[] = [
   'react',
   'react/jsx-runtime',
   'react/jsx-dev-runtime',
+  'react/compiler-runtime',
   'react-dom',
+  'react-dom/client',
+  ...['', '.edge', '.browser', '.node', '.bun'].map((build) => `react-dom/server${build}`),
   'server-only',
   'client-only',
   ...['navigation', 'headers', 'cache', 'server', 'link', 'image', 'script'].flatMap((name) => [`svc/${name}`, `next/${name}`]),

@@ -5,6 +5,7 @@ import { problemText, type SiteManifest, scanSite, withMiddlewareMatcher } from 
 import { RenderError } from '../errors.ts'
 import type { ThreadSettings } from '../thread/thread-messages.ts'
 import type { ServedSite } from './data/site-services.ts'
+import { foreignReact } from './foreign-react.ts'
 import { InspectJob } from './inspect-job.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
 import type { ThreadBudget } from './thread-budget.ts'
@@ -182,7 +183,7 @@ export class SiteRuntime {
   async #scan(): Promise<SiteManifest> {
     const { root, public: publicDir } = this.spec.config
     const scanned = await scanSite({ root, publicDir })
-    this.#report(scanned)
+    await this.#report(scanned)
     const manifest = await this.#withMatcher(scanned)
     this.#manifest = manifest
     return manifest
@@ -196,15 +197,17 @@ export class SiteRuntime {
     const routesTouched = await touchedRoutes({ before, after, files, cacheDirs: this.spec.thread.cacheDirs })
     // Nobody has asked for the site here so far: nothing is kept that could be old.
     if (before === undefined) return routesTouched([])
-    this.#report(after)
+    await this.#report(after)
     const evicted = (await this.#pool?.update(after, files)) ?? []
     this.#manifest = await this.#withMatcher(after)
     return routesTouched(evicted)
   }
 
   /** Logs what is wrong with the site's directory: each problem once, and again when it comes back. */
-  #report({ problems }: SiteManifest): void {
-    const found = new Map(problems.map((problem) => [problemText(problem), problem.severity]))
+  async #report({ problems }: SiteManifest): Promise<void> {
+    const found = new Map<string, string>(problems.map((problem) => [problemText(problem), problem.severity]))
+    const react = await foreignReact(this.spec.config.root)
+    if (react !== undefined) found.set(react, 'warning')
     for (const [text, severity] of found) {
       if (!this.#reported.has(text)) this.#shared.events.log(severity === 'error' ? 'error' : 'warn', '', text)
     }

@@ -246,7 +246,7 @@ export class SiteSession implements RequestOwner {
   }
 
   #loadInspected(task: RenderTask): Promise<void> {
-    return this.#loader.load([...this.#reactFiles(), ...(JSON.parse(task.begin) as InspectRequest).modules])
+    return this.#loader.load((JSON.parse(task.begin) as InspectRequest).modules)
   }
 
   /** Defines the route of a request. undefined: it is, which is so for all but the first request of a route. */
@@ -261,18 +261,12 @@ export class SiteSession implements RequestOwner {
     let evictions: number
     do {
       evictions = this.#loader.evictions
-      await this.#loader.load([...this.#reactFiles(), ...filesOfRoute(route, manifest)])
+      await this.#loader.load(filesOfRoute(route, manifest))
     } while (evictions !== this.#loader.evictions)
     await this.#isolate.enter('defineRoute', JSON.stringify(route))
     // It may have changed meanwhile, and what was defined just now may have replaced something newer.
     if (manifest === this.#manifest && evictions === this.#loader.evictions) this.#ready.add(id)
     else this.#ready.delete(id)
-  }
-
-  /** The site's own React: what renders its pages is imported by none of its files, and it comes before all of them. */
-  #reactFiles(): string[] {
-    const own = this.#options.guestSettings.react
-    return own === undefined ? [] : [own.react, own.jsxRuntime, own.server]
   }
 
   #begin(request: ActiveRequest): void {

@@ -3,7 +3,6 @@ import { asError, codeOf, toWire, type WireError } from '@svc/core'
 import type { ModulePurge } from '@svc/protocol'
 import { ModuleCache } from '../compile/module-cache.ts'
 import { modulesMeant } from '../compile/modules-meant.ts'
-import { ownReact } from '../compile/own-react.ts'
 import { SiteCompiler } from '../compile/site-compiler.ts'
 import { SiteResolver } from '../compile/site-resolver.ts'
 import { RenderError } from '../errors.ts'
@@ -116,11 +115,9 @@ export class SiteThread {
     const { site, mode, env } = this.#settings
     const { files, isolate } = this.#start
     const startedAt = performance.now() - isolate.headStartMs
-    const react = ownReact(this.#resolver)
-    this.#resolver.useReact(react)
     const session: SiteSession = await SiteSession.create({
       settings: this.#settings,
-      guestSettings: { site, mode, env, ...(react === undefined ? {} : { react }) },
+      guestSettings: { site, mode, env },
       files,
       createIsolate: isolate.take,
       compiler: this.#compiler,

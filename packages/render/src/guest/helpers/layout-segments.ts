@@ -19,7 +19,7 @@ export function layoutContext(runtime: ReactRuntime): unknown {
 
 /** URL segments below the layout that renders, with parameters filled in; groups and slots do not count. */
 export function layoutSegments(params: Readonly<Record<string, string | readonly string[]>>, slot: string): readonly string[] {
-  const runtime = reactRuntime()
+  const runtime = reactRuntime
   const useContext = runtime.react['useContext'] as (context: unknown) => SegmentNode | null
   const layout = useContext(layoutContext(runtime))
   const segments: string[] = []

@@ -37,7 +37,7 @@ export function Link(props: LinkProps): unknown {
   const target = hrefText(as ?? href)
   if (legacyBehavior !== true) return element('a', { ...attributes, href: target, children })
   if (typeof children === 'string' || typeof children === 'number') return element('a', { href: target, children })
-  const clone = reactRuntime().react['cloneElement'] as (child: unknown, props: object) => unknown
+  const clone = reactRuntime.react['cloneElement'] as (child: unknown, props: object) => unknown
   return clone(children, { href: target })
 }
 

@@ -9,6 +9,7 @@ declare module 'svc:react' {
     cancel(reason: unknown): void
   }
 
+  export const compilerRuntime: Exports
   export const react: Exports
   export const jsxRuntime: Exports
   export const jsxDevRuntime: Exports

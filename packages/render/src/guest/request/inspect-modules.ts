@@ -1,7 +1,6 @@
 import { Emit, type InspectRequest } from '../../contract/isolate.ts'
 import { host } from '../host/host.ts'
 import { emittedError } from '../host/site-log.ts'
-import { prepareReact } from '../react/react-runtime.ts'
 import { requireModule } from '../registry/registry.ts'
 
 /** Exports that say how a module wants to be treated. */
@@ -39,7 +38,6 @@ function configOf(id: string): Record<string, unknown> {
 /** Runs modules and reports their config exports; a module that throws fails the request. */
 export function inspectModules(requestNumber: number, request: InspectRequest): void {
   try {
-    prepareReact()
     const modules = Object.fromEntries(request.modules.map((id) => [id, configOf(id)]))
     host().emit(requestNumber, Emit.finished, JSON.stringify({ reads: [], tags: [], modules }), undefined)
   } catch (error) {

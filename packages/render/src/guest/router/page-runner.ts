@@ -45,7 +45,7 @@ class PageRun {
   readonly tree: SegmentNode
   readonly #guest: GuestRequest
   readonly #globalError: string | undefined
-  readonly #runtime: ReactRuntime = reactRuntime()
+  readonly #runtime: ReactRuntime = reactRuntime
   readonly #input: PageInput
 
   constructor(guest: GuestRequest, scope: RequestScope, tree: SegmentNode, globalError: string | undefined) {

@@ -47,8 +47,7 @@ function childOf<K>(map: { get(key: K): CallNode | undefined; set(key: K, node: 
   return made
 }
 
-/** Replaces `cache` on the copy of React that a site uses. Does nothing the second time. */
+/** Replaces `cache` of the React that sites use. */
 export function replaceReactCache(runtime: ReactRuntime): void {
-  if (runtime.react['cache'] === requestCache) return
   Object.defineProperty(runtime.react, 'cache', { value: requestCache, enumerable: true, configurable: true, writable: true })
 }
