@@ -1,3 +1,4 @@
+import { hostKills } from './host-kills.ts'
 import { pages, pagesSteady } from './pages.ts'
 import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
@@ -10,6 +11,7 @@ export const soakParts: Readonly<Record<string, SoakPart>> = {
   'store-kills': storeKills,
   'store-joins': storeJoins,
   'store-churn': storeChurn,
+  'host-kills': hostKills,
   pages,
   'pages-steady': pagesSteady,
   'tls-reload': tlsReload,

@@ -9,6 +9,11 @@ export interface HostEndpoint {
   readonly token: string
   /** Site ids, or "*" for all sites that no other endpoint names. */
   readonly sites: readonly string[] | '*'
+  /**
+   * Set for a host of the master that is absent: when the master starts it again, in ms since the epoch; 0: it is starting. An
+   * absent host without it is started by somebody else, at a time that the master does not know.
+   */
+  readonly startsAt?: number
 }
 
 /** One configuration as every process serves it: a frozen value, numbered from 1. */

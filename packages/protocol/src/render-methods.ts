@@ -6,7 +6,7 @@ const params = guard.anything as guard.Guard<Record<string, string | string[]>>
 /** What the guest is asked to run for a request. */
 export const renderKind = guard.oneOf('page', 'handler', 'metadata', 'not-found', 'middleware', 'static-paths')
 
-/** One request for a render host. A request body follows as chunks of the caller (`hasChunks`), or as bytes when small. */
+/** One request for a render host. A request body follows as chunks of the caller (`hasChunks`) once the host wants it. */
 export const renderRequest = guard.object({
   site: guard.string,
   /** Version of the manifest that the worker matched with; the host answers RENDER_STALE_MANIFEST when it has another. */
@@ -24,12 +24,24 @@ export const renderRequest = guard.object({
   remoteAddress: guard.string,
   /** Whether the answer may be streamed; false: it is collected whole and comes as bytes of the reply. */
   mayStream: guard.boolean,
+  /** The host says `begun` when it begins to work on this request. */
+  reportsStart: guard.optional(guard.boolean),
 })
 export type RenderRequest = Guarded<typeof renderRequest>
 
 /** Status and fields of a response. In a streamed answer it is the body of the first chunk. */
 export const renderHead = guard.object({ status: guard.number, headers: headerList })
 export type RenderHead = Guarded<typeof renderHead>
+
+/**
+ * How far a host is with a call that has no answer yet: the body of a chunk without bytes, ahead of the head. Without any such
+ * report a call counts as begun from the moment that it was sent, unless it asked for `reportsStart`.
+ *
+ * `queued`: it waits, and none of the site's code has run for it. `begun`: the host works on it. `wants-body`: a thread has taken it;
+ * only now is the request body sent, so that a host which refuses a request has taken nothing of it.
+ */
+export const renderProgress = guard.object({ progress: guard.oneOf('queued', 'begun', 'wants-body') })
+export type RenderProgress = Guarded<typeof renderProgress>
 
 /** What middleware decided. */
 export const middlewareVerdict = guard.object({
@@ -72,7 +84,10 @@ export type RenderReply = Guarded<typeof renderReply>
 export const renderMethods = {
   hello: method(guard.object({ token: guard.string, worker: guard.number }), guard.object({ host: guard.string })),
   /** The frozen manifest of a site (`SiteManifest` of the site package) with middleware matchers filled in. */
-  describe: method(guard.object({ site: guard.string }), guard.object({ manifest: guard.anything })),
+  describe: method(
+    guard.object({ site: guard.string, reportsStart: guard.optional(guard.boolean) }),
+    guard.object({ manifest: guard.anything }),
+  ),
   render: method(renderRequest, renderReply),
 } as const
 

@@ -18,8 +18,9 @@ export type RenderErrorCode =
   | 'RENDER_QUEUE_FULL'
   /** The request was matched with another manifest than the host has: ask for it and match again. */
   | 'RENDER_STALE_MANIFEST'
-  /** No such site in the host's generation, or no such route in its manifest. */
+  /** The host's generation does not have the site: a reload has moved it to another host, or taken it away. */
   | 'RENDER_UNKNOWN_SITE'
+  /** The manifest of the site has no such route. */
   | 'RENDER_UNKNOWN_ROUTE'
   /** The host ends and takes no more renders. */
   | 'RENDER_DRAINING'
@@ -44,7 +45,7 @@ const table = {
   RENDER_ISOLATE_LOST: { status: 502, retryable: true },
   RENDER_QUEUE_FULL: { status: 503, retryable: true },
   RENDER_STALE_MANIFEST: { status: 503, retryable: true },
-  RENDER_UNKNOWN_SITE: { status: 404 },
+  RENDER_UNKNOWN_SITE: { status: 503, retryable: true },
   RENDER_UNKNOWN_ROUTE: { status: 404 },
   RENDER_DRAINING: { status: 503, retryable: true },
   RENDER_UNAUTHORIZED: {},

@@ -6,8 +6,10 @@ export type WorkerErrorCode =
   | 'WORKER_NOT_PREPARED'
   /** A site changed again and again while a request was being matched with it. */
   | 'WORKER_SITE_UNSETTLED'
-  /** No render host for the site turned up in time. */
+  /** No render host for the site turned up in time, or none will. */
   | 'WORKER_NO_HOST'
+  /** More requests wait for a render host, or for the routes of a site, than `render.queue_max`. */
+  | 'WORKER_QUEUE_FULL'
   /** The client of a render left, and for those who waited with it the render took too long. */
   | 'WORKER_RENDER_ABANDONED'
   /** The render that a request waited for took longer than a render may take. */
@@ -23,6 +25,7 @@ const table = {
   WORKER_NOT_PREPARED: {},
   WORKER_SITE_UNSETTLED: { status: 503, retryable: true },
   WORKER_NO_HOST: { status: 503, retryable: true },
+  WORKER_QUEUE_FULL: { status: 503, retryable: true },
   WORKER_RENDER_ABANDONED: { status: 504, retryable: true },
   WORKER_WAIT_TIMEOUT: { status: 504, retryable: true },
   WORKER_STATIC_PARAMS: {},

@@ -101,9 +101,13 @@ export class WorkerProcess {
     })
     this.#logger = createLogger({ level: 'info', format: 'json', base: { proc: 'worker', worker: workerId } })
     this.#requestLog = new RequestLog(this.#httpMetrics, undefined)
-    this.#hosts = new HostSet(workerId, {
-      problem: this.#onProblem,
-      lost: (host, sites) => this.#master.notify('hostLost', { host, sites: [...sites] }),
+    this.#hosts = new HostSet({
+      workerId,
+      limits: () => this.#current().config.render,
+      events: {
+        problem: this.#onProblem,
+        lost: (host, sites) => this.#master.notify('hostLost', { host, sites: [...sites] }),
+      },
     })
     this.#renderer = new HostRenderer(this.#hosts)
     const leases: LeaseDesk = {
@@ -218,10 +222,10 @@ export class WorkerProcess {
     const spec = await unpackGeneration(packed, this.#knownServers)
     await this.#isr.prepare(spec.config)
     await this.#proxyCache.prepare(spec.config)
-    this.#hosts.update(hosts)
     const tools = { renderer: this.#renderer, onProblem: this.#onProblem }
     const next = buildGeneration(spec, this.#generation, tools)
     this.#prepared.set(spec.generation, next)
+    this.#hosts.update(hosts)
     this.#engine ??= await this.#makeEngine(spec.config.server.engine)
     const current = this.#generation?.spec.listen ?? []
     const later: (() => void)[] = []
@@ -256,6 +260,7 @@ export class WorkerProcess {
     for (const enforce of tls) enforce()
     this.#noteWear()
     retireSites(previous, next)
+    this.#hosts.sitesChanged((site) => next.sites.has(site))
     this.#l0.apply(next, previous)
     this.#applyLogging(next, previous)
     if (previous !== undefined) this.#stopListening(previous, next)

@@ -39,6 +39,8 @@ export class CannedRenderer implements Renderer {
   matcher: unknown = null
   /** Version that the manifests of all sites get in place of their own. */
   version: string | undefined
+  /** Whether a host is connected. */
+  isUp = true
   /** Holds back or refuses descriptions. */
   beforeDescribe: () => Promise<void> = async () => undefined
   answer: (render: CannedRender) => void = ({ request, sink }) => {
@@ -57,6 +59,10 @@ export class CannedRenderer implements Renderer {
     const manifest = scanSiteSync({ root: this.#rootOf(site) })
     const middleware = manifest.middleware === null ? null : { ...manifest.middleware, matcher: this.matcher }
     return { ...manifest, middleware, version: this.version ?? manifest.version }
+  }
+
+  isReachable(): boolean {
+    return this.isUp
   }
 
   render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): RenderHandle {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError, CoreError } from '@svc/core'
+import { waitFor } from '@svc/testkit'
 import { complete, streamed } from './canned-renderer.ts'
-import { PipelineServer } from './pipeline-server.ts'
+import { PipelineServer, shop } from './pipeline-server.ts'
 
 /** What a render host refuses with, and what the client gets. */
 const refusals: [code: string, status: number | undefined, answered: number][] = [
@@ -13,7 +14,7 @@ const refusals: [code: string, status: number | undefined, answered: number][] =
   ['RENDER_MEMORY', 500, 500],
   ['RENDER_ISOLATE_LOST', 502, 502],
   ['RENDER_QUEUE_FULL', 503, 503],
-  ['RENDER_UNKNOWN_SITE', 404, 404],
+  ['RENDER_UNKNOWN_SITE', 503, 503],
   ['RENDER_UNKNOWN_ROUTE', 404, 404],
   ['RENDER_DRAINING', 503, 503],
   ['RENDER_UNAUTHORIZED', undefined, 500],
@@ -93,21 +94,47 @@ test('a site that never settles is an error after a few tries', async (t) => {
   assert.equal(server.renderer.requests.length, 4)
 })
 
-test('a body cannot be sent twice: with an old manifest the client is asked to come again, and then it works', async (t) => {
+test('a request with a body is matched again too: with an old manifest nothing of the body has been read', async (t) => {
   const server = await PipelineServer.start(t)
   server.renderer.version = 'old'
   await server.get('/')
   server.renderer.version = 'new'
   server.renderer.answer = ({ request, body, sink }) => {
+    if (request.manifestVersion === 'old') {
+      sink.fail(stale())
+      return
+    }
+    let text = ''
     body?.read(
-      (_chunk, ack) => ack(),
-      () => undefined,
+      (chunk, ack) => {
+        text += Buffer.from(chunk).toString()
+        ack()
+      },
+      () => sink.complete(complete(), Buffer.from(`taken ${text}`)),
     )
-    if (request.manifestVersion === 'old') sink.fail(stale())
-    else sink.complete(complete(), Buffer.from('taken'))
   }
-  const first = await server.get('/api', { method: 'POST', body: 'a=1' })
-  assert.equal(first.status, 503)
-  assert.equal(first.headers['retry-after'], '1')
-  assert.equal((await server.get('/api', { method: 'POST', body: 'a=1' })).text, 'taken')
+  assert.equal((await server.get('/api', { method: 'POST', body: 'a=1' })).text, 'taken a=1')
+})
+
+test('while no render host is connected, requests for the routes of a site wait in a bounded number', async (t) => {
+  const server = await PipelineServer.start(t, [shop], '[render]\nqueue_max = 2')
+  const host = Promise.withResolvers<void>()
+  server.renderer.isUp = false
+  server.renderer.beforeDescribe = () => host.promise
+  const leaving = new AbortController()
+  const waiting = [server.get('/'), server.get('/', { signal: leaving.signal })]
+  await waitFor('the question', () => server.renderer.describes === 1)
+  const refused = await server.get('/')
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
+  assert.equal(PipelineServer.codeOf(refused), 'worker_queue_full')
+  // The place of a client that leaves is free at once.
+  leaving.abort()
+  assert.ok((await waiting[1])?.aborted)
+  const next = server.get('/')
+  assert.equal((await server.get('/')).status, 503)
+  server.renderer.isUp = true
+  const third = server.get('/')
+  host.resolve()
+  for (const answer of [waiting[0], next, third]) assert.equal((await answer)?.status, 200)
+  assert.equal(server.renderer.describes, 1)
 })

@@ -1,63 +1,13 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { AppError, asError, type CallContext, codeOf, deferred, ReplyWithBytes } from '@svc/core'
-import type { RequestBody } from '@svc/http'
+import { test } from 'node:test'
+import { asError, type CallContext, codeOf, deferred, type ReplyWithBytes } from '@svc/core'
 import type { RenderReply, RenderRequest } from '@svc/protocol'
 import { scanSiteSync } from '@svc/site'
-import { tempDir, waitFor } from '@svc/testkit'
+import { waitFor } from '@svc/testkit'
 import { MemoryBody } from '../src/engine/inject/memory-body.ts'
-import { HostRenderer } from '../src/render-client/host-renderer.ts'
-import { HostSet } from '../src/render-client/host-set.ts'
-import { complete, streamed } from './canned-renderer.ts'
+import { streamed } from './canned-renderer.ts'
+import { answered, begin, byId, get, post, startClient } from './host-client.ts'
 import { TestHost } from './test-host.ts'
-
-const get: RenderRequest = {
-  site: 'shop',
-  manifestVersion: 'v',
-  kind: 'page',
-  route: 'page:/',
-  params: {},
-  requestId: 'r',
-  method: 'GET',
-  url: 'http://shop.test/',
-  headers: [],
-  remoteAddress: '127.0.0.1',
-  mayStream: true,
-}
-const post: RenderRequest = { ...get, kind: 'handler', method: 'POST' }
-
-/** A host set with its reports. */
-function startClient(t: TestContext) {
-  const lost: [host: string, sites: readonly string[]][] = []
-  const hosts = new HostSet(1, {
-    problem: (error) => assert.fail(error),
-    lost: (host, sites) => lost.push([host, sites]),
-  })
-  t.after(() => hosts.close())
-  return { hosts, lost, renderer: new HostRenderer(hosts), dir: tempDir(t, 'rc') }
-}
-
-/** Starts a render whose outcome can be awaited. */
-function begin(renderer: HostRenderer, request: RenderRequest, body?: RequestBody) {
-  const { promise, resolve, reject } = deferred<string>()
-  let text = ''
-  const handle = renderer.render(request, body, {
-    complete: (_reply, bytes) => resolve(`complete ${Buffer.from(bytes ?? []).toString()}`),
-    head: ({ status }) => {
-      text += `head ${status}`
-    },
-    chunk: (bytes, ack) => {
-      text += ` ${Buffer.from(bytes).toString()}`
-      ack()
-    },
-    end: () => resolve(`${text} end`),
-    fail: reject,
-  })
-  return { outcome: promise, handle }
-}
-
-const answered = (text: string) => new ReplyWithBytes<RenderReply>(complete(), Buffer.from(text))
-const byId = (host: TestHost) => () => answered(host.endpoint.id)
 
 /** A host that dies when it gets a render. */
 function dieOnRender(host: TestHost): void {
@@ -90,7 +40,8 @@ test('GET and HEAD are tried once more on another host when theirs dies, and the
     for (const host of [first, second]) dieOnRender(host)
     const third = await TestHost.start(t, dir, 'c', ['other'])
     hosts.update([first.endpoint, second.endpoint, third.endpoint])
-    await Promise.all([waitFor('both', () => first.openConnections + second.openConnections === 2), hosts.peerFor('other')])
+    await waitFor('all', () => [first, second, third].every(({ openConnections }) => openConnections === 1))
+    await waitFor('the last hello', () => hosts.connectedPeer('other') !== undefined)
     await assert.rejects(begin(renderer, { ...get, method }).outcome, { code: 'CORE_PEER_GONE', status: 502 })
     assert.deepEqual([first.renders.length, second.renders.length, third.renders.length], [1, 1, 0])
     await waitFor('two reports', () => lost.length === 2)
@@ -133,59 +84,6 @@ test('what has side effects, a body, or begun an answer is not tried again', asy
     assert.equal(codeOf(failure), 'CORE_PEER_GONE', name)
     assert.equal(first.renders.length + second.renders.length, 1, name)
   }
-})
-
-test('what a host that is being replaced refuses goes to its successor, whatever the method, but for a body', async (t) => {
-  const { hosts, renderer, dir } = startClient(t)
-  const [old, fresh] = [await TestHost.start(t, dir, 'old'), await TestHost.start(t, dir, 'fresh')]
-  fresh.render = byId(fresh)
-  old.render = () => {
-    // By the time that a host refuses, its successor has been announced.
-    hosts.update([fresh.endpoint])
-    throw new AppError('RENDER_DRAINING', 'the render host is ending', { status: 503 })
-  }
-  for (const request of [get, post]) {
-    hosts.update([old.endpoint])
-    assert.equal(await begin(renderer, request).outcome, 'complete fresh')
-  }
-  hosts.update([old.endpoint])
-  await assert.rejects(begin(renderer, post, new MemoryBody([Buffer.from('x')], 1, 10)).outcome, { code: 'RENDER_DRAINING' })
-  fresh.render = old.render
-  hosts.update([old.endpoint])
-  await assert.rejects(begin(renderer, get).outcome, { code: 'RENDER_DRAINING' })
-})
-
-test('what reaches a host that a reload has just taken the site from goes to the one that has it', async (t) => {
-  const { hosts, renderer, dir } = startClient(t)
-  const [old, own] = [await TestHost.start(t, dir, 'old'), await TestHost.start(t, dir, 'own', ['shop'])]
-  own.render = byId(own)
-  old.render = () => {
-    hosts.update([own.endpoint, old.endpoint])
-    throw new AppError('RENDER_UNKNOWN_SITE', 'no site shop', { status: 404 })
-  }
-  for (const request of [get, post]) {
-    hosts.update([old.endpoint])
-    assert.equal(await begin(renderer, request).outcome, 'complete own')
-  }
-  own.render = old.render
-  hosts.update([old.endpoint])
-  await assert.rejects(begin(renderer, get).outcome, { code: 'RENDER_UNKNOWN_SITE' })
-})
-
-test('without any host a request is refused in the end, and so is one that is asked for after the close', async (t) => {
-  const { hosts, renderer } = startClient(t)
-  let now = 0
-  t.mock.method(performance, 'now', () => now)
-  const waiting = begin(renderer, get).outcome
-  now = 6_000
-  hosts.update([])
-  await assert.rejects(waiting, { code: 'WORKER_NO_HOST', status: 503 })
-  const described = renderer.describe('shop')
-  now = 12_000
-  hosts.update([])
-  await assert.rejects(described, { code: 'WORKER_NO_HOST' })
-  hosts.close()
-  await assert.rejects(begin(renderer, get).outcome, { code: 'WORKER_NO_HOST' })
 })
 
 test('a render that was given up before a host turned up is never sent and never answered', async (t) => {

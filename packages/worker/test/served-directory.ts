@@ -41,6 +41,7 @@ export interface ServedDirectory {
 
 /** Nobody renders. */
 export const noRenderer: Renderer = {
+  isReachable: () => true,
   describe: () => Promise.reject(new Error('none')),
   render: () => ({ abort: () => undefined }),
 }

@@ -4,6 +4,7 @@ import { type CallContext, createSocketChannel, type ReplyWithBytes, RpcPeer } f
 import {
   type HostEndpoint,
   PROTOCOL_VERSION,
+  type RenderProgress,
   type RenderReply,
   type RenderRequest,
   renderClientMethods,
@@ -13,10 +14,17 @@ import type { Cleanup } from '@svc/testkit'
 
 type Answer = RenderReply | ReplyWithBytes<RenderReply>
 
+/** Tells the worker how far a call is. */
+export function report(call: CallContext, progress: RenderProgress['progress']): void {
+  call.send({ progress })
+}
+
 /** A render host in this process, on a real unix socket, whose answers a test decides. */
 export class TestHost {
   readonly endpoint: HostEndpoint
   readonly renders: RenderRequest[] = []
+  /** Whether renders begin at once; else a test reports it. */
+  begins = true
   /** Connections so far. */
   connections = 0
   render: (request: RenderRequest, call: CallContext) => Answer | Promise<Answer> = () => {
@@ -67,9 +75,15 @@ export class TestHost {
           if (token !== this.endpoint.token) throw new Error('wrong token')
           return { host: this.endpoint.id }
         },
-        describe: () => this.describe(),
+        describe: ({ reportsStart }, call) => {
+          if (reportsStart === true) report(call, 'begun')
+          return this.describe()
+        },
         render: (request, call) => {
           this.renders.push(request)
+          const { reportsStart } = request
+          if (this.begins && call.hasChunks) report(call, 'wants-body')
+          else if (this.begins && reportsStart === true) report(call, 'begun')
           return this.render(request, call)
         },
       },

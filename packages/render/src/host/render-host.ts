@@ -10,7 +10,7 @@ import { CachePruner } from './cache-pruner.ts'
 import { HostCaches, type HostCachesOptions } from './data/host-caches.ts'
 import { HostServer } from './host-server.ts'
 import { HostSites } from './host-sites.ts'
-import { RenderJob } from './render-job.ts'
+import { RenderJob, report } from './render-job.ts'
 import { SiteLog } from './site-log.ts'
 import type { SitePool } from './site-pool.ts'
 import type { SiteDependencies } from './site-runtime.ts'
@@ -19,7 +19,7 @@ import { ThreadBudget } from './thread-budget.ts'
 
 /** How often idle and stuck threads are looked for. */
 const SWEEP_MS = 1_000
-/** How long renders may go on in a process with a thread that nothing can stop: new ones wait for the next process meanwhile. */
+/** How long renders may go on in a process with a thread that nothing can stop. New ones are refused: workers send them elsewhere. */
 const LAST_RENDERS_MS = 300
 const DRAIN_CHECK_MS = 20
 
@@ -130,7 +130,12 @@ export class RenderHost {
       onWelcome: () => this.#threads.want(),
       onProblem: (error) => this.#log.warn({ err: error }, 'a connection of a worker failed'),
       handlers: {
-        describe: async ({ site }) => ({ manifest: await this.#sites.site(site).manifest() }),
+        describe: async ({ site, reportsStart }, context) => {
+          this.#refuseUnlessServing()
+          const described = this.#sites.site(site)
+          if (reportsStart === true) report(context, 'begun')
+          return { manifest: await described.manifest() }
+        },
         render: (request, context) => this.#render(request, context),
       },
     })
@@ -139,14 +144,19 @@ export class RenderHost {
     return undefined
   }
 
+  /** @throws RENDER_DRAINING: another host has to do it */
+  #refuseUnlessServing(): void {
+    if (this.#state !== 'serving') throw new RenderError('RENDER_DRAINING', 'the render host is ending')
+  }
+
   #render(request: RenderRequest, context: CallContext) {
-    // Not answered: when this process has ended, the worker tries again with its successor.
-    if (this.#state === 'dying') return Promise.withResolvers<never>().promise
-    if (this.#state === 'draining') throw new RenderError('RENDER_DRAINING', 'the render host is ending')
+    this.#refuseUnlessServing()
     const site = this.#sites.site(request.site)
     const pool = site.poolFor(request.manifestVersion, routeIdOf(request.kind, request.route))
     const { timeoutMs } = site.spec.thread
     this.#active++
+    // Opening a pool scans the site, and may run its middleware.
+    if (request.reportsStart === true && pool instanceof Promise) report(context, 'begun')
     const reply =
       pool instanceof Promise
         ? pool.then((opened) => this.#run(opened, request, context, timeoutMs))
@@ -169,6 +179,7 @@ export class RenderHost {
     if (!context.isAborted) {
       try {
         pool.run(job)
+        job.queued()
       } catch (error) {
         job.fail(error as Error)
       }

@@ -1,5 +1,5 @@
 import { asError, type CallContext, ReplyWithBytes } from '@svc/core'
-import type { RenderHead, RenderReply, RenderRequest } from '@svc/protocol'
+import type { RenderHead, RenderProgress, RenderReply, RenderRequest } from '@svc/protocol'
 import type { BeginRequest } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
 import type { BodyPiece, RenderResult, RenderTask } from '../thread/thread-messages.ts'
@@ -30,6 +30,12 @@ function beginOf(request: RenderRequest, hasBody: boolean): BeginRequest {
   return { requestId, method, url, headers, params, remoteAddress, mayStream, hasBody }
 }
 
+/** Tells the worker how far its call is. */
+export function report(context: CallContext, progress: RenderProgress['progress']): void {
+  const message: RenderProgress = { progress }
+  context.send(message)
+}
+
 /** One render of a worker: between its call and a thread. */
 export class RenderJob implements PoolJob {
   readonly task: RenderTask
@@ -43,11 +49,14 @@ export class RenderJob implements PoolJob {
   #queueMs = 0
   #slot: ThreadSlot | undefined
   #isHeld = false
+  /** Whether the worker is told when a thread takes the job. */
+  #reportsStart: boolean
 
   constructor(options: RenderJobOptions) {
     const { request, context, number } = options
     this.#options = options
     this.reply = this.#settled.promise
+    this.#reportsStart = request.reportsStart === true
     const hasBody = context.hasChunks || context.bytes !== undefined
     this.task = {
       number,
@@ -68,6 +77,16 @@ export class RenderJob implements PoolJob {
     this.#slot = slot
     this.#queueMs = now - this.#createdAt
     this.deadlineAt = now + this.#options.timeoutMs
+    const { context } = this.#options
+    if (context.hasChunks) report(context, 'wants-body')
+    else if (this.#reportsStart) report(context, 'begun')
+  }
+
+  /** The job waits for a thread. A worker whose host dies meanwhile knows then that the request has not begun. */
+  queued(): void {
+    if (this.#slot !== undefined) return
+    this.#reportsStart = true
+    report(this.#options.context, 'queued')
   }
 
   result(result: RenderResult): void {

@@ -11,8 +11,8 @@ export function siteStatuses(
 ): SiteStatus[] {
   const isServed = (id: string) => {
     const own = hosts.find(({ sites }) => sites !== '*' && sites.includes(id))
-    // Without a token there is nobody behind it.
-    return own === undefined ? hosts.some(({ sites }) => sites === '*') : own.token !== ''
+    // An absent host has no token.
+    return own === undefined ? hosts.some(({ sites, token }) => sites === '*' && token !== '') : own.token !== ''
   }
   const state = (site: SiteConfig) => {
     if (site.maintenance) return 'maintenance'

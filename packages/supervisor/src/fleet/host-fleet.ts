@@ -20,7 +20,7 @@ import {
 import { endpointsOf, makePlace, type Place, servesSame } from './place.ts'
 import { afterAbort, isQuarantine, nothingApart, type Placement, release } from './placement.ts'
 import type { Replaceable } from './rolling-restart.ts'
-import { type Death, Slot } from './slot.ts'
+import { type Death, nextStartAt, Slot } from './slot.ts'
 import type { SupervisorTimings } from './timings.ts'
 
 /** What a fleet of render hosts is made of. */
@@ -168,8 +168,7 @@ export class HostFleet {
 
   /** A worker says which sites it had renders of under way on a host that is gone. */
   noteInFlight(hostId: string, sites: readonly string[]): void {
-    const known = this.#inFlight.get(hostId)
-    if (known !== undefined) for (const site of sites) known.add(site)
+    for (const site of sites) this.#inFlight.get(hostId)?.add(site)
   }
 
   /** Lets renders end, then ends the hosts. */
@@ -320,7 +319,7 @@ export class HostFleet {
   /** Gives every empty place a ready host that has none. */
   #fill(): void {
     for (const place of this.#places) {
-      if (place.host !== undefined || place.isHeld) continue
+      if (place.host !== undefined || place.heldUntil > 0) continue
       place.host = this.running.find((host) => !this.#places.some((other) => other.host === host))
     }
     this.#announce()
@@ -336,7 +335,7 @@ export class HostFleet {
   }
 
   #announce(): void {
-    const next = endpointsOf(this.#places, this.#options.runDir)
+    const next = endpointsOf(this.#places, this.#options.runDir, nextStartAt(this.#slots))
     if (JSON.stringify(next) === JSON.stringify(this.#endpoints)) return
     this.#endpoints = next
     if (!this.#isStopping) this.#announced = this.#options.onEndpoints(next)
@@ -350,7 +349,8 @@ export class HostFleet {
     const reason = death.cause === undefined ? describeExit(death.exit) : death.cause.message
     const facts = { host: host.id, host_pid: death.process.pid, place: place?.name, retry_in_ms: death.retryInMs }
     logger.error(facts, `render host died: ${reason}`)
-    if (place !== undefined) this.#lost(place, host, death.exit)
+    if (place === undefined) this.#announce()
+    else this.#lost(place, host, death.exit)
     if (death.failures >= timings.startAttempts) this.#started.resolve()
   }
 
@@ -361,9 +361,9 @@ export class HostFleet {
     place.failures = recordFailure(place.failures, timings.backoff, at)
     const holdMs = place.sites === '*' ? 0 : delayMs(place.failures, timings.backoff)
     if (holdMs > 0) {
-      place.isHeld = true
+      place.heldUntil = clock.now() + holdMs
       clock.after(holdMs, () => {
-        place.isHeld = false
+        place.heldUntil = 0
         this.#fill()
       })
     }

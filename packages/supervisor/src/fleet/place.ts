@@ -9,12 +9,12 @@ export interface Place {
   readonly sites: readonly string[] | '*'
   host: RunningHost | undefined
   failures: BackoffState
-  /** While true nothing fills the place: its host has just ended once more. */
-  isHeld: boolean
+  /** Until then nothing fills the place, in ms since the epoch: its host has ended once more. 0: anything may. */
+  heldUntil: number
 }
 
 export function makePlace(name: string, sites: Place['sites']): Place {
-  return { name, sites, host: undefined, failures: noFailures, isHeld: false }
+  return { name, sites, host: undefined, failures: noFailures, heldUntil: 0 }
 }
 
 /** Whether a place serves these sites and no others. */
@@ -22,14 +22,15 @@ export function servesSame(place: Place, sites: readonly string[]): boolean {
   return place.sites !== '*' && place.sites.join('\n') === sites.join('\n')
 }
 
-/** Where workers find the hosts of the places. */
-export function endpointsOf(places: readonly Place[], runDir: string): HostEndpoint[] {
-  return places.flatMap((place): HostEndpoint[] => {
-    if (place.host !== undefined)
-      return [{ id: place.host.id, socket: place.host.socket, token: place.host.token, sites: place.sites }]
-    if (place.sites === '*') return []
-    // Named all the same: left out, its sites would go to the shared hosts that they must be kept from.
-    return [{ id: place.name, socket: join(runDir, `${place.name}.absent`), token: '', sites: place.sites }]
+/**
+ * Where workers find the hosts of the places. A place without a host is named all the same: left out, its sites would go to the
+ * shared hosts that they must be kept from, and nobody would know that a host is about to come.
+ * @param startsAt when the next host is started, in ms since the epoch; 0: one is starting
+ */
+export function endpointsOf(places: readonly Place[], runDir: string, startsAt: number): HostEndpoint[] {
+  return places.map(({ name, sites, host, heldUntil }): HostEndpoint => {
+    if (host !== undefined) return { id: host.id, socket: host.socket, token: host.token, sites }
+    return { id: name, socket: join(runDir, `${name}.absent`), token: '', sites, startsAt: Math.max(heldUntil, startsAt) }
   })
 }
 

@@ -39,6 +39,12 @@ export interface SlotDriver<P extends SlotProcess> {
 
 export type SlotState = 'starting' | 'ready' | 'backing-off' | 'draining' | 'stopped'
 
+/** When the next process of these slots is started, in ms since the epoch; 0: one is starting or there already. */
+export function nextStartAt(slots: readonly Pick<Slot<SlotProcess>, 'state' | 'retryAt'>[]): number {
+  const isWaiting = slots.length > 0 && slots.every(({ state }) => state === 'backing-off')
+  return isWaiting ? Math.min(...slots.map(({ retryAt }) => retryAt)) : 0
+}
+
 /** Keeps one process running: starts it, and replaces it whenever it ends, with growing waits when it keeps ending. */
 export class Slot<P extends SlotProcess> {
   readonly #driver: SlotDriver<P>
@@ -47,6 +53,7 @@ export class Slot<P extends SlotProcess> {
   #state: SlotState = 'stopped'
   #process: P | undefined
   #failures: BackoffState = noFailures
+  #retryAt = 0
   #isStopping = false
   #wake: Deferred<void> = deferred()
   #running: Promise<void> | undefined
@@ -69,6 +76,11 @@ export class Slot<P extends SlotProcess> {
   /** The process, when it serves. */
   get readyProcess(): P | undefined {
     return this.#state === 'ready' || this.#state === 'draining' ? this.#process : undefined
+  }
+
+  /** While it backs off: when it starts its next process, in ms since the epoch. */
+  get retryAt(): number {
+    return this.#retryAt
   }
 
   /** Whether its processes keep dying. */
@@ -166,6 +178,7 @@ export class Slot<P extends SlotProcess> {
     this.#failures = recordFailure(this.#failures, this.#timings.backoff, this.#clock.monotonic())
     const retryInMs = delayMs(this.#failures, this.#timings.backoff)
     this.#state = 'backing-off'
+    this.#retryAt = this.#clock.now() + retryInMs
     this.#driver.died({ process, exit, cause, failures: this.#failures.failures, retryInMs })
     if (retryInMs === 0) return
     const cancel = this.#clock.after(retryInMs, () => this.#wake.resolve())

@@ -1,6 +1,7 @@
 import type { SiteConfig } from '@svc/config'
 import { SingleFlight } from '@svc/core'
 import { compileMiddlewareMatcher, compileRoutes, type MiddlewareMatcher, type RouteTable, type SiteManifest } from '@svc/site'
+import { WorkerError } from '../errors.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import { createStaticFiles, type StaticFiles } from '../static/index.ts'
 import { MiddlewareMemory } from './middleware-memory.ts'
@@ -30,6 +31,9 @@ export class SiteRuntime {
   /** Raised by every change, so that an answer that was under way during one is not kept. */
   #changes = 0
   #isRetired = false
+  /** Requests that wait for the application. */
+  readonly #waiting = new Set<PromiseWithResolvers<SiteApp | undefined>>()
+  #isAsked = false
 
   constructor(config: SiteConfig, renderer: Renderer, onProblem: (error: Error) => void) {
     this.config = config
@@ -50,6 +54,27 @@ export class SiteRuntime {
     return this.#app === undefined ? this.#describing.run('app', () => this.#describe()) : Promise.resolve(this.#app)
   }
 
+  /**
+   * The application for a request, which waits no longer than its client: when that leaves, this resolves with undefined and keeps
+   * nothing of it. While no render host is connected, no more than `maxWaiting` wait.
+   * @throws WORKER_QUEUE_FULL, and what `Renderer.describe` rejects with
+   */
+  async appFor(onLeft: (listener: () => void) => void, maxWaiting: number): Promise<SiteApp | undefined> {
+    if (this.#app !== undefined) return this.#app
+    const { id } = this.config
+    if (this.#waiting.size >= maxWaiting && !this.#renderer.isReachable(id)) {
+      throw new WorkerError('WORKER_QUEUE_FULL', `too many requests wait for the routes of ${id} already`)
+    }
+    const waiter = Promise.withResolvers<SiteApp | undefined>()
+    this.#waiting.add(waiter)
+    onLeft(() => {
+      this.#waiting.delete(waiter)
+      waiter.resolve(undefined)
+    })
+    this.#tellWaiting()
+    return await waiter.promise
+  }
+
   /** The site's files have changed: the next request asks for the manifest again. */
   forget(): void {
     this.#changes++
@@ -67,6 +92,21 @@ export class SiteRuntime {
   /** Another configuration takes over. */
   retire(): void {
     this.#isRetired = true
+  }
+
+  #tellWaiting(): void {
+    if (this.#isAsked) return
+    this.#isAsked = true
+    const tell = (settle: (waiter: PromiseWithResolvers<SiteApp | undefined>) => void) => {
+      this.#isAsked = false
+      const waiting = [...this.#waiting]
+      this.#waiting.clear()
+      for (const waiter of waiting) settle(waiter)
+    }
+    this.app().then(
+      (app) => tell(({ resolve }) => resolve(app)),
+      (error) => tell(({ reject }) => reject(error)),
+    )
   }
 
   async #describe(): Promise<SiteApp> {

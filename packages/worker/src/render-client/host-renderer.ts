@@ -1,7 +1,9 @@
 import { asError, codeOf, type RpcCall } from '@svc/core'
 import type { RequestBody } from '@svc/http'
-import { type RenderHead, type RenderReply, type RenderRequest, renderHead } from '@svc/protocol'
+import { type RenderHead, type RenderReply, type RenderRequest, renderHead, renderProgress } from '@svc/protocol'
 import { parseManifest, type SiteManifest } from '@svc/site'
+import { WorkerError } from '../errors.ts'
+import { HostAttempts, type HostCall } from './host-attempts.ts'
 import type { HostPeer } from './host-connection.ts'
 import type { HostSet } from './host-set.ts'
 import type { Renderer, RenderHandle, RenderSink } from './renderer.ts'
@@ -9,13 +11,6 @@ import type { Renderer, RenderHandle, RenderSink } from './renderer.ts'
 /** A streamed answer may last for days; the head has its own deadline in the engine and in the host. */
 const NO_DEADLINE_MS = Number.POSITIVE_INFINITY
 const DESCRIBE_TIMEOUT_MS = 15_000
-/** How often a request without side effects is tried again when its host dies before the body began. */
-const MAX_RETRIES = 1
-/**
- * How a host refuses what it has not begun: because it is being replaced, or because a reload has just given the site to another
- * one while the request was on its way.
- */
-const REFUSALS: ReadonlySet<string | undefined> = new Set(['RENDER_DRAINING', 'RENDER_UNKNOWN_SITE'])
 
 /** Renders over sockets to the render hosts of a `HostSet`. */
 export class HostRenderer implements Renderer {
@@ -25,17 +20,14 @@ export class HostRenderer implements Renderer {
     this.#hosts = hosts
   }
 
-  async describe(site: string): Promise<SiteManifest> {
-    for (let retries = 0; ; retries++) {
-      try {
-        const peer = await this.#hosts.peerFor(site)
-        const reply = await peer.call('describe', { site }, { timeoutMs: DESCRIBE_TIMEOUT_MS })
-        return parseManifest(reply.manifest)
-      } catch (error) {
-        const code = codeOf(error)
-        if ((code !== 'CORE_PEER_GONE' && !REFUSALS.has(code)) || retries >= MAX_RETRIES) throw error
-      }
-    }
+  describe(site: string): Promise<SiteManifest> {
+    const { promise, resolve, reject } = Promise.withResolvers<SiteManifest>()
+    new DescribeRun(this.#hosts, site, { resolve, reject }).start()
+    return promise
+  }
+
+  isReachable(site: string): boolean {
+    return this.#hosts.connectedPeer(site) !== undefined
   }
 
   render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): RenderHandle {
@@ -45,68 +37,127 @@ export class HostRenderer implements Renderer {
   }
 }
 
+function isProgress(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'progress' in body
+}
+
+interface Described {
+  resolve(manifest: SiteManifest): void
+  reject(error: Error): void
+}
+
+/** One question for the manifest of a site. */
+class DescribeRun implements HostCall {
+  readonly site: string
+  readonly #attempts: HostAttempts
+  readonly #told: Described
+
+  constructor(hosts: HostSet, site: string, told: Described) {
+    this.site = site
+    this.#told = told
+    this.#attempts = new HostAttempts(hosts, this)
+  }
+
+  start(): void {
+    this.#attempts.start()
+  }
+
+  send(peer: HostPeer, reportsStart: boolean): void {
+    const { site } = this
+    const options = {
+      timeoutMs: DESCRIBE_TIMEOUT_MS,
+      onChunk: (body: unknown) => this.#attempts.noted(renderProgress(body, 'progress of a description')),
+    }
+    peer.call('describe', reportsStart ? { site, reportsStart } : { site }, options).then(
+      ({ manifest }) => this.#described(manifest),
+      (error) => this.#attempts.retry(peer, asError(error), { ifRefused: true, ifLost: true }),
+    )
+  }
+
+  fail(error: Error): void {
+    this.#told.reject(error)
+  }
+
+  #described(manifest: unknown): void {
+    try {
+      this.#told.resolve(parseManifest(manifest))
+    } catch (error) {
+      this.#told.reject(asError(error))
+    }
+  }
+}
+
 /** One render from its first try to its end. */
-class RenderRun implements RenderHandle {
-  readonly #hosts: HostSet
+class RenderRun implements RenderHandle, HostCall {
+  readonly #attempts: HostAttempts
   readonly #request: RenderRequest
   readonly #body: RequestBody | undefined
   readonly #sink: RenderSink
   #call: RpcCall<RenderReply> | undefined
-  #retries = 0
+  #isBodyRead = false
   #hasHead = false
   #isAborted = false
   #hasReply = false
 
   constructor(hosts: HostSet, request: RenderRequest, body: RequestBody | undefined, sink: RenderSink) {
-    this.#hosts = hosts
     this.#request = request
-    this.#body = body
+    this.#body = body?.isPresent === true ? body : undefined
     this.#sink = sink
+    this.#attempts = new HostAttempts(hosts, this)
+  }
+
+  get site(): string {
+    return this.#request.site
   }
 
   start(): void {
-    const peer = this.#hosts.connectedPeer(this.#request.site)
-    if (peer !== undefined) this.#send(peer)
-    else this.#waitAndSend()
+    this.#attempts.start()
   }
 
   abort(): void {
     this.#isAborted = true
+    this.#attempts.cancel()
     this.#call?.abort()
   }
 
-  #waitAndSend(): void {
-    this.#hosts.peerFor(this.#request.site).then(
-      (peer) => {
-        if (!this.#isAborted) this.#send(peer)
-      },
-      (error) => {
-        if (!this.#isAborted) this.#sink.fail(asError(error))
-      },
-    )
+  fail(error: Error): void {
+    this.#sink.fail(error)
   }
 
-  #send(peer: HostPeer): void {
-    const hasBody = this.#body?.isPresent === true
-    const call = peer.open('render', this.#request, {
+  send(peer: HostPeer, reportsStart: boolean): void {
+    const call = peer.open('render', reportsStart ? { ...this.#request, reportsStart } : this.#request, {
       timeoutMs: NO_DEADLINE_MS,
-      hasChunks: hasBody,
+      hasChunks: this.#body !== undefined,
       onChunk: (head, bytes, ack) => this.#chunkArrived(head, bytes, ack),
       onReply: (reply, bytes) => this.#replied(reply as RenderReply, bytes),
     })
     this.#call = call
     call.reply.catch((error) => this.#failed(peer, asError(error)))
-    if (hasBody && this.#body !== undefined) this.#sendBody(this.#body, call)
   }
 
   #chunkArrived(body: unknown, bytes: Uint8Array | undefined, ack: () => void): void {
     if (this.#isAborted) return
     if (!this.#hasHead) {
+      if (isProgress(body)) {
+        this.#progressed(body)
+        ack()
+        return
+      }
       this.#hasHead = true
       this.#sink.head(renderHead(body, 'head of a streamed render') as RenderHead)
     }
     if (bytes === undefined) ack()
     else this.#sink.chunk(bytes, ack)
+  }
+
+  /** Until a host wants the body, the engine keeps it and slows its sender down. */
+  #progressed(body: unknown): void {
+    const progress = renderProgress(body, 'progress of a render')
+    this.#attempts.noted(progress)
+    if (progress.progress !== 'wants-body' || this.#isBodyRead) return
+    if (this.#body === undefined || this.#call === undefined) return
+    this.#isBodyRead = true
+    this.#sendBody(this.#body, this.#call)
   }
 
   #replied(reply: RenderReply, bytes: Uint8Array | undefined): void {
@@ -121,12 +172,16 @@ class RenderRun implements RenderHandle {
   }
 
   #failed(peer: HostPeer, error: Error): void {
-    if (codeOf(error) === 'CORE_PEER_GONE') this.#hosts.callLost(peer, this.#request.site)
-    if (this.#isAborted) return
-    if (this.#mayRetry(error)) {
-      this.#retries++
-      this.#waitAndSend()
-    } else this.#sink.fail(error)
+    const isUntouched = !this.#isBodyRead && !this.#hasHead
+    const { method } = this.#request
+    const ifLost = isUntouched && (method === 'GET' || method === 'HEAD')
+    this.#attempts.retry(peer, this.#asTold(error), { ifRefused: isUntouched, ifLost })
+  }
+
+  /** A stale manifest is answered by matching again, which cannot be done for a body that is gone. */
+  #asTold(error: Error): Error {
+    if (!this.#isBodyRead || codeOf(error) !== 'RENDER_STALE_MANIFEST') return error
+    return new WorkerError('WORKER_SITE_UNSETTLED', `${this.site} changed while it was sent a request body`, { cause: error })
   }
 
   /** Sends the request body as chunks of the call, no faster than the host takes them. */
@@ -152,16 +207,6 @@ class RenderRun implements RenderHandle {
     if (this.#isAborted || this.#hasReply) return
     this.abort()
     if (codeOf(error) !== 'HTTP_ABORTED') this.#sink.fail(error)
-  }
-
-  /**
-   * What a host has refused may go to the one that has the site by now, whatever the method. Else, by RFC 9110 section 9.2.2, only
-   * a method without side effects is repeated without being asked to. A body cannot be sent twice.
-   */
-  #mayRetry(error: Error): boolean {
-    if (this.#body?.isPresent === true || this.#hasHead || this.#retries >= MAX_RETRIES) return false
-    const isSafe = this.#request.method === 'GET' || this.#request.method === 'HEAD'
-    return REFUSALS.has(codeOf(error)) || (isSafe && codeOf(error) === 'CORE_PEER_GONE')
   }
 }
 

@@ -1,10 +1,9 @@
-import { type Deferred, deferred, withDeadline } from '@svc/core'
+import { codeOf } from '@svc/core'
 import type { HostEndpoint } from '@svc/protocol'
 import { WorkerError } from '../errors.ts'
 import { connectToHost, type HostPeer } from './host-connection.ts'
+import { HostWaits, type WaitingCall } from './host-waits.ts'
 
-/** How long a request waits for a host that is being replaced before it is answered with an error. */
-const HOST_WAIT_MS = 5_000
 const RECONNECT_MS = 50
 
 interface Host {
@@ -12,10 +11,16 @@ interface Host {
   endpoint: HostEndpoint
   peer: HostPeer | undefined
   isRetired: boolean
+  /** It ends, and refuses what it is sent. */
+  isDraining: boolean
+  /** Sites that it did not know when it was asked, until hosts or sites change. */
+  readonly unknownSites: Set<string>
   /** Sites whose calls failed because the host went away. */
   readonly lostSites: Set<string>
-  /** Until when requests wait for it while it is away. */
-  awaitedUntil: number
+  /** Since when it has not been connected; undefined: it is. */
+  awayAt: number | undefined
+  /** The master starts it no sooner. */
+  startsAt: number
 }
 
 /** What a host set reports. */
@@ -25,9 +30,23 @@ export interface HostSetEvents {
   lost(hostId: string, sites: readonly string[]): void
 }
 
+/** What a host set is made of. */
+export interface HostSetOptions {
+  readonly workerId: number
+  readonly events: HostSetEvents
+  /** The settings in force: how long calls wait for a host, and how many for one site. */
+  readonly limits: () => { readonly timeout_ms: number; readonly queue_max: number }
+}
+
 /** A peer is told of its end a moment before the host is marked as lost: a retry must not land on it again. */
-function livePeer(host: Host): HostPeer | undefined {
+function livePeer(host: Host, site: string): HostPeer | undefined {
+  if (host.isDraining || host.unknownSites.has(site)) return undefined
   return host.peer?.isClosed === true ? undefined : host.peer
+}
+
+/** On the monotonic clock. */
+function startOf({ startsAt = 0 }: HostEndpoint): number {
+  return startsAt === 0 ? 0 : performance.now() + startsAt - Date.now()
 }
 
 /** What makes an endpoint the same one as before: another host may listen at the same place. */
@@ -44,18 +63,28 @@ function serves(endpoint: HostEndpoint, site: string): boolean {
  * away is connected to again until the master announces a set without it.
  */
 export class HostSet {
-  readonly #workerId: number
-  readonly #events: HostSetEvents
+  readonly #options: HostSetOptions
+  readonly #waits: HostWaits
   #hosts: Host[] = []
   /** Also of hosts that are no longer announced, as long as their connection lives. */
   readonly #hostOf = new Map<HostPeer, Host>()
   #turn = 0
-  #changed: Deferred<void> = deferred()
+  #hasSite: (site: string) => boolean = () => true
   #isClosed = false
 
-  constructor(workerId: number, events: HostSetEvents) {
-    this.#workerId = workerId
-    this.#events = events
+  constructor(options: HostSetOptions) {
+    this.#options = options
+    this.#waits = new HostWaits({
+      queueMax: () => options.limits().queue_max,
+      connectedPeer: (site) => this.connectedPeer(site),
+      waitsUntil: (call) => this.#waitsUntil(call),
+      refusal: (site) => this.#refusal(site),
+    })
+  }
+
+  /** How long a call waits for hosts. */
+  get waitMs(): number {
+    return this.#options.limits().timeout_ms
   }
 
   /** Replaces the set. Hosts that stay keep their connection; calls on others run to their end. */
@@ -66,40 +95,40 @@ export class HostSet {
       if (known === undefined) return this.#add(endpoint)
       left.delete(keyOf(endpoint))
       known.endpoint = endpoint
+      known.startsAt = startOf(endpoint)
       return known
     })
     for (const host of left.values()) this.#retire(host)
-    this.#announce()
+    this.#changed()
+  }
+
+  /** Another generation is served: hosts may know other sites, and no host will ever know one that it does not have. */
+  sitesChanged(hasSite: (site: string) => boolean): void {
+    this.#hasSite = hasSite
+    this.#changed()
   }
 
   /**
-   * A connected host for the site, waiting for one when there is none. For a host of its own that has been away for longer than
-   * anybody waits, nobody does.
-   * @throws WORKER_NO_HOST when none turns up in time
+   * Lets a call wait for a connected host of its site: until its deadline, and not at all when none can be there by then. For a
+   * host that others start and that has been away for longer than a call waits, none does.
    */
-  async peerFor(site: string): Promise<HostPeer> {
-    const askedAt = performance.now()
-    for (;;) {
-      const peer = this.connectedPeer(site)
-      if (peer !== undefined) return peer
-      const own = this.#ownHost(site)
-      const leftMs = Math.min(askedAt + HOST_WAIT_MS, own?.awaitedUntil ?? Number.POSITIVE_INFINITY) - performance.now()
-      if (leftMs <= 0 || this.#isClosed) {
-        const advice = own === undefined ? '' : `; "svc serve --site ${site}" is the process of this site`
-        throw new WorkerError('WORKER_NO_HOST', `no render host for ${site} for ${HOST_WAIT_MS} ms${advice}`)
-      }
-      await withDeadline(this.#changed.promise, leftMs, 'waiting for a render host').catch(() => undefined)
-    }
+  wait(call: WaitingCall): void {
+    this.#waits.add(call)
+  }
+
+  /** Forgets a call that waits. */
+  stopWaiting(call: WaitingCall): void {
+    this.#waits.remove(call)
   }
 
   /** A connected host for the site, or undefined. */
   connectedPeer(site: string): HostPeer | undefined {
     const own = this.#ownHost(site)
-    if (own !== undefined) return livePeer(own)
+    if (own !== undefined) return livePeer(own, site)
     for (let tries = this.#hosts.length; tries > 0; tries--) {
       this.#turn = (this.#turn + 1) % this.#hosts.length
       const host = this.#hosts[this.#turn]
-      const peer = host?.endpoint.sites === '*' ? livePeer(host) : undefined
+      const peer = host?.endpoint.sites === '*' ? livePeer(host, site) : undefined
       if (peer !== undefined) return peer
     }
     return undefined
@@ -110,13 +139,56 @@ export class HostSet {
     this.#hostOf.get(peer)?.lostSites.add(site)
   }
 
+  /**
+   * Notes that a host has refused a call without having begun with it: because it ends, or because a reload has given the site to
+   * another one. It is sent nothing more of that kind. False: the error is another one.
+   */
+  noteRefusal(peer: HostPeer, site: string, error: Error): boolean {
+    const code = codeOf(error)
+    const host = this.#hostOf.get(peer)
+    if (code === 'RENDER_DRAINING') {
+      if (host?.peer === peer) host.isDraining = true
+      return true
+    }
+    if (code !== 'RENDER_UNKNOWN_SITE') return false
+    if (host?.peer === peer) host.unknownSites.add(site)
+    return true
+  }
+
   close(): void {
     this.#isClosed = true
     for (const host of this.#hosts) {
       host.isRetired = true
       host.peer?.close()
     }
-    this.#announce()
+    this.#changed()
+  }
+
+  #hostsFor(site: string): Host[] {
+    const own = this.#ownHost(site)
+    return own === undefined ? this.#hosts.filter(({ endpoint }) => endpoint.sites === '*') : [own]
+  }
+
+  #waitsUntil({ site, deadlineAt }: WaitingCall): number {
+    if (this.#isClosed || !this.#hasSite(site)) return 0
+    const hosts = this.#hostsFor(site)
+    if (hosts.length === 0) return deadlineAt
+    // Not one of them is started in time.
+    if (hosts.every(({ startsAt }) => startsAt > deadlineAt)) return 0
+    return Math.min(deadlineAt, Math.max(...hosts.map((host) => this.#awaitedUntil(host))))
+  }
+
+  /** The master starts its hosts again. The unit of a site is started by others, or never. */
+  #awaitedUntil({ awayAt, endpoint }: Host): number {
+    const isComing = awayAt === undefined || endpoint.sites === '*' || endpoint.startsAt !== undefined
+    return isComing ? Number.POSITIVE_INFINITY : awayAt + this.waitMs
+  }
+
+  #refusal(site: string): WorkerError {
+    const own = this.#ownHost(site)
+    const isElsewhere = own?.endpoint.token === '' && own.endpoint.startsAt === undefined
+    const advice = isElsewhere ? `; "svc serve --site ${site}" is the process of this site` : ''
+    return new WorkerError('WORKER_NO_HOST', `no render host for ${site} in time${advice}`)
   }
 
   #ownHost(site: string): Host | undefined {
@@ -124,9 +196,17 @@ export class HostSet {
   }
 
   #add(endpoint: HostEndpoint): Host {
-    const awaitedUntil = performance.now() + HOST_WAIT_MS
-    const host: Host = { endpoint, peer: undefined, isRetired: false, lostSites: new Set(), awaitedUntil }
-    // Without a token nobody is there: the name only keeps its sites from the shared hosts.
+    const host: Host = {
+      endpoint,
+      peer: undefined,
+      isRetired: false,
+      isDraining: false,
+      unknownSites: new Set(),
+      lostSites: new Set(),
+      awayAt: performance.now(),
+      startsAt: startOf(endpoint),
+    }
+    // An absent host has no token: its name only keeps its sites from the shared hosts.
     if (endpoint.token !== '') this.#connect(host)
     return host
   }
@@ -144,7 +224,8 @@ export class HostSet {
   }
 
   #connect(host: Host): void {
-    connectToHost(host.endpoint, this.#workerId, (error) => this.#events.problem(error)).then(
+    const { workerId, events } = this.#options
+    connectToHost(host.endpoint, workerId, (error) => events.problem(error)).then(
       (peer) => {
         if (host.isRetired || this.#isClosed) {
           peer.close()
@@ -158,15 +239,19 @@ export class HostSet {
 
   #connected(host: Host, peer: HostPeer): void {
     host.peer = peer
+    // Another process may listen there now.
+    host.isDraining = false
+    host.unknownSites.clear()
+    host.awayAt = undefined
     this.#hostOf.set(peer, host)
     const lost = () => {
       host.peer = undefined
-      host.awaitedUntil = performance.now() + HOST_WAIT_MS
+      host.awayAt = performance.now()
       this.#connectLater(host)
       setImmediate(() => this.#reportLost(host, peer))
     }
     peer.closed.then(lost, lost)
-    this.#announce()
+    this.#waits.serve()
   }
 
   /**
@@ -178,7 +263,7 @@ export class HostSet {
     const sites = [...host.lostSites]
     host.lostSites.clear()
     const isExpected = this.#isClosed || (host.isRetired && sites.length === 0)
-    if (!isExpected) this.#events.lost(host.endpoint.id, sites)
+    if (!isExpected) this.#options.events.lost(host.endpoint.id, sites)
   }
 
   #connectLater(host: Host): void {
@@ -188,8 +273,9 @@ export class HostSet {
     }, RECONNECT_MS).unref()
   }
 
-  #announce(): void {
-    this.#changed.resolve()
-    this.#changed = deferred()
+  /** Hosts that did not know a site may know it now. */
+  #changed(): void {
+    for (const { unknownSites } of this.#hosts) unknownSites.clear()
+    this.#waits.serve()
   }
 }

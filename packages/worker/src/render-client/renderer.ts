@@ -10,7 +10,10 @@ export interface RenderSink {
   /** `ack` lets more come. */
   chunk(bytes: Uint8Array, ack: () => void): void
   end(reply: RenderReply): void
-  /** The last call. Errors carry a code; `RENDER_*` codes and their HTTP status come from the render host. */
+  /**
+   * The last call. Errors carry a code; `RENDER_*` codes and their HTTP status come from the render host. With
+   * RENDER_STALE_MANIFEST nothing of the request body has been read.
+   */
   fail(error: Error): void
 }
 
@@ -27,6 +30,8 @@ export interface RenderHandle {
 export interface Renderer {
   /** The manifest of a site, as the host that renders it sees it. Not cached here. */
   describe(site: string): Promise<SiteManifest>
-  /** Starts a render. `body` is read when the request has one. */
+  /** Whether a host of the site is connected, so that nothing has to wait for one. */
+  isReachable(site: string): boolean
+  /** Starts a render. `body`, if the request has one, is read when a host has taken the request. */
   render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): RenderHandle
 }

@@ -43,7 +43,8 @@ export class AppStage implements Stage {
   }
 
   async #visitAnew(context: RequestContext, site: SiteRuntime, rematches: number): Promise<StageResult> {
-    return this.#visit(context, site, await site.app(), rematches)
+    const app = await appOf(context, site)
+    return app === undefined ? 'answered' : this.#visit(context, site, app, rematches)
   }
 
   #visit(context: RequestContext, site: SiteRuntime, app: SiteApp, rematches: number): StageResult | Promise<StageResult> {
@@ -89,10 +90,8 @@ export class AppStage implements Stage {
   #answer(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, rematches: number): void {
     const { context } = visit
     const body = context.body.isPresent ? context.body : undefined
-    // A body is gone once it was sent: such a request is the client's to repeat.
-    const mayRematch = body === undefined && rematches < MAX_REMATCHES
     const fail = (error: Error) => {
-      if (isStale(error) && mayRematch) this.#rematch(visit, rematches + 1)
+      if (isStale(error) && rematches < MAX_REMATCHES) this.#rematch(visit, rematches + 1)
       else this.#failed(visit, error)
     }
     const isr = this.#isr(context.generation.config)
@@ -118,11 +117,15 @@ export class AppStage implements Stage {
   }
 
   #matchAgain(visit: SiteVisit, rematches: number): void {
-    visit.site
-      .app()
-      .then((app) => this.#match({ ...visit, app }, rematches))
+    appOf(visit.context, visit.site)
+      .then((app) => app && this.#match({ ...visit, app }, rematches))
       .catch((error) => sendFailure(visit.context, error))
   }
+}
+
+/** The application, or undefined when the client has left before it was at hand. */
+function appOf(context: RequestContext, site: SiteRuntime): Promise<SiteApp | undefined> {
+  return site.appFor((listener) => context.onClosed(listener), context.generation.config.render.queue_max)
 }
 
 /** Offers files to L0 under the tag of their path. */
