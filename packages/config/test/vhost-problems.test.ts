@@ -67,18 +67,12 @@ test('columns count characters, whatever the bytes, and lines may end with CRLF'
 test('what is most likely mistyped though it may be meant is noticed', async (t) => {
   const text = [
     'upstream api { server 127.0.0.1:1; }',
-    'server { listen 80; root www; auth_basic x; auth_basic_user_file none;',
-    'location /a { alias gone/; } location /b { root $host; } location /c { root /; }',
+    'server { listen 80;',
     'location /d { proxy_pass http://apii; } location /e { proxy_pass http://other; } location /f { proxy_pass http://api.; } }',
   ]
   const { lines, notices } = await readFiles(t, { 'a.conf': text.join('\n') })
   assert.deepEqual(lines, [])
-  assert.deepEqual(notices, [
-    'a.conf:2:21: there is no www',
-    'a.conf:2:45: there is no none',
-    'a.conf:3:15: there is no gone/',
-    'a.conf:4:15: no upstream "apii" is written: it is looked up as a host (did you mean "api"?)',
-  ])
+  assert.deepEqual(notices, ['a.conf:3:15: no upstream "apii" is written: it is looked up as a host (did you mean "api"?)'])
 })
 
 test('an upstream that the client chooses is noticed, one that a map or the configuration chooses is not', async (t) => {

@@ -18,6 +18,8 @@ export type WorkerErrorCode =
   | 'WORKER_STATIC_PARAMS'
   /** The thread that checks passwords ended before it had an answer. */
   | 'WORKER_PASSWORD_THREAD'
+  /** The file of `auth_basic_user_file` is no regular file, or too large. */
+  | 'WORKER_PASSWORD_FILE'
   /** A location has content that this server cannot make. */
   | 'WORKER_NO_CONTENT'
 
@@ -30,6 +32,7 @@ const table = {
   WORKER_WAIT_TIMEOUT: { status: 504, retryable: true },
   WORKER_STATIC_PARAMS: {},
   WORKER_PASSWORD_THREAD: { status: 500, retryable: true },
+  WORKER_PASSWORD_FILE: { status: 500 },
   WORKER_NO_CONTENT: { status: 502 },
 } satisfies ErrorTable<WorkerErrorCode>
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { utimesSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
@@ -7,6 +8,7 @@ import { PasswordFiles, parsePasswords } from '../src/vhost/passwords/password-f
 import { PasswordThread } from '../src/vhost/passwords/password-thread.ts'
 import { quickCheck } from '../src/vhost/passwords/quick-check.ts'
 import { slowCheck } from '../src/vhost/passwords/slow-check.ts'
+import { VhostServer } from './vhost-server.ts'
 
 /** All of "secret", as `openssl passwd` makes them, and bcrypt. */
 const stored = {
@@ -66,6 +68,44 @@ test('a file that changes is read again, and one that is missing is an error', (
   utimesSync(file, 1, 1)
   assert.equal(files.users(file).get('ann'), 'two')
   assert.throws(() => files.users(join(dir, 'none')), { code: 'ENOENT' })
+})
+
+test('what is no regular file, or too large, is an error and is not waited for', (t) => {
+  const dir = tempDir(t, 'passwords')
+  writeFiles(dir, { 'directory/x': '', large: '' })
+  execFileSync('mkfifo', [join(dir, 'pipe')])
+  truncateSync(join(dir, 'large'), 16 * 1024 * 1024 + 1)
+  const files = new PasswordFiles()
+  for (const name of ['directory', 'pipe', 'large']) {
+    assert.throws(() => files.users(join(dir, name)), { code: 'WORKER_PASSWORD_FILE' }, name)
+  }
+})
+
+test('a file of passwords that cannot be used lets no request in', async (t) => {
+  const names = ['none', 'directory', 'pipe', 'empty', 'none/below']
+  const locations = names.map(
+    (name) => `location /${name}/ { auth_basic x; auth_basic_user_file {dir}/${name}; root {dir}; try_files /directory/x =404; }`,
+  )
+  const server = await VhostServer.start(t, 'server { listen {on0}; server_name a.test; }', { 'directory/x': '', empty: '' })
+  execFileSync('mkfifo', [join(server.pipeline.dir, 'pipe')])
+  await server.reload(`server { listen {on0}; server_name a.test; ${locations.join(' ')} }`)
+  const statuses = async (headers: Record<string, string>) => {
+    const found: (readonly [string, number])[] = []
+    for (const name of names) found.push([name, (await server.get(`/${name}/x`, { headers })).status])
+    return found
+  }
+  const authorization = `Basic ${Buffer.from('ann:one').toString('base64')}`
+  assert.deepEqual(
+    await statuses({}),
+    names.map((name) => [name, 401]),
+  )
+  assert.deepEqual(await statuses({ authorization }), [
+    ['none', 403],
+    ['directory', 500],
+    ['pipe', 500],
+    ['empty', 401],
+    ['none/below', 403],
+  ])
 })
 
 test('a thread that ends fails what waits for it, and the next check has a new one', async (t) => {

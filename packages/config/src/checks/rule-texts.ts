@@ -1,3 +1,5 @@
+import { isTooLongForSocket } from '../vhosts/values/upstream-address.ts'
+
 /** What is wrong with a pattern; undefined: nothing. */
 export function checkPattern(pattern: string): string | undefined {
   const segments = pattern.slice(1).split('/')
@@ -37,7 +39,8 @@ export function checkRewrite(target: string, pattern: string): string | undefine
 export function checkUpstream(upstream: string, known: ReadonlySet<string>): string | undefined {
   if (known.has(upstream)) return undefined
   if (!upstream.includes('://')) return 'no upstream of this name is in a vhost file, and it is no URL'
-  if (/^https?:\/\/unix:\/[^:?#\s]+(?::\/[^?#\s]*)?$/.test(upstream)) return undefined
+  const socket = /^https?:\/\/unix:(\/[^:?#\s]+)(?::\/[^?#\s]*)?$/.exec(upstream)?.[1]
+  if (socket !== undefined) return isTooLongForSocket(socket) ? 'the path of the socket is too long' : undefined
   const url = URL.parse(upstream)
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
   if (url === null || !isHttp) return 'expected a URL with http or https'

@@ -4,7 +4,6 @@ import { codeOf, messageOf } from '@svc/core'
 import type { ConfigProblem, Finding, Place } from '../problem.ts'
 import type { Variables } from '../source/env-overrides.ts'
 import type { KeyPath } from '../source/key-path.ts'
-import { whyUnreadable } from '../source/unreadable.ts'
 import { type Config, hasApp, type SiteConfig } from '../types.ts'
 import type { SiteDraft } from '../vhosts/build/site-drafts.ts'
 import { readDotenv } from './read-document.ts'
@@ -90,15 +89,12 @@ async function rootFault({ site }: Draft): Promise<Fault | undefined> {
 async function withEnv({ site }: Draft, config: Config, facts: SiteFacts, files: string[]): Promise<SiteConfig | Fault> {
   if (!hasApp(site)) return site
   const file = join(site.root, '.env')
-  try {
-    const dotenv = await readDotenv(file)
-    if (dotenv.isThere) files.push(file)
-    const { osVariables: os, secretNames } = facts
-    const env = resolveSiteEnv({ mode: site.mode, os, site: site.env, shared: config.env, dotenv: dotenv.variables, secretNames })
-    return { ...site, env }
-  } catch (error) {
-    return { message: `cannot read ${file}`, hint: whyUnreadable(error) }
-  }
+  const dotenv = await readDotenv(file)
+  if (!dotenv.ok) return { message: `cannot read ${file}`, hint: dotenv.why }
+  if (dotenv.isThere) files.push(file)
+  const { osVariables: os, secretNames } = facts
+  const env = resolveSiteEnv({ mode: site.mode, os, site: site.env, shared: config.env, dotenv: dotenv.variables, secretNames })
+  return { ...site, env }
 }
 
 /**

@@ -12,6 +12,7 @@ import { followsFrom } from '../source/prune.ts'
 import { type ResolvedSecrets, resolveSecrets } from '../source/secrets.ts'
 import type { Config, SiteConfig } from '../types.ts'
 import type { WebSpec } from '../vhosts/spec.ts'
+import { accessNotices } from './access-notices.ts'
 import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
@@ -20,6 +21,7 @@ import { type ListenName, listenNames } from './listen-names.ts'
 import { loadWeb } from './load-web.ts'
 import { noticesOf, proofNotices } from './notices.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
+import { ruleSockets } from './rule-sockets.ts'
 import { inReadingOrder, validate } from './validate.ts'
 
 /** A configuration ready to be served. */
@@ -102,6 +104,7 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
       ...noticesOf(root, document.data, config),
       ...proofNotices(config, listen),
       ...vhosts.notices,
+      ...(await accessNotices([...vhosts.needs, ...ruleSockets(config, placeOf)])),
       ...certificates.notices,
     ],
     files: [...read.files, ...vhosts.files, ...secrets.files, ...certificates.files, ...built.files],

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { codeOf } from '@svc/core'
 import { parse as parseDotenv } from 'dotenv'
 import { type ConfigProblem, type Finding, wholeOf } from '../problem.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
@@ -8,6 +7,7 @@ import { ConfigDocument } from '../source/document.ts'
 import { applyEnvOverrides, type Variables } from '../source/env-overrides.ts'
 import { isTable, type KeyPath, setAt, type Table } from '../source/key-path.ts'
 import { parseToml } from '../source/parse-toml.ts'
+import { readBounded } from '../source/read-bounded.ts'
 import { tomlPositions } from '../source/toml-positions.ts'
 import { whyUnreadable } from '../source/unreadable.ts'
 import type { ConfigSource } from './config-source.ts'
@@ -26,6 +26,8 @@ export interface ReadDocument {
   readonly findings: readonly Finding[]
   readonly files: readonly string[]
 }
+
+const MAX_DOTENV_BYTES = 1024 * 1024
 
 /** What could not even be read. */
 export interface Unreadable {
@@ -62,14 +64,17 @@ async function readTomlFile(file: string, parse = parseToml): Promise<TomlFile |
   return { ok: true, file, data: parsed.data, placeOf }
 }
 
-/** Reads a `.env` file. Empty when there is none. */
-export async function readDotenv(file: string): Promise<{ readonly variables: Variables; readonly isThere: boolean }> {
-  try {
-    return { variables: parseDotenv(await readFile(file, 'utf8')), isThere: true }
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return { variables: {}, isThere: false }
-    throw error
-  }
+/** Variables of a `.env` file, or why it cannot be read. */
+export type ReadDotenv =
+  | { readonly ok: true; readonly variables: Variables; readonly isThere: boolean }
+  | { readonly ok: false; readonly why: string }
+
+/** Reads a `.env` file, which may be a site's own: it is bounded and never waited for. Empty when there is none. */
+export async function readDotenv(file: string): Promise<ReadDotenv> {
+  const read = await readBounded(file, MAX_DOTENV_BYTES)
+  if (read.ok) return { ok: true, variables: parseDotenv(read.bytes), isThere: true }
+  if (read.code === 'ENOENT' || read.code === 'ENOTDIR') return { ok: true, variables: {}, isThere: false }
+  return { ok: false, why: read.why }
 }
 
 function mergePlatform(document: ConfigDocument, platform: TomlFile): Finding[] {
@@ -125,14 +130,11 @@ async function readBase(source: ConfigSource, parse: typeof parseToml): Promise<
   if (!main.ok) return main
   const baseDir = dirname(main.file)
   const dotenvFile = join(baseDir, '.env')
-  try {
-    const dotenv = await readDotenv(dotenvFile)
-    const document = new ConfigDocument(main.data, baseDir, main.placeOf)
-    const files = dotenv.isThere ? [main.file, dotenvFile] : [main.file]
-    return { ok: true, document, baseDir, dotenv: dotenv.variables, files }
-  } catch (error) {
-    return unreadable(dotenvFile, whyUnreadable(error))
-  }
+  const dotenv = await readDotenv(dotenvFile)
+  if (!dotenv.ok) return unreadable(dotenvFile, dotenv.why)
+  const document = new ConfigDocument(main.data, baseDir, main.placeOf)
+  const files = dotenv.isThere ? [main.file, dotenvFile] : [main.file]
+  return { ok: true, document, baseDir, dotenv: dotenv.variables, files }
 }
 
 /**

@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os'
 import { codeOf, messageOf } from '@svc/core'
 
-function userName(): string {
+/** Name of the user that this process runs as. */
+export function userName(): string {
   try {
     return userInfo().username
   } catch {

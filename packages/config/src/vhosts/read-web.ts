@@ -12,6 +12,7 @@ import { type SiteDraft, siteDrafts } from './build/site-drafts.ts'
 import { SiteIds } from './build/site-id.ts'
 import { UpstreamTable } from './build/upstream-table.ts'
 import { findGlob, isGlob } from './files/glob.ts'
+import { type NeededPath, NeededPaths } from './files/needed-paths.ts'
 import { VhostFiles } from './files/read-files.ts'
 import { VhostProblems } from './problems.ts'
 import { mapBlock, serverBlock, upstreamBlock } from './rules/blocks.ts'
@@ -33,6 +34,8 @@ export interface WebSource {
 export interface ReadWeb {
   readonly web: WebSpec
   readonly sites: readonly SiteDraft[]
+  /** Paths that requests will need. */
+  readonly needs: readonly NeededPath[]
   readonly problems: readonly ConfigProblem[]
   readonly notices: readonly string[]
   /** Absolute paths of all files that were read. */
@@ -90,9 +93,10 @@ function inFileOrder(problems: readonly ConfigProblem[], files: readonly string[
 /** Reads the vhost files of a configuration. Never throws for what is written in them. */
 export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const problems = new VhostProblems()
-  const tools: ReadingTools = { problems, variables: new VariableTable(), origins: new WeakMap() }
+  const needs = new NeededPaths()
+  const tools: ReadingTools = { problems, variables: new VariableTable(), needs, origins: new WeakMap() }
   if (source.globs.length === 0)
-    return { web: { servers: [], upstreams: [], maps: [] }, sites: [], problems: [], notices: [], files: [] }
+    return { web: { servers: [], upstreams: [], maps: [] }, sites: [], needs: [], problems: [], notices: [], files: [] }
   const files = new VhostFiles(problems, source.baseDir)
   const main = new Level('main')
   for (const file of await vhostFiles(source, problems)) main.read(await files.load(file), tools)
@@ -105,5 +109,6 @@ export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const sites = siteDrafts(drafts)
   checkSiteNames(sites, source.surroundings.taken, problems)
   const web = { servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps }
-  return { web, sites, problems: inFileOrder(problems.problems, files.files), notices: problems.notices, files: files.files }
+  const { notices } = problems
+  return { web, sites, needs: needs.all, problems: inFileOrder(problems.problems, files.files), notices, files: files.files }
 }

@@ -54,6 +54,7 @@ export class UpstreamTable {
       return call.fail(`upstream "${shown(group[1] ?? '')}" may not have port ${group[2]}`, 0)
     this.#noticeMistyped(call, text)
     const { address } = read
+    call.needsSocket(address)
     if (!this.#direct.has(address)) {
       this.#direct.set(address, {
         name: address,

@@ -1,7 +1,7 @@
-import { readFile, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { codeOf } from '@svc/core'
 import { type Place, wholeOf } from '../../problem.ts'
+import { readBounded } from '../../source/read-bounded.ts'
 import { whyUnreadable } from '../../source/unreadable.ts'
 import { shown, type VhostProblems } from '../problems.ts'
 import { directiveNames } from '../rules/all-rules.ts'
@@ -15,6 +15,8 @@ import { inPlaceOf, withoutNginx } from './known-files.ts'
 const NGINX_DIR = '/etc/nginx'
 /** Files that include each other twice, and so on, double at every step. */
 const MAX_INCLUDES = 20_000
+/** Far more than the servers of a machine need. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024
 /** Blocks lie three deep at most; what is deeper is wrong, and reported so, with or without what it includes. */
 const MAX_DEPTH = 16
 const names = new Set(directiveNames)
@@ -70,15 +72,13 @@ export class VhostFiles {
   }
 
   async #parse(file: string, place: Place, prefix: string): Promise<readonly Directive[] | undefined> {
-    let text: string
-    try {
-      text = (await readFile(file)).toString('latin1')
-    } catch (error) {
-      const hint = codeOf(error) === 'EISDIR' ? `write ${file === '/' ? '' : file}/* for the files in it` : undefined
-      this.#problems.add(place, `${prefix}${whyUnreadable(error)}`, hint)
+    const read = await readBounded(file, MAX_FILE_BYTES)
+    if (!read.ok) {
+      const hint = read.code === 'EISDIR' ? `write ${file === '/' ? '' : file}/* for the files in it` : undefined
+      this.#problems.add(place, `${prefix}${read.why}`, hint)
       return undefined
     }
-    const source = new SourceFile(file, text)
+    const source = new SourceFile(file, read.bytes.toString('latin1'))
     const report = (offset: number, message: string, hint?: string) => this.#problems.add(source.placeAt(offset), message, hint)
     const { directives, isWhole } = parseDirectives(source, report, (name) => names.has(name))
     if (!isWhole) this.#areWhole = false

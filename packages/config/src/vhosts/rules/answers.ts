@@ -82,7 +82,7 @@ export const authBasicUserFile = rule('auth_basic_user_file', {
   args: 1,
   parse: (call) => {
     const file = call.pathTemplate(0)
-    call.noticeMissing(file)
+    call.needs('passwords', file)
     return file
   },
 })

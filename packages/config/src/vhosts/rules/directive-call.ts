@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Place } from '../../problem.ts'
+import type { NeededPaths, NeedKind } from '../files/needed-paths.ts'
 import { translatePattern } from '../pattern/translate-pattern.ts'
 import { shown, type VhostProblems } from '../problems.ts'
 import type { PatternSpec, Template } from '../spec.ts'
@@ -14,6 +14,7 @@ import type { VariableTable } from '../variables.ts'
 export interface ReadingTools {
   readonly problems: VhostProblems
   readonly variables: VariableTable
+  readonly needs: NeededPaths
   /** Which directive a value was made from, for what can be checked only when all has been read. */
   readonly origins: WeakMap<object, DirectiveCall>
 }
@@ -143,11 +144,14 @@ export class DirectiveCall {
     return [`${dir === '/' ? '' : dir}/${first.slice(up.length)}`, ...more]
   }
 
-  /** Notices a path without variables at which there is nothing: it may come later, but is more often mistyped. */
-  noticeMissing(path: Template | undefined): void {
-    if (path === undefined || !isConstant(path)) return
-    const text = decodeBytes(leadingText(path))
-    if (!existsSync(text)) this.notice(`there is no ${shown(encodeBytes(text))}`)
+  /** Notes a path without variables that requests will need: it is looked at when everything has been read. */
+  needs(kind: NeedKind, path: Template | undefined): void {
+    if (path !== undefined && isConstant(path)) this.tools.needs.add(kind, decodeBytes(leadingText(path)), this.place)
+  }
+
+  /** Notes the socket of an upstream. Other addresses need nothing of this machine. */
+  needsSocket(address: string): void {
+    if (address.startsWith('unix:')) this.tools.needs.add('socket', address.slice('unix:'.length), this.place)
   }
 
   /** Place of an argument that the number of arguments promises. */

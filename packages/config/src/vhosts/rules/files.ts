@@ -14,7 +14,7 @@ export const root = rule<Pick<FilesSpec, 'kind' | 'dir'>>('root', {
     const own = /\$\{?(document_root|realpath_root)\b/.exec(call.arg(0))?.[1]
     if (own !== undefined) return call.fail(`the $${own} variable cannot be used in the "root" directive`, 0)
     const dir = call.pathTemplate(0)
-    call.noticeMissing(dir)
+    call.needs('root', dir)
     return dir === undefined ? undefined : { kind: 'root', dir: withoutFinalSlash(dir) }
   },
 })
@@ -26,7 +26,7 @@ export const alias = rule<Pick<FilesSpec, 'kind' | 'dir'>>('alias', {
   slot: 'files',
   parse: (call) => {
     const dir = call.pathTemplate(0)
-    call.noticeMissing(dir)
+    call.needs('alias', dir)
     return dir === undefined ? undefined : { kind: 'alias', dir }
   },
 })

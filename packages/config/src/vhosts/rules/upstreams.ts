@@ -31,7 +31,7 @@ export const upstreamServer = rule<UpstreamServerSpec>('server', {
   args: [1, MANY],
   isMany: true,
   parse: (call) => {
-    const read = readUpstreamAddress(call.arg(0), HTTP_PORT)
+    const read = readUpstreamAddress(call.text(0), HTTP_PORT)
     if ('error' in read) return call.fail(`${read.error} in upstream "${shown(call.arg(0))}"`, 0)
     const { address } = read
     const server: ServerFlags = {
@@ -43,6 +43,7 @@ export const upstreamServer = rule<UpstreamServerSpec>('server', {
       isDown: false,
     }
     for (let index = 1; index < call.args.length; index++) applyParameter(call, index, server)
+    if (!server.isDown) call.needsSocket(address)
     return server
   },
 })
