@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import { codeOf, createSocketChannel, messageOf, type ReplyOf, type RequestOf, RpcPeer } from '@svc/core'
+import { codeOf, connectUnix, createSocketChannel, messageOf, type ReplyOf, type RequestOf, RpcPeer } from '@svc/core'
 import { controlClientMethods, controlMethods, PROTOCOL_VERSION } from '@svc/protocol'
 import { CliError } from './errors.ts'
 import { printProblems } from './output.ts'
@@ -50,7 +50,7 @@ export async function findControlSocket(args: SourceArgs): Promise<string> {
 }
 
 async function open(path: string): Promise<Socket> {
-  const socket = connect({ path })
+  const socket = connectUnix(path)
   try {
     await once(socket, 'connect')
     return socket

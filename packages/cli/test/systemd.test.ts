@@ -28,6 +28,14 @@ test('a unit of a site that has no process of its own is refused, naming those t
   assert.equal((await runSvc(t, ['systemd', '--config', '/nowhere.toml'])).code, 78)
 })
 
+test('a run directory in /tmp, of which a unit has one of its own, is refused with another place', async (t) => {
+  const config = configured(t)
+  writeFileSync(config, readFileSync(config, 'utf8').replace('run_dir = "/run/svc"', 'run_dir = "/tmp/svc-7"'))
+  const { code, stdout, stderr } = await runSvc(t, ['systemd', '--config', config])
+  assert.deepEqual([code, stdout], [64, ''])
+  assert.match(stderr, /set server\.run_dir to another place than \/tmp\/svc-7, e\.g\. \/run\/svc/)
+})
+
 test('the unit of a site knows the run directory and not the configuration', async (t) => {
   const config = configured(t)
   const { stdout } = await runSvc(t, ['systemd', '--site', 'shop', '--config', config])

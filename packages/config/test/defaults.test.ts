@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { socketDirectory } from '../src/index.ts'
 import { configDir, loadDir, loaded, loadText } from './load-text.ts'
 
 const defaults = (dir: string) => ({
@@ -15,7 +16,7 @@ const defaults = (dir: string) => ({
     request_timeout_secs: 30,
     idle_timeout_secs: 60,
     state_dir: `${dir}/.svc/state`,
-    run_dir: `${dir}/.svc/run`,
+    run_dir: socketDirectory(`${dir}/.svc`, process.getuid?.() ?? 0),
   },
   cache: {
     dir: `${dir}/.svc/cache`,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DirectoryFacts, defaultDirectories, MAX_RUN_DIR_BYTES } from '../src/schema/directories.ts'
+import { type DirectoryFacts, defaultDirectories, socketDirectory } from '../src/schema/directories.ts'
 
 const user: DirectoryFacts = {
   isRoot: false,
@@ -8,19 +8,20 @@ const user: DirectoryFacts = {
   uid: 1000,
   baseDir: '/home/a/conf',
   isBaseDirWritable: true,
+  isBaseDirSafe: true,
   stateDir: undefined,
 }
 const modulesBeside = '/home/a/conf/.svc/cache/modules'
 const system = { state: '/var/lib/svc', run: '/run/svc', cache: '/var/cache/svc', modules: modulesBeside }
 const beside = {
   state: '/home/a/conf/.svc/state',
-  run: '/home/a/conf/.svc/run',
+  run: socketDirectory('/home/a/conf/.svc', 1000),
   cache: '/home/a/conf/.svc/cache',
   modules: modulesBeside,
 }
 const inState = {
   state: '/var/lib/svc',
-  run: '/var/lib/svc/.svc/run',
+  run: '/var/lib/svc/run',
   cache: '/var/lib/svc/.svc/cache',
   modules: '/var/lib/svc/.svc/cache/modules',
 }
@@ -40,7 +41,7 @@ const cases: readonly [name: string, facts: Partial<DirectoryFacts>, expected: o
     { baseDir: '/etcetera' },
     {
       state: '/etcetera/.svc/state',
-      run: '/etcetera/.svc/run',
+      run: socketDirectory('/etcetera/.svc', 1000),
       cache: '/etcetera/.svc/cache',
       modules: '/etcetera/.svc/cache/modules',
     },
@@ -48,28 +49,46 @@ const cases: readonly [name: string, facts: Partial<DirectoryFacts>, expected: o
   [
     'a configured state directory holds .svc where the config file cannot',
     { baseDir: '/etc', stateDir: '/srv/s' },
-    { state: '/srv/s', run: '/srv/s/.svc/run', cache: '/srv/s/.svc/cache', modules: '/srv/s/.svc/cache/modules' },
+    { state: '/srv/s', run: '/srv/s/run', cache: '/srv/s/.svc/cache', modules: '/srv/s/.svc/cache/modules' },
   ],
   ['a standalone site keeps its own .svc for root too', { isRoot: true, isStandalone: true }, beside],
+  [
+    'root keeps nothing of a standalone site where another user could replace it',
+    { isRoot: true, isStandalone: true, isBaseDirSafe: false },
+    {
+      state: '/var/lib/svc-standalone/b25fdcc7b34a1a80/state',
+      run: socketDirectory('/home/a/conf/.svc', 1000),
+      cache: '/var/lib/svc-standalone/b25fdcc7b34a1a80/cache',
+      modules: '/var/lib/svc-standalone/b25fdcc7b34a1a80/cache/modules',
+    },
+  ],
+  [
+    'root keeps modules in the state directory where another user could replace them',
+    { isRoot: true, isBaseDirSafe: false, stateDir: '/srv/s' },
+    { ...system, modules: '/srv/s/.svc/cache/modules' },
+  ],
+  [
+    'a configured state directory holds .svc where another user could replace it',
+    { isBaseDirSafe: false, stateDir: '/srv/s' },
+    { state: '/srv/s', run: '/srv/s/run', cache: '/srv/s/.svc/cache', modules: '/srv/s/.svc/cache/modules' },
+  ],
+  [
+    'a user without another place is left beside the config file, where the start says what is wrong',
+    { isBaseDirSafe: false },
+    beside,
+  ],
 ]
 
 for (const [name, facts, expected] of cases) {
   test(name, () => assert.deepEqual(defaultDirectories({ ...user, ...facts }), expected))
 }
 
-test('where sockets would not fit below .svc/run, a short directory is used, another one for each path and user', () => {
+test('sockets lie outside of the project, in a short directory of its own for each path and user', () => {
   const deep = (last: string, uid = 1000) =>
-    defaultDirectories({ ...user, isStandalone: true, uid, baseDir: `/home/a/${'deep/'.repeat(14)}${last}` })
+    defaultDirectories({ ...user, isStandalone: true, uid, baseDir: `/home/a/${'deep/'.repeat(60)}${last}` })
   const { run, state } = deep('one')
   assert.match(run, /^\/tmp\/svc-1000-[0-9a-f]{16}$/)
   assert.match(state, /\/one\/\.svc\/state$/)
   assert.equal(deep('one').run, run)
   assert.equal(new Set([run, deep('two').run, deep('one', 0).run]).size, 3)
-})
-
-test('a run directory of just the longest length stays where it is', () => {
-  const at = (bytes: number) => defaultDirectories({ ...user, baseDir: `/${'a'.repeat(bytes - '//.svc/run'.length)}` }).run
-  assert.ok(at(MAX_RUN_DIR_BYTES).endsWith('/.svc/run'))
-  assert.equal(Buffer.byteLength(at(MAX_RUN_DIR_BYTES)), MAX_RUN_DIR_BYTES)
-  assert.ok(at(MAX_RUN_DIR_BYTES + 1).startsWith('/tmp/svc-'))
 })

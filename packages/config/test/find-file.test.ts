@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { test } from 'node:test'
-import { candidateFiles, findRunDirectory, loadConfig } from '../src/index.ts'
+import { candidateFiles, findRunDirectory, loadConfig, socketDirectory } from '../src/index.ts'
 import { configDir, problemLines } from './load-text.ts'
 
+const uid = process.getuid?.() ?? 0
 const base = { env: {}, cwd: '/srv/here', isRoot: false }
 
 test('the file that was asked for comes before SVC_CONFIG, and that before the usual places', () => {
@@ -48,8 +49,11 @@ test('without a config file the run directory is that of a standalone site in th
   const dir = configDir(t, {})
   const before = await findRunDirectory({ ...base, cwd: dir, isRoot: true })
   assert.equal(before.ok, false)
-  mkdirSync(`${dir}/.svc/run`, { recursive: true })
-  assert.deepEqual(await findRunDirectory({ ...base, cwd: dir, isRoot: true }), { ok: true, dir: `${dir}/.svc/run` })
+  mkdirSync(`${dir}/.svc`)
+  assert.deepEqual(await findRunDirectory({ ...base, cwd: dir, isRoot: true }), {
+    ok: true,
+    dir: socketDirectory(`${dir}/.svc`, uid),
+  })
 })
 
 test('a symbolic link leads to the run directory of the site that it names', async (t) => {
@@ -57,6 +61,6 @@ test('a symbolic link leads to the run directory of the site that it names', asy
   symlinkSync(`${dir}/site`, `${dir}/link`)
   const of = (name: string) =>
     findRunDirectory({ ...base, cwd: dir, isRoot: true, standalone: { dir: `${dir}/${name}`, production: false } })
-  assert.deepEqual(await of('link'), { ok: true, dir: `${dir}/site/.svc/run` })
+  assert.deepEqual(await of('link'), { ok: true, dir: socketDirectory(`${dir}/site/.svc`, uid) })
   assert.deepEqual(await of('link'), await of('site'))
 })

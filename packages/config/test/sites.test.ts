@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadConfig } from '../src/index.ts'
+import { loadConfig, socketDirectory } from '../src/index.ts'
 import { configDir, loadDir, loaded, loadText, problemLines, testHost } from './load-text.ts'
 
 const oneSite = '[[sites]]\nid = "a"\nhostnames = ["a.org"]\nroot = "site"\n'
@@ -41,7 +41,7 @@ test('standalone mode serves one directory on any host, in development', async (
   const dir = configDir(t, { 'site/.env': 'A=1\n' })
   const source = { standalone: { dir: 'site', production: false }, env: { SVC_SERVER__WORKERS: '2' }, cwd: dir, isRoot: true }
   const { config, sites } = loaded(await loadConfig(source, testHost))
-  assert.equal(config.server.run_dir, `${dir}/site/.svc/run`)
+  assert.equal(config.server.run_dir, socketDirectory(`${dir}/site/.svc`, process.getuid?.() ?? 0))
   assert.equal(config.server.workers, 2)
   assert.deepEqual(sites, [
     {

@@ -14,6 +14,8 @@ export type CoreErrorCode =
   | 'CORE_PROTOCOL'
   /** The other end has no such method. */
   | 'CORE_NO_METHOD'
+  /** Another user could read, write or replace a directory that must be private. */
+  | 'CORE_UNSAFE_DIRECTORY'
 
 const table = {
   CORE_CLOSED: {},
@@ -22,6 +24,7 @@ const table = {
   CORE_PEER_GONE: { status: 502, retryable: true },
   CORE_PROTOCOL: {},
   CORE_NO_METHOD: {},
+  CORE_UNSAFE_DIRECTORY: {},
 } satisfies ErrorTable<CoreErrorCode>
 
 /** An error of the `core` package. */

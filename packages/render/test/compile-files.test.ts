@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, tempSite } from '@svc/testkit'
@@ -57,4 +68,43 @@ test('code outside of ASCII, and its source maps, come from disk as they were st
   assert.equal(second.code, first.code)
   assert.deepEqual(second.maps, first.maps)
   assert.equal(second.maps.length, 2)
+})
+
+test('a file that another user could have written, a link and a pipe are not read, and give way to what is stored', (t) => {
+  const dir = tempDir(t, 'svc-cache')
+  const cache = cacheIn(dir)
+  const file = join(dir, 'b', 'name')
+  const planted = join(dir, 'planted')
+  cache.storeBytecode('name', Buffer.from('planted'))
+  renameSync(file, planted)
+  const plants: [name: string, plant: () => void][] = [
+    ['a link', () => symlinkSync(planted, file)],
+    ['a pipe', () => execFileSync('mkfifo', [file])],
+    ['a directory', () => mkdirSync(file)],
+    [
+      'a file that everybody may write',
+      () => {
+        copyFileSync(planted, file)
+        chmodSync(file, 0o602)
+      },
+    ],
+  ]
+  if (process.getuid?.() === 0) {
+    plants.push([
+      'a file of another user',
+      () => {
+        copyFileSync(planted, file)
+        chownSync(file, 65_534, 65_534)
+      },
+    ])
+  }
+  for (const [name, plant] of plants) {
+    plant()
+    assert.equal(cache.bytecode('name'), undefined, name)
+    rmSync(file, { recursive: true, force: true })
+    cache.storeBytecode('name', Buffer.from('own'))
+    assert.equal(Buffer.from(cache.bytecode('name') ?? []).toString(), 'own', name)
+    rmSync(file)
+  }
+  assert.equal(cache.counters.corrupt, plants.length)
 })

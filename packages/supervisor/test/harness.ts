@@ -3,9 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { socketDirectory } from '@svc/config'
 import { createSocketChannel, RpcPeer } from '@svc/core'
 import { controlClientMethods, controlMethods, PROTOCOL_VERSION, type StatusReport } from '@svc/protocol'
-import { Child, type Cleanup, type ReadyLine, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { Child, type Cleanup, type ReadyLine, removeAfter, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import type { SupervisorTimings } from '../src/index.ts'
 import { bundledMaster } from './bundled-programs.ts'
 
@@ -45,7 +46,7 @@ export class Instance {
     this.#t = t
     this.dir = tempDir(t, 'sup')
     this.file = join(this.dir, 'svc.config.toml')
-    this.runDir = join(this.dir, '.svc/run')
+    this.runDir = removeAfter(t, socketDirectory(join(this.dir, '.svc'), process.getuid?.() ?? 0))
     writeFiles(this.dir, { 'site/app/page.tsx': 'export default function Page() { return null }\n' })
     this.configure(setup)
   }

@@ -21,8 +21,9 @@ test('a server starts, says so in one line, and serves with as many workers as c
   assert.ok(worker.env.includes('UWS_HTTP_MAX_HEADERS_SIZE'))
   assert.ok(!worker.env.includes('SECRET_OF_THE_OPERATOR'))
   assert.equal(readFileSync(join(instance.runDir, 'svc.pid'), 'utf8'), `${server.child.pid}\n`)
-  for (const directory of ['run', 'state', 'cache'])
-    assert.equal(statSync(join(instance.dir, '.svc', directory)).mode & 0o777, 0o700)
+  const own = join(instance.dir, '.svc')
+  for (const directory of [instance.runDir, own, join(own, 'state'), join(own, 'cache'), join(own, 'cache/modules')])
+    assert.equal(statSync(directory).mode & 0o777, 0o700, directory)
   assert.equal(statSync(join(instance.runDir, 'control.sock')).mode & 0o777, 0o600)
 
   const socket = connect({ path: worker.hosts[0]?.socket ?? '' })

@@ -9,14 +9,18 @@ export type Cleanup = Pick<TestContext, 'after'>
 /** Directories of tests that have ended. */
 const finished: string[] = []
 
-/** Programs of a test end after its directories are given up, so those go when everything has ended. */
+/** Programs of a test end after its directories are removed from it, so the directories go when everything has ended. */
 function removeFinished(): void {
   for (const dir of finished) rmSync(dir, { recursive: true, force: true, maxRetries: 10 })
 }
 
 /** Makes an empty directory that goes away with the process of the test; `KEEP_TMP=1` keeps it and prints where it is. */
 export function tempDir(t: Cleanup, name = 'svc'): string {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), `${name}-`)))
+  return removeAfter(t, realpathSync(mkdtempSync(join(tmpdir(), `${name}-`))))
+}
+
+/** Removes a directory with the process of the test, as `tempDir` does with its own. @returns the directory */
+export function removeAfter(t: Cleanup, dir: string): string {
   t.after(() => {
     if (process.env['KEEP_TMP'] === '1') {
       console.error(`kept ${dir}`)

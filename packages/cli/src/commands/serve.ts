@@ -5,6 +5,9 @@ import { findRunDir } from '../control-client.ts'
 import { findPrograms } from '../programs.ts'
 import { configSource, withConfigOption } from '../source-options.ts'
 
+/** Files of a server and its processes are for its user alone. Sockets that others may connect to say so themselves. */
+const PRIVATE_FILES = 0o077
+
 interface ServeArgs {
   readonly dir: string | undefined
   readonly config: string | undefined
@@ -52,6 +55,7 @@ export const serveCommand: Command<ServeArgs> = {
       .example('$0 serve --config /etc/svc/svc.config.toml', 'all sites of a config file')
       .example('$0 serve ./my-site --listen 127.0.0.1:0', 'on a free port'),
   run: async (args) => {
+    process.umask(PRIVATE_FILES)
     const { runMaster, runSiteUnit } = await import('@svc/supervisor')
     const { site } = args
     if (site === undefined) return runMaster({ source: sourceOf(args), programs: findPrograms() })

@@ -32,6 +32,12 @@ export const systemdCommand: Command<SystemdArgs> = {
       throw new CliError('CLI_USAGE', `no site "${site}" with process = "own"; there are: ${own.join(', ') || 'none'}`)
     }
     const { server, cache, scaling } = loaded.config
+    if (server.run_dir.startsWith('/tmp/')) {
+      throw new CliError(
+        'CLI_USAGE',
+        `a unit has a /tmp of its own: set server.run_dir to another place than ${server.run_dir}, e.g. /run/svc`,
+      )
+    }
     const [configFile] = loaded.files
     if (configFile === undefined) throw new CliError('CLI_USAGE', 'a unit needs a config file; name one with --config')
     printData(

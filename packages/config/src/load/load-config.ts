@@ -102,6 +102,7 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
     certificates: certificates.certificates,
     notices: [
       ...noticesOf(root, document.data, config),
+      ...directories.notices,
       ...proofNotices(config, listen),
       ...vhosts.notices,
       ...(await accessNotices([...vhosts.needs, ...ruleSockets(config, placeOf)])),

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigProblem } from '../problem.ts'
+import { OWN_NAME } from '../schema/directories.ts'
 import { schemaTree } from '../schema/schema-tree.ts'
 import { normalizeValues } from '../source/normalize.ts'
 import { parseTomlStart } from '../source/parse-toml.ts'
@@ -14,22 +15,26 @@ export type RunDirectory =
   | { readonly ok: true; readonly dir: string }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
 
-/** Without a config file there may still be a standalone instance of the current directory. */
-async function orStandalone(source: ConfigSource): Promise<ConfigSource> {
-  if (source.standalone !== undefined || (await findConfigFile(source)) !== undefined) return source
-  const isHere = await access(join(source.cwd, '.svc')).then(
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
     () => true,
     () => false,
   )
-  return isHere ? { ...source, standalone: { dir: source.cwd, production: false } } : source
 }
 
 /**
  * Finds the run directory of the instance that a source configures. Problems elsewhere in the file do not matter, so that a
  * running server can be reached while its file is being changed; not even a mistake of syntax, if it comes later in the file.
+ * Without a config file there may still be a standalone instance of the current directory.
  */
-export async function findRunDirectory(given: ConfigSource): Promise<RunDirectory> {
-  const source = await orStandalone(given)
+export async function findRunDirectory(source: ConfigSource): Promise<RunDirectory> {
+  if (source.standalone !== undefined || (await findConfigFile(source)) !== undefined) return runDirectoryOf(source)
+  const here = await runDirectoryOf({ ...source, standalone: { dir: source.cwd, production: false } })
+  if (here.ok && ((await isThere(here.dir)) || (await isThere(join(source.cwd, OWN_NAME))))) return here
+  return runDirectoryOf(source)
+}
+
+async function runDirectoryOf(source: ConfigSource): Promise<RunDirectory> {
   const root = schemaTree()
   const read = await readDocument(source, root, parseTomlStart)
   if (!read.ok) return read

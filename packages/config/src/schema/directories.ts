@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
-/** `sun_path` of Linux holds 108 bytes with the final NUL; socket names of ours take up to 32 of them. */
-export const MAX_RUN_DIR_BYTES = 75
+/** The name of the directory that an instance makes beside its config file. No socket lies in it. */
+export const OWN_NAME = '.svc'
 
 /** What the default directories depend on. */
 export interface DirectoryFacts {
@@ -13,6 +13,8 @@ export interface DirectoryFacts {
   /** Directory of the config file, or of the site in standalone mode, without symbolic links. */
   readonly baseDir: string
   readonly isBaseDirWritable: boolean
+  /** No other user can replace what lies in `baseDir`. */
+  readonly isBaseDirSafe: boolean
   /** `server.state_dir`, when it is configured. */
   readonly stateDir: string | undefined
 }
@@ -27,28 +29,43 @@ export interface Directories {
 }
 
 const systemDirectories: Omit<Directories, 'modules'> = { state: '/var/lib/svc', run: '/run/svc', cache: '/var/cache/svc' }
+/** For standalone sites that root serves from directories of other users, or that cannot be written. */
+const STANDALONE_STATE = '/var/lib/svc-standalone'
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
 
 /**
- * Returns `.svc/run`, or, where sockets would not fit below that path, a directory of `/tmp` named after it. The place depends
- * on nothing but user and path (TMPDIR and XDG_RUNTIME_DIR differ between a terminal and a service), so that the other commands
- * find it again.
+ * Returns the directory for the sockets of an instance that keeps its files in `own`: a project's tools read its directory, and
+ * many of them fail at a socket. The place depends on nothing but user and path (TMPDIR and XDG_RUNTIME_DIR differ between a
+ * terminal and a service, and the latter goes with the last session), so that the other commands find it again.
  */
-function runDirectoryIn(own: string, uid: number): string {
-  const run = join(own, 'run')
-  if (Buffer.byteLength(run) <= MAX_RUN_DIR_BYTES) return run
-  return join('/tmp', `svc-${uid}-${createHash('sha256').update(run).digest('hex').slice(0, 16)}`)
+export function socketDirectory(own: string, uid: number): string {
+  return join('/tmp', `svc-${uid}-${shortHash(own)}`)
+}
+
+/** Returns where an instance keeps what is not configured, when that is not the place of the system. */
+function ownDirectory({ isRoot, isStandalone, baseDir, stateDir }: DirectoryFacts): string {
+  if (isRoot && isStandalone && stateDir === undefined) return join(STANDALONE_STATE, shortHash(baseDir))
+  return join(stateDir ?? systemDirectories.state, OWN_NAME)
 }
 
 /**
  * Chooses the directories that are not configured: those of the system for root, else `.svc/` beside the config file, or in
  * the state directory where that place is not writable or belongs to /etc. A standalone site keeps everything in its own
- * `.svc/`, whoever runs it, so that two of them never meet.
+ * `.svc/`, whoever runs it, so that two of them never meet. Where another user could replace `.svc/`, it lies elsewhere too, if
+ * there is a place: the state directory, or for root one of its own.
  */
 export function defaultDirectories(facts: DirectoryFacts): Directories {
-  const isBeside = facts.isBaseDirWritable && !`${facts.baseDir}/`.startsWith('/etc/')
-  const own = join(isBeside ? facts.baseDir : (facts.stateDir ?? systemDirectories.state), '.svc')
+  const { isRoot, isStandalone, uid, baseDir, stateDir } = facts
+  const hasOtherPlace = isRoot || stateDir !== undefined
+  const isBeside = facts.isBaseDirWritable && !`${baseDir}/`.startsWith('/etc/') && (facts.isBaseDirSafe || !hasOtherPlace)
+  const own = isBeside ? join(baseDir, OWN_NAME) : ownDirectory(facts)
   const modules = join(own, 'cache/modules')
-  if (facts.isRoot && !facts.isStandalone) return { ...systemDirectories, modules }
-  const state = isBeside ? join(own, 'state') : (facts.stateDir ?? systemDirectories.state)
-  return { state, run: runDirectoryIn(own, facts.uid), cache: join(own, 'cache'), modules }
+  if (isRoot && !isStandalone) return { ...systemDirectories, modules }
+  const isInState = !isBeside && own.endsWith(`/${OWN_NAME}`)
+  const state = isInState ? dirname(own) : join(own, 'state')
+  const run = isInState ? join(state, 'run') : socketDirectory(join(baseDir, OWN_NAME), uid)
+  return { state, run, cache: join(own, 'cache'), modules }
 }

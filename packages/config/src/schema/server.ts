@@ -53,7 +53,7 @@ export const server = z
       .optional()
       .describe('Directory of the pid file and the sockets.')
       .meta({
-        computed: '`/run/svc`; as non-root `.svc/run` beside the config file',
+        computed: '`/run/svc`; as non-root `/tmp/svc-<uid>-<hash>`, by the directory of the config file',
         examples: ['/run/svc'],
       }),
   })

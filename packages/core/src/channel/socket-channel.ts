@@ -1,9 +1,10 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { deferred } from '../deadline.ts'
 import { CoreError } from '../errors.ts'
 import type { Channel, Frame } from './channel.ts'
 import { ClosedSignal } from './closed-signal.ts'
 import { FrameDecoder, FrameEncoder } from './frame-codec.ts'
+import { connectUnix } from './unix-path.ts'
 
 /** Limits of a channel over a socket. */
 export interface SocketChannelOptions {
@@ -101,8 +102,7 @@ export interface ConnectingChannel {
  */
 export function connectSocketChannel(path: string, options: SocketChannelOptions = {}): ConnectingChannel {
   const { promise, resolve, reject } = deferred<void>()
-  const socket = connect({
-    path,
+  const socket = connectUnix(path, {
     onread: {
       buffer: Buffer.allocUnsafeSlow(READ_BUFFER_BYTES),
       callback(count, buffer) {

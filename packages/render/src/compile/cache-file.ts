@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { codeOf } from '@svc/core'
@@ -11,11 +22,15 @@ const SLAB_BYTES = 256 * 1024
 /** With less room left in it, the next file gets a new slab. */
 const MIN_ROOM_BYTES = 64 * 1024
 
+/** A link is not followed, and a pipe does not block. */
+const UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const OTHERS_WRITE = 0o022
+
 /** Counts of what the caches on disk did. */
 export interface CacheCounters {
   hits: number
   misses: number
-  /** Files that were unreadable, cut short or changed by others, and were deleted. */
+  /** Files that were unreadable, cut short, changed or another user's, and were deleted. */
   corrupt: number
   /** Files that could not be written. */
   writeFailures: number
@@ -24,7 +39,7 @@ export interface CacheCounters {
 /**
  * Reads and writes files that prove themselves whole. Each begins with length and CRC-32 of what follows: that finds files
  * that are cut, overwritten, zeroed by a crash or of another format, at a third of the time that a cryptographic hash takes. It
- * is no protection from somebody who can write the files; neither would be a hash that lies beside what it is of.
+ * does not protect from changes by others: a file is only read if it belongs to the user of the process, who alone can write it.
  * All methods are synchronous and never throw.
  */
 export class CacheFiles {
@@ -54,7 +69,7 @@ export class CacheFiles {
     const body = Buffer.from(content)
     try {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-      writeFileSync(temporary, Buffer.concat([Buffer.from(headOf(body)), body]), { mode: 0o600 })
+      writeFileSync(temporary, Buffer.concat([Buffer.from(headOf(body)), body]), { mode: 0o600, flag: 'wx' })
       renameSync(temporary, file)
     } catch {
       // A full disk or a read-only directory makes the cache useless, not the site.
@@ -70,7 +85,7 @@ export class CacheFiles {
 
   /** What a file holds behind its head, until the next file is read. */
   #lend(file: string): Buffer | undefined {
-    let content: Buffer
+    let content: Buffer | undefined
     try {
       content = this.#read(file)
     } catch (error) {
@@ -78,8 +93,8 @@ export class CacheFiles {
       this.counters.misses++
       return undefined
     }
-    const body = content.subarray(HEAD_BYTES)
-    if (content.toString('latin1', 0, HEAD_BYTES) === headOf(body)) {
+    const body = content?.subarray(HEAD_BYTES)
+    if (body !== undefined && content?.toString('latin1', 0, HEAD_BYTES) === headOf(body)) {
       this.counters.hits++
       return body
     }
@@ -89,21 +104,31 @@ export class CacheFiles {
     return undefined
   }
 
-  /** A whole file, in the free part of the slab if it fits: two system calls less than `readFileSync`, and no copy. */
-  #read(file: string): Buffer {
+  /**
+   * Reads a whole file into the free part of the slab if it fits: fewer system calls than `readFileSync`, and no copy.
+   * @returns undefined for what is not a file that only this user can write
+   */
+  #read(file: string): Buffer | undefined {
     if (this.#slab.length - this.#used < MIN_ROOM_BYTES) {
       this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
       this.#used = 0
     }
     const room = this.#slab.length - this.#used
-    const descriptor = openSync(file, 'r')
+    const descriptor = openSync(file, UNFOLLOWED)
     try {
+      if (!isOwnFile(descriptor)) return undefined
       const length = readSync(descriptor, this.#slab, this.#used, room, 0)
       return length < room ? this.#slab.subarray(this.#used, this.#used + length) : readFileSync(descriptor)
     } finally {
       closeSync(descriptor)
     }
   }
+}
+
+/** V8 trusts a code cache: one that another user wrote would run as this user, outside of every isolate. */
+function isOwnFile(descriptor: number): boolean {
+  const info = fstatSync(descriptor)
+  return info.isFile() && info.uid === process.geteuid?.() && (info.mode & OTHERS_WRITE) === 0
 }
 
 function headOf(body: Uint8Array): string {

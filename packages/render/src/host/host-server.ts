@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { chmodSync } from 'node:fs'
+import { once } from 'node:events'
+import { chmod } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
-import { createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
+import { createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/core'
 import { PROTOCOL_VERSION, renderClientMethods, renderMethods } from '@svc/protocol'
 import { RenderError } from '../errors.ts'
 
@@ -36,15 +37,10 @@ export class HostServer {
   }
 
   /** @throws the error of the system when it cannot listen at the path */
-  listen(path: string): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject)
-    this.#server.listen(path, () => {
-      this.#server.off('error', reject)
-      chmodSync(path, 0o600)
-      resolve()
-    })
-    return promise
+  async listen(path: string): Promise<void> {
+    listenUnix(this.#server, path)
+    await once(this.#server, 'listening')
+    await chmod(path, 0o600)
   }
 
   /** Stops listening and ends all connections. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
-import { createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
+import { createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/core'
 import { controlClientMethods, controlMethods, PROTOCOL_VERSION } from '@svc/protocol'
 
 /** What the command line may ask of a running master. */
@@ -27,7 +27,7 @@ export class ControlServer {
   }
 
   async start(): Promise<void> {
-    this.#server.listen({ path: this.#path })
+    listenUnix(this.#server, this.#path)
     await once(this.#server, 'listening')
     await chmod(this.#path, PRIVATE)
   }

@@ -1,13 +1,12 @@
 import { once } from 'node:events'
 import { lstat, unlink } from 'node:fs/promises'
-import { connect } from 'node:net'
-import { codeOf, messageOf } from '@svc/core'
+import { codeOf, connectUnix, messageOf } from '@svc/core'
 import type { ListenAddress } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 
 /** Whether a program listens on a socket. */
 export async function isServed(path: string): Promise<boolean> {
-  const socket = connect({ path })
+  const socket = connectUnix(path)
   try {
     await once(socket, 'connect')
     return true

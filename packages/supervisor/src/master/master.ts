@@ -14,9 +14,10 @@ import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { removeSockets } from '../listen/unix-socket.ts'
 import { ServiceManager } from '../notify/service-manager.ts'
 import { buildGeneration, type ServableConfig } from '../reload/generation.ts'
-import { checkRunDirLength, makeDirectories } from '../run-dir/directories.ts'
+import { makeDirectories, makeModuleDirectory } from '../run-dir/directories.ts'
 import { lockDirectory } from '../run-dir/directory-lock.ts'
 import { lockInstance, runFiles } from '../run-dir/instance-lock.ts'
+import { keepFresh } from '../run-dir/keep-fresh.ts'
 import { Certificates } from '../tls/certificates.ts'
 import { assemble } from './assemble.ts'
 import { listenUrls, statusOf } from './control-plane.ts'
@@ -146,13 +147,18 @@ export class Master {
     if (this.#isStopping) throw new SupervisorError('SUP_STOPPED', 'asked to stop during the start')
   }
 
-  async #takeDirectories({ config }: ResolvedConfig): Promise<void> {
+  async #takeDirectories({ config, moduleDir }: ResolvedConfig): Promise<void> {
     const { run_dir: runDir, state_dir: stateDir } = config.server
-    checkRunDirLength(runDir)
     // The state directory comes first: unless they are set, the others may lie in it.
     await makeDirectories({ 'server.state_dir': stateDir, 'server.run_dir': runDir, 'cache.dir': config.cache.dir })
+    await makeModuleDirectory(moduleDir)
     const lock = await lockInstance(runDir, process.pid)
     this.#stack.push('instance lock', () => lock.release())
+    const { clock, logger } = this.#deps
+    const end = keepFresh(runDir, clock, (error) =>
+      logger.warn({ err: asError(error) }, 'failed to touch files of the run directory'),
+    )
+    this.#stack.push('files of the run directory', end)
     this.#stack.push('state directory', await lockDirectory('state', stateDir, 'server.state_dir'))
     this.#stack.push('cache directory', await lockDirectory('cache', config.cache.dir, 'cache.dir'))
   }

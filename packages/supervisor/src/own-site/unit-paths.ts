@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
-/** The kernel takes 107 bytes for the path of a unix socket, of which the run directory may have 75; a digit may follow the name. */
+/** Of the 107 bytes that the kernel takes for the path of a unix socket, the way to the directory takes some too. */
 const MAX_NAME_BYTES = 28
 /** Sockets of the master have these names. */
 const TAKEN = /^(?:control|units|host-\d+)$/

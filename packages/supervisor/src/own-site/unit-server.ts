@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
-import { type Clock, createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
+import { type Clock, createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/core'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 
@@ -54,7 +54,7 @@ export class UnitServer {
   }
 
   async start(): Promise<void> {
-    this.#server.listen({ path: this.#options.path })
+    listenUnix(this.#server, this.#options.path)
     await once(this.#server, 'listening')
     await chmod(this.#options.path, PRIVATE)
   }

@@ -1,11 +1,8 @@
-import { chmod, lstat, mkdir, realpath, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { MAX_RUN_DIR_BYTES } from '@svc/config'
-import { codeOf, messageOf } from '@svc/core'
+import { type FileHandle, readdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { OWN_NAME } from '@svc/config'
+import { codeOf, messageOf, openPrivateDirectory } from '@svc/core'
 import { SupervisorError } from '../errors.ts'
-
-const PRIVATE = 0o700
-const ANYBODY_WRITES = 0o002
 
 /** What all programs of a machine share. */
 const SHARED = new Set(
@@ -20,18 +17,6 @@ export function isShared(path: string): boolean {
   return SHARED.has(path)
 }
 
-/** In a directory like /tmp somebody else may have been quicker, and would own what we put there. */
-async function checkOwner(directory: string): Promise<void> {
-  const parent = await stat(dirname(directory))
-  if ((parent.mode & ANYBODY_WRITES) === 0) return
-  const info = await lstat(directory)
-  if (info.isDirectory() && info.uid === process.geteuid?.()) return
-  throw new SupervisorError(
-    'SUP_DIRECTORY',
-    `cannot use ${directory}: it belongs to somebody else, in a directory that anybody may write`,
-  )
-}
-
 function reasonOf(error: unknown): string {
   const isForbidden = ['EACCES', 'EPERM', 'EROFS'].includes(String(codeOf(error)))
   return isForbidden ? 'it may not be written by this user' : messageOf(error)
@@ -41,6 +26,40 @@ function adviceFor(key: string): string {
   return `set ${key} (or the environment variable SVC_${key.toUpperCase().replace('.', '__')}) to another directory`
 }
 
+/** Returns a directory behind those above it that are the instance's own too: `.svc` and everything below it. */
+function ownParts(directory: string): string[] {
+  const names = directory.split('/')
+  const first = names.indexOf(OWN_NAME)
+  const lengths = first < 0 ? [names.length] : names.slice(first).map((_, index) => first + index + 1)
+  return lengths.map((length) => names.slice(0, length).join('/'))
+}
+
+/** Resolves with the real path of a directory that must stay open to others. */
+async function sharedPath(directory: string): Promise<string | undefined> {
+  const real = await realpath(directory).catch(() => directory)
+  return isShared(real) ? real : undefined
+}
+
+/** Refuses links in a directory of the instance: what is written there must not end up elsewhere. */
+async function checkEntries(directory: string, handle: FileHandle): Promise<void> {
+  const entries = await readdir(`/proc/self/fd/${handle.fd}`, { withFileTypes: true })
+  const link = entries.find((entry) => entry.isSymbolicLink())
+  if (link === undefined) return
+  const message = `${join(directory, link.name)} is a symbolic link; remove it, or make a directory of this name`
+  throw new SupervisorError('SUP_DIRECTORY', `cannot use ${directory}: ${message}`)
+}
+
+async function takeDirectory(directory: string): Promise<void> {
+  for (const part of ownParts(directory)) {
+    const handle = await openPrivateDirectory(part)
+    try {
+      await checkEntries(part, handle)
+    } finally {
+      await handle.close()
+    }
+  }
+}
+
 /**
  * Makes the directories of an instance, for its own user alone: paths by the key of the configuration that changes them.
  * @throws SUP_DIRECTORY naming the one that cannot be used
@@ -48,13 +67,11 @@ function adviceFor(key: string): string {
 export async function makeDirectories(directories: Readonly<Record<string, string>>): Promise<void> {
   for (const [key, directory] of Object.entries(directories)) {
     try {
-      await mkdir(directory, { recursive: true, mode: PRIVATE })
-      await checkOwner(directory)
-      if (isShared(await realpath(directory))) {
+      if ((await sharedPath(directory)) !== undefined) {
         const message = `cannot use ${directory}: others use it too, and it would be closed to them; ${adviceFor(key)}`
         throw new SupervisorError('SUP_DIRECTORY', message)
       }
-      await chmod(directory, PRIVATE)
+      await takeDirectory(directory)
     } catch (error) {
       if (error instanceof SupervisorError) throw error
       const message = `cannot use ${directory}: ${reasonOf(error)}; ${adviceFor(key)}`
@@ -64,14 +81,15 @@ export async function makeDirectories(directories: Readonly<Record<string, strin
 }
 
 /**
- * Checks that unix sockets fit below the run directory.
- * @throws SUP_DIRECTORY
+ * Makes the directory of compiled modules, which no key of the configuration names. One that cannot be written is only a cache
+ * without effect.
+ * @throws SUP_DIRECTORY when another user could put code into it
  */
-export function checkRunDirLength(runDir: string): void {
-  const bytes = Buffer.byteLength(runDir)
-  if (bytes <= MAX_RUN_DIR_BYTES) return
-  throw new SupervisorError(
-    'SUP_DIRECTORY',
-    `server.run_dir is ${bytes} bytes long; sockets need one of at most ${MAX_RUN_DIR_BYTES}: ${runDir}; ${adviceFor('server.run_dir')}`,
-  )
+export async function makeModuleDirectory(directory: string): Promise<void> {
+  try {
+    await takeDirectory(directory)
+  } catch (error) {
+    if (codeOf(error) !== 'CORE_UNSAFE_DIRECTORY') return
+    throw new SupervisorError('SUP_DIRECTORY', `cannot use ${directory}: ${messageOf(error)}`, { cause: error })
+  }
 }

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
+import { realpath } from 'node:fs/promises'
 import type { Server } from 'node:net'
+import { OWN_NAME, socketDirectory } from '@svc/config'
 import { messageOf } from '@svc/core'
 import { SupervisorError } from '../errors.ts'
+import { makePrivateDirectory } from '../tls/private-files.ts'
 import { takeLock } from './socket-lock.ts'
 
 /** What a directory is held as: one directory may serve several purposes of one instance. */
@@ -23,11 +26,23 @@ export function holdSite(runDir: string, site: string): Promise<Server | undefin
 
 async function hold(dir: string, name: string): Promise<Server | undefined> {
   try {
-    return await takeLock(dir, name)
+    const place = await lockPlace(dir, name)
+    return await takeLock(place.dir, place.name)
   } catch (error) {
     const message = `cannot use ${dir}: no lock can be made in it: ${messageOf(error)}`
     throw new SupervisorError('SUP_DIRECTORY', message, { cause: error })
   }
+}
+
+/** Returns where the lock of a directory lies: in it, but for those below `.svc`, where no socket may lie. */
+async function lockPlace(dir: string, name: string): Promise<{ dir: string; name: string }> {
+  const names = (await realpath(dir)).split('/')
+  const own = names.indexOf(OWN_NAME)
+  if (own < 0) return { dir, name }
+  const place = socketDirectory(names.slice(0, own + 1).join('/'), process.getuid?.() ?? 0)
+  await makePrivateDirectory(place)
+  const digest = createHash('sha256').update(names.join('/')).digest('hex').slice(0, 16)
+  return { dir: place, name: `${name}-${digest}` }
 }
 
 /**

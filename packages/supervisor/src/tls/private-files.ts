@@ -1,29 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { constants, type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises'
-import { asError, codeOf } from '@svc/core'
+import { constants, open, rename, unlink } from 'node:fs/promises'
+import { codeOf, messageOf, openPrivateDirectory } from '@svc/core'
 import { SupervisorError } from '../errors.ts'
 
 const PRIVATE_FILE = 0o600
-const PRIVATE_DIRECTORY = 0o700
 const OF_OTHERS = 0o077
-const PERMISSIONS = 0o777
 const TEMPORARY = /^(.+)\.[0-9a-f]{8}\.tmp$/
 /** What is opened is what has this name, not what a link leads to; a pipe keeps nobody waiting. */
 const UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /**
  * Makes a directory for its owner alone. One that is there and open to others is closed to them before anything is put into it.
- * @throws SUP_DIRECTORY for a symbolic link, and what is no directory; else what the file system says
+ * @throws SUP_DIRECTORY when another user could get at what is in it; else what the file system says
  */
 export async function makePrivateDirectory(path: string): Promise<void> {
-  // That a link to nothing or a file is in the way is said below, and better.
-  const failed = await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY }).then(nothing, asError)
-  const handle = await openDirectory(path, failed)
   try {
-    const { mode } = await handle.stat()
-    if ((mode & PERMISSIONS) !== PRIVATE_DIRECTORY) await handle.chmod(PRIVATE_DIRECTORY)
-  } finally {
+    const handle = await openPrivateDirectory(path)
     await handle.close()
+  } catch (error) {
+    if (codeOf(error) !== 'CORE_UNSAFE_DIRECTORY') throw error
+    throw new SupervisorError('SUP_DIRECTORY', `cannot use ${path}: ${messageOf(error)}`, { cause: error })
   }
 }
 
@@ -61,19 +57,6 @@ export async function syncDirectory(path: string): Promise<void> {
     await handle.sync()
   } finally {
     await handle.close()
-  }
-}
-
-const nothing = () => undefined
-
-/** @param failed why it could not be made: that says more than that it is not there */
-async function openDirectory(path: string, failed: Error | undefined): Promise<FileHandle> {
-  try {
-    return await open(path, UNFOLLOWED | constants.O_DIRECTORY)
-  } catch (cause) {
-    if (codeOf(cause) !== 'ELOOP' && codeOf(cause) !== 'ENOTDIR') throw failed ?? cause
-    const message = `cannot use ${path}: it is no directory of its own, but a link or a file; remove it, and it is made anew`
-    throw new SupervisorError('SUP_DIRECTORY', message, { cause })
   }
 }
 

@@ -1,0 +1,34 @@
+import { constants } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '@svc/core'
+
+/** Systems that clean /tmp remove files that have not been touched for days, ten as a rule. */
+const EVERY_MS = 12 * 3_600_000
+
+/**
+ * Touches the files of a run directory twice a day, so that programs that clean /tmp leave them. They leave sockets that are
+ * listened on anyway. The returned function ends that.
+ */
+export function keepFresh(runDir: string, clock: Clock, onProblem: (error: unknown) => void): () => void {
+  const touchLater = (): (() => void) =>
+    clock.after(EVERY_MS, () => {
+      touchAll(runDir, clock).catch(onProblem)
+      cancel = touchLater()
+    })
+  let cancel = touchLater()
+  return () => cancel()
+}
+
+async function touchAll(dir: string, clock: Clock): Promise<void> {
+  const seconds = clock.now() / 1_000
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+  for (const entry of entries.filter((one) => one.isFile())) {
+    const file = await open(join(entry.parentPath, entry.name), constants.O_RDONLY | constants.O_NOFOLLOW)
+    try {
+      await file.utimes(seconds, seconds)
+    } finally {
+      await file.close()
+    }
+  }
+}
