@@ -1,6 +1,6 @@
 import type { Route, SegmentNode } from '@svc/site'
-import { type ReadablePromise, readablePromise } from './readable-promise.ts'
-import type { RequestScope } from './request-scope.ts'
+import { lazyReadablePromise, type ReadablePromise, readablePromise } from './readable-promise.ts'
+import { findScope, type RequestScope } from './request-scope.ts'
 import { type SearchParams, searchParamsOf } from './search-params.ts'
 
 /**
@@ -46,15 +46,19 @@ export class PageInput {
     return this.paramsFor(Object.keys(this.scope.guest.begin.params))
   }
 
-  /** The query. Asking for it is reported as a read of it; empty when the segment is `force-static`. */
+  /** The query. Reading it is reported, asking for the promise is not; empty when the segment is `force-static`. */
   get searchParams(): ReadablePromise<SearchParams> {
-    const isRead = this.scope.read('query', 'searchParams')
-    this.#searchParams ??= readablePromise(isRead ? searchParamsOf(this.scope.url.searchParams) : {})
+    const { scope } = this
+    this.#searchParams ??= lazyReadablePromise(
+      // Inside of unstable_cache() the scope is another than the page's.
+      () => void (findScope() ?? scope).read('query', 'searchParams'),
+      () => (scope.dynamic === 'force-static' ? {} : searchParamsOf(scope.url.searchParams)),
+    )
     return this.#searchParams
   }
 }
 
-/** The first argument of a page: properties are made when they are read, so that a page that does not look is not dynamic. */
+/** The first argument of a page. Its values are made when they are asked for. */
 export function pageProps(input: PageInput): object {
   return {
     get params() {

@@ -1,5 +1,8 @@
+/** Names that are looked at to tell what a value is, by React and by `instanceof` alone. */
+const inspected = ['constructor', '$$typeof']
+
 /** Names that the promise itself (or React's `use`) needs: as in Next they can be read only after `await`. */
-const reserved: ReadonlySet<string> = new Set(['then', 'catch', 'finally', 'status', 'value', 'reason'])
+const reserved: ReadonlySet<string> = new Set(['then', 'catch', 'finally', 'status', 'value', 'reason', ...inspected])
 
 /** A value that can be awaited, passed to React's `use` without suspending, or read at once as a plain object. */
 export type ReadablePromise<T extends object> = Promise<T> & T
@@ -15,6 +18,35 @@ export function readablePromise<T extends object>(value: T): ReadablePromise<T> 
     define(promise, key, { value: value[key as keyof T], enumerable: true, writable: true, configurable: true })
   }
   return promise as ReadablePromise<T>
+}
+
+/**
+ * Like `readablePromise` for a value that is made when it is first read: by `await`, `then`, React's `use`, a property, `in`,
+ * a list of its keys, a spread. Passing it on and looking at its class read nothing. `onRead` is called at each read, and may throw.
+ */
+export function lazyReadablePromise<T extends object>(onRead: () => void, make: () => T): ReadablePromise<T> {
+  let made: ReadablePromise<T> | undefined
+  const read = () => {
+    onRead()
+    made ??= readablePromise(make())
+    return made
+  }
+  const handler: ProxyHandler<object> = {
+    get(target, key) {
+      if (typeof key === 'symbol' || inspected.includes(key)) return Reflect.get(target, key)
+      const promise = read()
+      const value: unknown = Reflect.get(promise, key)
+      return typeof value === 'function' ? value.bind(promise) : value
+    },
+    has: (target, key) => (typeof key === 'symbol' ? Reflect.has(target, key) : Reflect.has(read(), key)),
+    ownKeys: () => Reflect.ownKeys(read()),
+    getOwnPropertyDescriptor: (_, key) => Reflect.getOwnPropertyDescriptor(read(), key),
+    set: (_, key, value) => Reflect.set(read(), key, value),
+    defineProperty: (_, key, descriptor) => Reflect.defineProperty(read(), key, descriptor),
+    deleteProperty: (_, key) => Reflect.deleteProperty(read(), key),
+  }
+  // The target is a promise for what asks for the prototype.
+  return new Proxy(Promise.resolve(), handler) as unknown as ReadablePromise<T>
 }
 
 /**
