@@ -5,8 +5,26 @@ import { RenderError } from '../errors.ts'
 function addTree(node: SegmentNode, files: Set<string>): void {
   const own = [node.layout, node.template, node.loading, node.error, node.notFound, node.page, node.default]
   for (const file of own) if (file !== undefined) files.add(file)
-  for (const metadata of node.metadata) if (metadata.contentType === null) files.add(metadata.file)
+  addImages(node, files)
   for (const child of Object.values(node.slots)) if (child !== null) addTree(child, files)
+}
+
+function addImages(node: SegmentNode, files: Set<string>): void {
+  for (const metadata of node.metadata) if (metadata.contentType === null) files.add(metadata.file)
+}
+
+/** The modules of images and other metadata files beside a page's segments, which make nothing but tags of its head. */
+export function imageFilesOf(route: Route): Set<string> {
+  const files = new Set<string>()
+  const waiting = [route.tree]
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node === null) continue
+    addImages(node, files)
+    waiting.push(...Object.values(node.slots))
+  }
+  // The route of an image needs it.
+  files.delete(route.file)
+  return files
 }
 
 /** The module files that a render of a route may need: its tree, and what stands in when it fails. */

@@ -14,9 +14,10 @@ import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
 import { HostOperations } from './host-operations.ts'
+import { loadRoute } from './load-route.ts'
 import { ModuleLoader } from './module-loader.ts'
 import type { CreateIsolate } from './prepared-isolate.ts'
-import { filesOfRoute, routeById, routeIdOf } from './route-files.ts'
+import { routeById, routeIdOf } from './route-files.ts'
 import { mapStack } from './stack-mapper.ts'
 import type { ThreadLink } from './thread-link.ts'
 import type { LossReason, RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
@@ -58,6 +59,8 @@ export class SiteSession implements RequestOwner {
   readonly #requests = new TransientMap<number, ActiveRequest>()
   /** Routes that are defined, with all their modules. */
   readonly #ready = new Set<string>()
+  /** Modules of images that could not be loaded. */
+  readonly #skippedFiles = new Set<string>()
   #manifest: SiteManifest
   #timeoutsInARow = 0
   #isLost = false
@@ -151,6 +154,11 @@ export class SiteSession implements RequestOwner {
     const evicted = await this.#loader.update(files)
     const isOther = manifest.version !== this.#manifest.version
     this.#manifest = manifest
+    if (this.#skippedFiles.size > 0) {
+      // No module stands for them whose eviction would show that they can be loaded now.
+      this.#skippedFiles.clear()
+      this.#ready.clear()
+    }
     if (isOther) {
       // Before it is entered: whoever looks from now on defines its route again, and that comes after this in the isolate.
       this.#ready.clear()
@@ -261,12 +269,19 @@ export class SiteSession implements RequestOwner {
     let evictions: number
     do {
       evictions = this.#loader.evictions
-      await this.#loader.load(filesOfRoute(route, manifest))
+      await loadRoute({ loader: this.#loader, route, manifest, onSkipped: (file, error) => this.#skipped(file, error) })
     } while (evictions !== this.#loader.evictions)
     await this.#isolate.enter('defineRoute', JSON.stringify(route))
     // It may have changed meanwhile, and what was defined just now may have replaced something newer.
     if (manifest === this.#manifest && evictions === this.#loader.evictions) this.#ready.add(id)
     else this.#ready.delete(id)
+  }
+
+  /** Logs an image whose module a page goes on without, once until files change. */
+  #skipped(file: string, error: unknown): void {
+    if (this.#skippedFiles.has(file)) return
+    this.#skippedFiles.add(file)
+    this.link.log('error', '', `${messageOf(error)}; pages go on without the tags of ${file}`)
   }
 
   #begin(request: ActiveRequest): void {

@@ -29,7 +29,7 @@ export function componentOf(file: string): Component {
   }
 }
 
-/** Exports of a module; none when it cannot be loaded: rendering it throws the reason where a boundary can show it. */
+/** Exports of a component's module; none when it cannot be loaded: rendering it throws the reason where a boundary can show it. */
 export function exportsOf(file: string): ModuleExports {
   try {
     return requireModule(file)

@@ -18,11 +18,19 @@ export type Params = Readonly<Record<string, string | readonly string[]>>
 /** What pages and layouts get of their request; each value is made on first use. */
 export class PageInput {
   readonly scope: RequestScope
+  readonly #failedFiles = new Set<string>()
   readonly #params = new Map<string, ReadablePromise<Params>>()
   #searchParams: ReadablePromise<SearchParams> | undefined
 
   constructor(scope: RequestScope) {
     this.scope = scope
+  }
+
+  /** Logs that a module of an image failed, once for the request: a page may be built several times. */
+  fileFailed(file: string, error: unknown): void {
+    if (this.#failedFiles.has(file)) return
+    this.#failedFiles.add(file)
+    this.scope.guest.handled(error, file)
   }
 
   /** The parameters that the segments down to some layout define. */

@@ -8,8 +8,8 @@ export interface MetadataLevel {
   readonly exports: Readonly<Record<string, unknown>> | null
   /** First argument of `generateMetadata` and `generateViewport`. */
   readonly props: object
-  /** Images and manifest of the segment. */
-  readonly files: readonly MetadataFileTag[]
+  /** Images and manifest of the segment; never rejects. */
+  readonly files: readonly MetadataFileTag[] | Promise<readonly MetadataFileTag[]>
 }
 
 /** Head of a page before it becomes tags. */
@@ -24,13 +24,17 @@ export interface ResolvedHead {
  * what is merged above it. Rejects with whatever one of them throws.
  */
 export function resolveHead(levels: readonly MetadataLevel[]): ResolvedHead | Promise<ResolvedHead> {
-  const generates = levels.some(
-    ({ exports }) => isFunction(exports?.['generateMetadata']) || isFunction(exports?.['generateViewport']),
-  )
-  return generates ? resolveGenerated(levels) : resolveConstant(levels)
+  return levels.every(isConstant) ? resolveConstant(levels) : resolveGenerated(levels)
 }
 
-function resolveConstant(levels: readonly MetadataLevel[]): ResolvedHead {
+type ConstantLevel = MetadataLevel & { readonly files: readonly MetadataFileTag[] }
+
+function isConstant(level: MetadataLevel): level is ConstantLevel {
+  const { exports, files } = level
+  return !(isFunction(exports?.['generateMetadata']) || isFunction(exports?.['generateViewport']) || files instanceof Promise)
+}
+
+function resolveConstant(levels: readonly ConstantLevel[]): ResolvedHead {
   let metadata = emptyMetadata
   let templates = noTemplates
   let viewport = defaultViewport
@@ -55,8 +59,8 @@ async function resolveGenerated(levels: readonly MetadataLevel[]): Promise<Resol
     parent.catch(() => undefined)
     const own = callOrConstant(level, 'generateMetadata', 'metadata', parent)
     viewports.push(callOrConstant(level, 'generateViewport', 'viewport', parent))
-    merged = Promise.all([above, own]).then(([{ metadata, templates }, value]) => {
-      const next = mergeMetadata(metadata, recordOf(value), templates, level.files)
+    merged = Promise.all([above, own, level.files]).then(([{ metadata, templates }, value, files]) => {
+      const next = mergeMetadata(metadata, recordOf(value), templates, files)
       return { metadata: next, templates: nextTemplates(next, templates, index, levels.length) }
     })
   }
