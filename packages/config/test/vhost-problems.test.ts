@@ -120,3 +120,72 @@ test('accepted directives without effect are noticed once each', async (t) => {
     'a.conf:2:85: "access_log" has no file and format of its own: requests are logged in the log of this server',
   ])
 })
+
+test('a refused directive is one problem, and the variables that it would set are none', async (t) => {
+  const text = `split_clients $host $half { 50% a; * b; }
+server { listen 80;
+  set $plain a;
+  if ($host ~ "^(?<sub>.+)\\.org") { set $inner "b"; }
+  if ($scheme = "http") { return 301 https://a.org; }
+  location /x { location ~ ^/x/(?<deep>.+) { set $deeper c; return 200 $deep; } }
+  location / { add_header A "$plain$sub$inner$deep$deeper$half"; proxy_pass http://b/$plain; }
+}`
+  const { lines } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ \(.*/, '')),
+    [
+      'a.conf:1:1: directive "split_clients" is not available here',
+      'a.conf:3:3: directive "set" is not available here',
+      'a.conf:4:3: directive "if" is not available here',
+      'a.conf:5:3: directive "if" is not available here',
+      'a.conf:6:17: "location" directive is not allowed here',
+    ],
+  )
+})
+
+test('a variable is one problem however often it is read, and what nginx has is no slip of the pen', async (t) => {
+  const { lines } = await readFiles(t, {
+    'a.conf': `server { listen 80; server_name a.org; add_header A $time_iso8601$hots; add_header B $hots;
+  location / { return 200 "$time_iso8601 $hots $sent_http_etag $upstream_addr"; } }`,
+  })
+  assert.deepEqual(lines, [
+    'a.conf:1:53: variable "$time_iso8601" is not available here (read at 1 more place)',
+    'a.conf:1:53: unknown "hots" variable (did you mean "$host"?; read at 2 more places)',
+    'a.conf:2:27: variable "$sent_http_etag" is not available here',
+    'a.conf:2:27: variable "$upstream_addr" is not available here',
+  ])
+})
+
+test('a directive that nginx has is not taken for another one, and no hint tells to delete what changes answers', async (t) => {
+  const names =
+    'proxy_pass_header fastcgi_ignore_headers gzip_http_version merge_slashes charset limit_rate proxy_intercept_errors'
+  const { lines } = await readFiles(t, {
+    'a.conf': names
+      .split(' ')
+      .map((name) => `${name} x;`)
+      .join('\n'),
+  })
+  assert.equal(lines.length, 7)
+  for (const line of lines) {
+    assert.match(line, /^a\.conf:\d:1: directive "\w+" is not available here/)
+    assert.doesNotMatch(line, /did you mean|delete|no answer changes/)
+  }
+})
+
+test('a whole nginx.conf is one problem, with the files to name instead', async (t) => {
+  const conf =
+    'user www-data;\nworker_processes auto;\npid /run/x;\nevents { worker_connections 768; }\nhttp { server { listen 80; } }\n'
+  const { lines } = await readFiles(t, { 'a.conf': conf, 'b.conf': 'server { listen 80; frob x; }' })
+  assert.deepEqual(lines, [
+    'a.conf:1:1: "user" belongs to a whole nginx.conf, not to a file of servers (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+    'b.conf:1:21: unknown directive "frob"',
+  ])
+})
+
+test('a file that is not there hides no other problem, and what it may set is not reported', async (t) => {
+  const { lines } = await readFiles(t, { 'a.conf': 'server { include gone.conf; return 200 $from_it; frob x; }' })
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ \(.*/, '')),
+    ['a.conf:1:10: no such file: gone.conf', 'a.conf:1:50: unknown directive "frob"'],
+  )
+})

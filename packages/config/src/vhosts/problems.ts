@@ -20,6 +20,7 @@ export function shown(word: string): string {
 export class VhostProblems {
   readonly #problems = new Map<string, ConfigProblem>()
   readonly #notices = new Map<string, string>()
+  readonly #causes = new Set<string>()
   #left = 0
 
   /** Adds a problem. */
@@ -31,6 +32,13 @@ export class VhostProblems {
       return
     }
     this.#problems.set(key, { ...place, path: '', message, ...(hint === undefined ? {} : { hint }) })
+  }
+
+  /** Adds a problem, unless its cause has been reported. */
+  addOnce(cause: string, place: Place, message: string, hint?: string): void {
+    if (this.#causes.has(cause)) return
+    this.#causes.add(cause)
+    this.add(place, message, hint)
   }
 
   /** Adds a notice. Of those about one `subject` only the first counts. */

@@ -1,7 +1,8 @@
-import type { Place } from '../problem.ts'
+import { formatPlace, type Place } from '../problem.ts'
 import { nearestName } from '../schema/nearest-name.ts'
 import type { TranslatedPattern } from './pattern/translate-pattern.ts'
 import type { VhostProblems } from './problems.ts'
+import { isNginxVariable } from './rules/nginx-names.ts'
 
 /** Variables that every request has. */
 export const WEB_VARIABLES: readonly string[] = [
@@ -82,13 +83,22 @@ export class VariableTable {
     else places.push(place)
   }
 
-  /** Reports what is read and not there. */
+  /** Reports variables that are read and do not exist, each where it is read first. */
   check(problems: VhostProblems): void {
     for (const [name, places] of this.#used) {
       if (this.#defined.has(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
-      const near = nearestName(name, this.#defined)
-      const hint = near === undefined ? undefined : `did you mean "$${near}"?`
-      for (const place of places) problems.add(place, `unknown "${name}" variable`, hint)
+      const [first] = places
+      if (first === undefined) continue
+      const others = new Set(places.map(formatPlace)).size - 1
+      const more = others === 0 ? [] : [`read at ${others} more ${others === 1 ? 'place' : 'places'}`]
+      const hints = [...this.#guess(name), ...more]
+      const message = isNginxVariable(name) ? `variable "$${name}" is not available here` : `unknown "${name}" variable`
+      problems.add(first, message, hints.length === 0 ? undefined : hints.join('; '))
     }
+  }
+
+  #guess(name: string): string[] {
+    const near = isNginxVariable(name) ? undefined : nearestName(name, this.#defined)
+    return near === undefined ? [] : [`did you mean "$${near}"?`]
   }
 }

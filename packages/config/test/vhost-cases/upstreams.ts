@@ -167,6 +167,11 @@ export const upstreamsCases: readonly VhostCase[] = [
   ['location', 'fastcgi_pass unix:/run/php.sock;'],
   ['location', 'fastcgi_pass $host;'],
   ['location', 'fastcgi_pass 127.0.0.1;', ['1:14: no port in upstream "127.0.0.1"']],
+  [
+    'location',
+    'fastcgi_pass php-fpm;',
+    ['1:14: no port in upstream "php-fpm" (no upstream has this name; an address needs a port, such as php-fpm:9000)'],
+  ],
   ['location', 'fastcgi_pass "";', ['1:14: no host in upstream ""']],
   ['location', 'fastcgi_pass http://a;', ['1:14: invalid URL prefix (fastcgi_pass takes an address without scheme)']],
   ['server', 'fastcgi_param A $uri;'],
@@ -242,5 +247,10 @@ export const upstreamsCases: readonly VhostCase[] = [
     ['1:29: "proxy_pass" directive is duplicate, "svc_app" directive was specified earlier (first at 2:15)'],
     'ours',
   ],
-  ['server', 'proxy_buffers 8 4k;', ['1:1: unknown directive "proxy_buffers" (answers are streamed; delete it)'], 'differs'],
+  [
+    'server',
+    'proxy_buffers 8 4k;',
+    ['1:1: directive "proxy_buffers" is not available here (answers are streamed; no answer changes without it)'],
+    'differs',
+  ],
 ]

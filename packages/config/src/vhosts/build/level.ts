@@ -3,10 +3,11 @@ import { nearestName } from '../../schema/nearest-name.ts'
 import { shown } from '../problems.ts'
 import { directiveNames, rulesByName } from '../rules/all-rules.ts'
 import { DirectiveCall, type ReadingTools } from '../rules/directive-call.ts'
-import { UNKNOWN_HINTS } from '../rules/ignored.ts'
+import { refusalOf } from '../rules/refused.ts'
 import type { Context, Rule } from '../rules/rule.ts'
 import type { Directive } from '../syntax/directive.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
+import { defineWhatItSets } from './set-variables.ts'
 
 /** What a level has of one slot. */
 interface Slot {
@@ -61,6 +62,7 @@ export class Level {
         call.name === 'location' && this.context === 'location'
           ? 'locations cannot be nested: write the whole prefix or pattern'
           : undefined
+      defineWhatItSets(call.directive, call.tools.variables)
       call.fail(`"${name}" directive is not allowed here`, undefined, hint)
       return
     }
@@ -74,16 +76,22 @@ export class Level {
   }
 
   #unknown(call: DirectiveCall): void {
+    defineWhatItSets(call.directive, call.tools.variables)
+    const refusal = refusalOf(call.name)
+    if (refusal !== undefined) {
+      const { message, hint, cause } = refusal
+      if (cause === undefined) call.fail(message, undefined, hint)
+      else call.failOnce(`${cause} ${call.place.file}`, message, hint)
+      return
+    }
     const near = nearestName(call.name.slice(0, 64), directiveNames)
     const isPieceOfPattern = call.name.includes('}')
-    const hint =
-      UNKNOWN_HINTS[call.name] ??
-      (isPieceOfPattern
-        ? 'a regular expression with braces must be quoted'
-        : near === undefined
-          ? undefined
-          : `did you mean "${near}"?`)
-    call.fail(`unknown directive "${shown(call.name)}"`, undefined, hint)
+    const guess = near === undefined ? undefined : `did you mean "${near}"?`
+    call.fail(
+      `unknown directive "${shown(call.name)}"`,
+      undefined,
+      isPieceOfPattern ? 'a regular expression with braces must be quoted' : guess,
+    )
   }
 
   #isFormRight(rule: Rule<unknown>, call: DirectiveCall): boolean {

@@ -48,7 +48,7 @@ export class UpstreamTable {
     const text = decodeBytes(leadingText(host))
     if (this.#groups.has(text)) return { kind: 'fixed', upstream: text, host: text }
     const read = readUpstreamAddress(text, defaultPort)
-    if ('error' in read) return call.fail(`${read.error} in upstream "${shown(text)}"`, 0)
+    if ('error' in read) return call.fail(`${read.error} in upstream "${shown(text)}"`, 0, hintFor(text, read.error))
     const group = /^(.*):(\d+)$/.exec(text)
     if (group !== null && this.#groups.has(group[1] ?? ''))
       return call.fail(`upstream "${shown(group[1] ?? '')}" may not have port ${group[2]}`, 0)
@@ -78,6 +78,12 @@ export class UpstreamTable {
     // A group that is named like an address stands for it.
     return [...groups, ...[...this.#direct.values()].filter(({ name }) => !this.#groups.has(name))]
   }
+}
+
+/** A word without port is more often the name of a group than an address. */
+function hintFor(text: string, error: string): string | undefined {
+  if (error !== 'no port' || !/^[\w.-]*[A-Za-z][\w.-]*$/.test(text)) return undefined
+  return `no upstream has this name; an address needs a port, such as ${text}:9000`
 }
 
 function decoded(template: Template): Template {

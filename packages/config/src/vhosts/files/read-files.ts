@@ -41,7 +41,7 @@ export class VhostFiles {
     return [...this.#read.keys()]
   }
 
-  /** Whether all files could be read to their end: else something may seem to be missing that is there. */
+  /** Whether all files were there and could be read to their end: else something may seem to be missing that is there. */
   get areWhole(): boolean {
     return this.#areWhole
   }
@@ -75,6 +75,7 @@ export class VhostFiles {
     const read = await readBounded(file, MAX_FILE_BYTES)
     if (!read.ok) {
       const hint = read.code === 'EISDIR' ? `write ${file === '/' ? '' : file}/* for the files in it` : undefined
+      this.#areWhole = false
       this.#problems.add(place, `${prefix}${read.why}`, hint)
       return undefined
     }
@@ -110,6 +111,7 @@ export class VhostFiles {
     if (paths.length === 0 && !isGlob(written)) {
       const looked = written.startsWith('/') ? [] : [`looked in ${this.#dirs(directive.source.path).join(', ')}`]
       const hints = [...looked, ...withoutNginx(written)]
+      this.#areWhole = false
       this.#problems.add(place, `no such file: ${shown(word.text)}`, hints.length === 0 ? undefined : hints.join('; '))
     }
     const found: Directive[] = []
@@ -130,6 +132,7 @@ export class VhostFiles {
     if (directives === undefined) return []
     const known = inPlaceOf(path, directives)
     if (known === undefined) return this.#expand(directives, [...open, path])
+    this.#areWhole = false
     this.#problems.add(place, `${path} has a "${known.directive}", which is not known here`, known.hint)
     return []
   }

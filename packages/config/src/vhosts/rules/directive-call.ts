@@ -62,6 +62,11 @@ export class DirectiveCall {
     return undefined
   }
 
+  /** Reports a cause once, however many directives have it. */
+  failOnce(cause: string, message: string, hint?: string): void {
+    this.tools.problems.addOnce(cause, this.place, message, hint)
+  }
+
   /** nginx's words for a value that does not fit. */
   invalidValue(index: number, hint?: string): undefined {
     return this.fail(`invalid value "${shown(this.arg(index))}" in "${this.name}" directive`, index, hint)

@@ -108,7 +108,8 @@ export class Lexer {
     this.#at = Math.min(this.#at + 1, this.#text.length)
     const word = { text: withoutEscapes(inner), offset, end: this.#at }
     const after = this.#text[this.#at]
-    if (after === undefined || after === ';' || after === '{' || SPACES.includes(after)) return word
+    // nginx takes what follows from `)` on for the next word: `if ($a = "b")`.
+    if (after === undefined || after === ';' || after === '{' || after === ')' || SPACES.includes(after)) return word
     if (inner.includes('\n')) {
       this.#report(offset, `unexpected "${after}" behind the next quote`, 'the quote that opens here is not closed in its line')
       return undefined
