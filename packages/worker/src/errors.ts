@@ -32,7 +32,7 @@ const table = {
   WORKER_WAIT_TIMEOUT: { status: 504, retryable: true },
   WORKER_STATIC_PARAMS: {},
   WORKER_PASSWORD_THREAD: { status: 500, retryable: true },
-  WORKER_PASSWORD_FILE: { status: 500 },
+  WORKER_PASSWORD_FILE: {},
   WORKER_NO_CONTENT: { status: 502 },
 } satisfies ErrorTable<WorkerErrorCode>
 
