@@ -17,6 +17,7 @@ const programs = {
   'password-thread': 'packages/worker/src/vhost/passwords/thread-main.ts',
   'render-host': 'packages/render/src/host/main.ts',
   'render-thread': 'packages/render/src/thread/main.ts',
+  'site-scan': 'packages/render/src/scan/main.ts',
 }
 
 /** Packages that carry native code or find files beside themselves. */

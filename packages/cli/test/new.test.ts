@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { loadConfig } from '@svc/config'
-import { scanSite } from '@svc/site'
+import { scanSite } from '@svc/site/scan'
 import { Child, repositoryRoot, tempDir, writeFiles } from '@svc/testkit'
 import { runSvc } from './run-svc.ts'
 
@@ -25,7 +25,7 @@ test('new makes a site with a page, a dynamic route and a route handler, without
   assert.match(stderr, /^Now run: \S*\bsvc serve 'My Site'\\''s'\n$/)
 
   const root = `${dir}/My Site's`
-  const manifest = await scanSite({ root })
+  const manifest = scanSite({ root })
   assert.deepEqual(manifest.problems, [])
   assert.deepEqual(
     manifest.routes.map(({ pattern, kind }) => `${kind} ${pattern}`),

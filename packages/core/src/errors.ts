@@ -16,6 +16,8 @@ export type CoreErrorCode =
   | 'CORE_NO_METHOD'
   /** Another user could read, write or replace a directory that must be private. */
   | 'CORE_UNSAFE_DIRECTORY'
+  /** A file is not read: it is not a regular file, too large, or outside of the directory that it must be in. */
+  | 'CORE_FILE_REFUSED'
 
 const table = {
   CORE_CLOSED: {},
@@ -25,6 +27,7 @@ const table = {
   CORE_PROTOCOL: {},
   CORE_NO_METHOD: {},
   CORE_UNSAFE_DIRECTORY: {},
+  CORE_FILE_REFUSED: {},
 } satisfies ErrorTable<CoreErrorCode>
 
 /** An error of the `core` package. */

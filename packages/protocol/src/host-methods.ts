@@ -1,6 +1,7 @@
 import { guard, method } from '@svc/core'
 import { loadedModule, modulePurge, purgeMessage, purgeOrder, purgeOutcome, purgeState } from './cache-messages.ts'
 import type { HostSpec } from './generation.ts'
+import { siteSurvey } from './reports.ts'
 
 const hostSpec = guard.anything as guard.Guard<HostSpec>
 
@@ -28,6 +29,8 @@ export const hostCommandMethods = {
     guard.object({ site: guard.string, files: guard.arrayOf(guard.string) }),
     guard.object({ routes: guard.nullable(guard.arrayOf(guard.string)) }),
   ),
+  /** Scans the directory of a site, unless that was done since its last change. No isolate is started for it. */
+  survey: method(guard.object({ site: guard.string }), siteSurvey),
   /** A purge: data of the site's own code that it matches is neither served nor stored from now on. Sent before the workers get it. */
   purge: method(purgeMessage, guard.nothing),
   purgeSettled: method(guard.object({ number: guard.number }), guard.nothing),

@@ -23,6 +23,15 @@ export const siteManifestInfo = guard.object({
 })
 export type SiteManifestInfo = Guarded<typeof siteManifestInfo>
 
+/** What a scan of a site's directory found. */
+export const siteSurvey = guard.object({
+  routes: guard.arrayOf(routeInfo),
+  problems: guard.arrayOf(guard.object({ severity: guard.oneOf('error', 'warning'), text: guard.string })),
+  /** Whether any route exports `generateStaticParams`. */
+  hasStaticParams: guard.boolean,
+})
+export type SiteSurvey = Guarded<typeof siteSurvey>
+
 const workerStatus = guard.object({
   id: guard.number,
   pid: guard.number,

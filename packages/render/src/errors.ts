@@ -33,6 +33,10 @@ export type RenderErrorCode =
   /** A `fetch` of a site failed on the way: name, connection, redirects, size. */
   | 'RENDER_FETCH_FAILED'
   | 'RENDER_FETCH_TIMEOUT'
+  /** The directory of the site could not be scanned: it took too long, or the scan crashed. `data`: reason. */
+  | 'RENDER_SCAN'
+  /** The site is not served at all: it has two files of middleware. */
+  | 'RENDER_SITE_REFUSED'
   /** Code of a site orders purges that are not valid, or more than can be carried out. */
   | 'RENDER_PURGE_REFUSED'
 
@@ -53,6 +57,8 @@ const table = {
   RENDER_FETCH_REFUSED: {},
   RENDER_FETCH_FAILED: {},
   RENDER_FETCH_TIMEOUT: {},
+  RENDER_SCAN: { status: 503, retryable: true },
+  RENDER_SITE_REFUSED: { status: 500 },
   RENDER_PURGE_REFUSED: {},
 } satisfies ErrorTable<RenderErrorCode>
 

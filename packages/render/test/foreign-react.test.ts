@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { tempSite } from '@svc/testkit'
 import { guestBuiltins } from '../src/contract/isolate.ts'
-import { foreignReact } from '../src/host/foreign-react.ts'
+import { foreignReact } from '../src/scan/foreign-react.ts'
 import { compilerFor, problemOf } from './compile-support.ts'
 import { HostProcess } from './host-process.ts'
 
@@ -87,8 +87,9 @@ test('the React of the server renders a site that has others in its node_modules
   await host.changed('a')
   await host.flush('a')
   await host.render('a', '/')
-  await host.logged(/React 18\.2\.0 in node_modules\/react is not used/)
-  assert.equal(host.log.match(/is not used: the site is rendered by the server's React \d+\.\d+\.\d+/g)?.length, 1)
+  const { problems } = await host.master.call('survey', { site: 'a' }, { timeoutMs: 60_000 })
+  const notice = /React 18\.2\.0 in node_modules\/react is not used: the site is rendered by the server's React \d+\.\d+\.\d+/
+  assert.equal(problems.filter(({ severity, text }) => severity === 'warning' && notice.test(text)).length, 1)
 })
 
 test('only a React of another version is worth a notice, wherever imports would find it', async (t) => {
@@ -98,10 +99,10 @@ test('only a React of another version is worth a notice, wherever imports would 
     'sites/b/node_modules/react/package.json': '{"version": 7}',
   })
   const own = (await import('react/package.json', { with: { type: 'json' } })).default as { version: string }
-  assert.match((await foreignReact(join(root, 'sites/a'))) ?? '', /React 18\.2\.0 in \.\.\/\.\.\/node_modules\/react is not used/)
-  assert.match((await foreignReact(join(root, 'sites/b'))) ?? '', /18\.2\.0/)
+  assert.match(foreignReact(join(root, 'sites/a')) ?? '', /React 18\.2\.0 in \.\.\/\.\.\/node_modules\/react is not used/)
+  assert.match(foreignReact(join(root, 'sites/b')) ?? '', /18\.2\.0/)
   const same = tempSite(t, { 'node_modules/react/package.json': JSON.stringify(own) })
-  assert.equal(await foreignReact(same), undefined)
+  assert.equal(foreignReact(same), undefined)
 })
 
 const unserved: [specifier: string, hint: RegExp][] = [

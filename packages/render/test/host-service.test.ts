@@ -247,14 +247,3 @@ test('a host ends with its master, and not by the signals of a terminal', async 
   host.master.close()
   assert.deepEqual(await host.exited, [0, null])
 })
-
-test('what is wrong with the directory of a site is in the log, once', async (t) => {
-  const page = 'export default () => <p>ok</p>'
-  const root = tempSite(t, { 'app/page.tsx': page, 'app/x/page.tsx': page, 'app/(group)/x/page.tsx': page })
-  const host = await HostProcess.start(t, { sites: [{ id: 'a', root }] })
-  assert.match((await host.render('a', '/')).text, /ok/)
-  await waitFor('the log line', () => host.log.includes('two pages answer /x'))
-  await host.serve(2, { sites: [{ id: 'a', root }] })
-  assert.match((await host.render('a', '/')).text, /ok/)
-  assert.equal(host.log.split('two pages answer /x').length - 1, 1)
-})

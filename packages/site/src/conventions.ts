@@ -1,15 +1,5 @@
 /** A file convention that gives a segment one of its parts. */
-export type FileRole =
-  | 'page'
-  | 'route'
-  | 'layout'
-  | 'template'
-  | 'loading'
-  | 'error'
-  | 'not-found'
-  | 'global-error'
-  | 'default'
-  | 'middleware'
+export type FileRole = 'page' | 'route' | 'layout' | 'template' | 'loading' | 'error' | 'not-found' | 'global-error' | 'default'
 
 const roles: readonly FileRole[] = [
   'page',
@@ -21,7 +11,6 @@ const roles: readonly FileRole[] = [
   'not-found',
   'global-error',
   'default',
-  'middleware',
 ]
 
 /** Extensions of modules, the preferred one first. */
@@ -41,3 +30,11 @@ export function isPreferred(left: string, right: string): boolean {
   const rank = (file: string) => codeExtensions.findIndex((extension) => file.endsWith(`.${extension}`))
   return rank(left) < rank(right)
 }
+
+/** The export that names the parameters of a route in advance. */
+export const STATIC_PARAMS = 'generateStaticParams'
+
+/** File names of code that stands before every request of a site. */
+export const middlewareNames: readonly string[] = ['middleware', 'proxy'].flatMap((name) =>
+  codeExtensions.map((extension) => `${name}.${extension}`),
+)

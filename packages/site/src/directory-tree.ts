@@ -1,10 +1,11 @@
-import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { codeOf, messageOf } from '@svc/core'
-import { type FileRole, isPreferred, roleOf } from './conventions.ts'
+import { type FileRole, isPreferred, roleOf, STATIC_PARAMS } from './conventions.ts'
 import type { SiteProblem } from './manifest.ts'
 import { type MetadataName, parseMetadataName } from './metadata-name.ts'
 import { spellSegment } from './pattern.ts'
 import { isPatternSegment, parseSegmentName, type SegmentName } from './segment-name.ts'
+import type { SiteFiles } from './site-files.ts'
 
 /** A metadata file as found in a directory. */
 export interface FoundMetadata {
@@ -34,9 +35,20 @@ export interface WalkContext {
   readonly appDir: string
   /** Names left out in the app directory itself (when it is the site's root). */
   readonly ignoredAtTop: ReadonlySet<string>
+  readonly files: SiteFiles
   readonly problems: SiteProblem[]
   /** Facts besides file names that the manifest depends on, for its version. */
   readonly seen: string[]
+  /** Told of every file of a routed directory, also of those that follow no convention. */
+  readonly onFile: (file: FoundFile) => void
+}
+
+/** A file of a routed directory. */
+export interface FoundFile {
+  readonly directory: string
+  readonly name: string
+  /** Whether the directory is the app directory itself. */
+  readonly isTop: boolean
 }
 
 interface Place {
@@ -56,21 +68,18 @@ interface Listing {
 export const MAX_DIRECTORIES = 20_000
 /** Past this many links to directories no more are followed: a few that name each other multiply what is on the disk without end. */
 export const MAX_LINKS = 500
-
-const ID_EXPORT =
-  /\bexport\s+(?:(?:async\s+)?function|const|let|var)\s+(?:generateSitemaps|generateImageMetadata)\b|\bexport\s*\{[^}]*\b(?:generateSitemaps|generateImageMetadata)\b/
-
-const byName = (left: { name: string }, right: { name: string }) => (left.name < right.name ? -1 : 1)
+/** Directories below each other. */
+export const MAX_DEPTH = 64
 
 /**
- * Walks an app directory, reading one directory between two yields, so that the caller decides when others get a turn.
- * What cannot be read or routed becomes a problem, and the rest goes on.
+ * Walks an app directory. Links are followed as long as they stay in the site's directory. What cannot be read or routed becomes
+ * a problem, and the rest goes on; of a directory that cannot be listed whole nothing is served, since its layout may guard it.
  */
-export function* walkDirectories(context: WalkContext): Generator<undefined, Directory> {
+export function walkDirectories(context: WalkContext): Directory {
+  const { appDir, files } = context
   const left: Budget = { directories: MAX_DIRECTORIES, links: MAX_LINKS }
-  const start: Place = { path: context.appDir, segment: '', name: null, realChain: [realPathOf(context.appDir)] }
-  const tree = yield* walk(start, context, left)
-  if (left.directories < 0) report(context, `more than ${MAX_DIRECTORIES} directories; what comes after them is not served`)
+  const tree = walk({ path: appDir, segment: '', name: null, realChain: [files.realPath(appDir)] }, context, left)
+  if (left.directories < 0) report(context, `more than ${MAX_DIRECTORIES} directories; those after them are not served`)
   if (left.links < 0) report(context, `more than ${MAX_LINKS} links to directories; those after them are not followed`)
   return tree
 }
@@ -85,19 +94,13 @@ function report({ appDir, problems }: WalkContext, message: string): void {
   problems.push({ severity: 'error', file: appDir, message })
 }
 
-function realPathOf(directory: string): string {
-  try {
-    return realpathSync.native(directory)
-  } catch {
-    // Gone or closed since it was found: reading it says so in a moment.
-    return directory
-  }
+function leadsOut(realPath: string): string {
+  return `leads to ${realPath}, outside of the site's directory, and is not followed: copy it into the site`
 }
 
-function* walk(place: Place, context: WalkContext, left: Budget): Generator<undefined, Directory> {
+function walk(place: Place, context: WalkContext, left: Budget): Directory {
   left.directories--
   const listing = list(place, context, left)
-  yield
   const groups: Directory[] = []
   const slots: Directory[] = []
   const children = new Map<string, Directory[]>()
@@ -109,11 +112,12 @@ function* walk(place: Place, context: WalkContext, left: Budget): Generator<unde
     const name = parseSegmentName(segment)
     const path = `${place.path}/${segment}`
     if (name.kind === 'private') continue
-    if (name.kind === 'invalid') {
-      context.problems.push({ severity: 'error', file: path, message: name.message })
+    const flaw = name.kind === 'invalid' ? name.message : place.realChain.length >= MAX_DEPTH ? tooDeep : undefined
+    if (flaw !== undefined || name.kind === 'invalid') {
+      context.problems.push({ severity: 'error', file: path, message: flaw ?? '' })
       continue
     }
-    const child = yield* walk({ path, segment, name, realChain: [...place.realChain, realPath] }, context, left)
+    const child = walk({ path, segment, name, realChain: [...place.realChain, realPath] }, context, left)
     if (name.kind === 'group') groups.push(child)
     else if (name.kind === 'slot') {
       slots.push(child)
@@ -125,25 +129,37 @@ function* walk(place: Place, context: WalkContext, left: Budget): Generator<unde
   return { path: place.path, segment: place.segment, name: place.name, files, metadata, groups, slots, children }
 }
 
+const tooDeep = `is more than ${MAX_DEPTH} directories deep and is not served`
+
 function list(place: Place, context: WalkContext, left: Budget): Listing {
   const listing: Listing = { files: [], directories: [] }
   let entries: Dirent[]
   try {
-    entries = readdirSync(place.path, { withFileTypes: true })
+    entries = context.files.entries(place.path)
   } catch (error) {
-    context.problems.push({ severity: 'error', file: place.path, message: `cannot be read: ${messageOf(error)}` })
+    const message = `cannot be read, and nothing in it is served: ${messageOf(error)}`
+    context.problems.push({ severity: 'error', file: place.path, message })
     return listing
   }
-  for (const entry of entries.sort(byName)) {
+  const isTop = place.segment === ''
+  for (const entry of entries) {
     if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
-    if (place.segment === '' && context.ignoredAtTop.has(entry.name)) continue
+    if (isTop && context.ignoredAtTop.has(entry.name)) continue
     if (entry.isSymbolicLink()) addLink({ place, name: entry.name, listing, context, left })
-    else if (entry.isFile()) listing.files.push(entry.name)
     else if (entry.isDirectory()) {
       listing.directories.push({ name: entry.name, realPath: `${place.realChain.at(-1)}/${entry.name}` })
-    }
+    } else if (entry.isFile() || isMeant(entry.name)) listing.files.push(entry.name)
   }
+  for (const name of listing.files) context.onFile({ directory: place.path, name, isTop })
   return listing
+}
+
+/**
+ * Whether a file that cannot be read stays in the tree: a layout or a handler that is there but cannot be loaded is an error of
+ * each request, never left out, since it may be what guards the rest.
+ */
+function isMeant(name: string): boolean {
+  return roleOf(name) !== undefined || parseMetadataName(name, true)?.contentType === null
 }
 
 interface Link {
@@ -156,15 +172,21 @@ interface Link {
 
 function addLink({ place, name, listing, context, left }: Link): void {
   const path = `${place.path}/${name}`
+  const warn = (message: string) => context.problems.push({ severity: 'warning', file: path, message })
   try {
-    const target = statSync(path)
-    if (target.isFile()) listing.files.push(name)
-    if (!target.isDirectory() || --left.links < 0) return
-    const realPath = realpathSync.native(path)
-    if (!place.realChain.includes(realPath)) listing.directories.push({ name, realPath })
-    else context.problems.push({ severity: 'warning', file: path, message: `leads back to ${realPath} and is not followed` })
+    const { stats, realPath, isInside } = context.files.target(path)
+    if (!stats.isDirectory()) {
+      if ((isInside && stats.isFile()) || isMeant(name)) listing.files.push(name)
+      else if (!isInside && parseMetadataName(name, place.segment === '') !== undefined) warn(leadsOut(realPath))
+      return
+    }
+    if (--left.links < 0) return
+    if (!isInside) context.problems.push({ severity: 'error', file: path, message: leadsOut(realPath) })
+    else if (place.realChain.includes(realPath)) warn(`leads back to ${realPath} and is not followed`)
+    else listing.directories.push({ name, realPath })
   } catch (error) {
-    context.problems.push({ severity: 'warning', file: path, message: `broken link (${codeOf(error) ?? messageOf(error)})` })
+    if (isMeant(name)) listing.files.push(name)
+    else warn(`broken link (${codeOf(error) ?? messageOf(error)})`)
   }
 }
 
@@ -174,7 +196,7 @@ function rolesIn(place: Place, names: readonly string[], context: WalkContext): 
     const role = roleOf(name)
     if (role === undefined) continue
     const file = `${place.path}/${name}`
-    context.seen.push(file)
+    context.seen.push(context.files.exports(file, STATIC_PARAMS) ? `${file}$` : file)
     const other = files.get(role)
     if (other === undefined) {
       files.set(role, file)
@@ -194,25 +216,19 @@ function rolesIn(place: Place, names: readonly string[], context: WalkContext): 
 
 function metadataIn(place: Place, names: readonly string[], context: WalkContext): FoundMetadata[] {
   const found: FoundMetadata[] = []
+  const all = new Set(names)
   for (const fileName of names) {
     const name = parseMetadataName(fileName, place.segment === '')
     if (name === undefined) continue
     const file = `${place.path}/${fileName}`
     const alt = `${name.stem}.alt.txt`
-    const hasIds = name.contentType === null && exportsIds(file, context)
-    const hasAlt = name.type.endsWith('-image') && names.includes(alt)
+    // The number of URLs of a metadata module depends on one export; a look at the text saves running it.
+    const hasIds = name.contentType === null && idExports.some((id) => context.files.exports(file, id))
+    const hasAlt = name.type.endsWith('-image') && all.has(alt)
     found.push({ name, file, hasIds, ...(hasAlt ? { altFile: `${place.path}/${alt}` } : {}) })
     context.seen.push(`${file}${hasIds ? '*' : ''}${hasAlt ? '+' : ''}`)
   }
   return found
 }
 
-/** The number of URLs of a metadata module depends on one export; a look at the text saves running it. */
-function exportsIds(file: string, context: WalkContext): boolean {
-  try {
-    return ID_EXPORT.test(readFileSync(file, 'utf8'))
-  } catch (error) {
-    context.problems.push({ severity: 'error', file, message: `cannot be read: ${messageOf(error)}` })
-    return false
-  }
-}
+const idExports = ['generateSitemaps', 'generateImageMetadata']

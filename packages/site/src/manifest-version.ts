@@ -12,8 +12,9 @@ function digest(parts: readonly string[]): string {
  * @param seen every file and fact that `routes` follow from: hashing these is much cheaper than hashing the trees
  */
 export function sealManifest(manifest: Unversioned, seen: readonly string[]): SiteManifest {
-  const { root, appDir, publicDir, middleware, problems } = manifest
-  const version = digest([root, appDir ?? '', publicDir, JSON.stringify(middleware), JSON.stringify(problems), ...seen])
+  const { root, appDir, publicDir, middleware, problems, refusal } = manifest
+  const facts = JSON.stringify([appDir, middleware, problems, refusal])
+  const version = digest([root, publicDir, facts, ...seen])
   for (const problem of problems) Object.freeze(problem.related)
   return Object.freeze({
     version,

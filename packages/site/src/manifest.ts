@@ -96,6 +96,8 @@ export interface Route {
   /** Set for metadata routes, null otherwise. */
   readonly metadata: MetadataFile | null
   readonly slotParams: readonly SlotParam[]
+  /** Whether a module of it exports `generateStaticParams`: its parameters are known in advance. */
+  readonly hasStaticParams: boolean
   /** Set when more than one file claims this URL: the message to answer with, status 500, instead of guessing. */
   readonly problem?: string
 }
@@ -105,6 +107,8 @@ export interface SiteProblem {
   /** An error: something is not served, or not for certain as it is meant. A warning: it is served, but look at it. */
   readonly severity: 'error' | 'warning'
   readonly file: string
+  /** Line in the file, from 1, where one line is to blame. */
+  readonly line?: number
   readonly message: string
   /** Other files that have part in it. */
   readonly related?: readonly string[]
@@ -139,6 +143,8 @@ export interface SiteManifest {
   /** `global-error` of the app directory: replaces the whole document when the root layout itself fails. */
   readonly globalError: string | null
   readonly problems: readonly SiteProblem[]
+  /** Set when nothing of the site may be served, and why: serving it would skip code that guards it. Null: serve it. */
+  readonly refusal: string | null
 }
 
 /** Parameters of a match, percent-decoded: text, or a list of texts for a catch-all. */

@@ -43,6 +43,7 @@ const routeFields = guard.object({
   tree: guard.nullable(tree),
   metadata: guard.nullable(metadataFile),
   slotParams: guard.arrayOf(guard.object({ name: guard.string, index: guard.number })),
+  hasStaticParams: guard.boolean,
   problem: guard.optional(guard.string),
 })
 const route: Guard<Route> = (value, path) => routeFields(value, path) as Route
@@ -50,6 +51,7 @@ const route: Guard<Route> = (value, path) => routeFields(value, path) as Route
 const problem = guard.object({
   severity: guard.oneOf('error', 'warning'),
   file: guard.string,
+  line: guard.optional(guard.number),
   message: guard.string,
   related: guard.optional(guard.arrayOf(guard.string)),
 })
@@ -64,6 +66,7 @@ const manifestFields = guard.object({
   notFound: guard.nullable(tree),
   globalError: guard.nullable(guard.string),
   problems: guard.arrayOf(problem),
+  refusal: guard.nullable(guard.string),
 })
 
 /**

@@ -1,8 +1,8 @@
 import type { Claim } from './claims.ts'
 import { findAmbiguities, groupByUrl, type UrlClaims } from './conflicts.ts'
-import type { PatternSegment, Route, SiteProblem } from './manifest.ts'
+import type { PatternSegment, Route, SegmentNode, SiteProblem } from './manifest.ts'
 import type { PageTrees } from './page-tree.ts'
-import { spellPattern } from './pattern.ts'
+import { isStaticPattern, spellPattern } from './pattern.ts'
 import { surveyTree } from './tree-survey.ts'
 
 /** What routes are made of. */
@@ -10,11 +10,17 @@ export interface RouteSources {
   readonly claims: readonly Claim[]
   readonly trees: PageTrees
   readonly appDir: string
+  /** Whether a module exports `generateStaticParams`. */
+  readonly hasStaticParams: (file: string) => boolean
   /** Receives what is wrong between the claims. */
   readonly problems: SiteProblem[]
 }
 
-/** Turns claims into routes, one for each URL, sorted by pattern. */
+/** Most routes of a site, and most characters of them as JSON: a manifest goes to other processes in one message. */
+export const MAX_ROUTES = 10_000
+const MAX_ROUTE_CHARS = 8 * 1024 * 1024
+
+/** Turns claims into routes, one for each URL, sorted by pattern. Past the limit of routes the last ones are left out. */
 export function buildRoutes(sources: RouteSources): readonly Route[] {
   const { claims, problems, appDir } = sources
   const emptySlots = new Map<string, string[]>()
@@ -26,7 +32,38 @@ export function buildRoutes(sources: RouteSources): readonly Route[] {
   }
   problems.push(...findAmbiguities(claims))
   for (const [slot, patterns] of emptySlots) problems.push(emptySlotProblem(`${appDir}${slot}`, patterns))
-  return Object.freeze(routes.sort((left, right) => (left.pattern < right.pattern ? -1 : 1)))
+  return Object.freeze(
+    withinLimits(
+      routes.sort((left, right) => (left.pattern < right.pattern ? -1 : 1)),
+      sources,
+    ),
+  )
+}
+
+function withinLimits(routes: Route[], { appDir, problems }: RouteSources): Route[] {
+  let chars = 0
+  let count = 0
+  for (const route of routes) {
+    chars += JSON.stringify(route).length
+    if (chars > MAX_ROUTE_CHARS || count === MAX_ROUTES) break
+    count++
+  }
+  const left = routes.length - count
+  if (left > 0) {
+    const message = `${left} of ${routes.length} routes are not served: a site may have ${MAX_ROUTES}, and ${MAX_ROUTE_CHARS} characters to describe them`
+    problems.push({ severity: 'error', file: appDir, message })
+  }
+  return left > 0 ? routes.slice(0, count) : routes
+}
+
+/** Modules of a route that may name its parameters. */
+function filesWithParams(file: string, tree: SegmentNode | null): string[] {
+  if (tree === null) return [file]
+  const files: string[] = []
+  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) {
+    for (const own of [node.layout, node.page]) if (own !== undefined) files.push(own)
+  }
+  return files
 }
 
 function routeOf(group: UrlClaims, sources: RouteSources, emptySlots: Map<string, string[]>): Route | undefined {
@@ -35,8 +72,12 @@ function routeOf(group: UrlClaims, sources: RouteSources, emptySlots: Map<string
   const segments = Object.freeze(claim.segments.map((segment) => Object.freeze(segment)))
   const pattern = spellPattern(segments)
   const problem = group.problem === undefined ? {} : { problem: sentenceOf(group.problem) }
+  const hasStaticParams = (tree: SegmentNode | null) =>
+    kind !== 'metadata' && !isStaticPattern(segments) && filesWithParams(file, tree).some(sources.hasStaticParams)
   const base = { id: `${kind}:${pattern}`, pattern, segments, kind, file, metadata, ...problem }
-  if (kind !== 'page') return Object.freeze({ ...base, tree: null, slotParams: Object.freeze([]) })
+  if (kind !== 'page') {
+    return Object.freeze({ ...base, tree: null, slotParams: Object.freeze([]), hasStaticParams: hasStaticParams(null) })
+  }
   const tree = sources.trees.build(segments)
   if (tree === undefined || tree.fit === 'none') {
     // A catch-all in a slot is there to fill the slot of other pages, so it says nothing about a URL of its own.
@@ -47,7 +88,8 @@ function routeOf(group: UrlClaims, sources: RouteSources, emptySlots: Map<string
   }
   const survey = surveyTree(tree.node, segments)
   for (const slot of survey.emptySlots) emptySlots.set(slot, [...(emptySlots.get(slot) ?? []), pattern])
-  return Object.freeze({ ...base, tree: tree.node, slotParams: survey.slotParams })
+  const { node } = tree
+  return Object.freeze({ ...base, tree: node, slotParams: survey.slotParams, hasStaticParams: hasStaticParams(node) })
 }
 
 function isCatchAll(segments: readonly PatternSegment[]): boolean {

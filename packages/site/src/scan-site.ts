@@ -1,13 +1,16 @@
-import { readdirSync, statSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { codeOf, messageOf } from '@svc/core'
 import { collectClaims } from './claims.ts'
-import { isPreferred, roleOf } from './conventions.ts'
-import { type WalkContext, walkDirectories } from './directory-tree.ts'
+import { codeExtensions, middlewareNames, STATIC_PARAMS } from './conventions.ts'
+import { type FoundFile, type WalkContext, walkDirectories } from './directory-tree.ts'
+import { InertParts } from './inert/inert-parts.ts'
 import type { MiddlewareFile, SiteManifest, SiteProblem } from './manifest.ts'
 import { sealManifest } from './manifest-version.ts'
 import { PageTrees } from './page-tree.ts'
+import { problemText } from './problem-text.ts'
 import { buildRoutes } from './routes.ts'
+import { SiteFiles } from './site-files.ts'
 
 /** What to scan. */
 export interface ScanOptions {
@@ -15,91 +18,88 @@ export interface ScanOptions {
   readonly root: string
   /** Directory of static files. @default root + "/public" */
   readonly publicDir?: string
+  /** What else is wrong with the site: the first problems of the manifest. @default nothing */
+  readonly problems?: readonly SiteProblem[]
 }
 
-/** How many directories are read before other work gets its turn. */
-const BATCH_DIRECTORIES = 64
+/** Problems that a manifest lists; of more, errors are listed first. */
+export const MAX_PROBLEMS = 200
 
 /**
- * Reads the names of a site's files into a manifest, without running any of them. Never throws for what is on the disk:
- * that becomes `problems`. Reads directories in batches and lets other work run between them.
+ * Reads the files of a site into a manifest, without running any of them. Blocks, within the bounds of `SiteFiles`: a process that
+ * serves others must not call it. Never throws for what is on the disk: that becomes `problems`.
  */
-export async function scanSite(options: ScanOptions): Promise<SiteManifest> {
-  const scan = scanSteps(options)
-  for (let count = 1; ; count++) {
-    const step = scan.next()
-    if (step.done === true) return step.value
-    if (count % BATCH_DIRECTORIES === 0) await new Promise((resume) => setImmediate(resume))
-  }
-}
-
-/** The same without a pause, for small sites and places that cannot wait. */
-export function scanSiteSync(options: ScanOptions): SiteManifest {
-  const scan = scanSteps(options)
-  for (;;) {
-    const step = scan.next()
-    if (step.done === true) return step.value
-  }
-}
-
-function* scanSteps(options: ScanOptions): Generator<undefined, SiteManifest> {
+export function scanSite(options: ScanOptions): SiteManifest {
   const root = resolve(options.root)
   const publicDir = resolve(root, options.publicDir ?? 'public')
-  const problems: SiteProblem[] = []
+  const problems: SiteProblem[] = [...(options.problems ?? [])]
+  const files = new SiteFiles(root, problems)
   const appDir = findAppDirectory(root, problems)
-  const middleware = findMiddleware(appDir === root ? [root] : [root, join(root, 'src')], problems)
-  const base = { root, publicDir, appDir, middleware, problems }
-  if (appDir === null) return sealManifest({ ...base, routes: [], notFound: null, globalError: null }, [])
+  const guards = findMiddleware(appDir === root ? [root] : [root, join(root, 'src')], problems)
+  const inert = new InertParts({ root, appDir, files, problems })
+  const base = { root, publicDir, appDir, ...guards }
+  const seal = (rest: Pick<SiteManifest, 'routes' | 'notFound' | 'globalError'>, seen: readonly string[]) =>
+    sealManifest({ ...base, ...rest, problems: listed(problems, root) }, seen)
+  inert.ofSite(guards.middleware?.file)
+  if (appDir === null) return seal({ routes: [], notFound: null, globalError: null }, [])
   const ignoredAtTop = new Set(dirname(publicDir) === appDir ? [basename(publicDir)] : [])
-  const context: WalkContext = { appDir, ignoredAtTop, problems, seen: [] }
-  const tree = yield* walkDirectories(context)
+  const onFile = (file: FoundFile) => inert.foundFile(file)
+  const context: WalkContext = { appDir, ignoredAtTop, files, problems, seen: [], onFile }
+  const tree = walkDirectories(context)
   const claims = collectClaims(tree, problems)
   const trees = new PageTrees(tree, claims.metadataByDirectory)
-  const manifest = {
-    ...base,
-    routes: buildRoutes({ claims: claims.list, trees, appDir, problems }),
-    notFound: trees.notFound(),
-    globalError: tree.files.get('global-error') ?? null,
-  }
-  return sealManifest(manifest, context.seen)
+  const hasStaticParams = (file: string) => files.exports(file, STATIC_PARAMS)
+  const routes = buildRoutes({ claims: claims.list, trees, appDir, hasStaticParams, problems })
+  return seal({ routes, notFound: trees.notFound(), globalError: tree.files.get('global-error') ?? null }, context.seen)
 }
 
 /** `app`, else `src/app`, else the root itself when it holds a page or layout. */
 function findAppDirectory(root: string, problems: SiteProblem[]): string | null {
+  try {
+    statSync(root)
+  } catch (error) {
+    const message = codeOf(error) === 'ENOENT' ? 'the directory is not there' : `cannot be read: ${messageOf(error)}`
+    problems.push({ severity: 'error', file: root, message })
+    return null
+  }
   for (const appDir of [join(root, 'app'), join(root, 'src', 'app')]) {
     if (statSync(appDir, { throwIfNoEntry: false })?.isDirectory() === true) return appDir
   }
-  const isApp = fileNames(root, problems).some((name) => ['page', 'layout'].includes(roleOf(name) ?? ''))
-  return isApp ? root : null
+  const marks = ['page', 'layout'].flatMap((role) => codeExtensions.map((extension) => join(root, `${role}.${extension}`)))
+  return marks.some(isThere) ? root : null
 }
 
-function findMiddleware(directories: readonly string[], problems: SiteProblem[]): MiddlewareFile | null {
-  const files = directories.flatMap((directory) =>
-    fileNames(directory, [])
-      .filter((name) => roleOf(name) === 'middleware')
-      .sort((left, right) => (isPreferred(left, right) ? -1 : 1))
-      .map((name) => join(directory, name)),
-  )
-  const [file, ...unused] = files
-  if (file === undefined) return null
-  for (const other of unused) {
-    problems.push({
-      severity: 'error',
-      file: other,
-      message: 'a site has one middleware; this file is not used',
-      related: [file],
-    })
-  }
-  return { file, matcher: null }
+/**
+ * The code that stands before every request. It is looked for by its names: no number of other files can hide it. Of two files
+ * neither is run, and nothing is served: the one that is left out may be the one that guards the site.
+ */
+function findMiddleware(
+  directories: readonly string[],
+  problems: SiteProblem[],
+): { middleware: MiddlewareFile | null; refusal: string | null } {
+  const paths = directories.flatMap((directory) => middlewareNames.map((name) => join(directory, name)))
+  const [file, ...others] = paths.filter(isThere)
+  if (file === undefined) return { middleware: null, refusal: null }
+  const middleware = { file, matcher: null }
+  if (others.length === 0) return { middleware, refusal: null }
+  const message = 'a site has one middleware.* or proxy.*, at its root or in src/: no request is answered until one is left'
+  const problem: SiteProblem = { severity: 'error', file, message, related: others }
+  problems.push(problem)
+  return { middleware, refusal: problemText(problem) }
 }
 
-function fileNames(directory: string, problems: SiteProblem[]): string[] {
+/** Whether a name is taken. One that cannot be looked at is: loading it fails then, where leaving it out would pass it over. */
+function isThere(path: string): boolean {
   try {
-    return readdirSync(directory)
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
-    const isMissing = codeOf(error) === 'ENOENT'
-    const message = isMissing ? 'the directory is not there' : `cannot be read: ${messageOf(error)}`
-    problems.push({ severity: 'error', file: directory, message })
-    return []
+    return codeOf(error) !== 'ENOTDIR'
   }
+}
+
+function listed(problems: readonly SiteProblem[], root: string): SiteProblem[] {
+  if (problems.length <= MAX_PROBLEMS) return [...problems]
+  const sorted = problems.toSorted((left, right) => Number(left.severity === 'warning') - Number(right.severity === 'warning'))
+  const message = `${problems.length - MAX_PROBLEMS} more problems are not listed`
+  return [...sorted.slice(0, MAX_PROBLEMS), { severity: 'error', file: root, message }]
 }

@@ -17,10 +17,10 @@ function parsePattern(pattern: string): PatternSegment[] {
 function manifestOf(patterns: readonly string[]): SiteManifest {
   const routes = patterns.map((pattern): Route => {
     const base = { id: `page:${pattern}`, pattern, segments: parsePattern(pattern), file: `/site/app${pattern}/page.tsx` }
-    return { ...base, kind: 'page', tree: null, metadata: null, slotParams: [] }
+    return { ...base, kind: 'page', tree: null, metadata: null, slotParams: [], hasStaticParams: false }
   })
   const rest = { root: '/site', appDir: '/site/app', publicDir: '/site/public' }
-  return { version: 'v', ...rest, routes, middleware: null, notFound: null, globalError: null, problems: [] }
+  return { version: 'v', ...rest, routes, middleware: null, notFound: null, globalError: null, problems: [], refusal: null }
 }
 
 /** "pattern params", "-> redirect" or "none". */

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withMiddlewareMatcher } from '../src/manifest-version.ts'
-import { scanSite, scanSiteSync } from '../src/scan-site.ts'
+import { scanSite } from '../src/scan-site.ts'
 import { brief, makeSite, scanFiles, scanned } from './temp-site.ts'
 
 test('a site whose directory is missing has no routes and one problem', (t) => {
@@ -42,7 +42,7 @@ test('the app directory is app, else src/app, else the root when it holds a page
 
 test('a directory of static files with another name is no part of the app directory around it', (t) => {
   const root = makeSite(t, ['page.tsx', 'files/a/page.tsx', 'public/page.tsx'])
-  const manifest = scanSiteSync({ root, publicDir: 'files' })
+  const manifest = scanSite({ root, publicDir: 'files' })
   assert.equal(manifest.publicDir, join(root, 'files'))
   assert.deepEqual(
     manifest.routes.map((route) => route.pattern),
@@ -97,7 +97,7 @@ test('other files, private directories, dot files, node_modules and unknown exte
     'app/components/button.tsx',
   ])
   assert.deepEqual(site.routes, ['page / app/page.tsx'])
-  assert.deepEqual(site.problems, [])
+  assert.deepEqual(site.problems, ['error app/page.mdx: is not read: rewrite it as page.tsx'])
 })
 
 test('segments: dynamic, catch-all, optional catch-all, group, escaped underscore, unicode', (t) => {
@@ -154,20 +154,40 @@ test('groups may each have a root layout of their own', (t) => {
   assert.deepEqual(site.problems, [])
 })
 
-test('middleware stands at the root of the site or in src, and only one counts', (t) => {
-  assert.equal(scanFiles(t, ['app/page.tsx', 'app/middleware.ts']).manifest.middleware, null)
-  const own = scanFiles(t, ['page.tsx', 'middleware.js', 'src/middleware.ts'])
-  assert.deepEqual(own.manifest.middleware, { file: join(own.root, 'middleware.js'), matcher: null })
-  const inSource = scanFiles(t, ['src/app/page.tsx', 'src/middleware.ts'])
-  assert.equal(inSource.manifest.middleware?.file, join(inSource.root, 'src/middleware.ts'))
-  const both = scanFiles(t, ['app/page.tsx', 'middleware.js', 'middleware.ts', 'src/middleware.ts'])
-  assert.equal(both.manifest.middleware?.file, join(both.root, 'middleware.ts'))
-  assert.deepEqual(both.problems, [
-    'error middleware.js: a site has one middleware; this file is not used + middleware.ts',
-    'error src/middleware.ts: a site has one middleware; this file is not used + middleware.ts',
+test('middleware, also named proxy, stands at the root of the site or in src', (t) => {
+  for (const name of ['middleware', 'proxy']) {
+    const own = scanFiles(t, ['page.tsx', `${name}.js`])
+    assert.deepEqual(own.manifest.middleware, { file: join(own.root, `${name}.js`), matcher: null })
+    const inSource = scanFiles(t, ['src/app/page.tsx', `src/${name}.ts`])
+    assert.equal(inSource.manifest.middleware?.file, join(inSource.root, `src/${name}.ts`))
+    const statics = scanFiles(t, ['public/index.html', `${name}.ts`])
+    assert.equal(statics.manifest.middleware?.file, join(statics.root, `${name}.ts`))
+    assert.equal(statics.manifest.refusal, null)
+  }
+})
+
+test('a site with two files of middleware is refused whole: the one that is left out may be its guard', (t) => {
+  const pairs = [
+    ['middleware.ts', 'proxy.ts'],
+    ['middleware.ts', 'middleware.js'],
+    ['middleware.ts', 'src/proxy.ts'],
+  ]
+  for (const [one = '', other = ''] of pairs) {
+    const site = scanFiles(t, { 'app/page.tsx': '', [one]: 'export const middleware = 1', [other]: 'export const proxy = 1' })
+    const message = 'a site has one middleware.* or proxy.*, at its root or in src/: no request is answered until one is left'
+    assert.deepEqual(site.problems, [`error ${one}: ${message} + ${other}`])
+    assert.equal(site.manifest.refusal, `${join(site.root, one)}: ${message} (${join(site.root, other)})`)
+  }
+})
+
+test('middleware in any other place is an error', (t) => {
+  const site = scanFiles(t, ['app/page.tsx', 'app/middleware.ts', 'app/a/proxy.js', 'middleware.mjs'])
+  assert.equal(site.manifest.middleware, null)
+  assert.deepEqual(site.problems, [
+    'error middleware.mjs: is not read, and guards nothing: write it as middleware.ts',
+    "error app/middleware.ts: has no effect here: move it to the site's root, or to src/",
+    "error app/a/proxy.js: has no effect here: move it to the site's root, or to src/",
   ])
-  const statics = scanFiles(t, ['public/index.html', 'middleware.ts'])
-  assert.equal(statics.manifest.middleware?.file, join(statics.root, 'middleware.ts'))
 })
 
 test('unmatched paths get the app directory with its not-found and the defaults of its slots', (t) => {
@@ -185,10 +205,9 @@ test('unmatched paths get the app directory with its not-found and the defaults 
   )
 })
 
-test('the manifest is frozen, plain JSON, and the same from both ways of scanning', async (t) => {
+test('the manifest is frozen plain JSON', (t) => {
   const root = makeSite(t, ['app/layout.tsx', 'app/icon.png', 'app/@a/default.tsx', 'app/a/[id]/page.tsx', 'middleware.ts'])
-  const manifest = await scanSite({ root })
-  assert.deepEqual(scanSiteSync({ root }), manifest)
+  const manifest = scanSite({ root })
   assert.deepEqual(JSON.parse(JSON.stringify(manifest)), manifest)
   const assertFrozen = (value: unknown, path: string) => {
     if (typeof value !== 'object' || value === null) return
@@ -200,17 +219,17 @@ test('the manifest is frozen, plain JSON, and the same from both ways of scannin
 
 test('the version follows the structure, not the time or the contents', (t) => {
   const root = makeSite(t, ['app/layout.tsx', 'app/a/page.tsx', 'app/sitemap.ts'])
-  const first = scanSiteSync({ root }).version
+  const first = scanSite({ root }).version
   writeFileSync(join(root, 'app/a/page.tsx'), 'export default () => null')
-  assert.equal(scanSiteSync({ root }).version, first)
+  assert.equal(scanSite({ root }).version, first)
   const versions = [first]
   const expectChange = (what: string) => {
-    const { version } = scanSiteSync({ root })
+    const { version } = scanSite({ root })
     assert.ok(!versions.includes(version), `${what} must change the version`)
     versions.push(version)
   }
   writeFileSync(join(root, 'app/b.tsx'), '')
-  assert.equal(scanSiteSync({ root }).version, first)
+  assert.equal(scanSite({ root }).version, first)
   writeFileSync(join(root, 'app/sitemap.ts'), 'export async function generateSitemaps() {}')
   expectChange('generateSitemaps')
   mkdirSync(join(root, 'app/@slot'))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
 import type { SegmentNode, SiteManifest } from '../src/manifest.ts'
-import { scanSiteSync } from '../src/scan-site.ts'
+import { scanSite } from '../src/scan-site.ts'
 
 /** Files of a site: paths alone (empty files), or paths with their text. */
 export type SiteFiles = readonly string[] | Readonly<Record<string, string>>
@@ -37,7 +37,7 @@ export function scanFiles(t: TestContext, files: SiteFiles): ScannedSite {
 
 /** Scans a site that is there. */
 export function scanned(root: string): ScannedSite {
-  const manifest = scanSiteSync({ root })
+  const manifest = scanSite({ root })
   const short = (text: string) => text.replaceAll(`${root}/`, '')
   return {
     root,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CoreError } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
-import { type TouchedRoutes, tellOfChange } from '../src/fleet/host-commands.ts'
+import { surveySite, type TouchedRoutes, tellOfChange } from '../src/fleet/host-commands.ts'
 import { hostsServing } from '../src/fleet/place.ts'
 import type { ReachableHost } from '../src/fleet/reachable-host.ts'
 
@@ -18,8 +18,11 @@ function host(id: string, answer: TouchedRoutes | Error): ReachableHost {
 }
 
 const gone = new CoreError('CORE_PEER_GONE', 'gone')
-const routesOf = (hosts: ReachableHost[], serving: string[]) =>
-  tellOfChange(hosts, { site: 'shop', files: ['/a'], serving: new Set(serving) }, logger)
+const lost: string[] = []
+const routesOf = (hosts: ReachableHost[], serving: string[]) => {
+  const onGone = (id: string) => lost.push(id)
+  return tellOfChange(hosts, { site: 'shop', files: ['/a'], serving: new Set(serving), onGone }, logger)
+}
 
 test('any route may be meant when a host that serves the site cannot say, or nobody serves it', async () => {
   assert.equal(await routesOf([], []), null)
@@ -32,6 +35,21 @@ test('the routes that hosts name are put together; what a host without pages of 
   assert.deepEqual(await routesOf([host('a', ['/x', '/y']), host('b', ['/y', '/z'])], ['a', 'b']), ['/x', '/y', '/z'])
   assert.deepEqual(await routesOf([host('a', []), host('spare', null)], ['a']), [])
   assert.deepEqual(await routesOf([host('a', ['/x']), host('b', gone)], ['a', 'b']), ['/x'])
+})
+
+test('a host that ends while it takes in a change of a site, or looks at it, is told with the site', async () => {
+  lost.length = 0
+  await routesOf([host('a', gone), host('b', ['/x']), host('c', new CoreError('CORE_TIMEOUT', 'late'))], ['a', 'b', 'c'])
+  assert.deepEqual(lost, ['a'])
+  const inFlight: [string, readonly string[]][] = []
+  const hosts = {
+    endpoints: [{ id: 'a', socket: '', token: '', sites: '*' as const }],
+    runningFor: () => [host('spare', []), host('a', gone)],
+    noteInFlight: (id: string, sites: readonly string[]) => inFlight.push([id, sites]),
+  }
+  await assert.rejects(surveySite(hosts, 'shop'), { code: 'CORE_PEER_GONE' })
+  assert.deepEqual(inFlight, [['a', ['shop']]])
+  await assert.rejects(surveySite({ ...hosts, runningFor: () => [] }, 'shop'), { code: 'SUP_NOT_READY' })
 })
 
 test('a site is rendered by its own hosts, and otherwise by those that are shared', () => {

@@ -1,6 +1,7 @@
 import type { RequestBody } from '@svc/http'
 import type { RenderReply, RenderRequest } from '@svc/protocol'
-import { type SiteManifest, scanSiteSync } from '@svc/site'
+import type { SiteManifest } from '@svc/site'
+import { scanSite } from '@svc/site/scan'
 import type { Renderer, RenderHandle, RenderSink } from '../src/render-client/renderer.ts'
 
 /** What a canned render gets. */
@@ -56,7 +57,7 @@ export class CannedRenderer implements Renderer {
   async describe(site: string): Promise<SiteManifest> {
     this.describes++
     await this.beforeDescribe()
-    const manifest = scanSiteSync({ root: this.#rootOf(site) })
+    const manifest = scanSite({ root: this.#rootOf(site) })
     const middleware = manifest.middleware === null ? null : { ...manifest.middleware, matcher: this.matcher }
     return { ...manifest, middleware, version: this.version ?? manifest.version }
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asError, type CallContext, codeOf, deferred, type ReplyWithBytes } from '@svc/core'
 import type { RenderReply, RenderRequest } from '@svc/protocol'
-import { scanSiteSync } from '@svc/site'
+import { scanSite } from '@svc/site/scan'
 import { waitFor } from '@svc/testkit'
 import { MemoryBody } from '../src/engine/inject/memory-body.ts'
 import { streamed } from './canned-renderer.ts'
@@ -212,7 +212,7 @@ test('a request body reaches the host whole, and one that is too long ends the r
 test('a manifest is asked for again when the host dies meanwhile', async (t) => {
   const { hosts, renderer, dir } = startClient(t)
   const [first, second] = [await TestHost.start(t, dir, 'a'), await TestHost.start(t, dir, 'b')]
-  const manifest = scanSiteSync({ root: dir })
+  const manifest = scanSite({ root: dir })
   second.describe = () => ({ manifest })
   first.describe = () => {
     setImmediate(() => first.die())

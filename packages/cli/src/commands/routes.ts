@@ -31,8 +31,8 @@ async function fromFiles(args: RoutesArgs): Promise<SiteManifestInfo | undefined
     const hint = near === undefined ? `there are: ${ids.join(', ') || 'none'}` : `did you mean "${near}"?`
     throw new CliError('CLI_USAGE', `no site "${args.site}"; ${hint}`)
   }
-  const { problemText, scanSite } = await import('@svc/site')
-  const manifest = await scanSite({ root: site.root, publicDir: site.public })
+  const [{ problemText }, { scanSite }] = await Promise.all([import('@svc/site'), import('@svc/site/scan')])
+  const manifest = scanSite({ root: site.root, publicDir: site.public })
   const routes = manifest.routes.map(({ pattern, kind, file }) => ({ pattern, kind, file }))
   return { routes, problems: manifest.problems.map(problemText) }
 }

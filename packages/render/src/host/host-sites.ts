@@ -10,6 +10,7 @@ import { TurnQueue } from './turn-queue.ts'
 /** What the sites of a host are made with. */
 export interface HostSitesOptions {
   readonly threads: SpareThread
+  readonly scanner: SiteDependencies['scanner']
   readonly guestDir: string
   readonly budget: ThreadBudget
   readonly eventsFor: (site: string) => SiteDependencies['events']
@@ -63,13 +64,13 @@ export class HostSites {
 
   /** Builds the next generation. Sites whose settings are the same are kept with their isolates. */
   prepare(spec: HostSpec): void {
-    const { guestDir, threads, budget, eventsFor, serve } = this.#options
+    const { guestDir, eventsFor, onRetireFailed: _, ...shared } = this.#options
     const sites = new Map<string, SiteRuntime>()
     for (const [id, next] of siteSpecs(spec, guestDir)) {
       const current = this.#sites.get(id)
       const isSame = current !== undefined && JSON.stringify(current.spec) === JSON.stringify(next)
-      const shared: SiteDependencies = { threads, budget, events: eventsFor(id), serve, nextNumber: () => this.nextNumber() }
-      sites.set(id, isSame ? current : new SiteRuntime(next, shared))
+      const own: SiteDependencies = { ...shared, events: eventsFor(id), nextNumber: () => this.nextNumber() }
+      sites.set(id, isSame ? current : new SiteRuntime(next, own))
     }
     const { max_threads, max_isolates } = spec.config.render
     const maxThreads = Math.min(max_threads, max_isolates)

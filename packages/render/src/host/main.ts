@@ -1,5 +1,6 @@
 // Entry of a render host, forked by the master.
 import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { asError, createIpcChannel, RpcPeer } from '@svc/core'
 import { ExitCode, hostMethods, hostParentMethods, PROTOCOL_VERSION } from '@svc/protocol'
 import { guestDir } from '../guest-files.ts'
@@ -14,9 +15,15 @@ const PURGE_TIMEOUT_MS = 30_000
 /** An exit would wait for the threads of isolated-vm, one of which may never stop. */
 const die = () => process.kill(process.pid, 'SIGKILL')
 
-const bundled = new URL('./render-thread.js', import.meta.url)
+/** A program of this package: bundled beside this one, or its source. */
+function program(bundle: string, source: string): URL {
+  const bundled = new URL(bundle, import.meta.url)
+  return existsSync(bundled) ? bundled : new URL(source, import.meta.url)
+}
+
 const host = new RenderHost({
-  threadProgram: existsSync(bundled) ? bundled.href : new URL('../thread/main.ts', import.meta.url).href,
+  threadProgram: program('./render-thread.js', '../thread/main.ts').href,
+  scanProgram: fileURLToPath(program('./site-scan.js', '../scan/main.ts')),
   guestDir: guestDir(),
   onLost: (site, reason) => master.notify('isolateLost', { site, reason }),
   sendPurge: (order) => master.call('purge', { order }, { timeoutMs: PURGE_TIMEOUT_MS }),

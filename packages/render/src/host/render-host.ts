@@ -14,6 +14,7 @@ import { RenderJob, report } from './render-job.ts'
 import { SiteLog } from './site-log.ts'
 import type { SitePool } from './site-pool.ts'
 import type { SiteDependencies } from './site-runtime.ts'
+import { SiteScanner } from './site-scanner.ts'
 import { SpareThread } from './spare-thread.ts'
 import { ThreadBudget } from './thread-budget.ts'
 
@@ -27,6 +28,8 @@ const DRAIN_CHECK_MS = 20
 export interface RenderHostOptions {
   /** URL of the program of render threads. */
   readonly threadProgram: string
+  /** Path of the program of scan processes. */
+  readonly scanProgram: string
   readonly guestDir: string
   /** Tells the master that a site's isolate ended other than by idling. */
   readonly onLost: (site: string, reason: LossReason) => void
@@ -41,6 +44,7 @@ export class RenderHost {
   readonly #options: RenderHostOptions
   readonly #budget = new ThreadBudget(Number.POSITIVE_INFINITY)
   readonly #threads: SpareThread
+  readonly #scanner: SiteScanner
   readonly #sites: HostSites
   readonly #metrics = new MetricSet()
   readonly #renderMetrics: RenderMetrics
@@ -70,8 +74,10 @@ export class RenderHost {
       counts: addDataCounts(this.#metrics),
       onProblem: (error, what) => this.#log.error({ err: error }, what),
     })
+    this.#scanner = new SiteScanner({ program: options.scanProgram })
     this.#sites = new HostSites({
       threads: this.#threads,
+      scanner: this.#scanner,
       guestDir: options.guestDir,
       budget: this.#budget,
       eventsFor: (site) => this.#eventsFor(site),
@@ -94,6 +100,7 @@ export class RenderHost {
       },
       commit: ({ generation }) => this.#sites.commit(generation) as undefined,
       abandon: ({ generation }) => this.#sites.abandon(generation) as undefined,
+      survey: async ({ site }) => await this.#sites.site(site).survey(),
       siteChanged: async ({ site, files }) => ({ routes: await this.#sites.site(site).changed(files) }),
       purgeModules: async (purge) => ({ evicted: await this.#purgeModules(purge) }),
       modules: async ({ site }) => ({ isolates: await this.#caches.services.modules(site) }),
@@ -117,6 +124,7 @@ export class RenderHost {
     clearInterval(this.#sweep)
     this.#pruner.stop()
     this.#server?.close()
+    this.#scanner.close()
     await this.#sites.close()
     await this.#caches.close()
   }
@@ -199,6 +207,10 @@ export class RenderHost {
       died: (error) => {
         this.#log.error({ site, err: error }, 'a render thread ended')
         this.#options.onLost(site, 'crash')
+      },
+      scanFailed: (reason, error) => {
+        this.#log.error({ site, err: error }, 'the directory of a site could not be scanned')
+        this.#options.onLost(site, reason)
       },
       log: (level, requestId, text) => log.write(level, requestId, text),
     }

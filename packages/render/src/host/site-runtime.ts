@@ -1,13 +1,17 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { SiteConfig } from '@svc/config'
 import { messageOf, SingleFlight } from '@svc/core'
-import { problemText, type SiteManifest, scanSite, withMiddlewareMatcher } from '@svc/site'
+import type { SiteSurvey } from '@svc/protocol'
+import { type SiteManifest, withMiddlewareMatcher } from '@svc/site'
 import { RenderError } from '../errors.ts'
 import type { ThreadSettings } from '../thread/thread-messages.ts'
 import type { ServedSite } from './data/site-services.ts'
-import { foreignReact } from './foreign-react.ts'
 import { InspectJob } from './inspect-job.ts'
+import { PendingChange } from './pending-change.ts'
+import { ScannedSite, type ScannedSiteOptions } from './scanned-site.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
+import type { SiteScan } from './site-scanner.ts'
+import { surveyOf } from './site-survey.ts'
 import type { ThreadBudget } from './thread-budget.ts'
 import { touchedRoutes } from './touched-routes.ts'
 import { TurnQueue } from './turn-queue.ts'
@@ -29,7 +33,8 @@ export interface SiteSpec {
 export interface SiteDependencies {
   readonly threads: PoolOptions['threads']
   readonly budget: ThreadBudget
-  readonly events: Omit<PoolEvents, 'serve'>
+  readonly scanner: ScannedSiteOptions['scanner']
+  readonly events: Omit<PoolEvents, 'serve'> & { readonly scanFailed: ScannedSiteOptions['onFailed'] }
   /** Answers a thread of the site over a port. */
   readonly serve: (site: ServedSite, port: MessagePort) => void
   readonly nextNumber: () => number
@@ -39,7 +44,8 @@ export interface SiteDependencies {
 export class SiteRuntime {
   readonly spec: SiteSpec
   readonly #shared: SiteDependencies
-  readonly #scans = new SingleFlight<string, SiteManifest>()
+  readonly #directory: ScannedSite
+  readonly #describing = new SingleFlight<'manifest', SiteManifest>()
   #manifest: SiteManifest | undefined
   #pool: SitePool | undefined
   #isRetired = false
@@ -48,12 +54,14 @@ export class SiteRuntime {
   /** Ids of routes that were asked for. */
   readonly #usedRoutes = new Set<string>()
   readonly #turns = new TurnQueue()
-  /** Problems of the directory that are in the log and still there. */
-  #reported: ReadonlySet<string> = new Set()
+  /** The change that waits for its turn. */
+  #pending: PendingChange<string[] | null> | undefined
 
   constructor(spec: SiteSpec, shared: SiteDependencies) {
     this.spec = spec
     this.#shared = shared
+    const { root, public: publicDir } = spec.config
+    this.#directory = new ScannedSite({ root, publicDir, scanner: shared.scanner, onFailed: shared.events.scanFailed })
   }
 
   get id(): string {
@@ -70,9 +78,17 @@ export class SiteRuntime {
     return this.#pool === undefined ? [...this.#others] : [this.#pool, ...this.#others]
   }
 
-  /** The manifest with the matcher of its middleware. */
+  /**
+   * The manifest with the matcher of its middleware.
+   * @throws RENDER_SCAN; RENDER_SITE_REFUSED when nothing of the site may be served
+   */
   async manifest(): Promise<SiteManifest> {
-    return this.#manifest ?? (await this.#scans.run('scan', () => this.#scan()))
+    return this.#manifest ?? (await this.#describing.run('manifest', () => this.#describe()))
+  }
+
+  /** Sums up what is in the directory of the site. Starts no isolate. */
+  survey(): Promise<SiteSurvey> {
+    return surveyOf(this.#directory.current())
   }
 
   /**
@@ -92,7 +108,9 @@ export class SiteRuntime {
    * the routes whose code was touched; null: any may be.
    */
   changed(files: readonly string[]): Promise<string[] | null> {
-    return this.#turns.run(() => this.#rescan(files))
+    if (this.#pending === undefined) this.#pending = new PendingChange(files, (all) => this.#takeIn(all))
+    else this.#pending.add(files)
+    return this.#pending.done
   }
 
   /**
@@ -156,9 +174,14 @@ export class SiteRuntime {
     fresh.takeOver()
     this.#pool = fresh
     this.#others.delete(fresh)
-    this.#others.add(old)
-    const ended = () => this.#others.delete(old)
-    old.drain().then(ended, ended)
+    this.#end(old)
+  }
+
+  /** Ends a pool after its last request. */
+  #end(pool: SitePool): void {
+    this.#others.add(pool)
+    const ended = () => this.#others.delete(pool)
+    pool.drain().then(ended, ended)
   }
 
   async #openPool(manifestVersion: string): Promise<SitePool> {
@@ -180,38 +203,53 @@ export class SiteRuntime {
     return new SitePool({ threads, settings, manifest, limits, budget, events, isReplacing })
   }
 
-  async #scan(): Promise<SiteManifest> {
-    const { root, public: publicDir } = this.spec.config
-    const scanned = await scanSite({ root, publicDir })
-    await this.#report(scanned)
-    const manifest = await this.#withMatcher(scanned)
-    this.#manifest = manifest
-    return manifest
+  async #describe(): Promise<SiteManifest> {
+    for (;;) {
+      const scanned = await this.#directory.current()
+      if (scanned.refusal !== null) throw new RenderError('RENDER_SITE_REFUSED', scanned.refusal)
+      const manifest = await this.#withMatcher(scanned)
+      // A change came meanwhile.
+      if (scanned !== this.#directory.known) continue
+      this.#manifest = manifest
+      return manifest
+    }
+  }
+
+  #takeIn(files: () => readonly string[]): Promise<string[] | null> {
+    return this.#turns.run(() => {
+      this.#pending = undefined
+      return this.#rescan(files())
+    })
   }
 
   async #rescan(files: readonly string[]): Promise<string[] | null> {
-    const { root, public: publicDir } = this.spec.config
-    const before = this.#manifest
-    if (before === undefined && files.length === 0) return null
-    const after = await scanSite({ root, publicDir })
-    const routesTouched = await touchedRoutes({ before, after, files, cacheDirs: this.spec.thread.cacheDirs })
-    // Nobody has asked for the site here so far: nothing is kept that could be old.
-    if (before === undefined) return routesTouched([])
-    await this.#report(after)
+    const before = this.#directory.known
+    // Nothing that was made of the site so far could be old.
+    if (before === undefined && files.length === 0 && this.#pool === undefined) return null
+    const scan = await this.#scanAgain(files)
+    if (scan === undefined) return null
+    const after = scan.manifest
+    const { cacheDirs } = this.spec.thread
+    const routesTouched = await touchedRoutes({ before, after, files: filesOf(files, scan), realRoot: scan.realRoot, cacheDirs })
     const evicted = (await this.#pool?.update(after, files)) ?? []
-    this.#manifest = await this.#withMatcher(after)
+    const isDescribed = this.#manifest !== undefined
+    this.#manifest = undefined
+    if (isDescribed && after.refusal === null) await this.manifest()
     return routesTouched(evicted)
   }
 
-  /** Logs what is wrong with the site's directory: each problem once, and again when it comes back. */
-  async #report({ problems }: SiteManifest): Promise<void> {
-    const found = new Map<string, string>(problems.map((problem) => [problemText(problem), problem.severity]))
-    const react = await foreignReact(this.spec.config.root)
-    if (react !== undefined) found.set(react, 'warning')
-    for (const [text, severity] of found) {
-      if (!this.#reported.has(text)) this.#shared.events.log(severity === 'error' ? 'error' : 'warn', '', text)
+  /** Undefined when the directory cannot be scanned: nothing is served then, since nothing is known of what guards it. */
+  async #scanAgain(files: readonly string[]): Promise<SiteScan | undefined> {
+    try {
+      return await this.#directory.again(files)
+    } catch {
+      // Logged by the one who scans, and an error of each request until a scan succeeds.
+      const pool = this.#pool
+      this.#manifest = undefined
+      this.#pool = undefined
+      if (pool !== undefined) this.#end(pool)
+      return undefined
     }
-    this.#reported = new Set(found.keys())
   }
 
   /** The matcher is an export of the middleware's module: only running it tells. */
@@ -235,4 +273,9 @@ export class SiteRuntime {
 
 function stale(site: string): RenderError {
   return new RenderError('RENDER_STALE_MANIFEST', `the routes of ${site} have changed`)
+}
+
+/** The files of a change, and of each whether it is there. */
+function filesOf(files: readonly string[], { areThere }: SiteScan): Map<string, boolean> {
+  return new Map(files.map((file, at) => [file, areThere[at] === true]))
 }

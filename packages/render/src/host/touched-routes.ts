@@ -1,4 +1,3 @@
-import { existsSync, realpathSync } from 'node:fs'
 import { basename, sep } from 'node:path'
 import type { Route, SegmentNode, SiteManifest } from '@svc/site'
 import { ImportGraph } from '../compile/import-graph.ts'
@@ -15,8 +14,10 @@ export interface Change {
   /** Undefined: this process did not know the site's routes before. */
   readonly before: SiteManifest | undefined
   readonly after: SiteManifest
-  /** Absolute paths; none: anything may have changed. */
-  readonly files: readonly string[]
+  /** Absolute paths, and whether they are there; none: anything may have changed. */
+  readonly files: ReadonlyMap<string, boolean>
+  /** The site's directory with all links resolved. */
+  readonly realRoot: string
   readonly cacheDirs: ModuleCacheDirs
 }
 
@@ -50,14 +51,10 @@ function filesOfAll({ notFound, middleware, globalError }: SiteManifest): Set<st
 }
 
 /** Modules are known by real paths, changes by those that are watched. */
-function withRealPaths(files: readonly string[], root: string): string[] {
-  let real = root
-  try {
-    real = realpathSync.native(root)
-  } catch {
-    // The directory itself is gone, and its modules with it.
-  }
-  return files.flatMap((file) => (real !== root && file.startsWith(root + sep) ? [file, real + file.slice(root.length)] : [file]))
+function withRealPaths(files: Iterable<string>, root: string, real: string): string[] {
+  return [...files].flatMap((file) =>
+    real !== root && file.startsWith(root + sep) ? [file, real + file.slice(root.length)] : [file],
+  )
 }
 
 /** Routes that are not what they were, by pattern. */
@@ -119,10 +116,9 @@ class LookedAt {
   /** Whether a file may decide where imports of others lead, or what is a route. */
   #isUnclear(): boolean {
     const { before, after, files } = this.#change
-    return files.some((file) => {
+    return [...files].some(([file, isThere]) => {
       if (resolverFiles.has(basename(file))) return true
       if (!moduleFile.test(file) || file.startsWith(after.publicDir + sep)) return false
-      const isThere = existsSync(file)
       if (before === undefined) return !isThere || !this.#known.has(file)
       return isThere && !this.#known.has(file) && !this.#named.has(file)
     })
@@ -134,21 +130,19 @@ class LookedAt {
  * has loaded. Called before anything is compiled anew; the answer comes when the isolates have taken the change in.
  */
 export async function touchedRoutes(change: Change): Promise<TouchedRoutes> {
-  const { before, after, cacheDirs } = change
-  if (change.files.length === 0) return () => null
-  const files = withRealPaths(change.files, after.root)
+  const { before, after, realRoot, cacheDirs } = change
+  if (change.files.size === 0) return () => null
+  const files = withRealPaths(change.files.keys(), after.root, realRoot)
   const roots = [before, after].flatMap((manifest) => {
     if (manifest === undefined) return []
     return [...manifest.routes.flatMap((route) => filesOfRoute(route, manifest)), ...filesOfAll(manifest)]
   })
   const { modules, known } = await new ImportGraph(new ModuleCache(cacheDirs)).touched(roots, files)
-  const seen = new LookedAt(change, new Set([...known, ...plainPathsOf(known, after.root)]), modules)
+  const seen = new LookedAt(change, new Set([...known, ...plainPathsOf(known, after.root, realRoot)]), modules)
   return (evicted) => seen.routes(evicted)
 }
 
 /** The paths of known modules as they are watched. */
-function plainPathsOf(known: ReadonlySet<string>, root: string): string[] {
-  const [, real = root] = withRealPaths([`${root}${sep}`], root)
-  const base = real.endsWith(sep) ? real.slice(0, -1) : real
-  return base === root ? [] : [...known].filter((id) => id.startsWith(base + sep)).map((id) => root + id.slice(base.length))
+function plainPathsOf(known: ReadonlySet<string>, root: string, real: string): string[] {
+  return real === root ? [] : [...known].filter((id) => id.startsWith(real + sep)).map((id) => root + id.slice(real.length))
 }

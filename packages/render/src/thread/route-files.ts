@@ -44,7 +44,7 @@ function addFallbacks(manifest: SiteManifest, files: Set<string>): void {
 /** A route as the guest gets it: with what stands in when even the root layout fails. */
 export type DefinedRoute = Route & { readonly globalError: string | null }
 
-const unrouted = { pattern: '', segments: [], metadata: null, slotParams: [] } as const
+const unrouted = { pattern: '', segments: [], metadata: null, slotParams: [], hasStaticParams: false } as const
 
 /** Id of the route of a request: those that no pattern leads to have one of their own. */
 export function routeIdOf(kind: BeginKind, route: string): string {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { after } from 'node:test'
-import { compileRoutes, type Route, type SiteManifest, scanSiteSync } from '@svc/site'
+import { compileRoutes, type Route, type SiteManifest } from '@svc/site'
+import { scanSite } from '@svc/site/scan'
 import { type Cleanup, tempSite } from '@svc/testkit'
 import type { BeginKind, BeginRequest, GuestSettings } from '../../src/contract/isolate.ts'
 import { type Answer, buildGuestForTest, IsolateHarness } from '../harness/isolate-harness.ts'
@@ -17,7 +18,7 @@ export class RouterSite {
   readonly isolate: Promise<IsolateHarness>
 
   constructor(root: string, isolate: Promise<IsolateHarness>) {
-    this.manifest = scanSiteSync({ root })
+    this.manifest = scanSite({ root })
     this.isolate = isolate
   }
 
@@ -51,7 +52,7 @@ export class RouterSite {
 
   #unrouted(kind: BeginKind | undefined): Route {
     const { middleware, notFound } = this.manifest
-    const bare = { id: 'svc:none', pattern: '', segments: [], metadata: null, slotParams: [] } as const
+    const bare = { id: 'svc:none', pattern: '', segments: [], metadata: null, slotParams: [], hasStaticParams: false } as const
     if (kind === 'middleware') return { ...bare, kind: 'handler', file: middleware?.file ?? '', tree: null }
     return { ...bare, kind: 'page', file: '', tree: notFound }
   }

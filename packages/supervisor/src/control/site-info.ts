@@ -1,6 +1,5 @@
 import { hasApp, type SiteConfig } from '@svc/config'
-import type { HostEndpoint, SiteManifestInfo, SiteStatus } from '@svc/protocol'
-import { scanSite } from '@svc/site'
+import type { HostEndpoint, SiteManifestInfo, SiteStatus, SiteSurvey } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 
 /** Describes sites for listings. */
@@ -31,19 +30,21 @@ export function siteStatuses(
 }
 
 /**
- * Reads the routes of a site from its directory.
- * @throws SUP_UNKNOWN_SITE
+ * The routes and problems of a site.
+ * @param survey asks the render host of a site
+ * @throws SUP_UNKNOWN_SITE, and what the survey rejects with
  */
-export async function siteManifestInfo(sites: readonly SiteConfig[], id: string): Promise<SiteManifestInfo> {
+export async function siteManifestInfo(
+  sites: readonly SiteConfig[],
+  id: string,
+  survey: (site: string) => Promise<SiteSurvey>,
+): Promise<SiteManifestInfo> {
   const site = sites.find((candidate) => candidate.id === id)
   if (site === undefined) {
     throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"; there are: ${sites.map((known) => known.id).join(', ')}`)
   }
   // What a server of a vhost file answers without an application is no list of routes.
   if (!hasApp(site)) return { routes: [], problems: [] }
-  const manifest = await scanSite({ root: site.root, publicDir: site.public })
-  return {
-    routes: manifest.routes.map(({ pattern, kind, file }) => ({ pattern, kind, file })),
-    problems: manifest.problems.map(({ file, message }) => `${file}: ${message}`),
-  }
+  const { routes, problems } = await survey(id)
+  return { routes, problems: problems.map(({ text }) => text) }
 }

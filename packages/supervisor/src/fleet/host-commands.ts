@@ -1,13 +1,17 @@
 import { asError, codeOf } from '@svc/core'
-import type { IsolateModules, ModulePurge } from '@svc/protocol'
+import type { HostEndpoint, IsolateModules, ModulePurge, SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import { SupervisorError } from '../errors.ts'
 import type { RunningHost } from './host-process.ts'
+import { hostsServing } from './place.ts'
 import { type ReachableHost, reachable } from './reachable-host.ts'
 
 /** Compiling a site from nothing, on a busy machine, takes this long at most. */
 const FLUSH_TIMEOUT_MS = 60_000
 const MODULES_TIMEOUT_MS = 30_000
 const CHANGE_TIMEOUT_MS = 30_000
+/** A scan is ended after a third of this; it may have to wait for others. */
+const SURVEY_TIMEOUT_MS = 30_000
 const ROUTES_TIMEOUT_MS = 2_000
 /** A site whose code does not load in this time is left to its first requests. */
 const WARM_TIMEOUT_MS = 15_000
@@ -32,6 +36,35 @@ async function askAll<Answer>(
     }
   }
   return Promise.all(hosts.map(one))
+}
+
+/** Tells when the other end is gone: what it was asked to do may be why. */
+async function namingLost<Answer>(asked: Promise<Answer>, onGone: () => void): Promise<Answer> {
+  try {
+    return await asked
+  } catch (error) {
+    if (codeOf(error) === 'CORE_PEER_GONE') onGone()
+    throw error
+  }
+}
+
+/** The hosts that a survey goes to. */
+export interface SurveyedHosts {
+  readonly endpoints: readonly HostEndpoint[]
+  runningFor(site: string): ReachableHost[]
+  noteInFlight(host: string, sites: readonly string[]): void
+}
+
+/**
+ * Asks a host that serves a site what is in its directory.
+ * @throws SUP_NOT_READY when there is none at the moment, and what the host rejects with
+ */
+export async function surveySite(hosts: SurveyedHosts, site: string): Promise<SiteSurvey> {
+  const serving = hostsServing(hosts.endpoints, site)
+  const host = hosts.runningFor(site).find(({ id }) => serving.has(id))
+  if (host === undefined) throw new SupervisorError('SUP_NOT_READY', `no render host serves ${site} at the moment; try again`)
+  const asked = host.peer.call('survey', { site }, { timeoutMs: SURVEY_TIMEOUT_MS })
+  return await namingLost(asked, () => hosts.noteInFlight(host.id, [site]))
 }
 
 /** Gives a site fresh isolates in every host. Resolves with how many were replaced. */
@@ -62,6 +95,8 @@ export interface SiteChange {
   readonly files: readonly string[]
   /** Ids. The others have made none of its pages, so that what they do not know matters to nobody. */
   readonly serving: ReadonlySet<string>
+  /** A host ended while it took the change in. */
+  readonly onGone: (host: string) => void
 }
 
 /**
@@ -69,9 +104,10 @@ export interface SiteChange {
  * null when one that serves the site cannot say, or there is none.
  */
 export async function tellOfChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<TouchedRoutes> {
-  const { site, files, serving } = change
+  const { site, files, serving, onGone } = change
   const answers = await askAll(hosts, logger, async ({ id, peer }) => {
-    const { routes } = await peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
+    const asked = peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
+    const { routes } = await namingLost(asked, () => onGone(id))
     return { isServing: serving.has(id), routes }
   })
   const routes = new Set<string>()

@@ -6,7 +6,7 @@ import type { GenerationSpec } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/proofs.ts'
 import { SupervisorError } from '../errors.ts'
-import { tellOfChange } from '../fleet/host-commands.ts'
+import { surveySite, tellOfChange } from '../fleet/host-commands.ts'
 import { hostsServing } from '../fleet/place.ts'
 import { RenderHosts } from '../fleet/render-hosts.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
@@ -29,6 +29,7 @@ import { type GenerationAccess, makeReloadTarget } from './reload-target.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
+import { SiteSurveys } from './site-surveys.ts'
 import { unitAttached } from './unit-attached.ts'
 import { watchedSites } from './watched-sites.ts'
 
@@ -185,17 +186,31 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const watcher = makeWatcher(options, later)
   const marks = await SiteMarks.open(join(access.get().config.cache.dir, 'isr-sites.json'), ownDirectories(access))
   const purge = (order: PurgeOrder) => caches.purge(order)
+  const surveys = new SiteSurveys({
+    ask: (site) => surveySite(hosts, site),
+    warm: (site) => workers.warm(site),
+    logger,
+  })
   const served = new ServedSites({
     marks,
     hasPages: () => caches.store.size().entries > 0,
     purge,
-    warm: (site) => workers.warm(site),
+    survey: (site) => surveys.add(site),
     logger,
   })
   const changes = new SiteChanges({
     sites: () => access.get().sites,
     tellHosts: (site, files) =>
-      tellOfChange(hosts.runningFor(site), { site, files, serving: hostsServing(hosts.endpoints, site) }, logger),
+      tellOfChange(
+        hosts.runningFor(site),
+        {
+          site,
+          files,
+          serving: hostsServing(hosts.endpoints, site),
+          onGone: (host) => hosts.noteInFlight(host, [site]),
+        },
+        logger,
+      ),
     tellWorkers: (site) => workers.siteChanged(site),
     purge: (order) => caches.purge(order),
     onChanging: (site) => served.changing(site, access.get().config.env),
@@ -221,6 +236,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     restarts,
     changes,
     served,
+    surveys,
     metrics,
     logger,
   }

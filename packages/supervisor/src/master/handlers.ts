@@ -1,5 +1,5 @@
 import type { Handlers } from '@svc/core'
-import type { hostParentMethods, masterMethods } from '@svc/protocol'
+import type { hostParentMethods, masterMethods, SiteManifestInfo } from '@svc/protocol'
 import type { ControlHandlers } from '../control/control-server.ts'
 import { siteManifestInfo, siteStatuses } from '../control/site-info.ts'
 import { cacheStats, flushIsolates, isolatePools, modulesOf, purgeModules, resetApp } from './actions.ts'
@@ -16,6 +16,10 @@ function sharedHandlers(parts: () => MasterParts) {
     restartRenderers: () => parts().restarts.begin(),
     restartStatus: async ({ id, wait }) => ({ status: await parts().restarts.status(id, wait) }),
   } satisfies Partial<Handlers<typeof masterMethods>> & Partial<ControlHandlers>
+}
+
+function routesOf({ spec, surveys }: MasterParts, site: string): Promise<SiteManifestInfo> {
+  return siteManifestInfo(spec().sites, site, (id) => surveys.survey(id))
 }
 
 /** What the master answers to one worker, but for what its fleet does. */
@@ -43,7 +47,7 @@ export function workerHandlers(
     isolates: () => ({ pools: isolatePools(parts()) }),
     modules: ({ site }) => modulesOf(parts(), site),
     cacheStats: async () => ({ stats: await cacheStats(parts()) }),
-    siteInfo: ({ site }) => siteManifestInfo(parts().spec().sites, site),
+    siteInfo: ({ site }) => routesOf(parts(), site),
   }
 }
 
@@ -75,6 +79,6 @@ export function controlHandlers(parts: () => MasterParts, stop: () => void): Con
       const { spec, hosts } = parts()
       return { sites: siteStatuses(spec().sites, hosts.endpoints, hosts.quarantined) }
     },
-    routes: ({ site }) => siteManifestInfo(parts().spec().sites, site),
+    routes: ({ site }) => routesOf(parts(), site),
   }
 }

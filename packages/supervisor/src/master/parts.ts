@@ -6,6 +6,7 @@ import type { Caches } from './caches.ts'
 import type { InstanceParts } from './control-plane.ts'
 import type { ServedSites } from './served-sites.ts'
 import type { SiteChanges } from './site-changes.ts'
+import type { SiteSurveys } from './site-surveys.ts'
 
 /** All that a running master is made of. */
 export interface MasterParts extends InstanceParts {
@@ -14,6 +15,7 @@ export interface MasterParts extends InstanceParts {
   readonly restarts: RollingRestart
   readonly changes: SiteChanges
   readonly served: ServedSites
+  readonly surveys: SiteSurveys
   readonly metrics: MetricsCollector
   readonly logger: Logger
 }

@@ -12,8 +12,8 @@ export interface ServedSitesOptions {
   /** Whether there are stored pages at all. */
   readonly hasPages: () => boolean
   readonly purge: (order: PurgeOrder) => Promise<unknown>
-  /** Has one worker render what is known in advance of a site. */
-  readonly warm: (site: string) => void
+  /** Has a site looked at in the background: its problems are logged, and what is known of it in advance is rendered. */
+  readonly survey: (site: string) => void
   readonly logger: Logger
 }
 
@@ -78,12 +78,12 @@ export class ServedSites {
 
   /** All processes are up. Sites with a process of their own wait for that. */
   ready(sites: readonly SiteConfig[]): void {
-    for (const { id, process } of sites.filter(hasApp)) if (process !== 'own') this.#options.warm(id)
+    for (const { id, process } of sites.filter(hasApp)) if (process !== 'own') this.#options.survey(id)
   }
 
   /** A reload has replaced the configuration in all processes. Resolves when nothing of changed or removed sites is left. */
   async reloaded(before: ServedSpec, after: ServedSpec): Promise<void> {
-    const { marks, purge, warm } = this.#options
+    const { marks, purge, survey } = this.#options
     const labels = notIn(before, after).map(({ site }) => site.label)
     const renewed = notIn(after, before)
     if (labels.length === 0 && renewed.length === 0) return
@@ -97,7 +97,7 @@ export class ServedSites {
     } catch (error) {
       this.#failed(error, undefined)
     }
-    for (const { site } of renewed) warm(site.id)
+    for (const { site } of renewed) survey(site.id)
   }
 
   /**
@@ -105,11 +105,11 @@ export class ServedSites {
    * the stored pages were purged. A change that comes in between is none that this purge was about.
    */
   async changing(site: SiteConfig, env: MarkedSite['env']): Promise<() => Promise<void>> {
-    const { marks, warm } = this.#options
+    const { marks, survey } = this.#options
     const marked = { site, env }
     const mark = await marks.look(marked)
     return async () => {
-      warm(site.id)
+      survey(site.id)
       try {
         marks.note(marked, mark)
         await marks.save()

@@ -13,6 +13,7 @@ function forwarded(host: UnitHost): Forwarded {
   const options = { timeoutMs: FORWARD_TIMEOUT_MS }
   const peer = () => host.require().process.peer
   return {
+    survey: (request) => peer().call('survey', request, options),
     siteChanged: (request) => peer().call('siteChanged', request, options),
     purgeModules: (request) => peer().call('purgeModules', request, options),
     modules: (request) => peer().call('modules', request, options),

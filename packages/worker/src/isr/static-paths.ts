@@ -1,47 +1,13 @@
-import { readFile } from 'node:fs/promises'
 import { normalizePath } from '@svc/http'
 import type { RenderRequest } from '@svc/protocol'
-import { fillPattern, isStaticPattern, type Route, type RouteParams, type SegmentNode, type SiteManifest } from '@svc/site'
+import { fillPattern, type Route, type RouteParams, type SiteManifest } from '@svc/site'
 import { WorkerError } from '../errors.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import { renderWhole } from './whole-render.ts'
 
-const EXPORT = /\bgenerateStaticParams\b/
-
-/** Modules of a route that may name its parameters. */
-function filesOf({ file, tree }: Route): string[] {
-  if (tree === null) return [file]
-  const files: string[] = []
-  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) {
-    for (const own of [node.layout, node.page]) if (own !== undefined) files.push(own)
-  }
-  return files
-}
-
-async function names(file: string): Promise<boolean> {
-  try {
-    return EXPORT.test(await readFile(file, 'utf8'))
-  } catch {
-    // Gone since the scan: the next one knows.
-    return false
-  }
-}
-
-/** The routes whose parameters are known in advance, as far as a look at the text of their files tells. */
-export async function routesWithStaticParams({ routes }: SiteManifest): Promise<Route[]> {
-  const seen = new Map<string, boolean>()
-  const found: Route[] = []
-  for (const route of routes) {
-    if (route.kind === 'metadata' || route.problem !== undefined || isStaticPattern(route.segments)) continue
-    for (const file of filesOf(route)) {
-      const isNamed = seen.get(file) ?? (await names(file))
-      seen.set(file, isNamed)
-      if (!isNamed) continue
-      found.push(route)
-      break
-    }
-  }
-  return found
+/** The routes whose parameters are known in advance. */
+export function routesWithStaticParams({ routes }: SiteManifest): Route[] {
+  return routes.filter((route) => route.hasStaticParams && route.problem === undefined)
 }
 
 function isParams(value: unknown): value is RouteParams {

@@ -1,6 +1,5 @@
 import { asError, codeOf } from '@svc/core'
 import type { RenderRequest } from '@svc/protocol'
-import { scanSite } from '@svc/site'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteApp, SiteRuntime } from '../generation/site-runtime.ts'
 import { isStale as isStaleManifest } from '../pipeline/stages/render-plan.ts'
@@ -61,13 +60,10 @@ export class Warmer {
   }
 
   async #warm(site: SiteRuntime): Promise<void> {
-    // The names of the files are enough to leave most sites alone: no isolate is started for them.
-    const scanned = await scanSite({ root: site.config.root, publicDir: site.config.public })
-    if ((await routesWithStaticParams(scanned)).length === 0 || this.#isStopped) return
     const app = await site.app()
     try {
       let left = this.#maxPaths()
-      for (const route of await routesWithStaticParams(app.manifest)) {
+      for (const route of routesWithStaticParams(app.manifest)) {
         const paths = await staticPathsOf(this.#options.renderer, route, requestOf(site, app, '/'))
         for (const path of paths.slice(0, left)) if (!this.#isStopped && !site.isRetired) await this.#warmPath(site, app, path)
         left -= Math.min(left, paths.length)

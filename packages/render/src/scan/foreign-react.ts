@@ -1,16 +1,20 @@
+import { realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { readRegularFile } from '../regular-file.ts'
+import { readRegularFileSync } from '@svc/core'
 
 const MAX_MANIFEST_BYTES = 1024 * 1024
 const version = /^\d[\w.+-]{0,63}$/
 
-function versionIn(manifest: string): string | undefined {
+/** The version of the React in the `node_modules` of a directory. */
+function versionIn(dir: string): string | undefined {
   try {
-    const found = (JSON.parse(manifest) as { readonly version?: unknown } | null)?.version
+    const file = join(dir, 'node_modules/react/package.json')
+    const manifest = readRegularFileSync(file, { maxBytes: MAX_MANIFEST_BYTES, within: realpathSync.native(dir) })
+    const found = (JSON.parse(manifest.toString('utf8')) as { readonly version?: unknown } | null)?.version
     return typeof found === 'string' && version.test(found) ? found : undefined
   } catch {
-    // A package that cannot be read is not used either way.
+    // There is none, or it cannot be read: it is not used either way.
     return undefined
   }
 }
@@ -24,10 +28,9 @@ function ownVersion(): string {
  * Looks for a React of another version in the `node_modules` that a site's imports would find.
  * @returns the notice for the site's author; undefined: there is none, or it is of the server's version
  */
-export async function foreignReact(root: string): Promise<string | undefined> {
+export function foreignReact(root: string): string | undefined {
   for (let dir = root; ; dir = dirname(dir)) {
-    const manifest = await readRegularFile(join(dir, 'node_modules/react/package.json'), MAX_MANIFEST_BYTES)
-    const found = manifest === undefined ? undefined : versionIn(manifest)
+    const found = versionIn(dir)
     if (found !== undefined) {
       const own = ownVersion()
       const place = relative(root, join(dir, 'node_modules/react'))

@@ -1,0 +1,77 @@
+import { asError, type BackoffPolicy, codeOf, delayMs, noFailures, recordFailure, SingleFlight } from '@svc/core'
+import type { SiteManifest } from '@svc/site'
+import type { LossReason } from '../thread/thread-messages.ts'
+import type { SiteScan, SiteScanner } from './site-scanner.ts'
+import { TurnQueue } from './turn-queue.ts'
+
+/** What the directory of a site is scanned with. */
+export interface ScannedSiteOptions {
+  readonly root: string
+  readonly publicDir: string
+  readonly scanner: Pick<SiteScanner, 'scan'>
+  /** A scan had to be ended, or crashed. */
+  readonly onFailed: (reason: LossReason, error: Error) => void
+}
+
+/** A directory whose scans fail is not scanned again at each request. */
+const BACKOFF: BackoffPolicy = { firstMs: 1_000, maxMs: 60_000, resetAfterMs: 300_000 }
+
+/** The directory of one site as its last scan found it. One scan of it runs at a time. */
+export class ScannedSite {
+  readonly #options: ScannedSiteOptions
+  readonly #turns = new TurnQueue()
+  readonly #flights = new SingleFlight<'current', SiteManifest>()
+  #known: SiteManifest | undefined
+  #failures = noFailures
+  #failure: Error | undefined
+
+  constructor(options: ScannedSiteOptions) {
+    this.#options = options
+  }
+
+  /** What the last scan found; undefined: there was none, or it failed. */
+  get known(): SiteManifest | undefined {
+    return this.#known
+  }
+
+  /**
+   * What the last scan found, or the next one when there was none.
+   * @throws RENDER_SCAN, also without another scan when the last one failed a short while ago; RENDER_DRAINING
+   */
+  async current(): Promise<SiteManifest> {
+    const scan = () => this.#turns.run(async () => this.#known ?? (await this.#scan([])).manifest)
+    return this.#known ?? (await this.#flights.run('current', scan))
+  }
+
+  /** Scans again. `files`: of which it is told whether they are there. Throws as `current` does; nothing is known then. */
+  again(files: readonly string[]): Promise<SiteScan> {
+    return this.#turns.run(() => {
+      this.#known = undefined
+      return this.#scan(files)
+    })
+  }
+
+  async #scan(files: readonly string[]): Promise<SiteScan> {
+    const { root, publicDir, scanner, onFailed } = this.#options
+    const isTooSoon = performance.now() < this.#failures.lastFailureAt + delayMs(this.#failures, BACKOFF)
+    if (this.#failure !== undefined && isTooSoon) throw this.#failure
+    try {
+      const found = await scanner.scan({ root, publicDir, files: [...files] })
+      this.#known = found.manifest
+      this.#failure = undefined
+      return found
+    } catch (thrown) {
+      const error = asError(thrown)
+      if (codeOf(error) === 'RENDER_SCAN') {
+        this.#failure = error
+        this.#failures = recordFailure(this.#failures, BACKOFF, performance.now())
+        onFailed(reasonOf(error), error)
+      }
+      throw error
+    }
+  }
+}
+
+function reasonOf(error: Error & { readonly data?: { readonly reason?: LossReason } }): LossReason {
+  return error.data?.reason ?? 'crash'
+}

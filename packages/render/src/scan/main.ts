@@ -1,0 +1,45 @@
+// Entry of a scan process, forked by a render host. What a tenant has put into a site's directory is looked at here alone: whatever it
+// does to this process (a look that never returns, a text that crashes the parser) happens to no other.
+import { existsSync, realpathSync } from 'node:fs'
+import { createIpcChannel, RpcPeer } from '@svc/core'
+import { ExitCode, PROTOCOL_VERSION } from '@svc/protocol'
+import type { SiteProblem } from '@svc/site'
+import { scanSite } from '@svc/site/scan'
+import { foreignReact } from './foreign-react.ts'
+import { scanMethods, scanParentMethods } from './scan-methods.ts'
+
+// A terminal sends its signals to the whole process group: this process ends with its render host.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+
+function realPathOf(root: string): string {
+  try {
+    return realpathSync.native(root)
+  } catch {
+    // The directory is gone, as the manifest says.
+    return root
+  }
+}
+
+function reactProblems(root: string): SiteProblem[] {
+  const message = foreignReact(root)
+  return message === undefined ? [] : [{ severity: 'warning', file: root, message }]
+}
+
+const host = new RpcPeer({
+  channel: createIpcChannel(process),
+  local: scanMethods,
+  handlers: {
+    scan: ({ root, publicDir, files }) => ({
+      manifest: scanSite({ root, publicDir, problems: reactProblems(root) }),
+      realRoot: realPathOf(root),
+      areThere: files.map((file) => existsSync(file)),
+    }),
+  },
+  remote: scanParentMethods,
+  protocolVersion: PROTOCOL_VERSION,
+  peerName: 'render host',
+  onProblem: () => process.exit(ExitCode.internal),
+})
+
+const end = () => process.exit(ExitCode.ok)
+host.closed.then(end, end)

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { tempDir, tempSite, writeFiles } from '@svc/testkit'
+import { RenderError } from '../src/errors.ts'
+import { ScannedSite } from '../src/host/scanned-site.ts'
+import { SiteScanner } from '../src/host/site-scanner.ts'
+import { HostProcess } from './host-process.ts'
+
+const page = (text: string) => `export default () => <p>${text}</p>`
+const TIMEOUT = { timeoutMs: 60_000 }
+const HALF_GIGABYTE = 500 * 1024 * 1024
+/** More syntax than any parser follows on its stack. */
+const bottomless = `export default () => ${'('.repeat(500_000)}`
+
+function survey(host: HostProcess, site: string) {
+  return host.master.call('survey', { site }, TIMEOUT)
+}
+
+test('files that are no files, that are huge or lie elsewhere are problems of their site, and the host goes on', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page('root'), 'app/ok/page.tsx': page('ok') })
+  const at = (name: string) => {
+    mkdirSync(join(root, 'app', name))
+    return join(root, 'app', name, 'sitemap.ts')
+  }
+  closeSync(openSync(join(root, 'sparse'), 'w'))
+  truncateSync(join(root, 'sparse'), HALF_GIGABYTE)
+  symlinkSync('../../sparse', at('sparse'))
+  symlinkSync('/dev/zero', at('zero'))
+  symlinkSync('/etc/passwd', at('out'))
+  execFileSync('mkfifo', [at('fifo')])
+  const socket = createServer().listen(at('socket'))
+  t.after(() => socket.close())
+  const neighbour = tempSite(t, { 'app/page.tsx': page('neighbour') })
+  const host = await HostProcess.start(t, {
+    sites: [
+      { id: 'bad', root },
+      { id: 'good', root: neighbour },
+    ],
+  })
+  const before = (await host.ping()).rssBytes
+  const { routes, problems } = await survey(host, 'bad')
+  assert.equal(routes.filter(({ kind }) => kind === 'page').length, 2)
+  const whys = { fifo: 'is not a regular file', out: 'outside of', socket: 'is not a regular file', zero: 'outside of' }
+  for (const [name, why] of Object.entries({ ...whys, sparse: `has ${HALF_GIGABYTE} bytes` })) {
+    const text = problems.find((problem) => problem.text.startsWith(`${root}/app/${name}/sitemap.ts: cannot be read: `))?.text
+    assert.ok(text?.includes(why), `${name}: ${text}`)
+  }
+  assert.match((await host.render('bad', '/ok')).text, /ok/)
+  assert.match((await host.render('good', '/')).text, /neighbour/)
+  assert.ok((await host.ping()).rssBytes - before < HALF_GIGABYTE / 2)
+})
+
+test('a scan that crashes is counted against its site, and no other site notices', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': bottomless })
+  const neighbour = tempSite(t, { 'app/page.tsx': page('neighbour') })
+  const host = await HostProcess.start(t, {
+    sites: [
+      { id: 'bad', root },
+      { id: 'good', root: neighbour },
+    ],
+  })
+  const [{ problems }] = await Promise.all([survey(host, 'bad'), host.render('good', '/')])
+  assert.match(problems[0]?.text ?? '', new RegExp(`^the scan of ${root} failed: its process ended`))
+  await assert.rejects(host.describe('bad'), { code: 'RENDER_SCAN', retryable: true })
+  const losses = await host.lossesSoFar()
+  assert.ok(losses.length > 0 && losses.every((loss) => loss === 'bad crash'), losses.join())
+  assert.match(host.log, /"site":"bad".*the directory of a site could not be scanned/)
+  assert.match((await host.render('good', '/')).text, /neighbour/)
+})
+
+test('a site that was served and cannot be scanned any more is not served, until it can be', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page('one') })
+  const host = await HostProcess.start(t, { sites: [{ id: 'a', root }] })
+  assert.match((await host.render('a', '/')).text, /one/)
+  writeFiles(root, { 'app/bad/page.tsx': bottomless })
+  await host.master.call('siteChanged', { site: 'a', files: [join(root, 'app/bad/page.tsx')] }, TIMEOUT)
+  await assert.rejects(host.render('a', '/'), { code: 'RENDER_SCAN' })
+  rmSync(join(root, 'app/bad'), { recursive: true })
+  writeFiles(root, { 'app/page.tsx': page('two') })
+  await host.changed('a', [join(root, 'app/page.tsx'), join(root, 'app/bad/page.tsx')]).catch(() => undefined)
+  await host.describe('a').catch(() => undefined)
+  for (let isServed = false; !isServed; )
+    isServed = await host.describe('a').then(
+      () => true,
+      () => false,
+    )
+  assert.match((await host.render('a', '/')).text, /two/)
+})
+
+test('a site with two files of middleware answers nothing, and says why', async (t) => {
+  const guard = 'export const middleware = () => new Response("no", { status: 401 })'
+  const root = tempSite(t, { 'app/page.tsx': page('secret'), 'middleware.ts': guard })
+  const host = await HostProcess.start(t, { sites: [{ id: 'a', root }] })
+  const refused = { code: 'RENDER_SITE_REFUSED', message: /a site has one middleware/ }
+  await host.describe('a')
+  writeFiles(root, { 'proxy.ts': guard })
+  await host.master.call('siteChanged', { site: 'a', files: [join(root, 'proxy.ts')] }, TIMEOUT)
+  await assert.rejects(host.render('a', '/'), refused)
+  await assert.rejects(host.describe('a'), refused)
+  assert.match((await survey(host, 'a')).problems[0]?.text ?? '', /a site has one middleware/)
+  rmSync(join(root, 'middleware.ts'))
+  await host.changed('a', [join(root, 'middleware.ts')])
+  assert.equal((await host.describe('a')).middleware?.file, join(root, 'proxy.ts'))
+  assert.match((await host.render('a', '/')).text, /secret/)
+})
+
+test('a scan that takes too long is ended with its process, and the next one has another', async (t) => {
+  const dir = tempDir(t, 'svc-scan')
+  writeFiles(dir, { 'hang.mjs': 'setInterval(() => undefined, 1000)' })
+  const scanner = new SiteScanner({ program: join(dir, 'hang.mjs'), timeoutMs: 50 })
+  t.after(() => scanner.close())
+  const request = { root: dir, publicDir: join(dir, 'public'), files: [] }
+  for (let i = 0; i < 2; i++) {
+    await assert.rejects(scanner.scan(request), (error: RenderError) => {
+      assert.deepEqual([error.code, error.data], ['RENDER_SCAN', { reason: 'timeout' }])
+      return true
+    })
+  }
+})
+
+test('a directory whose scans fail again and again is not scanned at each request', async () => {
+  let scans = 0
+  const failures: string[] = []
+  const scan = async () => {
+    scans++
+    throw new RenderError('RENDER_SCAN', 'no', { data: { reason: 'timeout' } })
+  }
+  const site = new ScannedSite({ root: '/r', publicDir: '/r/p', scanner: { scan }, onFailed: (reason) => failures.push(reason) })
+  for (let i = 0; i < 50; i++) await assert.rejects(site.current(), { code: 'RENDER_SCAN' })
+  assert.equal(scans, 2)
+  assert.deepEqual(failures, ['timeout', 'timeout'])
+})

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SiteSurvey } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import { SiteSurveys } from '../src/master/site-surveys.ts'
+
+const found = (texts: readonly string[], hasStaticParams = false): SiteSurvey => ({
+  routes: [],
+  problems: texts.map((text) => ({ severity: 'error', text })),
+  hasStaticParams,
+})
+
+function make(ask: (site: string) => Promise<SiteSurvey>) {
+  const lines: string[] = []
+  const warmed: string[] = []
+  const write = ({ site }: { site: string }, text: string) => lines.push(`${site} ${text}`)
+  const logger = { error: write, warn: write } as unknown as Logger
+  return { lines, warmed, surveys: new SiteSurveys({ ask, warm: (site) => warmed.push(site), logger }) }
+}
+
+test('each problem of a site is logged once, and again when it comes back', async () => {
+  let texts = ['one', 'two']
+  const { surveys, lines } = make(async () => found(texts))
+  const look = async (...next: string[]) => {
+    texts = next
+    await surveys.survey('a')
+    return lines.splice(0)
+  }
+  assert.deepEqual(await look('one', 'two'), ['a one', 'a two'])
+  assert.deepEqual(await look('one', 'two'), [])
+  assert.deepEqual(await look('two', 'three'), ['a three'])
+  assert.deepEqual(await look('one'), ['a one'])
+})
+
+test('a site that makes problems without end does not flood the log', async () => {
+  let count = 0
+  const { surveys, lines } = make(async () => found(Array.from({ length: 60 }, () => `problem ${count++}`)))
+  for (let i = 0; i < 100; i++) await surveys.survey('a')
+  assert.equal(lines.length, 200 + 4)
+  assert.match(lines.at(-1) ?? '', /more problems of the site are not logged: "svc routes a" lists them/)
+})
+
+test('sites in line are looked at a few at a time; one that cannot be holds up no other, and pages known in advance are rendered', async () => {
+  const done = Promise.withResolvers<void>()
+  const blocked = Promise.withResolvers<void>()
+  const asked: string[] = []
+  const { surveys, lines, warmed } = make(async (site) => {
+    asked.push(site)
+    if (site === 'slow') await blocked.promise
+    if (site === 'broken') throw new Error('no host')
+    if (site === 'last') done.resolve()
+    return found([], site === 'params')
+  })
+  for (const site of ['slow', 'broken', 'params', 'params', 'last']) surveys.add(site)
+  await done.promise
+  blocked.resolve()
+  assert.deepEqual(asked, ['slow', 'broken', 'params', 'last'])
+  assert.deepEqual(warmed, ['params'])
+  assert.deepEqual(lines, ['broken the directory of a site was not looked at; its next change or request does'])
+})
