@@ -14,6 +14,7 @@ import { hasVarnish } from './peers/varnish.ts'
 import { compileModules } from './scenarios/compile.ts'
 import { fastcgiKept, fastcgiTenKilobytes } from './scenarios/fastcgi.ts'
 import { memoryPerSite, reloadThousand, startToReady } from './scenarios/footprint.ts'
+import { fullCaches } from './scenarios/full-caches.ts'
 import { isrHits, missStorm } from './scenarios/isr-pages.ts'
 import { isrStoreEntries, isrStorePurges } from './scenarios/isr-store.ts'
 import { l0Browser, l0Hit, l0NotModified } from './scenarios/l0.ts'
@@ -54,6 +55,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'miss-storm': missStorm,
   'isr-store': isrStoreEntries,
   'isr-purge': isrStorePurges,
+  'full-caches': fullCaches,
   purge: wholePurges,
   restart: pageWhileReplaced,
 }

@@ -56,6 +56,8 @@ export interface SiteConfig {
   readonly fetch_allow_local: boolean
   readonly mode: 'production' | 'development'
   readonly maintenance: boolean
+  /** Share of the caches that the site may fill when others need room, relative to theirs. */
+  readonly cache_weight: number
   readonly route_rules: readonly RouteRule[]
   /** False for servers of vhost files that no application answers; undefined: as true. */
   readonly has_app?: boolean | undefined

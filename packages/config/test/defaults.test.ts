@@ -111,6 +111,7 @@ test('a site gets the documented defaults, paths absolute and host names in lowe
       fetch_allow_local: false,
       mode: 'production',
       maintenance: false,
+      cache_weight: 1,
       route_rules: [],
     },
   ])

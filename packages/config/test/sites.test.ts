@@ -57,6 +57,7 @@ test('standalone mode serves one directory on any host, in development', async (
       fetch_allow_local: true,
       mode: 'development',
       maintenance: false,
+      cache_weight: 1,
       route_rules: [],
     },
   ])
@@ -104,4 +105,17 @@ test('a platform file beside a config file adds apps, and problems name the righ
   assert.deepEqual(problemLines(dir, await loadDir(dir, { platform: 'p/wide.toml' })), [
     'p/wide.toml:2:1: server: a platform file beside a config file holds [[apps]] only',
   ])
+})
+
+test('cache_weight is a number within its bounds, and 1 where a site does not say', async (t) => {
+  const second = oneSite.replaceAll('"a', '"b').replace('[[sites]]', '[[sites]]\ncache_weight = 2.5')
+  const { result } = await loadText(t, oneSite + second, {}, { 'site/.env': '' })
+  assert.deepEqual(
+    loaded(result).sites.map((site) => site.cache_weight),
+    [1, 2.5],
+  )
+  for (const wrong of ['0', '-1', '101', '"2"']) {
+    const bad = await loadText(t, oneSite.replace('[[sites]]', `[[sites]]\ncache_weight = ${wrong}`), {}, { 'site/.env': '' })
+    assert.match(problemLines(bad.dir, bad.result).join('\n'), /cache_weight/, wrong)
+  }
 })

@@ -35,6 +35,7 @@ test('a site is made of server blocks with one first name', async (t) => {
       fetch_allow_local: false,
       mode: 'production',
       maintenance: false,
+      cache_weight: 1,
       route_rules: [],
       has_app: true,
     },

@@ -38,8 +38,10 @@ function setup() {
       return store.pending.promise
     },
     checkReaders: () => ++store.readers,
+    usages: () => [],
   }
-  const upkeep = new StoreUpkeep(kept, clock, createLogger({ level: 'silent', format: 'json', base: {} }))
+  const logger = createLogger({ level: 'silent', format: 'json', base: {} })
+  const upkeep = new StoreUpkeep({ store: kept, name: 'isr', bounds: { maxEntries: 1, maxBytes: 1 }, clock, logger })
   return { clock, store, upkeep }
 }
 

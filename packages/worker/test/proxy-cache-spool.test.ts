@@ -13,8 +13,8 @@ function counted(from: number, count: number): string {
 function gateWrites({ store: { files } }: CacheInstance, gate: Promise<void>): { readonly done: number } {
   const begin = files.begin.bind(files)
   const counts = { done: 0 }
-  files.begin = async () => {
-    const body = await begin()
+  files.begin = async (label) => {
+    const body = await begin(label)
     const write = body.write.bind(body)
     body.write = async (bytes) => {
       await gate

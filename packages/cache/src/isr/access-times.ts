@@ -4,7 +4,6 @@ import { idOf } from './index-keys.ts'
 import { accessStamp } from './schedule.ts'
 import { StoreTransaction } from './store-transaction.ts'
 
-const MERGE_INTERVAL_MS = 10_000
 /** Keys remembered between merges; of more, those asked for first are known well enough. */
 const MAX_KEYS = 10_000
 /** Entries of one transaction: others wait for its end. */
@@ -14,18 +13,21 @@ const ENTRIES_PER_STEP = 128
 export class AccessTimes {
   readonly #databases: Databases
   readonly #clock: Clock
+  readonly #intervalMs: number
   #times = new Map<string, number>()
   #cancel: (() => void) | undefined
 
-  constructor(databases: Databases, clock: Clock) {
+  /** @param intervalMs between two merges */
+  constructor(databases: Databases, clock: Clock, intervalMs: number) {
     this.#databases = databases
     this.#clock = clock
+    this.#intervalMs = intervalMs
   }
 
   touch(key: string): void {
     if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) return
     this.#times.set(key, this.#clock.now())
-    this.#cancel ??= this.#clock.after(MERGE_INTERVAL_MS, () => this.#mergeStep())
+    this.#cancel ??= this.#clock.after(this.#intervalMs, () => this.#mergeStep())
   }
 
   /** Writes all times that are known. What cannot be written is forgotten: eviction is then a little less just. */

@@ -1,5 +1,6 @@
 import type { Counts } from './counts.ts'
 import type { NewEntry } from './entry-codec.ts'
+import type { Dimension } from './usage.ts'
 
 /** Entries with the query in their key take at most this share of the store. */
 const QUERY_SHARE = 4
@@ -13,13 +14,12 @@ export interface Bounds {
   readonly maxBytes: number
 }
 
-/** What has too much room: the entries keyed by a query, or all together. */
-export type Excess = 'query' | 'all' | undefined
-
-/** Which entries must give way. */
-export function excessOf(counts: Readonly<Counts>, { maxEntries, maxBytes }: Bounds): Excess {
-  if (counts.queryEntries > Math.floor(maxEntries / QUERY_SHARE) || counts.queryBytes > maxBytes / QUERY_SHARE) return 'query'
-  return counts.entries > maxEntries || counts.bytes > maxBytes ? 'all' : undefined
+/** Returns which bound of the store is exceeded, undefined for none. */
+export function excessOf(counts: Readonly<Counts>, { maxEntries, maxBytes }: Bounds): Dimension | undefined {
+  if (counts.queryEntries > Math.floor(maxEntries / QUERY_SHARE)) return 'queryEntries'
+  if (counts.queryBytes > maxBytes / QUERY_SHARE) return 'queryBytes'
+  if (counts.entries > maxEntries) return 'entries'
+  return counts.bytes > maxBytes ? 'bytes' : undefined
 }
 
 /** Whether an entry has room at all, once enough others have given way. */

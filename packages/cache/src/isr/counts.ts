@@ -13,22 +13,36 @@ export interface Counts {
   evictions: number
   /** The last stamp given to an access: see `nextStamp`. */
   lastStamp: number
+  /** The last number given to a label. */
+  lastLabel: number
 }
+
+const FIELDS = [
+  'entries',
+  'bytes',
+  'queryEntries',
+  'queryBytes',
+  'evictions',
+  'lastStamp',
+  'lastLabel',
+] as const satisfies readonly (keyof Counts)[]
 
 /** Reads the counters: inside a transaction those of the transaction, else the last committed. */
 export function readCounts({ counters }: Databases): Counts {
   const bytes = counters.getBinary(KEY)
-  if (bytes === undefined) return { entries: 0, bytes: 0, queryEntries: 0, queryBytes: 0, evictions: 0, lastStamp: 0 }
-  const at = (index: number) => bytes.readDoubleLE(index * 8)
-  return { entries: at(0), bytes: at(1), queryEntries: at(2), queryBytes: at(3), evictions: at(4), lastStamp: at(5) }
+  const counts: Counts = { entries: 0, bytes: 0, queryEntries: 0, queryBytes: 0, evictions: 0, lastStamp: 0, lastLabel: 0 }
+  if (bytes === undefined) return counts
+  FIELDS.forEach((field, index) => {
+    counts[field] = bytes.readDoubleLE(index * 8)
+  })
+  return counts
 }
 
 /** Writes the counters; only inside a transaction. */
 export function writeCounts({ counters }: Databases, counts: Counts): void {
-  const bytes = Buffer.alloc(48)
-  const values = [counts.entries, counts.bytes, counts.queryEntries, counts.queryBytes, counts.evictions, counts.lastStamp]
-  values.forEach((value, index) => {
-    bytes.writeDoubleLE(value, index * 8)
+  const bytes = Buffer.alloc(FIELDS.length * 8)
+  FIELDS.forEach((field, index) => {
+    bytes.writeDoubleLE(counts[field], index * 8)
   })
   counters.putSync(KEY, bytes)
 }

@@ -27,6 +27,8 @@ export interface Databases extends Tables {
   readonly root: Root
   /** Held by who opens the store and by who writes. */
   readonly gate: Root
+  /** Numbers of labels that this process has read: they never change. */
+  readonly labelNumbers: Map<string, number>
   /** Bodies beside the databases, in stores that have them. */
   readonly files?: EntryFiles | undefined
 }
@@ -52,7 +54,7 @@ interface Tables {
   readonly garbage: Table
   /** Number -> purge that was answered, and that the heads do not all follow yet. */
   readonly purges: Table
-  /** Counters. */
+  /** Counters, in all and of each label: see `Usage`. */
   readonly counters: Table
 }
 
@@ -83,7 +85,7 @@ export async function openDatabases(dir: string, mapBytes: number): Promise<Data
   try {
     return gate.transactionSync(() => {
       const root = open<Buffer, Buffer>({ path: dir, ...common, mapSize: mapBytes, maxDbs: 12 })
-      return { gate, root, ...openTables(root) }
+      return { gate, root, labelNumbers: new Map<string, number>(), ...openTables(root) }
     })
   } catch (error) {
     await gate.close()

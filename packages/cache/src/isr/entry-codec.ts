@@ -1,11 +1,12 @@
 import type { EntryFacts } from '../store/entry.ts'
 
-export const HEAD_BYTES = 48
+export const HEAD_BYTES = 56
 
 /** Flags of a head. */
 export const DEAD = 1
 export const STALE = 2
 const QUERY_KEYED = 4
+const NEWCOMER = 8
 
 /** Offsets in a head. */
 const AT = {
@@ -17,6 +18,7 @@ const AT = {
   recordBytes: 32,
   factsBytes: 36,
   fileBytes: 40,
+  labelNumber: 48,
 } as const
 
 /**
@@ -28,6 +30,8 @@ export interface EntryHead {
   readonly isDead: boolean
   readonly isMarkedStale: boolean
   readonly isQueryKeyed: boolean
+  /** Requested once so far, under a key that clients can make up: among the first of its label to be evicted. */
+  readonly isNewcomer: boolean
   /** CRC-32 of the record. */
   readonly checksum: number
   /** Last access as far as it has been merged: see `accessStamp`. */
@@ -40,11 +44,14 @@ export interface EntryHead {
   readonly factsBytes: number
   /** Bytes of the file beside the store that belongs to the entry; 0: none does. */
   readonly fileBytes: number
+  /** Number of the label: see `Usage`. */
+  readonly labelNumber: number
 }
 
 export function encodeHead(head: EntryHead): Buffer {
   const bytes = Buffer.alloc(HEAD_BYTES)
-  bytes[AT.flags] = (head.isDead ? DEAD : 0) | (head.isMarkedStale ? STALE : 0) | (head.isQueryKeyed ? QUERY_KEYED : 0)
+  const state = (head.isDead ? DEAD : 0) | (head.isMarkedStale ? STALE : 0)
+  bytes[AT.flags] = state | (head.isQueryKeyed ? QUERY_KEYED : 0) | (head.isNewcomer ? NEWCOMER : 0)
   bytes.writeUInt32LE(head.checksum, AT.checksum)
   bytes.writeDoubleLE(head.accessStamp, AT.accessStamp)
   bytes.writeDoubleLE(head.deadlineAt, AT.deadlineAt)
@@ -52,6 +59,7 @@ export function encodeHead(head: EntryHead): Buffer {
   bytes.writeUInt32LE(head.recordBytes, AT.recordBytes)
   bytes.writeUInt32LE(head.factsBytes, AT.factsBytes)
   bytes.writeDoubleLE(head.fileBytes, AT.fileBytes)
+  bytes.writeUInt32LE(head.labelNumber, AT.labelNumber)
   return bytes
 }
 
@@ -61,6 +69,7 @@ export function decodeHead(bytes: Buffer): EntryHead {
     isDead: (flags & DEAD) !== 0,
     isMarkedStale: (flags & STALE) !== 0,
     isQueryKeyed: (flags & QUERY_KEYED) !== 0,
+    isNewcomer: (flags & NEWCOMER) !== 0,
     checksum: bytes.readUInt32LE(AT.checksum),
     accessStamp: bytes.readDoubleLE(AT.accessStamp),
     deadlineAt: bytes.readDoubleLE(AT.deadlineAt),
@@ -68,6 +77,7 @@ export function decodeHead(bytes: Buffer): EntryHead {
     recordBytes: bytes.readUInt32LE(AT.recordBytes),
     factsBytes: bytes.readUInt32LE(AT.factsBytes),
     fileBytes: bytes.readDoubleLE(AT.fileBytes),
+    labelNumber: bytes.readUInt32LE(AT.labelNumber),
   }
 }
 

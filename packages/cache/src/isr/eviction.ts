@@ -2,62 +2,85 @@ import { type Bounds, excessOf } from './bounds.ts'
 import type { Databases } from './databases.ts'
 import { listGarbage } from './garbage.ts'
 import { ROW, rowKey } from './index-keys.ts'
-import { DUE, type DueKind, dueRange, readDueKey } from './schedule.ts'
+import { type AccessClass, accessRange, deadlineRange, readDueKey } from './schedule.ts'
 import { StoreTransaction } from './store-transaction.ts'
+import type { Dimension, Usage } from './usage.ts'
 
-/** A row of the schedule: what was not read for the longest time comes first. */
+/** Entries under keys that clients can make up give way first when they are more than this part of what their label has. */
+const OPEN_SHARE = 4
+
+/** A row of the schedule. */
 interface Access {
   readonly row: Buffer
   readonly time: number
   readonly id: Buffer
 }
 
-function oldestOf({ schedule }: Databases, kind: DueKind): Access | undefined {
-  for (const key of schedule.getKeys({ ...dueRange(kind), limit: 1 })) return { row: Buffer.from(key), ...readDueKey(key) }
+/** Decides which classes of entries an overuser gives up the least recently used one of. */
+function classesToEvict(usage: Usage, dimension: Dimension): readonly AccessClass[] {
+  if (dimension === 'queryEntries' || dimension === 'queryBytes') return ['query']
+  const [all, query, newcomers] =
+    dimension === 'entries'
+      ? [usage.entries, usage.queryEntries, usage.newEntries]
+      : [usage.bytes, usage.queryBytes, usage.newBytes]
+  if (newcomers > all / OPEN_SHARE) return ['newcomer']
+  if (query > all / OPEN_SHARE) return ['query']
+  const classes: AccessClass[] = usage.entries > usage.queryEntries + usage.newEntries ? ['regular'] : []
+  if (query > 0) classes.push('query')
+  if (newcomers > 0) classes.push('newcomer')
+  return classes
+}
+
+function oldestOf({ schedule }: Databases, labelNumber: number, ofClass: AccessClass): Access | undefined {
+  const range = { ...accessRange(labelNumber, ofClass), limit: 1 }
+  for (const key of schedule.getKeys(range)) return { row: Buffer.from(key), ...readDueKey(key) }
   return undefined
 }
 
-/** Takes the least recently used entry out of the schedule. */
-function takeOldest(databases: Databases, excess: 'query' | 'all'): Buffer | undefined {
-  const query = oldestOf(databases, DUE.queryAccess)
-  const other = excess === 'all' ? oldestOf(databases, DUE.access) : undefined
-  const isQueryOlder = query !== undefined && (other === undefined || query.time < other.time)
-  const oldest = isQueryOlder ? query : other
+/** Takes the entry out of the schedule that gives way next: the least recently used one of the label that has most for its weight. */
+function takeNext(databases: Databases, transaction: StoreTransaction, dimension: Dimension): Buffer | undefined {
+  const overuser = transaction.overuser(dimension)
+  if (overuser === undefined) return undefined
+  let oldest: Access | undefined
+  for (const ofClass of classesToEvict(overuser, dimension)) {
+    const access = oldestOf(databases, overuser.number, ofClass)
+    if (access !== undefined && (oldest === undefined || access.time < oldest.time)) oldest = access
+  }
   if (oldest !== undefined) databases.schedule.removeSync(oldest.row)
   return oldest?.id
 }
 
 /**
- * Buries the least recently used entries until the store is within its bounds, looking at no more than `limit`. Returns how
- * many it has buried.
+ * Buries entries of the labels that have most for their weight until the store is within its bounds, looking at no more than
+ * `limit`. Returns how many it has buried.
  */
 export function evictExcess(databases: Databases, transaction: StoreTransaction, bounds: Bounds, limit: number): number {
   const buried: Buffer[] = []
   for (let looked = 0; looked < limit; looked++) {
     const excess = excessOf(transaction.counts, bounds)
-    const id = excess === undefined ? undefined : takeOldest(databases, excess)
+    const id = excess === undefined ? undefined : takeNext(databases, transaction, excess)
     if (id === undefined) break
     const head = transaction.head(id)
     if (head === undefined || head.isDead) continue
     transaction.bury(id, head)
+    transaction.countEvicted(head)
     buried.push(id)
   }
   listGarbage(databases, buried)
-  transaction.countEvicted(buried.length)
   return buried.length
 }
 
-/** Clears away up to `limit` of the least recently used entries, to make room in the file. Returns how many could be read. */
-export function evictOldest(databases: Databases, transaction: StoreTransaction, limit: number): number {
+/** Clears away up to `limit` entries, as `evictExcess` chooses them, to make room in the file. Returns how many could be read. */
+export function evictForRoom(databases: Databases, transaction: StoreTransaction, limit: number): number {
   const before = transaction.counts.entries
   for (let count = 0; count < limit; count++) {
-    const id = takeOldest(databases, 'all')
+    const id = takeNext(databases, transaction, 'bytes')
     if (id === undefined) break
+    const head = transaction.head(id)
+    if (head?.isDead === false) transaction.countEvicted(head)
     transaction.clear(id)
   }
-  const evicted = before - transaction.counts.entries
-  transaction.countEvicted(evicted)
-  return evicted
+  return before - transaction.counts.entries
 }
 
 /** Clears away the least recently used entries of a tag until there are no more than so many. */
@@ -73,7 +96,7 @@ export function trimTagged(databases: Databases, tag: string, maxEntries: number
 /** Clears away up to `limit` entries whose deadline has passed. Returns how many. */
 export function clearExpired(databases: Databases, transaction: StoreTransaction, now: number, limit: number): number {
   const { schedule } = databases
-  const rows = Array.from(schedule.getKeys({ ...dueRange(DUE.deadline, now), limit }), (key) => Buffer.from(key))
+  const rows = Array.from(schedule.getKeys({ ...deadlineRange(now), limit }), (key) => Buffer.from(key))
   for (const row of rows) {
     schedule.removeSync(row)
     transaction.clear(readDueKey(row).id)

@@ -19,6 +19,8 @@ import { RecentFacts, readFacts } from './recent-facts.ts'
 import { joinHome, type OpenedHome, openHome, type StorePlace } from './store-home.ts'
 import { beginPurge, type CountedPurge, finishPurges } from './store-purge.ts'
 import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
+import { StoreTransaction } from './store-transaction.ts'
+import { readUsages, type Usage } from './usage.ts'
 import { readVariance } from './variances.ts'
 
 export interface IsrStoreOptions {
@@ -97,7 +99,7 @@ export class IsrStore implements CacheStore, PurgedStore {
   }
 
   get(key: string): StoredEntry | undefined {
-    const entry = this.#read(({ databases: { heads, records } }) => {
+    return this.#read(({ databases: { heads, records }, access, promotions }) => {
       const id = this.#recent?.idOf(key) ?? idOf(key)
       // Both lie in the same memory, one after the other: the head is decoded before the record is read.
       const headBytes = heads.getBinaryFast(id)
@@ -107,10 +109,10 @@ export class IsrStore implements CacheStore, PurgedStore {
       if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
       const facts = this.#recent === undefined ? readFacts(key, head, record) : this.#recent.read(key, head, record)
       if (facts === undefined) return undefined
+      if (head.isNewcomer) promotions.touch(key)
+      else access.touch(key)
       return { ...facts, body: this.#lent.copyOf(record, head.factsBytes, head.recordBytes) }
     })
-    if (entry !== undefined) this.touch(key)
-    return entry
   }
 
   /** The body must not be changed until the promise has resolved. */
@@ -216,6 +218,20 @@ export class IsrStore implements CacheStore, PurgedStore {
     return this.#read(({ databases }) => readCounts(databases).evictions) ?? 0
   }
 
+  /** How much of the store each label has, of all that have had entries since the store was begun. */
+  usages(): readonly Readonly<Usage>[] {
+    return this.#read(({ databases }) => readUsages(databases)) ?? []
+  }
+
+  /** Sets the weights of labels, for all processes: of one process, the master. Entries of labels that are not named go first. */
+  setWeights(weights: ReadonlyMap<string, number>): void {
+    try {
+      if (this.#parts !== undefined) StoreTransaction.run(this.#parts.databases, (one) => one.setWeights(weights))
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
   /** Why the store cannot be relied on at the moment; undefined: it can, or is not wanted. Looks at its files. */
   async trouble(): Promise<string | undefined> {
     if (this.#parts === undefined || this.problem !== undefined) return this.problem
@@ -269,6 +285,7 @@ export class IsrStore implements CacheStore, PurgedStore {
     const parts = this.#parts
     if (parts === undefined) return
     await parts.queue.flushed()
+    parts.promotions.merge()
     parts.access.merge()
     this.#parts = undefined
     await this.#evicting

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Bounds, excessOf } from './bounds.ts'
 import { readCounts } from './counts.ts'
 import type { Databases } from './databases.ts'
-import { clearExpired, evictExcess, evictOldest } from './eviction.ts'
+import { clearExpired, evictExcess, evictForRoom } from './eviction.ts'
 import { sweepRow } from './garbage.ts'
 import type { Space } from './space.ts'
 import { StoreTransaction } from './store-transaction.ts'
@@ -66,7 +66,7 @@ export class Maintenance {
       if (excessOf(transaction.counts, bounds) !== undefined) {
         return evictExcess(databases, transaction, bounds, ENTRIES_PER_STEP) || undefined
       }
-      return space.roomFor(0) === 'evict' ? evictOldest(databases, transaction, ENTRIES_PER_STEP) || undefined : undefined
+      return space.roomFor(0) === 'evict' ? evictForRoom(databases, transaction, ENTRIES_PER_STEP) || undefined : undefined
     })
   }
 
@@ -77,7 +77,7 @@ export class Maintenance {
       const room = space.roomFor(bytes)
       if (room !== 'evict') return room === 'enough'
       StoreTransaction.run(databases, (transaction) => {
-        return sweepRow(databases, transaction) ? 0 : evictOldest(databases, transaction, ENTRIES_PER_STEP)
+        return sweepRow(databases, transaction) ? 0 : evictForRoom(databases, transaction, ENTRIES_PER_STEP)
       })
     }
     return space.roomFor(bytes) === 'enough'

@@ -5,6 +5,11 @@ import { Maintenance } from './maintenance.ts'
 import { PutQueue } from './put-queue.ts'
 import { Space, stepBytesFor } from './space.ts'
 
+/** How often the times of accesses are merged into the store. */
+const ACCESS_MERGE_MS = 10_000
+/** How soon a newcomer that was requested again counts as one: others push newcomers out quickly. */
+const PROMOTION_MERGE_MS = 100
+
 /** What a process did with the store since it opened it. */
 export interface StoreStats {
   /** Writes that were lost: a full disk, a full store, damage. */
@@ -16,6 +21,8 @@ export interface StoreStats {
 export interface StoreParts {
   readonly databases: Databases
   readonly access: AccessTimes
+  /** Newcomers that were requested again. */
+  readonly promotions: AccessTimes
   readonly maintenance: Maintenance
   readonly queue: PutQueue
 }
@@ -38,5 +45,7 @@ export function partsOf(databases: Databases, options: PartsOptions): StoreParts
     now: () => clock.now(),
   })
   const queue = new PutQueue({ databases, maintenance, stepBytes: stepBytesFor(maxBytes), graceMs, clock, onFailure })
-  return { databases, access: new AccessTimes(databases, clock), maintenance, queue }
+  const access = new AccessTimes(databases, clock, ACCESS_MERGE_MS)
+  const promotions = new AccessTimes(databases, clock, PROMOTION_MERGE_MS)
+  return { databases, access, promotions, maintenance, queue }
 }

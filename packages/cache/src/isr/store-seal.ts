@@ -3,7 +3,7 @@ import { arch, endianness } from 'node:os'
 import { join } from 'node:path'
 
 /** Raised whenever what lies in the databases changes its form, or lmdb the form of its file: stores of another form are not read. */
-const FORMAT = 4
+const FORMAT = 5
 
 /** What is known of a store without opening it. */
 interface Seal {

@@ -21,6 +21,8 @@ import {
 } from './entry-codec.ts'
 import { idOf, pathText, ROW, rowKey, rowKeysOf } from './index-keys.ts'
 import { accessKey, accessStamp, deadlineKey } from './schedule.ts'
+import { Shares } from './shares.ts'
+import type { Dimension, Usage } from './usage.ts'
 import { varianceKey } from './variances.ts'
 
 /** One byte where only the key of a row matters: lmdb has no empty values. */
@@ -37,6 +39,7 @@ export function readFacts({ records }: Databases, id: Buffer, head: EntryHead): 
 export class StoreTransaction {
   readonly #databases: Databases
   readonly #counts: Counts
+  readonly #shares: Shares
   /** Files whose entries are cleared away. */
   readonly #discarded: string[] = []
   readonly #scratch = Buffer.alloc(HEAD_BYTES)
@@ -44,6 +47,7 @@ export class StoreTransaction {
   private constructor(databases: Databases) {
     this.#databases = databases
     this.#counts = readCounts(databases)
+    this.#shares = new Shares(databases, this.#counts)
   }
 
   /** Runs `work` and commits; when it throws, nothing has happened. */
@@ -52,6 +56,7 @@ export class StoreTransaction {
     const result = inTransaction(databases, () => {
       const transaction = new StoreTransaction(databases)
       const made = work(transaction)
+      transaction.#shares.write()
       writeCounts(databases, transaction.#counts)
       discarded = transaction.#discarded
       return made
@@ -65,8 +70,20 @@ export class StoreTransaction {
     return this.#counts
   }
 
-  countEvicted(count: number): void {
-    this.#counts.evictions += count
+  /** Counts an entry that gives way to others. */
+  countEvicted(head: EntryHead): void {
+    this.#counts.evictions++
+    this.#shares.countEvicted(head)
+  }
+
+  /** The label that must give way; undefined: there are no entries. */
+  overuser(dimension: Dimension): Readonly<Usage> | undefined {
+    return this.#shares.overuser(dimension)
+  }
+
+  /** Sets the weights of labels; those that are not named are gone. */
+  setWeights(weights: ReadonlyMap<string, number>): void {
+    this.#shares.setWeights(weights)
   }
 
   head(id: Buffer): EntryHead | undefined {
@@ -85,10 +102,13 @@ export class StoreTransaction {
     const id = idOf(entry.key)
     const { record, factsBytes } = encodeRecord(entry)
     this.#counts.lastStamp = accessStamp(now, this.#counts.lastStamp)
+    const old = this.head(id)
     const head: EntryHead = {
       isDead: false,
       isMarkedStale: facts.isMarkedStale,
       isQueryKeyed: facts.isQueryKeyed,
+      // One that was requested again stays what it is when it is replaced.
+      isNewcomer: facts.isNewcomer === true && old?.isNewcomer !== false,
       checksum: crc32(record),
       accessStamp: this.#counts.lastStamp,
       deadlineAt: Math.ceil(deadlineOf(facts, graceMs) ?? 0),
@@ -96,8 +116,8 @@ export class StoreTransaction {
       recordBytes: record.byteLength,
       factsBytes,
       fileBytes: facts.bodyFile?.bytes ?? 0,
+      labelNumber: this.#shares.numberOf(facts.label),
     }
-    const old = this.head(id)
     const oldFacts = old && this.#factsIfWhole(id, old)
     if (oldFacts?.bodyFile !== undefined && oldFacts.bodyFile.name !== facts.bodyFile?.name) {
       this.#discarded.push(oldFacts.bodyFile.name)
@@ -137,15 +157,18 @@ export class StoreTransaction {
     return true
   }
 
-  /** Notes an access, when it is later than what is known. */
+  /** Notes an access, when it is later than what is known. An entry that is requested again is no newcomer any more. */
   touch(id: Buffer, stamp: number): void {
     const head = this.head(id)
-    if (head === undefined || head.isDead || head.accessStamp >= stamp) return
+    if (head === undefined || head.isDead || (head.accessStamp >= stamp && !head.isNewcomer)) return
     const { heads, schedule } = this.#databases
-    const touched = { ...head, accessStamp: stamp }
+    const touched = { ...head, isNewcomer: false, accessStamp: Math.max(head.accessStamp, stamp) }
     schedule.removeSync(accessKey(id, head))
     schedule.putSync(accessKey(id, touched), PRESENT)
     heads.putSync(id, encodeHead(touched))
+    if (!head.isNewcomer) return
+    this.#count(head, -1)
+    this.#count(touched, 1)
   }
 
   /** Takes away all that belongs to an id. */
@@ -196,6 +219,7 @@ export class StoreTransaction {
   }
 
   #count(head: EntryHead, sign: 1 | -1): void {
+    this.#shares.count(head, sign)
     this.#counts.entries += sign
     this.#counts.bytes += sign * (head.recordBytes + head.fileBytes)
     if (!head.isQueryKeyed) return

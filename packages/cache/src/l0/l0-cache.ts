@@ -1,9 +1,9 @@
 import type { ResponseHead } from '@svc/http'
-import { LRUCache } from 'lru-cache'
 import type { Purge } from '../purge/purge.ts'
 import { L0Entry, type L0Facts, type MakeBlock } from './l0-entry.ts'
 import { L0Index } from './l0-index.ts'
 import type { L0Key } from './l0-key.ts'
+import { L0Room } from './l0-room.ts'
 import { SecondAsk } from './second-ask.ts'
 
 /** How much L0 keeps. */
@@ -26,12 +26,12 @@ export interface L0Response<Facts extends L0Facts = L0Facts> {
 const WINDOW_MS = 10_000
 
 /**
- * Responses ready to write, in the memory of one worker: bounded by bytes, least recently used first out, found by what a
- * purge names. All times are milliseconds of the monotonic clock. Synchronous, never throws.
+ * Responses ready to write, in the memory of one worker: bounded by bytes, each site by its share of them, found by what a purge
+ * names. All times are milliseconds of the monotonic clock. Synchronous, never throws.
  */
 export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
-  /** By name; bounds the memory. */
-  readonly #entries: LRUCache<string, L0Entry<Block, Facts>>
+  /** Bounds the memory. */
+  readonly #room: L0Room<L0Entry<Block, Facts>>
   /** By prefix, then by target: a look-up needs no text that is not there already, and so no new hash. */
   readonly #byPrefix = new Map<string, Map<string, L0Entry<Block, Facts>>>()
   readonly #index = new L0Index<L0Entry<Block, Facts>>()
@@ -39,29 +39,23 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
   readonly #makeBlock: MakeBlock<Block>
   readonly #maxEntryBytes: number
   #evictions = 0
-  /** The entry that was used last, as long as no other has come in since: it is the last one to go already. */
-  #newest: L0Entry<Block, Facts> | undefined
 
   constructor({ maxBytes, maxEntryBytes }: L0Bounds, makeBlock: MakeBlock<Block>) {
     this.#makeBlock = makeBlock
     this.#maxEntryBytes = maxEntryBytes
-    this.#entries = new LRUCache({
-      maxSize: maxBytes,
-      sizeCalculation: (entry) => entry.bytes,
-      dispose: (entry, _key, reason) => {
-        this.#unlink(entry)
-        if (reason === 'evict') this.#evictions++
-      },
+    this.#room = new L0Room(maxBytes, (entry) => {
+      this.#unlink(entry)
+      this.#evictions++
     })
   }
 
   get entries(): number {
-    return this.#entries.size
+    return this.#room.size
   }
 
   /** Bytes of all entries, by the estimate that bounds them. */
   get bytes(): number {
-    return this.#entries.calculatedSize
+    return this.#room.bytes
   }
 
   /** Entries that had to go to stay within the bound. */
@@ -79,11 +73,10 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
     const entry = this.#byPrefix.get(prefix)?.get(target)
     if (entry === undefined) return undefined
     if (nowMs < entry.dueAt || entry.renew(nowMs)) {
-      // The name of an entry has its hash with it: this is cheaper than it looks, and makes the entry the last one to go.
-      if (entry !== this.#newest) this.#newest = this.#entries.get(entry.name)
+      this.#room.touch(entry)
       return entry
     }
-    this.#entries.delete(entry.name)
+    this.#drop(entry)
     // It was wanted until now: what takes its place need not be asked for twice.
     this.#asked.ask(entry.name, nowMs)
     return undefined
@@ -98,27 +91,34 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
   put(key: L0Key, { facts, head, body }: L0Response<Facts>, nowMs: number): boolean {
     if (body.byteLength > this.#maxEntryBytes) return false
     const entry = new L0Entry(key, facts, head, body, this.#makeBlock, nowMs)
-    this.#newest = undefined
-    this.#entries.set(entry.name, entry)
-    if (this.#entries.peek(entry.name) !== entry) return false
+    const replaced = this.#byPrefix.get(key.prefix)?.get(key.target)
+    if (replaced !== undefined) this.#drop(replaced)
+    // What finds it comes first: it may be the first to go.
     this.#link(entry)
-    return true
+    const isIn = this.#room.add(entry)
+    if (!isIn) this.#unlink(entry)
+    return isIn
   }
 
   /** Drops what a purge takes. @returns how many entries */
   purge(purge: Pick<Purge, 'scopes'>): number {
     const taken = this.#index.taken(purge)
-    for (const { name } of taken) this.#entries.delete(name)
+    for (const entry of taken) this.#drop(entry)
     return taken.size
   }
 
   /** Drops what a test says, at the cost of a look at every entry. */
   dropWhere(isDropped: (facts: Facts) => boolean): void {
-    for (const { name, facts } of [...this.#entries.values()]) if (isDropped(facts)) this.#entries.delete(name)
+    for (const entry of [...this.#room.values()]) if (isDropped(entry.facts)) this.#drop(entry)
   }
 
   clear(): void {
-    this.#entries.clear()
+    for (const entry of [...this.#room.values()]) this.#drop(entry)
+  }
+
+  /** Sets the weights of labels; those that are not named have the usual one. */
+  setWeights(weights: ReadonlyMap<string, number>): void {
+    this.#room.setWeights(weights)
   }
 
   #link(entry: L0Entry<Block, Facts>): void {
@@ -129,12 +129,16 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
     this.#index.add(entry)
   }
 
+  #drop(entry: L0Entry<Block, Facts>): void {
+    this.#room.delete(entry)
+    this.#unlink(entry)
+  }
+
   #unlink(entry: L0Entry<Block, Facts>): void {
     const { prefix, target } = entry.key
     const targets = this.#byPrefix.get(prefix)
     if (targets?.get(target) === entry) targets.delete(target)
     if (targets?.size === 0) this.#byPrefix.delete(prefix)
     this.#index.remove(entry)
-    if (entry === this.#newest) this.#newest = undefined
   }
 }

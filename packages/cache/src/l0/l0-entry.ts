@@ -2,6 +2,7 @@ import type { ResponseHead } from '@svc/http'
 import type { Purgeable } from '../purge/purge.ts'
 import { AgingHead } from './l0-head.ts'
 import type { L0Key } from './l0-key.ts'
+import type { LabelShelf, Roomed } from './l0-room.ts'
 
 /** What an entry costs beside its texts and its body: objects, its places in the LRU list and in the index (measured). */
 const OVERHEAD_BYTES = 1_600
@@ -26,10 +27,12 @@ export interface L0Facts {
 export type MakeBlock<Block> = (head: ResponseHead) => Block
 
 /** One response of L0, ready to write. `Block` is what the engine writes a head from; `Facts` may say more of the response. */
-export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
+export class L0Entry<Block, Facts extends L0Facts = L0Facts> implements Roomed<L0Entry<Block, Facts>> {
   readonly key: L0Key
   /** The key in one text. */
   readonly name: string
+  /** Whose share it counts to. */
+  readonly label: string
   readonly facts: Facts
   readonly body: Uint8Array
   readonly head: AgingHead
@@ -37,6 +40,9 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
   /** Memory that the entry takes, an estimate. */
   readonly bytes: number
   block: Block
+  shelf: LabelShelf<L0Entry<Block, Facts>> | undefined
+  older: L0Entry<Block, Facts> | undefined
+  newer: L0Entry<Block, Facts> | undefined
   /** From when on (monotonic ms) `renew` must be called before the entry is used. */
   dueAt = 0
   readonly #makeBlock: MakeBlock<Block>
@@ -49,6 +55,7 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
   constructor(key: L0Key, facts: Facts, head: ResponseHead, body: Uint8Array, makeBlock: MakeBlock<Block>, nowMs: number) {
     this.key = key
     this.name = key.prefix + key.target
+    this.label = facts.purgeables[0]?.label ?? ''
     this.facts = facts
     this.body = body
     this.head = new AgingHead(head, facts.keepsLifetime)
@@ -58,6 +65,9 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> {
     this.#storedAt = nowMs
     this.#checkAt = facts.isCurrent === undefined ? Number.POSITIVE_INFINITY : nowMs + CHECK_MS
     this.block = makeBlock(this.head.after(0))
+    this.shelf = undefined
+    this.older = undefined
+    this.newer = undefined
     this.#setDue(nowMs)
   }
 

@@ -30,23 +30,35 @@ export interface IncomingBody {
   close(): Promise<void>
 }
 
-/** Bytes of bodies that are on their way, of one process. */
+/** The bodies of one site that are on their way take at most this many times the room that is left for others. */
+const OF_FREE_ROOM = 4
+
+/**
+ * Bytes of bodies that are on their way, of one process. They cannot be evicted: so the more there is of them, the less a site may have,
+ * and there is always room for another one.
+ */
 class Room {
   readonly #maxBytes: number
+  readonly #bytesOf = new Map<string, number>()
   #bytes = 0
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  /** False: there is not so much room. */
-  take(bytes: number): boolean {
-    if (this.#bytes + bytes > this.#maxBytes) return false
+  /** False: there is not so much room for this site. */
+  take(label: string, bytes: number): boolean {
+    const own = (this.#bytesOf.get(label) ?? 0) + bytes
+    if (own > OF_FREE_ROOM * (this.#maxBytes - this.#bytes - bytes)) return false
+    this.#bytesOf.set(label, own)
     this.#bytes += bytes
     return true
   }
 
-  giveBack(bytes: number): void {
+  giveBack(label: string, bytes: number): void {
+    const own = (this.#bytesOf.get(label) ?? 0) - bytes
+    if (own > 0) this.#bytesOf.set(label, own)
+    else this.#bytesOf.delete(label)
     this.#bytes -= bytes
   }
 }
@@ -85,8 +97,11 @@ export class BodyFiles implements EntryFiles {
     return undefined
   }
 
-  /** Begins a body. Rejects when no file can be made. */
-  async begin(): Promise<IncomingBody> {
+  /**
+   * Begins a body. Rejects when no file can be made.
+   * @param label of the site that it is stored for
+   */
+  async begin(label: string): Promise<IncomingBody> {
     const dir = join(this.#dir, INCOMING_DIR)
     const path = join(dir, `${process.pid}-${randomBytes(8).toString('hex')}`)
     const file = await open(path, 'wx+').catch(async (error: NodeJS.ErrnoException) => {
@@ -94,7 +109,7 @@ export class BodyFiles implements EntryFiles {
       await mkdir(dir, { recursive: true })
       return open(path, 'wx+')
     })
-    return new OpenBody(file, path, this.#room, (name) => this.#path(name))
+    return new OpenBody(file, { path, label, room: this.#room, placeOf: (name) => this.#path(name) })
   }
 
   /** Takes away what an earlier instance has left behind: bodies that were never whole. Before any other process begins one. */
@@ -142,24 +157,29 @@ export class BodyFiles implements EntryFiles {
   }
 }
 
+interface OpenBodyOptions {
+  readonly path: string
+  readonly label: string
+  readonly room: Room
+  /** Where a body of this name lies in the end. */
+  readonly placeOf: (name: string) => string
+}
+
 class OpenBody implements IncomingBody {
   readonly #file: FileHandle
-  readonly #path: string
-  readonly #room: Room
-  readonly #placeOf: (name: string) => string
+  readonly #options: OpenBodyOptions
   #bytes = 0
   #taken = 0
   #isCommitted = false
 
-  constructor(file: FileHandle, path: string, room: Room, placeOf: (name: string) => string) {
+  constructor(file: FileHandle, options: OpenBodyOptions) {
     this.#file = file
-    this.#path = path
-    this.#room = room
-    this.#placeOf = placeOf
+    this.#options = options
   }
 
   async write(bytes: Uint8Array): Promise<boolean> {
-    if (!this.#room.take(bytes.byteLength)) return false
+    const { room, label } = this.#options
+    if (!room.take(label, bytes.byteLength)) return false
     this.#taken += bytes.byteLength
     let done = 0
     while (done < bytes.byteLength) {
@@ -176,11 +196,12 @@ class OpenBody implements IncomingBody {
 
   async commit(key: string): Promise<BodyFileRef> {
     const name = `${idOf(key).toString('hex')}-${randomBytes(8).toString('hex')}`
-    const target = this.#placeOf(name)
-    await rename(this.#path, target).catch(async (error: NodeJS.ErrnoException) => {
+    const { path, placeOf } = this.#options
+    const target = placeOf(name)
+    await rename(path, target).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
       await mkdir(dirname(target), { recursive: true })
-      await rename(this.#path, target)
+      await rename(path, target)
     })
     this.#isCommitted = true
     this.#leaveRoom()
@@ -188,13 +209,14 @@ class OpenBody implements IncomingBody {
   }
 
   async close(): Promise<void> {
-    if (!this.#isCommitted) await unlink(this.#path).catch(() => undefined)
+    if (!this.#isCommitted) await unlink(this.#options.path).catch(() => undefined)
     await this.#file.close().catch(() => undefined)
     this.#leaveRoom()
   }
 
   #leaveRoom(): void {
-    this.#room.giveBack(this.#taken)
+    const { room, label } = this.#options
+    room.giveBack(label, this.#taken)
     this.#taken = 0
   }
 }

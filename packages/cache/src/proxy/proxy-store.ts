@@ -179,6 +179,16 @@ export class ProxyStore implements PurgedStore {
     return this.#entries.size()
   }
 
+  /** How much of the cache each site has. */
+  usages(): ReturnType<IsrStore['usages']> {
+    return this.#entries.usages()
+  }
+
+  /** Sets the weights of the labels of sites, for all processes. */
+  setWeights(weights: ReadonlyMap<string, number>): void {
+    this.#entries.setWeights(weights)
+  }
+
   get needsEviction(): boolean {
     return this.#entries.needsEviction
   }

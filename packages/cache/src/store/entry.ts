@@ -9,6 +9,8 @@ export interface EntryFacts {
   readonly host: string
   /** Whether the query is part of the key: such entries take at most a quarter of the store. */
   readonly isQueryKeyed: boolean
+  /** Given to a store: clients can make up such keys, and this one was requested once so far. Stores do not give it back. */
+  readonly isNewcomer?: boolean | undefined
   /** Full tags: `route:<label>:<name>`. */
   readonly tags: readonly string[]
   readonly createdAt: number

@@ -29,7 +29,8 @@ export class MemoryStore implements CacheStore {
   async put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean> {
     await this.faults.commitGate
     if (this.faults.failWrites) return false
-    this.#entries.set(key, { ...facts, body: Buffer.from(body) })
+    const { isNewcomer: _, ...kept } = facts
+    this.#entries.set(key, { ...kept, body: Buffer.from(body) })
     return true
   }
 

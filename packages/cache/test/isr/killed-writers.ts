@@ -4,6 +4,7 @@ import { Child, type Cleanup } from '@svc/testkit'
 import { IsrStore } from '../../src/index.ts'
 import { factsOf, isWhole, purgeOf, sealedBody } from '../entries.ts'
 import { roomy } from './isr-fixture.ts'
+import { expectTrueUsages } from './usage-check.ts'
 
 const program = fileURLToPath(new URL('./writer-program.ts', import.meta.url))
 
@@ -29,7 +30,9 @@ export async function expectWhole(store: IsrStore): Promise<number> {
   }
   const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
   assert.deepEqual(store.size(), { entries: entries.length, bytes })
-  assert.equal(store.list({ label: 'blog', limit: 10_000 }).entries.length, entries.length)
+  const listed = (label: string) => store.list({ label, limit: 10_000 }).entries.length
+  assert.equal(listed('blog') + listed('shop'), entries.length)
+  expectTrueUsages(store)
   assert.ok(entries.length <= 200, `${entries.length} entries`)
   assert.deepEqual([store.stats.failedReads, store.stats.lostWrites], [0, 0])
   return entries.length
@@ -39,7 +42,7 @@ export async function expectWhole(store: IsrStore): Promise<number> {
 async function expectUsable(store: IsrStore, count: number): Promise<void> {
   assert.equal(await store.put('k1', factsOf({ path: '/1', seq: 5, createdAt: Date.now() }), sealedBody('k1', 0)), true)
   assert.equal(store.get('k1')?.seq, 5)
-  const taken = await store.purge(purgeOf(5, { kind: 'pattern', pattern: 'route:blog:*', labels: null }))
+  const taken = await store.purge(purgeOf(5, { kind: 'pattern', pattern: '*', labels: null }))
   assert.ok(taken === count || taken === count - 1, `${taken} of ${count}`)
   await store.evict()
   assert.equal(store.size().entries, 1)

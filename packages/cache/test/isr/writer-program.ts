@@ -17,6 +17,8 @@ async function putSome(batch: number): Promise<void> {
   const puts = Array.from({ length: PER_BATCH }, (_, index) => {
     const number = (batch * 31 + index * 17) % KEYS
     const facts = factsOf({
+      label: number % 4 === 0 ? 'shop' : 'blog',
+      isNewcomer: number % 3 === 0,
       path: `/${number}`,
       createdAt: Date.now(),
       isQueryKeyed: number % 5 === 0,

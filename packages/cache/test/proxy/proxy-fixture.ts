@@ -38,7 +38,7 @@ export async function put(store: ProxyStore, target: string, body: Uint8Array, g
 }
 
 async function inFile(store: ProxyStore, key: string, body: Uint8Array): Promise<BodyFileRef> {
-  const incoming = await store.files.begin()
+  const incoming = await store.files.begin('blog')
   await incoming.write(body)
   const ref = await incoming.commit(key)
   await incoming.close()

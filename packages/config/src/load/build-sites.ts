@@ -45,6 +45,7 @@ const plainSite = {
   fetch_allow_local: false,
   mode: 'production',
   maintenance: false,
+  cache_weight: 1,
   route_rules: [],
 } as const satisfies Partial<SiteConfig>
 

@@ -32,6 +32,12 @@ const site = z
       .default('production')
       .describe('In development errors are shown with source, and edits purge at once.'),
     maintenance: z.boolean().default(false).describe('Whether every request is answered with 503.'),
+    cache_weight: z
+      .number()
+      .min(0.01)
+      .max(100)
+      .default(1)
+      .describe('Share of the caches that the site may fill when others need room, relative to other sites: 0.01 to 100.'),
     route_rules: routeRules().describe('Rules of this site, after the global ones.'),
   })
   .describe('A site served by host name.')

@@ -4,9 +4,12 @@ import { SupervisorError } from '../errors.ts'
 import { flushSite, forgetModules, listModules } from '../fleet/host-commands.ts'
 import { sitesAt } from './app-roots.ts'
 import type { MasterParts } from './parts.ts'
+import type { SiteUsage } from './share-notices.ts'
 
 /** How long a worker may take to say what it keeps. */
 const STATS_TIMEOUT_MS = 1_000
+/** Sites that the figures of a cache name. */
+const MAX_LISTED = 100
 
 /** @throws SUP_UNKNOWN_SITE */
 function requireSite(spec: GenerationSpec, id: string): SiteConfig {
@@ -62,6 +65,15 @@ export async function modulesOf(parts: MasterParts, site: string): Promise<{ iso
   return { isolates: await listModules(parts.hosts.runningFor(site), site, parts.logger) }
 }
 
+/** The sites that have most of a store, for display. */
+function largestUsers(usages: readonly SiteUsage[]): Record<string, unknown>[] {
+  const active = usages.filter(({ entries }) => entries > 0)
+  active.sort((a, b) => b.bytes - a.bytes)
+  return active
+    .slice(0, MAX_LISTED)
+    .map(({ label, weight, entries, bytes, evictions }) => ({ label, cache_weight: weight, entries, bytes, evictions }))
+}
+
 /** Figures of all layers, for display. */
 export async function cacheStats(parts: MasterParts): Promise<Record<string, unknown>> {
   const { workers, hosts, caches, spec } = parts
@@ -71,8 +83,13 @@ export async function cacheStats(parts: MasterParts): Promise<Record<string, unk
   const pools = isolatePools(parts)
   return {
     l0: { entries: l0Entries, bytes: l0Bytes, max_bytes: l0.max_bytes * workers.count, workers: workers.ready.length },
-    isr: { ...caches.store.size(), max_entries: isr.max_entries, max_bytes: isr.max_bytes },
-    proxy: { ...caches.proxy.size(), max_bytes: proxy.max_bytes },
+    isr: {
+      ...caches.store.size(),
+      max_entries: isr.max_entries,
+      max_bytes: isr.max_bytes,
+      sites: largestUsers(caches.store.usages()),
+    },
+    proxy: { ...caches.proxy.size(), max_bytes: proxy.max_bytes, sites: largestUsers(caches.proxy.usages()) },
     isolates: { hosts: hosts.filled, threads: pools.reduce((sum, { threads }) => sum + threads, 0) },
     leases: { held: caches.leases.held, waiting: caches.leases.waiting },
     purges: { last, unsettled: unsettled.length },

@@ -144,7 +144,7 @@ function makeWatcher({ deps, access }: AssembleOptions, later: Later): SiteWatch
 
 function makeReloader(
   { deps, access, manager, certificates, automatic, started }: AssembleOptions,
-  fleets: Pick<MasterParts, 'workers' | 'hosts'>,
+  { caches, ...fleets }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
   watcher: SiteWatcher,
   served: ServedSites,
 ): Reloader {
@@ -157,6 +157,7 @@ function makeReloader(
       .catch((error) => logger.error({ err: asError(error) }, 'copies of certificates of before could not be removed'))
     automatic.serve({ config: spec.config, web: spec.web, certificates: certificates.files })
     await removeSockets(before.listen, spec.listen)
+    caches.setShares(spec.sites)
     await served.reloaded(before, spec)
   }
   const target = makeReloadTarget({ ...fleets, access, manager, onServed })
@@ -177,7 +178,12 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const metrics = new MetricsCollector(timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
     generation: () => access.get().generation,
     up: () => ({ worker: later().workers.ready.length, host: later().hosts.measured.length }),
-    isr: { entries: () => caches.store.size().entries, evictions: () => caches.store.evictions },
+    isr: {
+      entries: () => caches.store.size().entries,
+      evictions: () => caches.store.evictions,
+      shares: () => caches.store.usages(),
+    },
+    proxy: { shares: () => caches.proxy.usages() },
     sources: [counts.source],
   })
   const losses = new IsolateLosses()
@@ -216,7 +222,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     onChanging: (site) => served.changing(site, access.get().config.env),
     logger,
   })
-  const reloader = makeReloader(options, { workers, hosts }, watcher, served)
+  const reloader = makeReloader(options, { workers, hosts, caches }, watcher, served)
   const restarts = new RollingRestart(() => hosts.replaceables)
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())

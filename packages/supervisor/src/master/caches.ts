@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { IsrStore, ProxyStore, type PurgeOrder } from '@svc/cache'
+import type { SiteConfig } from '@svc/config'
 import { asError, type Clock, type CloseStack } from '@svc/core'
 import type { GenerationSpec, PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
@@ -43,7 +44,13 @@ export class Caches {
     this.#options = options
     this.store = store
     this.proxy = proxy
-    this.#upkeeps = [store, proxy].map((one) => new StoreUpkeep(one, clock, logger))
+    const { isr, proxy: ofProxy } = spec().config.cache
+    const isrBounds = { maxEntries: isr.max_entries, maxBytes: isr.max_bytes }
+    const proxyBounds = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: ofProxy.max_bytes }
+    this.#upkeeps = [
+      new StoreUpkeep({ store, name: 'isr', bounds: isrBounds, clock, logger }),
+      new StoreUpkeep({ store: proxy, name: 'proxy', bounds: proxyBounds, clock, logger }),
+    ]
     this.purges = new PurgeCoordinator({
       numbers,
       stores: { isr: store, proxy },
@@ -79,6 +86,7 @@ export class Caches {
     if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the ISR store cannot be used; pages are not kept')
     const proxy = await openProxyStore(options, stack)
     const caches = new Caches({ isr: store, proxy }, numbers, options)
+    caches.setShares(options.spec().sites)
     stack.push('leases', () => caches.leases.close())
     stack.push('upkeep of the stores', () => caches.#eachUpkeep((upkeep) => upkeep.close()))
     caches.#eachUpkeep((upkeep) => upkeep.start())
@@ -88,6 +96,14 @@ export class Caches {
   /** Why a store cannot be used or relied on at the moment; undefined: they can. */
   async trouble(): Promise<string | undefined> {
     return (await this.store.trouble()) ?? (await this.proxy.trouble())
+  }
+
+  /** Shares the stores among the sites in service. */
+  setShares(sites: readonly SiteConfig[]): void {
+    // What no site answers is stored without a label.
+    const weights = new Map([['', 1], ...sites.map(({ label, cache_weight: weight }) => [label, weight] as const)])
+    this.store.setWeights(weights)
+    this.proxy.setWeights(weights)
   }
 
   #eachUpkeep(act: (upkeep: StoreUpkeep) => void): void {

@@ -1,6 +1,7 @@
 import type { IsrStore } from '@svc/cache'
 import { asError, type Clock } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
+import { ShareNotices, type StoreBounds } from './share-notices.ts'
 
 /** How often the store is looked at for more than it may hold. */
 const LOOK_MS = 1_000
@@ -8,21 +9,32 @@ const LOOK_MS = 1_000
 const LOOKS_PER_SWEEP = 30
 
 /** What upkeep asks of a store. */
-export type KeptStore = Pick<IsrStore, 'needsEviction' | 'evict' | 'checkReaders'>
+export type KeptStore = Pick<IsrStore, 'needsEviction' | 'evict' | 'checkReaders' | 'usages'>
+
+export interface StoreUpkeepOptions {
+  readonly store: KeptStore
+  /** Its name in the log. */
+  readonly name: string
+  readonly bounds: StoreBounds
+  readonly clock: Clock
+  readonly logger: Logger
+}
 
 /** Keeps the shared store within its bounds: one look after another, never two at once. */
 export class StoreUpkeep {
   readonly #store: KeptStore
   readonly #clock: Clock
   readonly #logger: Logger
+  readonly #notices: ShareNotices
   #looks = 0
   #isClosed = false
   #cancel: () => void = () => undefined
 
-  constructor(store: KeptStore, clock: Clock, logger: Logger) {
+  constructor({ store, name, bounds, clock, logger }: StoreUpkeepOptions) {
     this.#store = store
     this.#clock = clock
     this.#logger = logger
+    this.#notices = new ShareNotices({ store: name, usages: () => store.usages(), bounds, clock, logger })
   }
 
   start(): void {
@@ -43,6 +55,7 @@ export class StoreUpkeep {
 
   #look(): void {
     const isSweep = ++this.#looks % LOOKS_PER_SWEEP === 0
+    if (isSweep) this.#notices.look()
     if (!isSweep && !this.#store.needsEviction) {
       this.start()
       return

@@ -2,6 +2,7 @@ import { guard } from '@svc/core'
 import {
   addCacheEntries,
   addProcessMetrics,
+  addSiteShares,
   addUptimeMetric,
   keepTotals,
   type MetricJson,
@@ -9,6 +10,7 @@ import {
   type MetricSource,
   mergeMetrics,
   NumberFamily,
+  type SiteShare,
 } from '@svc/telemetry'
 
 /** A process that can be asked for its metrics. */
@@ -33,7 +35,8 @@ export interface MasterMetrics {
   /** Workers and render hosts that serve at the moment. */
   readonly up: () => { readonly worker: number; readonly host: number }
   /** The ISR store: its entries are counted here alone, since all processes share it; evictions are those of the master. */
-  readonly isr: { readonly entries: () => number; readonly evictions: () => number }
+  readonly isr: { readonly entries: () => number; readonly evictions: () => number; readonly shares: () => readonly SiteShare[] }
+  readonly proxy: { readonly shares: () => readonly SiteShare[] }
   /** Counted by other parts of the master. */
   readonly sources: readonly MetricSource[]
 }
@@ -75,6 +78,8 @@ export class MetricsCollector {
       evicted.series('l1').value = master.isr.evictions()
     })
     this.#own.add(evicted)
+    addSiteShares(this.#own, 'isr', master.isr.shares)
+    addSiteShares(this.#own, 'proxy', master.proxy.shares)
     for (const source of master.sources) this.#own.add(source)
     const deaths = { name: 'svc_process_deaths_total', help: 'Processes that ended without being told to.', labels: ['kind'] }
     this.#deaths = this.#own.add(new NumberFamily('counter', deaths))

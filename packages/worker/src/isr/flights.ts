@@ -246,7 +246,7 @@ export class Flights {
     flight.answer = keepable
     for (const turn of flight.takeAll()) if (!this.#deliver(flight, turn)) flight.wait(turn, this.#parts.clock.monotonic())
     try {
-      const outcome = judged?.isAdmitted === true ? await keeper.keep(keepable, fill) : 'purged'
+      const outcome = judged?.isAdmitted === true ? await keeper.keep(keepable, fill, flight.isRepeated) : 'purged'
       lease.end(LEASE_OUTCOMES[outcome])
     } finally {
       ledger.end(fill)

@@ -3,7 +3,7 @@ import type { CacheStore, Fill, PurgeLedger, SecondAsk, StoredEntry, Variance } 
 import type { Clock } from '@svc/core'
 import { formatHttpDate, type HeaderList, isEngineField } from '@svc/http'
 import type { CacheFacts, RenderHead } from '@svc/protocol'
-import { isOpenEnded, isWider, keyOf, NARROW, type PageAddress, purgeableOf, union } from './page-address.ts'
+import { isOfDynamicRoute, isOpenEnded, isWider, keyOf, NARROW, type PageAddress, purgeableOf, union } from './page-address.ts'
 import { type DefaultLifetime, type Storability, storabilityOf } from './storability.ts'
 
 /** What keeping works with. */
@@ -80,8 +80,11 @@ export class Keeper {
     return this.#options.ledger.mayStore(fill, entry)
   }
 
-  /** Stores a response. Resolves when every process can read it. */
-  async keep(keepable: Keepable, fill: Fill): Promise<KeptOutcome> {
+  /**
+   * Stores a response. Resolves when every process can read it.
+   * @param isRepeated whether it was requested before
+   */
+  async keep(keepable: Keepable, fill: Fill, isRepeated: boolean): Promise<KeptOutcome> {
     const { store } = this.#options
     const { address, variance, key, entry } = keepable
     const { label, path } = address
@@ -91,7 +94,8 @@ export class Keeper {
     if (isNews) await store.noteReads(label, path, variance, fill.seq)
     if (!this.isCurrent(keepable, fill)) return 'purged'
     const { body, ...facts } = entry
-    return (await store.put(key, facts, body)) ? 'stored' : 'refused'
+    const isNewcomer = !isRepeated && isOfDynamicRoute(address)
+    return (await store.put(key, { ...facts, isNewcomer }, body)) ? 'stored' : 'refused'
   }
 }
 

@@ -59,6 +59,11 @@ export function isOpenEnded(address: PageAddress, variance: Variance, status: nu
   return (variance.query && address.query !== '') || (variance.host && address.binding !== 'own')
 }
 
+/** Whether the route takes any path of its kind: what is made for the first request is stored as a newcomer. */
+export function isOfDynamicRoute({ pattern }: PageAddress): boolean {
+  return pattern.includes('[')
+}
+
 /** What a purge can match in a response of this address. */
 export function purgeableOf(address: PageAddress, variance: Variance, siteTags: readonly string[]): Purgeable {
   const { label, path, pattern } = address

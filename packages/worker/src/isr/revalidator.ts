@@ -140,7 +140,8 @@ export class Revalidator {
     const judgement = keeper.judge(made, address, settings, fill)
     if (judgement.verdict === 'failed') return 'failed'
     if (judgement.verdict === 'pass') return await this.#drop(key, background, judgement.detail)
-    return KEPT_OUTCOMES[await keeper.keep(judgement, fill)]
+    // Requests have led to it, or the site has named the path.
+    return KEPT_OUTCOMES[await keeper.keep(judgement, fill, true)]
   }
 
   /** What was stored may not be stored any more, so the old entry must not go on being served either. */

@@ -11,7 +11,7 @@ export interface Part {
  * The answer to a request for one range of what is stored (RFC 9110 section 14.2). Undefined: it has no ranges, or several or
  * none of them are asked for, which the pipeline answers.
  */
-export function partOf<Block>(entry: L0Entry<Block>, range: string): Part | undefined {
+export function partOf(entry: Pick<L0Entry<unknown>, 'head' | 'body'>, range: string): Part | undefined {
   if (!entry.head.hasRanges || entry.head.ages) return undefined
   const size = entry.body.byteLength
   const ranges = parseRange(range, size)

@@ -109,6 +109,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     const isResized = before?.enabled !== enabled || before.max_bytes !== maxBytes || before.max_entry_bytes !== maxEntryBytes
     if (!isResized) {
       if (this.#cache !== undefined && previous !== undefined) dropOutdated(this.#cache, next, previous)
+      this.#cache?.setWeights(weightsOf(next))
       return
     }
     this.#evictedBefore += this.#cache?.evictions ?? 0
@@ -117,6 +118,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
         ? new L0Cache({ maxBytes, maxEntryBytes }, (head) => readyHeadOf(this.#blocks.of(head)))
         : undefined,
     )
+    this.#cache?.setWeights(weightsOf(next))
   }
 
   /** Drops what a purge takes. @returns how many entries */
@@ -280,6 +282,10 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     }
     return this.#lastPrefix
   }
+}
+
+function weightsOf({ sites }: ServingGeneration): ReadonlyMap<string, number> {
+  return new Map(Array.from(sites.values(), ({ config: { label, cache_weight: weight } }) => [label, weight]))
 }
 
 /** Servers of vhost files answer on their own addresses; sites answer the same on all. */

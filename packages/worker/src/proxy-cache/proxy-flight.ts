@@ -302,7 +302,7 @@ export class ProxyFlight implements OriginSink {
     this.#response = response
     this.#spool = new SpooledBody({
       clock,
-      begin: () => store.files.begin(),
+      begin: () => store.files.begin(this.address.label),
       maxBytes: this.#stored === undefined ? 0 : store.maxBodyBytes,
       onUnkept: (error) => {
         this.#closeDoor()

@@ -135,7 +135,9 @@ export class DataCache {
     const { label, owner, swrMs } = asker
     const tags = new Set([...flight.entry.tags, ...checkedTags(made.tags).map((name) => fullTag(label, name))])
     const { seq } = flight.fill
-    const facts = dataFacts({ label, tags: [...tags], createdAt: this.#options.now(), ttlMs: made.ttlMs, swrMs, seq })
+    const createdAt = this.#options.now()
+    // What a page asks for may come from its path: like the page it is a newcomer until it is read.
+    const facts = dataFacts({ label, tags: [...tags], createdAt, ttlMs: made.ttlMs, swrMs, seq, isNewcomer: true })
     let end: FlightEnd = 'pass'
     // Whoever waits for a result that a purge has overtaken makes one of its own.
     if (!this.#options.ledger.mayStore(flight.fill, facts)) end = 'lost'
