@@ -39,7 +39,7 @@ test('JSON and style sheets that do not parse are errors with a place', async (t
   assert.equal((await problemOf(compiler.load(join(root, 'a.json')))).code, 'RENDER_COMPILE')
   const missing = await problemOf(compiler.load(join(root, 'b.css')))
   assert.equal(missing.code, 'RENDER_RESOLVE')
-  assert.deepEqual([missing.line, missing.column], [1, 10])
+  assert.deepEqual([missing.line, missing.column], [1, 9])
   assert.equal((await problemOf(compiler.load(join(root, 'c.module.css')))).code, 'RENDER_RESOLVE')
 })
 

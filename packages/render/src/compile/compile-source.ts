@@ -39,25 +39,16 @@ function compileJson({ file, source }: SourceInput): CompiledSource {
   return { ...nothingImported, format: 'json', code: source, watches: [], warnings: [] }
 }
 
-function resolveStyleImport(resolver: SiteResolver, source: string, importer: string, specifier: string): string {
-  const found = resolver.resolveStyle(importer, specifier)
-  if (found.kind === 'file') return found.id
-  const offset = Math.max(0, source.indexOf(specifier))
-  const facts = found.kind === 'none' ? found : { message: `"${specifier}" is not a style sheet` }
-  throw sourceError({ code: 'RENDER_RESOLVE', file: importer, source, at: positionAt(source, offset), ...facts })
-}
-
 async function compileSheet(input: SourceInput, resolver: SiteResolver, styles: StyleCompiler): Promise<CompiledSource> {
   const { file, source } = input
-  const { css, classes, watches, warnings } = await styles.compile({
+  const { css, classes, imports, watches, warnings } = await styles.compile({
     file,
     source,
-    isModule: input.kind === 'css-module',
     isMinified: input.mode === 'production',
-    sitePath: relative(resolver.root, file).split(sep).join('/'),
-    resolve: (importer, specifier) => resolveStyleImport(resolver, source, importer, specifier),
+    sitePathOf: (one) => relative(resolver.root, one).split(sep).join('/'),
+    resolve: (importer, specifier) => resolver.resolveStyle(importer, specifier),
   })
-  return { ...nothingImported, format: 'css', code: JSON.stringify({ css, classes }), watches, warnings }
+  return { ...nothingImported, imports, format: 'css', code: JSON.stringify({ css, classes }), watches, warnings }
 }
 
 /**

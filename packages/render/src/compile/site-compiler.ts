@@ -32,17 +32,6 @@ const emptyModule: CompiledModule = {
   warnings: [],
 }
 
-/** Hash of the content of some files; "" for none, and for one that cannot be read: it is then compiled anew. */
-function hashOfFiles(files: readonly string[]): string {
-  if (files.length === 0) return ''
-  try {
-    return contentHash(files.map((file) => contentHash(readFileSync(file))).join())
-  } catch {
-    // Gone: compiling says so, with the place.
-    return 'gone'
-  }
-}
-
 /** A larger file is not compiled: it would not fit into an isolate either. */
 const MAX_MODULE_BYTES = 16 * 1024 * 1024
 
@@ -54,6 +43,18 @@ function stampOf(file: string): FileStamp {
     throw new RenderError('RENDER_RESOLVE', `${file}: larger than ${MAX_MODULE_BYTES} bytes, the limit for a module`)
   }
   return { size: Number(stat.size), mtime: String(stat.mtimeNs), ctime: String(stat.ctimeNs) }
+}
+
+/** Hash of the content of some files of a bounded size; "" for none, and for one that cannot be read: it is then compiled anew. */
+function hashOfFiles(files: readonly string[]): string {
+  if (files.length === 0) return ''
+  try {
+    for (const file of files) stampOf(file)
+    return contentHash(files.map((file) => contentHash(readFileSync(file))).join())
+  } catch {
+    // Gone: compiling says so, with the place.
+    return 'gone'
+  }
 }
 
 /** A file touched this recently may change again without a new time stamp. */

@@ -16,11 +16,15 @@ export type Resolution =
 const conditions = ['edge-light', 'worker', 'browser']
 const extensions = ['.tsx', '.ts', '.jsx', '.js', '.mjs', '.cjs', '.mts', '.cts', '.json', '.css']
 
-function optionsFor(root: string, kind: 'import' | 'require'): NapiResolveOptions {
+type ImportKind = 'import' | 'require' | 'style'
+
+function optionsFor(root: string, kind: ImportKind): NapiResolveOptions {
+  const isStyle = kind === 'style'
+
   const config = ['tsconfig.json', 'jsconfig.json'].map((name) => join(root, name)).find(isReadable)
   return {
-    conditionNames: [...conditions, kind, 'default'],
-    extensions,
+    conditionNames: isStyle ? ['style', 'default'] : [...conditions, kind, 'default'],
+    extensions: isStyle ? ['.css'] : extensions,
     // TypeScript sources name their imports by what they compile to.
     extensionAlias: {
       '.js': ['.js', '.ts', '.tsx'],
@@ -28,13 +32,19 @@ function optionsFor(root: string, kind: 'import' | 'require'): NapiResolveOption
       '.jsx': ['.jsx', '.tsx'],
       '.cjs': ['.cjs', '.cts'],
     },
-    mainFields: ['browser', 'module', 'main'],
-    aliasFields: ['browser'],
+    mainFields: isStyle ? ['style', 'main'] : ['browser', 'module', 'main'],
+    ...(isStyle ? { mainFiles: ['index'] } : { aliasFields: ['browser'] }),
     symlinks: true,
     moduleType: true,
     nodePath: false,
     ...(config === undefined ? {} : { tsconfig: { configFile: config, references: 'auto' } }),
   }
+}
+
+function resolversFor(root: string): Readonly<Record<ImportKind, ResolverFactory>> {
+  const first = new ResolverFactory(optionsFor(root, 'import'))
+  const other = (kind: ImportKind) => first.cloneWithOptions(optionsFor(root, kind))
+  return { import: first, require: other('require'), style: other('style') }
 }
 
 function isReadable(file: string): boolean {
@@ -65,15 +75,13 @@ export class SiteResolver {
   readonly #found = new Map<string, Resolution>()
   /** Files among them: real paths inside of the site. */
   readonly #files = new Set<string>()
-  #importer: ResolverFactory
-  #requirer: ResolverFactory
+  #resolvers: Readonly<Record<ImportKind, ResolverFactory>>
 
   /** @throws ENOENT when the directory does not exist */
   constructor(root: string) {
     this.root = realpathSync(root)
     this.#hoistedDirs = parentsOf(this.root).map((dir) => join(dir, `node_modules${sep}`))
-    this.#importer = new ResolverFactory(optionsFor(this.root, 'import'))
-    this.#requirer = this.#importer.cloneWithOptions(optionsFor(this.root, 'require'))
+    this.#resolvers = resolversFor(this.root)
   }
 
   /** Resolves a specifier as written in `importer`, a real path. */
@@ -87,8 +95,8 @@ export class SiteResolver {
 
   /** Resolves an `@import` of a style sheet: a plain name is a file beside it before it is a package. */
   resolveStyle(importer: string, specifier: string): Resolution {
-    const beside = /^[./]/.test(specifier) ? undefined : this.#resolveFile(importer, `./${specifier}`, 'import')
-    return beside?.kind === 'file' ? beside : this.#resolveFile(importer, specifier, 'import')
+    const beside = /^[./]/.test(specifier) ? undefined : this.#resolveFile(importer, `./${specifier}`, 'style')
+    return beside?.kind === 'file' ? beside : this.#resolveFile(importer, specifier, 'style')
   }
 
   /** `type` of the package that a file is part of. */
@@ -111,8 +119,7 @@ export class SiteResolver {
   clear(): void {
     this.#found.clear()
     this.#files.clear()
-    this.#importer = new ResolverFactory(optionsFor(this.root, 'import'))
-    this.#requirer = this.#importer.cloneWithOptions(optionsFor(this.root, 'require'))
+    this.#resolvers = resolversFor(this.root)
   }
 
   /** A package may replace a Node built-in by its `browser` field or bring one of the same name. */
@@ -128,7 +135,7 @@ export class SiteResolver {
     }
   }
 
-  #resolveFile(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
+  #resolveFile(importer: string, specifier: string, kind: ImportKind): Resolution {
     const key = `${kind}\0${dirname(importer)}\0${specifier}`
     const known = this.#found.get(key)
     if (known !== undefined) return known
@@ -138,9 +145,8 @@ export class SiteResolver {
     return resolution
   }
 
-  #lookUp(importer: string, specifier: string, kind: 'import' | 'require'): Resolution {
-    const resolver = kind === 'import' ? this.#importer : this.#requirer
-    const found = resolver.resolveFileSync(importer, specifier)
+  #lookUp(importer: string, specifier: string, kind: ImportKind): Resolution {
+    const found = this.#resolvers[kind].resolveFileSync(importer, specifier)
     if (found.path === undefined) {
       if (found.error?.startsWith('Path is ignored') === true) return { kind: 'builtin', id: EMPTY_MODULE }
       return this.#missing(specifier, found.error)

@@ -1,22 +1,22 @@
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
-import { codeOf } from '@svc/core'
-import type { BuildFailure, Message, Plugin } from 'esbuild'
+import { dirname, relative, sep } from 'node:path'
+import { codeOf, messageOf } from '@svc/core'
+import type { BuildFailure, BuildOptions, Message, OnLoadResult, OnResolveResult, Plugin } from 'esbuild'
 import { parseSync, Visitor } from 'oxc-parser'
-import { sourceError } from './source-problem.ts'
+import type { Resolution } from './site-resolver.ts'
+import { positionAt, sourceError } from './source-problem.ts'
+import { isModuleSheet, StyleFiles, StyleRefusal, styleError } from './style-files.ts'
+import { circleOf, faultOf, warningsOf } from './style-text.ts'
 
 /** A style sheet to be compiled. */
 export interface StyleSource {
   readonly file: string
   readonly source: string
-  readonly isModule: boolean
   /** Whether the text is made short rather than readable. */
   readonly isMinified: boolean
   /** Path that makes generated class names unique in the site and equal on every machine: relative to its root. */
-  readonly sitePath: string
-  /** Finds the file of an `@import`. Throws when it may not be read. */
-  readonly resolve: (importer: string, specifier: string) => string
+  readonly sitePathOf: (file: string) => string
+  /** Finds the file of an `@import` or of a `composes`. */
+  readonly resolve: (importer: string, specifier: string) => Resolution
 }
 
 /** A style sheet with everything that it imports. */
@@ -24,6 +24,8 @@ export interface CompiledStyle {
   readonly css: string
   /** Class name as written -> generated names, space separated. Empty for a global sheet. */
   readonly classes: Readonly<Record<string, string>>
+  /** Sheets that its classes are composed of, as paths relative to it: they come before it. */
+  readonly imports: readonly string[]
   /** Files whose text is part of it. */
   readonly watches: readonly string[]
   readonly warnings: readonly string[]
@@ -32,64 +34,10 @@ export interface CompiledStyle {
 const NAMESPACE = 'style'
 /** The one import of the script that esbuild is given. */
 const ENTRY = 'svc:entry'
+/** Stands for a sheet that classes are composed of: its names lead to those that its own compilation gives. */
+const STAND_IN = 'composed_'
 
-/** esbuild makes local names from the file name: it must differ between two `page.module.css` of a site. */
-function uniqueName(sitePath: string): string {
-  const digest = createHash('sha256').update(sitePath).digest('hex').slice(0, 6)
-  return `${basename(sitePath, '.module.css')}_${digest}.css`
-}
-
-function stylePlugin(style: StyleSource, watches: Set<string>): Plugin {
-  const loader = style.isModule ? 'local-css' : 'css'
-  return {
-    name: NAMESPACE,
-    setup(builder) {
-      builder.onResolve({ filter: /.*/ }, (args) => {
-        if (args.path === ENTRY) return { path: uniqueName(style.sitePath), namespace: NAMESPACE }
-        // Addresses of images and fonts are those of the public directory: they stay as they are.
-        if (args.kind !== 'import-rule' || /^(?:https?:)?\/\//.test(args.path)) return { path: args.path, external: true }
-        const importer = args.namespace === NAMESPACE ? style.file : args.importer
-        return { path: style.resolve(importer, args.path) }
-      })
-      builder.onLoad({ filter: /.*/, namespace: NAMESPACE }, () => ({ contents: style.source, loader }))
-      builder.onLoad({ filter: /.*/, namespace: 'file' }, async (args) => {
-        watches.add(args.path)
-        return { contents: await readFile(args.path, 'utf8'), loader }
-      })
-    },
-  }
-}
-
-function classesOf(code: string): Record<string, string> {
-  const classes: Record<string, string> = {}
-  const visitor = new Visitor({
-    Property(node) {
-      const name = node.key.type === 'Literal' ? String(node.key.value) : node.key.type === 'Identifier' ? node.key.name : ''
-      if (node.value.type === 'Literal') classes[name] = String(node.value.value)
-    },
-  })
-  visitor.visit(parseSync('classes.js', code, { sourceType: 'module' }).program)
-  return classes
-}
-
-function raise(style: StyleSource, message: Message, cause: unknown): never {
-  // A failed resolution has its own code and hint.
-  if (codeOf(message.detail) !== undefined) throw message.detail
-  const { location } = message
-  const isOwn = location === null || location.namespace === NAMESPACE
-  throw sourceError({
-    code: 'RENDER_COMPILE',
-    file: isOwn ? style.file : location.file,
-    source: isOwn ? style.source : location.lineText,
-    at: { line: location?.line ?? 1, column: (location?.column ?? 0) + 1 },
-    message: message.text,
-    cause,
-  })
-}
-
-function isBuildFailure(error: unknown): error is BuildFailure {
-  return error instanceof Error && 'errors' in error && Array.isArray(error.errors)
-}
+type Build = typeof import('esbuild').build
 
 /** Compiles style sheets. */
 export class StyleCompiler {
@@ -104,7 +52,7 @@ export class StyleCompiler {
     const { build, stop } = await import('esbuild')
     this.#running++
     try {
-      return await compileStyle(style, build)
+      return await new StyleBuild(style, build, []).run()
     } finally {
       // esbuild keeps a process for each thread that has used it; results are on disk, so that it is seldom needed again.
       if (--this.#running === 0) await stop()
@@ -112,12 +60,56 @@ export class StyleCompiler {
   }
 }
 
-async function compileStyle(style: StyleSource, build: typeof import('esbuild').build): Promise<CompiledStyle> {
-  const watches = new Set<string>()
-  try {
-    const result = await build({
-      stdin: { contents: style.isModule ? `export { default } from "${ENTRY}"` : `import "${ENTRY}"` },
-      plugins: [stylePlugin(style, watches)],
+/** The compilation of one sheet. */
+class StyleBuild {
+  readonly #style: StyleSource
+  readonly #build: Build
+  /** Sheets whose compilation waits for this one. */
+  readonly #waiting: readonly string[]
+  readonly #files: StyleFiles
+  readonly #entry: string
+  readonly #watches = new Set<string>()
+  readonly #warnings: string[] = []
+  /** Classes of the sheets that this one composes, by file. */
+  readonly #composed = new Map<string, Readonly<Record<string, string>>>()
+
+  constructor(style: StyleSource, build: Build, waiting: readonly string[]) {
+    this.#style = style
+    this.#build = build
+    this.#waiting = [...waiting, style.file]
+    this.#files = new StyleFiles(style.sitePathOf)
+    this.#entry = this.#files.nameOf(style.file)
+    this.#files.add(this.#entry, style.file, style.source)
+  }
+
+  async run(): Promise<CompiledStyle> {
+    const { file, source } = this.#style
+    const isModule = isModuleSheet(file)
+    this.#check(file, source)
+    try {
+      const result = await this.#build(this.#options(isModule))
+      const text = (suffix: string) => result.outputFiles?.find(({ path }) => path.endsWith(suffix))?.text ?? ''
+      const classes = isModule ? classesOf(text('.js')) : {}
+      const circle = circleOf(source, classes)
+      if (circle !== undefined) throw styleError(file, source, circle)
+      return {
+        css: this.#withoutStandIns(text('.css')),
+        classes,
+        imports: [...this.#composed.keys()].map((target) => relativeTo(file, target)),
+        watches: [...this.#watches],
+        warnings: [...this.#warnings, ...result.warnings.map((warning) => this.#warningText(warning))],
+      }
+    } catch (error) {
+      const first = isBuildFailure(error) ? error.errors[0] : undefined
+      if (first === undefined) throw error
+      return this.#raise(first, error)
+    }
+  }
+
+  #options(isModule: boolean): BuildOptions & { write: false } {
+    return {
+      stdin: { contents: isModule ? `export { default } from "${ENTRY}"` : `import "${ENTRY}"` },
+      plugins: [this.#plugin()],
       bundle: true,
       write: false,
       outdir: 'out',
@@ -125,19 +117,141 @@ async function compileStyle(style: StyleSource, build: typeof import('esbuild').
       logLevel: 'silent',
       charset: 'utf8',
       // Not its names: those of class names are unique in one sheet only.
-      minifyWhitespace: style.isMinified,
-      minifySyntax: style.isMinified,
-    })
-    const text = (suffix: string) => result.outputFiles.find((file) => file.path.endsWith(suffix))?.text ?? ''
-    return {
-      css: text('.css'),
-      classes: style.isModule ? classesOf(text('.js')) : {},
-      watches: [...watches],
-      warnings: result.warnings.map((warning) => `${style.file}:${warning.location?.line ?? 1}: ${warning.text}`),
+      minifyWhitespace: this.#style.isMinified,
+      minifySyntax: this.#style.isMinified,
     }
-  } catch (error) {
-    const first = isBuildFailure(error) ? error.errors[0] : undefined
-    if (first === undefined) throw error
-    return raise(style, first, error)
   }
+
+  #plugin(): Plugin {
+    return {
+      name: NAMESPACE,
+      setup: (builder) => {
+        builder.onResolve({ filter: /.*/ }, async ({ path, kind, importer }): Promise<OnResolveResult> => {
+          if (path === ENTRY) return { path: this.#entry, namespace: NAMESPACE }
+          const isImport = kind === 'import-rule' && !/^(?:https?:|data:|\/\/)/i.test(path)
+          // Addresses of images and fonts are those of the public directory: they stay as they are.
+          if (!isImport && kind !== 'composes-from') return { path, external: true }
+          const from = this.#files.get(importer)?.file ?? this.#style.file
+          try {
+            const name = await (isImport ? this.#import(from, path) : this.#compose(from, path))
+            return { path: name, namespace: NAMESPACE }
+          } catch (error) {
+            // The bundler adds the place of the import.
+            return { errors: [{ text: messageOf(error), detail: error }] }
+          }
+        })
+        builder.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => this.#load(path))
+      },
+    }
+  }
+
+  async #import(importer: string, specifier: string): Promise<string> {
+    const file = this.#resolve(importer, specifier)
+    const name = this.#files.nameOf(file)
+    if (this.#files.get(name) !== undefined) return name
+    const source = await this.#files.read(file)
+    this.#watches.add(file)
+    this.#files.add(name, file, source)
+    this.#check(file, source)
+    return name
+  }
+
+  /** Brings in the class names of another sheet; its rules come with the sheet itself. */
+  async #compose(importer: string, specifier: string): Promise<string> {
+    const file = this.#resolve(importer, specifier)
+    const name = this.#files.nameOf(file)
+    if (file === importer) return name
+    if (!isModuleSheet(file)) throw new StyleRefusal('RENDER_RESOLVE', `"${specifier}" is no CSS module`, 'name it *.module.css')
+    if (this.#waiting.includes(file)) {
+      throw new StyleRefusal('RENDER_COMPILE', `composes leads in a circle, back to "${specifier}"`, 'leave one of them out')
+    }
+    if (!this.#composed.has(file)) await this.#readClasses(file)
+    return `${STAND_IN}${name}`
+  }
+
+  async #readClasses(file: string): Promise<void> {
+    const source = await this.#files.read(file)
+    const other = new StyleBuild({ ...this.#style, file, source }, this.#build, this.#waiting)
+    const { classes, watches } = await other.run()
+    for (const watched of [file, ...watches]) this.#watches.add(watched)
+    this.#composed.set(file, classes)
+    this.#files.add(`${STAND_IN}${this.#files.nameOf(file)}`, file, standInOf(classes))
+  }
+
+  #load(name: string): OnLoadResult {
+    const known = this.#files.get(name)
+    return { contents: known?.source ?? '', loader: known !== undefined && isModuleSheet(known.file) ? 'local-css' : 'css' }
+  }
+
+  #resolve(importer: string, specifier: string): string {
+    const found = this.#style.resolve(importer, specifier)
+    if (found.kind === 'none') throw new StyleRefusal('RENDER_RESOLVE', found.message, found.hint)
+    if (found.kind === 'file' && found.id.endsWith('.css')) return found.id
+    const hint = 'import a file that ends with .css; what makes style sheets at build time (Tailwind, Sass) has to run before'
+    throw new StyleRefusal('RENDER_RESOLVE', `"${specifier}" is not a style sheet`, hint)
+  }
+
+  /** @throws RENDER_COMPILE */
+  #check(file: string, source: string): void {
+    const isModule = isModuleSheet(file)
+    const fault = isModule ? faultOf(source) : undefined
+    if (fault !== undefined) throw styleError(file, source, fault)
+    for (const { offset, message, hint } of warningsOf(source, isModule)) {
+      const { line, column } = positionAt(source, offset)
+      this.#warnings.push(`${file}:${line}:${column}: ${message} (${hint})`)
+    }
+  }
+
+  #warningText({ text, location }: Message): string {
+    const { file, at } = this.#files.placeOf(location, this.#entry)
+    return `${file}:${at.line}:${at.column}: ${text}`
+  }
+
+  /** The rules of stand-ins are empty, and their names nobody's: the sheets that they stand for have the real ones. */
+  #withoutStandIns(css: string): string {
+    const name = `${STAND_IN}[\\w\\u0080-\\uffff-]+`
+    return css.replace(new RegExp(`/\\* ${NAMESPACE}:${name}\\.css \\*/\\n|\\.${name} \\{\\n\\}\\n+|\\.${name}\\{\\}`, 'g'), '')
+  }
+
+  #raise({ detail, text, location }: Message, cause: unknown): never {
+    // An error of another sheet has its own place.
+    if (codeOf(detail) !== undefined) throw detail
+    const refused = detail instanceof StyleRefusal ? detail : undefined
+    // The bundler quotes its own names of files.
+    const message = text.replace(/"style:([^"]+)"/g, (all, name: string) => `"${this.#files.get(name)?.file ?? all}"`)
+    const facts = { ...this.#files.placeOf(location, this.#entry), message, cause }
+    const hint = refused?.hint
+    throw sourceError({ ...facts, code: refused?.kind ?? 'RENDER_COMPILE', ...(hint === undefined ? {} : { hint }) })
+  }
+}
+
+/** A sheet whose every class is made of the names that the class has in another one. */
+function standInOf(classes: Readonly<Record<string, string>>): string {
+  const escaped = (names: string) => names.replace(/[^\w\u0080-\uffff -]/g, '\\$&')
+  return Object.entries(classes)
+    .map(([name, generated]) => `.${escaped(name)}{composes:${escaped(generated)} from global}`)
+    .join('')
+}
+
+function relativeTo(file: string, target: string): string {
+  const path = relative(dirname(file), target).split(sep).join('/')
+  return path.startsWith('.') ? path : `./${path}`
+}
+
+function classesOf(code: string): Record<string, string> {
+  const classes: Record<string, string> = {}
+  const visitor = new Visitor({
+    Property(node) {
+      const name = node.key.type === 'Literal' ? String(node.key.value) : node.key.type === 'Identifier' ? node.key.name : ''
+      if (node.value.type !== 'Literal') return
+      const generated = String(node.value.value).split(' ')
+      classes[name] = generated.filter((one) => !one.startsWith(STAND_IN)).join(' ')
+    },
+  })
+  visitor.visit(parseSync('classes.js', code, { sourceType: 'module' }).program)
+  return classes
+}
+
+function isBuildFailure(error: unknown): error is BuildFailure {
+  return error instanceof Error && 'errors' in error && Array.isArray(error.errors)
 }

@@ -103,8 +103,10 @@ function ensureRun(record: ModuleRecord): void {
   if (state.kind === 'done' || state.kind === 'running') return
   if (state.kind === 'failed' && state.attempt === attempt) throw state.error
   record.state = { kind: 'running' }
-  record.order = ++runs
   try {
+    // Sheets that classes are composed of come before what is composed of them.
+    if (record.format === 'css') for (const target of Object.values(record.dependencies)) requireModule(target)
+    record.order = ++runs
     evaluate(record, linksOf(record))
     record.state = { kind: 'done' }
   } catch (error) {
