@@ -54,7 +54,7 @@ const needs: Readonly<Record<NeedKind, Need>> = {
   },
 }
 
-/** Paths that are looked at once at a time: there may be thousands. */
+/** Paths that are checked at the same time: there may be thousands. */
 const MAX_PARALLEL = 16
 const MAX_NOTICES = 50
 const MODE_BITS = 0o7777

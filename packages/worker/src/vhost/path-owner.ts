@@ -9,7 +9,7 @@ import type { VhostRuntime } from './vhost-runtime.ts'
 import type { InnerTarget, Outcome, Walk, WalkTools } from './walk.ts'
 import type { Found } from './web-files.ts'
 
-/** Who answers a path at a server: the server itself, nothing but a catch-all, or an application that may know the path. */
+/** The owner of a path at a server: the server itself, none (a catch-all at most), or an application that may know the path. */
 export type PathClaim =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'free' }
@@ -119,7 +119,7 @@ class ClaimWalk implements Walk {
   }
 }
 
-/** Whether a location is for a path, and not for all or many: by its text, or since it says who may come there. */
+/** Returns true for a location that is written for a path, and not for all: by its text, or because it restricts access. */
 function isWrittenFor({ match, settings }: CompiledLocation, path: string): boolean {
   if (match === undefined) return false
   if (match.kind === 'exact') return true
@@ -132,7 +132,7 @@ function pathForApp({ isAsSent, uri, context }: RunState): string {
   return isAsSent ? context.request.path : (normalizePath(escapeUri(uri)) ?? '')
 }
 
-/** Finds who answers a path at a server of a vhost file. */
+/** Finds the owner of a path at a server of a vhost file. */
 export function claimOf(context: RequestContext, rawPath: string, vhost: VhostMatch, runtime: VhostRuntime): PathClaim {
   const path = decodePath(rawPath)
   if (path === undefined) return free

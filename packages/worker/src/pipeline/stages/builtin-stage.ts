@@ -47,7 +47,7 @@ export class BuiltinStage implements Stage {
     return this.#answerUnlessDefined(context, match)
   }
 
-  /** The one place where a site goes before the service. A request that proves a role never comes here: it is the service's. */
+  /** The only place where a site goes before the service. A request that proves a role must be answered before it comes here. */
   #answerUnlessDefined(context: RequestContext, match: EndpointMatch): StageResult | Promise<StageResult> {
     const settle = (isDefined: boolean) => (isDefined ? 'next' : this.#answer(context, match))
     const defined = this.#paths.areDefined(context)

@@ -32,8 +32,8 @@ export class SitePaths {
   }
 
   /**
-   * Whether the site that a request is for defines its path: by a route rule, a static route, a file, or a location that proxies or
-   * runs something.
+   * Returns true if the site that a request is for defines its path: by a route rule, a static route, a file, or a location that
+   * proxies or runs something.
    */
   areDefined(context: RequestContext): Answer {
     const { generation, client, request } = context
