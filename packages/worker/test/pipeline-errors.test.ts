@@ -138,3 +138,12 @@ test('while no render host is connected, requests for the routes of a site wait 
   for (const answer of [waiting[0], next, third]) assert.equal((await answer)?.status, 200)
   assert.equal(server.renderer.describes, 1)
 })
+
+test('a site whose files change with every description is answered all the same', async (t) => {
+  const server = await PipelineServer.start(t)
+  server.renderer.beforeDescribe = async () => server.generation.sites.get('shop')?.forget()
+  assert.equal((await server.get('/')).status, 200)
+  assert.equal(server.renderer.describes, 3)
+  await server.get('/')
+  assert.equal(server.renderer.describes, 6)
+})

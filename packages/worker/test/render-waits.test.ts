@@ -77,7 +77,7 @@ test('a request that a host does not know the site of waits for the next set of 
   await assert.rejects(gone, { code: 'WORKER_NO_HOST', status: 503 })
 })
 
-test('a host that ends is sent nothing more, until another process listens in its place', async (t) => {
+test('a host that ends is sent nothing more, until another process listens in its place or it is announced again', async (t) => {
   const { hosts, renderer, dir } = startClient(t)
   const host = await TestHost.start(t, dir, 'a', ['shop'])
   host.render = () => refusal('RENDER_DRAINING')
@@ -87,6 +87,12 @@ test('a host that ends is sent nothing more, until another process listens in it
   host.render = byId(host)
   host.breakConnections()
   assert.equal(await outcome, 'complete a')
+  host.render = () => refusal('RENDER_DRAINING')
+  const announced = begin(renderer, post).outcome
+  await waitFor('the next refusal', () => host.renders.length === 3 && hosts.connectedPeer('shop') === undefined)
+  host.render = byId(host)
+  hosts.update([host.endpoint])
+  assert.equal(await announced, 'complete a', 'a host that is announced again is asked again')
 })
 
 test('a request body is read when the host wants it, and not again when that host dies', async (t) => {

@@ -115,7 +115,7 @@ export class SitePool implements BudgetMember {
    * @throws RENDER_QUEUE_FULL; RENDER_STALE_MANIFEST when the pool has ended
    */
   run(job: PoolJob): void {
-    if (this.#isClosed) throw new RenderError('RENDER_STALE_MANIFEST', `${this.#options.settings.site} has other isolates now`)
+    if (this.#isClosed) throw this.#closed()
     const slot = this.#queue.length === 0 ? this.#freeSlot() : undefined
     if (slot !== undefined) {
       job.started(slot)
@@ -169,10 +169,15 @@ export class SitePool implements BudgetMember {
     this.#isClosed = true
     const waiting = this.#queue
     this.#queue = []
-    for (const job of waiting) job.fail(new RenderError('RENDER_DRAINING', 'the site is being closed'))
+    for (const job of waiting) job.fail(this.#closed())
     for (const slot of this.#slots) this.#close(slot)
     await Promise.all(this.#closing)
     this.#options.budget.remove(this)
+  }
+
+  /** The host itself may go on: only the request has to be matched again. */
+  #closed(): RenderError {
+    return new RenderError('RENDER_STALE_MANIFEST', `${this.#options.settings.site} has other isolates now`)
   }
 
   #freeSlot(): ThreadSlot | undefined {

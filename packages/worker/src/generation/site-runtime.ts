@@ -6,6 +6,9 @@ import type { Renderer } from '../render-client/renderer.ts'
 import { createStaticFiles, type StaticFiles } from '../static/index.ts'
 import { MiddlewareMemory } from './middleware-memory.ts'
 
+/** A site whose files change with each description is served by the last one, which is not kept. */
+const MAX_DESCRIPTIONS = 3
+
 /** The application of a site as the worker needs it: its routes and where its middleware runs. */
 export interface SiteApp {
   readonly manifest: SiteManifest
@@ -110,12 +113,12 @@ export class SiteRuntime {
   }
 
   async #describe(): Promise<SiteApp> {
-    for (;;) {
+    for (let asked = 1; ; asked++) {
       const changes = this.#changes
       const app = this.#compile(await this.#renderer.describe(this.config.id))
-      if (changes !== this.#changes) continue
-      this.#app = app
-      return app
+      if (changes === this.#changes) this.#app = app
+      // A host refuses renders of a manifest that is old by then.
+      if (changes === this.#changes || asked === MAX_DESCRIPTIONS) return app
     }
   }
 

@@ -273,9 +273,12 @@ export class HostSet {
     }, RECONNECT_MS).unref()
   }
 
-  /** Hosts that did not know a site may know it now. */
+  /** Hosts that did not know a site may know it now. One that ends is left out of the set, or refuses once more. */
   #changed(): void {
-    for (const { unknownSites } of this.#hosts) unknownSites.clear()
+    for (const host of this.#hosts) {
+      host.unknownSites.clear()
+      host.isDraining = false
+    }
     this.#waits.serve()
   }
 }
