@@ -5,6 +5,7 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { requirePlatform } from './platform.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const outDir = join(root, 'dist')
@@ -75,6 +76,7 @@ async function bundlePrograms() {
 }
 
 async function main() {
+  requirePlatform()
   if (process.argv.includes('--if-stale') && (await isFresh())) return
   const startedAt = Date.now()
   await rm(stamp, { force: true })

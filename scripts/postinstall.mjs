@@ -3,7 +3,7 @@
 // npm skips an optional dependency whose `engines` exclude npm's own Node. The service never runs on that Node but on
 // the bundled one, so exactly those versions are fetched here with `npm pack`, checked against a pinned hash and unpacked.
 import { join } from 'node:path'
-import { fetchPackage, isFetched, modulesDir } from './pinned-package.mjs'
+import { requirePlatform } from './platform.mjs'
 
 /** Packages for the bundled Node 22, with the sha512 of their tarballs in subresource-integrity form. */
 const pinned = [
@@ -20,6 +20,10 @@ const pinned = [
     isFor: () => process.platform === 'linux' && process.arch === 'x64',
   },
 ]
+
+requirePlatform()
+// Not read before the version of Node is known to be able to.
+const { fetchPackage, isFetched, modulesDir } = await import('./pinned-package.mjs')
 
 for (const pin of pinned) {
   const target = join(modulesDir, pin.name)

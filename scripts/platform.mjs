@@ -1,0 +1,34 @@
+// Says why the service cannot run here. Written so that old versions of Node can read it too.
+import { existsSync } from 'node:fs'
+
+const OLDEST_NODE = 20
+const EXIT_UNAVAILABLE = 69
+/** Where the bundled Node.js looks for glibc, by the CPUs that there is a bundled Node.js for. */
+const loaders = { x64: '/lib64/ld-linux-x86-64.so.2', arm64: '/lib/ld-linux-aarch64.so.1' }
+const remedy = 'use one of these, or a container with one, e.g. of the image debian:stable-slim'
+
+function libcProblem(loader) {
+  // Without this the report looks up names in the network.
+  process.report.excludeNetwork = true
+  const isGlibc = process.report.getReport().header.glibcVersionRuntime !== undefined
+  return isGlibc && existsSync(loader) ? undefined : 'Linux without glibc (as Alpine, which has musl)'
+}
+
+function platformProblem() {
+  const loader = loaders[process.arch]
+  if (process.platform !== 'linux') return `${process.platform} on ${process.arch}`
+  return loader === undefined ? `Linux on ${process.arch}` : libcProblem(loader)
+}
+
+/** Ends the process with a sentence that says what to do when the service cannot be installed or built here. */
+export function requirePlatform() {
+  const platform = platformProblem()
+  const isOld = Number(process.versions.node.split('.')[0]) < OLDEST_NODE
+  if (platform === undefined && !isOld) return
+  const sentence =
+    platform === undefined
+      ? `Node.js ${process.versions.node} is too old to install or build with: use ${OLDEST_NODE} or newer`
+      : `${platform} is not supported: it runs on Linux with glibc on x64 and arm64; ${remedy}`
+  console.error(`svc: ${sentence}`)
+  process.exit(EXIT_UNAVAILABLE)
+}
