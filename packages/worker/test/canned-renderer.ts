@@ -86,6 +86,7 @@ export class CannedRenderer implements Renderer {
       },
     })
     return {
+      isWaiting: !this.isUp,
       abort: () => {
         if (!isAborted) this.aborted.push(request.requestId)
         isAborted = true

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { responseKey } from '@svc/cache'
 import { AppError, deferred } from '@svc/core'
+import { waitFor } from '@svc/testkit'
 import type { CannedRender } from './canned-renderer.ts'
 import { facts, holdRenders, IsrInstance, page, settle } from './isr-instance.ts'
 import { shop } from './pipeline-server.ts'
@@ -133,4 +134,22 @@ test('purges that come faster than a page is made do not make everybody render i
   assert.equal((await answers[0])?.text, 'the last')
   await instance.settled()
   assert.equal((await worker.server.get('/')).headers['cache-status'], 'svc-isr; hit; ttl=60')
+})
+
+test('a page whose client leaves while it waits for a host is given up, and the next client that waits for it asks for it', async (t) => {
+  const worker = await new IsrInstance().worker(t, [shop])
+  const { renderer } = worker.server
+  await worker.server.get('/items/first')
+  renderer.isUp = false
+  const held = holdRenders(worker)
+  const gone = new AbortController()
+  const first = worker.server.get('/', { signal: gone.signal })
+  const second = worker.server.get('/')
+  await waitFor('the first render', () => held.length === 1)
+  gone.abort()
+  assert.ok((await first).aborted)
+  await waitFor('the second render', () => held.length === 2)
+  assert.ok(renderer.aborted.includes(held[0]?.request.requestId ?? ''))
+  held[1]?.sink.complete(page(), Buffer.from('rendered'))
+  assert.equal((await second).text, 'rendered')
 })

@@ -202,11 +202,14 @@ export class Flights {
         lease.end(end.isFailure ? 'failed' : 'pass')
         break
       case 'failed':
+      case 'unsent':
         lease.end('failed')
         break
     }
     ledger.end(fill)
-    if (end.kind === 'failed') this.#fail(flight, end.error)
+    // Others wait for the page: one of them asks for it in its own name.
+    if (end.kind === 'unsent') this.#close(flight)
+    else if (end.kind === 'failed') this.#fail(flight, end.error)
     else this.#disperse(flight, end.detail)
   }
 

@@ -17,6 +17,8 @@ export type FillEnd =
   /** Nothing can be kept of it, though it may still go on to its client. `isFailure`: the next one may be of another kind. */
   | { readonly kind: 'unkept'; readonly detail: string; readonly isFailure: boolean }
   | { readonly kind: 'failed'; readonly error: Error }
+  /** Its client left while it waited for a host: nothing was rendered. */
+  | { readonly kind: 'unsent' }
 
 /** What a fill is made of. */
 export interface PageFillOptions {
@@ -65,7 +67,10 @@ export class PageFill implements RenderSink {
     this.#client = undefined
     if (this.#isOver) return
     if (this.#isSettled) this.#stop()
-    else this.#orphanTimer ??= setTimeout(() => this.#giveUp(), this.#options.patienceMs)
+    else if (this.#handle?.isWaiting === true) {
+      this.#stop()
+      this.#settle({ kind: 'unsent' })
+    } else this.#orphanTimer ??= setTimeout(() => this.#giveUp(), this.#options.patienceMs)
   }
 
   complete(reply: RenderReply, body: Uint8Array | undefined): void {

@@ -127,6 +127,8 @@ export class Revalidator {
         if (!isStaleManifest(end.error)) throw end.error
         background.onOutdated()
         return 'skipped'
+      case 'unsent':
+        return 'skipped'
       case 'unkept':
         return end.isFailure ? 'failed' : await this.#drop(key, background, end.detail)
       case 'made':

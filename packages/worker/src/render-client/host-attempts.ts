@@ -35,6 +35,7 @@ export class HostAttempts implements WaitingCall {
   #deadlineAt: number | undefined
   #begun = 0
   #mayHaveBegun = true
+  #isWaiting = false
   #isEnded = false
 
   constructor(hosts: HostSet, call: HostCall) {
@@ -51,18 +52,25 @@ export class HostAttempts implements WaitingCall {
     return this.#deadlineAt
   }
 
+  /** Whether it waits for a host. */
+  get isWaiting(): boolean {
+    return this.#isWaiting
+  }
+
   /** Sends the call for the first time: at once if a host is connected. */
   start(): void {
     const peer = this.#hosts.connectedPeer(this.site)
-    if (peer === undefined) this.#hosts.wait(this)
+    if (peer === undefined) this.#wait()
     else this.#call.send(peer, false)
   }
 
   connected(peer: HostPeer): void {
+    this.#isWaiting = false
     this.#again(peer)
   }
 
   failed(error: Error): void {
+    this.#isWaiting = false
     this.#end(error)
   }
 
@@ -86,7 +94,7 @@ export class HostAttempts implements WaitingCall {
       return
     }
     const next = this.#hosts.connectedPeer(this.site)
-    if (next === undefined) this.#hosts.wait(this)
+    if (next === undefined) this.#wait()
     else if (performance.now() < this.deadlineAt) this.#again(next)
     else
       this.#end(new WorkerError('WORKER_NO_HOST', `render hosts of ${this.site} went away one after another`, { cause: error }))
@@ -96,6 +104,11 @@ export class HostAttempts implements WaitingCall {
   cancel(): void {
     this.#isEnded = true
     this.#hosts.stopWaiting(this)
+  }
+
+  #wait(): void {
+    this.#isWaiting = true
+    this.#hosts.wait(this)
   }
 
   /** A host that has died may look connected for a moment: it has not begun until it says so. */

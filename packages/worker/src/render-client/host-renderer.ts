@@ -110,6 +110,10 @@ class RenderRun implements RenderHandle, HostCall {
     return this.#request.site
   }
 
+  get isWaiting(): boolean {
+    return this.#attempts.isWaiting
+  }
+
   start(): void {
     this.#attempts.start()
   }

@@ -19,6 +19,8 @@ export interface RenderSink {
 
 /** A render under way. */
 export interface RenderHandle {
+  /** Whether it waits for a host, so that nothing has been done for it yet. */
+  readonly isWaiting: boolean
   /** Gives it up: the sink is told nothing more. Does nothing once the render has ended. */
   abort(): void
 }
