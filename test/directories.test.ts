@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -100,6 +101,23 @@ root = "site"
   }
   assert.deepEqual(await server.child.exited, { code: 0, signal: null })
   assert.deepEqual(readdirSync(runDir), ['run.lock.1'])
+})
+
+test('root finds the server that another user runs from a directory', async (t) => {
+  if (!requireRoot(t)) return
+  const ids = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups']
+  if (spawnSync('setpriv', [...ids, 'test', '-r', svcCommand]).status !== 0) return t.skip('other users cannot read the checkout')
+  const dir = tempDir(t)
+  writeFiles(dir, page)
+  for (const path of [dir, join(dir, 'app'), join(dir, 'app/page.tsx')]) chownSync(path, NOBODY, NOBODY)
+  removeAfter(t, socketDirectory(join(dir, '.svc'), NOBODY))
+  const server = new Child(t, 'setpriv', [...ids, svcCommand, 'serve', dir, '--listen', '127.0.0.1:0'])
+  await server.waitForLine('ready line', (text) => text.startsWith('{"event":"ready"'))
+  for (const args of [['status'], ['reload'], ['stop']]) {
+    const { code, stderr } = await run(t, args, { cwd: dir })
+    assert.equal(code, 0, `${args}: ${stderr}`)
+  }
+  assert.deepEqual(await server.exited, { code: 0, signal: null })
 })
 
 test('root keeps nothing in the directory of another user, and follows no link in it', async (t) => {

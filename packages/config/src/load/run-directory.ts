@@ -1,14 +1,18 @@
-import { access } from 'node:fs/promises'
+import { access, lstat, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigProblem } from '../problem.ts'
-import { OWN_NAME } from '../schema/directories.ts'
+import { OWN_NAME, socketDirectory } from '../schema/directories.ts'
 import { schemaTree } from '../schema/schema-tree.ts'
+import { valueAt } from '../source/key-path.ts'
 import { normalizeValues } from '../source/normalize.ts'
 import { parseTomlStart } from '../source/parse-toml.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
 import { findConfigFile } from './find-file.ts'
-import { readDocument } from './read-document.ts'
+import { type ReadDocument, readDocument } from './read-document.ts'
+
+/** In the run directory of every running instance. */
+const CONTROL_SOCKET = 'control.sock'
 
 /** Where a running instance has its pid file and sockets, or why that cannot be told. */
 export type RunDirectory =
@@ -39,5 +43,23 @@ async function runDirectoryOf(source: ConfigSource): Promise<RunDirectory> {
   const read = await readDocument(source, root, parseTomlStart)
   if (!read.ok) return read
   normalizeValues(read.document, root)
-  return { ok: true, dir: (await chooseDirectories(read, source)).run }
+  const { run } = await chooseDirectories(read, source)
+  const isOther = source.isRoot && !(await isThere(join(run, CONTROL_SOCKET)))
+  const other = isOther ? await runDirectoryOfOwner(read) : undefined
+  return { ok: true, dir: other ?? run }
+}
+
+/**
+ * Returns the run directory of the server that the owner of `.svc` runs, for root, whose own server would have another one.
+ * Undefined: the configuration names one, or there is none.
+ */
+async function runDirectoryOfOwner(read: ReadDocument): Promise<string | undefined> {
+  if (valueAt(read.document.data, ['server', 'run_dir']) !== undefined) return undefined
+  const own = join(await realpath(read.baseDir).catch(() => read.baseDir), OWN_NAME)
+  const { uid } = (await lstat(own).catch(() => undefined)) ?? {}
+  if (uid === undefined) return undefined
+  const dir = socketDirectory(own, uid)
+  // In /tmp another user can have made a directory of this name.
+  const isTheirs = (await lstat(dir).catch(() => undefined))?.uid === uid
+  return isTheirs && (await isThere(join(dir, CONTROL_SOCKET))) ? dir : undefined
 }
