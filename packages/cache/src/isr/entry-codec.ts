@@ -30,7 +30,7 @@ export interface EntryHead {
   readonly isDead: boolean
   readonly isMarkedStale: boolean
   readonly isQueryKeyed: boolean
-  /** Requested once so far, under a key that clients can make up: among the first of its label to be evicted. */
+  /** Requested once so far, under a key that clients can make up: evicted first while its label has many of them. */
   readonly isNewcomer: boolean
   /** CRC-32 of the record. */
   readonly checksum: number

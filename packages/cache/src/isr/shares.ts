@@ -26,9 +26,9 @@ interface Held {
 }
 
 /**
- * Who has how much, inside one write transaction. A label's share is the bound of the store by the weights of all labels that have
- * entries: evicting from the label that has most for its weight never takes from one that is within its share, and lets a
- * label use what no other one needs.
+ * The usage of all labels inside one write transaction. The share of a label is the bound of the store, divided by the weights of all
+ * labels with entries. The label that has most for its weight is never within its share, so evicting from it protects all that are, and a
+ * label can use room that no other one needs.
  */
 export class Shares {
   readonly #databases: Databases

@@ -6,7 +6,7 @@ const NUMBER = ROW.label
 const USAGE = 2
 const ORDER = { entries: 3, bytes: 4, queryEntries: 5, queryBytes: 6 } as const
 
-/** What the store bounds: entries and bytes, of all entries and of those keyed by a query. */
+/** The bounds of a store: entries and bytes, of all entries and of those keyed by a query. */
 export type Dimension = keyof typeof ORDER
 const DIMENSIONS = Object.keys(ORDER) as readonly Dimension[]
 
@@ -23,7 +23,7 @@ const PRESENT = Buffer.of(1)
 
 /** How much of a store the entries of one label take, purged ones not counted. */
 export interface Usage {
-  /** What heads and rows name the label by. */
+  /** Stands for the label in heads and in rows of the schedule. */
   readonly number: number
   readonly label: string
   weight: number

@@ -1,4 +1,4 @@
-/** What can be ordered. Its `place` belongs to the order: -1 while it is not part of it. */
+/** An item of the order, which owns its `place`: -1 while the item is not in it. */
 export interface Weighed {
   readonly level: number
   place: number

@@ -93,7 +93,7 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
     const entry = new L0Entry(key, facts, head, body, this.#makeBlock, nowMs)
     const replaced = this.#byPrefix.get(key.prefix)?.get(key.target)
     if (replaced !== undefined) this.#drop(replaced)
-    // What finds it comes first: it may be the first to go.
+    // Before it is added: a response that has no room for long is evicted, and unlinked, at once.
     this.#link(entry)
     const isIn = this.#room.add(entry)
     if (!isIn) this.#unlink(entry)

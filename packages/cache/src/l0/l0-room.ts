@@ -25,8 +25,8 @@ export interface LabelShelf<Entry> {
 }
 
 /**
- * Bounds the memory of entries. When it is exceeded the label that has most for its weight gives up what it did not use for the
- * longest time: one that is within its share (the bound by the weights of all labels with entries) loses nothing to others.
+ * Bounds the memory of entries. When it is exceeded the label that has most for its weight loses its least recently
+ * used entry, so a label within its share (the bound, divided by the weights of all labels with entries) loses nothing to others.
  */
 export class L0Room<Entry extends Roomed<Entry>> {
   readonly #maxBytes: number

@@ -143,6 +143,19 @@ describe('shares of sites', () => {
     expectTrueUsages(second)
   })
 
+  it('hold where the file has no room left, before the bounds are reached', async (t) => {
+    const store = await smallStore(t, { maxEntries: 100_000, maxBytes: 2 << 20 })
+    await put(store, 'quiet', 50, { bytes: 1_000 })
+    // Rows of the index count for nothing but room in the file.
+    for (let round = 0; round < 350; round++) {
+      const tags = Array.from({ length: 200 }, (_, index) => `route:flood:${round} ${index}`)
+      await put(store, 'flood', 1, { tags, prefix: `r${round} ` })
+    }
+    assert.ok(store.size().bytes < 2 << 20 && store.evictions > 0, `${store.size().bytes} bytes, ${store.evictions} evicted`)
+    assert.equal(left(store, 'quiet', 50), 50)
+    expectTrueUsages(store)
+  })
+
   it('hold while several processes write, one of which is killed', async (t) => {
     const cacheDir = tempDir(t)
     const store = await openStore(t, roomy(cacheDir, { maxEntries: 200, maxBytes: 24 << 20 }))

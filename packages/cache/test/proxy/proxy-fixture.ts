@@ -15,9 +15,9 @@ export async function openProxyStore(t: Cleanup, cacheDir: string, maxBytes = 64
 }
 
 /** The address of a path and query on a host. */
-export function addressOf(target: string, host = 'a.org'): ProxyAddress {
+export function addressOf(target: string, host = 'a.org', label = 'site'): ProxyAddress {
   const [path = '', query = ''] = target.split('?')
-  return proxyAddress({ scheme: 'http', host, path, query, label: 'site', via: ['up'] }) ?? assert.fail(target)
+  return proxyAddress({ scheme: 'http', host, path, query, label, via: ['up'] }) ?? assert.fail(target)
 }
 
 /** What is put. */
@@ -26,12 +26,14 @@ export interface Put {
   readonly request?: HeaderList
   readonly vary?: readonly string[]
   readonly seq?: number
+  /** @default 'site' */
+  readonly label?: string
 }
 
 /** Stores a body: in a file when it is long. */
 export async function put(store: ProxyStore, target: string, body: Uint8Array, given: Put = {}): Promise<boolean> {
-  const { host, request = [], vary = [], seq = 0 } = given
-  const address = addressOf(target, host)
+  const { host, request = [], vary = [], seq = 0, label } = given
+  const address = addressOf(target, host, label)
   const storing = { createdAt: 1_000_000, ttlMs: 60_000, swrMs: 0, vary, headers: [['a', '1']] as HeaderList }
   const kept = body.byteLength > 65_536 ? await inFile(store, store.keyOf(address, vary, request), body) : body
   return store.put({ address, request, status: 200, storing, body: kept, seq })
@@ -49,9 +51,9 @@ async function inFile(store: ProxyStore, key: string, body: Uint8Array): Promise
 export async function bodyOf(
   store: ProxyStore,
   target: string,
-  given: Pick<Put, 'host' | 'request'> = {},
+  given: Pick<Put, 'host' | 'request' | 'label'> = {},
 ): Promise<string | undefined> {
-  const { found } = store.find(addressOf(target, given.host), given.request ?? [])
+  const { found } = store.find(addressOf(target, given.host, given.label), given.request ?? [])
   if (found === undefined) return undefined
   const { bodyFile, body } = found.entry
   if (bodyFile === undefined) return Buffer.from(body).toString('latin1')

@@ -229,3 +229,18 @@ test('bodies on their way of one site leave room for those of another', async (t
   assert.equal(await alone.write(Buffer.alloc(500_000)), true)
   await alone.close()
 })
+
+test('a site that fills the cache evicts its own answers, with their files, and none of another site', async (t) => {
+  const dir = tempDir(t)
+  const store = await openProxyStore(t, dir, 2_000_000)
+  for (const target of ['/1', '/2', '/3']) await put(store, target, large(target), { host: 'quiet.org', label: 'quiet' })
+  for (let target = 0; target < 60; target++)
+    await put(store, `/${target}`, large(`${target}`), { host: 'flood.org', label: 'flood' })
+  await store.evict()
+  const kept = await Promise.all(['/1', '/2', '/3'].map((target) => bodyOf(store, target, { host: 'quiet.org', label: 'quiet' })))
+  assert.ok(kept.every((body) => body !== undefined))
+  const [flood, quiet] = ['flood', 'quiet'].map((label) => store.usages().find((usage) => usage.label === label))
+  assert.ok(store.size().bytes <= 2_000_000 && (flood?.evictions ?? 0) > 0 && quiet?.evictions === 0)
+  const entries = (flood?.entries ?? 0) + (quiet?.entries ?? 0)
+  await waitFor('the files of evicted entries are deleted', () => filesOf(dir).bodies.length === entries)
+})

@@ -100,7 +100,7 @@ export class Caches {
 
   /** Shares the stores among the sites in service. */
   setShares(sites: readonly SiteConfig[]): void {
-    // What no site answers is stored without a label.
+    // Responses of upstreams that belong to no site have an empty label.
     const weights = new Map([['', 1], ...sites.map(({ label, cache_weight: weight }) => [label, weight] as const)])
     this.store.setWeights(weights)
     this.proxy.setWeights(weights)

@@ -4,7 +4,7 @@ import type { Logger } from '@svc/telemetry'
 
 /** How often the log says that one site is held to its share. */
 const PAUSE_MS = 3_600_000
-/** A site counts as held when it has this part of its share: what is just evicted is missing. */
+/** A site counts as held when it has this part of its share: the entries just evicted are missing. */
 const NEAR_SHARE = 0.9
 
 /** How much of a store a site has. */
@@ -55,7 +55,7 @@ export class ShareNotices {
     const { store, usages: read, bounds, clock, logger } = this.#options
     const usages = read()
     const now = clock.monotonic()
-    // What an earlier instance evicted is not news.
+    // An earlier instance may have logged the evictions before the first look.
     const held = this.#evicted === undefined ? [] : heldToShare(usages, this.#evicted, bounds)
     this.#evicted = new Map(usages.map(({ label, evictions }) => [label, evictions]))
     for (const { label, entries, bytes, weight } of held) {

@@ -136,7 +136,7 @@ export class DataCache {
     const tags = new Set([...flight.entry.tags, ...checkedTags(made.tags).map((name) => fullTag(label, name))])
     const { seq } = flight.fill
     const createdAt = this.#options.now()
-    // What a page asks for may come from its path: like the page it is a newcomer until it is read.
+    // The key may come from the path of the page, which clients make up: a newcomer like the page, until it is read.
     const facts = dataFacts({ label, tags: [...tags], createdAt, ttlMs: made.ttlMs, swrMs, seq, isNewcomer: true })
     let end: FlightEnd = 'pass'
     // Whoever waits for a result that a purge has overtaken makes one of its own.
