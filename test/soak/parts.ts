@@ -4,6 +4,7 @@ import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
 import { storeJoins } from './store-joins.ts'
 import { storeKills } from './store-kills.ts'
+import { tlsCrash } from './tls-crash.ts'
 import { tlsReload, tlsRenewals, vhostReloads } from './tls-reload.ts'
 
 /** All parts of the soak by name, in the order in which they run. */
@@ -17,4 +18,5 @@ export const soakParts: Readonly<Record<string, SoakPart>> = {
   'tls-reload': tlsReload,
   'tls-renewals': tlsRenewals,
   'vhost-reloads': vhostReloads,
+  'tls-crash': tlsCrash,
 }

@@ -243,6 +243,46 @@ describe('server names on engine uws', () => {
     assert.equal(await subjectFor(t, port, ''), 'any')
   })
 
+  test('a connection that is accepted while certificates change keeps its name', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const certificates = ['one', 'two', 'three'].map((id) => makeCertificate(t, id, ['a.test']))
+    const tls = (id: string) => tlsOf(certificates, [['a.test', id]])
+    const { engine, port } = await startEngine(
+      t,
+      'uws',
+      (exchange) => {
+        if (exchange.request.path === '/change') engine.prepareTls('test', tls('two'))()
+        exchange.respond(ok, Buffer.from('hello'))
+      },
+      { tls: tls('one') },
+    )
+    const plainPort = await engine.listen({ name: 'plain', host: '127.0.0.1', port: 0 })
+    const control = connectPlain(plainPort, '127.0.0.1')
+    t.after(() => control.destroy())
+    await once(control, 'connect')
+    let late = 0
+    for (let round = 0; round < 20; round++) {
+      // The library has accepted the connection when it reads the request, and gives it to an app of certificates a turn later.
+      const opening = open(t, port, 'a.test')
+      await new Promise((resolve) => process.nextTick(resolve))
+      control.write('GET /change HTTP/1.1\r\nHost: a.test\r\n\r\n')
+      await once(control, 'data')
+      const socket = await opening
+      if (socket.getPeerCertificate().subject.CN === 'one') late++
+      t.mock.timers.tick(2_000)
+      engine.prepareTls('test', tls('three'))()
+      t.mock.timers.tick(2_000)
+      engine.prepareTls('test', tls('two'))()
+      socket.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+      await once(socket, 'data')
+      engine.prepareTls('test', tls('one'))()
+      socket.destroy()
+      while (engine.connections > 1) await new Promise((resolve) => setImmediate(resolve))
+      t.mock.timers.tick(2_000)
+    }
+    assert.ok(late > 0, 'a connection came to certificates that were no longer in force')
+  })
+
   test('names that clients make up are bounded, and those of the configuration stay', async (t) => {
     const certificates = [makeCertificate(t, 'other', ['o.test']), makeCertificate(t, 'a', ['a.test'])]
     const names = [

@@ -6,7 +6,10 @@ import { fallbackOf, SniApp } from './sni-app.ts'
 import { UwsApp } from './uws-app.ts'
 import type { UwsIntake } from './uws-intake.ts'
 
-/** Far longer than the library looks at a connection that has closed. */
+/**
+ * Far longer than the library looks at a connection that has closed, and than a connection that it has accepted waits for its app: it gets
+ * there a turn later, so it may come to an app that is no longer in force and has none.
+ */
 const RELEASE_MS = 1_000
 
 /** Told of connections, faults, and memory that is lost until the process ends. */
@@ -62,8 +65,7 @@ export class TlsApps implements UwsApps {
     this.listening.addChildAppDescriptor(next.routes.app.getDescriptor())
     this.listening.removeChildAppDescriptor(before.routes.app.getDescriptor())
     this.#current = next
-    if (before.routes.connections === 0) this.#release(before)
-    else this.#leaving.add(before)
+    this.#retire(before)
   }
 
   leave(): void {
@@ -73,21 +75,22 @@ export class TlsApps implements UwsApps {
 
   close(): void {
     this.listening.close()
+    const spare = this.#takeSpare()
     for (const app of [this.#current, ...this.#leaving]) app.routes.close()
-    this.#spare?.close()
+    spare?.close()
     this.#leaving.clear()
   }
 
   #appFor(tls: ListenerTls): SniApp {
     const names = new ServerNames(tls)
     this.#intake.names = names
-    const spare = this.#spare
+    const spare = this.#takeSpare()
     const bytes = spare?.renew({ tls, names })
     if (spare !== undefined && bytes !== undefined) {
-      this.#spare = undefined
       this.#events.lost(bytes)
       return spare
     }
+    this.#spare = spare
     const app: SniApp = new SniApp({
       tls,
       names,
@@ -102,13 +105,32 @@ export class TlsApps implements UwsApps {
     return app
   }
 
-  /** Some turns later: the library is still at the connection that has ended. */
+  /** The app is no longer in force. */
+  #retire(app: SniApp): void {
+    if (app.routes.connections === 0) this.#release(app)
+    else this.#leaving.add(app)
+  }
+
+  /** Keeps an app without connections for later, or ends it. */
   #release(app: SniApp): void {
     setTimeout(() => {
-      const replaced = this.#spare
+      if (app.routes.connections > 0) {
+        this.#leaving.add(app)
+        return
+      }
+      const replaced = this.#takeSpare()
       this.#spare = app
       app.rest()
       if (replaced !== undefined) this.#events.lost(replaced.close())
     }, RELEASE_MS).unref()
+  }
+
+  /** The spare app; undefined also when a connection has come to it after all, for which it must stay as it is. */
+  #takeSpare(): SniApp | undefined {
+    const spare = this.#spare
+    this.#spare = undefined
+    if (spare === undefined || spare.routes.connections === 0) return spare
+    this.#leaving.add(spare)
+    return undefined
   }
 }
