@@ -220,7 +220,7 @@ export class RequestGate {
 }
 
 /** Whether a Connection field names the `close` option (RFC 9112 section 9.6). */
-function hasCloseOption(value: string): boolean {
+export function hasCloseOption(value: string): boolean {
   if (value === 'keep-alive') return false
   return value.split(',').some((option) => option.trim().toLowerCase() === 'close')
 }

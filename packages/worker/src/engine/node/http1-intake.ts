@@ -78,7 +78,13 @@ export class Http1Intake {
   mayUpgrade(request: IncomingMessage): boolean {
     const connection = this.#connections.get(request.socket)
     const isFree = connection === undefined || (connection.current === undefined && connection.waiting.length === 0)
-    return isFree && request.method === 'GET' && request.headers['sec-websocket-key'] !== undefined && !hasBody(request)
+    return (
+      isFree &&
+      connection?.isFinal !== true &&
+      request.method === 'GET' &&
+      request.headers['sec-websocket-key'] !== undefined &&
+      !hasBody(request)
+    )
   }
 
   /** A request wants to leave HTTP/1: its connection is no longer read by the parser. */
@@ -136,6 +142,7 @@ export class Http1Intake {
   connect(request: IncomingMessage, socket: Socket): void {
     socket.on('error', () => undefined)
     const connection = this.#connectionOf(socket)
+    if (connection.isFinal) return
     const fault = { status: 400, code: 'no_tunnel' }
     connection.isFinal = true
     if (connection.current === undefined) this.#refuseRaw(connection, socket, fault, request.method, request.url)

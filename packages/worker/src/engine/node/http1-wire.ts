@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type HeaderList, statusText } from '@svc/http'
+import { hasCloseOption } from '../request-gate.ts'
 import type { NodeHead } from './node-head.ts'
 import type { Framing, ResponseWire } from './response-wire.ts'
 
@@ -23,7 +24,9 @@ export class Http1Wire implements ResponseWire {
   }
 
   get wantsClose(): boolean {
-    return !this.out.shouldKeepAlive
+    if (!this.out.shouldKeepAlive) return true
+    // In HTTP/1.0 Node lets `keep-alive` prevail over `close`; RFC 9112 section 9.3 does not.
+    return this.needsLength && hasCloseOption(this.#request.headers.connection ?? '')
   }
 
   get needsLength(): boolean {

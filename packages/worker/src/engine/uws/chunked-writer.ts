@@ -1,6 +1,7 @@
 import type { BodyWriter } from '@svc/http'
 import { ChunkQueue } from '../chunk-queue.ts'
 import { DrainSignal } from '../drain-signal.ts'
+import { writeLastChunk } from './closing.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 
 /** Bytes waiting here past which a writer is told to wait. */
@@ -13,11 +14,16 @@ const MAX_PIECE_BYTES = 16 * 1024 - 64
 /** Room for status line, Date and Transfer-Encoding before the first piece. */
 const HEAD_ROOM_BYTES = 256
 
-/** What `end` has to wait for before it may write the last chunk. */
-export interface EndGate {
-  /** Whether there is nothing to wait for. */
-  isOpen(): boolean
-  whenOpen(proceed: () => void): void
+/** The head of a chunked response. */
+export interface ChunkedHead {
+  readonly bytes: number
+  write(): void
+  /** Asked at the end: whether the connection closes behind the response. */
+  closes(): boolean
+  /** Whether the library closes it when the response is complete. */
+  readonly isClosedByLibrary: boolean
+  /** Answers with a body of known length instead: all of it is there before anything was written. */
+  endWhole(body: Uint8Array): void
 }
 
 /**
@@ -26,8 +32,7 @@ export interface EndGate {
  */
 export class ChunkedWriter implements BodyWriter, WriterSide {
   readonly #port: ResponsePort
-  readonly #writeHead: () => void
-  readonly #endGate: EndGate
+  readonly #head: ChunkedHead
   readonly #drain = new DrainSignal()
   #pieceLimit: number
   readonly #queue = new ChunkQueue()
@@ -37,16 +42,14 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
   #isHeadWritten = false
   #isScheduled = false
   #isEnded = false
+  #isFinished = false
+  #wasBlocked = false
   blockedSince: number | undefined
 
-  /**
-   * @param headBytes length of the head that `writeHead` writes
-   */
-  constructor(port: ResponsePort, writeHead: () => void, headBytes: number, endGate: EndGate) {
+  constructor(port: ResponsePort, head: ChunkedHead) {
     this.#port = port
-    this.#writeHead = writeHead
-    this.#endGate = endGate
-    this.#pieceLimit = MAX_PIECE_BYTES - HEAD_ROOM_BYTES - headBytes
+    this.#head = head
+    this.#pieceLimit = MAX_PIECE_BYTES - HEAD_ROOM_BYTES - head.bytes
   }
 
   write(chunk: Uint8Array, onUnused?: () => void): boolean {
@@ -97,12 +100,16 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
   }
 
   #flush(): void {
+    if (this.#isEnded && !this.#isHeadWritten && this.#mustHold && !this.#port.isOver) {
+      this.#endWhole()
+      return
+    }
     while (!this.#port.isOver && this.#queuedBytes > 0 && this.blockedSince === undefined) {
       if (this.#isLastPiece()) this.#finish(this.#takePiece())
       else this.#writePiece()
     }
-    if (this.#port.isOver || this.blockedSince !== undefined) return
-    if (this.#isEnded) this.#endGate.whenOpen(() => this.#finish(undefined))
+    if (this.#port.isOver || this.#isFinished || this.blockedSince !== undefined) return
+    if (this.#isEnded) this.#finish(undefined)
     else this.#drain.fire()
   }
 
@@ -117,12 +124,19 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     })
     this.#pieceLimit = MAX_PIECE_BYTES
     this.#free()
-    if (!isTaken) this.blockedSince = performance.now()
+    if (isTaken) return
+    this.#wasBlocked = true
+    this.blockedSince = performance.now()
   }
 
   /** Whether what is queued can go out in one cork together with the end: then it costs one system call instead of two. */
   #isLastPiece(): boolean {
-    return this.#isEnded && this.#isHeadWritten && this.#queuedBytes <= this.#pieceLimit && this.#endGate.isOpen()
+    return this.#isEnded && this.#isHeadWritten && this.#queuedBytes <= this.#pieceLimit && !this.#mustHold
+  }
+
+  /** Whether the response must stay pending until the connection is closed. A client that is slow might send a request before. */
+  get #mustHold(): boolean {
+    return this.#head.closes() && !(this.#head.isClosedByLibrary && this.#isHeadWritten && !this.#wasBlocked)
   }
 
   /** A head that leaves no room for data goes alone. */
@@ -134,7 +148,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
   #ensureHead(): void {
     if (this.#isHeadWritten) return
     this.#isHeadWritten = true
-    this.#writeHead()
+    this.#head.write()
   }
 
   #takePiece(): Uint8Array {
@@ -164,6 +178,11 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
 
   #finish(piece: Uint8Array | undefined): void {
     if (this.#port.isOver) return
+    this.#isFinished = true
+    if (this.#mustHold) {
+      this.#finishLast()
+      return
+    }
     this.#port.beforeEnd()
     this.#port.res.cork(() => {
       this.#ensureHead()
@@ -172,6 +191,22 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     })
     this.#free()
     this.#port.completed()
+  }
+
+  #endWhole(): void {
+    this.#isFinished = true
+    this.#pieceLimit = this.#queuedBytes
+    const pieces: Uint8Array[] = []
+    while (this.#queuedBytes > 0) pieces.push(this.#takePiece())
+    // Copied, so that the pieces are free.
+    this.#head.endWhole(Buffer.concat(pieces))
+    this.#free()
+  }
+
+  #finishLast(): void {
+    this.#port.beforeEnd()
+    this.#port.res.cork(() => writeLastChunk(this.#port.res))
+    this.#port.flushed(this.#wasBlocked)
   }
 }
 

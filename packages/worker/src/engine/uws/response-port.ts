@@ -10,8 +10,11 @@ export interface ResponsePort {
   beforeEnd(): void
   /** The library says that the response is complete. */
   completed(): void
-  /** Every byte was handed over while the library still waits for more, so that the connection can be closed. */
-  flushed(): void
+  /**
+   * Every byte was handed over while the library still waits for more, so that the connection can be closed.
+   * @param isKept whether the library may still hold the last bytes, so that closing has to wait
+   */
+  flushed(isKept?: boolean): void
   /** Cuts the connection because the body cannot be completed. */
   cut(reason?: Error): void
 }

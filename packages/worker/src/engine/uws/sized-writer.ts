@@ -92,15 +92,22 @@ export class SizedWriter implements BodyWriter, WriterSide {
     while (this.blockedSince === undefined && !this.#port.isOver) {
       const chunk = this.#queue.take()
       if (chunk === undefined) {
-        if (this.#isHeld && !this.#isReleased && this.#writtenBytes === this.#totalBytes) this.#release()
+        if (this.#isHeld && !this.#isReleased && this.#writtenBytes === this.#totalBytes) this.#releaseSoon()
         return
       }
       this.#writeChunk(chunk)
     }
   }
 
+  /** In a turn of its own: within the handler nothing has reached the socket yet. */
+  #releaseSoon(): void {
+    this.#isReleased = true
+    setImmediate(() => this.#release())
+  }
+
   /** Everything was handed over, but the library may still keep some: closing the connection would lose it. */
   #release(): void {
+    if (this.#port.isOver) return
     const { res } = this.#port
     let isTaken = true
     res.cork(() => {

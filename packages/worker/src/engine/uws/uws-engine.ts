@@ -8,6 +8,7 @@ import { ListeningEngine } from '../listening-engine.ts'
 import { isSameTls } from '../same-tls.ts'
 import type { BodyStore } from './body-backlog.ts'
 import { tryCertificate } from './certificate-trial.ts'
+import { CloseGuard } from './close-guard.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { PeerAddresses } from './peer-address.ts'
 import { fallbackOf } from './sni-app.ts'
@@ -23,6 +24,7 @@ const BODILESS_RUN = 32
 export class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements ExchangeContext {
   readonly blocks: HeaderBlocks
   readonly peers = new PeerAddresses()
+  readonly closeGuard = new CloseGuard()
   readonly bodies: BodyStore
   #lostBytes = 0
   #bodiless = 0

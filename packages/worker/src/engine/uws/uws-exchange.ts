@@ -14,14 +14,16 @@ import type { EngineLimits } from '../engine.ts'
 import type { EngineRequest, PeerSource } from '../engine-request.ts'
 import type { WatchedExchange } from '../exchange-watch.ts'
 import type { HeaderBlock } from '../header-block.ts'
-import { LINGER_BYTES, LINGER_MS } from '../linger.ts'
 import { noBody } from '../no-body.ts'
+import { readyHeadOf } from '../ready-head.ts'
+import type { ReadyResponse } from '../ready-responses.ts'
 import { refusalFields } from '../refusal-fields.ts'
 import type { RequestGate } from '../request-gate.ts'
 import { ChunkedWriter } from './chunked-writer.ts'
-import { type Closing, isClosedByLibrary } from './closing.ts'
+import { endLast, isClosedByLibrary, writeLastHead } from './closing.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { renewPatience } from './library-patience.ts'
+import { Lingering } from './lingering.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 import { MAX_SINGLE_BYTES } from './single-write.ts'
 import { SizedWriter } from './sized-writer.ts'
@@ -29,6 +31,7 @@ import { type BodyOwner, UwsBody } from './uws-body.ts'
 import { writeHead, writeWhole, writeWholeCorked } from './whole-answer.ts'
 
 const empty = new Uint8Array(0)
+const ANSWERED_EARLY = 'the request was answered before its end'
 
 /** One request and its response on uWebSockets.js. */
 export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerSource, WatchedExchange {
@@ -45,18 +48,20 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   #ending: 'none' | 'written' | 'aborted' = 'none'
   #method = ''
   #target = ''
-  /** The client wants the connection closed after the response. */
-  #wantsClose = false
-  /** Who closes it if it is to be closed. */
-  #closing: Closing = 'closes'
-  /** No further request may be taken from this connection, whatever the bytes behind this one say. */
-  #stopsParser = false
+  /**
+   * The connection closes behind the response: the client wants it, or nothing that comes behind this request can be trusted. No further
+   * request of the connection may run.
+   */
+  #isLast = false
+  /** The library closes it without being told. */
+  #isClosedByLibrary = false
+  /** Of the peer, once the library has been given a whole response behind which it closes the connection. */
+  #closedAddress: string | undefined
   #isInHandler = true
   #watchedSince = 0
-  #lingerUntil = 0
   #renewAt = 0
   #hasAnswerLimit = true
-  #afterLinger: (() => void) | undefined
+  #lingering: Lingering | undefined
   isOver = false
 
   constructor(context: ExchangeContext, listener: string, res: HttpResponse) {
@@ -83,9 +88,8 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   open(method: string, target: string, gate: Pick<RequestGate, 'wantsClose' | 'connection' | 'isChunked'>): void {
     this.#method = method
     this.#target = target
-    if (isClosedByLibrary(gate)) this.#closing = 'closesItself'
-    this.#wantsClose = gate.wantsClose || this.#closing === 'closesItself'
-    this.#stopsParser = gate.isChunked
+    this.#isClosedByLibrary = isClosedByLibrary(gate)
+    this.#isLast = gate.isChunked || gate.wantsClose || this.#isClosedByLibrary
   }
 
   /** Begins to receive the body. */
@@ -98,26 +102,44 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     this.#request = request
   }
 
-  /** Goes on with a ready response that the client takes slowly: its head and a part of its body have been handed over. */
-  takeOver(body: Uint8Array, onClosed: (isAborted: boolean) => void): void {
+  /** Takes over a ready response; one of the following methods sends it. */
+  takeOver(onClosed: ((isAborted: boolean) => void) | undefined): this {
     this.#answeredBy = 'app'
     this.#onClosed = onClosed
-    this.#resume(body)
+    return this
   }
 
-  /** Writes a ready response without a body a turn later. */
-  takeOverLater(write: () => void, onClosed: (isAborted: boolean) => void): void {
-    this.#answeredBy = 'app'
-    this.#onClosed = onClosed
+  /** Goes on with one that the client takes slowly: its head and a part of its body have been handed over. */
+  resume(body: Uint8Array): void {
+    this.#use(new SizedWriter(this, () => undefined, body.byteLength, false)).resume(body)
+  }
+
+  /** Writes one without a body a turn later. */
+  sendLater(write: () => void): void {
     this.#linger(() => {
       this.res.cork(write)
       this.completed()
     })
   }
 
+  /** Writes one behind which the connection closes. */
+  sendLast({ head, body, length }: ReadyResponse): void {
+    this.#isLast = true
+    if (body === undefined || body.byteLength === 0) {
+      this.#endLast(head.bytes, body === undefined ? length || undefined : '0')
+      return
+    }
+    const writeHead = () => {
+      this.res.writeStatus(head.bytes)
+      this.res.writeHeader('Connection', 'close')
+    }
+    this.#use(new SizedWriter(this, writeHead, body.byteLength, true)).end(body)
+  }
+
   /** The handler of uWebSockets.js returns: what is not answered by now is watched. */
   handlerReturned(): void {
     this.#isInHandler = false
+    if (this.#closedAddress !== undefined) this.#context.closeGuard.arm(this.#closedAddress)
     if (this.isOver) return
     this.#watchedSince = performance.now()
     this.#context.watch(this)
@@ -130,12 +152,8 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
     if (!this.#claim()) return discardingWriter
     const block = this.#context.blocks.of(head)
-    if (this.#isBodiless(block)) {
+    if (options?.length === 0 || this.#isBodiless(block)) {
       this.#answerBodiless(block, options?.length)
-      return discardingWriter
-    }
-    if (options?.length === 0) {
-      this.#answer(block, empty)
       return discardingWriter
     }
     if (options?.length === undefined) return this.#use(this.#chunkedWriter(block))
@@ -159,7 +177,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   refuse(status: number, code: string, failure?: Error): void {
     if (this.isOver || this.#writer !== undefined || this.#ending !== 'none') return
     this.#answeredBy = 'engine'
-    this.#stopsParser = true
+    this.#isLast = true
     const remoteAddress = this.#request?.remoteAddress ?? this.remoteAddress()
     const facts = { listener: this.#listener, remoteAddress, method: this.#method, target: this.#target, request: this.#request }
     this.#context.refused({ status, code, ...facts })
@@ -203,9 +221,9 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     this.#body?.resume()
   }
 
-  flushed(): void {
+  flushed(isKept = false): void {
     this.#settle(false)
-    this.#linger(() => this.cut())
+    this.#linger(() => this.cut(), isKept)
   }
 
   cut(reason?: Error): void {
@@ -218,9 +236,8 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
 
   check(now: number, limits: EngineLimits): void {
     if (this.isOver) return
-    if (this.#afterLinger !== undefined) {
-      if (now > this.#lingerUntil || (this.#body?.receivedBytes ?? 0) > LINGER_BYTES) this.#lingered()
-    } else if (this.#answeredBy === undefined) {
+    if (this.#lingering !== undefined) this.#lingering.check(now, this.#body?.receivedBytes ?? 0)
+    else if (this.#answeredBy === undefined) {
       const isLimited = this.#hasAnswerLimit || this.#body?.isOpen === true
       if (isLimited && now - this.#watchedSince > limits.requestTimeoutMs) this.#expire()
     } else if (this.#writer?.blockedSince !== undefined) {
@@ -237,7 +254,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   bodyEnded(): void {
-    if (this.#afterLinger !== undefined) setImmediate(() => this.#lingered())
+    this.#lingering?.requestRead()
   }
 
   problem(error: unknown): void {
@@ -257,17 +274,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
 
   /** Whether the connection ends with this response. */
   get #closes(): boolean {
-    return this.#stopsParser || this.#wantsClose || this.#context.isDraining
-  }
-
-  /** Whether the response is kept pending for the library until the connection is closed. */
-  get #holds(): boolean {
-    return this.#stopsParser || (this.#closes && this.#body?.isOpen === true)
-  }
-
-  /** Whether an answer without a body has to wait a turn. */
-  get #mustWait(): boolean {
-    return this.#isInHandler && this.#body === undefined && this.#context.mustWait()
+    return this.#isLast || this.#context.isDraining
   }
 
   #isBodiless(block: HeaderBlock): boolean {
@@ -275,26 +282,19 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   #answer(block: HeaderBlock, body: Uint8Array): void {
-    if (this.#body !== undefined) this.#stopBody('the request was answered before its end')
+    if (this.#body !== undefined) this.#stopBody(ANSWERED_EARLY)
     const { byteLength } = body
-    // Whose connection is closed behind it by the engine, that waits until the client has taken it.
-    const isWhole = byteLength <= MAX_SINGLE_BYTES && (!this.#closes || this.#closing === 'closesItself') && !this.#holds
-    if (this.#isBodiless(block)) this.#answerBodiless(block, byteLength)
-    else if (byteLength === 0 && (this.#holds || this.#mustWait)) this.#linger(() => this.#endNow(block, empty, this.#closes))
-    else if (isWhole || byteLength === 0) this.#endNow(block, body, this.#closes)
+    if (byteLength === 0 || this.#isBodiless(block)) this.#answerBodiless(block, byteLength)
+    else if (byteLength <= MAX_SINGLE_BYTES && !this.#closes) this.#endNow(block, body)
+    else if (byteLength <= MAX_SINGLE_BYTES && this.#isInHandler && this.#body === undefined) this.#endLastNow(block, body)
     else this.#use(this.#sizedWriter(block, byteLength)).end(body)
   }
 
-  #resume(body: Uint8Array): void {
-    this.#use(new SizedWriter(this, () => undefined, body.byteLength, false)).resume(body)
-  }
-
-  #endNow(block: HeaderBlock, body: Uint8Array, closes: boolean): void {
+  #endNow(block: HeaderBlock, body: Uint8Array): void {
     this.beforeEnd()
-    const closing = closes ? this.#closing : 'stays'
     const write = this.#isInHandler ? writeWhole : writeWholeCorked
-    if (write(this.res, block, body, closing)) this.completed()
-    else this.#resume(body)
+    if (write(this.res, block, body)) this.completed()
+    else this.resume(body)
   }
 
   #writeClosingHead(block: HeaderBlock): void {
@@ -302,44 +302,45 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     if (this.#closes) this.res.writeHeader('Connection', 'close')
   }
 
-  /** HEAD, 204 and 304 (RFC 9110 sections 8.6, 9.3.2, 15.3.5 and 15.4.5). */
+  /** HEAD, 204, 304 (RFC 9110 sections 8.6, 9.3.2, 15.3.5 and 15.4.5), and a body of no bytes. */
   #answerBodiless(block: HeaderBlock, length: number | undefined): void {
-    const isHead = this.#method === 'HEAD' && block.status !== 204 && block.status !== 304
-    if (isHead && length !== undefined && this.#closes && length > 0) {
-      this.#use(this.#sizedWriter(block, length)).start()
-      this.flushed()
-    } else if (this.#holds || this.#mustWait) {
-      this.#linger(() => this.#endBodiless(block, isHead ? length : undefined))
-    } else {
-      this.#endBodiless(block, isHead ? length : undefined)
-    }
+    const declared = block.status === 204 || block.status === 304 ? undefined : length
+    if (this.#closes) this.#endLast(readyHeadOf(block).bytes, declared?.toString())
+    // One of them has to wait a turn now and then.
+    else if (this.#isInHandler && this.#body === undefined && this.#context.mustWait())
+      this.#linger(() => this.#endBodiless(block, declared))
+    else this.#endBodiless(block, declared)
+  }
+
+  /** Within the handler: the response leaves together with those before, also when requests behind it have come with it. */
+  #endLastNow(block: HeaderBlock, body: Uint8Array): void {
+    this.#closedAddress = this.#context.peers.read(this.res)
+    writeHead(this.res, block)
+    endLast(this.res, body, this.#isClosedByLibrary)
+    this.completed()
+  }
+
+  /** Answers without a body and closes the connection. */
+  #endLast(head: Uint8Array, length: string | undefined): void {
+    this.beforeEnd()
+    this.res.cork(() => writeLastHead(this.res, head, length))
+    this.flushed()
   }
 
   #endBodiless(block: HeaderBlock, length: number | undefined): void {
     this.beforeEnd()
     this.res.cork(() => {
-      this.#writeClosingHead(block)
+      writeHead(this.res, block)
       if (length !== undefined) this.res.writeHeader('Content-Length', String(length))
       this.res.endWithoutBody()
     })
     this.completed()
   }
 
-  /**
-   * Waits until the request is read to its end, or long enough, then acts in a tick of its own: whatever the parser takes for
-   * a request behind this one finds it pending until then.
-   */
-  #linger(act: () => void): void {
-    this.#stopBody('the request was answered before its end')
-    this.#afterLinger = act
-    if (this.#body?.isOpen) this.#lingerUntil = performance.now() + LINGER_MS
-    else setImmediate(() => this.#lingered())
-  }
-
-  #lingered(): void {
-    const act = this.#afterLinger
-    this.#afterLinger = undefined
-    if (!this.isOver) act?.()
+  /** @param isLong see `Lingering` */
+  #linger(act: () => void, isLong = false): void {
+    this.#stopBody(ANSWERED_EARLY)
+    this.#lingering = new Lingering(this, act, this.#body?.isOpen === true, isLong)
   }
 
   #stopBody(why: string): void {
@@ -347,13 +348,12 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   #chunkedWriter(block: HeaderBlock): ChunkedWriter {
-    const headBytes = block.name.length + block.rest.length
-    return new ChunkedWriter(this, () => this.#writeClosingHead(block), headBytes, {
-      isOpen: () => !this.#holds,
-      whenOpen: (proceed) => {
-        if (this.#holds) this.#linger(proceed)
-        else proceed()
-      },
+    return new ChunkedWriter(this, {
+      bytes: block.name.length + block.rest.length,
+      write: () => this.#writeClosingHead(block),
+      closes: () => this.#closes,
+      isClosedByLibrary: this.#isClosedByLibrary,
+      endWhole: (body) => this.#answer(block, body),
     })
   }
 
@@ -382,7 +382,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   #settle(isAborted: boolean): void {
     if (this.#ending !== 'none') return
     this.#ending = isAborted || this.#answeredBy === 'engine' ? 'aborted' : 'written'
-    if (this.#body !== undefined) this.#stopBody(isAborted ? 'the client went away' : 'the request was answered before its end')
+    if (this.#body !== undefined) this.#stopBody(isAborted ? 'the client went away' : ANSWERED_EARLY)
     this.#call(() => this.#writer?.gone())
     const listener = this.#onClosed
     this.#onClosed = undefined

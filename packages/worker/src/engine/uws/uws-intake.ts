@@ -6,9 +6,10 @@ import type { ReadyEnd, ReadyResponse } from '../ready-responses.ts'
 import { type GateFault, RequestGate } from '../request-gate.ts'
 import type { ServerNames } from '../server-names.ts'
 import { readWebSocketWish } from '../web-socket-wish.ts'
-import { isClosedByLibrary } from './closing.ts'
+import { endLast, isClosedByLibrary } from './closing.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { writeReady } from './ready-writer.ts'
+import { MAX_SINGLE_BYTES } from './single-write.ts'
 import { UwsExchange } from './uws-exchange.ts'
 import type { UwsWebSocketRoute } from './uws-web-socket-route.ts'
 
@@ -52,6 +53,11 @@ export class UwsIntake {
   }
 
   handle(door: UwsDoor, res: HttpResponse, req: HttpRequest, method: string, upgrade?: UpgradeContext): void {
+    const { closeGuard } = this.#context
+    if (closeGuard.isArmed && closeGuard.catches(this.#context.peers.read(res))) {
+      drop(res)
+      return
+    }
     this.#method = method
     let exchange: UwsExchange | undefined
     try {
@@ -81,35 +87,53 @@ export class UwsIntake {
     return isMisdirected ? { status: 421, code: 'misdirected_request' } : undefined
   }
 
-  /** Answers with a ready response, where there is one and the connection goes on after it, or is closed by the library. */
+  /** Answers with a ready response, where there is one. */
   #answersReady(res: HttpResponse): boolean {
     const { ready } = this.#options
     if (ready === undefined || this.#context.isDraining) return false
-    const closes = isClosedByLibrary(this.#gate)
-    if (this.#gate.wantsClose && !closes) return false
     const ask = this.#ask
     if (!ask.open(this.#method, this.#target, res)) return false
     const response = ready.find(ask)
     if (response === undefined) return false
     const { body } = response
-    if ((body?.byteLength ?? 0) === 0 && this.#context.mustWait()) {
-      this.#sendLater(res, { ...response }, closes, ready.sentLater())
-    } else if (writeReady(res, response, closes) || body === undefined) ready.sent()
+    if (this.#gate.wantsClose || isClosedByLibrary(this.#gate)) {
+      this.#sendLast(res, response)
+    } else if ((body?.byteLength ?? 0) === 0 && this.#context.mustWait()) {
+      this.#sendLater(res, { ...response }, ready.sentLater())
+    } else if (writeReady(res, response) || body === undefined) ready.sent()
     else this.#sendSlowly(res, body, ready.sentLater())
     return true
   }
 
-  #sendLater(res: HttpResponse, response: ReadyResponse, closes: boolean, onClosed: ReadyEnd): void {
+  #sendLater(res: HttpResponse, response: ReadyResponse, onClosed: ReadyEnd): void {
     const exchange = new UwsExchange(this.#context, this.#listener, res)
     watchAbort(res, exchange)
-    exchange.takeOverLater(() => writeReady(res, response, closes), onClosed)
+    exchange.takeOver(onClosed).sendLater(() => writeReady(res, response))
+    exchange.handlerReturned()
+  }
+
+  /** Sends a ready response behind which the connection closes. */
+  #sendLast(res: HttpResponse, response: ReadyResponse): void {
+    const { head, body } = response
+    const { ready } = this.#options
+    if (body !== undefined && body.byteLength > 0 && body.byteLength <= MAX_SINGLE_BYTES) {
+      const address = this.#context.peers.read(res)
+      res.writeStatus(head.bytes)
+      endLast(res, body, isClosedByLibrary(this.#gate))
+      this.#context.closeGuard.arm(address)
+      ready?.sent()
+      return
+    }
+    const exchange = new UwsExchange(this.#context, this.#listener, res)
+    watchAbort(res, exchange)
+    exchange.takeOver(ready?.sentLater()).sendLast(response)
     exchange.handlerReturned()
   }
 
   #sendSlowly(res: HttpResponse, body: Uint8Array, onClosed: ReadyEnd): void {
     const exchange = new UwsExchange(this.#context, this.#listener, res)
     watchAbort(res, exchange)
-    exchange.takeOver(body, onClosed)
+    exchange.takeOver(onClosed).resume(body)
     exchange.handlerReturned()
   }
 
@@ -170,6 +194,17 @@ export class UwsIntake {
       this.#context.problem(second)
     }
   }
+}
+
+/** Closes the connection of a request that must not run, as soon as what was written before has left. */
+function drop(res: HttpResponse): void {
+  let isGone = false
+  res.onAborted(() => {
+    isGone = true
+  })
+  setImmediate(() => {
+    if (!isGone) res.close()
+  })
 }
 
 function watchAbort(res: HttpResponse, exchange: UwsExchange): void {

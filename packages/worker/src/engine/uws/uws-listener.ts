@@ -3,6 +3,7 @@ import type { ListenAddress, ListenerTls } from '@svc/protocol'
 import type { EngineOptions } from '../engine.ts'
 import { openToAll } from '../unix-socket.ts'
 import { triedToBind } from './bind-trial.ts'
+import type { CloseGuard } from './close-guard.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { plainApps, TlsApps, type UwsApps } from './uws-apps.ts'
 import { UwsIntake } from './uws-intake.ts'
@@ -22,6 +23,7 @@ export class UwsListener {
   readonly #onConnections: (change: number) => void
   readonly #intake: UwsIntake
   readonly #apps: UwsApps
+  readonly #closeGuard: CloseGuard
   #socket: ListenSocket | undefined
   #connections = 0
 
@@ -29,6 +31,7 @@ export class UwsListener {
   constructor(name: string, tls: ListenerTls | undefined, { options, context, onConnections, onLost }: ListenerParts) {
     this.name = name
     this.#onConnections = onConnections
+    this.#closeGuard = context.closeGuard
     this.#intake = new UwsIntake(name, tls === undefined ? 'http' : 'https', options, context)
     const events = {
       counted: (change: number) => this.#counted(change),
@@ -85,6 +88,7 @@ export class UwsListener {
   }
 
   #counted(change: number): void {
+    if (change < 0) this.#closeGuard.disarm()
     this.#connections += change
     this.#onConnections(change)
   }

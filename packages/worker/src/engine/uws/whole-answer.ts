@@ -1,6 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { HeaderBlock } from '../header-block.ts'
-import type { Closing } from './closing.ts'
 
 /** Writes the head of a response. Within a handler or a cork. */
 export function writeHead(res: HttpResponse, block: HeaderBlock): void {
@@ -9,23 +8,19 @@ export function writeHead(res: HttpResponse, block: HeaderBlock): void {
 }
 
 /**
- * Writes a response whose body is there. Within a handler or a cork.
- * @returns whether it has been handed over whole; if not, which only happens where it does not close, the client takes it slowly
+ * Writes a response whose body is there, and whose connection goes on behind it. Within a handler or a cork.
+ * @returns whether it has been handed over whole; if not, the client takes it slowly
  */
-export function writeWhole(res: HttpResponse, block: HeaderBlock, body: Uint8Array, closing: Closing): boolean {
+export function writeWhole(res: HttpResponse, block: HeaderBlock, body: Uint8Array): boolean {
   writeHead(res, block)
-  if (closing === 'closesItself') res.writeHeader('Connection', 'close')
   // Not `end`: it keeps for a client that reads nothing whatever it is given, one answer behind the other.
-  if (closing !== 'closes') return res.tryEnd(body, body.byteLength)[1]
-  res.end(body, true)
-  return true
+  return res.tryEnd(body, body.byteLength)[1]
 }
 
 interface Answer {
   readonly res: HttpResponse
   readonly block: HeaderBlock
   readonly body: Uint8Array
-  readonly closing: Closing
 }
 
 let corked: Answer | undefined
@@ -33,12 +28,12 @@ let isWhole = true
 
 /** One function for all: the library calls it before `cork` returns, and a new function is slow when it is called first. */
 const writeCorked = (): void => {
-  if (corked !== undefined) isWhole = writeWhole(corked.res, corked.block, corked.body, corked.closing)
+  if (corked !== undefined) isWhole = writeWhole(corked.res, corked.block, corked.body)
 }
 
 /** The same from anywhere: head and body leave together. */
-export function writeWholeCorked(res: HttpResponse, block: HeaderBlock, body: Uint8Array, closing: Closing): boolean {
-  corked = { res, block, body, closing }
+export function writeWholeCorked(res: HttpResponse, block: HeaderBlock, body: Uint8Array): boolean {
+  corked = { res, block, body }
   res.cork(writeCorked)
   corked = undefined
   return isWhole
