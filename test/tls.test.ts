@@ -258,3 +258,33 @@ test('plain HTTP goes to https, and who has another host than its connection is 
   const [text] = (await once(socket, 'data')) as [Buffer]
   assert.match(text.toString(), /^HTTP\/1\.1 421 /)
 })
+
+test('a free port for plain HTTP and one for TLS are two, and stay over a reload', async (t) => {
+  const dir = tempDir(t, 'two-ports')
+  const { cert, key } = certificate(dir, 'one', 'one.test')
+  writeFiles(dir, { 'site/public/index.html': 'hello' })
+  const server = await startServer(t, {
+    config: `[server]
+listen = "127.0.0.1:0"
+listen_tls = "127.0.0.1:0"
+[[sites]]
+id = "one"
+hostnames = ["one.test"]
+root = "${dir}/site"
+tls_cert = "${cert}"
+tls_key = "${key}"
+`,
+  })
+  const [plain = '', secure = ''] = server.ready.listen
+  assert.match(plain, /^http:/)
+  assert.match(secure, /^https:/)
+  assert.equal(await subjectAt(secure, 'one.test'), 'one')
+  const before = new Child(t, svcCommand, ['status', '--config', server.configFile ?? ''])
+  await before.exited
+  for (const url of [plain, secure]) assert.ok(before.stdout.includes(url), before.stdout)
+  const { stderr } = await reload(server)
+  const after = new Child(t, svcCommand, ['status', '--config', server.configFile ?? ''])
+  await after.exited
+  for (const url of [plain, secure]) assert.ok(after.stdout.includes(url), stderr)
+  assert.equal((await fetchHttp(`${plain}/`, { host: 'one.test' })).status, 200)
+})

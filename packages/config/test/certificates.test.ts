@@ -124,6 +124,23 @@ test('the same address cannot be plain and speak TLS', async (t) => {
   assert.deepEqual(problemLines(dir, result), ['svc.config.toml:3:1: server.listen_tls: is the same address as server.listen'])
 })
 
+test('port 0 twice is two addresses, and each keeps its name without the other', async (t) => {
+  const names = async (listen: string, vhost = '') => {
+    const dir = tempDir(t, 'free-ports')
+    const { cert, key } = writeCertificate(dir, 'one', { commonName: 'one', hosts: ['one.test'] })
+    writeFileSync(join(dir, 'all.conf'), vhost === '' ? '' : `server { listen ${vhost}; server_name one.test; }`)
+    const text = `[server]\n${listen}\nvhosts = ["${dir}/all.conf"]\n[[tls.certs]]\ncert = "${cert}"\nkey = "${key}"\n`
+    return loaded((await loadText(t, text)).result).listen.map(({ name, isTls }) => `${name} ${isTls}`)
+  }
+  const [plain, tls] = ['listen = "127.0.0.1:0"', 'listen_tls = "127.0.0.1:0"']
+  assert.deepEqual(await names(`${plain}\n${tls}`), ['127.0.0.1:0 false', '127.0.0.1:0#tls true'])
+  assert.deepEqual(await names(plain), ['127.0.0.1:0 false'])
+  assert.deepEqual(await names(tls), ['127.0.0.1:0#tls true'])
+  assert.deepEqual(await names(plain, '127.0.0.1:0'), ['127.0.0.1:0 false'])
+  assert.deepEqual(await names(tls, '127.0.0.1:0'), ['127.0.0.1:0#tls true', '127.0.0.1:0 false'])
+  assert.deepEqual(await names(`${plain}\n${tls}`, '127.0.0.1:0 ssl'), ['127.0.0.1:0#plain false', '127.0.0.1:0 true'])
+})
+
 test('what keeps certificates from coming is told', async (t) => {
   const bare = await loadText(
     t,

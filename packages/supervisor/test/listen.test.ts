@@ -37,6 +37,15 @@ test('an address is tried, and one that is open already is taken over with its p
   assert.ok((first?.port ?? 0) > 0)
 })
 
+test('port 0 twice is two ports, which a reload keeps', async () => {
+  const names = [plain('127.0.0.1:0'), { name: '127.0.0.1:0#tls', isTls: true }]
+  const first = await resolveListen(names, [])
+  const [one, two] = first
+  assert.ok(one !== undefined && two !== undefined && one.port !== two.port)
+  assert.deepEqual(first.map(addressUrl), [`http://127.0.0.1:${one.port}`, `https://127.0.0.1:${two.port}`])
+  assert.deepEqual(await resolveListen([...names].reverse(), first), [two, one])
+})
+
 test('an address within a wildcard of ours, or around one, is not tried', async (t) => {
   const server = await listening(t, { host: '0.0.0.0', port: 0 })
   const { port } = server.address() as AddressInfo

@@ -1,5 +1,6 @@
 import type { Finding } from '../problem.ts'
 import type { Config } from '../types.ts'
+import { parseListenAddress } from '../values/listen-address.ts'
 import { findingIf } from './finding-of.ts'
 
 /** Opened only if nothing else names an address: then it is free for TLS. */
@@ -17,10 +18,11 @@ function checkSitePair(site: Config['sites'][number], index: number): Finding[] 
 /** Checks what TLS settings need of each other and of the engine. */
 export function checkTls({ server, tls, sites }: Config): Finding[] {
   const hasCertificates = tls.auto || tls.certs.length > 0 || server.vhosts.length > 0 || sites.some((site) => site.tls_cert)
+  const isFreePort = parseListenAddress(server.listen)?.port === 0
   const needsNode = tls.min_version === '1.3' && server.engine === 'uws'
   return [
     ...findingIf(
-      server.listen_tls === server.listen && server.listen !== DEFAULT_LISTEN,
+      server.listen_tls === server.listen && server.listen !== DEFAULT_LISTEN && !isFreePort,
       ['server', 'listen_tls'],
       'is the same address as server.listen',
     ),

@@ -1,17 +1,17 @@
 import { isIPv6 } from 'node:net'
-import { type HostPort, parseListenAddress } from '@svc/config'
+import { addressOfListenName, type HostPort, parseListenAddress } from '@svc/config'
 import type { ListenAddress } from '@svc/protocol'
 import { SupervisorError } from '../errors.ts'
 
 const UNIX = 'unix:'
 
 /**
- * Reads a listen address of the configuration.
+ * Reads the name of a listen address.
  * @throws SUP_LISTEN
  */
-export function parseAddress(text: string): HostPort {
-  const address = parseListenAddress(text)
-  if (address === undefined) throw new SupervisorError('SUP_LISTEN', `"${text}" is not a listen address (host:port)`)
+export function parseAddress(name: string): HostPort {
+  const address = parseListenAddress(addressOfListenName(name))
+  if (address === undefined) throw new SupervisorError('SUP_LISTEN', `"${name}" is not a listen address (host:port)`)
   return address
 }
 

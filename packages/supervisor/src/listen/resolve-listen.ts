@@ -35,6 +35,13 @@ async function probe(name: string, address: HostPort): Promise<number> {
   return typeof bound === 'object' && bound !== null ? bound.port : address.port
 }
 
+/** The same; for port 0, a port that is not one of `taken`: those may be free at this moment. */
+async function probeForOwn(name: string, address: HostPort, taken: readonly number[]): Promise<number> {
+  let port = await probe(name, address)
+  while (address.port === 0 && taken.includes(port)) port = await probe(name, address)
+  return port
+}
+
 /** Whether an address is open already under another name or within a wildcard: a trial would only meet ourselves. */
 function isOursInPart({ host, port }: HostPort, held: readonly ListenAddress[]): boolean {
   const overlaps = (other: ListenAddress) => other.host === host || WILDCARDS.has(other.host) || WILDCARDS.has(host)
@@ -65,7 +72,8 @@ export async function resolveListen(names: readonly ListenName[], held: readonly
       resolved.push({ name, host: '', port: 0, socket, isTls })
     } else {
       const address = parseAddress(name)
-      const port = isOursInPart(address, held) ? address.port : await probe(name, address)
+      const taken = [...resolved, ...held].map(({ port }) => port)
+      const port = isOursInPart(address, held) ? address.port : await probeForOwn(name, address, taken)
       resolved.push({ name, host: address.host, port, isTls })
     }
   }

@@ -1,3 +1,4 @@
+import { addressOfListenName } from '@svc/config'
 import { parseHost } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
 import { ServerNames } from '../engine/server-names.ts'
@@ -15,7 +16,8 @@ export class SecureHosts {
 
   constructor({ listen, tls, config }: Pick<GenerationSpec, 'listen' | 'tls' | 'config'>) {
     const own = config.server.listen_tls
-    const inOrder = [...listen].sort((one, other) => Number(other.name === own) - Number(one.name === own))
+    const isOwn = ({ name }: { readonly name: string }) => addressOfListenName(name) === own
+    const inOrder = [...listen].sort((one, other) => Number(isOwn(other)) - Number(isOwn(one)))
     this.#addresses = inOrder.flatMap(({ name, port, socket }) => {
       const names = tls[name]
       return names === undefined || socket !== undefined ? [] : [{ names: new ServerNames(names), port }]
