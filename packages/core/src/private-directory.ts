@@ -134,10 +134,8 @@ function checkContainer(path: string, info: Stats, owners: ReadonlySet<number>):
   const isOpenToGroup = (info.mode & GROUP_WRITES) !== 0 && !ownGroups().has(info.gid)
   if ((info.mode & OTHERS_WRITE) === 0 && !isOpenToGroup) return
   const writers = isOpenToGroup ? `group ${info.gid}` : 'every user'
-  const remedy = isOpenToGroup ? 'chmod g-w' : 'chmod o-w'
-  throw unsafe(
-    `${path} can be written by ${writers} (mode ${modeText(info)}), who could replace what lies in it; ${remedy} ${path}`,
-  )
+  const remedy = isOpenToGroup ? `chmod g-w ${path}` : `chmod o-w ${path}, or chmod +t ${path} as for /tmp`
+  throw unsafe(`${path} can be written by ${writers} (mode ${modeText(info)}), who could replace what lies in it; ${remedy}`)
 }
 
 function ownGroups(): ReadonlySet<number> {

@@ -15,8 +15,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir } from '@svc/testkit'
 import { AcmeStore } from '../src/acme/acme-store.ts'
+import { makePrivateDirectory } from '../src/run-dir/directories.ts'
 import { CertificateCopies } from '../src/tls/certificate-copies.ts'
-import { makePrivateDirectory, writePrivate } from '../src/tls/private-files.ts'
+import { writePrivate } from '../src/tls/private-files.ts'
 import { selfSigned } from '../src/tls/self-signed.ts'
 
 const modeOf = (path: string) => statSync(path).mode & 0o777

@@ -3,7 +3,8 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type LoadedCertificate, readCertificate } from '@svc/config'
 import { codeOf } from '@svc/core'
-import { makePrivateDirectory, syncDirectory, targetOf, writePrivate } from '../tls/private-files.ts'
+import { makePrivateDirectory } from '../run-dir/directories.ts'
+import { syncDirectory, targetOf, writePrivate } from '../tls/private-files.ts'
 
 const ID_CHARS = 16
 const OURS = /\.(?:pem|json)$/

@@ -34,12 +34,6 @@ function ownParts(directory: string): string[] {
   return lengths.map((length) => names.slice(0, length).join('/'))
 }
 
-/** Resolves with the real path of a directory that must stay open to others. */
-async function sharedPath(directory: string): Promise<string | undefined> {
-  const real = await realpath(directory).catch(() => directory)
-  return isShared(real) ? real : undefined
-}
-
 /** Refuses links in a directory of the instance: what is written there must not end up elsewhere. */
 async function checkEntries(directory: string, handle: FileHandle): Promise<void> {
   const entries = await readdir(`/proc/self/fd/${handle.fd}`, { withFileTypes: true })
@@ -67,7 +61,7 @@ async function takeDirectory(directory: string): Promise<void> {
 export async function makeDirectories(directories: Readonly<Record<string, string>>): Promise<void> {
   for (const [key, directory] of Object.entries(directories)) {
     try {
-      if ((await sharedPath(directory)) !== undefined) {
+      if (isShared(await realpath(directory).catch(() => directory))) {
         const message = `cannot use ${directory}: others use it too, and it would be closed to them; ${adviceFor(key)}`
         throw new SupervisorError('SUP_DIRECTORY', message)
       }
@@ -91,5 +85,19 @@ export async function makeModuleDirectory(directory: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== 'CORE_UNSAFE_DIRECTORY') return
     throw new SupervisorError('SUP_DIRECTORY', `cannot use ${directory}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/**
+ * Makes a directory for its owner alone. One that is there and open to others is closed to them before anything is put into it.
+ * @throws SUP_DIRECTORY when another user could get at what is in it; else what the file system says
+ */
+export async function makePrivateDirectory(path: string): Promise<void> {
+  try {
+    const handle = await openPrivateDirectory(path)
+    await handle.close()
+  } catch (error) {
+    if (codeOf(error) !== 'CORE_UNSAFE_DIRECTORY') throw error
+    throw new SupervisorError('SUP_DIRECTORY', `cannot use ${path}: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -4,7 +4,7 @@ import type { Server } from 'node:net'
 import { OWN_NAME, socketDirectory } from '@svc/config'
 import { messageOf } from '@svc/core'
 import { SupervisorError } from '../errors.ts'
-import { makePrivateDirectory } from '../tls/private-files.ts'
+import { makePrivateDirectory } from './directories.ts'
 import { takeLock } from './socket-lock.ts'
 
 /** What a directory is held as: one directory may serve several purposes of one instance. */

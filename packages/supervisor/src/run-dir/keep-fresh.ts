@@ -1,7 +1,6 @@
-import { constants } from 'node:fs'
-import { open, readdir } from 'node:fs/promises'
+import { lutimes, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '@svc/core'
+import { type Clock, codeOf } from '@svc/core'
 
 /** Systems that clean /tmp remove files that have not been touched for days, ten as a rule. */
 const EVERY_MS = 12 * 3_600_000
@@ -24,11 +23,11 @@ async function touchAll(dir: string, clock: Clock): Promise<void> {
   const seconds = clock.now() / 1_000
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })
   for (const entry of entries.filter((one) => one.isFile())) {
-    const file = await open(join(entry.parentPath, entry.name), constants.O_RDONLY | constants.O_NOFOLLOW)
-    try {
-      await file.utimes(seconds, seconds)
-    } finally {
-      await file.close()
-    }
+    await lutimes(join(entry.parentPath, entry.name), seconds, seconds).catch(ignoreMissing)
   }
+}
+
+/** A file may have been removed since the directory was read. */
+function ignoreMissing(error: unknown): void {
+  if (codeOf(error) !== 'ENOENT') throw error
 }

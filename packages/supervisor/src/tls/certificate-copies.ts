@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { LoadedCertificate } from '@svc/config'
 import { codeOf } from '@svc/core'
 import type { CertificateSpec } from '@svc/protocol'
-import { makePrivateDirectory, targetOf, writePrivate } from './private-files.ts'
+import { makePrivateDirectory } from '../run-dir/directories.ts'
+import { targetOf, writePrivate } from './private-files.ts'
 
 const OURS = /^([0-9a-f]{32})\.(?:crt|key)$/
 

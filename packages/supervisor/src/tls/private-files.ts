@@ -1,27 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { constants, open, rename, unlink } from 'node:fs/promises'
-import { codeOf, messageOf, openPrivateDirectory } from '@svc/core'
-import { SupervisorError } from '../errors.ts'
 
 const PRIVATE_FILE = 0o600
 const OF_OTHERS = 0o077
 const TEMPORARY = /^(.+)\.[0-9a-f]{8}\.tmp$/
 /** What is opened is what has this name, not what a link leads to; a pipe keeps nobody waiting. */
 const UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-
-/**
- * Makes a directory for its owner alone. One that is there and open to others is closed to them before anything is put into it.
- * @throws SUP_DIRECTORY when another user could get at what is in it; else what the file system says
- */
-export async function makePrivateDirectory(path: string): Promise<void> {
-  try {
-    const handle = await openPrivateDirectory(path)
-    await handle.close()
-  } catch (error) {
-    if (codeOf(error) !== 'CORE_UNSAFE_DIRECTORY') throw error
-    throw new SupervisorError('SUP_DIRECTORY', `cannot use ${path}: ${messageOf(error)}`, { cause: error })
-  }
-}
 
 /**
  * Writes a file so that it is there whole or not at all, for its owner alone. One that says the same already and is no one
