@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { deferred } from '@svc/core'
+import type { RenderRequest } from '@svc/protocol'
 import type { RenderSink } from '../src/render-client/renderer.ts'
 import { complete, streamed } from './canned-renderer.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
@@ -151,6 +152,9 @@ test('what nobody will read is not rendered to its end', async (t) => {
   assert.equal(acks, 1)
 })
 
+const fieldsOf = (request: RenderRequest | undefined, name: string) =>
+  request?.headers.flatMap(([field, value]) => (field === name ? [value] : []))
+
 test('only a trusted peer is believed about the client', async (t) => {
   const more = '[server]\ntrusted_proxies = ["10.0.0.0/8"]\n'
   const server = await PipelineServer.start(t, [shop, { ...shop, id: 'other', hostnames: ['other.test'] }], more)
@@ -167,7 +171,8 @@ test('only a trusted peer is believed about the client', async (t) => {
   }
   await server.get('/', { headers, remoteAddress: '192.0.2.200' })
   const [untrusted] = server.renderer.requests
-  assert.deepEqual(untrusted?.headers.map(([name]) => name).sort(), ['host', 'x-plain', 'x-request-id'])
+  assert.deepEqual(untrusted?.headers.map(([name]) => name).sort(), ['host', 'x-forwarded-proto', 'x-plain', 'x-request-id'])
+  assert.deepEqual(fieldsOf(untrusted, 'x-forwarded-proto'), ['http'])
   assert.equal(untrusted.url, 'http://shop.test/')
   assert.equal(untrusted.remoteAddress, '192.0.2.200')
   assert.equal(untrusted.requestId, 'id-1')
@@ -180,6 +185,15 @@ test('only a trusted peer is believed about the client', async (t) => {
   assert.equal(trusted.requestId, 'given')
   assert.ok(trusted.headers.some(([name, value]) => name === 'host' && value === 'other.test'))
   assert.ok(trusted.headers.some(([name]) => name === 'x-forwarded-for'))
+  assert.deepEqual(fieldsOf(trusted, 'x-forwarded-proto'), ['https'])
+
+  // Forwarded comes before what no standard describes, and the hop that vouches for the client decides.
+  const both = { ...headers, forwarded: 'for=192.0.2.7;proto=http;host=other.test', 'x-forwarded-host': 'evil.test' }
+  await server.get('/', { headers: both, remoteAddress: '10.0.0.1' })
+  const chosen = server.renderer.requests[2]
+  assert.equal(chosen?.url, 'http://other.test/')
+  assert.deepEqual(fieldsOf(chosen, 'x-forwarded-proto'), ['http'])
+  assert.deepEqual(fieldsOf(chosen, 'x-forwarded-host'), ['other.test'])
 })
 
 test('the cookie of the service is taken out and no other', async (t) => {

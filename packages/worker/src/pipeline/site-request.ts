@@ -16,12 +16,15 @@ export function siteUrl(origin: string, { path, query }: Pick<ParsedTarget, 'pat
   return query === '' ? origin + path : `${origin}${path}?${query}`
 }
 
+/** Code of a site finds the scheme of its client here, as behind any other server. */
+const PROTO = 'x-forwarded-proto'
+
 /** Cookies of the service itself: no site and no upstream ever sees them. */
 export const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_ADMIN'])
 
 /**
  * The request's fields as the site's code may see them: without what only a trusted proxy may say, without the service's own
- * cookies, and with the host that the client named.
+ * cookies, and with the host and the scheme that the client named, as far as trusted proxies vouch for them.
  */
 export function headersForSite(context: RequestContext): [string, string][] {
   const headers: [string, string][] = []
@@ -29,6 +32,7 @@ export function headersForSite(context: RequestContext): [string, string][] {
     const value = valueForSite(context, name, sent)
     if (value !== undefined) headers.push([name, value])
   }
+  headers.push([PROTO, context.client.scheme])
   return headers
 }
 
@@ -44,6 +48,9 @@ export function headersOfMiddleware(context: RequestContext, wanted: readonly [s
 
 function valueForSite({ client }: RequestContext, name: string, value: string): string | undefined {
   if (name === 'host') return client.host
+  // Replaced by what `Forwarded` and the chain of proxies come to.
+  if (name === PROTO) return undefined
+  if (name === 'x-forwarded-host') return client.isPeerTrusted ? client.host : undefined
   if (name === 'cookie') return removeCookies(value, OWN_COOKIES)
   return client.isPeerTrusted || !isTrustedOnlyField(name) ? value : undefined
 }
@@ -56,6 +63,7 @@ export function requestFacts(context: RequestContext): RequestFacts {
   const { request, client } = context
   const header = (name: string) => {
     context.withdrawFromL0()
+    if (name === PROTO) return client.scheme
     const sent = request.header(name)
     return sent === undefined ? undefined : valueForSite(context, name, sent)
   }
