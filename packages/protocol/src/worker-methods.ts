@@ -103,6 +103,8 @@ export const masterMethods = {
   ),
   /** Figures of all layers, for display. */
   cacheStats: method(guard.nothing, guard.object({ stats: guard.anything })),
+  /** Answered when every write to a site's files before this call has taken effect: for sites in development mode. */
+  settleSite: method(guard.object({ site: guard.string }), guard.nothing),
   /** A route table or site fact for an endpoint or the command line. */
   siteInfo: method(guard.object({ site: guard.string }), siteManifestInfo),
 } as const

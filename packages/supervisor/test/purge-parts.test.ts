@@ -141,9 +141,13 @@ test('a change is noted as it was before anyone heard of it, and only when all h
       steps.push('looked')
       return async () => void steps.push('noted')
     },
+    look: async () => changes.noticed('shop', []),
     logger: createLogger({ level: 'silent', format: 'json', base: {} }),
   })
   await changes.changed('shop', [])
+  assert.deepEqual(steps.splice(0), ['looked', 'hosts', 'workers', 'purge', 'noted'])
+  // A look that finds a change is settled when that was carried out.
+  await changes.settled('shop')
   assert.deepEqual(steps.splice(0), ['looked', 'hosts', 'workers', 'purge', 'noted'])
   isRefused = true
   await assert.rejects(changes.changed('shop', []), /full/)

@@ -45,8 +45,7 @@ import { createVhosts, type VhostRuntimes } from './vhost/index.ts'
 
 const MASTER_TIMEOUT_MS = 5_000
 const LOG_CLOSE_TIMEOUT_MS = 1_000
-/** Some three hundred exchanges of a few certificates. */
-const MAX_LOST_BYTES = 32 * 1024 * 1024
+const MAX_LOST_BYTES = 32 * 1024 * 1024 // some three hundred exchanges of a few certificates
 
 /** What a worker is given when it starts. */
 export interface WorkerProcessOptions {
@@ -315,6 +314,7 @@ export class WorkerProcess {
         isr: (config) => this.#isr.cacheFor(config),
         vhosts: this.#vhosts,
         proofs: this.#proofs,
+        settleSite: (site) => this.#master.call('settleSite', { site }, { timeoutMs: MASTER_TIMEOUT_MS }),
       }),
       sendFailure,
     )

@@ -69,6 +69,8 @@ export class PipelineServer {
   listen: ListenAddress[] = []
   /** What certificate authorities are answered, by token. */
   readonly proofs = new Map<string, string>()
+  /** What the master does before a site in development mode answers. */
+  settleSite: (site: string) => Promise<void> = async () => undefined
   /** Their certificates. */
   tls: GenerationSpec['tls'] = {}
   /** Content of locations that are sent on. */
@@ -118,7 +120,14 @@ export class PipelineServer {
       handlersFor: () => this.handlers,
       onProblem: (error) => this.problems.push(error.message),
     })
-    const stages = createStages({ plane, renderer: this.renderer, isr: () => this.isr, vhosts, proofs: this.proofs })
+    const stages = createStages({
+      plane,
+      renderer: this.renderer,
+      isr: () => this.isr,
+      vhosts,
+      proofs: this.proofs,
+      settleSite: (site) => this.settleSite(site),
+    })
     stages.splice(-1, 0, { name: 'test', run: (context) => this.intercept(context) })
     this.handler = createRequestHandler({
       generation: () => this.generation,

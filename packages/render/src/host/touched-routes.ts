@@ -65,6 +65,16 @@ function movedRoutes(before: SiteManifest, after: SiteManifest): Set<string> {
   return new Set(moved.map(({ pattern }) => pattern))
 }
 
+/**
+ * Whether a route with parameters was added or removed: it may answer paths that another route, or none, answered before. A route
+ * without parameters has one path, which every response to it is tagged with.
+ */
+function movesPaths(before: SiteManifest, after: SiteManifest): boolean {
+  const dynamicOf = ({ routes }: SiteManifest) => new Set(routes.map(({ pattern }) => pattern).filter((one) => one.includes('[')))
+  const [old, fresh] = [dynamicOf(before), dynamicOf(after)]
+  return [...old].some((pattern) => !fresh.has(pattern)) || [...fresh].some((pattern) => !old.has(pattern))
+}
+
 function isSameForAll(before: SiteManifest, after: SiteManifest): boolean {
   const textOf = ({ notFound, middleware, globalError, appDir }: SiteManifest) =>
     JSON.stringify([notFound, middleware?.file, globalError, appDir])
@@ -90,6 +100,7 @@ class LookedAt {
     const touched = new Set([...this.#touched, ...evicted])
     if (this.#isUnclear() || this.#touchesAll(touched)) return null
     const { before, after } = this.#change
+    if (before !== undefined && movesPaths(before, after)) return null
     const patterns = before === undefined ? new Set<string>() : movedRoutes(before, after)
     for (const manifest of this.#manifests()) {
       for (const route of manifest.routes) {

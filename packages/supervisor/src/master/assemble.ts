@@ -218,6 +218,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
         logger,
       ),
     tellWorkers: (site) => workers.siteChanged(site),
+    look: (site) => watcher.look(site),
     purge: (order) => caches.purge(order),
     onChanging: (site) => served.changing(site, access.get().config.env),
     logger,

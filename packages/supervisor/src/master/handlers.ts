@@ -48,6 +48,10 @@ export function workerHandlers(
     modules: ({ site }) => modulesOf(parts(), site),
     cacheStats: async () => ({ stats: await cacheStats(parts()) }),
     siteInfo: ({ site }) => routesOf(parts(), site),
+    settleSite: async ({ site }) => {
+      await parts().changes.settled(site)
+      return undefined
+    },
   }
 }
 

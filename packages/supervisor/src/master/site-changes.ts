@@ -15,6 +15,8 @@ export interface SiteChangesOptions {
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
   /** Told of a change before anyone; what it resolves with is called when everyone has taken it in. */
   readonly onChanging: (site: SiteConfig) => Promise<() => Promise<void>>
+  /** Looks at the files of a site now; `noticed` was called for every write before this when it resolves. */
+  readonly look: (site: string) => Promise<void>
   readonly logger: Logger
 }
 
@@ -37,6 +39,8 @@ export function orderOfChange(site: Pick<SiteConfig, 'label' | 'mode'>, routes: 
 /** Carries changes of the files of sites to everyone who keeps something that was made of them. */
 export class SiteChanges {
   readonly #options: SiteChangesOptions
+  /** Changes that are being carried out, by site. */
+  readonly #running = new Map<string, Set<Promise<unknown>>>()
 
   constructor(options: SiteChangesOptions) {
     this.#options = options
@@ -45,15 +49,33 @@ export class SiteChanges {
   /** For a watcher, which waits for nothing: failures are logged. */
   noticed(site: string, files: readonly string[]): void {
     this.changed(site, files).catch((error) => {
-      this.#options.logger.error({ site, err: asError(error) }, 'a change of files did not get everywhere')
+      this.#options.logger.error({ site, err: asError(error) }, 'failed to propagate a file change')
     })
+  }
+
+  /** Resolves when every write to a site's files before this call has taken effect everywhere, or has failed to. */
+  async settled(site: string): Promise<void> {
+    await this.#options.look(site)
+    await Promise.allSettled(this.#running.get(site) ?? [])
   }
 
   /**
    * Resolves when nothing made of the old files is served as fresh any more, with what the purge did.
    * @param files absolute paths; none: any may have changed
    */
-  async changed(site: string, files: readonly string[]): Promise<PurgeOutcome | undefined> {
+  changed(site: string, files: readonly string[]): Promise<PurgeOutcome | undefined> {
+    const change = this.#carryOut(site, files)
+    const running = this.#running.get(site) ?? new Set()
+    this.#running.set(site, running.add(change))
+    const ended = () => {
+      running.delete(change)
+      if (running.size === 0 && this.#running.get(site) === running) this.#running.delete(site)
+    }
+    change.then(ended, ended)
+    return change
+  }
+
+  async #carryOut(site: string, files: readonly string[]): Promise<PurgeOutcome | undefined> {
     const { sites, tellHosts, tellWorkers, purge, onChanging } = this.#options
     const changing = sites().find(({ id }) => id === site)
     const done = changing === undefined ? undefined : await onChanging(changing)

@@ -42,6 +42,8 @@ export class SiteWatch {
   #pending = new Set<string>()
   #burstSince: number | undefined
   #cancelFlush: () => void = () => undefined
+  /** A look that has not begun. */
+  #nextLook: Promise<void> | undefined
   #isClosed = false
 
   constructor(site: SiteConfig, options: SiteWatchOptions) {
@@ -83,6 +85,15 @@ export class SiteWatch {
   /** Looks at all files and reports what differs from the last look. Never rejects. */
   look(): Promise<void> {
     return this.#next(async () => this.#compare(await snapshotTree(this.root, this.#options.own)))
+  }
+
+  /** The same, together with all who ask before that look begins: it sees every write that came before the call. Never rejects. */
+  lookOnce(): Promise<void> {
+    this.#nextLook ??= this.#next(async () => {
+      this.#nextLook = undefined
+      this.#compare(await snapshotTree(this.root, this.#options.own))
+    })
+    return this.#nextLook
   }
 
   /** The same, but only when an entry was added or removed since: far cheaper. */

@@ -88,6 +88,11 @@ export class SiteWatcher {
     if (this.#isStarted) this.#listenToAll()
   }
 
+  /** Looks at a site's files now. Resolves when `onChange` was called for every write before this call. Never rejects. */
+  async look(site: string): Promise<void> {
+    await this.#watches.get(site)?.lookOnce()
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancel()

@@ -5,6 +5,7 @@ import type { VhostRuntimes } from '../vhost/index.ts'
 import type { Stage } from './stage.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage } from './stages/builtin-stage.ts'
+import { LatestFiles } from './stages/latest-files.ts'
 import { LocationStage } from './stages/location-stage.ts'
 import { ProofStage } from './stages/proof-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
@@ -20,11 +21,13 @@ export interface StageParts {
   readonly vhosts: VhostRuntimes
   /** What certificate authorities are answered, by token; may change. */
   readonly proofs: ReadonlyMap<string, string>
+  /** Resolves when every write to a site's files before the call has taken effect. */
+  readonly settleSite: (site: string) => Promise<void>
 }
 
 /** The stages of every request, in their order. */
-export function createStages({ plane, renderer, isr, vhosts, proofs }: StageParts): Stage[] {
-  const app = new AppStage(renderer, isr)
+export function createStages({ plane, renderer, isr, vhosts, proofs, settleSite }: StageParts): Stage[] {
+  const app = new AppStage(renderer, isr, new LatestFiles(settleSite))
   const rules = new RuleTables()
   return [
     new ProofStage(proofs),

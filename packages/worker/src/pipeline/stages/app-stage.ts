@@ -12,6 +12,7 @@ import type { RequestContext } from '../request-context.ts'
 import { requestFacts } from '../site-request.ts'
 import type { Stage, StageResult } from '../stage.ts'
 import { AnswerSink } from './answer-sink.ts'
+import type { LatestFiles } from './latest-files.ts'
 import { recallMiddleware, runMiddleware } from './middleware-step.ts'
 import { isStale, type RenderPlan, renderRequestOf } from './render-plan.ts'
 import type { SiteVisit } from './site-visit.ts'
@@ -29,15 +30,33 @@ export class AppStage implements Stage {
   readonly name = 'app'
   readonly #renderer: Renderer
   readonly #isr: IsrOf
+  readonly #latest: LatestFiles
 
-  constructor(renderer: Renderer, isr: IsrOf) {
+  constructor(renderer: Renderer, isr: IsrOf, latest: LatestFiles) {
     this.#renderer = renderer
     this.#isr = isr
+    this.#latest = latest
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
     const site = context.site
     if (site === undefined) return 'next'
+    if (site.config.mode === 'development') return this.#visitLatest(context, site)
+    return this.#visitKnown(context, site)
+  }
+
+  /** An edit shows with the next request: nothing is served before the files were looked at. */
+  async #visitLatest(context: RequestContext, site: SiteRuntime): Promise<StageResult> {
+    context.withdrawFromL0()
+    let hasLeft = false
+    context.onClosed(() => {
+      hasLeft = true
+    })
+    await this.#latest.settled(site.config.id)
+    return hasLeft ? 'answered' : await this.#visitKnown(context, site)
+  }
+
+  #visitKnown(context: RequestContext, site: SiteRuntime): StageResult | Promise<StageResult> {
     const app = site.knownApp
     return app === undefined ? this.#visitAnew(context, site, 0) : this.#visit(context, site, app, 0)
   }
