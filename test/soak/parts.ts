@@ -1,4 +1,5 @@
 import { hostKills } from './host-kills.ts'
+import { hostileTenant } from './hostile-tenant.ts'
 import { pages, pagesSteady } from './pages.ts'
 import type { SoakPart } from './soak-part.ts'
 import { storeChurn } from './store-churn.ts'
@@ -19,4 +20,5 @@ export const soakParts: Readonly<Record<string, SoakPart>> = {
   'tls-renewals': tlsRenewals,
   'vhost-reloads': vhostReloads,
   'tls-crash': tlsCrash,
+  'hostile-tenant': hostileTenant,
 }

@@ -1,5 +1,4 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { codeOf } from './app-error.ts'
 import { CoreError } from './errors.ts'
@@ -41,29 +40,6 @@ export function readRegularFileSync(path: string, limits: RegularFileLimits): Bu
   } finally {
     closeSync(fd)
   }
-}
-
-/** The same without blocking the thread; see `readRegularFileSync`. For files outside of sites' directories: `within` is not taken. */
-export async function readRegularFile(path: string, limits: Pick<RegularFileLimits, 'maxBytes'>): Promise<Buffer> {
-  const file = await open(path, OPEN_FLAGS).catch((error) => {
-    throw refusedKind(path, error)
-  })
-  try {
-    return await readOpened(path, file, limits)
-  } finally {
-    await file.close()
-  }
-}
-
-async function readOpened(path: string, file: FileHandle, limits: RegularFileLimits): Promise<Buffer> {
-  const buffer = roomFor(path, await file.stat(), limits)
-  let used = 0
-  while (used < buffer.byteLength) {
-    const { bytesRead } = await file.read(buffer, used, buffer.byteLength - used, null)
-    if (bytesRead === 0) break
-    used += bytesRead
-  }
-  return filled(path, buffer, used)
 }
 
 function opened(path: string, realPath: string): number {

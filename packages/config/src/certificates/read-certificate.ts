@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { codeOf, messageOf } from '@svc/core'
+import { readBounded } from '../source/read-bounded.ts'
 import { whyUnreadable } from '../source/unreadable.ts'
 
 /** Where a certificate and its key lie. Absolute paths. */
@@ -58,11 +59,13 @@ function isFault(value: object): value is CertificateFault {
 
 async function readText(files: CertificateFiles, file: keyof CertificateFiles): Promise<string | CertificateFault> {
   try {
-    // Before it is opened: a pipe would be waited for without end.
     const info = await stat(files[file])
     if (!info.isFile()) return { file, message: `${files[file]} is not a file` }
     if (info.size > MAX_FILE_BYTES) return { file, message: `${files[file]} is too large: ${info.size} bytes` }
-    return await readFile(files[file], 'latin1')
+    // It may have been replaced since, by a pipe too.
+    const read = await readBounded(files[file], MAX_FILE_BYTES)
+    if (read.ok) return read.bytes.toString('latin1')
+    return { file, message: `cannot read ${files[file]}`, hint: read.why, isMissing: read.code === 'ENOENT' }
   } catch (error) {
     return { file, message: `cannot read ${files[file]}`, hint: whyUnreadable(error), isMissing: codeOf(error) === 'ENOENT' }
   }

@@ -1,5 +1,5 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs'
-import { asError, codeOf, SingleFlight } from '@svc/core'
+import { realpathSync, statSync } from 'node:fs'
+import { asError, codeOf, readRegularFileSync, SingleFlight } from '@svc/core'
 import { RenderError } from '../errors.ts'
 import type { CompiledSource, SourceInput } from './compile-source.ts'
 import { type CompiledModule, ResolvedModule } from './compiled-module.ts'
@@ -35,6 +35,11 @@ const emptyModule: CompiledModule = {
 /** A larger file is not compiled: it would not fit into an isolate either. */
 const MAX_MODULE_BYTES = 16 * 1024 * 1024
 
+/** Reads the text of a module, which may have been replaced by anything since it was looked at. */
+function readModule(file: string): Buffer {
+  return readRegularFileSync(file, { maxBytes: MAX_MODULE_BYTES })
+}
+
 /** @throws RENDER_RESOLVE for anything but a regular file of a size that is read as a whole */
 function stampOf(file: string): FileStamp {
   const stat = statSync(file, { bigint: true })
@@ -50,7 +55,7 @@ function hashOfFiles(files: readonly string[]): string {
   if (files.length === 0) return ''
   try {
     for (const file of files) stampOf(file)
-    return contentHash(files.map((file) => contentHash(readFileSync(file))).join())
+    return contentHash(files.map((file) => contentHash(readModule(file))).join())
   } catch {
     // Gone: compiling says so, with the place.
     return 'gone'
@@ -131,7 +136,7 @@ export class SiteCompiler {
   async #compile(id: string, { stamp, entry, isSame }: Seen): Promise<CompiledModule> {
     if (stamp instanceof Error) throw stamp
     const { cache, resolver, mode } = this.#options
-    const source = readFileSync(id, 'utf8')
+    const source = readModule(id).toString('utf8')
     const facts = { file: id, source, packageType: resolver.packageTypeOf(id), isPackage: isPackageFile(id) }
     const kind = await moduleKindOf(facts)
     const name = kind.startsWith('css') ? id : languageOf(id)
@@ -207,7 +212,7 @@ export class SiteCompiler {
   }
 
   async #unresolved(id: string, specifier: string, found: Extract<Resolution, { kind: 'none' }>): Promise<RenderError> {
-    const source = readFileSync(id, 'utf8')
+    const source = readModule(id).toString('utf8')
     const at = positionAt(source, await offsetOfSpecifier(id, source, specifier))
     return sourceError({ code: 'RENDER_RESOLVE', file: id, source, at, ...found })
   }

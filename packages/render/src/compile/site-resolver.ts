@@ -1,6 +1,7 @@
-import { readFileSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, sep } from 'node:path'
+import { readRegularFileSync } from '@svc/core'
 import { type NapiResolveOptions, ResolverFactory } from 'oxc-resolver'
 import { replacedSpecifier, servedName, unservedProblem } from './served-modules.ts'
 
@@ -47,9 +48,12 @@ function resolversFor(root: string): Readonly<Record<ImportKind, ResolverFactory
   return { import: first, require: other('require'), style: other('style') }
 }
 
+/** A larger file of settings is not read. */
+const MAX_CONFIG_BYTES = 1024 * 1024
+
 function isReadable(file: string): boolean {
   try {
-    readFileSync(file)
+    readRegularFileSync(file, { maxBytes: MAX_CONFIG_BYTES })
     return true
   } catch {
     // Absent or not readable: both mean that the site has no such file.

@@ -54,6 +54,9 @@ export class InertParts {
       }
       this.#pagesRouter(join(directory, 'pages'))
     }
+    // Read when modules are compiled; of one that cannot be read nothing would be said then.
+    for (const name of ['package.json', 'tsconfig.json', 'jsconfig.json'])
+      if (isFile(join(root, name))) files.text(join(root, name))
     for (const name of moduleNames('next.config')) if (isFile(join(root, name))) this.#nextConfig(join(root, name))
     if (middleware === undefined) return
     const exports = files.look(middleware)?.exports

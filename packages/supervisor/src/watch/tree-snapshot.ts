@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Absolute paths below a site's directory, and what tells one state of them from another. */
@@ -16,6 +16,7 @@ export type OwnDirectories = readonly string[]
 
 interface Walk extends TreeSnapshot {
   readonly own: OwnDirectories
+  readonly limits: SnapshotLimits
   readonly files: Map<string, string>
   readonly directories: Map<string, string>
   readonly visited: Set<string>
@@ -25,8 +26,16 @@ interface Walk extends TreeSnapshot {
 const SKIPPED = new Set(['node_modules', 'public'])
 /** The same for a watcher by events. */
 export const ignoredGlobs: string[] = [...[...SKIPPED].flatMap((name) => [name, `**/${name}/**`]), '**/.*', '**/.*/**']
-/** A site with more files is watched up to this many. */
-const MAX_FILES = 20_000
+/** How much of a site is looked at. */
+export interface SnapshotLimits {
+  readonly files: number
+  readonly directories: number
+  /** Of one directory. */
+  readonly entries: number
+}
+
+/** A site with more is watched up to this. */
+const LIMITS: SnapshotLimits = { files: 20_000, directories: 20_000, entries: 20_000 }
 const MAX_DEPTH = 32
 
 // The change time too: a file that is swapped for an older one keeps neither inode nor change time.
@@ -38,17 +47,30 @@ function look(path: string): Promise<BigIntStats | undefined> {
   return stat(path, { bigint: true }).catch(() => undefined)
 }
 
+/** Names in a directory, a bounded number of them. One that vanishes while it is read is an empty one. */
+async function namesIn(directory: string, max: number): Promise<string[]> {
+  const names: string[] = []
+  try {
+    for await (const { name } of await opendir(directory)) {
+      if (names.length >= max) break
+      names.push(name)
+    }
+  } catch {
+    return []
+  }
+  // The order of the file system is not the same each time.
+  return names.sort()
+}
+
 async function walk(directory: string, stats: BigIntStats, depth: number, found: Walk): Promise<void> {
   const identity = `${stats.dev}:${stats.ino}`
-  if (depth > MAX_DEPTH || found.visited.has(identity)) return
+  if (depth > MAX_DEPTH || found.visited.has(identity) || found.visited.size >= found.limits.directories) return
   found.visited.add(identity)
   found.directories.set(directory, signature(stats))
-  // A directory that vanishes while it is read is an empty one.
-  const names = await readdir(directory).catch(() => [])
-  for (const name of names) {
+  for (const name of await namesIn(directory, found.limits.entries)) {
     const path = join(directory, name)
     if (name.startsWith('.') || SKIPPED.has(name) || found.own.includes(path)) continue
-    if (found.files.size >= MAX_FILES) return
+    if (found.files.size >= found.limits.files) return
     const entry = await look(path)
     if (entry?.isDirectory() === true) await walk(path, entry, depth + 1, found)
     else if (entry !== undefined) found.files.set(path, signature(entry))
@@ -56,8 +78,8 @@ async function walk(directory: string, stats: BigIntStats, depth: number, found:
 }
 
 /** Looks at all files below a site's directory, links followed, each directory once. Never rejects. */
-export async function snapshotTree(root: string, own: OwnDirectories): Promise<TreeSnapshot> {
-  const found: Walk = { own, files: new Map(), directories: new Map(), visited: new Set() }
+export async function snapshotTree(root: string, own: OwnDirectories, limits = LIMITS): Promise<TreeSnapshot> {
+  const found: Walk = { own, limits, files: new Map(), directories: new Map(), visited: new Set() }
   const stats = await look(root)
   if (stats?.isDirectory() === true) await walk(root, stats, 0, found)
   return found
