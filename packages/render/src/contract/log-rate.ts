@@ -5,12 +5,14 @@ const BURST_LINES = 5_000
 const CHARS_PER_SECOND = 1024 * 1024
 const BURST_CHARS = 8 * 1024 * 1024
 
-/** A longer text that a site logs is cut. */
+/** Longest line of a site's log, with the note that it was cut. */
 const MAX_LINE_CHARS = 64 * 1024
 
 /** Cuts a line of a site's log to the length that may be written. Called on both sides of the isolate's boundary. */
 export function cutLine(text: string): string {
-  return text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}… (${text.length} characters)` : text
+  if (text.length <= MAX_LINE_CHARS) return text
+  const note = `… (${text.length} characters)`
+  return text.slice(0, MAX_LINE_CHARS - note.length) + note
 }
 
 /** The level of a line that says how many lines of the log were dropped: its text is their number. */
