@@ -153,7 +153,7 @@ export class SiteResolver {
     const found = this.#resolvers[kind].resolveFileSync(importer, specifier)
     if (found.path === undefined) {
       if (found.error?.startsWith('Path is ignored') === true) return { kind: 'builtin', id: EMPTY_MODULE }
-      return this.#missing(specifier, found.error)
+      return this.#missing(specifier, kind, found.error)
     }
     const id = found.path.replace(/[?#].*$/, '')
     if (!this.contains(id)) {
@@ -163,21 +163,22 @@ export class SiteResolver {
         hint: 'a site may use files below its own directory and packages in a node_modules directory of it or of its parents',
       }
     }
-    const replaced = replacedSpecifier(id)
-    if (replaced !== undefined) return this.#replaced(specifier, replaced)
+    // A style sheet of such a package runs nothing.
+    const replaced = kind === 'style' ? undefined : replacedSpecifier(id)
+    if (replaced !== undefined) return this.#replaced(specifier, replaced, kind)
     const packageType = found.moduleType === 'module' || found.moduleType === 'commonjs' ? found.moduleType : undefined
     return { kind: 'file', id, packageType }
   }
 
   /** What stands in for a file of a package that is never run. */
-  #replaced(specifier: string, replaced: string): Resolution {
+  #replaced(specifier: string, replaced: string, kind: ImportKind): Resolution {
     const served = servedName(replaced)
     if (served !== undefined) return { kind: 'builtin', id: `builtin:${served}` }
-    return this.#missing(/^[./]/.test(specifier) ? replaced : specifier, undefined)
+    return this.#missing(/^[./]/.test(specifier) ? replaced : specifier, kind)
   }
 
-  #missing(specifier: string, error: string | undefined): Resolution {
-    const unserved = unservedProblem(specifier)
+  #missing(specifier: string, kind: ImportKind, error?: string): Resolution {
+    const unserved = kind === 'style' ? undefined : unservedProblem(specifier)
     if (unserved !== undefined) return { kind: 'none', ...unserved }
     const isRelative = /^[./]/.test(specifier)
     const hint = isRelative ? 'is the file there, and its name spelled the same way?' : 'is the package installed?'
