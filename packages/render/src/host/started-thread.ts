@@ -3,6 +3,13 @@ import { Piscina } from 'piscina'
 import { RenderError } from '../errors.ts'
 import type { RenderTask, ThreadBase } from '../thread/thread-messages.ts'
 
+/**
+ * Piscina first tries `require` for the program, which Node.js 22 allows for ES modules, and then `import`. A thread that is ended
+ * while `require` loads an ES module aborts the whole process (an assertion in `ModuleWrap::CreateRequiredModuleFacade`), so the
+ * thread is only offered `import`.
+ */
+const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--no-experimental-require-module']
+
 /** What a started thread tells whoever has it. */
 export interface ThreadEvents {
   /** It runs; messages go over the port. Told once, in a later turn than the one that asks for it. */
@@ -38,6 +45,7 @@ export class StartedThread {
       recordTiming: false,
       workerData: base,
       env: {},
+      execArgv: EXEC_ARGV,
       trackUnmanagedFds: false,
     })
     this.#pool.on('message', (message: { link: MessagePort }) => this.#linked(message.link))
