@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
-import { Child, fetchHttp, startLoad, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
+import { Child, fetchHttp, startLoad, startServer, svcCommand, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
 
 /** The full proof asks for 100,000; each run of the tests makes do with fewer. */
 const LOAD_REQUESTS = Number(process.env.LOAD_REQUESTS ?? 15_000)
@@ -58,4 +60,37 @@ test('SIGHUP adds and removes sites without a restart', async (t) => {
   })
   assert.equal(answer.status, 200)
   assert.match((await fetchHttp(`${server.url}/`, { host: 'uno.localhost' })).text, /one/)
+})
+
+test('an address that a reload adds is not served when a worker fails to prepare', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page('here') })
+  const dir = tempDir(t, 'added')
+  const server = await startServer(t, {
+    config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\nvhosts = ["${dir}/*.conf"]\n${siteConfig({ one: root })}`,
+  })
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  writeFiles(dir, { 'new.conf': `server { listen 127.0.0.1:${port}; server_name new.test; location / { return 200 "new"; } }` })
+  const status = new Child(t, svcCommand, ['status', '--json', '--config', server.configFile ?? ''])
+  await status.exited
+  const { workers } = JSON.parse(status.stdout) as { workers: { pid: number }[] }
+  const stopped = workers[1]?.pid ?? 0
+  process.kill(stopped, 'SIGSTOP')
+  const reload = new Child(t, svcCommand, ['reload', '--config', server.configFile ?? ''])
+  // The other worker has long prepared by the last of these.
+  let answers = 0
+  for (let i = 0; i < 1_000; i++)
+    await fetchHttp(`http://127.0.0.1:${port}/`, { host: 'new.test' }).then(
+      () => answers++,
+      () => undefined,
+    )
+  process.kill(stopped, 'SIGKILL')
+  assert.notEqual((await reload.exited).code, 0)
+  assert.equal(answers, 0)
+  await assert.rejects(fetchHttp(`http://127.0.0.1:${port}/`, { host: 'new.test' }))
+  const again = new Child(t, svcCommand, ['reload', '--config', server.configFile ?? ''])
+  assert.equal((await again.exited).code, 0, again.stderr)
+  assert.equal((await fetchHttp(`http://127.0.0.1:${port}/`, { host: 'new.test' })).text, 'new')
 })

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { ListenAddress } from '@svc/protocol'
 import { Child, type Cleanup, tempDir } from '@svc/testkit'
 import { addressUrl } from '../src/listen/parse-address.ts'
-import { resolveListen } from '../src/listen/resolve-listen.ts'
+import { checkStillFree, resolveListen } from '../src/listen/resolve-listen.ts'
 import { removeSockets } from '../src/listen/unix-socket.ts'
 import { takePort } from './harness.ts'
 
@@ -44,6 +44,15 @@ test('port 0 twice is two ports, which a reload keeps', async () => {
   assert.ok(one !== undefined && two !== undefined && one.port !== two.port)
   assert.deepEqual(first.map(addressUrl), [`http://127.0.0.1:${one.port}`, `https://127.0.0.1:${two.port}`])
   assert.deepEqual(await resolveListen([...names].reverse(), first), [two, one])
+})
+
+test('before a commit new addresses are tried again, and those that are open are not', async (t) => {
+  const { port, release } = await takePort(t)
+  const address: ListenAddress = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false }
+  await checkStillFree([address], [address])
+  await assert.rejects(checkStillFree([address], []), { code: 'SUP_LISTEN' })
+  await release()
+  await checkStillFree([address], [])
 })
 
 test('an address within a wildcard of ours, or around one, is not tried', async (t) => {

@@ -25,6 +25,7 @@ import { createControlPlane, type MasterPeer } from './control/master-control-pl
 import type { Engine, EngineLimits, EngineOptions, Refusal } from './engine/engine.ts'
 import { makeEngine } from './engine/make-engine.ts'
 import { WorkerError } from './errors.ts'
+import { ListenAddresses } from './generation/listen-addresses.ts'
 import { buildGeneration, retireSites, type ServingGeneration } from './generation/serving-generation.ts'
 import type { LeaseDesk } from './isr/leases.ts'
 import { Warmer } from './isr/warmer.ts'
@@ -78,8 +79,6 @@ export class WorkerProcess {
   readonly #vhosts: VhostRuntimes
   readonly #knownServers: KnownServers = new Map()
   readonly #prepared = new Map<number, ServingGeneration>()
-  /** What puts the certificates of prepared generations in force. */
-  readonly #preparedTls = new Map<number, readonly (() => void)[]>()
   /** What certificate authorities are answered, by token. */
   readonly #proofs = new Map<string, string>()
   #isWornOut = false
@@ -88,6 +87,7 @@ export class WorkerProcess {
   #requestLog: RequestLog
   #generation: ServingGeneration | undefined
   #engine: Engine | undefined
+  #addresses: ListenAddresses | undefined
   #isDraining = false
 
   constructor({ workerId, endpoint, passwordThread, accessLogFd }: WorkerProcessOptions) {
@@ -155,6 +155,10 @@ export class WorkerProcess {
 
   readonly #onProblem = (error: Error): void => {
     this.#logger.warn({ err: error }, error.message)
+  }
+
+  readonly #onListenFailure = (error: Error): void => {
+    this.#logger.error({ alert: 'listen_failed', err: error }, error.message)
   }
 
   #handlers(): Handlers<typeof workerMethods> {
@@ -225,20 +229,11 @@ export class WorkerProcess {
     const next = buildGeneration(spec, this.#generation, tools)
     this.#prepared.set(spec.generation, next)
     this.#hosts.update(hosts)
+    await next.prepareRoutes()
+    await this.#vhosts.prepare(next)
     this.#engine ??= await this.#makeEngine(spec.config.server.engine)
-    const current = this.#generation?.spec.listen ?? []
-    const later: (() => void)[] = []
-    for (const address of spec.listen) {
-      const tls = spec.tls[address.name]
-      const enforce = tls === undefined ? undefined : this.#engine.prepareTls(address.name, tls)
-      if (current.some((known) => known.name === address.name)) {
-        if (enforce !== undefined) later.push(enforce)
-        continue
-      }
-      enforce?.()
-      await this.#engine.listen(address)
-    }
-    this.#preparedTls.set(spec.generation, later)
+    this.#addresses ??= new ListenAddresses(this.#engine, this.#onListenFailure)
+    this.#addresses.prepare(spec)
     return undefined
   }
 
@@ -251,18 +246,16 @@ export class WorkerProcess {
   async #commit(number: number): Promise<undefined> {
     const next = this.#prepared.get(number)
     if (next === undefined) throw new WorkerError('WORKER_NOT_PREPARED', `generation ${number} was not prepared`)
-    const tls = this.#preparedTls.get(number) ?? []
+    await this.#addresses?.open(next.spec)
     this.#prepared.clear()
-    this.#preparedTls.clear()
     const previous = this.#generation
     this.#generation = next
-    for (const enforce of tls) enforce()
+    this.#addresses?.serve(next.spec)
     this.#noteWear()
     retireSites(previous, next)
     this.#hosts.sitesChanged((site) => next.sites.has(site))
     this.#l0.apply(next, previous)
     this.#applyLogging(next, previous)
-    if (previous !== undefined) this.#stopListening(previous, next)
     await this.#master.call('ready', { generation: number, pid: process.pid }, { timeoutMs: MASTER_TIMEOUT_MS })
     return undefined
   }
@@ -275,18 +268,9 @@ export class WorkerProcess {
   }
 
   #abandon(number: number): undefined {
-    const abandoned = this.#prepared.get(number)
     this.#prepared.delete(number)
-    this.#preparedTls.delete(number)
-    if (abandoned !== undefined) this.#stopListening(abandoned, this.#generation)
+    this.#addresses?.abandon(number)
     return undefined
-  }
-
-  /** Stops listening on the addresses of `left` that `kept` does not have. */
-  #stopListening(left: ServingGeneration, kept: ServingGeneration | undefined): void {
-    for (const address of left.spec.listen) {
-      if (kept?.spec.listen.some(({ name }) => name === address.name) !== true) this.#engine?.unlisten(address.name)
-    }
   }
 
   #applyLogging(next: ServingGeneration, previous: ServingGeneration | undefined): void {
@@ -357,7 +341,7 @@ export class WorkerProcess {
     }
   }
 
-  /** Before the first commit, requests that come in already are served by the generation that is being prepared. */
+  /** While the first generation takes over, requests that come in already are served by it. */
   #current(): ServingGeneration {
     const generation = this.#generation ?? this.#prepared.values().next().value
     if (generation === undefined) throw new WorkerError('WORKER_NOT_PREPARED', 'no generation is prepared yet')

@@ -15,18 +15,19 @@ export interface CaptureSink {
   setVariable(name: string, value: string): void
 }
 
-/** A regular expression, compiled when it is first tried. */
+/** A compiled regular expression. */
 export class Pattern {
   readonly #source: PatternSource
-  #expression: RegExp | undefined
+  readonly #expression: RegExp
 
+  /** @throws SyntaxError */
   constructor(source: PatternSource) {
     this.#source = source
+    this.#expression = new RegExp(source.source, source.flags)
   }
 
   /** Whether the text matches; then the captures are set. */
   test(text: string, sink: CaptureSink): boolean {
-    this.#expression ??= new RegExp(this.#source.source, this.#source.flags)
     const match = this.#expression.exec(text)
     if (match === null) return false
     sink.captures = match

@@ -56,6 +56,18 @@ function kept(known: ListenAddress, { name, isTls }: ListenName): ListenAddress 
 }
 
 /**
+ * Tries the addresses again that are new: workers open them as soon as a reload cannot be aborted any more.
+ * @throws SUP_LISTEN naming the address
+ */
+export async function checkStillFree(next: readonly ListenAddress[], held: readonly ListenAddress[]): Promise<void> {
+  for (const address of next) {
+    if (held.some(({ name }) => name === address.name)) continue
+    if (address.socket !== undefined) await freeSocketPath(address.socket)
+    else if (!isOursInPart(address, held)) await probe(address.name, address)
+  }
+}
+
+/**
  * Turns the addresses of a configuration into real ones. Those in `held` are open already and are taken over as they are, so
  * that port 0 keeps its port over reloads.
  * @throws SUP_LISTEN naming the address

@@ -2,6 +2,7 @@ import { type Config, type ConfigProblem, configDiff, formatProblem, type LoadRe
 import { asError, type Clock, messageOf } from '@svc/core'
 import type { GenerationSpec, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import { checkStillFree } from '../listen/resolve-listen.ts'
 import type { Certificates } from '../tls/certificates.ts'
 import { coalesce } from './coalesce.ts'
 import { buildGeneration, type ServableConfig } from './generation.ts'
@@ -129,6 +130,7 @@ export class Reloader {
     let commit: () => Promise<void>
     try {
       commit = await target.prepare(spec)
+      await checkStillFree(spec.listen, this.#options.current().listen)
     } catch (error) {
       target.abandon(spec.generation)
       throw error

@@ -1,4 +1,5 @@
 import type { ServerSpec, WebSpec } from '@svc/config'
+import { Pacer } from '@svc/core'
 import { type CaptureSink, type Captures, type HostMatchKind, parseHost, type ServerEntry, ServerTable } from '@svc/http'
 import type { SiteRuntime } from './site-runtime.ts'
 
@@ -51,7 +52,7 @@ export function sitesOfVhosts({ servers }: WebSpec): ReadonlySet<string> {
 
 /**
  * Which server or site answers for a host on a listen address. Sites of the configuration file are on every address. The table
- * of an address is built when it is first asked.
+ * of an address that was not prepared is built when it is first asked.
  */
 export class HostRouting {
   readonly #web: WebSpec
@@ -75,6 +76,15 @@ export class HostRouting {
     if (known.size >= MAX_KNOWN_HOSTS) known.clear()
     known.set(host, route)
     return route
+  }
+
+  /** Builds the tables of these addresses. Does not hold up the process. */
+  async prepare(listeners: readonly string[]): Promise<void> {
+    const pacer = new Pacer()
+    for (const listener of listeners) {
+      this.#tableOf(listener)
+      if (pacer.isDue) await pacer.rest()
+    }
   }
 
   #knownOf(listener: string): Map<string, HostRoute | undefined> {

@@ -22,6 +22,8 @@ export interface ServingGeneration {
   readonly hasVhosts: boolean
   /** Where requests for a host go on a listen address; undefined when nothing is served there. */
   route(listener: string, host: string): HostRoute | undefined
+  /** Builds what `route` looks into, for all listen addresses. Does not hold up the process. */
+  prepareRoutes(): Promise<void>
   /** Largest request body that anything takes; what takes less limits it itself. */
   readonly maxBodyBytes: number
   readonly endpoints: EndpointTable
@@ -117,6 +119,7 @@ export function buildGeneration(
     matchHost: (host: string) => hosts.match(hostnameOf(host)),
     hasVhosts,
     route: (listener: string, host: string) => routing.route(listener, host),
+    prepareRoutes: () => routing.prepare(spec.listen.map(({ name }) => name)),
     maxBodyBytes: hasVhosts ? largestBody(spec) : config.server.max_body_bytes,
     endpoints: buildEndpoints(config),
     trustedProxies: new CidrSet(config.server.trusted_proxies),

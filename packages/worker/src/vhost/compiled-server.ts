@@ -12,7 +12,7 @@ export interface CompiledServer {
   readonly fallback: CompiledLocation
 }
 
-/** Compiles a server; its locations compile their regular expressions when they are first tried. */
+/** Compiles a server. */
 export function compileServer(spec: ServerSpec, templates: Templates, handlers: ContentHandlers): CompiledServer {
   const entries = spec.locations.map((location) => ({
     rule: location.match,

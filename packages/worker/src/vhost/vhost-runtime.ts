@@ -1,5 +1,5 @@
 import type { LocationSettings, ServerSpec } from '@svc/config'
-import { RecentWeakMap } from '@svc/core'
+import { Pacer, RecentWeakMap } from '@svc/core'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { FileAnswerer } from '../static/index.ts'
 import type { BasicAuth } from './basic-auth.ts'
@@ -17,15 +17,19 @@ export interface VhostParts {
   readonly onProblem: (error: Error) => void
 }
 
-/** The servers of one generation, compiled when they are first asked. */
+/** The servers of one generation, compiled when they are prepared or first asked. */
 export class VhostRuntime {
   readonly tools: WalkTools
-  readonly #handlers: ContentHandlers
+  readonly #specs: readonly ServerSpec[]
+  readonly #handlersFor: () => ContentHandlers
+  /** Made at the first request that needs them: making them takes the upstreams over from the generation before. */
+  #handlers: ContentHandlers | undefined
   readonly #contents = new WeakMap<LocationSettings, ContentHandler>()
   readonly #servers = new RecentWeakMap<ServerSpec, CompiledServer>()
 
   constructor(generation: ServingGeneration, parts: VhostParts, files: SharedFiles) {
-    this.#handlers = parts.handlersFor(generation)
+    this.#specs = generation.spec.web.servers
+    this.#handlersFor = () => parts.handlersFor(generation)
     this.tools = { templates: new Templates(generation.spec.web.maps), basicAuth: parts.basicAuth, ...files }
   }
 
@@ -33,7 +37,7 @@ export class VhostRuntime {
   handlerOf(settings: LocationSettings): ContentHandler {
     let handler = this.#contents.get(settings)
     if (handler === undefined) {
-      handler = this.#handlers.make(settings)
+      handler = this.#contentHandlers.make(settings)
       this.#contents.set(settings, handler)
     }
     return handler
@@ -42,10 +46,24 @@ export class VhostRuntime {
   server(spec: ServerSpec): CompiledServer {
     let server = this.#servers.get(spec)
     if (server === undefined) {
-      server = compileServer(spec, this.tools.templates, this.#handlers)
+      server = compileServer(spec, this.tools.templates, { make: (settings) => this.#contentHandlers.make(settings) })
       this.#servers.set(spec, server)
     }
     return server
+  }
+
+  /** Compiles all servers. Does not hold up the process. @throws what is wrong with one */
+  async prepare(): Promise<void> {
+    const pacer = new Pacer()
+    for (const spec of this.#specs) {
+      this.server(spec)
+      if (pacer.isDue) await pacer.rest()
+    }
+  }
+
+  get #contentHandlers(): ContentHandlers {
+    this.#handlers ??= this.#handlersFor()
+    return this.#handlers
   }
 }
 
@@ -62,6 +80,11 @@ export class VhostRuntimes {
     this.#parts = parts
     const { onProblem } = parts
     this.#files = { files: new WebFiles(onProblem), answerer: new FileAnswerer({ onProblem }) }
+  }
+
+  /** Compiles the servers of a generation that is about to take over. */
+  prepare(generation: ServingGeneration): Promise<void> {
+    return this.of(generation).prepare()
   }
 
   of(generation: ServingGeneration): VhostRuntime {

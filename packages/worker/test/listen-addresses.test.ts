@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { ListenAddresses, type ListenSpec } from '../src/generation/listen-addresses.ts'
+import { startEngine } from './start-engine.ts'
+import { anyCertificate, makeCertificate } from './test-certificates.ts'
+
+async function takePort(t: TestContext): Promise<{ readonly port: number; release(): Promise<void> }> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const release = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  t.after(release)
+  return { port: (server.address() as AddressInfo).port, release }
+}
+
+/** Whether a connection is accepted on a port. */
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => resolve(false)).on('connect', () => resolve(true))
+    socket.on('connect', () => socket.destroy())
+  })
+}
+
+function spec(generation: number, ports: readonly number[]): ListenSpec {
+  return {
+    generation,
+    listen: ports.map((port) => ({ name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false })),
+    tls: {},
+  }
+}
+
+for (const name of ['uws', 'node'] as const) {
+  test(`engine ${name}: an address is open from the commit on, never before, and not after it has left`, async (t) => {
+    const { engine } = await startEngine(t, name, () => undefined)
+    const problems: Error[] = []
+    const addresses = new ListenAddresses(engine, (error) => problems.push(error))
+    const [first, second] = [await takePort(t), await takePort(t)]
+    await first.release()
+    addresses.prepare(spec(1, [first.port]))
+    await addresses.open(spec(1, [first.port]))
+    addresses.serve(spec(1, [first.port]))
+    assert.equal(await isOpen(first.port), true)
+    await second.release()
+    const both = spec(2, [first.port, second.port])
+    addresses.prepare(both)
+    assert.equal(await isOpen(second.port), false)
+    addresses.abandon(2)
+    assert.equal(await isOpen(second.port), false)
+    const next = { ...both, generation: 3 }
+    addresses.prepare(next)
+    await addresses.open(next)
+    addresses.serve(next)
+    assert.equal(await isOpen(second.port), true)
+    const last = spec(4, [second.port])
+    addresses.prepare(last)
+    await addresses.open(last)
+    assert.equal(await isOpen(first.port), true)
+    addresses.serve(last)
+    assert.equal(await isOpen(first.port), false)
+    assert.deepEqual(problems, [])
+  })
+
+  test(`engine ${name}: an address that is taken ends the first generation, and is reported and tried again by later ones`, async (t) => {
+    const { engine } = await startEngine(t, name, () => undefined)
+    const problems: Error[] = []
+    const addresses = new ListenAddresses(engine, (error) => problems.push(error))
+    const [free, taken] = [await takePort(t), await takePort(t)]
+    await assert.rejects(addresses.open(spec(1, [taken.port])), { code: 'ENGINE_ADDRESS_IN_USE' })
+    await free.release()
+    await addresses.open(spec(1, [free.port]))
+    await addresses.open(spec(2, [free.port, taken.port]))
+    assert.deepEqual(
+      problems.map((error) => 'code' in error && error.code),
+      ['ENGINE_ADDRESS_IN_USE'],
+    )
+    assert.equal(await isOpen(free.port), true)
+    await taken.release()
+    await addresses.open(spec(3, [free.port, taken.port]))
+    assert.equal(await isOpen(taken.port), true)
+  })
+}
+
+test('certificates are put in force once: before a new address opens, at the commit of one that is open', async (t) => {
+  const done: string[] = []
+  const engine = {
+    prepareTls:
+      (address: string, { fallback }: { readonly fallback: string }) =>
+      () =>
+        void done.push(`${fallback} at ${address}`),
+    listen: async ({ name }: { readonly name: string }) => done.push(`open ${name}`),
+    unlisten: (address: string) => void done.push(`close ${address}`),
+  }
+  const addresses = new ListenAddresses(engine, (error) => assert.fail(error))
+  const [one, two] = [
+    anyCertificate(t),
+    { ...anyCertificate(t), ...{ certificates: [makeCertificate(t, 'two', ['b.test'])], fallback: 'two' } },
+  ]
+  const of = (generation: number, tls: typeof one, names: readonly string[]): ListenSpec => ({
+    generation,
+    listen: names.map((address) => ({ name: address, host: '127.0.0.1', port: 1, isTls: true })),
+    tls: Object.fromEntries(names.map((address) => [address, tls])),
+  })
+  for (const next of [of(1, one, ['a']), of(2, two, ['a', 'b']), of(3, two, ['b'])]) {
+    addresses.prepare(next)
+    await addresses.open(next)
+    addresses.serve(next)
+  }
+  assert.deepEqual(done, ['any at a', 'open a', 'two at b', 'open b', 'two at a', 'two at b', 'close a'])
+})
