@@ -241,6 +241,20 @@ for (const name of Object.keys(engines) as EngineName[]) {
       assert.equal(site.posts, 0)
     })
 
+    test('the answer arrives whole while the request is still being sent', async (t) => {
+      const { port, site } = await start(t, name)
+      for (const path of ['/', '/stream', '/204']) {
+        const wire = await Wire.open(t, port)
+        await wire.write(`${head(`POST ${path} HTTP/1.1`, 'Connection: close', 'Content-Length: 300000')}${'x'.repeat(100_000)}`)
+        await wire.answered()
+        await readByEngine(t, port)
+        assert.equal(wire.socket.readableEnded, false, 'the connection stays until the request is read')
+        await wire.write('x'.repeat(200_000) + EFFECT)
+        assert.deepEqual(await wire.statuses(), [path === '/204' ? 204 : 200], path)
+      }
+      assert.equal(site.posts, 0)
+    })
+
     test('a refused request', async (t) => {
       const { port, site, refusals } = await start(t, name, 10)
       for (const bad of [

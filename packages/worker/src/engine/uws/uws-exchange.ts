@@ -352,7 +352,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
       bytes: block.name.length + block.rest.length,
       write: () => this.#writeClosingHead(block),
       closes: () => this.#closes,
-      isClosedByLibrary: this.#isClosedByLibrary,
+      isClosedByLibrary: this.#isClosedByLibrary && this.#body === undefined,
       endWhole: (body) => this.#answer(block, body),
     })
   }
