@@ -23,11 +23,12 @@ export const hostCommandMethods = {
   abandon: method(guard.object({ generation: guard.number }), guard.nothing),
   /**
    * Files of a site changed: absolute paths, or none for "look at everything". Evicts modules and rescans routes. Answers with
-   * the patterns of the routes whose code was touched; null: any may be.
+   * the patterns of the routes whose code was touched; null: any may be. `movesPaths`: routes were added or removed, so that
+   * a path may lead to another route than before.
    */
   siteChanged: method(
     guard.object({ site: guard.string, files: guard.arrayOf(guard.string) }),
-    guard.object({ routes: guard.nullable(guard.arrayOf(guard.string)) }),
+    guard.object({ routes: guard.nullable(guard.arrayOf(guard.string)), movesPaths: guard.boolean }),
   ),
   /** Scans the directory of a site, unless that was done since its last change. No isolate is started for it. */
   survey: method(guard.object({ site: guard.string }), siteSurvey),

@@ -87,6 +87,19 @@ test('a change touches the routes that the file is part of, and no others', asyn
   assert.deepEqual(await touchedBy(['lib/shared.ts']), ['/a', '/b', '/late'])
 })
 
+test('a change moves paths when a route is added or removed, and not when one is edited', async (t) => {
+  const { host, root } = await open(t)
+  await renderAll(host)
+  const movesPaths = async (name: string) =>
+    (await host.master.call('siteChanged', { site: 's', files: [join(root, name)] }, TIMEOUT)).movesPaths
+  writeFiles(root, { 'app/a/page.tsx': page('a second') })
+  assert.equal(await movesPaths('app/a/page.tsx'), false)
+  writeFiles(root, { 'app/new/page.tsx': page('new') })
+  assert.equal(await movesPaths('app/new/page.tsx'), true)
+  rmSync(join(root, 'app/new'), { recursive: true })
+  assert.equal(await movesPaths('app/new/page.tsx'), true)
+})
+
 test('a host that has loaded nothing of the site knows it from the index on disk', async (t) => {
   const { host, instance, options, edit, touchedBy } = await open(t)
   await renderAll(host)

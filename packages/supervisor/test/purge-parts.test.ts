@@ -56,16 +56,25 @@ test('tags are completed, paths and hosts brought into the form of requests', ()
 
 test('a change of code marks the pages of its routes as stale, drops them in development, and leaves data alone', () => {
   const site = (mode: SiteConfig['mode']) => ({ label: 'shop', mode })
-  assert.equal(orderOfChange(site('production'), []), undefined)
-  assert.deepEqual(orderOfChange(site('production'), ['/', '/items/[id]']), {
+  assert.equal(orderOfChange(site('production'), { routes: [], movesPaths: false }), undefined)
+  assert.deepEqual(orderOfChange(site('production'), { routes: ['/', '/items/[id]'], movesPaths: false }), {
     layers: ['isr'],
     scopes: [{ kind: 'tags', tags: ['route:shop:/', 'route:shop:/items/[id]'] }],
     mode: 'stale',
     changedCode: ['shop'],
   })
-  assert.deepEqual(orderOfChange(site('development'), null), {
+  assert.deepEqual(orderOfChange(site('development'), { routes: null, movesPaths: false }), {
     layers: ['isr'],
     scopes: [{ kind: 'pattern', pattern: 'route:shop:/*', labels: ['shop'] }],
+    mode: 'drop',
+    changedCode: ['shop'],
+  })
+})
+
+test('pages are dropped in production where routes were added or removed', () => {
+  assert.deepEqual(orderOfChange({ label: 'shop', mode: 'production' }, { routes: ['/new'], movesPaths: true }), {
+    layers: ['isr'],
+    scopes: [{ kind: 'tags', tags: ['route:shop:/new'] }],
     mode: 'drop',
     changedCode: ['shop'],
   })
@@ -129,7 +138,7 @@ test('a change is noted as it was before anyone heard of it, and only when all h
     sites: () => [site],
     tellHosts: async () => {
       steps.push('hosts')
-      return ['/']
+      return { routes: ['/'], movesPaths: false }
     },
     tellWorkers: () => steps.push('workers'),
     purge: async () => {

@@ -2,27 +2,29 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CoreError } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
-import { surveySite, type TouchedRoutes, tellOfChange } from '../src/fleet/host-commands.ts'
+import { type ChangeReach, surveySite, tellOfChange } from '../src/fleet/host-commands.ts'
 import { hostsServing } from '../src/fleet/place.ts'
 import type { ReachableHost } from '../src/fleet/reachable-host.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json', base: {} })
 
 /** A host as far as this is about it. */
-function host(id: string, answer: TouchedRoutes | Error): ReachableHost {
+function host(id: string, answer: ChangeReach['routes'] | Error, movesPaths = false): ReachableHost {
   const call = async () => {
     if (answer instanceof Error) throw answer
-    return { routes: answer }
+    return { routes: answer, movesPaths }
   }
   return { id, peer: { call } } as unknown as ReachableHost
 }
 
 const gone = new CoreError('CORE_PEER_GONE', 'gone')
 const lost: string[] = []
-const routesOf = (hosts: ReachableHost[], serving: string[]) => {
+const reachOf = (hosts: ReachableHost[], serving: string[]) => {
   const onGone = (id: string) => lost.push(id)
   return tellOfChange(hosts, { site: 'shop', files: ['/a'], serving: new Set(serving), onGone }, logger)
 }
+
+const routesOf = async (hosts: ReachableHost[], serving: string[]) => (await reachOf(hosts, serving)).routes
 
 test('any route may be meant when a host that serves the site cannot say, or nobody serves it', async () => {
   assert.equal(await routesOf([], []), null)
@@ -35,6 +37,12 @@ test('the routes that hosts name are put together; what a host without pages of 
   assert.deepEqual(await routesOf([host('a', ['/x', '/y']), host('b', ['/y', '/z'])], ['a', 'b']), ['/x', '/y', '/z'])
   assert.deepEqual(await routesOf([host('a', []), host('spare', null)], ['a']), [])
   assert.deepEqual(await routesOf([host('a', ['/x']), host('b', gone)], ['a', 'b']), ['/x'])
+})
+
+test('paths have moved when any host says so', async () => {
+  assert.equal((await reachOf([host('a', ['/x']), host('b', null)], ['a'])).movesPaths, false)
+  assert.equal((await reachOf([host('a', ['/x']), host('b', null, true)], ['a'])).movesPaths, true)
+  assert.equal((await reachOf([host('a', null, true)], ['a'])).movesPaths, true)
 })
 
 test('a host that ends while it takes in a change of a site, or looks at it, is told with the site', async () => {

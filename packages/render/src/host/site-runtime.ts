@@ -13,7 +13,7 @@ import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './
 import type { SiteScan } from './site-scanner.ts'
 import { surveyOf } from './site-survey.ts'
 import type { ThreadBudget } from './thread-budget.ts'
-import { touchedRoutes } from './touched-routes.ts'
+import { anyRoute, type ChangeReach, touchedRoutes } from './touched-routes.ts'
 import { TurnQueue } from './turn-queue.ts'
 import { warmPool } from './warm-pool.ts'
 
@@ -55,7 +55,7 @@ export class SiteRuntime {
   readonly #usedRoutes = new Set<string>()
   readonly #turns = new TurnQueue()
   /** The change that waits for its turn. */
-  #pending: PendingChange<string[] | null> | undefined
+  #pending: PendingChange<ChangeReach> | undefined
 
   constructor(spec: SiteSpec, shared: SiteDependencies) {
     this.spec = spec
@@ -107,7 +107,7 @@ export class SiteRuntime {
    * Takes in that files have changed; an empty list: look at everything. Resolves when every isolate has, with the patterns of
    * the routes whose code was touched; null: any may be.
    */
-  changed(files: readonly string[]): Promise<string[] | null> {
+  changed(files: readonly string[]): Promise<ChangeReach> {
     if (this.#pending === undefined) this.#pending = new PendingChange(files, (all) => this.#takeIn(all))
     else this.#pending.add(files)
     return this.#pending.done
@@ -215,19 +215,19 @@ export class SiteRuntime {
     }
   }
 
-  #takeIn(files: () => readonly string[]): Promise<string[] | null> {
+  #takeIn(files: () => readonly string[]): Promise<ChangeReach> {
     return this.#turns.run(() => {
       this.#pending = undefined
       return this.#rescan(files())
     })
   }
 
-  async #rescan(files: readonly string[]): Promise<string[] | null> {
+  async #rescan(files: readonly string[]): Promise<ChangeReach> {
     const before = this.#directory.known
     // Nothing that was made of the site so far could be old.
-    if (before === undefined && files.length === 0 && this.#pool === undefined) return null
+    if (before === undefined && files.length === 0 && this.#pool === undefined) return anyRoute
     const scan = await this.#scanAgain(files)
-    if (scan === undefined) return null
+    if (scan === undefined) return anyRoute
     const after = scan.manifest
     const { cacheDirs } = this.spec.thread
     const routesTouched = await touchedRoutes({ before, after, files: filesOf(files, scan), realRoot: scan.realRoot, cacheDirs })

@@ -21,8 +21,19 @@ export interface Change {
   readonly cacheDirs: ModuleCacheDirs
 }
 
-/** The patterns of the routes that a change touches; null: any may be. `evicted`: modules that isolates had and have no more. */
-export type TouchedRoutes = (evicted: readonly string[]) => string[] | null
+/** The reach of a change. */
+export interface ChangeReach {
+  /** The patterns of the routes that it touches; null: any may be. */
+  readonly routes: string[] | null
+  /** Routes were added or removed: what is stored for a path may be another route's. */
+  readonly movesPaths: boolean
+}
+
+/** Tells the reach of a change. `evicted`: modules that isolates had and have no more. */
+export type TouchedRoutes = (evicted: readonly string[]) => ChangeReach
+
+/** Nothing is known of what a change touches. */
+export const anyRoute: ChangeReach = { routes: null, movesPaths: false }
 
 /** Files that a tree names: modules, and with `isWhole` also images and texts that are sent as they are. */
 function addTree(node: SegmentNode | null, isWhole: boolean, found: Set<string>): void {
@@ -65,14 +76,11 @@ function movedRoutes(before: SiteManifest, after: SiteManifest): Set<string> {
   return new Set(moved.map(({ pattern }) => pattern))
 }
 
-/**
- * Whether a route with parameters was added or removed: it may answer paths that another route, or none, answered before. A route
- * without parameters has one path, which every response to it is tagged with.
- */
-function movesPaths(before: SiteManifest, after: SiteManifest): boolean {
-  const dynamicOf = ({ routes }: SiteManifest) => new Set(routes.map(({ pattern }) => pattern).filter((one) => one.includes('[')))
-  const [old, fresh] = [dynamicOf(before), dynamicOf(after)]
-  return [...old].some((pattern) => !fresh.has(pattern)) || [...fresh].some((pattern) => !old.has(pattern))
+/** The patterns that only one of two manifests has. Their routes answer paths that another route, or none, answered before. */
+function changedPatterns(before: SiteManifest, after: SiteManifest): Set<string> {
+  const patternsOf = ({ routes }: SiteManifest) => new Set(routes.map(({ pattern }) => pattern))
+  const [old, fresh] = [patternsOf(before), patternsOf(after)]
+  return new Set([...old, ...fresh].filter((pattern) => old.has(pattern) !== fresh.has(pattern)))
 }
 
 function isSameForAll(before: SiteManifest, after: SiteManifest): boolean {
@@ -96,11 +104,18 @@ class LookedAt {
     this.#named = new Set([...named, ...this.#manifests().flatMap((manifest) => [...filesOfAll(manifest)])])
   }
 
-  routes(evicted: readonly string[]): string[] | null {
+  reach(evicted: readonly string[]): ChangeReach {
+    const { before, after } = this.#change
+    const changed = before === undefined ? new Set<string>() : changedPatterns(before, after)
+    return { routes: this.#routes(evicted, changed), movesPaths: changed.size > 0 }
+  }
+
+  #routes(evicted: readonly string[], changed: ReadonlySet<string>): string[] | null {
     const touched = new Set([...this.#touched, ...evicted])
     if (this.#isUnclear() || this.#touchesAll(touched)) return null
     const { before, after } = this.#change
-    if (before !== undefined && movesPaths(before, after)) return null
+    // A route without parameters has one path, which every response to it is tagged with.
+    if ([...changed].some((pattern) => pattern.includes('['))) return null
     const patterns = before === undefined ? new Set<string>() : movedRoutes(before, after)
     for (const manifest of this.#manifests()) {
       for (const route of manifest.routes) {
@@ -142,7 +157,10 @@ class LookedAt {
  */
 export async function touchedRoutes(change: Change): Promise<TouchedRoutes> {
   const { before, after, realRoot, cacheDirs } = change
-  if (change.files.size === 0) return () => null
+  if (change.files.size === 0) {
+    const movesPaths = before !== undefined && changedPatterns(before, after).size > 0
+    return () => ({ routes: null, movesPaths })
+  }
   const files = withRealPaths(change.files.keys(), after.root, realRoot)
   const roots = [before, after].flatMap((manifest) => {
     if (manifest === undefined) return []
@@ -150,7 +168,7 @@ export async function touchedRoutes(change: Change): Promise<TouchedRoutes> {
   })
   const { modules, known } = await new ImportGraph(new ModuleCache(cacheDirs)).touched(roots, files)
   const seen = new LookedAt(change, new Set([...known, ...plainPathsOf(known, after.root, realRoot)]), modules)
-  return (evicted) => seen.routes(evicted)
+  return (evicted) => seen.reach(evicted)
 }
 
 /** The paths of known modules as they are watched. */

@@ -18,8 +18,13 @@ const WARM_TIMEOUT_MS = 15_000
 /** After this no further site is begun. */
 const WARM_ALL_MS = 60_000
 
-/** Routes by pattern; null: any may be meant. */
-export type TouchedRoutes = readonly string[] | null
+/** The reach of a change of a site's files. */
+export interface ChangeReach {
+  /** Patterns of the routes whose code was touched; null: any may be meant. */
+  readonly routes: readonly string[] | null
+  /** Routes were added or removed: what is stored for a path may be another route's. */
+  readonly movesPaths: boolean
+}
 
 /** Asks all hosts. One that is gone has nothing left to be told; what others refuse is logged and counts as no answer. */
 async function askAll<Answer>(
@@ -100,24 +105,25 @@ export interface SiteChange {
 }
 
 /**
- * Tells every host which files of a site changed. Resolves with the routes whose code they are part of, as far as any host knows;
- * null when one that serves the site cannot say, or there is none.
+ * Tells every host which files of a site changed. Resolves with the routes whose code they are part of, as far as any host knows:
+ * any when one that serves the site cannot say, or there is none.
  */
-export async function tellOfChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<TouchedRoutes> {
+export async function tellOfChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<ChangeReach> {
   const { site, files, serving, onGone } = change
   const answers = await askAll(hosts, logger, async ({ id, peer }) => {
     const asked = peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
-    const { routes } = await namingLost(asked, () => onGone(id))
-    return { isServing: serving.has(id), routes }
+    const reach = await namingLost(asked, () => onGone(id))
+    return { isServing: serving.has(id), ...reach }
   })
   const routes = new Set<string>()
+  const movesPaths = answers.some((answer) => answer?.movesPaths === true)
   let isKnown = false
   for (const answer of answers) {
-    if (answer?.routes === null && answer.isServing) return null
+    if (answer?.routes === null && answer.isServing) return { routes: null, movesPaths }
     if (answer?.isServing === true) isKnown = true
     for (const route of answer?.routes ?? []) routes.add(route)
   }
-  return isKnown ? [...routes] : null
+  return { routes: isKnown ? [...routes] : null, movesPaths }
 }
 
 /**

@@ -40,7 +40,7 @@ function orderOfReload(labels: readonly string[]): PurgeOrder {
 
 /** The purge for a site that was changed while the instance was down. As in a reload, nothing of other settings is left. */
 function orderOf({ site, change }: ChangedSite): PurgeOrder | undefined {
-  if (change === 'code') return orderOfChange(site, null)
+  if (change === 'code') return orderOfChange(site, { routes: null, movesPaths: false })
   return orderOfReload([site.label])
 }
 

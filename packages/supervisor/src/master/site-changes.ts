@@ -3,13 +3,13 @@ import type { SiteConfig } from '@svc/config'
 import { asError } from '@svc/core'
 import type { PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import type { TouchedRoutes } from '../fleet/host-commands.ts'
+import type { ChangeReach } from '../fleet/host-commands.ts'
 
 /** What a change of a site's files is told to. */
 export interface SiteChangesOptions {
   readonly sites: () => readonly SiteConfig[]
   /** Tells the hosts and resolves with the routes that the files are part of. */
-  readonly tellHosts: (site: string, files: readonly string[]) => Promise<TouchedRoutes>
+  readonly tellHosts: (site: string, files: readonly string[]) => Promise<ChangeReach>
   /** Has the workers forget the routes of a site. */
   readonly tellWorkers: (site: string) => void
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
@@ -21,18 +21,22 @@ export interface SiteChangesOptions {
 }
 
 /** Responses of these routes; null: of the whole site. Data of the site's code stays: its tags never begin with a slash. */
-function scopeOf(label: string, routes: TouchedRoutes): PurgeScope {
+function scopeOf(label: string, routes: ChangeReach['routes']): PurgeScope {
   if (routes === null) return { kind: 'pattern', pattern: `route:${label}:/*`, labels: [label] }
   return { kind: 'tags', tags: routes.map((route) => `route:${label}:${route}`) }
 }
 
 /**
- * The purge that follows from a change of code: in production the pages are served once more while they are made anew, in
- * development nobody wants to see the old ones. Undefined: no page is made of it.
+ * Returns the purge that follows from a change of code. In production the pages are served once more while they are rendered
+ * again, unless a path may lead to another route now: a removed page must not be served, nor the 404 of a page that was added. In
+ * development they are dropped. Undefined: no page is made of the code.
  */
-export function orderOfChange(site: Pick<SiteConfig, 'label' | 'mode'>, routes: TouchedRoutes): PurgeOrder | undefined {
+export function orderOfChange(
+  site: Pick<SiteConfig, 'label' | 'mode'>,
+  { routes, movesPaths }: ChangeReach,
+): PurgeOrder | undefined {
   if (routes?.length === 0) return undefined
-  const mode = site.mode === 'development' ? 'drop' : 'stale'
+  const mode = site.mode === 'development' || movesPaths ? 'drop' : 'stale'
   return { layers: ['isr'], scopes: [scopeOf(site.label, routes)], mode, changedCode: [site.label] }
 }
 
@@ -79,11 +83,11 @@ export class SiteChanges {
     const { sites, tellHosts, tellWorkers, purge, onChanging } = this.#options
     const changing = sites().find(({ id }) => id === site)
     const done = changing === undefined ? undefined : await onChanging(changing)
-    const routes = await tellHosts(site, files)
+    const reach = await tellHosts(site, files)
     tellWorkers(site)
     const config = sites().find(({ id }) => id === site)
     if (config === undefined) return undefined
-    const order = orderOfChange(config, routes)
+    const order = orderOfChange(config, reach)
     const outcome = order === undefined ? undefined : await purge(order)
     await done?.()
     return outcome
