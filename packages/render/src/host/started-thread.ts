@@ -4,11 +4,10 @@ import { RenderError } from '../errors.ts'
 import type { RenderTask, ThreadBase } from '../thread/thread-messages.ts'
 
 /**
- * Piscina first tries `require` for the program, which Node.js 22 allows for ES modules, and then `import`. A thread that is ended
- * while `require` loads an ES module aborts the whole process (an assertion in `ModuleWrap::CreateRequiredModuleFacade`), so the
- * thread is only offered `import`.
+ * How long the end of a thread waits for its start. A thread that is ended while Node.js loads an ES module by `require`, as piscina
+ * does with the program, aborts the whole process (an assertion in `ModuleWrap::CreateRequiredModuleFacade`).
  */
-const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--no-experimental-require-module']
+const MAX_START_MS = 5_000
 
 /** What a started thread tells whoever has it. */
 export interface ThreadEvents {
@@ -26,6 +25,8 @@ export class StartedThread {
   /** What it was started with. */
   readonly base: ThreadBase
   readonly #pool: Piscina
+  /** Resolves when the program has been loaded, or never will be. */
+  readonly #started = Promise.withResolvers<void>()
   #port: MessagePort | undefined
   #failure: Error | undefined
   #events: ThreadEvents | undefined
@@ -45,7 +46,6 @@ export class StartedThread {
       recordTiming: false,
       workerData: base,
       env: {},
-      execArgv: EXEC_ARGV,
       trackUnmanagedFds: false,
     })
     this.#pool.on('message', (message: { link: MessagePort }) => this.#linked(message.link))
@@ -78,16 +78,21 @@ export class StartedThread {
   /** Ends the thread. Does not settle while native code runs in it that does not stop. */
   async close(): Promise<void> {
     this.#isClosing = true
+    const limit = setTimeout(this.#started.resolve, MAX_START_MS)
+    await this.#started.promise
+    clearTimeout(limit)
     await this.#pool.destroy()
     this.#port?.close()
   }
 
   #linked(port: MessagePort): void {
     this.#port = port
-    this.#events?.linked(port)
+    this.#started.resolve()
+    if (!this.#isClosing) this.#events?.linked(port)
   }
 
   #ended(error: Error): void {
+    this.#started.resolve()
     if (this.#isClosing || this.#failure !== undefined) return
     this.#failure = error
     this.#events?.ended(error)

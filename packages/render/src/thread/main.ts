@@ -4,7 +4,8 @@ import { WaitingThread } from './waiting-thread.ts'
 
 const { port1, port2 } = new MessageChannel()
 const thread = new WaitingThread(workerData as ThreadBase, port1)
-parentPort?.postMessage({ link: port2 }, [port2])
+// When this module has been loaded whole: from then on the host may end the thread.
+setImmediate(() => parentPort?.postMessage({ link: port2 }, [port2]))
 
 /** The task of the pool: some requests. It ends when all of them have their results, which go over the link. */
 export default function render(tasks: readonly RenderTask[]): Promise<void> {
