@@ -49,7 +49,8 @@ test('a render gets the route with its parameters, the URL, the host and the cli
   assert.deepEqual(request.params, { id: 'a b' })
   assert.equal(request.url, 'http://shop.test:81/items/a%20b?q=1')
   assert.equal(request.remoteAddress, '10.1.2.3')
-  assert.deepEqual(request.headers, [['host', 'shop.test:81']])
+  const forwarded = ['x-forwarded-proto', 'http']
+  assert.deepEqual(request.headers, [['host', 'shop.test:81'], forwarded])
 })
 
 test('a slash at the end is redirected away with the query, where there is a route', async (t) => {

@@ -85,6 +85,7 @@ for (const engine of engineNames) {
     const up = await startRaw(t, (connection) => connection.send(`${chunked}x-a: a\x01b\r\nhttp2-settings: q\r\nx-b: c\r\n\r\n`))
     const { port } = await startProxy(t, `location / { proxy_http_version 1.1; proxy_pass http://${up.address}; }`, { engine })
     const text = await ask(t, port, 'GET / HTTP/1.1\r\nTE: trailers\r\nConnection: TE, close')
-    assert.match(text, engine === 'node' ? /0\r\nx-b: c\r\n\r\n$/i : /0\r\n\r\n$/)
+    // Engine uws has no trailers, and gives the length where all of a last response is there at once.
+    assert.match(text, engine === 'node' ? /0\r\nx-b: c\r\n\r\n$/i : /\r\nContent-Length: 4\r\n\r\nbody$/)
   })
 }
