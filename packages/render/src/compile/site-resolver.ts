@@ -1,9 +1,12 @@
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, sep } from 'node:path'
-import { readRegularFileSync } from '@svc/core'
+import { codeOf } from '@svc/core'
 import { type NapiResolveOptions, ResolverFactory } from 'oxc-resolver'
+import { RenderError } from '../errors.ts'
+import { ResolverFiles } from './resolver-files.ts'
 import { replacedSpecifier, servedName, unservedProblem } from './served-modules.ts'
+import { TSCONFIG_NAMES } from './tsconfig-paths.ts'
 
 /** Id of the module that stands for what a package leaves out in browsers (`"fs": false` in its `browser` field). */
 export const EMPTY_MODULE = 'svc:empty'
@@ -12,7 +15,7 @@ export const EMPTY_MODULE = 'svc:empty'
 export type Resolution =
   | { readonly kind: 'file'; readonly id: string; readonly packageType: 'module' | 'commonjs' | undefined }
   | { readonly kind: 'builtin'; readonly id: string }
-  | { readonly kind: 'none'; readonly message: string; readonly hint?: string }
+  | { readonly kind: 'none'; readonly message: string; readonly hint?: string; readonly refused?: RenderError }
 
 const conditions = ['edge-light', 'worker', 'browser']
 const extensions = ['.tsx', '.ts', '.jsx', '.js', '.mjs', '.cjs', '.mts', '.cts', '.json', '.css']
@@ -22,7 +25,7 @@ type ImportKind = 'import' | 'require' | 'style'
 function optionsFor(root: string, kind: ImportKind): NapiResolveOptions {
   const isStyle = kind === 'style'
 
-  const config = ['tsconfig.json', 'jsconfig.json'].map((name) => join(root, name)).find(isReadable)
+  const config = TSCONFIG_NAMES.map((name) => join(root, name)).find(isFile)
   return {
     conditionNames: isStyle ? ['style', 'default'] : [...conditions, kind, 'default'],
     extensions: isStyle ? ['.css'] : extensions,
@@ -48,15 +51,11 @@ function resolversFor(root: string): Readonly<Record<ImportKind, ResolverFactory
   return { import: first, require: other('require'), style: other('style') }
 }
 
-/** A larger file of settings is not read. */
-const MAX_CONFIG_BYTES = 1024 * 1024
-
-function isReadable(file: string): boolean {
+function isFile(file: string): boolean {
   try {
-    readRegularFileSync(file, { maxBytes: MAX_CONFIG_BYTES })
-    return true
+    return statSync(file, { throwIfNoEntry: false })?.isFile() === true
   } catch {
-    // Absent or not readable: both mean that the site has no such file.
+    // Not reachable: the site has no such file.
     return false
   }
 }
@@ -79,6 +78,7 @@ export class SiteResolver {
   readonly #found = new Map<string, Resolution>()
   /** Files among them: real paths inside of the site. */
   readonly #files = new Set<string>()
+  readonly #checked = new ResolverFiles(this)
   #resolvers: Readonly<Record<ImportKind, ResolverFactory>>
 
   /** @throws ENOENT when the directory does not exist */
@@ -103,9 +103,13 @@ export class SiteResolver {
     return beside?.kind === 'file' ? beside : this.#resolveFile(importer, specifier, 'style')
   }
 
-  /** `type` of the package that a file is part of. */
+  /**
+   * `type` of the package that a file is part of.
+   * @throws RENDER_RESOLVE for a `package.json` or `tsconfig.json` that must not be opened
+   */
   packageTypeOf(file: string): 'module' | 'commonjs' | undefined {
     const found = this.#resolveFile(file, file, 'import')
+    if (found.kind === 'none' && found.refused !== undefined) throw found.refused
     return found.kind === 'file' ? found.packageType : undefined
   }
 
@@ -123,6 +127,7 @@ export class SiteResolver {
   clear(): void {
     this.#found.clear()
     this.#files.clear()
+    this.#checked.clear()
     this.#resolvers = resolversFor(this.root)
   }
 
@@ -150,6 +155,8 @@ export class SiteResolver {
   }
 
   #lookUp(importer: string, specifier: string, kind: ImportKind): Resolution {
+    const refused = this.#refusal(importer, specifier)
+    if (refused !== undefined) return { kind: 'none', message: refused.message, refused }
     const found = this.#resolvers[kind].resolveFileSync(importer, specifier)
     if (found.path === undefined) {
       if (found.error?.startsWith('Path is ignored') === true) return { kind: 'builtin', id: EMPTY_MODULE }
@@ -168,6 +175,16 @@ export class SiteResolver {
     if (replaced !== undefined) return this.#replaced(specifier, replaced, kind)
     const packageType = found.moduleType === 'module' || found.moduleType === 'commonjs' ? found.moduleType : undefined
     return { kind: 'file', id, packageType }
+  }
+
+  #refusal(importer: string, specifier: string): RenderError | undefined {
+    try {
+      this.#checked.check(dirname(importer), specifier)
+      return undefined
+    } catch (error) {
+      if (error instanceof RenderError && codeOf(error) === 'RENDER_RESOLVE') return error
+      throw error
+    }
   }
 
   /** What stands in for a file of a package that is never run. */
