@@ -22,7 +22,7 @@ function repeated(text: string): HostileChange {
   return (path) => writeFiles(dirname(path), { [path.slice(dirname(path).length + 1)]: text })
 }
 
-/** What a tenant may put in the place of a module of its site, by name. */
+/** Files that a tenant may put in the place of a module of its site, by name. */
 export const hostileModules: Readonly<Record<string, HostileChange>> = {
   'a sparse file': sparse,
   'a link to a sparse file': (path) => {
@@ -47,7 +47,7 @@ export const hostileModules: Readonly<Record<string, HostileChange>> = {
   'a page': repeated(page),
 }
 
-/** What a tenant may do to the tree below its app directory, by name. Each gets a path that is not there. */
+/** Changes that a tenant may make to the tree below its app directory, by name. Each gets a path that is not there. */
 export const hostileTrees: Readonly<Record<string, HostileChange>> = {
   'very many files': (path) => {
     mkdirSync(path)

@@ -34,7 +34,7 @@ async function replace(site: string, name: string, put: HostileChange): Promise<
   await put(join(site, name))
 }
 
-/** What hostile tenants do, by name. Each leaves room for the others. */
+/** Acts of hostile tenants, by name. Each leaves room for the others. */
 export const hostileActs: Readonly<Record<string, HostileAct>> = {
   module: (site, run) => replace(site, pick(moduleFiles, run.random), pick(Object.values(hostileModules), run.random)),
   tree: (site, run) => replace(site, `app/t${Math.floor(run.random() * 3)}`, pick(Object.values(hostileTrees), run.random)),

@@ -14,7 +14,7 @@ export interface RegularFileLimits {
 /** Not blocking: opening a FIFO returns at once. Never the controlling terminal. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
 
-/** Whether a real path lies below a directory, also given by its real path. */
+/** True if a real path lies below a directory, also given by its real path. */
 export function isBelow(path: string, directory: string): boolean {
   return path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
 }

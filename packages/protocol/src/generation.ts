@@ -11,7 +11,7 @@ export interface HostEndpoint {
   readonly sites: readonly string[] | '*'
   /**
    * Set for a host of the master that is absent: when the master starts it again, in ms since the epoch; 0: it is starting. An
-   * absent host without it is started by somebody else, at a time that the master does not know.
+   * absent host without it belongs to a unit, which starts it at a time that the master does not know.
    */
   readonly startsAt?: number
 }

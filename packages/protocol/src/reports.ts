@@ -23,11 +23,11 @@ export const siteManifestInfo = guard.object({
 })
 export type SiteManifestInfo = Guarded<typeof siteManifestInfo>
 
-/** What a scan of a site's directory found. */
+/** The result of a scan of a site's directory. */
 export const siteSurvey = guard.object({
   routes: guard.arrayOf(routeInfo),
   problems: guard.arrayOf(guard.object({ severity: guard.oneOf('error', 'warning'), text: guard.string })),
-  /** Whether any route exports `generateStaticParams`. */
+  /** True if any route exports `generateStaticParams`. */
   hasStaticParams: guard.boolean,
 })
 export type SiteSurvey = Guarded<typeof siteSurvey>

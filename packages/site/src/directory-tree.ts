@@ -47,7 +47,7 @@ export interface WalkContext {
 export interface FoundFile {
   readonly directory: string
   readonly name: string
-  /** Whether the directory is the app directory itself. */
+  /** True if the directory is the app directory itself. */
   readonly isTop: boolean
 }
 
@@ -155,7 +155,7 @@ function list(place: Place, context: WalkContext, left: Budget): Listing {
 }
 
 /**
- * Whether a file that cannot be read stays in the tree: a layout or a handler that is there but cannot be loaded is an error of
+ * True if a file that cannot be read stays in the tree: a layout or a handler that is there but cannot be loaded is an error of
  * each request, never left out, since it may be what guards the rest.
  */
 function isMeant(name: string): boolean {

@@ -96,7 +96,7 @@ export interface Route {
   /** Set for metadata routes, null otherwise. */
   readonly metadata: MetadataFile | null
   readonly slotParams: readonly SlotParam[]
-  /** Whether a module of it exports `generateStaticParams`: its parameters are known in advance. */
+  /** True if a module of it exports `generateStaticParams`: its parameters are known in advance. */
   readonly hasStaticParams: boolean
   /** Set when more than one file claims this URL: the message to answer with, status 500, instead of guessing. */
   readonly problem?: string

@@ -10,7 +10,7 @@ export interface RouteSources {
   readonly claims: readonly Claim[]
   readonly trees: PageTrees
   readonly appDir: string
-  /** Whether a module exports `generateStaticParams`. */
+  /** True if a module exports `generateStaticParams`. */
   readonly hasStaticParams: (file: string) => boolean
   /** Receives what is wrong between the claims. */
   readonly problems: SiteProblem[]

@@ -18,7 +18,7 @@ export interface ScanOptions {
   readonly root: string
   /** Directory of static files. @default root + "/public" */
   readonly publicDir?: string
-  /** What else is wrong with the site: the first problems of the manifest. @default nothing */
+  /** Problems that are known before the scan: the first ones of the manifest. @default none */
   readonly problems?: readonly SiteProblem[]
 }
 
@@ -88,7 +88,7 @@ function findMiddleware(
   return { middleware, refusal: problemText(problem) }
 }
 
-/** Whether a name is taken. One that cannot be looked at is: loading it fails then, where leaving it out would pass it over. */
+/** True if a name is taken. One that cannot be looked at is: loading it fails then, where leaving it out would pass it over. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined

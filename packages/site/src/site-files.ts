@@ -13,11 +13,11 @@ const MAX_LOOKED_BYTES = 64 * 1024 * 1024
 export const MAX_ENTRIES = 20_000
 const MAX_ENTRIES_IN_ALL = 200_000
 
-/** What a path leads to when all links are followed. */
+/** The target of a path when all links are followed. */
 export interface LinkTarget {
   readonly stats: Stats
   readonly realPath: string
-  /** Whether it is the site's directory or lies below it. */
+  /** True if it is the site's directory or lies below it. */
   readonly isInside: boolean
 }
 
@@ -81,7 +81,7 @@ export class SiteFiles {
     return this.#looked.get(file)
   }
 
-  /** Whether a module exports a name, as far as its text tells. */
+  /** True if a module exports a name, as far as its text tells. */
   exports(file: string, name: string): boolean {
     return this.look(file)?.exports.has(name) === true
   }

@@ -40,7 +40,7 @@ export class CannedRenderer implements Renderer {
   matcher: unknown = null
   /** Version that the manifests of all sites get in place of their own. */
   version: string | undefined
-  /** Whether a host is connected. */
+  /** True if a host is connected. */
   isUp = true
   /** Holds back or refuses descriptions. */
   beforeDescribe: () => Promise<void> = async () => undefined

@@ -14,7 +14,7 @@ async function takePort(t: TestContext): Promise<{ readonly port: number; releas
   return { port: (server.address() as AddressInfo).port, release }
 }
 
-/** Whether a connection is accepted on a port. */
+/** True if a connection is accepted on a port. */
 function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -69,7 +69,7 @@ export class PipelineServer {
   listen: ListenAddress[] = []
   /** What certificate authorities are answered, by token. */
   readonly proofs = new Map<string, string>()
-  /** What the master does before a site in development mode answers. */
+  /** The step of the master before a site in development mode answers. */
   settleSite: (site: string) => Promise<void> = async () => undefined
   /** Their certificates. */
   tls: GenerationSpec['tls'] = {}

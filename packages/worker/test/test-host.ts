@@ -23,7 +23,7 @@ export function report(call: CallContext, progress: RenderProgress['progress']):
 export class TestHost {
   readonly endpoint: HostEndpoint
   readonly renders: RenderRequest[] = []
-  /** Whether renders begin at once; else a test reports it. */
+  /** True if renders begin at once; else a test reports it. */
   begins = true
   /** Connections so far. */
   connections = 0

@@ -13,9 +13,9 @@ interface Need {
   readonly verb: string
   readonly isRight: (info: Stats) => boolean
   readonly expected: string
-  /** What requests get until it is there. */
+  /** The answer that requests get until it is there. */
   readonly until: string
-  /** What to do when it is missing, and when it may not be used. */
+  /** Advice for a path that is missing, and for one that may not be used. */
   readonly make: string
   readonly permit: string
 }

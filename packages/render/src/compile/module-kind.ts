@@ -40,7 +40,7 @@ export async function moduleKindOf({ file, source, packageType, isPackage }: Kin
   return isPackage || usesCommonJs(parsed, Visitor) ? 'cjs' : 'esm'
 }
 
-/** Whether a script exports or imports the way of CommonJS: `module.exports`, `exports.name`, `require()`. */
+/** True if a script exports or imports the way of CommonJS: `module.exports`, `exports.name`, `require()`. */
 function usesCommonJs({ program }: ParseResult, Visitor: typeof import('oxc-parser').Visitor): boolean {
   let isFound = false
   new Visitor({

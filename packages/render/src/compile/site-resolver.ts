@@ -187,7 +187,7 @@ export class SiteResolver {
     }
   }
 
-  /** What stands in for a file of a package that is never run. */
+  /** The stand-in for a file of a package that is never run. */
   #replaced(specifier: string, replaced: string, kind: ImportKind): Resolution {
     const served = servedName(replaced)
     if (served !== undefined) return { kind: 'builtin', id: `builtin:${served}` }

@@ -23,7 +23,7 @@ export class StyleRefusal extends Error {
   }
 }
 
-/** Whether the class names of a sheet are local to it. */
+/** True if the class names of a sheet are local to it. */
 export function isModuleSheet(file: string): boolean {
   return file.endsWith('.module.css')
 }

@@ -207,7 +207,7 @@ class StyleBuild {
     return `${file}:${at.line}:${at.column}: ${text}`
   }
 
-  /** The rules of stand-ins are empty, and their names nobody's: the sheets that they stand for have the real ones. */
+  /** Stand-ins have no rules and no names of their own: the sheets that they stand for have them. */
   #withoutStandIns(css: string): string {
     const name = `${STAND_IN}[\\w\\u0080-\\uffff-]+`
     return css.replace(new RegExp(`/\\* ${NAMESPACE}:${name}\\.css \\*/\\n|\\.${name} \\{\\n\\}\\n+|\\.${name}\\{\\}`, 'g'), '')

@@ -17,7 +17,7 @@ export interface StyleRemark {
 const tailwindRule = /@(?:tailwind|apply|theme|utility|variant|custom-variant|plugin|config|source)(?![\w-])/i
 const moduleSyntax = /(?<![\w:-])composes\s*:|:(?:global|local)(?![\w-])/i
 
-/** What browsers drop without a word: worth a warning. */
+/** Rules that browsers drop without a word: worth a warning. */
 export function warningsOf(source: string, isModule: boolean): readonly StyleRemark[] {
   const bare = bareText(source)
   const tailwind = tailwindRule.exec(bare)
@@ -44,7 +44,7 @@ export function warningsOf(source: string, isModule: boolean): readonly StyleRem
   ]
 }
 
-/** What `composes` of a CSS module names in its own file. */
+/** The classes of its own file that `composes` of a CSS module names. */
 interface Composed {
   readonly name: string
   readonly offset: number

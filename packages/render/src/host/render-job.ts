@@ -49,7 +49,7 @@ export class RenderJob implements PoolJob {
   #queueMs = 0
   #slot: ThreadSlot | undefined
   #isHeld = false
-  /** Whether the worker is told when a thread takes the job. */
+  /** True if the worker is told when a thread takes the job. */
   #reportsStart: boolean
 
   constructor(options: RenderJobOptions) {

@@ -4,7 +4,7 @@ import type { LossReason } from '../thread/thread-messages.ts'
 import type { SiteScan, SiteScanner } from './site-scanner.ts'
 import { TurnQueue } from './turn-queue.ts'
 
-/** What the directory of a site is scanned with. */
+/** Options of the scans of one site. */
 export interface ScannedSiteOptions {
   readonly root: string
   readonly publicDir: string
@@ -29,13 +29,13 @@ export class ScannedSite {
     this.#options = options
   }
 
-  /** What the last scan found; undefined: there was none, or it failed. */
+  /** The manifest of the last scan; undefined: there was none, or it failed. */
   get known(): SiteManifest | undefined {
     return this.#known
   }
 
   /**
-   * What the last scan found, or the next one when there was none.
+   * Returns the manifest of the last scan, or scans when there is none.
    * @throws RENDER_SCAN, also without another scan when the last one failed a short while ago; RENDER_DRAINING
    */
   async current(): Promise<SiteManifest> {

@@ -5,9 +5,9 @@ import { RenderError } from '../errors.ts'
 import { scanMethods, scanParentMethods } from '../scan/scan-methods.ts'
 import type { LossReason } from '../thread/thread-messages.ts'
 
-/** What is scanned, and what is asked besides. */
+/** The directory to scan, and the files to look for. */
 export type ScanRequest = RequestOf<typeof scanMethods.scan>
-/** What a scan found. */
+/** The result of a scan. */
 export type SiteScan = ReplyOf<typeof scanMethods.scan>
 
 /** How the processes of a scanner are run. */

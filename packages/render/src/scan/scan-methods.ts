@@ -1,7 +1,7 @@
 import { guard, method } from '@svc/core'
 import { parseManifest } from '@svc/site'
 
-/** What a scan process answers to its render host. */
+/** Methods of a scan process, for its render host. */
 export const scanMethods = {
   /** Reads a site's directory. `files`: absolute paths of which it says whether they are there. */
   scan: method(
@@ -16,5 +16,5 @@ export const scanMethods = {
   ),
 } as const
 
-/** What a render host answers to a scan process: nothing. */
+/** Methods of a render host for its scan processes: none. */
 export const scanParentMethods = {} as const

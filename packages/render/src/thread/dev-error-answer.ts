@@ -9,7 +9,7 @@ import type { RenderResult, RenderTask, ThreadSettings } from './thread-messages
 export interface DevErrorSite extends Pick<ThreadSettings, 'mode'> {
   /** Real path of the site's directory. */
   readonly root: string
-  /** Whether a file is a module that the isolate has loaded. Only those are read: a stack is text that site code chooses. */
+  /** True if a file is a module that the isolate has loaded. Only those are read: a stack is text that site code chooses. */
   readonly isLoaded: (file: string) => boolean
 }
 

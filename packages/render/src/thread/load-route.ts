@@ -2,7 +2,7 @@ import type { Route, SiteManifest } from '@svc/site'
 import type { ModuleLoader } from './module-loader.ts'
 import { filesOfRoute, imageFilesOf } from './route-files.ts'
 
-/** What `loadRoute` is given. */
+/** Options of `loadRoute`. */
 export interface RouteLoad {
   readonly loader: Pick<ModuleLoader, 'load'>
   readonly route: Route

@@ -172,7 +172,7 @@ export class SiteSession implements RequestOwner {
     return (await this.#loader.evict(isMeant)).size
   }
 
-  /** Whether a file is a module that this isolate has loaded. */
+  /** True if a file is a module that this isolate has loaded. */
   hasModule(id: string): boolean {
     return this.#loader.graph.has(id)
   }

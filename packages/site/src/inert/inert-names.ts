@@ -2,7 +2,7 @@ import { codeExtensions, middlewareNames, roleOf } from '../conventions.ts'
 import type { SiteProblem } from '../manifest.ts'
 import { parseMetadataName } from '../metadata-name.ts'
 
-/** What is said of a part of a site that has no effect. */
+/** The message about a part of a site that has no effect. */
 export type Notice = Pick<SiteProblem, 'severity' | 'message'>
 
 const error = (message: string): Notice => ({ severity: 'error', message })

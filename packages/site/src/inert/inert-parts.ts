@@ -8,7 +8,7 @@ import type { SiteFiles } from '../site-files.ts'
 import { inertExports, inertRootFiles, inertRootModules, moduleNames, type Notice, noticeOfName } from './inert-names.ts'
 import { nextConfigKeys } from './next-config.ts'
 
-/** What is looked through. */
+/** The site to look through. */
 export interface InertPartsOptions {
   readonly root: string
   readonly appDir: string | null

@@ -24,7 +24,7 @@ const decisiveKeys: ReadonlyMap<string, string> = new Map([
 export interface ConfigKey {
   readonly name: string
   readonly line: number
-  /** What to do instead, for keys that decide who gets what answer. */
+  /** Advice for keys that decide who gets what answer. */
   readonly advice: string | undefined
 }
 

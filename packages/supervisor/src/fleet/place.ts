@@ -24,7 +24,7 @@ export function servesSame(place: Place, sites: readonly string[]): boolean {
 
 /**
  * Where workers find the hosts of the places. A place without a host is named all the same: left out, its sites would go to the
- * shared hosts that they must be kept from, and nobody would know that a host is about to come.
+ * shared hosts that they must be kept from, and workers would not know that a host is about to come.
  * @param startsAt when the next host is started, in ms since the epoch; 0: one is starting
  */
 export function endpointsOf(places: readonly Place[], runDir: string, startsAt: number): HostEndpoint[] {

@@ -2,7 +2,7 @@ import { asError, codeOf } from '@svc/core'
 import type { SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 
-/** What surveys are made with. */
+/** Dependencies of the surveys. */
 export interface SiteSurveysOptions {
   /** Asks a render host what is in the directory of a site. */
   readonly ask: (site: string) => Promise<SiteSurvey>

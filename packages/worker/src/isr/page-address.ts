@@ -59,7 +59,7 @@ export function isOpenEnded(address: PageAddress, variance: Variance, status: nu
   return (variance.query && address.query !== '') || (variance.host && address.binding !== 'own')
 }
 
-/** Whether the route takes any path of its kind: what is made for the first request is stored as a newcomer. */
+/** True if the route takes any path of its kind: what is made for the first request is stored as a newcomer. */
 export function isOfDynamicRoute({ pattern }: PageAddress): boolean {
   return pattern.includes('[')
 }

@@ -14,7 +14,7 @@ export interface HostCall {
   fail(error: Error): void
 }
 
-/** What may be done again after a failure. */
+/** The failures after which a call may be sent again. */
 export interface Repeatable {
   /** After a refusal: the host has taken nothing. */
   readonly ifRefused: boolean
@@ -52,7 +52,7 @@ export class HostAttempts implements WaitingCall {
     return this.#deadlineAt
   }
 
-  /** Whether it waits for a host. */
+  /** True if it waits for a host. */
   get isWaiting(): boolean {
     return this.#isWaiting
   }

@@ -30,7 +30,7 @@ export interface HostSetEvents {
   lost(hostId: string, sites: readonly string[]): void
 }
 
-/** What a host set is made of. */
+/** Options of a host set. */
 export interface HostSetOptions {
   readonly workerId: number
   readonly events: HostSetEvents

@@ -12,7 +12,7 @@ export interface WaitingCall {
   failed(error: Error): void
 }
 
-/** What waiting depends on. */
+/** Options of the waiting calls. */
 export interface WaitOptions {
   /** Calls of one site that may wait at a time. */
   readonly queueMax: () => number

@@ -19,7 +19,7 @@ export interface RenderSink {
 
 /** A render under way. */
 export interface RenderHandle {
-  /** Whether it waits for a host, so that nothing has been done for it yet. */
+  /** True if it waits for a host, so that nothing has been done for it yet. */
   readonly isWaiting: boolean
   /** Gives it up: the sink is told nothing more. Does nothing once the render has ended. */
   abort(): void
@@ -32,7 +32,7 @@ export interface RenderHandle {
 export interface Renderer {
   /** The manifest of a site, as the host that renders it sees it. Not cached here. */
   describe(site: string): Promise<SiteManifest>
-  /** Whether a host of the site is connected, so that nothing has to wait for one. */
+  /** True if a host of the site is connected, so that nothing has to wait for one. */
   isReachable(site: string): boolean
   /** Starts a render. `body`, if the request has one, is read when a host has taken the request. */
   render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): RenderHandle

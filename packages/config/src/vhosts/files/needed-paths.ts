@@ -1,6 +1,6 @@
 import { formatPlace, type Place } from '../../problem.ts'
 
-/** What a path has to be: the socket of an upstream, a `root`, an `alias` (file or directory), a file of passwords. */
+/** The kind of a path: the socket of an upstream, a `root`, an `alias` (file or directory), a file of passwords. */
 export type NeedKind = 'socket' | 'root' | 'alias' | 'passwords'
 
 /** A path that requests will need. It need not be there when the configuration is read. */

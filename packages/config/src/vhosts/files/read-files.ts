@@ -41,7 +41,7 @@ export class VhostFiles {
     return [...this.#read.keys()]
   }
 
-  /** Whether all files were there and could be read to their end: else something may seem to be missing that is there. */
+  /** True if all files were there and could be read to their end: else something may seem to be missing that is there. */
   get areWhole(): boolean {
     return this.#areWhole
   }

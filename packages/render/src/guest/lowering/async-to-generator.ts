@@ -28,7 +28,7 @@ export function whenSettled(value: unknown, onValue: Settle, onError: Settle): v
   waitForThenable(value, onValue, onError)
 }
 
-/** Whether a value says that it is a promise of the very class that the engine makes. Traps and getters of it may throw. */
+/** True if a value says that it is a promise of the very class that the engine makes. Traps and getters of it may throw. */
 function claimsNative(value: object): value is Promise<unknown> {
   try {
     return value instanceof NativePromise && value.constructor === NativePromise

@@ -20,7 +20,7 @@ export interface ChunkedHead {
   write(): void
   /** Asked at the end: whether the connection closes behind the response. */
   closes(): boolean
-  /** Whether the library closes it when the response is complete. */
+  /** True if the library closes it when the response is complete. */
   readonly isClosedByLibrary: boolean
   /** Answers with a body of known length instead: all of it is there before anything was written. */
   endWhole(body: Uint8Array): void
@@ -134,7 +134,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     return this.#isEnded && this.#isHeadWritten && this.#queuedBytes <= this.#pieceLimit && !this.#mustHold
   }
 
-  /** Whether the response must stay pending until the connection is closed. A client that is slow might send a request before. */
+  /** True if the response must stay pending until the connection is closed. A client that is slow might send a request before. */
   get #mustHold(): boolean {
     return this.#head.closes() && !(this.#head.isClosedByLibrary && this.#isHeadWritten && !this.#wasBlocked)
   }

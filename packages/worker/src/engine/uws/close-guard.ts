@@ -5,7 +5,7 @@
  */
 export class CloseGuard {
   #address = ''
-  /** Whether the next request may stand behind such a response. */
+  /** True if the next request may stand behind such a response. */
   isArmed = false
   readonly #disarm = (): void => this.disarm()
 
@@ -22,7 +22,7 @@ export class CloseGuard {
     this.isArmed = false
   }
 
-  /** Whether this request must not run. Only the next one is looked at: behind that the library closes the connection. */
+  /** True if this request must not run. Only the next one is looked at: behind that the library closes the connection. */
   catches(address: string): boolean {
     const isCaught = this.isArmed && this.#address === address
     this.isArmed = false

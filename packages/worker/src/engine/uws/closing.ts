@@ -5,7 +5,7 @@ import type { RequestGate } from '../request-gate.ts'
 /** The library takes any value of five characters for `close`. */
 const CLOSE_LENGTH = 5
 
-/** Whether the library closes the connection of this request behind its response, without telling the client. */
+/** True if the library closes the connection of this request behind its response, without telling the client. */
 export function isClosedByLibrary({ connection }: Pick<RequestGate, 'connection'>): boolean {
   return connection?.length === CLOSE_LENGTH
 }
