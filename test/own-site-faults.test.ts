@@ -128,7 +128,11 @@ test('a unit that has the server work without end is refused, and no other proce
   const { server, runDir, two } = await open(t)
   assert.equal((await two('/')).status, 200)
   const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
-  const answers = { ping: () => ({ rssBytes: 1, pools: [] }), siteChanged: () => ({ routes: ['/'] }) }
+  const answers = {
+    ping: () => ({ rssBytes: 1, pools: [] }),
+    siteChanged: () => ({ routes: ['/'], movesPaths: false }),
+    survey: () => ({ routes: [], problems: [], hasStaticParams: false }),
+  }
   const peer = await dial(t, runDir, answers)
   await peer.call('hello', { site: 'one', token, pid: process.pid, version: 'test' }, { timeoutMs: 60_000 })
   await siteState(t, server, 'one', 'ok')
@@ -141,6 +145,29 @@ test('a unit that has the server work without end is refused, and no other proce
   const pids = (hosts: typeof before) => hosts.filter(({ sites }) => !sites.includes('one')).map(({ pid }) => pid)
   assert.deepEqual(pids(await hostsOf(t, server)), pids(before))
 })
+
+for (const [name, nonsense] of Object.entries({
+  nothing: undefined,
+  'other types': { routes: 7, problems: [{}], hasStaticParams: 'x' },
+})) {
+  test(`a unit that answers a survey with ${name} is disconnected, and no other process is lost`, async (t) => {
+    const { server, runDir, two } = await open(t)
+    assert.equal((await two('/')).status, 200)
+    const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
+    const ping = () => ({ rssBytes: 1, pools: [] })
+    const peer = await dial(t, runDir, { ping, survey: () => nonsense })
+    await peer.call('hello', { site: 'one', token, pid: process.pid, version: 'test' }, { timeoutMs: 60_000 })
+    await siteState(t, server, 'one', 'ok')
+    const pids = async () => (await hostsOf(t, server)).filter(({ sites }) => !sites.includes('one')).map(({ pid }) => pid)
+    const before = await pids()
+    await new Child(t, svcCommand, ['routes', 'one', '--config', server.configFile ?? '']).exited
+    await waitFor('the reason in the log', () => server.child.stderr.includes('reply to survey'))
+    await siteState(t, server, 'one', 'degraded')
+    assert.equal((await two('/')).status, 200)
+    assert.deepEqual(await pids(), before)
+    await attachUnit(t, server, 'one')
+  })
+}
 
 test('while its unit is away a site answers from what is stored, else 503; its neighbour does not notice', async (t) => {
   const { server, get, two } = await open(t)
