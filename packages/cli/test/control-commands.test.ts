@@ -159,3 +159,23 @@ test('without a server routes are read from the files, of a config file or a sit
   assert.equal(mistyped.code, 64)
   assert.match(mistyped.stderr, /no site "aa"; did you mean "a"\?/)
 })
+
+test('names of files and sites that hold control characters do not reach the terminal; JSON has them as they are', async (t) => {
+  const dir = instance(t)
+  const evil = 'a\u001b[2J\n\u009bb'
+  const escaped = 'a\\u001b[2J\\u000a\\u009bb'
+  const route = { pattern: `/${evil}`, kind: 'page' as const, file: `/srv/${evil}` }
+  await scriptMaster(t, `${dir}/run/control.sock`, {
+    routes: () => ({ routes: [route], problems: [`problem of ${evil}`] }),
+    sites: () => ({ sites: [{ ...status.sites[0]!, label: evil }] }),
+  })
+  const [routes, sites, asJson] = await Promise.all([
+    runSvc(t, ['routes', 'a'], { cwd: dir }),
+    runSvc(t, ['sites'], { cwd: dir }),
+    runSvc(t, ['routes', 'a', '--json'], { cwd: dir }),
+  ])
+  assert.equal(routes.stdout.split('\n')[1], `/${escaped}  page  /srv/${escaped}`)
+  assert.equal(routes.stderr, `problem of ${escaped}\n`)
+  assert.ok(sites.stdout.includes(` ${escaped} `), sites.stdout)
+  assert.deepEqual(JSON.parse(asJson.stdout).routes, [route])
+})

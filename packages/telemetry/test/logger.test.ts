@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLogger } from '../src/index.ts'
+import { prettyLine } from '../src/log/pretty-line.ts'
 
 function collect(): { lines: string[]; destination: { write(line: string): void } } {
   const lines: string[] = []
@@ -40,4 +41,12 @@ test('text of others can neither pass for a line of its own nor steer the termin
   const logger = createLogger({ level: 'info', format: 'pretty', destination })
   logger.info('first\n12:00:00 FATAL master forged\r\u001b[31m\u009b2J\tend')
   assert.match(lines[0]!, /first\n {4}12:00:00 FATAL master forged\\u000d\\u001b\[31m\\u009b2J\tend\n$/)
+})
+
+test('neither the fields of a line nor a line that is no JSON steer the terminal in the pretty format', () => {
+  const { lines, destination } = collect()
+  const logger = createLogger({ level: 'info', format: 'pretty', destination })
+  logger.info({ file: '/srv/\u009b2J\u007f', url: '\u202egpj' }, 'seen')
+  assert.match(lines[0]!, /seen file="?\/srv\/\\u009b2J\\u007f"? url=\\u202egpj\n$/)
+  assert.equal(prettyLine('a dependency\u001b[31m\n'), 'a dependency\\u001b[31m\n')
 })

@@ -1,3 +1,4 @@
+import { printableLine } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 import type { Command } from '../command.ts'
 import { printData, printMessage } from '../output.ts'
@@ -16,7 +17,7 @@ export const configCheckCommand: Command<SourceArgs> = {
   run: async (args) => {
     const loaded = await loadOrComplain(args)
     if (loaded === undefined) return ExitCode.config
-    for (const notice of loaded.notices) printMessage(`notice: ${notice}`)
+    for (const notice of loaded.notices) printMessage(`notice: ${printableLine(notice)}`)
     const count = loaded.sites.length
     printData(`${loaded.files[0] ?? 'configuration'}: ok, ${count} ${count === 1 ? 'site' : 'sites'}`)
     return ExitCode.ok

@@ -1,4 +1,4 @@
-import { codeOf } from '@svc/core'
+import { codeOf, printableLine } from '@svc/core'
 import { ExitCode, type SiteManifestInfo } from '@svc/protocol'
 import type { Command } from '../command.ts'
 import { askServer, findControlSocket } from '../control-client.ts'
@@ -69,7 +69,7 @@ export const routesCommand: Command<RoutesArgs> = {
         found.routes.map(({ pattern, kind, file }) => [pattern, kind, file]),
       ),
     )
-    for (const problem of found.problems) printMessage(problem)
+    for (const problem of found.problems) printMessage(printableLine(problem))
     return ExitCode.ok
   },
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { ResolvedConfig } from '@svc/config'
-import { asError, CloseStack, type Deferred, deferred } from '@svc/core'
+import { asError, CloseStack, type Deferred, deferred, printable } from '@svc/core'
 import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
 import { AcmeStore } from '../acme/acme-store.ts'
 import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
@@ -192,7 +192,7 @@ export class Master {
       took_ms: Math.round(this.#deps.clock.monotonic() - this.#deps.startedAt),
     }
     const isForPerson = spec.config.logging.format === 'pretty'
-    if (isForPerson) process.stderr.write(startSummary(spec, line.took_ms))
+    if (isForPerson) process.stderr.write(printable(startSummary(spec, line.took_ms)))
     // Programs read the line; a person at a terminal has just been told.
     if (!(isForPerson && process.stdout.isTTY)) process.stdout.write(`${JSON.stringify(line)}\n`)
     await manager.ready()

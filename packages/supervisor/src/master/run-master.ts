@@ -1,5 +1,5 @@
 import { formatProblem, loadConfig } from '@svc/config'
-import { asError, codeOf, systemClock } from '@svc/core'
+import { asError, codeOf, printable, printableLine, systemClock } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
 import { SupervisorError, type SupervisorErrorCode } from '../errors.ts'
@@ -17,7 +17,7 @@ const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
 }
 
 function complain(error: unknown): void {
-  process.stderr.write(`svc: ${asError(error).message}\n`)
+  process.stderr.write(`svc: ${printable(asError(error).message)}\n`)
   const advice = startAdvice(error)
   if (advice !== undefined) process.stderr.write(`${advice}\n`)
 }
@@ -43,7 +43,7 @@ export async function runMaster(options: MasterOptions): Promise<number> {
   process.on('SIGHUP', early)
   const loaded = await loadConfig(options.source)
   if (!loaded.ok) {
-    for (const problem of loaded.problems) process.stderr.write(`${formatProblem(problem)}\n`)
+    for (const problem of loaded.problems) process.stderr.write(`${printableLine(formatProblem(problem))}\n`)
     return ExitCode.config
   }
   const { level, format } = loaded.config.logging

@@ -1,4 +1,4 @@
-import { asError, codeOf, systemClock } from '@svc/core'
+import { asError, codeOf, printable, systemClock } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
 import { SupervisorError, type SupervisorErrorCode } from '../errors.ts'
@@ -34,7 +34,7 @@ export async function runSiteUnit(options: SiteUnitOptions): Promise<number> {
     return ExitCode.ok
   } catch (error) {
     const isOurs = codeOf(error)?.startsWith('SUP_') === true
-    process.stderr.write(`svc: ${isOurs ? asError(error).message : asError(error).stack}\n`)
+    process.stderr.write(`svc: ${printable(String(isOurs ? asError(error).message : asError(error).stack))}\n`)
     return exitCodeOf(error)
   }
 }

@@ -1,3 +1,5 @@
+import { printable } from '@svc/core'
+
 const SHOWN_APART = new Set(['level', 'time', 'msg', 'err', 'proc'])
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -18,31 +20,23 @@ function field(name: string, value: unknown): string {
   return `${name}=${typeof value === 'string' && !/[\s"=\p{Cc}]/u.test(value) ? value : JSON.stringify(value)}`
 }
 
-/**
- * Text that may come from a site or a client: further lines are set in, so that none looks like one of ours, and a terminal is
- * sent no control characters but tabs.
- */
-function shown(text: string): string {
-  return (
-    text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-      .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .replaceAll('\n', '\n    ')
-  )
+/** Text that may come from a site or a client: further lines are indented, so that none passes for a line of the server. */
+function indented(text: string): string {
+  return text.replaceAll('\n', '\n    ')
 }
 
 /** Formats one JSON log line for a person: local time, level, text, fields, and the stack of an error below. */
 export function prettyLine(line: string): string {
   const entry = parse(line)
-  if (entry === undefined) return line
+  if (entry === undefined) return printable(line)
   const time = typeof entry['time'] === 'string' ? new Date(entry['time']).toTimeString().slice(0, 8) : ''
   const fields = Object.entries(entry).filter(([name]) => !SHOWN_APART.has(name))
-  const message = typeof entry['msg'] === 'string' ? shown(entry['msg']) : entry['msg']
+  const message = typeof entry['msg'] === 'string' ? indented(entry['msg']) : entry['msg']
   const head = [time, String(entry['level']).toUpperCase().padEnd(5), entry['proc'], message]
   const text = [...head, ...fields.map(([name, value]) => field(name, value))]
     .filter((part) => part !== undefined && part !== '')
     .join(' ')
   const error = entry['err']
   const stack = isRecord(error) ? (error['stack'] ?? error['message']) : undefined
-  return stack === undefined ? `${text}\n` : `${text}\n    ${shown(String(stack))}\n`
+  return printable(stack === undefined ? `${text}\n` : `${text}\n    ${indented(String(stack))}\n`)
 }
