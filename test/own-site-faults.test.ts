@@ -143,7 +143,12 @@ test('a unit that has the server work without end is refused, and no other proce
   assert.deepEqual(new Set(refusals), new Set(['SUP_UNIT_REFUSED']))
   assert.equal((await two('/')).status, 200)
   const pids = (hosts: typeof before) => hosts.filter(({ sites }) => !sites.includes('one')).map(({ pid }) => pid)
-  assert.deepEqual(pids(await hostsOf(t, server)), pids(before))
+  const after = pids(await hostsOf(t, server))
+  // The spare may have come meanwhile.
+  assert.deepEqual(
+    pids(before).filter((pid) => !after.includes(pid)),
+    [],
+  )
 })
 
 for (const [name, nonsense] of Object.entries({
@@ -164,7 +169,12 @@ for (const [name, nonsense] of Object.entries({
     await waitFor('the reason in the log', () => server.child.stderr.includes('reply to survey'))
     await siteState(t, server, 'one', 'degraded')
     assert.equal((await two('/')).status, 200)
-    assert.deepEqual(await pids(), before)
+    const after = await pids()
+    // The spare may have come meanwhile.
+    assert.deepEqual(
+      before.filter((pid) => !after.includes(pid)),
+      [],
+    )
     await attachUnit(t, server, 'one')
   })
 }
