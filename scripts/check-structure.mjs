@@ -1,77 +1,37 @@
-// Checks what the structure of the product promises: packages import only packages of a lower rank, files have no import
-// cycles, no file is over the limit of lines, package.json declares exactly the packages that the sources import. Prints every
-// breach and exits 1 when there is one.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+// Checks the structure that docs/architecture.md describes: packages import what the table allows, files and folders have no
+// import cycles, no file is over the limit of lines, package.json declares exactly the packages that the sources import, every
+// export has a user. Prints every breach and exits 1 when there is one.
+//
+//   node scripts/check-structure.mjs            check
+//   node scripts/check-structure.mjs --report   check, and print the size of each package
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { cyclesOf } from './structure/cycles.mjs'
+import { importTable, packagesWithFolderCycles, packagesWithUnusedExports } from './structure/import-table.mjs'
+import { collectSources, relativeTarget } from './structure/sources.mjs'
+import { projectOf, unusedExports } from './structure/unused-exports.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const packagesDir = join(root, 'packages')
 const MAX_LINES = 400
 
-const ranks = {
-  core: 0,
-  config: 1,
-  http: 1,
-  telemetry: 1,
-  protocol: 2,
-  auth: 2,
-  cache: 2,
-  site: 2,
-  render: 3,
-  admin: 3,
-  worker: 4,
-  supervisor: 4,
-  cli: 5,
-}
-/** Imports that are allowed as types only: the importer does not run the other's code. */
-const typeOnly = { protocol: ['config', 'http', 'cache'], render: ['config'] }
-
 const breaches = []
-const sources = new Map()
-
-function collect(dir) {
-  for (const name of readdirSync(dir)) {
-    const path = join(dir, name)
-    if (name === 'node_modules' || name === 'fixtures' || name.startsWith('.')) continue
-    if (statSync(path).isDirectory()) collect(path)
-    else if (/\.(ts|mts|mjs|js)$/.test(name) && !name.endsWith('.d.ts')) sources.set(path, readFileSync(path, 'utf8'))
-  }
-}
-
-const importPattern = /^(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
-
-function importsOf(path) {
-  const found = []
-  for (const [, type, specifier] of sources.get(path).matchAll(importPattern))
-    found.push({ isType: type !== undefined, specifier })
-  return found
-}
-
-/** `import('...')` with a literal: the other form in which a source names a package. */
-const dynamicImportPattern = /\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g
-const { dependencies: rootRequired, optionalDependencies: rootOptional } = JSON.parse(
-  readFileSync(join(root, 'package.json'), 'utf8'),
-)
-const rootDependencies = Object.keys({ ...rootRequired, ...rootOptional })
+const shown = (path) => relative(root, path)
+const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
+const rootManifest = readJson(join(root, 'package.json'))
+const rootDependencies = Object.keys({ ...rootManifest.dependencies, ...rootManifest.optionalDependencies })
 
 function packageOf(specifier) {
   const [first, second] = specifier.split('/')
   return first.startsWith('@') ? `${first}/${second}` : first
 }
 
-function packagesImportedBy(files) {
-  const specifiers = files.flatMap((path) => [
-    ...importsOf(path).map(({ specifier }) => specifier),
-    ...Array.from(sources.get(path).matchAll(dynamicImportPattern), ([, specifier]) => specifier),
-  ])
-  return new Set(specifiers.filter((name) => !/^(?:\.|@\/|node:|svc:)/.test(name)).map(packageOf))
-}
-
-/** Bundled and shared third-party packages are declared once, by the root. */
-function checkDependencies(name, files) {
-  const { dependencies = {} } = JSON.parse(readFileSync(join(packagesDir, name, 'package.json'), 'utf8'))
-  const declared = Object.keys(dependencies)
-  const imported = packagesImportedBy(files)
+/** Third-party packages that several packages share, or that pages import, are declared by the root. */
+function checkDependencies(name, manifest, sources) {
+  const declared = Object.keys(manifest.dependencies ?? {})
+  const specifiers = sources.flatMap((source) => source.imports.map((one) => one.specifier))
+  const imported = new Set(specifiers.filter((one) => !/^(?:\.|@\/|node:|svc:)/.test(one)).map(packageOf))
   for (const one of declared) {
     if (!imported.has(one))
       breaches.push(`packages/${name}/package.json: declares ${one}, which no source of the package imports`)
@@ -82,62 +42,107 @@ function checkDependencies(name, files) {
   }
 }
 
-function checkRanks(path, owner) {
-  for (const { specifier, isType } of importsOf(path)) {
-    const target = /^@svc\/([a-z]+)/.exec(specifier)?.[1]
-    if (target === undefined || target === owner || target === 'testkit') continue
-    if (typeOnly[owner]?.includes(target)) {
-      if (!isType) breaches.push(`${relative(root, path)}: ${owner} may import only types of ${target}`)
-    } else if (!(ranks[target] < ranks[owner])) {
-      breaches.push(`${relative(root, path)}: ${owner} (rank ${ranks[owner]}) imports ${target} (rank ${ranks[target]})`)
+function checkImportTable(name, sources) {
+  const allowed = importTable[name]
+  if (allowed === undefined) {
+    breaches.push(`packages/${name}: not in the import table (scripts/structure/import-table.mjs)`)
+    return
+  }
+  for (const { path, imports } of sources) {
+    for (const { specifier, isType } of imports) {
+      const target = /^@svc\/([a-z-]+)/.exec(specifier)?.[1]
+      if (target === undefined || target === name || allowed.code.includes(target)) continue
+      if (!allowed.types?.includes(target)) breaches.push(`${shown(path)}: ${name} may not import ${target}`)
+      else if (!isType) breaches.push(`${shown(path)}: ${name} may import only types of ${target}`)
     }
   }
 }
 
-function checkCycles(files) {
-  const state = new Map()
-  const visit = (path, trail) => {
-    if (state.get(path) === 'done') return
-    if (state.get(path) === 'open') {
-      const cycle = trail.slice(trail.indexOf(path)).map((file) => relative(root, file))
-      breaches.push(`import cycle: ${cycle.join(' -> ')}`)
-      return
+/** Graphs of the imports among the files and among the folders of a package. */
+function importGraphs(sources) {
+  const files = new Map()
+  const folders = new Map()
+  for (const { path, imports } of sources) {
+    files.set(path, new Set())
+    const folder = dirname(path)
+    if (!folders.has(folder)) folders.set(folder, new Set())
+    for (const { specifier } of imports) {
+      const target = relativeTarget(path, specifier)
+      if (target === undefined) {
+        if (specifier.startsWith('.')) breaches.push(`${shown(path)}: ${specifier} does not exist`)
+        continue
+      }
+      files.get(path).add(target)
+      if (dirname(target) !== folder) folders.get(folder).add(dirname(target))
     }
-    state.set(path, 'open')
-    for (const { specifier } of importsOf(path)) {
-      if (!specifier.startsWith('.')) continue
-      const target = resolve(dirname(path), specifier)
-      if (sources.has(target)) visit(target, [...trail, path])
-      else if (!existsSync(target)) breaches.push(`${relative(root, path)}: ${specifier} does not exist`)
-    }
-    state.set(path, 'done')
   }
-  for (const path of files) visit(path, [])
+  return { files, folders }
 }
 
-function checkLength(path) {
-  const lines = sources.get(path).split('\n').length - 1
-  if (lines > MAX_LINES) breaches.push(`${relative(root, path)}: ${lines} lines, over ${MAX_LINES}`)
+/** @returns the number of folders that import each other in a circle */
+function checkCycles(name, sources) {
+  const { files, folders } = importGraphs(sources)
+  for (const cycle of cyclesOf(files)) breaches.push(`import cycle of files: ${cycle.map(shown).join(', ')}`)
+  const cycles = cyclesOf(folders)
+  checkList(name, cycles, packagesWithFolderCycles, (cycle) => `import cycle of folders: ${cycle.map(shown).join(', ')}`)
+  return cycles.flat().length
 }
 
-const packagesDir = join(root, 'packages')
-for (const name of readdirSync(packagesDir)) {
-  const srcDir = join(packagesDir, name, 'src')
-  if (!existsSync(srcDir)) continue
-  const before = new Set(sources.keys())
-  collect(srcDir)
-  const own = [...sources.keys()].filter((path) => !before.has(path))
-  if (name !== 'testkit') for (const path of own) checkRanks(path, name)
-  checkCycles(own)
-  checkDependencies(name, own)
+/** A package that is on the list of exceptions, and has none left, is taken off it. */
+function checkList(name, faults, exceptions, describe) {
+  if (!exceptions.includes(name)) breaches.push(...faults.map(describe))
+  else if (faults.length === 0)
+    breaches.push(`packages/${name}: in order now, so it comes off the list in scripts/structure/import-table.mjs`)
 }
-for (const dir of ['scripts', 'bench', 'test']) if (existsSync(join(root, dir))) collect(join(root, dir))
-for (const name of readdirSync(packagesDir)) {
-  const testDir = join(packagesDir, name, 'test')
-  if (existsSync(testDir)) collect(testDir)
-}
-for (const path of sources.keys()) checkLength(path)
 
-for (const breach of breaches) console.error(breach)
-if (breaches.length > 0) process.exitCode = 1
-else console.log(`structure: ${sources.size} files in order`)
+function checkLength({ path, lineCount }) {
+  if (lineCount > MAX_LINES) breaches.push(`${shown(path)}: ${lineCount} lines, over ${MAX_LINES}`)
+}
+
+function printReport(rows) {
+  console.table(rows)
+  const sum = (key) => Object.values(rows).reduce((total, row) => total + row[key], 0)
+  console.log(
+    `${Object.keys(rows).length} packages, ${sum('files')} files, ${sum('lines')} lines, ${sum('foldersInCycles')} folders in cycles, ${sum('unusedExports')} exports without a user`,
+  )
+}
+
+function main() {
+  const manifests = new Map()
+  const byPackage = new Map()
+  const all = new Map()
+  for (const name of readdirSync(packagesDir)) {
+    const srcDir = join(packagesDir, name, 'src')
+    if (!existsSync(srcDir)) continue
+    const sources = collectSources(srcDir)
+    manifests.set(name, readJson(join(packagesDir, name, 'package.json')))
+    byPackage.set(name, [...sources.values()])
+    for (const [path, source] of sources) all.set(path, source)
+  }
+  const users = [...byPackage].flatMap(([name, sources]) => (name === 'testkit' ? [] : sources.map(({ path }) => path)))
+  for (const dir of ['scripts', 'bench', 'test']) collectSources(join(root, dir), all)
+  for (const dir of readdirSync(packagesDir).map((name) => join(packagesDir, name, 'test')))
+    if (existsSync(dir)) collectSources(dir, all)
+  const others = [...all.keys()].filter((path) => /^(?:scripts|bench)\//.test(shown(path)))
+  const project = projectOf(all, packagesDir, manifests)
+  const started = /\/(?:main|thread-main)\.ts$/
+  const unused = unusedExports(project, [...users, ...others], (path) => others.includes(path) || started.test(path))
+
+  const rows = {}
+  for (const [name, sources] of byPackage) {
+    if (name !== 'testkit') checkImportTable(name, sources)
+    checkDependencies(name, manifests.get(name), sources)
+    const ownUnused = unused.filter(({ path }) => path.startsWith(join(packagesDir, name, 'src/')))
+    checkList(name, ownUnused, packagesWithUnusedExports, (one) => `${shown(one.path)}: export ${one.name} has no user`)
+    const lines = sources.reduce((total, source) => total + source.lineCount, 0)
+    const foldersInCycles = checkCycles(name, sources)
+    rows[name] = { files: sources.length, lines, foldersInCycles, unusedExports: ownUnused.length }
+  }
+  for (const source of all.values()) checkLength(source)
+  if (process.argv.includes('--report')) printReport(rows)
+  for (const breach of breaches) console.error(breach)
+  if (breaches.length > 0) process.exitCode = 1
+  else console.log(`structure: ${all.size} files in order`)
+}
+
+main()

@@ -1,0 +1,51 @@
+/**
+ * The packages that each package may import. A package on the list of types is imported with `import type` alone: the importer
+ * does not run its code. docs/architecture.md explains the table.
+ */
+export const importTable = {
+  core: { code: [] },
+  http: { code: ['core'] },
+  telemetry: { code: ['core'] },
+  auth: { code: ['core', 'http'] },
+  cache: { code: ['core', 'http', 'telemetry'] },
+  site: { code: ['core', 'http'] },
+  config: { code: ['core', 'http'] },
+  protocol: { code: ['core'], types: ['config', 'http', 'cache'] },
+  render: { code: ['core', 'http', 'telemetry', 'protocol', 'site', 'cache'], types: ['config'] },
+  admin: { code: ['core', 'http', 'protocol', 'auth', 'telemetry'] },
+  worker: { code: ['core', 'http', 'telemetry', 'auth', 'cache', 'site', 'config', 'protocol', 'admin'] },
+  supervisor: { code: ['core', 'config', 'http', 'telemetry', 'protocol', 'auth', 'site', 'cache'] },
+  cli: { code: ['core', 'config', 'protocol', 'supervisor', 'http', 'site'] },
+}
+
+/** Packages whose folders still import each other in a circle. The list only gets shorter. */
+export const packagesWithFolderCycles = [
+  'admin',
+  'cache',
+  'cli',
+  'config',
+  'core',
+  'http',
+  'render',
+  'site',
+  'supervisor',
+  'testkit',
+  'worker',
+]
+
+/** Packages with exports that only tests use, or that have no user. The list only gets shorter. */
+export const packagesWithUnusedExports = [
+  'admin',
+  'auth',
+  'cache',
+  'cli',
+  'config',
+  'core',
+  'http',
+  'protocol',
+  'render',
+  'site',
+  'supervisor',
+  'telemetry',
+  'worker',
+]
