@@ -15,7 +15,7 @@ const sources = globSync('packages/*/src/**/*.ts', { cwd: repositoryRoot }).map(
 function codesOfTheCode(): Set<string> {
   const found = new Set<string>()
   for (const { name, text } of sources) {
-    if (name.endsWith('/src/errors.ts')) {
+    if (name.endsWith('/errors.ts')) {
       for (const [, code = '', facts = ''] of text.matchAll(/^ {2}([A-Z]+_[A-Z_]+): \{(.*)\},$/gm)) {
         const status = /status: (\d+)/.exec(facts)?.[1]
         if (status !== undefined) found.add(`${code.toLowerCase()} ${status}${facts.includes('retryable: true') ? ' yes' : ''}`)
@@ -26,7 +26,7 @@ function codesOfTheCode(): Set<string> {
     for (const [, status, code] of text.matchAll(/\b(?:refuse|bodyRefused)\((\d+), '([a-z_]+)'/g)) found.add(`${code} ${status}`)
     for (const [, status, code] of text.matchAll(/status \?\? (\d+), fault\?\.code \?\? '([a-z_]+)'/g))
       found.add(`${code} ${status}`)
-    if (name === 'packages/http/src/target.ts') {
+    if (name === 'packages/http/src/address/target.ts') {
       for (const [, code] of text.matchAll(/return '(target_[a-z_]+)'/g)) found.add(`${code} 400`)
     }
     for (const [, status, code] of text.matchAll(/status: (\d+), code: '(internal_error)'/g)) found.add(`${code} ${status}`)

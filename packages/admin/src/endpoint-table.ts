@@ -1,4 +1,4 @@
-import { type Endpoint, type EndpointAnswer, jsonAnswer } from './endpoint.ts'
+import { type Endpoint, type EndpointAnswer, jsonAnswer } from './contract/endpoint.ts'
 
 /** Everything below this prefix belongs to the service, on every host. */
 export const RESERVED_PREFIX = '/__svc/'

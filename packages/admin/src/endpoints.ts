@@ -1,4 +1,4 @@
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from './contract/endpoint.ts'
 import { type ProbeSettings, probeEndpoints } from './endpoints/probes.ts'
 import { adminPurgeEndpoints, apiEndpoints, maintenanceEndpoints } from './endpoints/purges.ts'
 import { adminRendererEndpoints, debugEndpoints } from './endpoints/renderers.ts'

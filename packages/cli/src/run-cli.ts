@@ -1,7 +1,10 @@
 import { messageOf } from '@svc/core'
 import { ExitCode, PRODUCT_VERSION } from '@svc/protocol'
 import createParser, { type Argv } from 'yargs'
-import { addCommand } from './command.ts'
+import { addCommand } from './command-line/command.ts'
+import { CliError } from './command-line/errors.ts'
+import { commandNames, explainUsage, subCommandNames } from './command-line/explain-usage.ts'
+import { printMessage } from './command-line/output.ts'
 import { addConfigCommands } from './commands/config.ts'
 import { addIsolateCommands } from './commands/isolate.ts'
 import { newCommand } from './commands/new.ts'
@@ -14,9 +17,6 @@ import { statusCommand } from './commands/status.ts'
 import { stopCommand } from './commands/stop.ts'
 import { systemdCommand } from './commands/systemd.ts'
 import { addWorkersCommands } from './commands/workers.ts'
-import { CliError } from './errors.ts'
-import { commandNames, explainUsage, subCommandNames } from './explain-usage.ts'
-import { printMessage } from './output.ts'
 
 const MAX_WIDTH = 100
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir } from '@svc/testkit'
-import { readRegularFileSync } from '../src/regular-file.ts'
+import { readRegularFileSync } from '../src/files/regular-file.ts'
 
 const maxBytes = 1_000
 const refused = { code: 'CORE_FILE_REFUSED' }

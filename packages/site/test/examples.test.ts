@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { compileRoutes } from '../src/route-table.ts'
+import { compileRoutes } from '../src/routing/route-table.ts'
 import { makeSite, scanned } from './temp-site.ts'
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url))

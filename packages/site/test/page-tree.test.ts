@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileRoutes } from '../src/route-table.ts'
+import { compileRoutes } from '../src/routing/route-table.ts'
 import { scanFiles } from './temp-site.ts'
 
 test('a slot without page and default for a URL is null and is reported once', (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseManifest } from '../src/parse-manifest.ts'
-import { problemText } from '../src/problem-text.ts'
+import { parseManifest } from '../src/manifest/parse-manifest.ts'
+import { problemText } from '../src/manifest/problem-text.ts'
 import { scanFiles } from './temp-site.ts'
 
 test('a manifest that is damaged is refused with the name of the field', (t) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PatternSegment, Route, SiteManifest } from '../src/manifest.ts'
-import { fillPattern, spellPattern } from '../src/pattern.ts'
-import { compileRoutes, type RouteTable } from '../src/route-table.ts'
-import { isPatternSegment, parseSegmentName } from '../src/segment-name.ts'
+import type { PatternSegment, Route, SiteManifest } from '../src/manifest/manifest.ts'
+import { fillPattern, spellPattern } from '../src/manifest/pattern.ts'
+import { compileRoutes, type RouteTable } from '../src/routing/route-table.ts'
+import { isPatternSegment, parseSegmentName } from '../src/tree/segment-name.ts'
 
 function parsePattern(pattern: string): PatternSegment[] {
   const names = pattern.split('/').filter((part) => part !== '')

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { withMiddlewareMatcher } from '../src/manifest-version.ts'
-import { scanSite } from '../src/scan-site.ts'
+import { withMiddlewareMatcher } from '../src/manifest/manifest-version.ts'
+import { scanSite } from '../src/scan/scan-site.ts'
 import { brief, makeSite, scanFiles, scanned } from './temp-site.ts'
 
 test('a site whose directory is missing has no routes and one problem', (t) => {

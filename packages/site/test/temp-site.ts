@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
-import type { SegmentNode, SiteManifest } from '../src/manifest.ts'
-import { scanSite } from '../src/scan-site.ts'
+import type { SegmentNode, SiteManifest } from '../src/manifest/manifest.ts'
+import { scanSite } from '../src/scan/scan-site.ts'
 
 /** Files of a site: paths alone (empty files), or paths with their text. */
 export type SiteFiles = readonly string[] | Readonly<Record<string, string>>

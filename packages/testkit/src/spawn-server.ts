@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Child } from './child.ts'
-import { type Cleanup, tempDir, writeFiles } from './temp-dir.ts'
+import { Child } from './processes/child.ts'
+import { type Cleanup, tempDir, writeFiles } from './processes/temp-dir.ts'
 
 /** The ready line of the product. */
 export interface ReadyLine {

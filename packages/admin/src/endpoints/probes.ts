@@ -1,5 +1,5 @@
-import type { ControlPlane } from '../control-plane.ts'
-import { type Endpoint, type EndpointAnswer, jsonAnswer } from '../endpoint.ts'
+import type { ControlPlane } from '../contract/control-plane.ts'
+import { type Endpoint, type EndpointAnswer, jsonAnswer } from '../contract/endpoint.ts'
 
 /** What the configuration says about probes. */
 export interface ProbeSettings {

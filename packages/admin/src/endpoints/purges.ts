@@ -1,7 +1,7 @@
-import type { ControlPlane, PurgeOrder } from '../control-plane.ts'
-import { type Endpoint, type EndpointRequest, type EndpointResult, jsonAnswer } from '../endpoint.ts'
-import { type FieldSchema, type FieldValues, listOf, stringOf } from '../fields.ts'
-import { type PurgedLayer, type PurgeReport, purgeAnswer } from '../purge-answer.ts'
+import type { ControlPlane, PurgeOrder } from '../contract/control-plane.ts'
+import { type Endpoint, type EndpointRequest, type EndpointResult, jsonAnswer } from '../contract/endpoint.ts'
+import { type FieldSchema, type FieldValues, listOf, stringOf } from '../contract/fields.ts'
+import { type PurgedLayer, type PurgeReport, purgeAnswer } from './purge-answer.ts'
 
 type Scopes = PurgeOrder['scopes']
 

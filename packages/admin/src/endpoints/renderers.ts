@@ -1,7 +1,7 @@
 import type { RestartStatus } from '@svc/protocol'
-import type { ControlPlane } from '../control-plane.ts'
-import { type Endpoint, type EndpointRequest, type EndpointResult, jsonAnswer } from '../endpoint.ts'
-import { stringOf } from '../fields.ts'
+import type { ControlPlane } from '../contract/control-plane.ts'
+import { type Endpoint, type EndpointRequest, type EndpointResult, jsonAnswer } from '../contract/endpoint.ts'
+import { stringOf } from '../contract/fields.ts'
 
 const waitField = { type: 'string', format: 'flag', description: '1: the answer comes at the end.' } as const
 

@@ -1,8 +1,8 @@
 import { printableLine } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command.ts'
-import { printData, printMessage } from '../output.ts'
-import { type SourceArgs, withConfigOption } from '../source-options.ts'
+import type { Command } from '../command-line/command.ts'
+import { printData, printMessage } from '../command-line/output.ts'
+import { type SourceArgs, withConfigOption } from '../command-line/source-options.ts'
 import { loadOrComplain } from './load-or-complain.ts'
 
 /** `svc config check`: validates everything and prints every problem. */

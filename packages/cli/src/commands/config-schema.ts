@@ -1,7 +1,7 @@
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command.ts'
-import { printJson } from '../output.ts'
-import { type SourceArgs, withConfigOption } from '../source-options.ts'
+import type { Command } from '../command-line/command.ts'
+import { printJson } from '../command-line/output.ts'
+import { type SourceArgs, withConfigOption } from '../command-line/source-options.ts'
 
 /** `svc config schema`: the JSON Schema of the config file. */
 export const configSchemaCommand: Command<SourceArgs> = {

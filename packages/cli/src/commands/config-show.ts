@@ -1,7 +1,7 @@
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command.ts'
-import { printData, printJson } from '../output.ts'
-import { type SourceArgs, withConfigOption } from '../source-options.ts'
+import type { Command } from '../command-line/command.ts'
+import { printData, printJson } from '../command-line/output.ts'
+import { type SourceArgs, withConfigOption } from '../command-line/source-options.ts'
 import { loadOrComplain } from './load-or-complain.ts'
 
 interface ShowArgs extends SourceArgs {

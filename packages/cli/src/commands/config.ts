@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs'
-import { addCommand } from '../command.ts'
+import { addCommand } from '../command-line/command.ts'
 import { configCheckCommand } from './config-check.ts'
 import { configSchemaCommand } from './config-schema.ts'
 import { configShowCommand } from './config-show.ts'

@@ -1,9 +1,9 @@
 import { ExitCode } from '@svc/protocol'
 import type { Argv } from 'yargs'
-import { addCommand, type Command } from '../command.ts'
-import { askServer, findControlSocket } from '../control-client.ts'
-import { printData, printJson } from '../output.ts'
-import { type SourceArgs, withServerOptions } from '../source-options.ts'
+import { addCommand, type Command } from '../command-line/command.ts'
+import { printData, printJson } from '../command-line/output.ts'
+import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
+import { askServer, findControlSocket } from '../control/control-client.ts'
 
 interface FlushArgs extends SourceArgs {
   readonly site: string

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '@svc/config'
-import { printProblems } from '../output.ts'
-import { configSource, type SourceArgs } from '../source-options.ts'
+import { printProblems } from '../command-line/output.ts'
+import { configSource, type SourceArgs } from '../command-line/source-options.ts'
 
 /** Loads the configuration that the options mean. Prints every problem and returns undefined when there are any. */
 export async function loadOrComplain(args: SourceArgs): Promise<LoadedConfig | undefined> {

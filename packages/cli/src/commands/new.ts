@@ -2,13 +2,13 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { codeOf, messageOf } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command.ts'
-import { CliError } from '../errors.ts'
-import { installation, ownCommand, shellWord } from '../installation.ts'
-import { printData, printMessage } from '../output.ts'
+import type { Command } from '../command-line/command.ts'
+import { CliError } from '../command-line/errors.ts'
+import { installation, ownCommand, shellWord } from '../command-line/installation.ts'
+import { printData, printMessage } from '../command-line/output.ts'
+import { withConfigOption } from '../command-line/source-options.ts'
 import { makeDirectory } from '../scaffold/make-directory.ts'
 import { scaffoldFiles } from '../scaffold/scaffold-files.ts'
-import { withConfigOption } from '../source-options.ts'
 
 interface NewArgs {
   readonly dir: string

@@ -1,6 +1,6 @@
 import type { RequestOf } from '@svc/core'
 import type { controlMethods } from '@svc/protocol'
-import { CliError } from '../errors.ts'
+import { CliError } from '../command-line/errors.ts'
 
 /** What the running server is asked to purge. */
 export type PurgeOrder = RequestOf<(typeof controlMethods)['purge']>['order']

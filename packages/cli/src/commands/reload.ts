@@ -1,8 +1,8 @@
 import { ExitCode, type ReloadReport } from '@svc/protocol'
-import type { Command } from '../command.ts'
-import { askServer, findControlSocket } from '../control-client.ts'
-import { printData, printMessage } from '../output.ts'
-import { type SourceArgs, withServerOptions } from '../source-options.ts'
+import type { Command } from '../command-line/command.ts'
+import { printData, printMessage } from '../command-line/output.ts'
+import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
+import { askServer, findControlSocket } from '../control/control-client.ts'
 
 /** A reload prepares every worker and host before anything changes. */
 const TIMEOUT_MS = 120_000

@@ -1,9 +1,9 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { ConfigSource } from '@svc/config'
-import type { Command } from '../command.ts'
-import { findRunDir } from '../control-client.ts'
-import { findPrograms } from '../programs.ts'
-import { configSource, withConfigOption } from '../source-options.ts'
+import type { Command } from '../command-line/command.ts'
+import { findPrograms } from '../command-line/installation.ts'
+import { configSource, withConfigOption } from '../command-line/source-options.ts'
+import { findRunDir } from '../control/control-client.ts'
 
 /** Files of a server and its processes are for its user alone. Sockets that others may connect to say so themselves. */
 const PRIVATE_FILES = 0o077

@@ -1,8 +1,8 @@
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command.ts'
-import { askServer, findControlSocket } from '../control-client.ts'
-import { formatTable, printData, printJson } from '../output.ts'
-import { type SourceArgs, withServerOptions } from '../source-options.ts'
+import type { Command } from '../command-line/command.ts'
+import { formatTable, printData, printJson } from '../command-line/output.ts'
+import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
+import { askServer, findControlSocket } from '../control/control-client.ts'
 
 interface SitesArgs extends SourceArgs {
   readonly json: boolean

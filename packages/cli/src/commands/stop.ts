@@ -1,10 +1,10 @@
 import { codeOf } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command.ts'
-import { askServer, findControlSocket } from '../control-client.ts'
-import { CliError } from '../errors.ts'
-import { printData } from '../output.ts'
-import { type SourceArgs, withServerOptions } from '../source-options.ts'
+import type { Command } from '../command-line/command.ts'
+import { CliError } from '../command-line/errors.ts'
+import { printData } from '../command-line/output.ts'
+import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
+import { askServer, findControlSocket } from '../control/control-client.ts'
 
 interface StopArgs extends SourceArgs {
   readonly timeout: number

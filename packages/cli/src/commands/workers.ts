@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ExitCode, type RestartStatus } from '@svc/protocol'
 import type { Argv } from 'yargs'
-import { addCommand, type Command } from '../command.ts'
-import { askServer, findControlSocket } from '../control-client.ts'
-import { CliError } from '../errors.ts'
-import { printData, printJson, printMessage } from '../output.ts'
-import { type SourceArgs, withServerOptions } from '../source-options.ts'
+import { addCommand, type Command } from '../command-line/command.ts'
+import { CliError } from '../command-line/errors.ts'
+import { printData, printJson, printMessage } from '../command-line/output.ts'
+import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
+import { askServer, findControlSocket } from '../control/control-client.ts'
 
 interface WorkersArgs extends SourceArgs {
   readonly json: boolean

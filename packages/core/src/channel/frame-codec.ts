@@ -1,4 +1,4 @@
-import { CoreError } from '../errors.ts'
+import { CoreError } from '../errors/errors.ts'
 import type { Frame } from './channel.ts'
 
 // Layout: u32 length of head, u32 length of bytes (both little endian), head as JSON in UTF-8, bytes.

@@ -1,4 +1,4 @@
-import { CoreError } from '../errors.ts'
+import { CoreError } from '../errors/errors.ts'
 import type { Channel, Frame } from './channel.ts'
 import { ClosedSignal } from './closed-signal.ts'
 

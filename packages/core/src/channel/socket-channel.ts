@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { deferred } from '../deadline.ts'
-import { CoreError } from '../errors.ts'
+import { CoreError } from '../errors/errors.ts'
+import { deferred } from '../timing/deadline.ts'
 import type { Channel, Frame } from './channel.ts'
 import { ClosedSignal } from './closed-signal.ts'
 import { FrameDecoder, FrameEncoder } from './frame-codec.ts'

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { connect, type Server, Socket, type SocketConstructorOpts } from 'node:net'
 import { basename, dirname } from 'node:path'
-import { asError } from '../app-error.ts'
+import { asError } from '../errors/app-error.ts'
 
 /** `sun_path` of Linux holds 108 bytes with the final NUL. */
 const MAX_PATH_BYTES = 107

@@ -1,5 +1,5 @@
-import { type Deferred, deferred } from '../deadline.ts'
-import { CoreError } from '../errors.ts'
+import { CoreError } from '../errors/errors.ts'
+import { type Deferred, deferred } from '../timing/deadline.ts'
 
 /** Bytes of chunks that may be under way unacknowledged in one direction of one call. */
 export const WINDOW_BYTES = 256 * 1024

@@ -1,4 +1,4 @@
-import type { Guard } from '../guard.ts'
+import type { Guard } from '../values/guard.ts'
 
 /** One method of a boundary: how its request and reply are checked on receipt. */
 export interface Method<Request, Reply> {

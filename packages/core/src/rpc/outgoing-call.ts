@@ -1,5 +1,5 @@
-import { type Deferred, deferred } from '../deadline.ts'
-import { CoreError } from '../errors.ts'
+import { CoreError } from '../errors/errors.ts'
+import { type Deferred, deferred } from '../timing/deadline.ts'
 import { ConsumedBytes, FlowWindow } from './flow-window.ts'
 
 /** Options of a call. */

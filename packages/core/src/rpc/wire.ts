@@ -1,5 +1,5 @@
-import { CoreError } from '../errors.ts'
-import type { WireError } from '../wire-error.ts'
+import { CoreError } from '../errors/errors.ts'
+import type { WireError } from '../errors/wire-error.ts'
 
 /** Which end of a call a chunk comes from. */
 export type Side = 'caller' | 'handler'

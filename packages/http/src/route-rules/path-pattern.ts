@@ -1,4 +1,4 @@
-import { hexValue } from '../characters.ts'
+import { hexValue } from '../syntax/characters.ts'
 
 /** What a path is compared with, segment by segment. */
 type Part =

@@ -1,4 +1,4 @@
-import { HostMatcher } from '../host-match.ts'
+import { HostMatcher } from '../address/host-match.ts'
 import { compilePathPattern, type PathCaptures, type PathPattern, segmentsOf } from './path-pattern.ts'
 
 /** What narrows a rule. */

@@ -1,4 +1,4 @@
-import { hexValue } from '../characters.ts'
+import { hexValue } from '../syntax/characters.ts'
 
 /** The path of a request as vhosts read it. One character for each byte (latin-1). */
 export interface DecodedPath {

@@ -1,4 +1,4 @@
-import { formatHttpDate } from '../http-date.ts'
+import { formatHttpDate } from '../fields/http-date.ts'
 
 /** The directive `expires`. Seconds. */
 export type ExpiresRule =

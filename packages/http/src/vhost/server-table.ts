@@ -1,4 +1,4 @@
-import { HostMatcher, type HostMatchKind } from '../host-match.ts'
+import { HostMatcher, type HostMatchKind } from '../address/host-match.ts'
 import { type CaptureSink, Pattern, type PatternSource } from './pattern.ts'
 
 /** A name by which a server is asked for. */

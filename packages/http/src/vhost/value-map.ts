@@ -1,4 +1,4 @@
-import { HostMatcher } from '../host-match.ts'
+import { HostMatcher } from '../address/host-match.ts'
 import { type CaptureSink, Pattern, type PatternSource } from './pattern.ts'
 
 /** A `map` with values of any kind. */

@@ -1,6 +1,6 @@
-import { codeExtensions, middlewareNames, roleOf } from '../conventions.ts'
-import type { SiteProblem } from '../manifest.ts'
-import { parseMetadataName } from '../metadata-name.ts'
+import type { SiteProblem } from '../manifest/manifest.ts'
+import { codeExtensions, middlewareNames, roleOf } from '../tree/conventions.ts'
+import { parseMetadataName } from '../tree/metadata-name.ts'
 
 /** The message about a part of a site that has no effect. */
 export type Notice = Pick<SiteProblem, 'severity' | 'message'>

@@ -1,4 +1,4 @@
-import { SiteError } from '../errors.ts'
+import { SiteError } from '../errors/errors.ts'
 import type { CharSet, Syntax } from './syntax.ts'
 
 /** One step of a program. Steps without `next` go on with the step behind them. */

@@ -1,6 +1,6 @@
 import { messageOf } from '@svc/core'
-import { SiteError } from '../errors.ts'
-import type { MiddlewareFile } from '../manifest.ts'
+import { SiteError } from '../errors/errors.ts'
+import type { MiddlewareFile } from '../manifest/manifest.ts'
 import { rememberPaths } from './path-memo.ts'
 import { compilePathPattern, compileWholeRegex } from './path-pattern.ts'
 

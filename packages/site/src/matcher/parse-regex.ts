@@ -1,4 +1,4 @@
-import { SiteError } from '../errors.ts'
+import { SiteError } from '../errors/errors.ts'
 import type { CharSet, Syntax } from './syntax.ts'
 
 /** Repetitions are unrolled, so that their number must have a bound. */

@@ -1,4 +1,4 @@
-import { SiteError } from '../errors.ts'
+import { SiteError } from '../errors/errors.ts'
 import { compileLinear } from './linear-matcher.ts'
 import { parseRegex } from './parse-regex.ts'
 import { literal, optional, type Syntax, sequence } from './syntax.ts'

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { waitFor } from '../wait-for.ts'
+import { waitFor } from '../processes/wait-for.ts'
 
 /** Where a server listens. */
 export type Address = { readonly path: string } | { readonly port: number; readonly host: string }

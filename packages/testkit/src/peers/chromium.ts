@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core'
-import type { Cleanup } from '../temp-dir.ts'
+import type { Cleanup } from '../processes/temp-dir.ts'
 
 const FLAGS = [
   '--no-sandbox',

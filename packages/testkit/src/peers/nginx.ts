@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { Child } from '../child.ts'
-import { type Cleanup, tempDir, writeFiles } from '../temp-dir.ts'
+import { Child } from '../processes/child.ts'
+import { type Cleanup, tempDir, writeFiles } from '../processes/temp-dir.ts'
 import { untilAccepting } from './accepts.ts'
 
 /** An nginx of a test. */

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { Child } from '../child.ts'
-import { type Cleanup, tempDir, writeFiles } from '../temp-dir.ts'
+import { Child } from '../processes/child.ts'
+import { type Cleanup, tempDir, writeFiles } from '../processes/temp-dir.ts'
 import { untilAccepting } from './accepts.ts'
 
 /** A PHP process manager of a test. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { Child } from '../child.ts'
-import { type Cleanup, tempDir } from '../temp-dir.ts'
+import { Child } from '../processes/child.ts'
+import { type Cleanup, tempDir } from '../processes/temp-dir.ts'
 import { untilAccepting } from './accepts.ts'
 
 /** A Redis server of a test. */

@@ -1,0 +1,46 @@
+import type { PurgeOutcome } from '@svc/protocol'
+import { type EndpointAnswer, jsonAnswer } from '../contract/endpoint.ts'
+
+/** What the answer of a purge or flush calls the thing that it dropped. */
+export type PurgedLayer = 'l0' | 'isr' | 'proxy' | 'modules' | 'isolates' | 'app'
+
+/** What was dropped, before it is put in the form of the answer. */
+export interface PurgeReport {
+  readonly layer: PurgedLayer
+  /** Of the layer itself; undefined: as the outcome says. */
+  readonly purged?: number
+  /** What the request asked for, as it was understood. */
+  readonly scope: Readonly<Record<string, unknown>>
+  /** What a purge of cached responses did; undefined: none was part of it. */
+  readonly outcome?: Pick<PurgeOutcome, 'l0' | 'isr' | 'proxy' | 'workersAcked' | 'workersTotal'> | undefined
+  readonly tookMs: number
+}
+
+/** The layers that responses are kept in; a shared store of several instances is `l2`. */
+type ResponseLayer = 'l0' | 'isr' | 'l2' | 'proxy'
+
+function isResponseLayer(layer: PurgedLayer): layer is PurgedLayer & ResponseLayer {
+  return layer === 'l0' || layer === 'isr' || layer === 'proxy'
+}
+
+/** The answer of every purge and flush. `also` counts entries of other layers than the named one. */
+export function purgeAnswer(report: PurgeReport): EndpointAnswer {
+  const { layer, scope, outcome, tookMs } = report
+  const counts: Record<ResponseLayer, number> = {
+    l0: outcome?.l0 ?? 0,
+    isr: outcome?.isr ?? 0,
+    l2: 0,
+    proxy: outcome?.proxy ?? 0,
+  }
+  const own = isResponseLayer(layer) ? counts[layer] : 0
+  return jsonAnswer(200, {
+    ok: true,
+    layer,
+    purged: report.purged ?? own,
+    also: isResponseLayer(layer) ? { ...counts, [layer]: 0 } : counts,
+    scope,
+    workers: { acked: outcome?.workersAcked ?? 0, total: outcome?.workersTotal ?? 0 },
+    instances: { acked: 1, known: 1 },
+    took_ms: Math.round(tookMs * 100) / 100,
+  })
+}

@@ -1,0 +1,62 @@
+import { access, constants } from 'node:fs/promises'
+import { delimiter, dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Returns the directory of the bundles: the code that several bundles share is in `chunks` below them. */
+function bundleDirectory(dir: string): string {
+  return dir.endsWith('chunks') ? dirname(dir) : dir
+}
+
+/**
+ * Returns the directory that this program is installed in.
+ * @param ownFile absolute path of this module's file, as it runs
+ */
+export function installation(ownFile: string = fileURLToPath(import.meta.url)): string {
+  const dir = dirname(ownFile)
+  if (ownFile.endsWith('.ts')) return join(dir, '../../../..')
+  return dirname(bundleDirectory(dir))
+}
+
+async function isOnPath(name: string): Promise<boolean> {
+  const places = (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '')
+  const found = places.map((dir) =>
+    access(join(dir, name), constants.X_OK).then(
+      () => true,
+      () => false,
+    ),
+  )
+  return (await Promise.all(found)).includes(true)
+}
+
+/** Returns how this program is called from the current directory: by its name where a shell finds it, else by its path. */
+export async function ownCommand(): Promise<string> {
+  if (await isOnPath('svc')) return 'svc'
+  const path = join(installation(), 'bin/svc')
+  const near = relative(process.cwd(), path)
+  return shellWord(near.startsWith('..') ? path : near)
+}
+
+/** Writes a text as one word of a shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Absolute paths of the programs that the master starts. */
+export interface Programs {
+  readonly worker: string
+  readonly renderHost: string
+}
+
+/**
+ * Finds the programs beside the one that runs: bundled files of one directory, or sources in their packages.
+ * @param ownFile absolute path of this module's file, as it runs
+ */
+export function findPrograms(ownFile: string = fileURLToPath(import.meta.url)): Programs {
+  const dir = dirname(ownFile)
+  if (ownFile.endsWith('.ts')) {
+    const packages = join(dir, '../../..')
+    return { worker: join(packages, 'worker/src/main.ts'), renderHost: join(packages, 'render/src/host/main.ts') }
+  }
+  const bundles = bundleDirectory(dir)
+  return { worker: join(bundles, 'worker.js'), renderHost: join(bundles, 'render-host.js') }
+}

@@ -1,0 +1,61 @@
+import { CONNECTION_FIELDS } from '../fields/connection-fields.ts'
+import { isFieldValue, isLatin1FieldValue, isToken } from '../syntax/characters.ts'
+import type { HeaderList, ResponseHead } from './http-exchange.ts'
+
+/** Why a field of a response is not written. */
+export type DropReason =
+  /** The name is not a token. */
+  | 'bad_name'
+  /** The value holds CR, LF, NUL or another control character. */
+  | 'bad_value'
+
+/** Told about each field that is dropped for what it contains, and of a status that is none (`name` is then ":status"). */
+export type DropListener = (name: string, reason: DropReason | 'bad_status') => void
+
+/** Fields that describe the connection or are written by the engine. Dropped without a report. */
+const engineFields: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'content-length', 'date'])
+
+/**
+ * Makes a response head safe to write, whoever built it. Returns the same object when nothing has to change. Values of the
+ * result hold only characters up to U+00FF and have to be written as latin-1: text beyond that is turned into its UTF-8
+ * bytes first, since cutting U+010A to a byte would make a line feed of it.
+ */
+export function guardResponse(head: ResponseHead, onDrop?: DropListener): ResponseHead {
+  const status = isFinalStatus(head.status) ? head.status : 500
+  if (status !== head.status) onDrop?.(':status', 'bad_status')
+  const headers = areClean(head.headers) ? head.headers : cleaned(head.headers, onDrop)
+  return status === head.status && headers === head.headers ? head : { status, headers }
+}
+
+/** Makes fields behind a body safe to write: what may not be written is left out. */
+export function guardTrailers(trailers: HeaderList): HeaderList {
+  return areClean(trailers) ? trailers : cleaned(trailers, undefined)
+}
+
+/** Whether a field belongs to the connection or to the engine; `name` in any case. */
+export function isEngineField(name: string): boolean {
+  return engineFields.has(name) || engineFields.has(name.toLowerCase())
+}
+
+/** A status that ends an exchange: 200 to 599 (RFC 9110 section 15). */
+function isFinalStatus(status: number): boolean {
+  return Number.isInteger(status) && status >= 200 && status <= 599
+}
+
+function areClean(headers: HeaderList): boolean {
+  for (const [name, value] of headers) {
+    if (isEngineField(name) || !isToken(name) || !isLatin1FieldValue(value)) return false
+  }
+  return true
+}
+
+function cleaned(headers: HeaderList, onDrop: DropListener | undefined): HeaderList {
+  const kept: Array<readonly [string, string]> = []
+  for (const [name, value] of headers) {
+    if (isEngineField(name)) continue
+    if (!isToken(name)) onDrop?.(name, 'bad_name')
+    else if (!isFieldValue(value)) onDrop?.(name, 'bad_value')
+    else kept.push([name, isLatin1FieldValue(value) ? value : Buffer.from(value, 'utf8').toString('latin1')])
+  }
+  return kept
+}

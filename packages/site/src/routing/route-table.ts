@@ -1,0 +1,125 @@
+import type { Route, RouteParams, SiteManifest } from '../manifest/manifest.ts'
+import { isStaticPattern } from '../manifest/pattern.ts'
+import { pathSegments } from './path-segments.ts'
+
+/** What a path leads to: a route, or a redirect (308) to its form without the slash at the end; the query is the caller's. */
+export type RouteMatch =
+  | { readonly route: Route; readonly params: RouteParams; readonly redirect?: undefined }
+  | { readonly redirect: string }
+
+/** The routes of one manifest, ready to be matched. Immutable. */
+export interface RouteTable {
+  /** Finds the route of a normalised path (`HttpRequest.path`), or undefined. */
+  match(path: string): RouteMatch | undefined
+  /** Whether a route without parameters answers exactly this path. */
+  isStaticRoute(path: string): boolean
+}
+
+/** One position of the URL. */
+interface TrieNode {
+  readonly statics: Map<string, TrieNode>
+  dynamic: TrieNode | undefined
+  route: Route | undefined
+  catchAll: Route | undefined
+  optionalCatchAll: Route | undefined
+}
+
+const noParams: RouteParams = Object.freeze({})
+
+function newNode(): TrieNode {
+  return { statics: new Map(), dynamic: undefined, route: undefined, catchAll: undefined, optionalCatchAll: undefined }
+}
+
+function insert(root: TrieNode, route: Route): void {
+  let node = root
+  for (const segment of route.segments) {
+    switch (segment.kind) {
+      case 'catch-all':
+        node.catchAll ??= route
+        return
+      case 'optional-catch-all':
+        node.optionalCatchAll ??= route
+        return
+      case 'dynamic':
+        node.dynamic ??= newNode()
+        node = node.dynamic
+        break
+      case 'static': {
+        const next = node.statics.get(segment.value) ?? newNode()
+        node.statics.set(segment.value, next)
+        node = next
+      }
+    }
+  }
+  node.route ??= route
+}
+
+/**
+ * Finds the most specific route, segment by segment: static, dynamic, catch-all, optional catch-all; what leads nowhere is
+ * left again. The depth fixes the index, so that no node is looked at twice.
+ */
+function find(node: TrieNode, path: readonly string[], index: number): Route | undefined {
+  const segment = path[index]
+  if (segment === undefined) return node.route ?? node.optionalCatchAll
+  const next = node.statics.get(segment)
+  const below = next === undefined ? undefined : find(next, path, index + 1)
+  if (below !== undefined) return below
+  const dynamic = node.dynamic === undefined ? undefined : find(node.dynamic, path, index + 1)
+  return dynamic ?? node.catchAll ?? node.optionalCatchAll
+}
+
+function paramsOf(route: Route, path: readonly string[]): RouteParams {
+  const params: Record<string, string | readonly string[]> = {}
+  for (let i = 0; i < route.segments.length; i++) {
+    const segment = route.segments[i]
+    if (segment === undefined || segment.kind === 'static') continue
+    if (segment.kind === 'dynamic') params[segment.name] = path[i] as string
+    else if (i < path.length) params[segment.name] = path.slice(i)
+  }
+  for (const { name, index } of route.slotParams) {
+    if (index < path.length) params[name] = path.slice(index)
+  }
+  return params
+}
+
+class Trie implements RouteTable {
+  readonly #root = newNode()
+  /** Routes without parameters, by path as it is decoded and joined: the quick way for most requests. */
+  readonly #statics = new Map<string, RouteMatch>()
+
+  constructor(manifest: SiteManifest) {
+    for (const route of manifest.routes) {
+      insert(this.#root, route)
+      const isPlain = isStaticPattern(route.segments) && route.slotParams.length === 0
+      if (!isPlain || this.#statics.has(route.pattern)) continue
+      this.#statics.set(route.pattern, Object.freeze({ route, params: noParams }))
+    }
+  }
+
+  match(path: string): RouteMatch | undefined {
+    // A pattern may contain "%" as it is; such a path must be decoded first.
+    const quick = path.includes('%') ? undefined : this.#statics.get(path)
+    if (quick !== undefined) return quick
+    if (path.length > 1 && path.endsWith('/')) {
+      const redirect = path.slice(0, -1)
+      return this.#find(redirect) === undefined ? undefined : { redirect }
+    }
+    return this.#find(path)
+  }
+
+  isStaticRoute(path: string): boolean {
+    const found = this.#find(path)
+    return found !== undefined && isStaticPattern(found.route.segments)
+  }
+
+  #find(path: string): { route: Route; params: RouteParams } | undefined {
+    const segments = pathSegments(path)
+    const route = segments === undefined ? undefined : find(this.#root, segments, 0)
+    return segments === undefined || route === undefined ? undefined : { route, params: paramsOf(route, segments) }
+  }
+}
+
+/** Compiles the routes of a manifest into a trie. */
+export function compileRoutes(manifest: SiteManifest): RouteTable {
+  return new Trie(manifest)
+}

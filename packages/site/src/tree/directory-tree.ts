@@ -1,0 +1,234 @@
+import type { Dirent } from 'node:fs'
+import { codeOf, messageOf } from '@svc/core'
+import type { SiteProblem } from '../manifest/manifest.ts'
+import { spellSegment } from '../manifest/pattern.ts'
+import { type FileRole, isPreferred, roleOf, STATIC_PARAMS } from './conventions.ts'
+import { type MetadataName, parseMetadataName } from './metadata-name.ts'
+import { isPatternSegment, parseSegmentName, type SegmentName } from './segment-name.ts'
+import type { SiteFiles } from './site-files.ts'
+
+/** A metadata file as found in a directory. */
+export interface FoundMetadata {
+  readonly name: MetadataName
+  readonly file: string
+  readonly altFile?: string
+  readonly hasIds: boolean
+}
+
+/** A routed directory with what its names say. Entries are in order of their names. */
+export interface Directory {
+  readonly path: string
+  /** Name as written, "" for the app directory. */
+  readonly segment: string
+  /** Parsed name; null for the app directory. */
+  readonly name: SegmentName | null
+  readonly files: ReadonlyMap<FileRole, string>
+  readonly metadata: readonly FoundMetadata[]
+  readonly groups: readonly Directory[]
+  readonly slots: readonly Directory[]
+  /** Directories that take a part of the URL, by their spelling in a pattern. */
+  readonly children: ReadonlyMap<string, readonly Directory[]>
+}
+
+/** What a walk through an app directory is told and what it collects besides the tree. */
+export interface WalkContext {
+  readonly appDir: string
+  /** Names left out in the app directory itself (when it is the site's root). */
+  readonly ignoredAtTop: ReadonlySet<string>
+  readonly files: SiteFiles
+  readonly problems: SiteProblem[]
+  /** Facts besides file names that the manifest depends on, for its version. */
+  readonly seen: string[]
+  /** Told of every file of a routed directory, also of those that follow no convention. */
+  readonly onFile: (file: FoundFile) => void
+}
+
+/** A file of a routed directory. */
+export interface FoundFile {
+  readonly directory: string
+  readonly name: string
+  /** True if the directory is the app directory itself. */
+  readonly isTop: boolean
+}
+
+interface Place {
+  readonly path: string
+  readonly segment: string
+  readonly name: SegmentName | null
+  /** Real paths of the directories from the app directory to this one. */
+  readonly realChain: readonly string[]
+}
+
+interface Listing {
+  readonly files: string[]
+  readonly directories: { name: string; realPath: string }[]
+}
+
+/** Past this many directories a walk stops. */
+export const MAX_DIRECTORIES = 20_000
+/** Past this many links to directories no more are followed: a few that name each other multiply what is on the disk without end. */
+export const MAX_LINKS = 500
+/** Directories below each other. */
+export const MAX_DEPTH = 64
+
+/**
+ * Walks an app directory. Links are followed as long as they stay in the site's directory. What cannot be read or routed becomes
+ * a problem, and the rest goes on; of a directory that cannot be listed whole nothing is served, since its layout may guard it.
+ */
+export function walkDirectories(context: WalkContext): Directory {
+  const { appDir, files } = context
+  const left: Budget = { directories: MAX_DIRECTORIES, links: MAX_LINKS }
+  const tree = walk({ path: appDir, segment: '', name: null, realChain: [files.realPath(appDir)] }, context, left)
+  if (left.directories < 0) report(context, `more than ${MAX_DIRECTORIES} directories; those after them are not served`)
+  if (left.links < 0) report(context, `more than ${MAX_LINKS} links to directories; those after them are not followed`)
+  return tree
+}
+
+/** How much more may be looked at; below zero: there would have been more. */
+interface Budget {
+  directories: number
+  links: number
+}
+
+function report({ appDir, problems }: WalkContext, message: string): void {
+  problems.push({ severity: 'error', file: appDir, message })
+}
+
+function leadsOut(realPath: string): string {
+  return `leads to ${realPath}, outside of the site's directory, and is not followed: copy it into the site`
+}
+
+function walk(place: Place, context: WalkContext, left: Budget): Directory {
+  left.directories--
+  const listing = list(place, context, left)
+  const groups: Directory[] = []
+  const slots: Directory[] = []
+  const children = new Map<string, Directory[]>()
+  for (const { name: segment, realPath } of listing.directories) {
+    if (left.directories <= 0) {
+      left.directories = -1
+      break
+    }
+    const name = parseSegmentName(segment)
+    const path = `${place.path}/${segment}`
+    if (name.kind === 'private') continue
+    const flaw = name.kind === 'invalid' ? name.message : place.realChain.length >= MAX_DEPTH ? tooDeep : undefined
+    if (flaw !== undefined || name.kind === 'invalid') {
+      context.problems.push({ severity: 'error', file: path, message: flaw ?? '' })
+      continue
+    }
+    const child = walk({ path, segment, name, realChain: [...place.realChain, realPath] }, context, left)
+    if (name.kind === 'group') groups.push(child)
+    else if (name.kind === 'slot') {
+      slots.push(child)
+      context.seen.push(path)
+    } else if (isPatternSegment(name)) children.set(spellSegment(name), [...(children.get(spellSegment(name)) ?? []), child])
+  }
+  const files = rolesIn(place, listing.files, context)
+  const metadata = metadataIn(place, listing.files, context)
+  return { path: place.path, segment: place.segment, name: place.name, files, metadata, groups, slots, children }
+}
+
+const tooDeep = `is more than ${MAX_DEPTH} directories deep and is not served`
+
+function list(place: Place, context: WalkContext, left: Budget): Listing {
+  const listing: Listing = { files: [], directories: [] }
+  let entries: Dirent[]
+  try {
+    entries = context.files.entries(place.path)
+  } catch (error) {
+    const message = `cannot be read, and nothing in it is served: ${messageOf(error)}`
+    context.problems.push({ severity: 'error', file: place.path, message })
+    return listing
+  }
+  const isTop = place.segment === ''
+  for (const entry of entries) {
+    if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
+    if (isTop && context.ignoredAtTop.has(entry.name)) continue
+    if (entry.isSymbolicLink()) addLink({ place, name: entry.name, listing, context, left })
+    else if (entry.isDirectory()) {
+      listing.directories.push({ name: entry.name, realPath: `${place.realChain.at(-1)}/${entry.name}` })
+    } else if (entry.isFile() || isMeant(entry.name)) listing.files.push(entry.name)
+  }
+  for (const name of listing.files) context.onFile({ directory: place.path, name, isTop })
+  return listing
+}
+
+/**
+ * True if a file that cannot be read stays in the tree: a layout or a handler that is there but cannot be loaded is an error of
+ * each request, never left out, since it may be what guards the rest.
+ */
+function isMeant(name: string): boolean {
+  return roleOf(name) !== undefined || parseMetadataName(name, true)?.contentType === null
+}
+
+interface Link {
+  readonly place: Place
+  readonly name: string
+  readonly listing: Listing
+  readonly context: WalkContext
+  readonly left: Budget
+}
+
+function addLink({ place, name, listing, context, left }: Link): void {
+  const path = `${place.path}/${name}`
+  const warn = (message: string) => context.problems.push({ severity: 'warning', file: path, message })
+  try {
+    const { stats, realPath, isInside } = context.files.target(path)
+    if (!stats.isDirectory()) {
+      if ((isInside && stats.isFile()) || isMeant(name)) listing.files.push(name)
+      else if (!isInside && parseMetadataName(name, place.segment === '') !== undefined) warn(leadsOut(realPath))
+      return
+    }
+    if (--left.links < 0) return
+    if (!isInside) context.problems.push({ severity: 'error', file: path, message: leadsOut(realPath) })
+    else if (place.realChain.includes(realPath)) warn(`leads back to ${realPath} and is not followed`)
+    else listing.directories.push({ name, realPath })
+  } catch (error) {
+    if (isMeant(name)) listing.files.push(name)
+    else warn(`broken link (${codeOf(error) ?? messageOf(error)})`)
+  }
+}
+
+function rolesIn(place: Place, names: readonly string[], context: WalkContext): Map<FileRole, string> {
+  const files = new Map<FileRole, string>()
+  for (const name of names) {
+    const role = roleOf(name)
+    if (role === undefined) continue
+    const file = `${place.path}/${name}`
+    context.seen.push(context.files.exports(file, STATIC_PARAMS) ? `${file}$` : file)
+    const other = files.get(role)
+    if (other === undefined) {
+      files.set(role, file)
+      continue
+    }
+    const [used, unused] = isPreferred(file, other) ? [file, other] : [other, file]
+    files.set(role, used)
+    context.problems.push({
+      severity: 'error',
+      file: unused,
+      message: `${role} is there twice; this file is not used`,
+      related: [used],
+    })
+  }
+  return files
+}
+
+function metadataIn(place: Place, names: readonly string[], context: WalkContext): FoundMetadata[] {
+  const found: FoundMetadata[] = []
+  const all = new Set(names)
+  for (const fileName of names) {
+    const name = parseMetadataName(fileName, place.segment === '')
+    if (name === undefined) continue
+    const file = `${place.path}/${fileName}`
+    const alt = `${name.stem}.alt.txt`
+    // The number of URLs of a metadata module depends on one export; a look at the text saves running it.
+    const hasIds = name.contentType === null && idExports.some((id) => context.files.exports(file, id))
+    const hasAlt = name.type.endsWith('-image') && all.has(alt)
+    found.push({ name, file, hasIds, ...(hasAlt ? { altFile: `${place.path}/${alt}` } : {}) })
+    context.seen.push(`${file}${hasIds ? '*' : ''}${hasAlt ? '+' : ''}`)
+  }
+  return found
+}
+
+const idExports = ['generateSitemaps', 'generateImageMetadata']
