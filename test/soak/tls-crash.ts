@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Child, type Cleanup, repositoryRoot, tempDir, writeCertificate } from '@svc/testkit'
 import { repeat, type SoakPart } from './soak-part.ts'
 
-const PROGRAM = join(repositoryRoot, 'packages/worker/test/fixtures/tls-churn.ts')
+const PROGRAM = join(repositoryRoot, 'packages/engine/test/fixtures/tls-churn.ts')
 /** Processes at a time: they wait for half of their time. */
 const LIVES_PER_ROUND = 3
 const NODE_FLAGS = ['--expose-gc', '--disable-warning=ExperimentalWarning']

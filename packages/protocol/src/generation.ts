@@ -1,4 +1,7 @@
 import type { Config, SiteConfig, WebSpec } from '@svc/config'
+import type { ListenAddress, ListenerTls } from '@svc/http'
+
+export type { CertificateSpec, ListenAddress, ListenerTls } from '@svc/http'
 
 /** Where a render host listens, and which sites it renders. */
 export interface HostEndpoint {
@@ -36,38 +39,4 @@ export interface GenerationSpec {
 /** What of a generation a render host is told. */
 export interface HostSpec extends Pick<GenerationSpec, 'generation' | 'sites' | 'moduleDir' | 'loopToken' | 'listen'> {
   readonly config: Pick<Config, 'render' | 'cache' | 'scaling' | 'logging'>
-}
-
-/** A certificate with its key, as checked copies that no renewal changes. */
-export interface CertificateSpec {
-  /** Digest of chain and key: the same id is the same certificate. */
-  readonly id: string
-  /** Absolute paths of PEM files. */
-  readonly certFile: string
-  readonly keyFile: string
-  /** What people know it by: the file of which it is a copy, and where that is named. For messages alone. */
-  readonly title: string
-}
-
-/** How a listen address speaks TLS. */
-export interface ListenerTls {
-  readonly certificates: readonly CertificateSpec[]
-  /** Which certificate a server name gets: exact names and `*.suffix`, lower case. */
-  readonly names: readonly (readonly [name: string, certificate: string])[]
-  /** Id of the certificate for all other names, and for clients that name none. */
-  readonly fallback: string
-  readonly minVersion: '1.2' | '1.3'
-}
-
-/** An address to listen on, as the configuration names it and as it is bound. */
-export interface ListenAddress {
-  /** As in the configuration, e.g. "127.0.0.1:0". */
-  readonly name: string
-  readonly host: string
-  /** Real port, never 0. Without meaning for a unix socket. */
-  readonly port: number
-  /** Path of a unix socket, in place of host and port. */
-  readonly socket?: string | undefined
-  /** Whether connections speak TLS; `GenerationSpec.tls` has the certificates. */
-  readonly isTls?: boolean | undefined
 }

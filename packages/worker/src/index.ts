@@ -1,2 +1,1 @@
-export * from './engine/inject/index.ts'
 export type * from './render-client/renderer.ts'

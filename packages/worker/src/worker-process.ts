@@ -1,6 +1,8 @@
 import type { ControlPlane } from '@svc/admin'
 import { type Purge, PurgeLedger, type PurgeState } from '@svc/cache'
 import { createIpcChannel, type Handlers, RpcPeer, systemClock } from '@svc/core'
+import type { Engine, EngineLimits, EngineOptions, Refusal } from '@svc/engine'
+import { makeEngine } from '@svc/engine'
 import {
   type HostEndpoint,
   type KnownServers,
@@ -22,8 +24,6 @@ import {
 } from '@svc/telemetry'
 import { bodyDirectory } from './body-directory.ts'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
-import type { Engine, EngineLimits, EngineOptions, Refusal } from './engine/engine.ts'
-import { makeEngine } from './engine/make-engine.ts'
 import { WorkerError } from './errors.ts'
 import { ListenAddresses } from './generation/listen-addresses.ts'
 import { buildGeneration, retireSites, type ServingGeneration } from './generation/serving-generation.ts'

@@ -6,9 +6,9 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, waitFor } from '@svc/testkit'
+import { emptyBelow, openBelow } from '../../engine/test/open-files.ts'
 import { RECORD } from '../src/upstream/fastcgi/record.ts'
 import { record, startWire } from './fastcgi-wire.ts'
-import { emptyBelow, openBelow } from './open-files.ts'
 import { startProxy } from './proxy-server.ts'
 
 /** More than all that sockets of the system take. */

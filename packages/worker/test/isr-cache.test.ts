@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitFor } from '@svc/testkit'
-import type { MemoryResponse } from '../src/engine/inject/index.ts'
+import type { MemoryResponse } from '../../engine/test/inject/index.ts'
 import type { CannedRender } from './canned-renderer.ts'
 import { facts, holdRenders, IsrInstance, page } from './isr-instance.ts'
 import { type PipelineServer, shop, type TestSite } from './pipeline-server.ts'

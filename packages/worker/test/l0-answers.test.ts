@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { L0Offer, Purge, PurgeScope } from '@svc/cache'
 import type { HeaderList } from '@svc/http'
-import type { MemoryResponse } from '../src/engine/inject/index.ts'
+import type { MemoryResponse } from '../../engine/test/inject/index.ts'
 import type { RequestContext } from '../src/pipeline/request-context.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
 

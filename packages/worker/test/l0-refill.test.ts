@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { fetchHttp, type HttpAnswer, waitFor } from '@svc/testkit'
+import { startUws } from '../../engine/test/start-uws.ts'
 import { facts, IsrInstance, page } from './isr-instance.ts'
 import { PipelineServer, shop, type TestSite } from './pipeline-server.ts'
-import { startUws } from './start-uws.ts'
 
 const HIT = 'svc-l0; hit'
 const BR = { 'accept-encoding': 'br' }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { startEngine } from '../../engine/test/start-engine.ts'
+import { anyCertificate, makeCertificate } from '../../engine/test/test-certificates.ts'
 import { ListenAddresses, type ListenSpec } from '../src/generation/listen-addresses.ts'
-import { startEngine } from './start-engine.ts'
-import { anyCertificate, makeCertificate } from './test-certificates.ts'
 
 async function takePort(t: TestContext): Promise<{ readonly port: number; release(): Promise<void> }> {
   const server = createServer().listen(0, '127.0.0.1')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchHttp } from '@svc/testkit'
-import type { InjectOptions } from '../src/engine/inject/index.ts'
+import type { InjectOptions } from '../../engine/test/inject/index.ts'
+import { type EngineName, engines, startEngine } from '../../engine/test/start-engine.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
-import { type EngineName, engines, startEngine } from './start-engine.ts'
 
 const PURGE_L0 = '/__svc/cache/purge-l0'
 const PURGE = '/__svc/admin/api/cache/purge?pattern=*'

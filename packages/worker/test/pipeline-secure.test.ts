@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { ListenerTls } from '@svc/protocol'
 import { waitFor } from '@svc/testkit'
-import type { MemoryResponse } from '../src/engine/inject/index.ts'
+import type { MemoryResponse } from '../../engine/test/inject/index.ts'
 import { PipelineServer, type TestSite } from './pipeline-server.ts'
 
 const site: TestSite = {

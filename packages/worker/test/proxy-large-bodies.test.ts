@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import type { EngineName } from '../../engine/test/start-engine.ts'
 import { startProxy } from './proxy-server.ts'
-import type { EngineName } from './start-engine.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 const MB = 1024 * 1024

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { test } from 'node:test'
 import type { Cleanup } from '@svc/testkit'
+import type { EngineName } from '../../engine/test/start-engine.ts'
 import { startProxy } from './proxy-server.ts'
 import { startRaw } from './raw-upstream.ts'
-import type { EngineName } from './start-engine.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 

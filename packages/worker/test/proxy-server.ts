@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
+import { type EngineName, type RunningEngine, startEngine } from '../../engine/test/start-engine.ts'
 import { CannedRenderer } from './canned-renderer.ts'
 import { serveDirectory } from './served-directory.ts'
-import { type EngineName, type RunningEngine, startEngine } from './start-engine.ts'
 
 /** Listen address of the vhost files of tests; the port that is bound is another. */
 export const ADDRESS = '127.0.0.1:8099'

@@ -10,9 +10,9 @@ import {
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { waitFor } from '@svc/testkit'
+import type { EngineName } from '../../engine/test/start-engine.ts'
 import { startProxy } from './proxy-server.ts'
 import { deadAddress, startRaw } from './raw-upstream.ts'
-import type { EngineName } from './start-engine.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 const MB = 1024 * 1024

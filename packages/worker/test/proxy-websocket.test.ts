@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { waitFor } from '@svc/testkit'
 import { type WebSocket, WebSocketServer } from 'ws'
+import type { EngineName } from '../../engine/test/start-engine.ts'
+import { handshakeWith, type NetworkSocket, openSocket } from '../../engine/test/web-socket-client.ts'
 import { type ProxyServer, startProxy } from './proxy-server.ts'
 import { deadAddress, startRaw } from './raw-upstream.ts'
-import type { EngineName } from './start-engine.ts'
-import { handshakeWith, type NetworkSocket, openSocket } from './web-socket-client.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 /** As many as an engine takes that cannot stop its client. */

@@ -4,7 +4,7 @@ import { asError, type CallContext, codeOf, deferred, type ReplyWithBytes } from
 import type { RenderReply, RenderRequest } from '@svc/protocol'
 import { scanSite } from '@svc/site/scan'
 import { waitFor } from '@svc/testkit'
-import { MemoryBody } from '../src/engine/inject/memory-body.ts'
+import { MemoryBody } from '../../engine/test/inject/memory-body.ts'
 import { streamed } from './canned-renderer.ts'
 import { answered, begin, byId, get, post, startClient } from './host-client.ts'
 import { TestHost } from './test-host.ts'

@@ -4,7 +4,7 @@ import { AppError, type CallContext, deferred, type ReplyWithBytes } from '@svc/
 import type { RequestBody } from '@svc/http'
 import type { RenderReply } from '@svc/protocol'
 import { waitFor } from '@svc/testkit'
-import { MemoryBody } from '../src/engine/inject/memory-body.ts'
+import { MemoryBody } from '../../engine/test/inject/memory-body.ts'
 import { answered, begin, byId, get, post, startClient } from './host-client.ts'
 import { report, TestHost } from './test-host.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { sendHttp1, sendHttp2 } from './contract-client.ts'
-import type { ContractRequest, ContractResponse } from './engine-contract-types.ts'
-import { startEngine } from './start-engine.ts'
+import { sendHttp1, sendHttp2 } from '../../engine/test/contract-client.ts'
+import type { ContractRequest, ContractResponse } from '../../engine/test/engine-contract-types.ts'
+import { startEngine } from '../../engine/test/start-engine.ts'
+import { anyCertificate } from '../../engine/test/test-certificates.ts'
 import { StaticSite } from './static-site.ts'
-import { anyCertificate } from './test-certificates.ts'
 
 const FILE_BYTES = 3 * 1024 * 1024 + 1234
 const ROUNDS = 3

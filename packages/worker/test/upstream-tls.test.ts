@@ -5,11 +5,11 @@ import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { systemClock } from '@svc/core'
 import { waitFor } from '@svc/testkit'
+import { makeCertificate } from '../../engine/test/test-certificates.ts'
 import { AddressBook } from '../src/upstream/http/addresses.ts'
 import { dial } from '../src/upstream/http/dial.ts'
 import { startProxy } from './proxy-server.ts'
 import { ask, groupOf, originFor, server, startRaw } from './raw-upstream.ts'
-import { makeCertificate } from './test-certificates.ts'
 
 const MB = 1024 * 1024
 

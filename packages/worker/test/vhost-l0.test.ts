@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Purge, PurgeScope } from '@svc/cache'
 import { waitFor } from '@svc/testkit'
-import type { InjectOptions } from '../src/engine/inject/index.ts'
+import type { InjectOptions } from '../../engine/test/inject/index.ts'
 import { addresses, VhostServer } from './vhost-server.ts'
 
 const purgeOf = (number: number, scope: PurgeScope): Purge => ({ number, layers: ['isr'], mode: 'drop', scopes: [scope] })

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { writeFiles } from '@svc/testkit'
-import type { InjectOptions, MemoryResponse } from '../src/engine/inject/index.ts'
+import type { InjectOptions, MemoryResponse } from '../../engine/test/inject/index.ts'
 import { PipelineServer, type TestSite } from './pipeline-server.ts'
 
 /** Listen addresses of a test; no socket is bound. */

@@ -16,6 +16,8 @@ export type HttpErrorCode =
   | 'HTTP_BAD_CIDR'
   /** A cookie name, value or attribute cannot be written in a Set-Cookie field. */
   | 'HTTP_BAD_COOKIE'
+  /** A spooled body could not be written to its file, or read back. The prefix is that of the package that raised it first. */
+  | 'ENGINE_BODY_LOST'
 
 const table = {
   HTTP_BAD_REQUEST: { status: 400, exposable: true },
@@ -25,6 +27,7 @@ const table = {
   HTTP_MISUSE: { status: 500 },
   HTTP_BAD_CIDR: {},
   HTTP_BAD_COOKIE: { status: 500 },
+  ENGINE_BODY_LOST: {},
 } satisfies ErrorTable<HttpErrorCode>
 
 /** An error of the `http` package. */

@@ -1,6 +1,6 @@
 import { asError } from '@svc/core'
+import type { Engine } from '@svc/engine'
 import type { GenerationSpec, ListenAddress } from '@svc/protocol'
-import type { Engine } from '../engine/engine.ts'
 
 /** The generation, as far as addresses are concerned. */
 export type ListenSpec = Pick<GenerationSpec, 'generation' | 'listen' | 'tls'>

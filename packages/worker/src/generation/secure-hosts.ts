@@ -1,7 +1,7 @@
 import { addressOfListenName } from '@svc/config'
+import { ServerNames } from '@svc/engine'
 import { parseHost } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
-import { ServerNames } from '../engine/server-names.ts'
 
 const HTTPS_PORT = 443
 

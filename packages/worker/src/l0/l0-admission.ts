@@ -12,9 +12,9 @@ import {
   storablePath,
 } from '@svc/cache'
 import type { Clock } from '@svc/core'
+import type { ReadyHead } from '@svc/engine'
 import { type ContentCoding, encodingClass, parseHost, type ResponseHead } from '@svc/http'
 import type { HttpMetrics } from '@svc/telemetry'
-import type { ReadyHead } from '../engine/ready-head.ts'
 import type { WorkerFacts } from './l0-facts.ts'
 import type { L0Ticket, OfferingRequest } from './l0-intake.ts'
 

@@ -1,6 +1,6 @@
 import type { L0Origin } from '@svc/cache'
+import type { ReadyAsk } from '@svc/engine'
 import { type CidrSet, clientOf } from '@svc/http'
-import type { ReadyAsk } from '../engine/ready-responses.ts'
 
 /** A read with special fields that can be answered from L0 all the same. */
 export interface SpecialRead {

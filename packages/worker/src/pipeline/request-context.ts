@@ -11,8 +11,8 @@ import type {
   ResponseHead,
   StreamOptions,
 } from '@svc/http'
+import { noBody } from '@svc/http'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
-import { noBody } from '../engine/no-body.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'

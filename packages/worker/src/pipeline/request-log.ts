@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
+import type { Refusal } from '@svc/engine'
 import type { HttpRequest } from '@svc/http'
 import type { AccessLog, HttpMetrics, HttpSeries } from '@svc/telemetry'
-import type { Refusal } from '../engine/engine.ts'
 import type { HitLog, HitRequest } from '../l0/worker-l0.ts'
 import type { RequestContext, RequestOutcome } from './request-context.ts'
 

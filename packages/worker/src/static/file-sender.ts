@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, read } from 'node:fs'
 import { asError } from '@svc/core'
-import { type BodyWriter, type HttpExchange, type HttpRequest, type ResponseHead, rangeLength } from '@svc/http'
-import { BodyBlocks } from '../body-blocks.ts'
+import { BodyBlocks, type BodyWriter, type HttpExchange, type HttpRequest, type ResponseHead, rangeLength } from '@svc/http'
 import type { BodyPiece } from './answer-plan.ts'
 import { StaticError } from './errors.ts'
 import { contentStateOf } from './file-facts.ts'

@@ -1,6 +1,6 @@
 import type { Config, LocationSettings } from '@svc/config'
 import type { Clock } from '@svc/core'
-import { BodyBlocks } from '../body-blocks.ts'
+import { BodyBlocks } from '@svc/http'
 import { bodyDirectory } from '../body-directory.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { WorkerProxyCache } from '../proxy-cache/index.ts'

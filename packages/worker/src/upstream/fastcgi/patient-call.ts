@@ -1,6 +1,5 @@
-import type { HeaderList, ResponseHead } from '@svc/http'
-import type { BodyBlocks } from '../../body-blocks.ts'
-import { SpoolFile } from '../../spool-file.ts'
+import type { BodyBlocks, HeaderList, ResponseHead } from '@svc/http'
+import { SpoolFile } from '@svc/http'
 import type { CallSettings } from '../http/call-settings.ts'
 import { type AnswerReceiver, HttpCall } from '../http/http-call.ts'
 import type { OriginHandle, OriginRequest } from '../origin.ts'

@@ -1,6 +1,5 @@
 import type { ProxySpec } from '@svc/config'
-import type { HeaderList } from '@svc/http'
-import type { BodyBlocks } from '../../body-blocks.ts'
+import type { BodyBlocks, HeaderList } from '@svc/http'
 import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
 import type { LocationCache } from '../../proxy-cache/index.ts'
 import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'

@@ -1,6 +1,5 @@
 import { asError, RecentWeakMap } from '@svc/core'
-import { type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '@svc/http'
-import { BLOCK_BYTES, type BodyBlocks } from '../../body-blocks.ts'
+import { BLOCK_BYTES, type BodyBlocks, type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '@svc/http'
 import type { LocationVisit } from '../../vhost/content.ts'
 import type { AnswerReceiver } from '../http/http-call.ts'
 import { innerRedirect, keepOwnType } from './inner-redirect.ts'

@@ -1,6 +1,6 @@
 import type { WebSocketEvents, WebSocketPeer } from '@svc/http'
+import { closeFrame, SEND_HIGH_WATER_BYTES } from '@svc/http'
 import type WebSocket from 'ws'
-import { closeFrame, SEND_HIGH_WATER_BYTES } from '../../engine/web-socket-rules.ts'
 import { LazyTimer } from '../http/lazy-timer.ts'
 
 /** Two open ends. */

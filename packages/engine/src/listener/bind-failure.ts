@@ -1,0 +1,31 @@
+import { codeOf } from '@svc/core'
+import type { ListenAddress } from '@svc/http'
+import { EngineError, type EngineErrorCode } from '../errors/errors.ts'
+
+const codes: Readonly<Record<string, EngineErrorCode>> = {
+  EADDRINUSE: 'ENGINE_ADDRESS_IN_USE',
+  EADDRNOTAVAIL: 'ENGINE_BAD_ADDRESS',
+  EINVAL: 'ENGINE_BAD_ADDRESS',
+  ENOTFOUND: 'ENGINE_BAD_ADDRESS',
+  ENOENT: 'ENGINE_BAD_ADDRESS',
+  EAI_AGAIN: 'ENGINE_BAD_ADDRESS',
+  EAFNOSUPPORT: 'ENGINE_BAD_ADDRESS',
+  EACCES: 'ENGINE_ADDRESS_DENIED',
+}
+
+const reasons: Readonly<Partial<Record<EngineErrorCode, string>>> = {
+  ENGINE_ADDRESS_IN_USE: 'another program listens there',
+  ENGINE_BAD_ADDRESS: 'it is not an address of this machine',
+  ENGINE_ADDRESS_DENIED: 'this process may not listen there',
+}
+
+/** Says why an address cannot be listened on. @param cause what the system said, where it said anything */
+export function bindFailure(address: ListenAddress, cause: unknown): EngineError {
+  const code = codes[codeOf(cause) ?? ''] ?? 'ENGINE_LISTEN_FAILED'
+  const isClosedPath = address.socket !== undefined && code === 'ENGINE_ADDRESS_DENIED'
+  const known = isClosedPath ? 'its directory is missing, or closed to this process' : reasons[code]
+  const reason = known ?? 'the system did not say why'
+  const options = cause === undefined ? {} : { cause }
+  const place = address.socket === undefined ? `${address.host}, port ${address.port}` : `unix socket ${address.socket}`
+  return new EngineError(code, `cannot listen on ${address.name} (${place}): ${reason}`, options)
+}

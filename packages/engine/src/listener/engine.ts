@@ -1,0 +1,86 @@
+import type { HttpExchange, HttpRequest, ListenAddress, ListenerTls } from '@svc/http'
+import type { ReadyResponses } from '../exchange/ready-responses.ts'
+
+/** Bounds that apply to a request; asked for each request that needs them, so that a reload takes effect at once. */
+export interface EngineLimits {
+  /** Largest request body in bytes; past it the answer is 413. */
+  readonly maxBodyBytes: number
+  /** Milliseconds from the end of the request head until the response head is sent; past it 408 or 504. */
+  readonly requestTimeoutMs: number
+  /** Milliseconds until a connection on which nothing goes on is closed. Engine uws has a time of its own for that. */
+  readonly idleTimeoutMs: number
+  /** Largest request head in bytes; past it 431. Engine uws takes it from its environment when it starts. */
+  readonly maxHeaderBytes: number
+}
+
+/** Why the engine itself answered a request. */
+export interface Refusal {
+  readonly status: number
+  /** Stable word for logs and metrics, e.g. "duplicate_content_length". */
+  readonly code: string
+  readonly listener: string
+  readonly remoteAddress: string
+  /** As sent; may be no method at all. */
+  readonly method: string
+  /** As sent; may be no target at all. */
+  readonly target: string
+  /** The request, when it had been given to `onExchange`: its exchange ends as aborted. */
+  readonly request: HttpRequest | undefined
+}
+
+/** What an engine calls. None of these may be slow; what they throw is reported to `onProblem` and answered with 500. */
+export interface EngineOptions {
+  /** Asked for each plain read before an exchange is made for it. */
+  readonly ready?: ReadyResponses
+  /** Takes one request; must see to it that it is answered some time. */
+  onExchange(exchange: HttpExchange): void
+  limits(): EngineLimits
+  /**
+   * Directory for bodies of requests that come faster than they are taken and cannot be slowed down; made when it is needed. Engine
+   * node can slow all of them down.
+   */
+  bodyDir(): string
+  /** Whether a peer (canonical address) is a proxy of ours that shares connections among clients. */
+  isTrustedProxy(address: string): boolean
+  /** Told of faults of this program and of response fields that had to be dropped. */
+  onProblem(error: Error): void
+  /** Told of each request that the engine answered by itself: malformed, too large, too late. */
+  onRefused?(refusal: Refusal): void
+}
+
+/**
+ * Takes connections and turns requests into exchanges. Made once per worker process and closed by `drain` or `cut`; both are
+ * final. Not for concurrent `listen` calls with one name.
+ */
+export interface Engine {
+  /**
+   * Starts to listen on an address. Port 0 picks a free one.
+   * @returns the port that is bound
+   * @throws ENGINE_ADDRESS_IN_USE, ENGINE_BAD_ADDRESS, ENGINE_ADDRESS_DENIED, ENGINE_BAD_CERTIFICATE, ENGINE_CLOSED
+   */
+  listen(address: ListenAddress): Promise<number>
+  /**
+   * Readies the certificates of the address of this name, before or while it is listened on. Calling what is returned puts them in
+   * force: new connections get them, those that are open keep theirs. Has to be in force before `listen` of an address that speaks TLS;
+   * forgotten with `unlisten`.
+   * @throws ENGINE_BAD_CERTIFICATE and changes nothing
+   */
+  prepareTls(name: string, tls: ListenerTls): () => void
+  /** How often certificates in use have been replaced by others. */
+  readonly tlsRebuilds: number
+  /** Memory in bytes, about, that does not come back before the process ends: with engine uws certificates leave some behind. */
+  readonly lostBytes: number
+  /** Stops accepting on an address by its name; its connections live on. An unknown name is no error. */
+  unlisten(name: string): void
+  /** Open connections, idle ones included. */
+  readonly connections: number
+  /** Requests whose response is not yet written. */
+  readonly inFlight: number
+  /**
+   * Stops accepting, lets requests in flight end and closes idle connections. After `timeoutMs` the rest is cut and counted.
+   * Concurrent callers share one drain.
+   */
+  drain(timeoutMs: number): Promise<{ cut: number }>
+  /** Cuts every connection at once. */
+  cut(): void
+}

@@ -1,0 +1,164 @@
+import { asError } from '@svc/core'
+import type { ListenAddress, ListenerTls } from '@svc/http'
+import { EngineError } from '../errors/errors.ts'
+import type { Engine, EngineLimits, EngineOptions, Refusal } from './engine.ts'
+import type { EngineContext } from './engine-context.ts'
+import { drained, EngineLoad } from './engine-load.ts'
+import { ExchangeWatch, type WatchedExchange } from './exchange-watch.ts'
+
+/** One listen address of an engine. */
+export interface EngineListener<Tls> {
+  /** Open connections, idle ones included. */
+  readonly connections: number
+  /** @returns the port that is bound; 0 for a unix socket */
+  listen(address: ListenAddress): Promise<number>
+  /** New connections get these certificates. */
+  setTls(tls: Tls): void
+  /** Stops accepting. */
+  unlisten(): void
+  /** Says to clients that can be told that no further requests are taken. */
+  leave(): void
+  /** Stops accepting and cuts all connections. */
+  close(): void
+}
+
+/** What every engine does alike: its listeners, their certificates, counting, draining. */
+export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls> implements Engine, EngineContext {
+  protected readonly options: EngineOptions
+  /** Certificates of addresses. */
+  protected readonly tls = new Map<string, Tls>()
+  protected readonly exchanges: ExchangeWatch
+  readonly #load = new EngineLoad()
+  readonly #listeners = new Map<string, Listener>()
+  /** Listeners that no longer listen but still have connections. */
+  readonly #leaving = new Set<Listener>()
+  #tlsRebuilds = 0
+  #draining: Promise<{ cut: number }> | undefined
+
+  constructor(options: EngineOptions) {
+    this.options = options
+    this.exchanges = new ExchangeWatch(options.limits, (error) => this.problem(error))
+  }
+
+  abstract get lostBytes(): number
+
+  abstract prepareTls(name: string, tls: ListenerTls): () => void
+
+  /** @param tls undefined: plain HTTP */
+  protected abstract makeListener(
+    address: ListenAddress,
+    tls: Tls | undefined,
+    onConnections: (listener: Listener, change: number) => void,
+  ): Listener
+
+  /** A listener that no longer listens has no connection any more. May be called while its last one tells that it closes. */
+  protected emptied(_listener: Listener): void {
+    // Most listeners hold nothing else.
+  }
+
+  get connections(): number {
+    return this.#load.connections
+  }
+
+  get inFlight(): number {
+    return this.#load.inFlight
+  }
+
+  get tlsRebuilds(): number {
+    return this.#tlsRebuilds
+  }
+
+  get isDraining(): boolean {
+    return this.#draining !== undefined
+  }
+
+  async listen(address: ListenAddress): Promise<number> {
+    const { name } = address
+    if (this.#load.isClosed || this.isDraining) throw new EngineError('ENGINE_CLOSED', 'the engine is closed or about to close')
+    if (this.#listeners.has(name)) throw new EngineError('ENGINE_ADDRESS_IN_USE', `this engine listens on ${name} already`)
+    const tls = address.isTls === true ? this.tls.get(name) : undefined
+    if (address.isTls === true && tls === undefined) {
+      throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} speaks TLS and has no certificate`)
+    }
+    const listener = this.makeListener(address, tls, (counted, change) => this.#counted(counted, change))
+    const port = await listener.listen(address)
+    this.#listeners.set(name, listener)
+    return port
+  }
+
+  unlisten(name: string): void {
+    const listener = this.#listeners.get(name)
+    if (listener === undefined) return
+    this.#listeners.delete(name)
+    this.tls.delete(name)
+    listener.unlisten()
+    if (listener.connections > 0) this.#leaving.add(listener)
+    else this.emptied(listener)
+  }
+
+  drain(timeoutMs: number): Promise<{ cut: number }> {
+    this.#draining ??= this.#drain(timeoutMs)
+    return this.#draining
+  }
+
+  cut(): void {
+    for (const listener of [...this.#listeners.values(), ...this.#leaving]) listener.close()
+    this.#listeners.clear()
+    this.#leaving.clear()
+    this.#load.close()
+  }
+
+  limits(): EngineLimits {
+    return this.options.limits()
+  }
+
+  problem(error: unknown): void {
+    this.options.onProblem(asError(error))
+  }
+
+  refused(refusal: Refusal): void {
+    this.options.onRefused?.(refusal)
+  }
+
+  began(): void {
+    this.#load.countInFlight(1)
+  }
+
+  watch(exchange: WatchedExchange): void {
+    this.exchanges.add(exchange)
+  }
+
+  released(exchange: WatchedExchange): void {
+    this.exchanges.remove(exchange)
+    this.#load.countInFlight(-1)
+  }
+
+  /** New connections of an address get these certificates. */
+  protected useTls(name: string, tls: Tls): void {
+    this.tls.set(name, tls)
+    const listener = this.#listeners.get(name)
+    if (listener === undefined) return
+    listener.setTls(tls)
+    this.#tlsRebuilds++
+  }
+
+  /** Says to clients that can be told that it is over. */
+  protected leave(): void {
+    for (const listener of this.#leaving) listener.leave()
+  }
+
+  async #drain(timeoutMs: number): Promise<{ cut: number }> {
+    for (const name of [...this.#listeners.keys()]) this.unlisten(name)
+    // In a turn of its own: until then `isDraining` says no.
+    await Promise.resolve()
+    this.leave()
+    const cut = await drained(this.#load, timeoutMs)
+    this.cut()
+    return { cut }
+  }
+
+  #counted(listener: Listener, change: number): void {
+    if (listener.connections === 0 && this.#leaving.delete(listener)) this.emptied(listener)
+    this.#load.countConnections(change)
+  }
+}

@@ -1,0 +1,51 @@
+import type { ListenerTls } from '@svc/http'
+import { parseHost } from '@svc/http'
+
+/** Answers that are remembered: clients ask for a host with every request. */
+const MAX_REMEMBERED = 1024
+
+/** Which certificate of a listen address belongs to which name. */
+export class ServerNames {
+  readonly #names: ReadonlyMap<string, string>
+  readonly #fallback: string
+  /** Whether a name and a host go together, by `name host`. */
+  readonly #misdirected = new Map<string, boolean>()
+
+  constructor({ names, fallback }: Pick<ListenerTls, 'names' | 'fallback'>) {
+    this.#names = new Map(names)
+    this.#fallback = fallback
+  }
+
+  /** Id of the certificate for a name in lower case: that of the exact name, or of the longest `*.suffix`. */
+  find(name: string): string | undefined {
+    const exact = this.#names.get(name)
+    if (exact !== undefined) return exact
+    for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+      const id = this.#names.get(`*${name.slice(dot)}`)
+      if (id !== undefined) return id
+    }
+    return undefined
+  }
+
+  /** The same, or that of all other names. */
+  certificateOf(name: string): string {
+    return this.find(name) ?? this.#fallback
+  }
+
+  /**
+   * Whether a connection that was opened for one name must not be used for a host, because that one has another certificate
+   * (RFC 9110 section 7.4).
+   * @param host value of the Host field in lower case, may have a port
+   */
+  isMisdirected(serverName: string, host: string): boolean {
+    if (host === serverName) return false
+    const key = `${serverName} ${host}`
+    const known = this.#misdirected.get(key)
+    if (known !== undefined) return known
+    const parsed = parseHost(host)
+    const isMisdirected = parsed !== 'bad_host' && this.certificateOf(serverName) !== this.certificateOf(parsed.hostname)
+    if (this.#misdirected.size >= MAX_REMEMBERED) this.#misdirected.clear()
+    this.#misdirected.set(key, isMisdirected)
+    return isMisdirected
+  }
+}

@@ -1,0 +1,117 @@
+import { constants, type Http2Session, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import type { GateFault } from '../exchange/request-gate.ts'
+import { fieldBytes, Http2Fields } from './field-sources.ts'
+import { Http2Wire } from './http2-wire.ts'
+import type { NodeContext } from './node-context.ts'
+import { MAX_FIELDS, type NodeIntake } from './node-intake.ts'
+import { peerAddress, serverNameOf } from './peer.ts'
+
+/** Pseudo-header fields of a request, which do not count as fields. */
+const PSEUDO_FIELDS = 4
+/** How long a connection may take to its first request. */
+const FIRST_REQUEST_MS = 10_000
+/** Request bytes of all streams of a connection that may be under way unread. */
+const CONNECTION_WINDOW_BYTES = 1024 * 1024
+
+interface SessionFacts {
+  readonly peer: string
+  readonly serverName: string | undefined
+  /** Requests whose answers have not left yet. */
+  pending: number
+  hasBegun: boolean
+}
+
+/** Takes the HTTP/2 requests of a listener. */
+export class Http2Intake {
+  readonly #intake: NodeIntake
+  readonly #context: NodeContext
+  readonly #fields = new Http2Fields()
+  readonly #sessions = new Map<Http2Session, SessionFacts>()
+
+  constructor(intake: NodeIntake, context: NodeContext) {
+    this.#intake = intake
+    this.#context = context
+  }
+
+  /** A connection has been opened. @param socket below the session */
+  session(session: ServerHttp2Session, socket: TLSSocket): void {
+    const facts = { peer: peerAddress(socket), serverName: serverNameOf(socket), pending: 0, hasBegun: false }
+    this.#sessions.set(session, facts)
+    // The connection is closed then; why is the business of its client.
+    session.on('error', () => undefined)
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
+    session.setTimeout(FIRST_REQUEST_MS)
+    session.on('timeout', () => {
+      // Requests have time limits of their own. What they leave behind when nothing is read may never close.
+      if (facts.pending === 0) session.destroy()
+      else session.setTimeout(this.#context.limits().idleTimeoutMs)
+    })
+    this.#endTogether(session, socket)
+    if (this.#context.isDraining) session.close()
+  }
+
+  /** A session that is destroyed waits for its client to take what was sent, however long that may be. */
+  #endTogether(session: ServerHttp2Session, socket: TLSSocket): void {
+    const timer = setInterval(() => {
+      if (session.destroyed) socket.destroy()
+    }, this.#context.limits().idleTimeoutMs).unref()
+    socket.once('close', () => {
+      clearInterval(timer)
+      this.#sessions.delete(session)
+    })
+  }
+
+  /** A request has come. @param raw names and values in turn */
+  stream(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+    // What the peer resets a stream with is seen when the stream closes.
+    stream.on('error', () => undefined)
+    const { session } = stream
+    const facts = session === undefined ? undefined : this.#sessions.get(session)
+    if (session === undefined || facts === undefined) {
+      stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      return
+    }
+    const limits = this.#context.limits()
+    if (!facts.hasBegun) session.setTimeout(limits.idleTimeoutMs)
+    facts.hasBegun = true
+    facts.pending++
+    const { method, target } = this.#fields.set(raw)
+    const isEnded = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
+    this.#intake.take({
+      method,
+      target,
+      fields: this.#fields,
+      httpVersion: '2',
+      peer: facts.peer,
+      serverName: facts.serverName,
+      wire: new Http2Wire(stream, takesTrailers(raw), () => facts.pending--),
+      body: { stream, hasArrived: () => hasArrived(stream), isBroken: () => stream.closed },
+      hasBody: !isEnded,
+      fault: faultOf(raw, limits.maxHeaderBytes),
+      upgrade: undefined,
+    })
+  }
+
+  /** Tells all clients to send no further requests; those under way go on. */
+  leave(): void {
+    for (const session of this.#sessions.keys()) session.close()
+  }
+}
+
+/** Whether the client has sent its request to the end. */
+function hasArrived({ state }: ServerHttp2Stream): boolean {
+  return (
+    state.state === constants.NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE || state.state === constants.NGHTTP2_STREAM_STATE_CLOSED
+  )
+}
+
+function takesTrailers(raw: readonly string[]): boolean {
+  // HTTP/2 allows no other value of this field (RFC 9113 section 8.2.2).
+  return raw.some((name, at) => at % 2 === 0 && name === 'te')
+}
+
+function faultOf(raw: readonly string[], maxHeaderBytes: number): GateFault | undefined {
+  if (raw.length > 2 * (MAX_FIELDS + PSEUDO_FIELDS)) return { status: 431, code: 'too_many_fields' }
+  return fieldBytes(raw) > maxHeaderBytes ? { status: 431, code: 'head_too_large' } : undefined
+}

@@ -1,0 +1,9 @@
+import type { EngineContext } from '../listener/engine-context.ts'
+import type { NodeHeads } from './node-head.ts'
+import type { WebSocketHub } from './web-socket-hub.ts'
+
+/** What all exchanges of one engine share. */
+export interface NodeContext extends EngineContext {
+  readonly heads: NodeHeads
+  readonly webSockets: WebSocketHub
+}

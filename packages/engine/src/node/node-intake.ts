@@ -1,0 +1,160 @@
+import type { FieldSource, HttpRequest } from '@svc/http'
+import { EngineRequest } from '../exchange/engine-request.ts'
+import { GateAsk } from '../exchange/gate-ask.ts'
+import { type GateFault, RequestGate } from '../exchange/request-gate.ts'
+import { readWebSocketWish } from '../exchange/web-socket-wish.ts'
+import type { EngineOptions } from '../listener/engine.ts'
+import type { ServerNames } from '../listener/server-names.ts'
+import type { BodySource } from './node-body.ts'
+import type { NodeContext } from './node-context.ts'
+import { NodeExchange } from './node-exchange.ts'
+import { MAX_SLICE_BYTES } from './node-writer.ts'
+import type { ResponseWire } from './response-wire.ts'
+import { SentAnswer } from './sent-answer.ts'
+import { acceptWebSocket } from './upgrade-offer.ts'
+import type { UpgradeRequest } from './web-socket-hub.ts'
+
+/** Most fields of a request, as with the engine uws. */
+export const MAX_FIELDS = 98
+
+/** Where requests come from. */
+export interface IntakeFacts {
+  /** Name of the listen address. */
+  readonly listener: string
+  readonly scheme: 'http' | 'https'
+}
+
+/** One request as a connection gives it. */
+export interface Arrival {
+  readonly method: string
+  readonly target: string
+  readonly fields: FieldSource
+  readonly httpVersion: HttpRequest['httpVersion']
+  /** Canonical address. */
+  readonly peer: string
+  readonly serverName: string | undefined
+  readonly wire: ResponseWire
+  readonly body: BodySource
+  /** Whether a body comes; undefined: the fields say so. */
+  readonly hasBody: boolean | undefined
+  /** What was found wrong with it already. */
+  readonly fault: GateFault | undefined
+  /** Present when the client wants to speak another protocol on this connection. */
+  readonly upgrade: UpgradeRequest | undefined
+  /** Called when the request is let in, before it is handled. */
+  readonly beforeHandling?: (() => void) | undefined
+}
+
+/** Looks at the requests of one listen address, one at a time, and hands them to whoever answers. */
+export class NodeIntake {
+  readonly #facts: IntakeFacts
+  readonly #options: EngineOptions
+  readonly #context: NodeContext
+  readonly #gate = new RequestGate()
+  readonly #ask: GateAsk<string>
+  /** Which certificates belong to which names, where connections speak TLS. */
+  names: ServerNames | undefined
+
+  constructor(facts: IntakeFacts, options: EngineOptions, context: NodeContext) {
+    this.#facts = facts
+    this.#options = options
+    this.#context = context
+    this.#ask = new GateAsk(this.#gate, (peer) => peer, facts.scheme, facts.listener)
+  }
+
+  /** @returns the exchange, if the request is not answered by now */
+  take(arrival: Arrival): NodeExchange | undefined {
+    const isForServer = arrival.target === '*' && arrival.method === 'OPTIONS'
+    const fault = arrival.fault ?? this.#enter(arrival, isForServer)
+    if (fault === undefined && !isForServer && this.#answersReady(arrival)) return undefined
+    const exchange = this.#exchangeFor(arrival)
+    try {
+      if (fault !== undefined) this.#refuse(exchange, arrival, fault)
+      else if (this.#isBodyTaken(exchange, arrival)) this.#handle(exchange, arrival, isForServer)
+    } catch (error) {
+      this.#context.problem(error)
+      exchange.refuse(500, 'handler_failed')
+    }
+    return exchange
+  }
+
+  #enter({ method, target, fields, httpVersion, serverName }: Arrival, isForServer: boolean): GateFault | undefined {
+    const fault = this.#gate.enter(method, isForServer ? '/' : target, fields, httpVersion === '1.0')
+    if (fault !== undefined || serverName === undefined) return fault
+    const isMisdirected = this.names?.isMisdirected(serverName, this.#gate.host) === true
+    return isMisdirected ? { status: 421, code: 'misdirected_request' } : undefined
+  }
+
+  #answersReady({ method, target, peer, wire, upgrade, hasBody }: Arrival): boolean {
+    const { ready } = this.#options
+    if (ready === undefined || this.#context.isDraining || upgrade !== undefined || hasBody === true) return false
+    if (!this.#ask.open(method, target, peer)) return false
+    const response = ready.find(this.#ask)
+    if (response === undefined) return false
+    const { body, length } = response
+    const closes = wire.wantsClose
+    const head = this.#context.heads.ofReady(response.head)
+    if (body === undefined) {
+      wire.bodiless(head, { length: length === '' ? undefined : Number(length), closes })
+      if (!wire.isMultiplexed) wire.end(undefined, [])
+      wire.over()
+      ready.sent()
+    } else if (body.byteLength <= MAX_SLICE_BYTES) {
+      wire.head(head, { length: body.byteLength, closes })
+      wire.end(body, [])
+      if (wire.isMultiplexed) new SentAnswer(this.#context, wire)
+      ready.sent()
+    } else {
+      const facts = { listener: this.#facts.listener, remoteAddress: peer, method, target }
+      new NodeExchange(this.#context, wire, facts).takeOver(head, body, ready.sentLater())
+    }
+    return true
+  }
+
+  #exchangeFor({ wire, peer, method, target }: Arrival): NodeExchange {
+    const facts = { listener: this.#facts.listener, remoteAddress: peer, method, target }
+    return new NodeExchange(this.#context, wire, facts)
+  }
+
+  #refuse(exchange: NodeExchange, { body, hasBody }: Arrival, { status, code }: GateFault): void {
+    // Whatever is declared, nothing of it is wanted.
+    if (hasBody !== false) exchange.receiveBody(body, undefined, 0)
+    exchange.refuse(status, code)
+  }
+
+  /** Begins to receive a body, unless it may not come. */
+  #isBodyTaken(exchange: NodeExchange, { body, hasBody }: Arrival): boolean {
+    const { contentLength, isChunked } = this.#gate
+    if (!(hasBody ?? (isChunked || (contentLength ?? 0) > 0))) return true
+    const { maxBodyBytes } = this.#context.limits()
+    exchange.receiveBody(body, contentLength, maxBodyBytes)
+    if ((contentLength ?? 0) <= maxBodyBytes) return true
+    exchange.refuse(413, 'body_too_large')
+    return false
+  }
+
+  #handle(exchange: NodeExchange, arrival: Arrival, isForServer: boolean): void {
+    if (isForServer) {
+      exchange.answerForServer(204, 'options_asterisk', [['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']])
+      return
+    }
+    const gate = this.#gate
+    const { method, target, httpVersion, serverName, peer, upgrade } = arrival
+    const { parsed, host, fields, shared } = gate
+    if (parsed === undefined) return
+    if (upgrade !== undefined) {
+      const wish = readWebSocketWish(gate, method)
+      if (wish !== undefined && 'status' in wish) {
+        exchange.refuse(wish.status, wish.code)
+        return
+      }
+      if (wish !== undefined) exchange.webSocket = acceptWebSocket(exchange, upgrade, wish, this.#context)
+    }
+    const { listener, scheme } = this.#facts
+    const parts = { method, target, parsed, host, fields, shared, areUtf8: false, listener, scheme, httpVersion, serverName }
+    exchange.admit(new EngineRequest(parts, { remoteAddress: () => peer }))
+    arrival.beforeHandling?.()
+    this.#options.onExchange(exchange)
+    exchange.handlerReturned()
+  }
+}

@@ -1,0 +1,230 @@
+import { createServer as createHttpServer, type Server as HttpServer, type ServerOptions } from 'node:http'
+import {
+  createServer as createHttp2Server,
+  type ServerOptions as Http2Options,
+  type Http2Server,
+  type ServerHttp2Session,
+} from 'node:http2'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { codeOf } from '@svc/core'
+import type { ListenAddress } from '@svc/http'
+import { bindFailure } from '../listener/bind-failure.ts'
+import type { EngineLimits, EngineOptions } from '../listener/engine.ts'
+import { openToAll } from '../listener/unix-socket.ts'
+import { Http1Intake } from './http1-intake.ts'
+import { Http2Intake } from './http2-intake.ts'
+import type { NodeContext } from './node-context.ts'
+import { NodeIntake } from './node-intake.ts'
+import type { TlsContexts } from './tls-contexts.ts'
+
+/** How long a client may take for the head of a request, and for its TLS handshake. */
+const HEAD_TIMEOUT_MS = 10_000
+/** How often time limits of connections are looked at. */
+const CHECK_MS = 1_000
+/** Connections that the kernel holds until they are accepted. */
+const BACKLOG = 1024
+
+/** RFC 9110 section 10.1.1. */
+const unknownExpectation = { status: 417, code: 'unknown_expectation' }
+
+/** Options that Node has before its types do. */
+type Http1Options = ServerOptions & { shouldUpgradeCallback: Parameters<HttpServer['on']>[1] }
+
+/** One listen address: HTTP/1, and with TLS also HTTP/2, which ALPN chooses. */
+export class NodeListener {
+  readonly name: string
+  readonly #context: NodeContext
+  readonly #intake: NodeIntake
+  readonly #http1: Http1Intake
+  readonly #http2: Http2Intake
+  readonly #server: HttpServer | HttpsServer
+  readonly #sockets = new Set<Socket>()
+  readonly #onConnections: (change: number) => void
+  #tls: TlsContexts | undefined
+  #isListening = false
+
+  constructor(
+    address: ListenAddress,
+    tls: TlsContexts | undefined,
+    shared: { options: EngineOptions; context: NodeContext; onConnections: (change: number) => void },
+  ) {
+    const { options, context, onConnections } = shared
+    this.name = address.name
+    this.#context = context
+    this.#onConnections = onConnections
+    this.#tls = tls
+    const facts = { listener: address.name, scheme: tls === undefined ? 'http' : 'https' } as const
+    const intake = new NodeIntake(facts, options, context)
+    intake.names = tls?.names
+    this.#intake = intake
+    this.#http1 = new Http1Intake(facts, intake, context, address.socket === undefined)
+    this.#http2 = new Http2Intake(intake, context)
+    this.#server = tls === undefined ? this.#plainServer(context.limits()) : this.#tlsServer(tls, context.limits())
+    this.#watch(this.#server)
+  }
+
+  get connections(): number {
+    return this.#sockets.size
+  }
+
+  /** @returns the port that is bound; 0 for a unix socket */
+  async listen(address: ListenAddress): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const server = this.#server
+    server.once('error', reject)
+    const where = address.socket === undefined ? { host: address.host, port: address.port } : { path: address.socket }
+    // Each worker listens for itself: the kernel spreads connections over those that share a port.
+    server.listen({ ...where, ...(address.socket === undefined ? { reusePort: true } : {}), backlog: BACKLOG }, resolve)
+    try {
+      await promise
+    } catch (cause) {
+      throw bindFailure(address, cause)
+    } finally {
+      server.off('error', reject)
+    }
+    server.on('error', (error) => this.#context.problem(error))
+    this.#isListening = true
+    if (address.socket !== undefined) openToAll(address.socket)
+    const bound = server.address()
+    return bound === null || typeof bound === 'string' ? 0 : (bound as AddressInfo).port
+  }
+
+  /** New connections get these certificates. */
+  setTls(tls: TlsContexts): void {
+    this.#tls = tls
+    this.#intake.names = tls.names
+    if ('setSecureContext' in this.#server) this.#server.setSecureContext(tls.fallback)
+  }
+
+  /** Stops accepting; connections live on. */
+  unlisten(): void {
+    if (!this.#isListening) return
+    this.#isListening = false
+    // That of the HTTP server would close idle connections too, and give up its time limits.
+    NetServer.prototype.close.call(this.#server)
+  }
+
+  /** Says to clients that can be told that no further requests are taken. */
+  leave(): void {
+    this.#http2.leave()
+  }
+
+  /** Stops accepting and cuts all connections. */
+  close(): void {
+    this.unlisten()
+    for (const socket of [...this.#sockets]) {
+      socket.destroy()
+      this.#forget(socket)
+    }
+    this.#server.close()
+  }
+
+  #plainServer(limits: EngineLimits): HttpServer {
+    return createHttpServer(this.#http1Options(limits))
+  }
+
+  #tlsServer(tls: TlsContexts, limits: EngineLimits): HttpsServer {
+    const server = createHttpsServer({
+      ...this.#http1Options(limits),
+      ...tls.fallback,
+      // Whoever names none of them is turned away, as ALPN wants it (RFC 7301 section 3.2).
+      ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'],
+      handshakeTimeout: HEAD_TIMEOUT_MS,
+      SNICallback: (name, done) => done(null, this.#tls?.find(name)),
+    })
+    const http2 = this.#http2Server(limits)
+    const http1Listeners = server.listeners('secureConnection')
+    server.removeAllListeners('secureConnection')
+    server.on('secureConnection', (socket) => {
+      socket.once('end', () => this.#http1.halfClosed(socket))
+      if (socket.alpnProtocol === 'h2') {
+        http2.once('session', (session: ServerHttp2Session) => this.#http2.session(session, socket))
+        http2.emit('connection', socket)
+      } else for (const listener of http1Listeners) Reflect.apply(listener, server, [socket])
+    })
+    server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket))
+    return server
+  }
+
+  /** A handshake that fails is the business of its client. Who speaks no TLS at all is told so, as nginx does. */
+  #handshakeFailed(error: Error, socket: TLSSocket): void {
+    // The TLS socket is gone by then. Nothing but this private field leads to the one below it.
+    const { _parent: below } = socket as { _parent?: Socket | null }
+    const isPlain = codeOf(error) === 'ERR_SSL_HTTP_REQUEST'
+    if (isPlain && below?.writable === true && this.#sockets.has(below)) this.#http1.plain(below)
+    else socket.destroy()
+  }
+
+  #http1Options({ maxHeaderBytes }: EngineLimits): Http1Options {
+    return {
+      insecureHTTPParser: false,
+      // The gate asks for it, and takes nothing more from a connection where it is missing.
+      requireHostHeader: false,
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: HEAD_TIMEOUT_MS,
+      // How long a body may take is decided for each request.
+      requestTimeout: 0,
+      connectionsCheckingInterval: CHECK_MS,
+      noDelay: true,
+      shouldUpgradeCallback: (request: Parameters<Http1Intake['mayUpgrade']>[0]) => this.#http1.mayUpgrade(request),
+    }
+  }
+
+  #http2Server({ maxHeaderBytes }: EngineLimits): Http2Server {
+    const options: Http2Options = {
+      maxSessionMemory: 10,
+      maxOutstandingPings: 10,
+      maxSettings: 32,
+      maxSessionInvalidFrames: 100,
+      maxSessionRejectedStreams: 100,
+      // A client that goes elsewhere may cancel all that is under way a few times over (CVE-2023-44487).
+      streamResetBurst: 400,
+      streamResetRate: 40,
+      settings: {
+        enablePush: false,
+        enableConnectProtocol: false,
+        maxConcurrentStreams: 128,
+        // Twice what is allowed, so that what is a little over it can be answered.
+        maxHeaderListSize: maxHeaderBytes * 2,
+        initialWindowSize: 256 * 1024,
+      },
+    }
+    const server = createHttp2Server(options)
+    server.on('stream', (stream, _headers, flags, raw: readonly string[]) => this.#http2.stream(stream, flags, raw))
+    server.on('sessionError', () => undefined)
+    return server
+  }
+
+  #watch(server: HttpServer | HttpsServer): void {
+    // All fields are wanted, also those that are too many: what is not seen cannot be refused.
+    server.maxHeadersCount = 0
+    Object.assign(server, { httpAllowHalfOpen: true })
+    // Before the server sets its time limits for the connection.
+    server.prependListener('connection', (socket: Socket) => this.#opened(socket))
+    server.on('request', (request, response) => this.#http1.request(request, response))
+    server.on('checkContinue', (request, response) =>
+      this.#http1.request(request, response, { beforeHandling: () => response.writeContinue() }),
+    )
+    server.on('checkExpectation', (request, response) => this.#http1.request(request, response, { fault: unknownExpectation }))
+    server.on('upgrade', (request, socket, rest) => this.#http1.upgrade(request, socket as Socket, rest))
+    server.on('connect', (request, socket) => this.#http1.connect(request, socket as Socket))
+    server.on('clientError', (error, socket) => this.#http1.failed(error, socket as Socket))
+    server.on('timeout', (socket) => this.#http1.idle(socket))
+  }
+
+  #opened(socket: Socket): void {
+    const { idleTimeoutMs } = this.#context.limits()
+    this.#server.timeout = idleTimeoutMs
+    this.#server.keepAliveTimeout = idleTimeoutMs
+    this.#sockets.add(socket)
+    this.#onConnections(1)
+    socket.once('end', () => this.#http1.halfClosed(socket))
+    socket.once('close', () => this.#forget(socket))
+  }
+
+  #forget(socket: Socket): void {
+    if (this.#sockets.delete(socket)) this.#onConnections(-1)
+  }
+}

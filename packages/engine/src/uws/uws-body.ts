@@ -1,0 +1,213 @@
+import type { HttpResponse } from 'uWebSockets.js'
+import { asError } from '@svc/core'
+import { HttpError, type RequestBody } from '@svc/http'
+import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '../exchange/body-reader.ts'
+import { BodyBacklog, type BodyPiece, type BodyStore } from './body-backlog.ts'
+
+/** Unacknowledged bytes past which nothing more is handed on, and with what waits, past which reading from the socket stops. */
+const HIGH_WATER_BYTES = 128 * 1024
+/** Chunks shorter than this are handed on in memory of their own, which costs less than a block. */
+const SHORT_CHUNK_BYTES = 8 * 1024
+/** Chunks shorter than this start the library's idle timer again, which otherwise cuts senders under 16 KB a second. */
+const SLOW_CHUNK_BYTES = 16 * 1024
+
+/** What a body needs of its exchange. */
+export interface BodyOwner {
+  readonly isOver: boolean
+  /** The body cannot be read to its end: whoever reads it has been told and may answer, else this is the answer. */
+  bodyRefused(status: number, code: string): void
+  /** The last byte has come. */
+  bodyEnded(): void
+  /** A listener threw. */
+  problem(error: unknown): void
+  /** Called before the first pause: the library's timers are stopped by a writable listener only. */
+  beforePause(): void
+}
+
+/** How long a body is. */
+export interface BodySize {
+  /** As declared; undefined: nobody knows. */
+  readonly length: number | undefined
+  readonly maxBytes: number
+}
+
+/**
+ * The body of one request. Receives from the start, keeps what nobody takes yet, and slows the sender down when nobody acknowledges.
+ * Pausing is soft: the library goes on as long as it finds half a megabyte at each read, so a sender on the same machine may send
+ * everything in one turn. What is too much for memory waits in a file.
+ */
+export class UwsBody implements RequestBody {
+  readonly isPresent = true
+  readonly length: number | undefined
+  readonly #res: HttpResponse
+  readonly #owner: BodyOwner
+  readonly #store: BodyStore
+  readonly #maxBytes: number
+  readonly #backlog: BodyBacklog
+  readonly #reader = new BodyReader()
+  #isPaused = false
+  #isHandingOn = false
+  #isDiscarding = false
+  #failure: Error | undefined
+  #receivedBytes = 0
+  #unackedBytes = 0
+  #waitingBytes = 0
+  /** Whether bytes are still to come. */
+  isOpen = true
+  /** When the last chunk came, or could come again, in ms of the monotonic clock. */
+  #lastChunkAt = 0
+
+  constructor(res: HttpResponse, owner: BodyOwner, store: BodyStore, { length, maxBytes }: BodySize) {
+    this.#res = res
+    this.#owner = owner
+    this.#store = store
+    this.length = length
+    this.#maxBytes = maxBytes
+    this.#backlog = new BodyBacklog(store, { ready: () => this.#handOn(), failed: (error) => this.#lost(error) })
+    res.onData((chunk, isLast) => this.#received(chunk, isLast))
+  }
+
+  /** Whether the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
+  hasStalled(nowMs: number, sinceMs: number, limitMs: number): boolean {
+    return this.isOpen && !this.#isPaused && nowMs - Math.max(this.#lastChunkAt, sinceMs) > limitMs
+  }
+
+  get receivedBytes(): number {
+    return this.#receivedBytes
+  }
+
+  read(onChunk: ChunkListener, onEnd: EndListener): void {
+    this.#reader.begin(onChunk, onEnd)
+    if (this.#failure !== undefined) this.#reader.end(this.#failure)
+    else this.#handOn()
+  }
+
+  /** Ends reading with an error; what still comes is thrown away. */
+  fail(error: Error): void {
+    if (this.#isDiscarding) return
+    if (this.isOpen || this.#waitingBytes > 0) this.#break(error)
+    else this.discard()
+  }
+
+  /** Throws away what still comes and lets it come. */
+  discard(): void {
+    this.#isDiscarding = true
+    this.#waitingBytes = 0
+    this.#backlog.close()
+    this.resume()
+  }
+
+  resume(): void {
+    if (!this.#isPaused || this.#owner.isOver) return
+    this.#isPaused = false
+    this.#lastChunkAt = performance.now()
+    this.#res.resume()
+  }
+
+  #received(chunk: ArrayBuffer, isLast: boolean): void {
+    try {
+      this.#receivedBytes += chunk.byteLength
+      if (isLast) this.isOpen = false
+      if (this.#owner.isOver) return
+      this.#lastChunkAt = performance.now()
+      if (!isLast && chunk.byteLength < SLOW_CHUNK_BYTES && !this.#isPaused) this.#restartIdleTimer()
+      if (!this.#isDiscarding) this.#take(chunk)
+      if (isLast) this.#ended()
+    } catch (error) {
+      this.#owner.problem(error)
+    }
+  }
+
+  /** Resuming alone, without a pause before it, would stop reading for good. */
+  #restartIdleTimer(): void {
+    this.#res.pause()
+    this.#res.resume()
+  }
+
+  #take(chunk: ArrayBuffer): void {
+    if (this.#receivedBytes > this.#maxBytes) {
+      this.#break(bodyTooLarge(this.#maxBytes))
+      this.#owner.bodyRefused(413, 'body_too_large')
+      return
+    }
+    if (chunk.byteLength === 0) return
+    // The memory belongs to the library again after this call.
+    if (this.#goesStraightOn(chunk)) this.#hand({ bytes: new Uint8Array(chunk.slice(0)), block: undefined })
+    else this.#wait(new Uint8Array(chunk))
+    this.#handOn()
+    if (this.#unackedBytes + this.#waitingBytes > HIGH_WATER_BYTES && this.isOpen) this.#pause()
+  }
+
+  #goesStraightOn({ byteLength }: ArrayBuffer): boolean {
+    const isFree = this.#waitingBytes === 0 && this.#unackedBytes < HIGH_WATER_BYTES && !this.#isHandingOn
+    return byteLength <= SHORT_CHUNK_BYTES && isFree && this.#reader.isReading
+  }
+
+  #wait(bytes: Uint8Array): void {
+    const missing = this.length === undefined ? Number.POSITIVE_INFINITY : this.length - this.#receivedBytes
+    try {
+      this.#backlog.add(bytes, missing + bytes.byteLength)
+      this.#waitingBytes += bytes.byteLength
+    } catch (error) {
+      this.#lost(asError(error))
+    }
+  }
+
+  /** A full disk, most likely. */
+  #lost(cause: Error): void {
+    const error = new HttpError('ENGINE_BODY_LOST', `failed to spool a request body to a file: ${cause.message}`, {
+      cause,
+    })
+    this.#owner.problem(error)
+    this.#break(error)
+    this.#owner.bodyRefused(500, 'body_lost')
+  }
+
+  #break(error: Error): void {
+    this.#failure = error
+    this.discard()
+    this.#reader.end(error)
+  }
+
+  /** Hands on what waits, as much as may be on its way at once. */
+  #handOn(): void {
+    if (this.#isHandingOn) return
+    while (this.#reader.isReading && this.#unackedBytes < HIGH_WATER_BYTES) {
+      const piece = this.#waitingBytes > 0 ? this.#backlog.take() : undefined
+      if (piece === undefined) break
+      this.#waitingBytes -= piece.bytes.byteLength
+      this.#hand(piece)
+    }
+    if (!this.isOpen && this.#waitingBytes === 0 && this.#failure === undefined) this.#reader.end(undefined)
+    if (this.#unackedBytes + this.#waitingBytes <= HIGH_WATER_BYTES / 2) this.resume()
+  }
+
+  /** What is acknowledged meanwhile makes nothing more come before the receiver has returned. */
+  #hand({ bytes, block }: BodyPiece): void {
+    this.#unackedBytes += bytes.byteLength
+    this.#isHandingOn = true
+    try {
+      this.#reader.hand(bytes, (isUnused) => {
+        this.#unackedBytes -= bytes.byteLength
+        if (isUnused === true && block !== undefined) this.#store.blocks.give(block)
+        this.#handOn()
+      })
+    } catch (error) {
+      this.#owner.problem(error)
+    } finally {
+      this.#isHandingOn = false
+    }
+  }
+
+  #pause(): void {
+    if (this.#isPaused || this.#owner.isOver || this.#isDiscarding) return
+    this.#owner.beforePause()
+    this.#isPaused = true
+    this.#res.pause()
+  }
+
+  #ended(): void {
+    this.#handOn()
+    this.#owner.bodyEnded()
+  }
+}

@@ -1,0 +1,73 @@
+import uws from 'uWebSockets.js'
+import type { ListenAddress, ListenerTls } from '@svc/http'
+import { BodyBlocks } from '@svc/http'
+import { EngineError } from '../errors/errors.ts'
+import { HeaderBlocks } from '../exchange/header-block.ts'
+import type { EngineOptions } from '../listener/engine.ts'
+import { ListeningEngine } from '../listener/listening-engine.ts'
+import { isSameTls } from '../listener/same-tls.ts'
+import type { BodyStore } from './body-backlog.ts'
+import { tryCertificate } from './certificate-trial.ts'
+import { CloseGuard } from './close-guard.ts'
+import type { ExchangeContext } from './exchange-context.ts'
+import { PeerAddresses } from './peer-address.ts'
+import { fallbackOf } from './sni-app.ts'
+import { UwsListener } from './uws-listener.ts'
+
+/**
+ * Of so many answers without a body one waits a turn. The library keeps them for a client that reads nothing, and does not say so;
+ * a request behind one that is pending closes the connection, and who sends far too many has one.
+ */
+const BODILESS_RUN = 32
+
+/** The engine on uWebSockets.js: HTTP/1.1 over TCP. Rules and limits: docs/http-engine.md. */
+export class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements ExchangeContext {
+  readonly blocks: HeaderBlocks
+  readonly peers = new PeerAddresses()
+  readonly closeGuard = new CloseGuard()
+  readonly bodies: BodyStore
+  #lostBytes = 0
+  #bodiless = 0
+
+  constructor(options: EngineOptions) {
+    super(options)
+    this.blocks = new HeaderBlocks((error) => this.problem(error))
+    this.bodies = { blocks: new BodyBlocks(), dir: options.bodyDir }
+    uws._cfg('silent')
+  }
+
+  get lostBytes(): number {
+    return this.#lostBytes
+  }
+
+  mustWait(): boolean {
+    this.#bodiless = (this.#bodiless + 1) % BODILESS_RUN
+    return this.#bodiless === 0
+  }
+
+  prepareTls(name: string, tls: ListenerTls): () => void {
+    const before = this.tls.get(name)
+    if (isSameTls(before, tls)) return () => undefined
+    fallbackOf(tls)
+    if (tls.minVersion === '1.3') throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name}: this engine cannot refuse TLS 1.2`)
+    const known = new Set([...this.tls.values()].flatMap(({ certificates }) => certificates.map(({ id }) => id)))
+    for (const certificate of tls.certificates) if (!known.has(certificate.id)) tryCertificate(name, certificate)
+    return () => this.useTls(name, tls)
+  }
+
+  protected makeListener(
+    { name }: ListenAddress,
+    tls: ListenerTls | undefined,
+    onConnections: (listener: UwsListener, change: number) => void,
+  ): UwsListener {
+    const listener = new UwsListener(name, tls, {
+      options: this.options,
+      context: this,
+      onConnections: (change) => onConnections(listener, change),
+      onLost: (bytes) => {
+        this.#lostBytes += bytes
+      },
+    })
+    return listener
+  }
+}

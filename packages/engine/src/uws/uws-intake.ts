@@ -1,0 +1,212 @@
+import type { HttpRequest, HttpResponse, UpgradeContext } from 'uWebSockets.js'
+import { EngineRequest } from '../exchange/engine-request.ts'
+import { GateAsk } from '../exchange/gate-ask.ts'
+import type { ReadyEnd, ReadyResponse } from '../exchange/ready-responses.ts'
+import { type GateFault, RequestGate } from '../exchange/request-gate.ts'
+import { readWebSocketWish } from '../exchange/web-socket-wish.ts'
+import type { EngineOptions } from '../listener/engine.ts'
+import type { ServerNames } from '../listener/server-names.ts'
+import { endLast, isClosedByLibrary } from './closing.ts'
+import type { ExchangeContext } from './exchange-context.ts'
+import { writeReady } from './ready-writer.ts'
+import { MAX_SINGLE_BYTES } from './single-write.ts'
+import { UwsExchange } from './uws-exchange.ts'
+import type { UwsWebSocketRoute } from './uws-web-socket-route.ts'
+
+/** By which routes of the library a request came in. */
+export interface UwsDoor {
+  /** Named in the TLS handshake, lower case; undefined: none, or nobody knows. */
+  readonly serverName: string | undefined
+  readonly webSockets: UwsWebSocketRoute
+}
+
+/**
+ * Looks at the requests of one listen address, one at a time, and hands them to whoever answers. Never throws into the library:
+ * that would end the process.
+ */
+export class UwsIntake {
+  readonly #listener: string
+  readonly #scheme: 'http' | 'https'
+  readonly #options: EngineOptions
+  readonly #context: ExchangeContext
+  readonly #gate = new RequestGate()
+  readonly #ask: GateAsk<HttpResponse>
+  /** Which certificates belong to which names, where connections speak TLS. */
+  names: ServerNames | undefined
+  /** The request whose handler runs at this moment. */
+  #current: UwsExchange | undefined
+  /** Of the request in the gate. */
+  #method = ''
+  #target = ''
+
+  constructor(listener: string, scheme: 'http' | 'https', options: EngineOptions, context: ExchangeContext) {
+    this.#listener = listener
+    this.#scheme = scheme
+    this.#options = options
+    this.#context = context
+    this.#ask = new GateAsk(this.#gate, (res) => context.peers.read(res), scheme, listener)
+  }
+
+  /** The connections have been cut. The one request that is being handled has no abort listener yet. */
+  cut(): void {
+    this.#current?.aborted()
+  }
+
+  handle(door: UwsDoor, res: HttpResponse, req: HttpRequest, method: string, upgrade?: UpgradeContext): void {
+    const { closeGuard } = this.#context
+    if (closeGuard.isArmed && closeGuard.catches(this.#context.peers.read(res))) {
+      drop(res)
+      return
+    }
+    this.#method = method
+    let exchange: UwsExchange | undefined
+    try {
+      const fault = this.#enter(req, door.serverName)
+      if (fault === undefined && this.#answersReady(res)) return
+      exchange = new UwsExchange(this.#context, this.#listener, res)
+      this.#current = exchange
+      this.#accept(exchange, door, fault, upgrade)
+    } catch (error) {
+      exchange ??= new UwsExchange(this.#context, this.#listener, res)
+      this.#failed(exchange, error)
+    }
+    this.#current = undefined
+    // No later than here: a handler that returns with neither an answer nor this listener ends the process. Not earlier,
+    // because it is a tenth of the cost of a request that is answered at once (bench/engine.ts).
+    watchAbort(res, exchange)
+    exchange.handlerReturned()
+  }
+
+  /** Reads the request into the gate. */
+  #enter(req: HttpRequest, serverName: string | undefined): GateFault | undefined {
+    const query = req.getQuery()
+    this.#target = query === undefined ? req.getUrl() : `${req.getUrl()}?${query}`
+    const fault = this.#gate.enter(this.#method, this.#target, req)
+    if (fault !== undefined || serverName === undefined) return fault
+    const isMisdirected = this.names?.isMisdirected(serverName, this.#gate.host) === true
+    return isMisdirected ? { status: 421, code: 'misdirected_request' } : undefined
+  }
+
+  /** Answers with a ready response, where there is one. */
+  #answersReady(res: HttpResponse): boolean {
+    const { ready } = this.#options
+    if (ready === undefined || this.#context.isDraining) return false
+    const ask = this.#ask
+    if (!ask.open(this.#method, this.#target, res)) return false
+    const response = ready.find(ask)
+    if (response === undefined) return false
+    const { body } = response
+    if (this.#gate.wantsClose || isClosedByLibrary(this.#gate)) {
+      this.#sendLast(res, response)
+    } else if ((body?.byteLength ?? 0) === 0 && this.#context.mustWait()) {
+      this.#sendLater(res, { ...response }, ready.sentLater())
+    } else if (writeReady(res, response) || body === undefined) ready.sent()
+    else this.#sendSlowly(res, body, ready.sentLater())
+    return true
+  }
+
+  #sendLater(res: HttpResponse, response: ReadyResponse, onClosed: ReadyEnd): void {
+    const exchange = new UwsExchange(this.#context, this.#listener, res)
+    watchAbort(res, exchange)
+    exchange.takeOver(onClosed).sendLater(() => writeReady(res, response))
+    exchange.handlerReturned()
+  }
+
+  /** Sends a ready response behind which the connection closes. */
+  #sendLast(res: HttpResponse, response: ReadyResponse): void {
+    const { head, body } = response
+    const { ready } = this.#options
+    if (body !== undefined && body.byteLength > 0 && body.byteLength <= MAX_SINGLE_BYTES) {
+      const address = this.#context.peers.read(res)
+      res.writeStatus(head.bytes)
+      endLast(res, body, isClosedByLibrary(this.#gate))
+      this.#context.closeGuard.arm(address)
+      ready?.sent()
+      return
+    }
+    const exchange = new UwsExchange(this.#context, this.#listener, res)
+    watchAbort(res, exchange)
+    exchange.takeOver(ready?.sentLater()).sendLast(response)
+    exchange.handlerReturned()
+  }
+
+  #sendSlowly(res: HttpResponse, body: Uint8Array, onClosed: ReadyEnd): void {
+    const exchange = new UwsExchange(this.#context, this.#listener, res)
+    watchAbort(res, exchange)
+    exchange.takeOver(onClosed).resume(body)
+    exchange.handlerReturned()
+  }
+
+  #accept(exchange: UwsExchange, door: UwsDoor, fault: GateFault | undefined, upgrade: UpgradeContext | undefined): void {
+    const gate = this.#gate
+    const method = this.#method
+    const target = this.#target
+    exchange.open(method, target, gate)
+    if (fault !== undefined || gate.parsed === undefined) {
+      exchange.receiveBody(undefined, 0)
+      exchange.refuse(fault?.status ?? 400, fault?.code ?? 'bad_request')
+      return
+    }
+    if ((gate.contentLength ?? 0) > 0 || gate.isChunked) {
+      if (this.#refuseBody(exchange)) return
+    } else if (gate.isSpecial && this.#refuseUpgrade(exchange, door, upgrade)) {
+      return
+    }
+    const { parsed, host, fields, shared } = gate
+    const { serverName } = door
+    const listener = this.#listener
+    const scheme = this.#scheme
+    const parts = { method, target, parsed, host, fields, shared, areUtf8: true, listener, scheme, serverName }
+    exchange.admit(new EngineRequest(parts, exchange))
+    this.#options.onExchange(exchange)
+  }
+
+  /** Makes an offer of the wish for a WebSocket, unless it is a broken one. */
+  #refuseUpgrade(exchange: UwsExchange, door: UwsDoor, upgrade: UpgradeContext | undefined): boolean {
+    const wish = readWebSocketWish(this.#gate, this.#method)
+    if (wish === undefined) return false
+    if ('status' in wish) {
+      exchange.receiveBody(undefined, 0)
+      exchange.refuse(wish.status, wish.code)
+      return true
+    }
+    if (upgrade !== undefined) exchange.webSocket = door.webSockets.offerFor(exchange, wish, upgrade)
+    return false
+  }
+
+  /** Begins to receive a body, unless it may not come. */
+  #refuseBody(exchange: UwsExchange): boolean {
+    const { contentLength, isChunked } = this.#gate
+    const { maxBodyBytes } = this.#context.limits()
+    exchange.receiveBody(contentLength, maxBodyBytes)
+    if ((contentLength ?? 0) > maxBodyBytes) exchange.refuse(413, 'body_too_large')
+    // A proxy shares its connections among clients, and the library's reading of chunks can be led astray.
+    else if (isChunked && this.#options.isTrustedProxy(exchange.remoteAddress())) exchange.refuse(411, 'length_required')
+    else return false
+    return true
+  }
+
+  #failed(exchange: UwsExchange, error: unknown): void {
+    this.#context.problem(error)
+    try {
+      if (!exchange.isAnswered) exchange.refuse(500, 'handler_failed')
+    } catch (second) {
+      this.#context.problem(second)
+    }
+  }
+}
+
+/** Closes the connection of a request that must not run, as soon as what was written before has left. */
+function drop(res: HttpResponse): void {
+  let isGone = false
+  res.onAborted(() => {
+    isGone = true
+  })
+  setImmediate(() => {
+    if (!isGone) res.close()
+  })
+}
+
+function watchAbort(res: HttpResponse, exchange: UwsExchange): void {
+  if (!exchange.isOver) res.onAborted(() => exchange.aborted())
+}

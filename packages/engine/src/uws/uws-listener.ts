@@ -1,0 +1,95 @@
+import uws, { type ListenSocket } from 'uWebSockets.js'
+import type { ListenAddress, ListenerTls } from '@svc/http'
+import type { EngineOptions } from '../listener/engine.ts'
+import { openToAll } from '../listener/unix-socket.ts'
+import { triedToBind } from './bind-trial.ts'
+import type { CloseGuard } from './close-guard.ts'
+import type { ExchangeContext } from './exchange-context.ts'
+import { plainApps, TlsApps, type UwsApps } from './uws-apps.ts'
+import { UwsIntake } from './uws-intake.ts'
+
+/** What listeners of one engine share. */
+export interface ListenerParts {
+  readonly options: EngineOptions
+  readonly context: ExchangeContext
+  readonly onConnections: (change: number) => void
+  /** Memory is lost until the process ends. */
+  readonly onLost: (bytes: number) => void
+}
+
+/** One listen address with apps of its own, so that requests know where they came in. */
+export class UwsListener {
+  readonly name: string
+  readonly #onConnections: (change: number) => void
+  readonly #intake: UwsIntake
+  readonly #apps: UwsApps
+  readonly #closeGuard: CloseGuard
+  #socket: ListenSocket | undefined
+  #connections = 0
+
+  /** @param tls undefined: plain HTTP */
+  constructor(name: string, tls: ListenerTls | undefined, { options, context, onConnections, onLost }: ListenerParts) {
+    this.name = name
+    this.#onConnections = onConnections
+    this.#closeGuard = context.closeGuard
+    this.#intake = new UwsIntake(name, tls === undefined ? 'http' : 'https', options, context)
+    const events = {
+      counted: (change: number) => this.#counted(change),
+      problem: (error: unknown) => context.problem(error),
+      lost: onLost,
+    }
+    this.#apps = tls === undefined ? plainApps(this.#intake, events) : new TlsApps(tls, this.#intake, events)
+  }
+
+  get connections(): number {
+    return this.#connections
+  }
+
+  get isListening(): boolean {
+    return this.#socket !== undefined
+  }
+
+  /** @returns the port that is bound; 0 for a unix socket */
+  async listen(address: ListenAddress): Promise<number> {
+    const take = (socket: ListenSocket | false) => {
+      if (socket !== false) this.#socket = socket
+    }
+    const { listening } = this.#apps
+    if (address.socket === undefined) listening.listen(address.host, address.port, take)
+    else listening.listen_unix(take, address.socket)
+    if (this.#socket === undefined) throw await triedToBind(address)
+    if (address.socket === undefined) return uws.us_socket_local_port(this.#socket)
+    openToAll(address.socket)
+    return 0
+  }
+
+  /** New connections get these certificates. Plain HTTP does not become TLS. */
+  setTls(tls: ListenerTls): void {
+    if (this.#apps instanceof TlsApps) this.#apps.swap(tls)
+  }
+
+  /** Stops accepting. */
+  unlisten(): void {
+    if (this.#socket === undefined) return
+    uws.us_listen_socket_close(this.#socket)
+    this.#socket = undefined
+  }
+
+  /** Says to clients that can be told that it is over. */
+  leave(): void {
+    this.#apps.leave()
+  }
+
+  /** Stops accepting and cuts all connections. */
+  close(): void {
+    this.unlisten()
+    this.#apps.close()
+    this.#intake.cut()
+  }
+
+  #counted(change: number): void {
+    if (change < 0) this.#closeGuard.disarm()
+    this.#connections += change
+    this.#onConnections(change)
+  }
+}

@@ -1,0 +1,33 @@
+/** A certificate with its key, as checked copies that no renewal changes. */
+export interface CertificateSpec {
+  /** Digest of chain and key: the same id is the same certificate. */
+  readonly id: string
+  /** Absolute paths of PEM files. */
+  readonly certFile: string
+  readonly keyFile: string
+  /** The name people know it by: the source file and where it is configured. For messages only. */
+  readonly title: string
+}
+
+/** How a listen address speaks TLS. */
+export interface ListenerTls {
+  readonly certificates: readonly CertificateSpec[]
+  /** The certificate of a server name: exact names and `*.suffix`, lower case. */
+  readonly names: readonly (readonly [name: string, certificate: string])[]
+  /** Id of the certificate for all other names, and for clients that name none. */
+  readonly fallback: string
+  readonly minVersion: '1.2' | '1.3'
+}
+
+/** An address to listen on, as the configuration names it and as it is bound. */
+export interface ListenAddress {
+  /** As in the configuration, e.g. "127.0.0.1:0". */
+  readonly name: string
+  readonly host: string
+  /** Real port, never 0. Without meaning for a unix socket. */
+  readonly port: number
+  /** Path of a unix socket, in place of host and port. */
+  readonly socket?: string | undefined
+  /** True if connections speak TLS; the certificates come separately, by `name`. */
+  readonly isTls?: boolean | undefined
+}
