@@ -11,9 +11,10 @@ export const importTable = {
   site: { code: ['core', 'http'] },
   config: { code: ['core', 'http'] },
   protocol: { code: ['core'], types: ['config', 'http', 'cache'] },
+  engine: { code: ['core', 'http', 'telemetry'] },
   render: { code: ['core', 'http', 'telemetry', 'protocol', 'site', 'cache'], types: ['config'] },
   admin: { code: ['core', 'http', 'protocol', 'auth', 'telemetry'] },
-  worker: { code: ['core', 'http', 'telemetry', 'auth', 'cache', 'site', 'config', 'protocol', 'admin'] },
+  worker: { code: ['core', 'http', 'telemetry', 'auth', 'cache', 'site', 'config', 'protocol', 'engine', 'admin'] },
   supervisor: { code: ['core', 'config', 'http', 'telemetry', 'protocol', 'auth', 'site', 'cache'] },
   cli: { code: ['core', 'config', 'protocol', 'supervisor', 'http', 'site'] },
 }

@@ -1,8 +1,8 @@
 import { codeOf } from '@svc/core'
 import type { Engine, EngineOptions } from './listener/engine.ts'
 
-/** The engines by the name that the configuration gives them. */
-export type EngineName = 'uws' | 'node'
+/** The engines by their names in the configuration. */
+type EngineName = 'uws' | 'node'
 
 /**
  * Makes an engine. Only its own libraries are loaded.

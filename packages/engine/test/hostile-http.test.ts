@@ -4,7 +4,6 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Child, fetchHttp } from '@svc/testkit'
-import type { EngineName } from '../src/make-engine.ts'
 import type { HostileCase } from './hostile/case.ts'
 import { framingCases } from './hostile/framing.ts'
 import { headerCases } from './hostile/header-fields.ts'
@@ -15,6 +14,7 @@ import { responseSplittingCases } from './hostile/response-splitting.ts'
 import { sizeCases } from './hostile/sizes.ts'
 import { endingCases, idleCases, slowInputCases } from './hostile/slow-input.ts'
 import { smugglingCases, unpreventableCases } from './hostile/smuggling.ts'
+import type { EngineName } from './start-engine.ts'
 
 const program = fileURLToPath(new URL('./fixtures/engine-server.ts', import.meta.url))
 /** Conversations at a time: enough to overlap the waiting, not enough to starve two cores. */

@@ -12,7 +12,7 @@ export interface SharedPairs {
 }
 
 /** What an engine has copied out of its own request object. */
-export interface RequestParts {
+interface RequestParts {
   readonly method: string
   readonly target: string
   readonly parsed: ParsedTarget

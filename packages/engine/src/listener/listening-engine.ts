@@ -7,7 +7,7 @@ import { drained, EngineLoad } from './engine-load.ts'
 import { ExchangeWatch, type WatchedExchange } from './exchange-watch.ts'
 
 /** One listen address of an engine. */
-export interface EngineListener<Tls> {
+interface EngineListener<Tls> {
   /** Open connections, idle ones included. */
   readonly connections: number
   /** @returns the port that is bound; 0 for a unix socket */

@@ -47,7 +47,7 @@ export class Http1Fields implements FieldSource {
 }
 
 /** What the pseudo-header fields of an HTTP/2 request say (RFC 9113 section 8.3.1). */
-export interface Http2Line {
+interface Http2Line {
   readonly method: string
   readonly target: string
 }

@@ -29,7 +29,7 @@ const DESERTED_MS = 5_000
 const empty = new Uint8Array(0)
 
 /** What is known of a request before it is looked at. */
-export interface ExchangeFacts {
+interface ExchangeFacts {
   readonly listener: string
   readonly remoteAddress: string
   readonly method: string

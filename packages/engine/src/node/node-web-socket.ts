@@ -9,7 +9,7 @@ import {
 import type { WebSocket } from 'ws'
 
 /** What a WebSocket tells whoever keeps it. */
-export interface WebSocketKeeper {
+interface WebSocketKeeper {
   ended(socket: NodeWebSocket): void
   problem(error: unknown): void
 }

@@ -14,7 +14,7 @@ export interface UpgradeRequest {
 }
 
 /** How a WebSocket is opened. */
-export interface UpgradeAnswer {
+interface UpgradeAnswer {
   readonly protocol: string | undefined
   /** Safe to write. */
   readonly fields: HeaderList

@@ -18,7 +18,7 @@ export interface BodyStore {
 }
 
 /** Told what a backlog does by itself. */
-export interface BacklogEvents {
+interface BacklogEvents {
   /** There is more to take. */
   ready(): void
   /** What is in the file cannot be read. */

@@ -15,7 +15,7 @@ const MAX_PIECE_BYTES = 16 * 1024 - 64
 const HEAD_ROOM_BYTES = 256
 
 /** The head of a chunked response. */
-export interface ChunkedHead {
+interface ChunkedHead {
   readonly bytes: number
   write(): void
   /** Asked at the end: whether the connection closes behind the response. */

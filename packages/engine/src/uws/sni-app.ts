@@ -18,13 +18,13 @@ const APP_BYTES = 160 * 1024
 const NAME_BYTES = 24 * 1024
 
 /** The certificates in force, and which belongs to which name. */
-export interface SniNames {
+interface SniNames {
   readonly tls: ListenerTls
   readonly names: ServerNames
 }
 
 /** What the app of a set of certificates is made with. */
-export interface SniAppOptions extends SniNames {
+interface SniAppOptions extends SniNames {
   readonly intake: UwsIntake
   readonly counted: (change: number) => void
   readonly problem: (error: unknown) => void

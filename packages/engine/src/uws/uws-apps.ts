@@ -13,7 +13,7 @@ import type { UwsIntake } from './uws-intake.ts'
 const RELEASE_MS = 1_000
 
 /** Told of connections, faults, and memory that is lost until the process ends. */
-export interface AppEvents {
+interface AppEvents {
   readonly counted: (change: number) => void
   readonly problem: (error: unknown) => void
   readonly lost: (bytes: number) => void

@@ -25,7 +25,7 @@ export interface BodyOwner {
 }
 
 /** How long a body is. */
-export interface BodySize {
+interface BodySize {
   /** As declared; undefined: nobody knows. */
   readonly length: number | undefined
   readonly maxBytes: number

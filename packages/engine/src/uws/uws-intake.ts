@@ -14,7 +14,7 @@ import { UwsExchange } from './uws-exchange.ts'
 import type { UwsWebSocketRoute } from './uws-web-socket-route.ts'
 
 /** By which routes of the library a request came in. */
-export interface UwsDoor {
+interface UwsDoor {
   /** Named in the TLS handshake, lower case; undefined: none, or nobody knows. */
   readonly serverName: string | undefined
   readonly webSockets: UwsWebSocketRoute

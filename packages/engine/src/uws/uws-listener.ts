@@ -9,7 +9,7 @@ import { plainApps, TlsApps, type UwsApps } from './uws-apps.ts'
 import { UwsIntake } from './uws-intake.ts'
 
 /** What listeners of one engine share. */
-export interface ListenerParts {
+interface ListenerParts {
   readonly options: EngineOptions
   readonly context: ExchangeContext
   readonly onConnections: (change: number) => void

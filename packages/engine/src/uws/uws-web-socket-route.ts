@@ -7,7 +7,7 @@ import type { UwsExchange } from './uws-exchange.ts'
 import { type SocketState, UwsWebSocket } from './uws-web-socket.ts'
 
 /** What the WebSockets of a listener need of it. */
-export interface WebSocketHost {
+interface WebSocketHost {
   /** A request that may be upgraded. */
   handle(res: HttpResponse, req: HttpRequest, context: UpgradeContext): void
   /** The connection of a WebSocket has closed, of which the library says nothing. */
