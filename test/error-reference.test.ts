@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { ErrorSpec } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 import { repositoryRoot } from '@svc/testkit'
 
@@ -11,16 +12,25 @@ const sources = globSync('packages/*/src/**/*.ts', { cwd: repositoryRoot }).map(
   text: readFileSync(join(repositoryRoot, name), 'utf8'),
 }))
 
-/** What the code answers: `code status retry`. */
-function codesOfTheCode(): Set<string> {
-  const found = new Set<string>()
-  for (const { name, text } of sources) {
-    if (name.endsWith('/errors.ts')) {
-      for (const [, code = '', facts = ''] of text.matchAll(/^ {2}([A-Z]+_[A-Z_]+): \{(.*)\},$/gm)) {
-        const status = /status: (\d+)/.exec(facts)?.[1]
-        if (status !== undefined) found.add(`${code.toLowerCase()} ${status}${facts.includes('retryable: true') ? ' yes' : ''}`)
-      }
+/** `code status retry` of every error class that has a table with statuses. */
+async function codesOfErrorClasses(): Promise<string[]> {
+  const found: string[] = []
+  for (const name of globSync('packages/*/src/**/errors.ts', { cwd: repositoryRoot })) {
+    const exported: Record<string, unknown> = await import(join(repositoryRoot, name))
+    for (const value of Object.values(exported)) {
+      if (typeof value !== 'function' || !('table' in value)) continue
+      const table = value.table as Readonly<Record<string, ErrorSpec>>
+      for (const [code, { status, retryable }] of Object.entries(table))
+        if (status !== undefined) found.push(`${code.toLowerCase()} ${status}${retryable === true ? ' yes' : ''}`)
     }
+  }
+  return found
+}
+
+/** `code status retry` of every error that the product answers with. */
+async function codesOfTheCode(): Promise<Set<string>> {
+  const found = new Set(await codesOfErrorClasses())
+  for (const { name, text } of sources) {
     for (const [, status, code] of text.matchAll(/status: (\d+),(?: title: '[^']*',)? code: '([a-z_]+)'/g))
       found.add(`${code} ${status}`)
     for (const [, status, code] of text.matchAll(/\b(?:refuse|bodyRefused)\((\d+), '([a-z_]+)'/g)) found.add(`${code} ${status}`)
@@ -34,10 +44,10 @@ function codesOfTheCode(): Set<string> {
   return found
 }
 
-test('the reference lists every code of an error answer with its status, and none that does not exist', () => {
+test('the reference lists every code of an error answer with its status, and none that does not exist', async () => {
   const rows = [...page.matchAll(/^\| `([a-z_]+)` +\| (\d+) +\| (yes)? *\|/gm)]
   const documented = rows.map(([, code, status, retry]) => `${code} ${status}${retry === undefined ? '' : ' yes'}`)
-  assert.deepEqual(documented.toSorted(), [...codesOfTheCode()].toSorted())
+  assert.deepEqual(documented.toSorted(), [...(await codesOfTheCode())].toSorted())
 })
 
 test('the reference lists every exit code', () => {

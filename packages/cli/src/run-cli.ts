@@ -69,14 +69,15 @@ function helpHint(args: readonly string[]): string {
 
 async function report(error: unknown, args: readonly string[]): Promise<number> {
   if (error instanceof CliError) {
+    const exitCode = error.exitCode ?? ExitCode.internal
     if (error.code !== 'CLI_USAGE') {
       printMessage(`svc: ${error.message}`)
-      return error.exitCode
+      return exitCode
     }
     const { nearestName } = await import('@svc/config')
     printMessage(`svc: ${explainUsage(error.message, args, nearestName)}`)
     printMessage(`Run "${helpHint(args)}" for what is possible.`)
-    return error.exitCode
+    return exitCode
   }
   printMessage(`svc: internal error: ${error instanceof Error ? error.stack : messageOf(error)}`)
   return ExitCode.internal

@@ -1,71 +1,43 @@
-import { AppError, type AppErrorOptions, type ErrorTable } from '@svc/core'
-
-/** Codes of errors raised by `render`. */
-export type RenderErrorCode =
-  /** A module does not parse or uses what the platform does not have. `data`: `SourceProblem`. */
-  | 'RENDER_COMPILE'
-  /** An import leads nowhere, to a Node built-in or out of the site's directory. `data`: `SourceProblem`. */
-  | 'RENDER_RESOLVE'
-  /** The site's code threw. `data`: name, message, stack with source positions, digest. */
-  | 'RENDER_FAILED'
-  /** The render took longer than `render.timeout_ms`. */
-  | 'RENDER_TIMEOUT'
-  /** The isolate went past its memory limit while the request was in it. */
-  | 'RENDER_MEMORY'
-  /** The isolate was given up because of another request, or its thread ended. */
-  | 'RENDER_ISOLATE_LOST'
-  /** More renders are waiting for the site than `render.queue_max`. */
-  | 'RENDER_QUEUE_FULL'
-  /** The request was matched with another manifest than the host has: ask for it and match again. */
-  | 'RENDER_STALE_MANIFEST'
-  /** The host's generation does not have the site: a reload has moved it to another host, or taken it away. */
-  | 'RENDER_UNKNOWN_SITE'
-  /** The manifest of the site has no such route. */
-  | 'RENDER_UNKNOWN_ROUTE'
-  /** The host ends and takes no more renders. */
-  | 'RENDER_DRAINING'
-  /** The first call on a connection was not a `hello` with the right token. */
-  | 'RENDER_UNAUTHORIZED'
-  /** The guest bundle is missing or cannot be started. */
-  | 'RENDER_GUEST'
-  /** A `fetch` of a site went to an address that it may not reach. */
-  | 'RENDER_FETCH_REFUSED'
-  /** A `fetch` of a site failed on the way: name, connection, redirects, size. */
-  | 'RENDER_FETCH_FAILED'
-  | 'RENDER_FETCH_TIMEOUT'
-  /** The directory of the site could not be scanned: it took too long, or the scan crashed. `data`: reason. */
-  | 'RENDER_SCAN'
-  /** The site is not served at all: it has two files of middleware. */
-  | 'RENDER_SITE_REFUSED'
-  /** Code of a site orders purges that are not valid, or more than can be carried out. */
-  | 'RENDER_PURGE_REFUSED'
-
-const table = {
-  RENDER_COMPILE: { status: 500 },
-  RENDER_RESOLVE: { status: 500 },
-  RENDER_FAILED: { status: 500 },
-  RENDER_TIMEOUT: { status: 504, retryable: true },
-  RENDER_MEMORY: { status: 500 },
-  RENDER_ISOLATE_LOST: { status: 502, retryable: true },
-  RENDER_QUEUE_FULL: { status: 503, retryable: true },
-  RENDER_STALE_MANIFEST: { status: 503, retryable: true },
-  RENDER_UNKNOWN_SITE: { status: 503, retryable: true },
-  RENDER_UNKNOWN_ROUTE: { status: 404 },
-  RENDER_DRAINING: { status: 503, retryable: true },
-  RENDER_UNAUTHORIZED: {},
-  RENDER_GUEST: { status: 500 },
-  RENDER_FETCH_REFUSED: {},
-  RENDER_FETCH_FAILED: {},
-  RENDER_FETCH_TIMEOUT: {},
-  RENDER_SCAN: { status: 503, retryable: true },
-  RENDER_SITE_REFUSED: { status: 500 },
-  RENDER_PURGE_REFUSED: {},
-} satisfies ErrorTable<RenderErrorCode>
+import { errorClass } from '@svc/core'
 
 /** An error of the `render` package. */
-export class RenderError extends AppError<RenderErrorCode> {
-  constructor(code: RenderErrorCode, message: string, options?: AppErrorOptions) {
-    super(code, message, table[code], options)
-    this.name = 'RenderError'
-  }
-}
+export const RenderError = errorClass('RenderError', {
+  /** A module does not parse or uses what the platform does not have. `data`: `SourceProblem`. */
+  RENDER_COMPILE: { status: 500 },
+  /** An import leads nowhere, to a Node built-in or out of the site's directory. `data`: `SourceProblem`. */
+  RENDER_RESOLVE: { status: 500 },
+  /** The site's code threw. `data`: name, message, stack with source positions, digest. */
+  RENDER_FAILED: { status: 500 },
+  /** The render took longer than `render.timeout_ms`. */
+  RENDER_TIMEOUT: { template: 'the render took longer than {timeoutMs} ms', status: 504, retryable: true },
+  /** The isolate went past its memory limit while the request was in it. */
+  RENDER_MEMORY: { status: 500 },
+  /** The isolate was given up because of another request, or its thread ended. */
+  RENDER_ISOLATE_LOST: { status: 502, retryable: true },
+  /** More renders are waiting for the site than `render.queue_max`. */
+  RENDER_QUEUE_FULL: { status: 503, retryable: true },
+  /** The request was matched with another manifest than the host has: ask for it and match again. */
+  RENDER_STALE_MANIFEST: { status: 503, retryable: true },
+  /** The host's generation does not have the site: a reload has moved it to another host, or taken it away. */
+  RENDER_UNKNOWN_SITE: { status: 503, retryable: true },
+  /** The manifest of the site has no such route. */
+  RENDER_UNKNOWN_ROUTE: { template: 'no route {id} in the manifest', status: 404 },
+  /** The host ends and takes no more renders. */
+  RENDER_DRAINING: { status: 503, retryable: true },
+  /** The first call on a connection was not a `hello` with the right token. */
+  RENDER_UNAUTHORIZED: {},
+  /** The guest bundle is missing or cannot be started. */
+  RENDER_GUEST: { status: 500 },
+  /** A `fetch` of a site went to an address that it may not reach. */
+  RENDER_FETCH_REFUSED: {},
+  /** A `fetch` of a site failed on the way: name, connection, redirects, size. */
+  RENDER_FETCH_FAILED: {},
+  RENDER_FETCH_TIMEOUT: {},
+  /** The directory of the site could not be scanned: it took too long, or the scan crashed. `data`: reason. */
+  RENDER_SCAN: { status: 503, retryable: true },
+  /** The site is not served at all: it has two files of middleware. */
+  RENDER_SITE_REFUSED: { status: 500 },
+  /** Code of a site orders purges that are not valid, or more than can be carried out. */
+  RENDER_PURGE_REFUSED: {},
+})
+export type RenderError = InstanceType<typeof RenderError>

@@ -1,17 +1,23 @@
-/** What every error of this product carries besides its message. */
+/** What an error code of a package's table stands for. */
 export interface ErrorSpec {
   /** HTTP status to answer with, when the error can reach a client. */
   readonly status?: number
-  /** Whether the same operation may succeed when repeated. @default false */
+  /** True if the same operation may succeed when repeated. @default false */
   readonly retryable?: boolean
-  /** Whether the message may be shown to an HTTP client. @default false */
+  /** True if the message may be shown to an HTTP client. @default false */
   readonly exposable?: boolean
+  /**
+   * The message, with `{name}` for each fact that the caller gives. A code without a template takes its message from the
+   * caller, since it is raised for more than one reason.
+   */
+  readonly template?: string
+  /** Exit code of a process that ends with this error; see `ExitCode` of `protocol`. */
+  readonly exitCode?: number
+  /** A sentence that tells a user how to go on, printed below the message. */
+  readonly advice?: string
 }
 
-/** An error table: one entry per code of a package. */
-export type ErrorTable<Code extends string> = Readonly<Record<Code, ErrorSpec>>
-
-/** What a constructor of an `AppError` takes besides code and message. */
+/** Options of an `AppError` besides code and message. */
 export interface AppErrorOptions {
   readonly cause?: unknown
   /** Facts for the log and for messages across processes: plain data only. */
@@ -27,6 +33,8 @@ export class AppError<Code extends string = string> extends Error {
   readonly status: number | undefined
   readonly retryable: boolean
   readonly exposable: boolean
+  readonly exitCode: number | undefined
+  readonly advice: string | undefined
   readonly data: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: Code, message: string, spec: ErrorSpec = {}, options: AppErrorOptions = {}) {
@@ -36,7 +44,55 @@ export class AppError<Code extends string = string> extends Error {
     this.status = spec.status
     this.retryable = spec.retryable ?? false
     this.exposable = spec.exposable ?? false
+    this.exitCode = spec.exitCode
+    this.advice = spec.advice
     this.data = options.data
+  }
+}
+
+/** Names of the placeholders of a template. */
+type Placeholders<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never
+
+type MessageOf<Spec> = Spec extends { readonly template: infer Template extends string }
+  ? Readonly<Record<Placeholders<Template>, string | number>>
+  : string
+
+/** The error class of a package: one for all codes of its table. */
+export interface ErrorClass<Table extends Readonly<Record<string, ErrorSpec>>> {
+  readonly prototype: AppError<keyof Table & string>
+  /** The table that the class was made from. */
+  readonly table: Table
+  /** `message`: the facts of the code's template, or the whole message of a code that has none. */
+  new <Code extends keyof Table & string>(
+    code: Code,
+    message: MessageOf<Table[Code]>,
+    options?: AppErrorOptions,
+  ): AppError<keyof Table & string>
+}
+
+function fillTemplate(template: string, facts: Readonly<Record<string, string | number>>): string {
+  return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(facts[name]))
+}
+
+/**
+ * Makes the error class of a package from its table of codes.
+ * @param name of the class, as stack traces show it
+ */
+export function errorClass<const Table extends Readonly<Record<string, ErrorSpec>>>(
+  name: string,
+  table: Table,
+): ErrorClass<Table> {
+  type Code = keyof Table & string
+  return class extends AppError<Code> {
+    static readonly table = table
+
+    constructor(code: Code, message: string | Readonly<Record<string, string | number>>, options?: AppErrorOptions) {
+      const spec: ErrorSpec = table[code] ?? {}
+      super(code, typeof message === 'string' ? message : fillTemplate(spec.template ?? code, message), spec, options)
+      this.name = name
+    }
   }
 }
 

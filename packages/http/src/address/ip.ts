@@ -63,7 +63,7 @@ export class CidrSet {
     const width = isIpv4 ? 32 : 128
     const bits = slash === -1 ? width : prefixLength(range.slice(slash + 1), width)
     if (address === undefined || bits === undefined) {
-      throw new HttpError('HTTP_BAD_CIDR', `"${range}" is not an address or address/bits`)
+      throw new HttpError('HTTP_BAD_CIDR', { range })
     }
     if (address instanceof ipaddr.IPv6 && !(address.isIPv4MappedAddress() && bits >= 96)) this.#ipv6.push([address, bits])
     else this.#addIpv4(address instanceof ipaddr.IPv6 ? address.toIPv4Address() : address, isIpv4 ? bits : bits - 96)

@@ -81,5 +81,5 @@ function attribute(kind: string, value: string): string {
 }
 
 function badCookie(part: string, text: string): HttpError {
-  return new HttpError('HTTP_BAD_COOKIE', `the ${part} ${JSON.stringify(text)} cannot be written in a cookie`)
+  return new HttpError('HTTP_BAD_COOKIE', { part, text: JSON.stringify(text) })
 }

@@ -63,6 +63,6 @@ export function routeById(manifest: SiteManifest, id: string): DefinedRoute {
     return { ...unrouted, id, kind: 'handler', file: middleware.file, tree: null, globalError: null }
   }
   const route = manifest.routes.find((one) => one.id === id)
-  if (route === undefined) throw new RenderError('RENDER_UNKNOWN_ROUTE', `no route ${id}`)
+  if (route === undefined) throw new RenderError('RENDER_UNKNOWN_ROUTE', { id })
   return { ...route, globalError }
 }

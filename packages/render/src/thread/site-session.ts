@@ -345,7 +345,7 @@ export class SiteSession implements RequestOwner {
 }
 
 function timeoutError(timeoutMs: number): RenderError {
-  return new RenderError('RENDER_TIMEOUT', `the render took longer than ${timeoutMs} ms`)
+  return new RenderError('RENDER_TIMEOUT', { timeoutMs })
 }
 
 function lossError(reason: LossReason): RenderError {

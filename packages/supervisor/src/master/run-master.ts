@@ -2,19 +2,11 @@ import { formatProblem, loadConfig } from '@svc/config'
 import { asError, codeOf, printable, printableLine, systemClock } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
-import { SupervisorError, type SupervisorErrorCode } from '../errors.ts'
+import { SupervisorError } from '../errors.ts'
 import { defaultTimings } from '../fleet/timings.ts'
 import { Master } from './master.ts'
 import type { MasterOptions } from './options.ts'
 import { startAdvice } from './start-advice.ts'
-
-const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
-  SUP_ALREADY_RUNNING: ExitCode.unavailable,
-  SUP_DIRECTORY_TAKEN: ExitCode.unavailable,
-  SUP_LISTEN: ExitCode.unavailable,
-  SUP_NO_CERTIFICATE: ExitCode.config,
-  SUP_DIRECTORY: ExitCode.config,
-}
 
 function complain(error: unknown): void {
   process.stderr.write(`svc: ${printable(asError(error).message)}\n`)
@@ -26,7 +18,7 @@ function complain(error: unknown): void {
 function exitCodeOf(error: unknown): number {
   if (!(error instanceof SupervisorError)) return ExitCode.internal
   const own = error.data?.['exitCode']
-  return typeof own === 'number' ? own : (EXIT_CODES[error.code] ?? ExitCode.internal)
+  return typeof own === 'number' ? own : (error.exitCode ?? ExitCode.internal)
 }
 
 /**

@@ -53,5 +53,5 @@ async function lockPlace(dir: string, name: string): Promise<{ dir: string; name
 export async function lockDirectory(use: 'state' | 'cache', dir: string, key: string): Promise<() => void> {
   const holder = await holdDirectory(use, dir)
   if (holder !== undefined) return () => holder.close()
-  throw new SupervisorError('SUP_DIRECTORY_TAKEN', `another server uses ${dir} (${key})`)
+  throw new SupervisorError('SUP_DIRECTORY_TAKEN', { directory: dir, key })
 }

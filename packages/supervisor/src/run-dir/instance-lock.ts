@@ -20,7 +20,7 @@ export interface InstanceLock {
 async function alreadyRunning(runDir: string): Promise<SupervisorError> {
   const pid = await readFile(runFiles(runDir).pidFile, 'utf8').catch(() => '')
   const who = pid.trim() === '' ? 'another server' : `another server (pid ${pid.trim()})`
-  return new SupervisorError('SUP_ALREADY_RUNNING', `${who} is running with the run directory ${runDir}`)
+  return new SupervisorError('SUP_ALREADY_RUNNING', { server: who, runDir })
 }
 
 /** What a master that was killed leaves behind, and its render hosts. What site units have is theirs. */

@@ -1,22 +1,16 @@
 import { asError, codeOf, printable, systemClock } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
-import { SupervisorError, type SupervisorErrorCode } from '../errors.ts'
+import { SupervisorError } from '../errors.ts'
 import { defaultTimings } from '../fleet/timings.ts'
 import type { SiteUnitOptions } from './options.ts'
 import { readSiteFile } from './read-site-file.ts'
 import { SiteUnit } from './site-unit.ts'
 
-const EXIT_CODES: Readonly<Partial<Record<SupervisorErrorCode, number>>> = {
-  SUP_UNIT_RUNNING: ExitCode.unavailable,
-  SUP_SITE_FILE: ExitCode.config,
-  SUP_DIRECTORY: ExitCode.config,
-}
-
 function exitCodeOf(error: unknown): number {
   if (!(error instanceof SupervisorError)) return ExitCode.internal
   const own = error.data?.['exitCode']
-  return typeof own === 'number' ? own : (EXIT_CODES[error.code] ?? ExitCode.internal)
+  return typeof own === 'number' ? own : (error.exitCode ?? ExitCode.internal)
 }
 
 /**

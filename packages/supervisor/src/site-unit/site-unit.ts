@@ -83,10 +83,7 @@ export class SiteUnit {
     const { site, runDir } = this.#deps.options
     const holder = await holdSite(runDir, site)
     if (holder === undefined) {
-      throw new SupervisorError(
-        'SUP_UNIT_RUNNING',
-        `another unit of the site "${site}" is running with the run directory ${runDir}`,
-      )
+      throw new SupervisorError('SUP_UNIT_RUNNING', { site, runDir })
     }
     // It is what keeps the process going while neither a host nor the server is there.
     holder.ref()

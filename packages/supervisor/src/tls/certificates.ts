@@ -138,7 +138,7 @@ export class Certificates {
 function chosenFor(address: ListenAddress, sources: CertificateSources): ChosenCertificates {
   const chosen = chooseCertificates(address, sources)
   if (chosen !== undefined) return chosen
-  throw new SupervisorError('SUP_NO_CERTIFICATE', `${address.name} speaks TLS and there is no certificate for it`)
+  throw new SupervisorError('SUP_NO_CERTIFICATE', { address: address.name })
 }
 
 function titleOf({ cert, names }: LoadedCertificate): string {
