@@ -45,7 +45,10 @@ test('a second master on the same run directory is turned away, and the first go
   const first = await instance.start()
   const second = instance.spawn()
   assert.equal((await second.exited).code, 69)
-  assert.match(second.stderr, new RegExp(`svc: another server \\(pid ${first.child.pid}\\) is already running with the run directory `))
+  assert.match(
+    second.stderr,
+    new RegExp(`svc: another server \\(pid ${first.child.pid}\\) is already running with the run directory `),
+  )
   assert.equal((await first.worker()).generation, 1)
 })
 
