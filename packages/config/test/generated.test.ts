@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import toml from 'toml'
+import { listSections } from '../src/generate/sections.ts'
 import { exampleToml, referenceMarkdown, schemaJson } from '../src/index.ts'
 import { configSchema } from '../src/schema/config-schema.ts'
 import { nodeAt, type SchemaNode, schemaTree } from '../src/schema/schema-tree.ts'
@@ -41,12 +42,27 @@ test('the example as it is changes nothing', () => {
   assert.deepEqual(toml.parse(exampleToml()), Object.assign(Object.create(null), {}))
 })
 
-test('the reference has a row for every key of every section', () => {
+test('the reference has an item for every key of every section', () => {
   const text = referenceMarkdown()
   for (const section of ['server', 'cache.isr', 'waf.packs']) assert.ok(text.includes(`## \`[${section}]\``), section)
   for (const section of ['sites', 'admin.users', 'obs.slos']) assert.ok(text.includes(`## \`[[${section}]]\``), section)
-  assert.match(text, /\| `workers` +\| integer +\| `0` +\| Connection worker processes/)
-  assert.match(text, /\| `jwt_secret` +\| secret +\| none +\|/)
+  for (const { name, keys } of listSections()) {
+    const [, part = ''] = text.split(new RegExp(`^## \`\\[{1,2}${name.replaceAll('.', '\\.')}\\]{1,2}\`$`, 'm'))
+    const items = [
+      ...part
+        .split('\n## ', 1)
+        .join('')
+        .matchAll(/^- \*\*`([^`]+)`\*\* \(/gm),
+    ].map(([, key]) => key)
+    assert.deepEqual(
+      items,
+      keys.map((key) => key.name),
+      name,
+    )
+  }
+  assert.match(text, /^- \*\*`workers`\*\* \(integer; default: `0`\): Connection worker processes/m)
+  assert.match(text, /^- \*\*`jwt_secret`\*\* \(secret; default: none\): /m)
+  assert.match(text, /^- \*\*`id`\*\* \(string, required\): /m)
 })
 
 test('the JSON Schema is plain: standard keywords, secrets write-only, nothing unknown allowed', () => {

@@ -6,9 +6,9 @@ const LINE_WIDTH = 110
 
 const head = `# Configuration of svc: every key with its default.
 #
-# A line that begins with "# " explains; a line that begins with "#" and no space is a setting, switched off. Take away the
-# "#" to set it, and the "#" of its [section]. Paths are relative to this file. Any key can be overridden by an environment
-# variable SVC_<SECTION>__<KEY>, such as SVC_SERVER__LISTEN.
+# A line that begins with "# " is a comment. A line that begins with "#" and no space is a setting, commented out: remove
+# the "#" to set it, and the "#" of its [section]. Paths are relative to this file. An environment variable
+# SVC_<SECTION>__<KEY>, such as SVC_SERVER__LISTEN, overrides any key.
 `
 
 function wrap(text: string): string[] {

@@ -3,18 +3,21 @@ import type { SchemaNode } from '../schema/schema-tree.ts'
 import { listSections, type Section, type SectionKey } from './sections.ts'
 import { tomlValue } from './toml-value.ts'
 
+const LINE_WIDTH = 118
+
 const head = `# Configuration reference
 
-Every key of \`svc.config.toml\`. Unknown keys are errors. Relative paths start from the file that they are written in. Durations
-and sizes carry their unit in the name of the key.
+Every key of \`svc.config.toml\`, generated from the schema. Unknown keys are errors. A relative path starts from the
+directory of the file that it is written in. The names of durations and sizes end in their unit.
 
-Any key can be overridden by an environment variable \`SVC_<SECTION>__<KEY>\` (two underscores between levels, upper case), such
-as \`SVC_SERVER__LISTEN\` or \`SVC_CACHE__ISR__MAX_BYTES\`. Lists of texts are written with commas, other lists and tables as TOML
-values. A \`.env\` file beside the config file is read too; the operating system's variables win.
+An environment variable \`SVC_<SECTION>__<KEY>\` overrides any key (upper case, two underscores between levels), such as
+\`SVC_SERVER__LISTEN\` or \`SVC_CACHE__ISR__MAX_BYTES\`. Write lists of strings with commas, other lists and tables as TOML
+values. svc also reads a \`.env\` file beside the config file; variables of the operating system take precedence.
 
-A secret may be given as \`env:NAME\` or \`file:/path\` in place of the value itself.
+A secret may be written as \`env:NAME\` or \`file:/path\` instead of the value itself.
 
-Keys marked _not yet_ are accepted and checked but have no effect in this version; \`svc config check\` names those that are set.
+Keys marked _not yet_ are accepted and checked but have no effect in this version. \`svc config check\` lists those that
+are set.
 `
 
 function typeOf(node: SchemaNode): string {
@@ -26,8 +29,7 @@ function typeOf(node: SchemaNode): string {
   return node.type ?? 'value'
 }
 
-function defaultOf({ node, isRequired }: SectionKey): string {
-  if (isRequired) return 'required'
+function defaultOf({ node }: SectionKey): string {
   if (node.computed !== undefined) return node.computed
   return node.default === undefined ? 'none' : `\`${tomlValue(node.default)}\``
 }
@@ -38,29 +40,31 @@ function isInert(section: Section, key: SectionKey): boolean {
   return inertKeys.some((inert) => full === inert || full.startsWith(`${inert}.`) || full.startsWith(`${inert}[`))
 }
 
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|')
-}
-
-function row(section: Section, key: SectionKey): string[] {
+/** Writes one key as an item of a list: a table of these texts would be wider than a page. */
+function keyText(section: Section, key: SectionKey): string {
   const meaning = `${key.node.description}${isInert(section, key) ? ' _Not yet._' : ''}`
-  return [`\`${key.name}\``, typeOf(key.node), defaultOf(key), meaning].map(cell)
+  const facts = key.isRequired ? `${typeOf(key.node)}, required` : `${typeOf(key.node)}; default: ${defaultOf(key)}`
+  return wrapped(`**\`${key.name}\`** (${facts}): ${meaning}`)
 }
 
-/** Writes a table with columns of equal width, the form that the formatter of this repository keeps. */
-function tableText(rows: readonly (readonly string[])[]): string[] {
-  const headings = ['key', 'type', 'default', 'meaning']
-  const widths = headings.map((heading, column) => Math.max(heading.length, ...rows.map((cells) => cells[column]?.length ?? 0)))
-  const line = (cells: readonly string[]) => `| ${cells.map((text, column) => text.padEnd(widths[column] ?? 0)).join(' | ')} |`
-  return [line(headings), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)]
+/** Breaks the text of an item at spaces outside of code. */
+function wrapped(text: string): string {
+  const lines: string[] = []
+  let line = '-'
+  for (const word of text.match(/(?:`[^`]*`|[^\s`])+/g) ?? []) {
+    if (line.length + 1 + word.length > LINE_WIDTH) {
+      lines.push(line)
+      line = ' '
+    }
+    line += ` ${word}`
+  }
+  return [...lines, line].join('\n')
 }
 
 function sectionText(section: Section): string {
   const title = section.isArray ? `[[${section.name}]]` : `[${section.name}]`
   const lines = [`\n## \`${title}\`\n`, section.node.description ?? '']
-  if (section.keys.length > 0) {
-    lines.push('', ...tableText(section.keys.map((key) => row(section, key))))
-  }
+  if (section.keys.length > 0) lines.push('', ...section.keys.map((key) => keyText(section, key)))
   return lines.join('\n')
 }
 

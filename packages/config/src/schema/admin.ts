@@ -7,8 +7,8 @@ const user = z
     password_hash: secret()
       .regex(/^\$argon2id\$/, 'expected an argon2id hash in its encoded form ("$argon2id$v=19$...")')
       .describe('argon2id hash of the password in encoded form.'),
-    role: z.enum(['super_admin', 'tenant_admin', 'viewer']).describe('What the user may do.'),
-    tenant_id: text().optional().describe('Tenant of a tenant_admin; no other role has one.'),
+    role: z.enum(['super_admin', 'tenant_admin', 'viewer']).describe('Role of the user.'),
+    tenant_id: text().optional().describe('Tenant of a tenant_admin. Other roles must not set it.'),
   })
   .describe('A user of the management interface.')
   .meta({
@@ -25,7 +25,7 @@ const user = z
 /** `[admin]`: the panel, its users and tokens. */
 export const admin = z
   .strictObject({
-    enabled: z.boolean().default(false).describe('Whether the admin panel is there.'),
+    enabled: z.boolean().default(false).describe('Enables the admin panel.'),
     jwt_secret: secret()
       .optional()
       .describe('Secret that signs admin tokens, at least 32 bytes.')
@@ -34,8 +34,8 @@ export const admin = z
     hosts: z
       .array(hostPattern())
       .optional()
-      .describe('Hosts on which the admin and obs pages and cookie sessions work.')
-      .meta({ computed: 'loopback names and IP literals that no site claims', examples: [['admin.example.org']] }),
+      .describe('Hosts that serve the admin and obs pages and accept session cookies.')
+      .meta({ computed: 'loopback names, and IP addresses that no site claims', examples: [['admin.example.org']] }),
     users: z.array(user).default([]).describe('Users of the management interface.'),
   })
   .prefault({})
@@ -51,8 +51,8 @@ export const endpoints = z
     admin: z
       .boolean()
       .optional()
-      .describe('Endpoints under `/__svc/admin/`.')
-      .meta({ computed: '`true`: without the panel its endpoints are open to the host itself alone', examples: [true] }),
+      .describe('Endpoints below `/__svc/admin/`.')
+      .meta({ computed: '`true`; without the panel, only requests from the machine itself may use them', examples: [true] }),
   })
   .prefault({})
-  .describe('Groups of built-in endpoints; a disabled group answers 404.')
+  .describe('Groups of built-in endpoints. A disabled group answers 404.')

@@ -33,14 +33,16 @@ export const configSchema = z
     logging,
     admin,
     endpoints,
-    env: environment().default({}).describe('Environment variables of all sites; a variable of the operating system wins.'),
+    env: environment()
+      .default({})
+      .describe('Environment variables of all sites. Variables of the operating system take precedence.'),
     plugins,
     tls,
     waf,
     obs,
     sites,
     apps,
-    route_rules: routeRules().describe('Rules of all sites, before those of a site.'),
+    route_rules: routeRules().describe('Rules for all sites. They come before the rules of a site.'),
     tasks,
   })
   .describe('Configuration of svc.')

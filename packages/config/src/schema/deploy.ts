@@ -6,9 +6,9 @@ export const deploy = z
   .strictObject({
     sources: filePath()
       .optional()
-      .describe('Directory that a release may be taken from.')
+      .describe('Directory from which releases may be deployed.')
       .meta({ computed: '`<state_dir>/incoming`', examples: ['/var/lib/svc/incoming'] }),
-    max_bytes: integer(1).default(1_073_741_824).describe('Largest unpacked release in bytes.'),
+    max_bytes: integer(1).default(1_073_741_824).describe('Maximum size of an unpacked release, in bytes.'),
   })
   .prefault({})
-  .describe('Deploys over the management interface.')
+  .describe('Deployment over the management interface.')

@@ -6,7 +6,7 @@ export const plugins = z
   .strictObject({
     directory: filePath()
       .optional()
-      .describe('Directory of plugin modules. Without it no plugin is loaded.')
+      .describe('Directory of plugin modules. Without it, no plugin is loaded.')
       .meta({ examples: ['plugins'] }),
   })
   .prefault({})

@@ -10,8 +10,8 @@ export const redis = z
       .optional()
       .describe('Address: redis://, rediss://, or a comma-separated list of cluster nodes.')
       .meta({ examples: ['redis://127.0.0.1:6379'] }),
-    pool_size: integer(1, 1024).default(16).describe('Connections per instance.'),
+    pool_size: integer(1, 1024).default(16).describe('Connections of each instance.'),
     key_prefix: z.string().default('svc:').describe('Prefix of every key.'),
   })
   .prefault({})
-  .describe('Shared key-value store of several instances.')
+  .describe('Key-value store that several instances share.')

@@ -11,26 +11,26 @@ const routeRule = z
     pattern: z
       .string()
       .startsWith('/')
-      .describe('Path; `:name` is one segment, `*` the rest of a segment, `**` the rest of the path.'),
-    host: hostPattern().optional().describe('Only requests for this host.'),
+      .describe('Path pattern. `:name` matches one segment, `*` the rest of a segment, `**` the rest of the path.'),
+    host: hostPattern().optional().describe('Matches only requests for this host.'),
     methods: z
       .array(z.string().regex(/^[A-Z]+$/))
       .min(1)
       .optional()
-      .describe('Only requests with one of these methods.'),
-    rewrite: z.string().startsWith('/').optional().describe('New path, with `:name`; the query is kept.'),
-    upstream: text().optional().describe('URL or upstream name that the request is passed to.'),
-    strip_prefix: z.string().startsWith('/').optional().describe('Prefix that is removed from the path before it is passed on.'),
+      .describe('Matches only requests with one of these methods.'),
+    rewrite: z.string().startsWith('/').optional().describe('New path; may contain `:name`. The query is kept.'),
+    upstream: text().optional().describe('URL, or name of an upstream of a vhost file, to proxy the request to.'),
+    strip_prefix: z.string().startsWith('/').optional().describe('Prefix to remove from the path before proxying.'),
     action: z
       .enum(['redirect', 'rewrite', 'proxy', 'headers', 'block'])
       .optional()
-      .describe('What the rule does.')
-      .meta({ computed: 'from the keys present' }),
-    redirect: text().optional().describe('Target of a redirect, with `:name`.'),
+      .describe('Action of the rule.')
+      .meta({ computed: 'derived from the keys that are set' }),
+    redirect: text().optional().describe('Target of a redirect; may contain `:name`.'),
     redirect_status: redirectStatus.default(308).describe('Status of a redirect.'),
-    headers: z.record(fieldName, fieldValue).default({}).describe('Response fields that are set, also on redirects.'),
+    headers: z.record(fieldName, fieldValue).default({}).describe('Response fields to set, also on redirects.'),
   })
-  .describe('A rule for requests whose path matches; the first match wins.')
+  .describe('A rule for requests whose path matches. The first match wins.')
   .meta({
     examples: [
       { pattern: '/old/:page', host: 'shop.example.org', methods: ['GET', 'HEAD'], action: 'redirect', redirect: '/new/:page' },

@@ -4,14 +4,16 @@ import { identifier, integer, urlPath } from './fields.ts'
 /** `[scaling]`: one instance among several. */
 export const scaling = z
   .strictObject({
-    health_path: urlPath().default('/__svc/health').describe('Path of the health report for load balancers, beside health.path.'),
+    health_path: urlPath()
+      .default('/__svc/health')
+      .describe('Path of the health report for load balancers, in addition to health.path.'),
     graceful_shutdown_timeout_secs: integer(0)
       .default(30)
-      .describe('Seconds that requests in flight may take to end at shutdown.'),
+      .describe('Seconds that requests in flight have to finish at shutdown.'),
     session_affinity: z
       .enum(['none', 'cookie', 'ip_hash'])
       .default('none')
-      .describe('How a load balancer keeps a client at one instance.'),
+      .describe('Method by which a load balancer keeps a client on one instance.'),
     session_cookie_name: z
       .string()
       .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'expected a cookie name (RFC 6265 section 4.1.1)')
@@ -19,8 +21,8 @@ export const scaling = z
       .describe('Name of the affinity cookie.'),
     instance_id: identifier()
       .optional()
-      .describe('Name of this instance, as it stands in the CDN-Loop field of what its sites fetch.')
-      .meta({ computed: 'host name and a short hash', examples: ['web-1'] }),
+      .describe('Name of this instance, for example in the CDN-Loop field of requests that its sites send.')
+      .meta({ computed: 'the host name and a short hash', examples: ['web-1'] }),
   })
   .prefault({})
   .describe('Several instances behind a load balancer.')

@@ -7,55 +7,58 @@ export const server = z
     listen: hostPort()
       .default('127.0.0.1:8080')
       .describe(
-        'Plain HTTP address. Port 0 picks a free one, printed in the ready line. The default is opened only if neither listen_tls nor a vhost file names an address.',
+        'Address for plain HTTP. Port 0 picks a free port; the ready line shows it. The default is opened only if neither listen_tls nor a vhost file names an address.',
       ),
     listen_tls: hostPort()
       .optional()
-      .describe('HTTPS address; the certificate is chosen by SNI over all certificates.')
+      .describe('Address for HTTPS. SNI selects among all certificates.')
       .meta({ examples: ['0.0.0.0:8443'] }),
     workers: integer(0, 1024).default(0).describe('Connection worker processes. 0: one per core.'),
     engine: z
       .enum(['uws', 'node'])
       .default('uws')
       .describe(
-        'HTTP engine: "uws" is uWebSockets.js; "node" is node:http and node:http2, for HTTP/2 and for platforms without a uWebSockets.js binary.',
+        'HTTP engine. "uws" is uWebSockets.js. "node" is node:http and node:http2, for HTTP/2 and for platforms without a uWebSockets.js binary.',
       ),
     vhosts: z
       .array(filePath())
       .default([])
-      .describe('Virtual host files in the grammar of nginx, by globs; see docs/vhosts.md.')
+      .describe('Globs of vhost files in nginx syntax; see docs/vhosts/guide.md.')
       .meta({ examples: [['vhosts/*.conf']] }),
     trusted_proxies: z
       .array(cidr())
       .default([])
-      .describe('Networks whose X-Forwarded-* and Forwarded fields are believed (CIDR notation).'),
-    loopback_trust: z.boolean().default(true).describe('Whether a TCP connection from loopback opens the loopback endpoints.'),
-    max_header_bytes: integer(1024, 1_048_576).default(16_384).describe('Largest request head in bytes; past it 431.'),
-    max_body_bytes: integer(0).default(10_485_760).describe('Largest request body in bytes; past it 413.'),
+      .describe('Networks, in CIDR notation, of proxies whose X-Forwarded-* and Forwarded fields are trusted.'),
+    loopback_trust: z.boolean().default(true).describe('Lets TCP connections from loopback use the loopback endpoints.'),
+    max_header_bytes: integer(1024, 1_048_576)
+      .default(16_384)
+      .describe('Maximum size of a request head in bytes. A larger one gets 431.'),
+    max_body_bytes: integer(0).default(10_485_760).describe('Maximum size of a request body in bytes. A larger one gets 413.'),
     request_timeout_secs: integer(1)
       .default(30)
       .describe(
-        'Seconds from the end of the request head until the response head is sent; past it 408 if the body is incomplete, else 504. Not for WebSocket or SSE.',
+        'Seconds from the end of the request head to the response head. Past it the response is 408 if the body is incomplete, otherwise 504. Does not limit WebSockets and event streams.',
       ),
     idle_timeout_secs: integer(1)
       .default(60)
       .describe(
-        'Seconds until an idle connection is closed, on engine "node". On engine "uws" idle connections end after 8 to 12 s whatever is set.',
+        'Seconds until engine "node" closes an idle connection. Engine "uws" closes idle connections after 8 to 12 s in any case.',
       ),
     state_dir: filePath()
       .optional()
-      .describe('Directory of state that outlives a restart.')
+      .describe('Directory of state that survives a restart.')
       .meta({
-        computed: '`/var/lib/svc`; as non-root `.svc/state` beside the config file',
+        computed: '`/var/lib/svc`; for a user other than root, `.svc/state` beside the config file',
         examples: ['/var/lib/svc'],
       }),
     run_dir: filePath()
       .optional()
       .describe('Directory of the pid file and the sockets.')
       .meta({
-        computed: '`/run/svc`; as non-root `/tmp/svc-<uid>-<hash>`, by the directory of the config file',
+        computed:
+          '`/run/svc`; for a user other than root, `/tmp/svc-<uid>-<hash>`, with a hash of the directory of the config file',
         examples: ['/run/svc'],
       }),
   })
   .prefault({})
-  .describe('Addresses, processes, limits of requests, directories.')
+  .describe('Addresses, processes, request limits, directories.')

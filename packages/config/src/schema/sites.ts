@@ -7,38 +7,40 @@ const fetchTarget = z.string().refine(isFetchTarget, 'expected a host name, an a
 
 const site = z
   .strictObject({
-    id: identifier().describe('Name of the site, unique.'),
+    id: identifier().describe('Unique name of the site.'),
     label: identifier()
       .optional()
-      .describe('Name in cache tags and purges; no two sites may have the same.')
+      .describe('Unique name of the site in cache tags and purges.')
       .meta({ computed: 'the value of `id`' }),
-    hostnames: z.array(hostPattern()).min(1).describe('Host names: exact ones and `*.suffix`.'),
+    hostnames: z.array(hostPattern()).min(1).describe('Host names: exact names and `*.suffix`.'),
     root: filePath().describe('Directory of the site.'),
     public: filePath().optional().describe('Directory of static files.').meta({ computed: '`<root>/public`' }),
     process: z
       .enum(['in-process', 'own'])
       .default('in-process')
-      .describe('Whether the site renders in the shared render hosts or in a process and unit of its own.'),
-    tenant: text().optional().describe('Tenant that the site belongs to.'),
+      .describe('Process that renders the site: a shared render host, or a process with a systemd unit of its own.'),
+    tenant: text().optional().describe('Tenant that owns the site.'),
     tls_cert: filePath().optional().describe('Certificate chain in PEM form.'),
     tls_key: filePath().optional().describe('Private key in PEM form.'),
     env: environment().default({}).describe('Environment variables of this site.'),
     fetch_allow: z
       .array(fetchTarget)
       .default([])
-      .describe('Targets on this machine and in private networks that the site may fetch: host names, CIDRs, `host:port`.'),
+      .describe(
+        'Targets on this machine and in private networks that the site may fetch: host names, addresses, CIDRs, `host:port`.',
+      ),
     mode: z
       .enum(['production', 'development'])
       .default('production')
-      .describe('In development errors are shown with source, and edits purge at once.'),
-    maintenance: z.boolean().default(false).describe('Whether every request is answered with 503.'),
+      .describe('In development mode, error pages show source text and edits take effect at once.'),
+    maintenance: z.boolean().default(false).describe('Answers every request with 503.'),
     cache_weight: z
       .number()
       .min(0.01)
       .max(100)
       .default(1)
-      .describe('Share of the caches that the site may fill when others need room, relative to other sites: 0.01 to 100.'),
-    route_rules: routeRules().describe('Rules of this site, after the global ones.'),
+      .describe('Share of the caches that the site may fill when others need room, relative to other sites. 0.01 to 100.'),
+    route_rules: routeRules().describe('Rules of this site. They come after the global rules.'),
   })
   .describe('A site served by host name.')
   .meta({

@@ -18,18 +18,18 @@ const conditions = z
 
 const rate = z
   .strictObject({
-    count: integer(1).describe('Matches that are let through per client address.'),
+    count: integer(1).describe('Matches allowed per client address.'),
     window_secs: integer(1).describe('Length of the window in seconds.'),
   })
-  .describe('Makes the rule act only past a rate.')
+  .describe('Makes the rule act only above a rate.')
 
 const rule = z
   .strictObject({
-    id: identifier().describe('Name of the rule, unique.'),
-    site: identifier().optional().describe('Only requests for this site.'),
-    action: z.enum(['block', 'monitor']).describe('Whether a match is refused or only counted.'),
+    id: identifier().describe('Unique name of the rule.'),
+    site: identifier().optional().describe('Applies only to requests for this site.'),
+    action: z.enum(['block', 'monitor']).describe('Blocks a matching request, or only counts it.'),
     when: conditions,
-    rate: rate.optional().describe('Makes the rule act only past a rate.'),
+    rate: rate.optional().describe('Makes the rule act only above a rate.'),
   })
   .describe('A rule of the firewall.')
   .meta({
@@ -58,7 +58,7 @@ export const waf = z
       })
       .prefault({})
       .describe('Built-in rule packs.'),
-    rules: z.array(rule).default([]).describe('Rules, in order.'),
+    rules: z.array(rule).default([]).describe('Rules, in this order.'),
   })
   .prefault({})
   .describe('Web application firewall.')
