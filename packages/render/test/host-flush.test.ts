@@ -85,10 +85,10 @@ test('requests in flight end in the old isolate, new ones go to the fresh one', 
   let text = ''
   const call = host.worker.open('render', await host.request('a', '/open', { mayStream: true }), {
     timeoutMs: 30_000,
-    onChunk: (_head, bytes, ack) => {
+    onChunk: (_head, bytes) => {
       text += Buffer.from(bytes ?? []).toString()
-      ack()
       if (text !== '') begun.resolve()
+      return true
     },
   })
   await begun.promise

@@ -1,17 +1,81 @@
 import type { RequestBody } from '@svc/http'
-import type { RenderReply, RenderRequest } from '@svc/protocol'
+import type { RenderHead, RenderReply, RenderRequest } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
 import { scanSite } from '@svc/site/scan'
-import type { Renderer, RenderHandle, RenderSink } from '../src/render-client/renderer.ts'
+import type { OnVerdict, Renderer, RenderSink, RenderSource } from '../src/render-client/renderer.ts'
 
 /** What a canned render gets. */
 export interface CannedRender {
   readonly request: RenderRequest
   readonly body: RequestBody | undefined
-  readonly sink: RenderSink
+  readonly sink: CannedSink
 }
 
 const took = { queueMs: 0, renderMs: 0 }
+
+/** The render host's side of one render: turns replies into calls of the sink, as the client of the hosts does. */
+export class CannedSink implements RenderSource {
+  readonly isWaiting: boolean
+  readonly #sink: RenderSink
+  readonly #onVerdict: OnVerdict | undefined
+  readonly #onAborted: () => void
+  /** Of chunks that the sink has not made room behind. */
+  #acks: (() => void)[] = []
+  #isAborted = false
+  #hasEnded = false
+
+  constructor(sink: RenderSink, isWaiting: boolean, onVerdict: OnVerdict | undefined, onAborted: () => void) {
+    this.#sink = sink
+    this.isWaiting = isWaiting
+    this.#onVerdict = onVerdict
+    this.#onAborted = onAborted
+    sink.attach(this)
+  }
+
+  resume(): void {
+    for (const ack of this.#acks.splice(0)) ack()
+  }
+
+  abort(): void {
+    if (this.#hasEnded || this.#isAborted) return
+    this.#isAborted = true
+    this.#onAborted()
+  }
+
+  complete({ head, middleware, cache }: RenderReply, body: Uint8Array | undefined): void {
+    if (this.#isAborted) return
+    this.#hasEnded = true
+    if (middleware !== undefined && middleware.action !== 'respond') this.#onVerdict?.(middleware, cache)
+    else if (head === undefined) this.#sink.fail(new TypeError('the render host answered without a head'))
+    else this.#sink.whole(head, body ?? new Uint8Array(0), cache)
+  }
+
+  head(head: RenderHead): void {
+    if (!this.#isAborted) this.#sink.head(head, undefined)
+  }
+
+  /** `ack`: called once the sink has room for more. The bytes are spoilt when they are taken: they were lent. */
+  chunk(bytes: Uint8Array, ack: () => void): void {
+    if (this.#isAborted) return
+    const lent = Buffer.from(bytes)
+    const takesMore = this.#sink.chunk(lent)
+    lent.fill(0)
+    if (takesMore && this.#acks.length === 0) ack()
+    else this.#acks.push(ack)
+  }
+
+  end({ cache }: RenderReply): void {
+    if (this.#isAborted) return
+    this.#hasEnded = true
+    this.#sink.end([], cache)
+  }
+
+  fail(error: Error): void {
+    if (this.#isAborted) return
+    this.#hasEnded = true
+    this.#sink.fail(error)
+  }
+}
 
 /** The reply of a streamed render. */
 export const streamed: RenderReply = took
@@ -66,31 +130,17 @@ export class CannedRenderer implements Renderer {
     return this.isUp
   }
 
-  render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): RenderHandle {
+  render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): void {
+    this.#start(request, body, sink, undefined)
+  }
+
+  runMiddleware(request: RenderRequest, sink: RenderSink, onVerdict: OnVerdict): void {
+    this.#start(request, undefined, sink, onVerdict)
+  }
+
+  #start(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink, onVerdict: OnVerdict | undefined): void {
     this.requests.push(request)
-    let isAborted = false
-    const unlessAborted =
-      <Args extends unknown[]>(act: (...args: Args) => void) =>
-      (...args: Args) => {
-        if (!isAborted) act(...args)
-      }
-    this.answer({
-      request,
-      body,
-      sink: {
-        complete: unlessAborted((reply, bytes) => sink.complete(reply, bytes)),
-        head: unlessAborted((head) => sink.head(head)),
-        chunk: unlessAborted((bytes, ack) => sink.chunk(bytes, ack)),
-        end: unlessAborted((reply) => sink.end(reply)),
-        fail: unlessAborted((error) => sink.fail(error)),
-      },
-    })
-    return {
-      isWaiting: !this.isUp,
-      abort: () => {
-        if (!isAborted) this.aborted.push(request.requestId)
-        isAborted = true
-      },
-    }
+    const canned = new CannedSink(sink, !this.isUp, onVerdict, () => this.aborted.push(request.requestId))
+    this.answer({ request, body, sink: canned })
   }
 }

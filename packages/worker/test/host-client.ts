@@ -6,6 +6,7 @@ import type { RenderReply, RenderRequest } from '@svc/protocol'
 import { tempDir } from '@svc/testkit'
 import { HostRenderer } from '../src/render-client/host-renderer.ts'
 import { HostSet } from '../src/render-client/host-set.ts'
+import type { RenderSource } from '../src/render-client/renderer.ts'
 import { complete } from './canned-renderer.ts'
 import type { TestHost } from './test-host.ts'
 
@@ -42,20 +43,25 @@ export function startClient(t: TestContext, limits = { timeout_ms: 60_000, queue
 /** Starts a render whose outcome can be awaited. */
 export function begin(renderer: HostRenderer, request: RenderRequest, body?: RequestBody) {
   const { promise, resolve, reject } = deferred<string>()
+  let source: RenderSource | undefined
   let text = ''
-  const handle = renderer.render(request, body, {
-    complete: (_reply, bytes) => resolve(`complete ${Buffer.from(bytes ?? []).toString()}`),
+  renderer.render(request, body, {
+    attach: (own) => {
+      source = own
+    },
+    informational: () => assert.fail('a render sends no interim response'),
+    whole: (_head, bytes) => resolve(`complete ${Buffer.from(bytes).toString()}`),
     head: ({ status }) => {
       text += `head ${status}`
     },
-    chunk: (bytes, ack) => {
+    chunk: (bytes) => {
       text += ` ${Buffer.from(bytes).toString()}`
-      ack()
+      return true
     },
     end: () => resolve(`${text} end`),
     fail: reject,
   })
-  return { outcome: promise, handle }
+  return { outcome: promise, source: source ?? assert.fail('a render attaches its source at once') }
 }
 
 export const answered = (text: string) => new ReplyWithBytes<RenderReply>(complete(), Buffer.from(text))

@@ -5,7 +5,7 @@ import type { CacheFacts, LeaseOutcome, LeaseReply, RenderReply, RenderRequest }
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
 import { IsrCache } from '../src/isr/isr-cache.ts'
 import type { LeaseDesk } from '../src/isr/leases.ts'
-import type { RenderSink } from '../src/render-client/renderer.ts'
+import type { CannedSink } from './canned-renderer.ts'
 import { ManualClock } from './manual-clock.ts'
 import { PipelineServer, type TestSite } from './pipeline-server.ts'
 
@@ -139,7 +139,7 @@ export class IsrInstance {
 /** A render that a test answers when it wants to. */
 export interface HeldRender {
   readonly request: RenderRequest
-  readonly sink: RenderSink
+  readonly sink: CannedSink
 }
 
 /** Holds all renders of a worker. */

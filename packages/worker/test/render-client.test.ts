@@ -90,9 +90,9 @@ test('a render that was given up before a host turned up is never sent and never
   const { hosts, renderer, dir } = startClient(t)
   const host = await TestHost.start(t, dir, 'a')
   host.render = byId(host)
-  const { outcome, handle } = begin(renderer, get)
+  const { outcome, source } = begin(renderer, get)
   outcome.then(assert.fail, assert.fail)
-  handle.abort()
+  source.abort()
   hosts.update([host.endpoint])
   assert.equal(await begin(renderer, { ...get, requestId: 'second' }).outcome, 'complete a')
   assert.deepEqual(
@@ -110,12 +110,12 @@ test('giving up a render tells the host', async (t) => {
     return new Promise(() => undefined)
   }
   hosts.update([host.endpoint])
-  const { outcome, handle } = begin(renderer, get)
+  const { outcome, source } = begin(renderer, get)
   outcome.then(assert.fail, assert.fail)
   const call = await begun.promise
   const told = deferred<void>()
   call.onAbort(() => told.resolve())
-  handle.abort()
+  source.abort()
   await told.promise
 })
 

@@ -163,7 +163,7 @@ test('a request that waits is refused at its deadline, past the limit of its sit
   await assert.rejects(begin(renderer, get).outcome, { code: 'WORKER_QUEUE_FULL', status: 503 })
   await assert.rejects(renderer.describe('shop'), { code: 'WORKER_QUEUE_FULL' })
   // The place of a request whose client leaves is free again.
-  waiting[1]?.handle.abort()
+  waiting[1]?.source.abort()
   const next = begin(renderer, get).outcome
   hosts.sitesChanged((site) => site !== 'other')
   await assert.rejects(other, { code: 'WORKER_NO_HOST', status: 503 })

@@ -43,7 +43,8 @@ export interface ServedDirectory {
 export const noRenderer: Renderer = {
   isReachable: () => true,
   describe: () => Promise.reject(new Error('none')),
-  render: () => ({ isWaiting: false, abort: () => undefined }),
+  render: () => undefined,
+  runMiddleware: () => undefined,
 }
 
 /** Puts together what a worker serves vhosts, upstreams and L0 with, for the configuration in a directory, in this process. */

@@ -5,7 +5,7 @@ import { fromWire, toWire } from '../errors/wire-error.ts'
 import { TransientMap } from '../values/transient-map.ts'
 import { IncomingCall } from './incoming-call.ts'
 import { type Handlers, type MethodTable, type ReplyOf, ReplyWithBytes, type RequestOf } from './methods.ts'
-import { type CallOptions, OutgoingCall, type Received, type RpcCall } from './outgoing-call.ts'
+import { type CallOptions, type CallPort, OutgoingCall, type RpcCall } from './outgoing-call.ts'
 import { parseFrame, type RpcFrame } from './wire.ts'
 
 /** What a peer is made of. */
@@ -34,6 +34,13 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
   readonly #outgoing = new TransientMap<number, OutgoingCall>()
   readonly #incoming = new TransientMap<number, IncomingCall>()
   readonly #closed = Promise.withResolvers<Error | undefined>()
+  /** One for all calls. */
+  readonly #port: CallPort = {
+    send: (frame, bytes) => {
+      if (!this.#isClosed) this.#send(frame, bytes)
+    },
+    forget: (id) => this.#forget(id),
+  }
   #nextId = 1
   #isClosed = false
   #isGreeted = false
@@ -81,14 +88,14 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
     options: CallOptions,
   ): RpcCall<ReplyOf<Remote[Name]>> {
     const id = this.#nextId++
-    const call = new OutgoingCall(name, options, () => this.#forget(id))
+    const call = new OutgoingCall(this.#port, id, name, options)
     if (this.#isClosed) call.fail(this.#gone())
     else {
       this.#outgoing.set(id, call)
       const frame: RpcFrame = { t: 'req', i: id, m: name, b: request }
       this.#send(options.hasChunks === true ? { ...frame, s: true } : frame, options.bytes)
     }
-    return this.#handle(id, call) as RpcCall<ReplyOf<Remote[Name]>>
+    return call as RpcCall<ReplyOf<Remote[Name]>>
   }
 
   /** Sends a request that wants no reply. */
@@ -100,27 +107,6 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
   close(): void {
     this.#channel.close()
     this.#end(undefined)
-  }
-
-  #handle(id: number, call: OutgoingCall): RpcCall<unknown> {
-    return {
-      reply: call.settled.promise as Promise<Received<unknown>>,
-      write: (bytes) => {
-        if (call.isDone) return false
-        const byteCount = bytes.byteLength
-        this.#send({ t: 'chunk', i: id, d: 'caller' }, bytes)
-        return call.window.sent(byteCount)
-      },
-      drained: () => call.window.drained(),
-      end: () => {
-        if (!call.isDone) this.#send({ t: 'fin', i: id })
-      },
-      abort: () => {
-        if (call.isDone) return
-        call.fail(new CoreError('CORE_ABORTED', `${call.method} was given up`))
-        this.#forget(id)
-      },
-    }
   }
 
   #forget(id: number): void {
@@ -151,6 +137,7 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
       if (frame.t === 'hello') this.#greet(frame.v)
       else if (!this.#isGreeted) throw new CoreError('CORE_PROTOCOL', `${this.#options.peerName} sent ${frame.t} before hello`)
       else if (frame.t === 'res') this.#replied(frame, bytes, isLent)
+      else if (frame.t === 'chunk' && frame.d === 'handler') this.#outgoing.get(frame.i)?.chunkArrived(frame.b, bytes)
       else this.#dispatch(frame, isLent && bytes !== undefined ? Buffer.from(bytes) : bytes)
     } catch (error) {
       this.#options.onProblem(asError(error))
@@ -178,14 +165,14 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
         this.#outgoing.take(frame.i)?.fail(fromWire(frame.e))
         break
       case 'chunk':
-        this.#chunkArrived(frame, bytes)
+        this.#incoming.get(frame.i)?.chunkArrived(bytes ?? new Uint8Array(0))
         break
       case 'fin':
         this.#incoming.get(frame.i)?.ended()
         break
       case 'ack':
         if (frame.d === 'handler') this.#incoming.get(frame.i)?.acknowledged(frame.n)
-        else this.#outgoing.get(frame.i)?.window.acknowledged(frame.n)
+        else this.#outgoing.get(frame.i)?.acknowledged(frame.n)
         break
       case 'abort':
         this.#incoming.take(frame.i)?.aborted()
@@ -250,21 +237,5 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
       call.fail(asError(error))
       throw error
     }
-  }
-
-  #chunkArrived(frame: Extract<RpcFrame, { t: 'chunk' }>, bytes: Uint8Array | undefined): void {
-    if (frame.d === 'caller') {
-      this.#incoming.get(frame.i)?.chunkArrived(bytes ?? new Uint8Array(0))
-      return
-    }
-    const call = this.#outgoing.get(frame.i)
-    if (call === undefined) return
-    const byteCount = bytes?.byteLength ?? 0
-    const ack = () => {
-      const due = call.consumed.add(byteCount)
-      if (due > 0 && !this.#isClosed) this.#send({ t: 'ack', i: frame.i, d: 'handler', n: due })
-    }
-    if (call.onChunk === undefined) ack()
-    else call.onChunk(frame.b, bytes, ack)
   }
 }

@@ -7,7 +7,6 @@ import { cameBack } from '../pipeline/stages/request-loop.ts'
 import { Flight, type Turn } from './flight.ts'
 import { type IsrParts, keyNow, lookUp } from './isr-parts.ts'
 import type { Judgement, Keepable, Made } from './keeper.ts'
-import { LeaderClient } from './leader-client.ts'
 import { acquireLease, type Lease, withoutLease } from './leases.ts'
 import { keyOf, passKeyOf } from './page-address.ts'
 import { type FillEnd, PageFill } from './page-fill.ts'
@@ -136,21 +135,19 @@ export class Flights {
     const { ask } = turn
     const { context, settings } = ask
     const outcome = lookUp(this.#parts, flight.key) === undefined ? 'uri-miss' : 'stale'
-    const answer = new AnswerSink(context, (error) => ask.fail(error))
     context.cacheStatus = isrStatus({ outcome })
-    const client = new LeaderClient(answer, {
-      takesWhole: (made) => this.#answerLeader(leading, made, outcome),
-      takesFailure: (error) => !isStaleManifest(error) && this.#sendExpired(flight, turn),
-    })
     const fill = new PageFill({
-      client,
+      client: {
+        sink: new AnswerSink(context, { failed: (error) => ask.fail(error) }),
+        takesWhole: (made) => this.#answerLeader(leading, made, outcome),
+        takesFailure: (error) => !isStaleManifest(error) && this.#sendExpired(flight, turn),
+      },
       maxBodyBytes: settings.maxBodyBytes,
       patienceMs: settings.waitMs,
       onEnd: (end) => this.#ended(leading, end),
     })
     flight.render = fill
-    context.onClosed(() => fill.clientLeft())
-    fill.attach(this.#parts.renderer.render(ask.requestFor('shared'), undefined, fill))
+    this.#parts.renderer.render(ask.requestFor('shared'), undefined, fill)
   }
 
   #judge(leading: Leading, made: Made): NonNullable<Leading['judged']> {
@@ -303,7 +300,7 @@ export class Flights {
         continue
       }
       ask.context.cacheStatus = isrStatus({ outcome: 'uri-miss', isCollapsed: true })
-      new AnswerSink(ask.context, (error) => ask.fail(error)).complete({ head, queueMs: 0, renderMs: 0 }, body)
+      new AnswerSink(ask.context, { failed: (error) => ask.fail(error) }).whole(head, body, undefined)
     }
   }
 }

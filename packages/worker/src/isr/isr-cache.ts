@@ -7,7 +7,6 @@ import { Keeper } from './keeper.ts'
 import { passKeyOf } from './page-address.ts'
 import type { BackgroundRender, PageAsk } from './page-ask.ts'
 import { PassMemory } from './pass-memory.ts'
-import { PassSink } from './pass-sink.ts'
 import { labelsOf } from './purged-labels.ts'
 import { Revalidator } from './revalidator.ts'
 import { SharedBodies } from './shared-bodies.ts'
@@ -100,15 +99,17 @@ export class IsrCache {
     const { context, address, settings } = ask
     const { passes, renderer } = this.#parts
     context.cacheStatus = isrStatus(status)
-    const answer = new AnswerSink(context, (error) => ask.fail(error))
-    const sink = new PassSink(answer, (made) => {
-      if (!mayShare(ask)) return
-      const key = passKeyOf(keyNow(this.#parts, address), address)
-      const storability = storabilityOf(made, address, settings)
-      if (storability.verdict === 'pass') passes.add(key, storability.detail)
-      else passes.delete(key)
+    const sink = new AnswerSink(context, {
+      failed: (error) => ask.fail(error),
+      completed: (head, facts) => {
+        if (!mayShare(ask)) return
+        const key = passKeyOf(keyNow(this.#parts, address), address)
+        const storability = storabilityOf({ ...head, facts }, address, settings)
+        if (storability.verdict === 'pass') passes.add(key, storability.detail)
+        else passes.delete(key)
+      },
     })
-    answer.attach(renderer.render(ask.requestFor('own'), undefined, sink))
+    renderer.render(ask.requestFor('own'), undefined, sink)
   }
 }
 

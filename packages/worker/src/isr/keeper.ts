@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { CacheStore, Fill, PurgeLedger, SecondAsk, StoredEntry, Variance } from '@svc/cache'
 import type { Clock } from '@svc/core'
-import { formatHttpDate, type HeaderList, isEngineField } from '@svc/http'
-import type { CacheFacts, RenderHead } from '@svc/protocol'
+import { formatHttpDate, type HeaderList, isEngineField, type ResponseHead } from '@svc/http'
+import type { CacheFacts } from '@svc/protocol'
 import { isOfDynamicRoute, isOpenEnded, isWider, keyOf, NARROW, type PageAddress, purgeableOf, union } from './page-address.ts'
 import { type DefaultLifetime, type Storability, storabilityOf } from './storability.ts'
 
@@ -16,7 +16,7 @@ export interface KeeperOptions {
 
 /** A response that has been made whole. */
 export interface Made {
-  readonly head: RenderHead
+  readonly head: ResponseHead
   readonly facts: CacheFacts | undefined
   readonly body: Buffer
 }

@@ -1,14 +1,18 @@
-import type { RenderHead, RenderReply } from '@svc/protocol'
+import type { HeaderList, ResponseHead, ResponseSource } from '@svc/http'
+import type { CacheFacts } from '@svc/protocol'
 import { WorkerError } from '../errors.ts'
-import type { RenderHandle, RenderSink } from '../render-client/renderer.ts'
+import type { RenderSink, RenderSource } from '../render-client/renderer.ts'
 import { BodyCopy } from './body-copy.ts'
 import type { Made } from './keeper.ts'
 import { refusalOfHead } from './storability.ts'
 
-/** The client that a fill streams to. */
-export interface FillClient extends RenderSink {
-  /** Called before a whole answer is sent. True: it was dealt with otherwise. */
+/** The client whose request began a fill: it gets a stream as it comes. */
+export interface FillClient {
+  readonly sink: Omit<RenderSink, 'attach'> & { attach(source: ResponseSource): void }
+  /** Called before a whole response is sent. True: it was dealt with otherwise. */
   takesWhole(made: Made): boolean
+  /** Called with a failure before anything was sent. True: it was dealt with otherwise. */
+  takesFailure(error: Error): boolean
 }
 
 /** How a fill ended. Told once. */
@@ -34,12 +38,12 @@ export interface PageFillOptions {
  * One render for a client and for all others: streams to the client while a copy is collected, and goes on when the client
  * leaves, as long as the copy may be of use.
  */
-export class PageFill implements RenderSink {
+export class PageFill implements RenderSink, ResponseSource {
   readonly #options: PageFillOptions
   readonly #copy: BodyCopy
   #client: FillClient | undefined
-  #handle: RenderHandle | undefined
-  #head: RenderHead | undefined
+  #source: RenderSource | undefined
+  #head: ResponseHead | undefined
   #isSettled = false
   #isOver = false
   #orphanTimer: NodeJS.Timeout | undefined
@@ -56,66 +60,70 @@ export class PageFill implements RenderSink {
     return this.#head !== undefined
   }
 
-  /** Ties the fill to its render. */
-  attach(handle: RenderHandle): void {
-    this.#handle = handle
-    if (this.#isOver) handle.abort()
+  attach(source: RenderSource): void {
+    this.#source = source
+    this.#client?.sink.attach(this)
   }
 
-  /** The client is served or gone. */
+  resume(): void {
+    this.#source?.resume()
+  }
+
+  /** The client has left. */
+  abort(): void {
+    this.clientLeft()
+  }
+
+  /** There is no client, or none any more. */
   clientLeft(): void {
     this.#client = undefined
     if (this.#isOver) return
     if (this.#isSettled) this.#stop()
-    else if (this.#handle?.isWaiting === true) {
+    else if (this.#source?.isWaiting === true) {
       this.#stop()
       this.#settle({ kind: 'unsent' })
     } else this.#orphanTimer ??= setTimeout(() => this.#giveUp(), this.#options.patienceMs)
   }
 
-  complete(reply: RenderReply, body: Uint8Array | undefined): void {
+  informational(): void {
+    // Renders send none.
+  }
+
+  whole(head: ResponseHead, body: Uint8Array, facts: CacheFacts | undefined): void {
     this.#finish()
-    if (reply.head === undefined) {
-      this.#failed(new TypeError('the render host answered without a head'))
-      return
-    }
     const client = this.#client
-    if ((body?.byteLength ?? 0) > this.#options.maxBodyBytes) {
-      client?.complete(reply, body)
+    if (body.byteLength > this.#options.maxBodyBytes) {
+      client?.sink.whole(head, body, facts)
       this.#settle({ kind: 'unkept', detail: 'size', isFailure: false })
       return
     }
     // One copy for the store, this client and those who wait.
-    const made = { head: reply.head, facts: reply.cache, body: Buffer.from(body ?? '') }
-    if (client?.takesWhole(made) === false) client.complete(reply, made.body)
+    const made = { head, facts, body: Buffer.from(body) }
+    if (client?.takesWhole(made) === false) client.sink.whole(head, made.body, facts)
     this.#settle({ kind: 'made', made })
   }
 
-  head(head: RenderHead): void {
+  head(head: ResponseHead): void {
     this.#head = head
-    this.#client?.head(head)
+    this.#client?.sink.head(head, undefined)
     const refusal = refusalOfHead(head.status, head.headers)
     if (refusal !== undefined) this.#unkept(refusal, head.status >= 500)
     // Events for one client may come for days: others get their own.
     else this.#streamTimer = setTimeout(() => this.#unkept('stream', false), this.#options.patienceMs)
   }
 
-  chunk(bytes: Uint8Array, ack: () => void): void {
-    if (!this.#isSettled && !this.#copy.add(bytes)) this.#unkept('size', false)
-    if (this.#isSettled) {
-      this.#client?.chunk(bytes, ack)
-      return
-    }
+  chunk(bytes: Uint8Array): boolean {
+    if (!this.#isSettled && !this.#copy.add(Buffer.from(bytes))) this.#unkept('size', false)
+    const takesMore = this.#client?.sink.chunk(bytes) !== false
     // A slow client must not hold up the others: what it does not take yet is bounded by the copy.
-    this.#client?.chunk(bytes, () => undefined)
-    ack()
+    return takesMore || !this.#isSettled
   }
 
-  end(reply: RenderReply): void {
+  end(trailers: HeaderList, facts: CacheFacts | undefined): void {
     this.#finish()
-    this.#client?.end(reply)
+    this.#client?.sink.end(trailers, facts)
     if (this.#head === undefined) return
-    this.#settle({ kind: 'made', made: { head: this.#head, facts: reply.cache, body: this.#copy.whole() } })
+    this.#settle({ kind: 'made', made: { head: this.#head, facts, body: this.#copy.whole() } })
   }
 
   fail(error: Error): void {
@@ -126,7 +134,7 @@ export class PageFill implements RenderSink {
   #failed(error: Error): void {
     const client = this.#client
     this.#settle({ kind: 'failed', error })
-    client?.fail(error)
+    if (client !== undefined && (this.#head !== undefined || !client.takesFailure(error))) client.sink.fail(error)
   }
 
   #unkept(detail: string, isFailure: boolean): void {
@@ -144,7 +152,7 @@ export class PageFill implements RenderSink {
 
   #stop(): void {
     this.#finish()
-    this.#handle?.abort()
+    this.#source?.abort()
   }
 
   #finish(): void {

@@ -117,7 +117,7 @@ export class Revalidator {
       onEnd: resolve,
     })
     fill.clientLeft()
-    fill.attach(this.#parts.renderer.render(request, undefined, fill))
+    this.#parts.renderer.render(request, undefined, fill)
     return promise
   }
 

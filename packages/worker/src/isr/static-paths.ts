@@ -1,9 +1,15 @@
-import { normalizePath } from '@svc/http'
+import { type Deferred, deferred } from '@svc/core'
+import { normalizePath, type ResponseHead } from '@svc/http'
 import type { RenderRequest } from '@svc/protocol'
 import { fillPattern, type Route, type RouteParams, type SiteManifest } from '@svc/site'
 import { WorkerError } from '../errors.ts'
-import type { Renderer } from '../render-client/renderer.ts'
-import { renderWhole } from './whole-render.ts'
+import type { Renderer, RenderSink } from '../render-client/renderer.ts'
+
+/** A small response of a site's code for the server itself. */
+interface WholeResponse {
+  readonly head: ResponseHead
+  readonly body: Buffer
+}
 
 /** The routes whose parameters are known in advance. */
 export function routesWithStaticParams({ routes }: SiteManifest): Route[] {
@@ -32,4 +38,44 @@ export async function staticPathsOf(
   if (!Array.isArray(sets)) throw new WorkerError('WORKER_STATIC_PARAMS', `${route.pattern} did not name a list of parameters`)
   const paths = sets.filter(isParams).map((params) => normalizePath(fillPattern(route.pattern, params)))
   return paths.filter((path) => path !== undefined)
+}
+
+/** Takes a whole response, which must not be streamed. */
+class WholeSink implements RenderSink {
+  readonly response: Deferred<WholeResponse> = deferred()
+
+  attach(): void {
+    // Nobody aborts it.
+  }
+
+  informational(): void {
+    // Renders send none.
+  }
+
+  whole(head: ResponseHead, body: Uint8Array): void {
+    this.response.resolve({ head, body: Buffer.from(body) })
+  }
+
+  head(): void {
+    this.response.reject(new TypeError('the render host streamed a response that was requested whole'))
+  }
+
+  chunk(): boolean {
+    return true
+  }
+
+  end(): void {
+    // The head has told already.
+  }
+
+  fail(error: Error): void {
+    this.response.reject(error)
+  }
+}
+
+/** Renders and resolves with the whole response. Rejects with what the render fails with. */
+function renderWhole(renderer: Renderer, request: RenderRequest): Promise<WholeResponse> {
+  const sink = new WholeSink()
+  renderer.render(request, undefined, sink)
+  return sink.response.promise
 }

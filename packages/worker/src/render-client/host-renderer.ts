@@ -1,12 +1,12 @@
 import { asError, codeOf, type RpcCall } from '@svc/core'
-import type { RequestBody } from '@svc/http'
-import { type RenderHead, type RenderReply, type RenderRequest, renderHead, renderProgress } from '@svc/protocol'
+import type { HeaderList, RequestBody } from '@svc/http'
+import { type RenderReply, type RenderRequest, renderHead, renderProgress } from '@svc/protocol'
 import { parseManifest, type SiteManifest } from '@svc/site'
 import { WorkerError } from '../errors.ts'
 import { HostAttempts, type HostCall } from './host-attempts.ts'
 import type { HostPeer } from './host-connection.ts'
 import type { HostSet } from './host-set.ts'
-import type { Renderer, RenderHandle, RenderSink } from './renderer.ts'
+import type { OnVerdict, Renderer, RenderSink, RenderSource } from './renderer.ts'
 
 /** A streamed answer may last for days; the head has its own deadline in the engine and in the host. */
 const NO_DEADLINE_MS = Number.POSITIVE_INFINITY
@@ -30,10 +30,12 @@ export class HostRenderer implements Renderer {
     return this.#hosts.connectedPeer(site) !== undefined
   }
 
-  render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): RenderHandle {
-    const run = new RenderRun(this.#hosts, request, body, sink)
-    run.start()
-    return run
+  render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): void {
+    new RenderRun(this.#hosts, { request, body, sink, onVerdict: undefined }).start()
+  }
+
+  runMiddleware(request: RenderRequest, sink: RenderSink, onVerdict: OnVerdict): void {
+    new RenderRun(this.#hosts, { request, body: undefined, sink, onVerdict }).start()
   }
 }
 
@@ -66,7 +68,10 @@ class DescribeRun implements HostCall {
     const { site } = this
     const options = {
       timeoutMs: DESCRIBE_TIMEOUT_MS,
-      onChunk: (body: unknown) => this.#attempts.noted(renderProgress(body, 'progress of a description')),
+      onChunk: (body: unknown) => {
+        this.#attempts.noted(renderProgress(body, 'progress of a description'))
+        return true
+      },
     }
     peer.call('describe', reportsStart ? { site, reportsStart } : { site }, options).then(
       ({ manifest }) => this.#described(manifest),
@@ -87,22 +92,36 @@ class DescribeRun implements HostCall {
   }
 }
 
+/** What one render is made of. */
+interface RenderOptions {
+  readonly request: RenderRequest
+  readonly body: RequestBody | undefined
+  readonly sink: RenderSink
+  /** undefined: only a response ends the render. */
+  readonly onVerdict: OnVerdict | undefined
+}
+
+const noTrailers: HeaderList = []
+const noBytes = new Uint8Array(0)
+
 /** One render from its first try to its end. */
-class RenderRun implements RenderHandle, HostCall {
+class RenderRun implements RenderSource, HostCall {
   readonly #attempts: HostAttempts
   readonly #request: RenderRequest
   readonly #body: RequestBody | undefined
   readonly #sink: RenderSink
+  readonly #onVerdict: OnVerdict | undefined
   #call: RpcCall<RenderReply> | undefined
   #isBodyRead = false
   #hasHead = false
   #isAborted = false
   #hasReply = false
 
-  constructor(hosts: HostSet, request: RenderRequest, body: RequestBody | undefined, sink: RenderSink) {
+  constructor(hosts: HostSet, { request, body, sink, onVerdict }: RenderOptions) {
     this.#request = request
     this.#body = body?.isPresent === true ? body : undefined
     this.#sink = sink
+    this.#onVerdict = onVerdict
     this.#attempts = new HostAttempts(hosts, this)
   }
 
@@ -115,7 +134,12 @@ class RenderRun implements RenderHandle, HostCall {
   }
 
   start(): void {
-    this.#attempts.start()
+    this.#sink.attach(this)
+    if (!this.#isAborted) this.#attempts.start()
+  }
+
+  resume(): void {
+    this.#call?.resume()
   }
 
   abort(): void {
@@ -132,26 +156,25 @@ class RenderRun implements RenderHandle, HostCall {
     const call = peer.open('render', reportsStart ? { ...this.#request, reportsStart } : this.#request, {
       timeoutMs: NO_DEADLINE_MS,
       hasChunks: this.#body !== undefined,
-      onChunk: (head, bytes, ack) => this.#chunkArrived(head, bytes, ack),
+      onChunk: (head, bytes) => this.#chunkArrived(head, bytes),
       onReply: (reply, bytes) => this.#replied(reply as RenderReply, bytes),
     })
     this.#call = call
     call.reply.catch((error) => this.#failed(peer, asError(error)))
   }
 
-  #chunkArrived(body: unknown, bytes: Uint8Array | undefined, ack: () => void): void {
-    if (this.#isAborted) return
+  /** Whether more may come. */
+  #chunkArrived(body: unknown, bytes: Uint8Array | undefined): boolean {
+    if (this.#isAborted) return true
     if (!this.#hasHead) {
       if (isProgress(body)) {
         this.#progressed(body)
-        ack()
-        return
+        return true
       }
       this.#hasHead = true
-      this.#sink.head(renderHead(body, 'head of a streamed render') as RenderHead)
+      this.#sink.head(renderHead(body, 'head of a streamed render'), undefined)
     }
-    if (bytes === undefined) ack()
-    else this.#sink.chunk(bytes, ack)
+    return this.#isAborted || bytes === undefined || bytes.byteLength === 0 || this.#sink.chunk(bytes)
   }
 
   /** Until a host wants the body, the engine keeps it and slows its sender down. */
@@ -167,12 +190,15 @@ class RenderRun implements RenderHandle, HostCall {
   #replied(reply: RenderReply, bytes: Uint8Array | undefined): void {
     if (this.#isAborted) return
     this.#hasReply = true
-    if (!this.#hasHead) this.#sink.complete(reply, bytes)
-    else {
-      // The last piece of a stream comes with the reply, and is lent as a whole body is.
-      if (bytes !== undefined) this.#sink.chunk(Buffer.from(bytes), nothing)
-      this.#sink.end(reply)
-    }
+    const { head, middleware, cache } = reply
+    if (this.#hasHead) {
+      // The last piece of a stream comes with the reply.
+      if (bytes !== undefined && bytes.byteLength > 0) this.#sink.chunk(bytes)
+      if (!this.#isAborted) this.#sink.end(noTrailers, cache)
+    } else if (middleware !== undefined && middleware.action !== 'respond' && this.#onVerdict !== undefined) {
+      this.#onVerdict(middleware, cache)
+    } else if (head !== undefined) this.#sink.whole(head, bytes ?? noBytes, cache)
+    else this.#sink.fail(new TypeError('the render host answered without a head'))
   }
 
   #failed(peer: HostPeer, error: Error): void {
@@ -212,8 +238,4 @@ class RenderRun implements RenderHandle, HostCall {
     this.abort()
     if (codeOf(error) !== 'HTTP_ABORTED') this.#sink.fail(error)
   }
-}
-
-function nothing(): void {
-  // Nobody waits for room behind the last piece.
 }

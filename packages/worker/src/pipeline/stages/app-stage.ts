@@ -118,8 +118,7 @@ export class AppStage implements Stage {
     if (isr !== undefined && ask !== undefined) isr.answer(ask)
     else {
       if (isr !== undefined) context.cacheStatus = isrStatus({ outcome: bypassOf(context.request.method) })
-      const sink = new AnswerSink(context, fail)
-      sink.attach(this.#renderer.render(renderRequestOf(visit, plan), body, sink))
+      this.#renderer.render(renderRequestOf(visit, plan), body, new AnswerSink(context, { failed: fail }))
     }
   }
 

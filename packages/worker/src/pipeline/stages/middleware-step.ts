@@ -1,6 +1,6 @@
 import { parseTarget } from '@svc/http'
 import type { CacheFacts, MiddlewareVerdict } from '@svc/protocol'
-import type { Renderer, RenderSink } from '../../render-client/renderer.ts'
+import type { Renderer } from '../../render-client/renderer.ts'
 import { sendError, sendFailure } from '../error-response.ts'
 import { absoluteUrl, headersOfMiddleware, siteUrl } from '../site-request.ts'
 import { AnswerSink } from './answer-sink.ts'
@@ -14,30 +14,17 @@ import type { SiteTarget, SiteVisit } from './site-visit.ts'
  */
 export function runMiddleware(visit: SiteVisit, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
   const { promise, resolve } = Promise.withResolvers<SiteTarget | 'answered' | 'stale'>()
-  const answer = new AnswerSink(visit.context, (error) => {
-    if (!isStale(error)) sendFailure(visit.context, error)
-    resolve(isStale(error) ? 'stale' : 'answered')
+  const sink = new AnswerSink(visit.context, {
+    failed(error) {
+      if (!isStale(error)) sendFailure(visit.context, error)
+      resolve(isStale(error) ? 'stale' : 'answered')
+    },
+    completed: () => resolve('answered'),
   })
-  const sink: RenderSink = {
-    head: (head) => answer.head(head),
-    chunk: (bytes, ack) => answer.chunk(bytes, ack),
-    fail: (error) => answer.fail(error),
-    end() {
-      answer.end()
-      resolve('answered')
-    },
-    complete(reply, body) {
-      const verdict = reply.middleware
-      if (verdict !== undefined && verdict.action !== 'respond') {
-        note(visit, verdict, reply.cache)
-        resolve(apply(visit, verdict))
-        return
-      }
-      answer.complete(reply, body)
-      resolve('answered')
-    },
-  }
-  answer.attach(renderer.render(renderRequestOf(visit, { kind: 'middleware', route: '', params: {} }), undefined, sink))
+  renderer.runMiddleware(renderRequestOf(visit, { kind: 'middleware', route: '', params: {} }), sink, (verdict, facts) => {
+    note(visit, verdict, facts)
+    resolve(apply(visit, verdict))
+  })
   return promise
 }
 
