@@ -2,10 +2,6 @@ import { errorClass } from '@svc/core'
 
 /** An error of the `render` package. */
 export const RenderError = errorClass('RenderError', {
-  /** A module does not parse or uses what the platform does not have. `data`: `SourceProblem`. */
-  RENDER_COMPILE: { status: 500 },
-  /** An import leads nowhere, to a Node built-in or out of the site's directory. `data`: `SourceProblem`. */
-  RENDER_RESOLVE: { status: 500 },
   /** The site's code threw. `data`: name, message, stack with source positions, digest. */
   RENDER_FAILED: { status: 500 },
   /** The render took longer than `render.timeout_ms`. */

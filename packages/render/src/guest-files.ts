@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { contentHash } from './compile/content-hash.ts'
 import { RenderError } from './errors.ts'
 
 /** The guest as it was built: one script, and a V8 snapshot in which it has run. */
@@ -37,5 +37,5 @@ function matchingSnapshot(dir: string, script: string): Uint8Array | undefined {
   const file = join(dir, 'guest.snapshot')
   if (!existsSync(facts) || !existsSync(file)) return undefined
   const made = JSON.parse(readFileSync(facts, 'utf8')) as { readonly v8?: string; readonly sha256?: string }
-  return made.v8 === process.versions.v8 && made.sha256 === contentHash(script) ? readFileSync(file) : undefined
+  return made.v8 === process.versions.v8 && made.sha256 === hash('sha256', script, 'hex') ? readFileSync(file) : undefined
 }

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { SiteCompiler, SiteResolver } from '@svc/compile'
+import { ModuleCache } from '@svc/compile/caches'
 import { createLogger } from '@svc/telemetry'
 import { tempDir, tempSite } from '@svc/testkit'
 import { CachePruner } from '../src/host/cache-pruner.ts'
 import type { SiteSpec } from '../src/host/site-runtime.ts'
-import { ModuleCache, SiteCompiler, SiteResolver } from '../src/index.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

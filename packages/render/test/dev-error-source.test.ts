@@ -17,7 +17,7 @@ const task = { kind: 'page', route: '/', begin } as RenderTask
 
 async function pageFor(stack: string, root: string, isLoaded: (file: string) => boolean): Promise<string> {
   const wire = { code: 'RENDER_FAILED', name: 'RenderError', message: 'm', data: { name: 'Error', message: 'm', stack } }
-  const answer = await devErrorAnswer(wire, task, { root, mode: 'development', isLoaded })
+  const answer = devErrorAnswer(wire, task, { root, mode: 'development', isLoaded })
   assert.ok(answer?.kind === 'complete')
   return String(answer.body)
 }
@@ -45,10 +45,10 @@ test('a source is read only from a regular file of a bounded size below the root
   symlinkSync(join(root, 'dir'), join(root, 'alias'))
   execFileSync('mkfifo', [join(root, 'fifo.ts')])
   for (const name of ['large.ts', 'link.ts', 'alias/own.ts', 'fifo.ts', 'dir', 'gone.ts']) {
-    assert.equal(await moduleSource(join(root, name), root), undefined, name)
+    assert.equal(moduleSource(join(root, name), root), undefined, name)
   }
-  assert.equal(await moduleSource(outside, root), undefined)
-  assert.equal(await moduleSource(join(root, 'dir/own.ts'), root), 'own')
+  assert.equal(moduleSource(outside, root), undefined)
+  assert.equal(moduleSource(join(root, 'dir/own.ts'), root), 'own')
 })
 
 test('an error from the isolate has bounded fields and no others', () => {

@@ -4,14 +4,14 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import type { EgressRules } from '../src/thread/egress/address-policy.ts'
 import {
-  type EgressRules,
   SiteFetch,
   type SiteFetchLimits,
   type SiteRequest,
   type SiteResponseHead,
   siteFetchLimits,
-} from '../src/index.ts'
+} from '../src/thread/egress/site-fetch.ts'
 
 async function listen(t: TestContext, handler: RequestListener): Promise<string> {
   const server = createServer(handler).listen(0, '127.0.0.1')

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { test } from 'node:test'
-import { addressRange, checkEgress, type EgressRules, outgoingHeaders, redirectedRequest } from '../src/index.ts'
+import { addressRange, checkEgress, type EgressRules } from '../src/thread/egress/address-policy.ts'
 import { MachineAddresses } from '../src/thread/egress/machine-addresses.ts'
+import { outgoingHeaders, redirectedRequest } from '../src/thread/egress/request-headers.ts'
 
 const strict: EgressRules = { allow: [], allowLocal: false, own: [] }
 const elsewhere = () => false

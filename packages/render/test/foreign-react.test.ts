@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { builtinModules } from '@svc/site'
 import { tempSite } from '@svc/testkit'
-import { guestBuiltins } from '../src/contract/isolate.ts'
+import { compilerFor, problemOf } from '../../compile/test/compile-support.ts'
 import { foreignReact } from '../src/scan/foreign-react.ts'
-import { compilerFor, problemOf } from './compile-support.ts'
 import { HostProcess } from './host-process.ts'
 
 const FOREIGN = 'throw new Error("a foreign copy was run")'
@@ -134,7 +134,7 @@ for (const [specifier, hint] of unserved) {
 }
 
 test('helper modules are served under their spellings with .js too, and types of next are no imports', async (t) => {
-  const helpers = guestBuiltins.filter((name) => name.startsWith('next/'))
+  const helpers = builtinModules.filter((name) => name.startsWith('next/'))
   const root = tempSite(t, {
     ...foreignPackages('node_modules'),
     'a.tsx': [

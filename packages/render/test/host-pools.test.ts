@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tempSite, waitFor } from '@svc/testkit'
-import { shouldGrow, ThreadBudget } from '../src/index.ts'
+import { shouldGrow } from '../src/host/growth.ts'
+import { ThreadBudget } from '../src/host/thread-budget.ts'
 import { HostProcess } from './host-process.ts'
 
 const page = 'export default () => <p>fine</p>'

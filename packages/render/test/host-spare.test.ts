@@ -6,7 +6,7 @@ import { tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { guestDir } from '../src/guest-files.ts'
 import { SpareThread } from '../src/host/spare-thread.ts'
 import type { StartedThread } from '../src/host/started-thread.ts'
-import { ThreadBudget } from '../src/index.ts'
+import { ThreadBudget } from '../src/host/thread-budget.ts'
 import { HostProcess } from './host-process.ts'
 
 const program = new URL('../src/thread/main.ts', import.meta.url).href

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { SiteResolver } from '@svc/compile'
 import { tempSite } from '@svc/testkit'
-import { SiteResolver } from '../src/index.ts'
 import { HostProcess } from './host-process.ts'
 
 /** Files of a site, the path at which a device is put, and the import that leads there. */

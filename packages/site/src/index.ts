@@ -1,4 +1,5 @@
 export * from './errors/errors.ts'
+export * from './manifest/builtin-modules.ts'
 export type * from './manifest/manifest.ts'
 export * from './manifest/manifest-version.ts'
 export * from './manifest/parse-manifest.ts'

@@ -1,7 +1,7 @@
 import { mkdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
+import { type PruneReport, pruneCache } from '@svc/compile/caches'
 import type { Logger } from '@svc/telemetry'
-import { type PruneReport, pruneCache } from '../compile/prune-cache.ts'
 import type { SiteSpec } from './site-runtime.ts'
 
 /** After the start, when nobody waits for a cold page any more, and from then on. */

@@ -1,7 +1,7 @@
+import { forgetModules } from '@svc/compile/caches'
 import type { CallContext, Handlers } from '@svc/core'
 import type { hostMethods, ModulePurge, RenderRequest } from '@svc/protocol'
 import { addDataCounts, createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/telemetry'
-import { forgetModules } from '../compile/forget-modules.ts'
 import { RenderError } from '../errors.ts'
 import { readGuestFiles } from '../guest-files.ts'
 import { routeIdOf } from '../thread/route-files.ts'

@@ -1,7 +1,6 @@
 import { basename, sep } from 'node:path'
+import { ImportGraph, ModuleCache, type ModuleCacheDirs } from '@svc/compile/caches'
 import type { Route, SegmentNode, SiteManifest } from '@svc/site'
-import { ImportGraph } from '../compile/import-graph.ts'
-import { ModuleCache, type ModuleCacheDirs } from '../compile/module-cache.ts'
 import { filesOfRoute } from '../thread/route-files.ts'
 
 /** Files that decide where imports lead. */

@@ -1,3 +1,4 @@
+import { CompileError } from '@svc/compile'
 import { messageOf, toWire, type WireError } from '@svc/core'
 import { readEmittedError } from '../contract/emitted-error.ts'
 import { Emit, type EmitKind, type EmittedError, type EmittedHead } from '../contract/isolate.ts'
@@ -163,5 +164,5 @@ export class ActiveRequest {
 /** An error without the stack of this process, which is no business of a worker's log. */
 export function wireOf(error: Error): WireError {
   const { stack: _stack, ...wire } = toWire(error)
-  return error instanceof RenderError ? wire : { ...wire, code: 'RENDER_FAILED' }
+  return error instanceof RenderError || error instanceof CompileError ? wire : { ...wire, code: 'RENDER_FAILED' }
 }

@@ -1,5 +1,5 @@
+import type { SourceProblem } from '@svc/compile'
 import type { WireError } from '@svc/core'
-import type { SourceProblem } from '../compile/source-problem.ts'
 import type { BeginRequest, EmittedError, EmittedHead } from '../contract/isolate.ts'
 import { type DevErrorInput, devErrorPage, shownFrame } from '../dev-error/dev-error-page.ts'
 import { moduleSource } from './module-source.ts'
@@ -38,18 +38,18 @@ function shownError({ code, message, data }: WireError): ShownError | undefined 
  * The page that development mode shows for an error of the site, in place of the error; undefined for errors that are not
  * the site's, and for inspections, which no client waits for.
  */
-export async function devErrorAnswer(
+export function devErrorAnswer(
   wire: WireError,
   task: RenderTask,
   { root, mode, isLoaded }: DevErrorSite,
-): Promise<RenderResult | undefined> {
+): RenderResult | undefined {
   if (mode !== 'development' || task.kind === 'inspect') return undefined
   const shown = shownError(wire)
   if (shown === undefined) return undefined
   const { requestId, method, url } = JSON.parse(task.begin) as BeginRequest
   const input = { ...shown, root, request: { requestId, method, url, route: task.route } }
   const file = shown.frame === undefined ? shownFrame(input)?.file : undefined
-  const source = file === undefined || !isLoaded(file) ? undefined : await moduleSource(file, root)
+  const source = file === undefined || !isLoaded(file) ? undefined : moduleSource(file, root)
   const html = devErrorPage(source === undefined ? input : { ...input, source })
   const head: EmittedHead = {
     status: 500,

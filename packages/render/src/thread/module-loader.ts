@@ -1,10 +1,9 @@
+import type { CompiledModule, SiteCompiler } from '@svc/compile'
+import { hasBytecode, scriptOf } from '@svc/compile'
+import type { ModuleCache } from '@svc/compile/caches'
 import { SingleFlight } from '@svc/core'
-import type { CompiledModule } from '../compile/compiled-module.ts'
-import type { ModuleCache } from '../compile/module-cache.ts'
-import { ModuleGraph, modulesImported } from '../compile/module-graph.ts'
-import { hasBytecode, scriptOf } from '../compile/module-script.ts'
-import type { SiteCompiler } from '../compile/site-compiler.ts'
 import type { GuestIsolate, IsolateModule } from './guest-isolate.ts'
+import { ModuleGraph, modulesImported } from './module-graph.ts'
 
 /** What a module loader is made of. */
 export interface ModuleLoaderOptions {

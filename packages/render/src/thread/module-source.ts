@@ -1,8 +1,7 @@
-import { realpath, stat } from 'node:fs/promises'
-import { sep } from 'node:path'
-import { readRegularFile } from '../regular-file.ts'
+import { realpathSync } from 'node:fs'
+import { isBelow, readRegularFileSync } from '@svc/core'
 
-/** Sources above this size are not shown. */
+/** Larger sources are not shown. */
 const MAX_SOURCE_BYTES = 1024 * 1024
 
 /**
@@ -10,12 +9,13 @@ const MAX_SOURCE_BYTES = 1024 * 1024
  * Everything else, and a file that is being replaced meanwhile, is undefined.
  * @param root real path of the site's directory
  */
-export async function moduleSource(id: string, root: string): Promise<string | undefined> {
-  if (!id.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined
-  return await readRegularFile(id, MAX_SOURCE_BYTES, async (opened) => {
-    if ((await realpath(id)) !== id) return false
-    // A directory of the path may have become a link between the two calls.
-    const named = await stat(id)
-    return named.dev === opened.dev && named.ino === opened.ino
-  })
+export function moduleSource(id: string, root: string): string | undefined {
+  try {
+    if (!isBelow(id, root) || realpathSync.native(id) !== id) return undefined
+    // A directory of the path may become a link now: the limits hold for the file that is open.
+    return readRegularFileSync(id, { maxBytes: MAX_SOURCE_BYTES, within: root }).toString('utf8')
+  } catch {
+    // Gone, or not readable: the page shows the error without the source.
+    return undefined
+  }
 }

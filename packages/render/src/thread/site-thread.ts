@@ -1,10 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
+import { SiteCompiler, SiteResolver } from '@svc/compile'
+import { ModuleCache, moduleFilter } from '@svc/compile/caches'
 import { asError, codeOf, toWire, type WireError } from '@svc/core'
 import type { ModulePurge } from '@svc/protocol'
-import { ModuleCache } from '../compile/module-cache.ts'
-import { modulesMeant } from '../compile/modules-meant.ts'
-import { SiteCompiler } from '../compile/site-compiler.ts'
-import { SiteResolver } from '../compile/site-resolver.ts'
 import { RenderError } from '../errors.ts'
 import type { GuestFiles } from '../guest-files.ts'
 import { wireOf } from './active-request.ts'
@@ -72,11 +70,11 @@ export class SiteThread {
   async #answer(task: RenderTask): Promise<void> {
     const result = await this.#run(task)
     if (result.kind === 'streamed') return
-    const shown = result.kind === 'failed' ? await this.#shownError(result.error, task) : undefined
+    const shown = result.kind === 'failed' ? this.#shownError(result.error, task) : undefined
     this.#link.result(task.number, shown ?? result)
   }
 
-  #shownError(error: WireError, task: RenderTask): Promise<RenderResult | undefined> {
+  #shownError(error: WireError, task: RenderTask): RenderResult | undefined {
     const { mode } = this.#settings
     const isLoaded = (file: string) => this.#current?.hasModule(file) === true
     return devErrorAnswer(error, task, { root: this.#resolver.root, mode, isLoaded })
@@ -173,7 +171,7 @@ export class SiteThread {
   async #purgeModules(purge: ModulePurge): Promise<{ evicted: number }> {
     this.#resolver.clear()
     const session = this.#current ?? (await this.#session)
-    return { evicted: (await session?.evict(modulesMeant(purge))) ?? 0 }
+    return { evicted: (await session?.evict(moduleFilter(purge))) ?? 0 }
   }
 
   async #close(): Promise<void> {

@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { ModuleCacheDirs } from '@svc/compile/caches'
 import type { WireError } from '@svc/core'
 import type { LoopMark } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import type { ModuleCacheDirs } from '../compile/module-cache.ts'
 import type { BeginKind } from '../contract/isolate.ts'
 import type { EgressRules } from './egress/address-policy.ts'
 

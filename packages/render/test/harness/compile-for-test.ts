@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
+import { builtinModules } from '@svc/site'
 import { type HelperMode, moduleRunnerTransformSync, transformSync } from 'oxc-transform'
-import { guestBuiltins, type ModuleFormat } from '../../src/contract/isolate.ts'
+import type { ModuleFormat } from '../../src/contract/isolate.ts'
 
 /** A module ready for `define`. */
 export interface CompiledForTest {
@@ -10,7 +11,7 @@ export interface CompiledForTest {
 }
 
 function targetOf(id: string, specifier: string): string {
-  if (guestBuiltins.includes(specifier)) return `builtin:${specifier}`
+  if (builtinModules.includes(specifier)) return `builtin:${specifier}`
   if (specifier.startsWith('.')) return posix.join(posix.dirname(id), specifier)
   return specifier.startsWith('/') ? specifier : `!Cannot find package '${specifier}'`
 }

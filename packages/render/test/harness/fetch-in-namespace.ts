@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { messageOf } from '@svc/core'
-import { SiteFetch, siteFetchLimits } from '../../src/index.ts'
+import { SiteFetch, siteFetchLimits } from '../../src/thread/egress/site-fetch.ts'
 
 /**
  * Runs in a network namespace of its own, whose loopback interface gets addresses that look public. Prints the answer to a

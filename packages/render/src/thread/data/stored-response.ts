@@ -1,4 +1,4 @@
-import { contentHash } from '../../compile/content-hash.ts'
+import { hash } from 'node:crypto'
 import type { SiteRequest, SiteResponseHead } from '../egress/site-fetch.ts'
 
 /** A larger body is not stored. */
@@ -32,7 +32,7 @@ export interface FetchWish {
 export function fetchKeyParts({ method, url, headers, body }: SiteRequest): string[] {
   const fields = headers.map(([name, value]): [string, string] => [name.toLowerCase(), value])
   const kept = fields.filter(([name]) => !notInKey.has(name)).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-  return ['fetch', method, url, JSON.stringify(kept), body === undefined ? '' : contentHash(body)]
+  return ['fetch', method, url, JSON.stringify(kept), body === undefined ? '' : hash('sha256', body, 'hex')]
 }
 
 /** Whether the response to a request may be stored at all. */

@@ -1,6 +1,6 @@
-import { guestBuiltins } from '../contract/isolate.ts'
+import { builtinModules } from '@svc/site'
 
-const served = new Set(guestBuiltins)
+const served = new Set(builtinModules)
 
 /** Packages that the server stands in for: a copy in the site's `node_modules` is never run. */
 const replacedPackages = ['react', 'react-dom', 'next'] as const
@@ -10,7 +10,7 @@ function isIn(specifier: string, packageName: string): boolean {
   return specifier === packageName || specifier.startsWith(`${packageName}/`)
 }
 
-/** The name under which the guest serves a specifier (`next/link.js` is `next/link`); undefined: it does not. */
+/** The name of the builtin module for a specifier (`next/link.js` is `next/link`); undefined: there is none. */
 export function servedName(specifier: string): string | undefined {
   if (served.has(specifier)) return specifier
   const name = specifier.endsWith('.js') ? specifier.slice(0, -'.js'.length) : ''
@@ -37,7 +37,7 @@ export function unservedProblem(specifier: string): { readonly message: string; 
 }
 
 function hintFor(packageName: ReplacedPackage | 'svc'): string {
-  const names = guestBuiltins.filter((name) => isIn(name, packageName)).join(', ')
+  const names = builtinModules.filter((name) => isIn(name, packageName)).join(', ')
   const reason = packageName === 'svc' ? '' : `; a copy of ${packageName} in node_modules is not used`
   return `there are ${names}${reason}`
 }

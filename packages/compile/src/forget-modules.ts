@@ -1,25 +1,31 @@
+import { realpathSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { ModulePurge } from '@svc/protocol'
+import { join, sep } from 'node:path'
 import { ImportGraph } from './import-graph.ts'
 import type { IndexEntry } from './index-entry.ts'
 import { ModuleCache, type ModuleCacheDirs } from './module-cache.ts'
-import { modulesMeant } from './modules-meant.ts'
 
 /** Names that the caches give their files; nothing else is touched. */
 const ownName = /^[0-9a-f]{64}(?:\.json|\.js|\.map)?(?:\.[0-9a-f-]+\.tmp)?$/
 /** So many files at once are looked at. */
 const BATCH = 64
 
+/** Selects modules by path or directory; without both, all of them. */
+interface ModuleSelection {
+  readonly paths?: readonly string[] | undefined
+  /** All modules below it. */
+  readonly dir?: string | undefined
+}
+
 /**
  * Removes compiled modules from disk: of the index, the compiled sources with their maps, and the bytecode. With `paths` their transitive
  * dependents go too. Several hosts may do so at the same time.
  * @returns how many modules this call has removed
  */
-export async function forgetModules(dirs: ModuleCacheDirs, purge: ModulePurge): Promise<number> {
+export async function forgetModules(dirs: ModuleCacheDirs, purge: ModuleSelection): Promise<number> {
   const cache = new ModuleCache(dirs)
   const entries = await indexEntries(cache, dirs.index)
-  const meant = [...entries.values()].filter(({ path }) => modulesMeant(purge)(path)).map(({ path }) => path)
+  const meant = [...entries.values()].filter(({ path }) => moduleFilter(purge)(path)).map(({ path }) => path)
   const graph = new ImportGraph(cache)
   const gone = purge.paths === undefined ? new Set(meant) : graph.dependentsIn([...entries.values()], [...meant, ...purge.paths])
   let count = 0
@@ -64,4 +70,25 @@ async function isRemoved(file: string): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** Module ids are real paths. */
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    // The file is gone; its compiled form may still be there.
+    return path
+  }
+}
+
+/** Returns a test of module ids for a selection, without the dependents of the selected modules. */
+export function moduleFilter({ paths, dir }: ModuleSelection): (id: string) => boolean {
+  if (paths !== undefined) {
+    const wanted = new Set(paths.flatMap((path) => [path, realPath(path)]))
+    return (id) => wanted.has(id)
+  }
+  if (dir === undefined) return () => true
+  const bases = [dir, realPath(dir)].map((base) => (base.endsWith(sep) ? base : base + sep))
+  return (id) => bases.some((base) => id.startsWith(base))
 }

@@ -1,5 +1,5 @@
+import type { CompiledModule } from '@svc/compile'
 import type { LoadedModule } from '@svc/protocol'
-import type { CompiledModule } from './compiled-module.ts'
 
 /** The modules that one isolate has, with the edges between them. */
 export class ModuleGraph {

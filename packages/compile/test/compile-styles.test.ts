@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir, tempSite } from '@svc/testkit'
 import { compilerFor, problemOf } from './compile-support.ts'
-import { HostProcess } from './host-process.ts'
 
 type Files = Readonly<Record<string, string>>
 
@@ -122,23 +121,6 @@ test('classes are composed of others of the same file, of other files in chains,
     assert.match(css, /\.a-one\s*\{/)
     assert.doesNotMatch(css, /composed|margin|border/)
   }
-})
-
-test('a class has the same name where it is composed as in its own sheet', async (t) => {
-  const root = tempSite(t, {
-    'app/layout.tsx': 'export default ({ children }: { children: unknown }) => <html><body>{children}</body></html>',
-    'app/page.tsx': `import own from './own.module.css'\nimport base from './base.module.css'
-export default () => <p className={own.a}>{base.b} {own.a.split(' ').includes(base.b) ? 'composed' : 'apart'}</p>`,
-    'app/own.module.css': '.a { composes: b from "./base.module.css"; color: blue; --x: </style><script>alert(1)</script>; }',
-    'app/base.module.css': '.b { color: red; }',
-  })
-  const host = await HostProcess.start(t, { sites: [{ id: 'a', root }] })
-  const { text } = await host.render('a', '/')
-  assert.match(text, /composed/)
-  const style = /<style[^>]*>(.*?)<\/style>/s.exec(text)?.[1] ?? ''
-  assert.match(style, /color:red.*color:(?:blue|#00f)/s)
-  assert.equal(style.match(/color:red/g)?.length, 1)
-  assert.ok(style.includes('<script>alert(1)</script>'), 'it stays text of the sheet')
 })
 
 test('a sheet that changes what others compose is compiled again with them', async (t) => {

@@ -1,4 +1,5 @@
-import type { ModuleFormat } from '../contract/isolate.ts'
+/** The form of a compiled module, as the registry of the isolate takes it. */
+export type ModuleFormat = 'esm' | 'cjs' | 'json' | 'css'
 
 const parameters = {
   esm: '__vite_ssr_import__, __vite_ssr_exports__, __vite_ssr_exportAll__, __vite_ssr_dynamic_import__, __vite_ssr_import_meta__',

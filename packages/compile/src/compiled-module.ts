@@ -1,5 +1,5 @@
-import type { ModuleFormat } from '../contract/isolate.ts'
 import type { CompiledSource } from './compile-source.ts'
+import type { ModuleFormat } from './module-script.ts'
 
 /** A module that is ready to be defined in an isolate. */
 export interface CompiledModule {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { codeOf } from '@svc/core'
 import { tempDir, tempSite, writeFiles } from '@svc/testkit'
-import { type CompiledModule, ModuleCache, ModuleGraph, SiteCompiler, SiteResolver } from '../src/index.ts'
+import { ModuleCache } from '../src/caches.ts'
+import { SiteCompiler, SiteResolver } from '../src/index.ts'
 
 function setup(t: TestContext, files: Record<string, string>, mode: 'production' | 'development' = 'production') {
   const root = tempSite(t, files)
@@ -101,30 +102,4 @@ test('a file that is gone, or a link that leads out of the site, is not compiled
   await assert.rejects(compiler.load(join(root, 'link.ts')), (error) => codeOf(error) === 'RENDER_RESOLVE')
   rmSync(page)
   await assert.rejects(compiler.load(page), (error) => codeOf(error) === 'RENDER_RESOLVE')
-})
-
-test('the dependents of a file are found through cycles and watched files, and nothing else', () => {
-  const module = (id: string, imports: string[], watches: string[] = []): CompiledModule => ({
-    id,
-    format: 'esm',
-    code: '',
-    dependencies: Object.fromEntries(imports.map((target) => [target, target])),
-    maps: [],
-    hash: '',
-    watches,
-    warnings: [],
-  })
-  const graph = new ModuleGraph()
-  graph.add(module('page', ['a', 'builtin:react', '!gone']))
-  graph.add(module('a', ['b']))
-  graph.add(module('b', ['a', 'style']))
-  graph.add(module('style', [], ['part']))
-  graph.add(module('other', ['lib']))
-  graph.add(module('lib', []))
-  assert.deepEqual([...graph.dependentsOf(['part'])].sort(), ['a', 'b', 'page', 'style'])
-  assert.deepEqual([...graph.dependentsOf(['lib'])].sort(), ['lib', 'other'])
-  assert.deepEqual([...graph.dependentsOf(['unknown'])], [])
-  graph.remove(['page', 'a'])
-  assert.equal(graph.size, 4)
-  assert.deepEqual([...graph.dependentsOf(['style'])].sort(), ['b', 'style'])
 })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { codeOf } from '@svc/core'
 import { tempDir } from '@svc/testkit'
-import { ModuleCache, SiteCompiler, SiteResolver, type SourceProblem } from '../src/index.ts'
+import { ModuleCache } from '../src/caches.ts'
+import { SiteCompiler, SiteResolver, type SourceProblem } from '../src/index.ts'
 
 /** A compiler of the site in `root`, with caches of its own. */
 export function compilerFor(t: TestContext, root: string, mode: 'production' | 'development' = 'production') {

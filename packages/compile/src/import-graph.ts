@@ -13,7 +13,7 @@ interface ModuleUse {
 }
 
 /** What of some modules a change touches. */
-export interface Touched {
+interface Touched {
   /** The changed files, and the modules that they are part of. */
   readonly modules: ReadonlySet<string>
   /** All files that the modules are made of, as far as the index knows. */

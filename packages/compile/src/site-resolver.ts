@@ -3,7 +3,7 @@ import { isBuiltin } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { codeOf } from '@svc/core'
 import { type NapiResolveOptions, ResolverFactory } from 'oxc-resolver'
-import { RenderError } from '../errors.ts'
+import { CompileError } from './errors.ts'
 import { ResolverFiles } from './resolver-files.ts'
 import { replacedSpecifier, servedName, unservedProblem } from './served-modules.ts'
 import { TSCONFIG_NAMES } from './tsconfig-paths.ts'
@@ -15,7 +15,7 @@ export const EMPTY_MODULE = 'svc:empty'
 export type Resolution =
   | { readonly kind: 'file'; readonly id: string; readonly packageType: 'module' | 'commonjs' | undefined }
   | { readonly kind: 'builtin'; readonly id: string }
-  | { readonly kind: 'none'; readonly message: string; readonly hint?: string; readonly refused?: RenderError }
+  | { readonly kind: 'none'; readonly message: string; readonly hint?: string; readonly refused?: CompileError }
 
 const conditions = ['edge-light', 'worker', 'browser']
 const extensions = ['.tsx', '.ts', '.jsx', '.js', '.mjs', '.cjs', '.mts', '.cts', '.json', '.css']
@@ -177,12 +177,12 @@ export class SiteResolver {
     return { kind: 'file', id, packageType }
   }
 
-  #refusal(importer: string, specifier: string): RenderError | undefined {
+  #refusal(importer: string, specifier: string): CompileError | undefined {
     try {
       this.#checked.check(dirname(importer), specifier)
       return undefined
     } catch (error) {
-      if (error instanceof RenderError && codeOf(error) === 'RENDER_RESOLVE') return error
+      if (error instanceof CompileError && codeOf(error) === 'RENDER_RESOLVE') return error
       throw error
     }
   }

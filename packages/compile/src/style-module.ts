@@ -149,7 +149,7 @@ class StyleBuild {
     const file = this.#resolve(importer, specifier)
     const name = this.#files.nameOf(file)
     if (this.#files.get(name) !== undefined) return name
-    const source = await this.#files.read(file)
+    const source = this.#files.read(file)
     this.#watches.add(file)
     this.#files.add(name, file, source)
     this.#check(file, source)
@@ -170,7 +170,7 @@ class StyleBuild {
   }
 
   async #readClasses(file: string): Promise<void> {
-    const source = await this.#files.read(file)
+    const source = this.#files.read(file)
     const other = new StyleBuild({ ...this.#style, file, source }, this.#build, this.#waiting)
     const { classes, watches } = await other.run()
     for (const watched of [file, ...watches]) this.#watches.add(watched)

@@ -1,11 +1,11 @@
 import type { ParseResult } from 'oxc-parser'
-import type { ModuleFormat } from '../contract/isolate.ts'
+import type { ModuleFormat } from './module-script.ts'
 
 /** How a source file is compiled: the format of its result, and what tells styles apart. */
 export type ModuleKind = Exclude<ModuleFormat, 'css'> | 'css' | 'css-module'
 
 /** What the kind of a file depends on. */
-export interface KindFacts {
+interface KindFacts {
   readonly file: string
   readonly source: string
   /** `type` of the nearest package.json. */

@@ -1,4 +1,4 @@
-import { RenderError } from '../errors.ts'
+import { CompileError } from './errors.ts'
 
 /** Where in a source file something is wrong. Lines and columns count from 1. */
 export interface SourceProblem {
@@ -36,7 +36,7 @@ export function offsetOfByte(source: string, byteOffset: number): number {
 }
 
 /** Draws the lines around a position, the way compilers show them. */
-export function codeFrame(source: string, { line, column }: SourcePosition): string {
+function codeFrame(source: string, { line, column }: SourcePosition): string {
   const lines = source.split('\n')
   const first = Math.max(1, line - LINES_AROUND)
   const last = Math.min(lines.length, line + LINES_AROUND)
@@ -63,7 +63,7 @@ export interface SourceErrorFacts {
 }
 
 /** Makes the error for a place in a source file; its message is one line that names the place. */
-export function sourceError({ code, file, source, at, cause, ...texts }: SourceErrorFacts): RenderError {
+export function sourceError({ code, file, source, at, cause, ...texts }: SourceErrorFacts): CompileError {
   const message = texts.message.slice(0, LONGEST_TEXT)
   const hint = texts.hint?.slice(0, LONGEST_TEXT)
   const problem: SourceProblem = {
@@ -75,5 +75,5 @@ export function sourceError({ code, file, source, at, cause, ...texts }: SourceE
     ...(hint === undefined ? {} : { hint }),
   }
   const text = `${file}:${at.line}:${at.column}: ${message}${hint === undefined ? '' : ` (${hint})`}`
-  return new RenderError(code, text, { cause, data: { ...problem } })
+  return new CompileError(code, text, { cause, data: { ...problem } })
 }

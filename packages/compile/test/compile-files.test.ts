@@ -14,7 +14,8 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, tempSite } from '@svc/testkit'
-import { ModuleCache, SiteCompiler, SiteResolver } from '../src/index.ts'
+import { ModuleCache } from '../src/caches.ts'
+import { SiteCompiler, SiteResolver } from '../src/index.ts'
 
 function cacheIn(dir: string): ModuleCache {
   return new ModuleCache({ modules: join(dir, 'm'), index: join(dir, 'c'), bytecode: join(dir, 'b') })

@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { codeOf, readRegularFileSync } from '@svc/core'
-import { RenderError } from '../errors.ts'
+import { CompileError } from './errors.ts'
 import { type Manifest, matching, parseManifest } from './manifest.ts'
 import { type TsconfigPaths, tsconfigPaths } from './tsconfig-paths.ts'
 
@@ -173,8 +173,8 @@ function statOf(file: string): Stats | undefined {
   }
 }
 
-function refusal(message: string): RenderError {
-  return new RenderError('RENDER_RESOLVE', `${message}: replace or remove it`)
+function refusal(message: string): CompileError {
+  return new CompileError('RENDER_RESOLVE', `${message}: replace or remove it`)
 }
 
 /** A path and all directories above it. */

@@ -3,7 +3,7 @@ import { isBelow } from '@svc/core'
 import { matching, parseJsonc, patternOf, record } from './manifest.ts'
 
 /** Access to the files of a site. */
-export interface TsconfigFiles {
+interface TsconfigFiles {
   /** Returns the text of a file, undefined if there is none. Throws for a file that must not be opened. */
   read(file: string): string | undefined
   /** Returns the paths that a package's file may have. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
+import { readRegularFileSync } from '@svc/core'
 import type { Location } from 'esbuild'
-import type { RenderError } from '../errors.ts'
-import { readRegularFile } from '../regular-file.ts'
+import type { CompileError } from './errors.ts'
 import { positionAt, type SourceErrorFacts, type SourcePosition, sourceError } from './source-problem.ts'
 import type { StyleRemark } from './style-text.ts'
 
@@ -55,10 +55,9 @@ export class StyleFiles {
   }
 
   /** Reads a sheet. Throws StyleRefusal for one that is too large, or one too many. */
-  async read(file: string): Promise<string> {
+  read(file: string): string {
     if (this.#files.size >= MAX_FILES) throw unreadable(`more than ${MAX_FILES} style sheets are imported`)
-    const source = await readRegularFile(file, MAX_FILE_BYTES)
-    if (source === undefined) throw unreadable(`${file} is not a readable file of at most ${MAX_FILE_BYTES} bytes`)
+    const source = textOf(file)
     this.#bytes += source.length
     if (this.#bytes > MAX_TOTAL_BYTES) throw unreadable(`the imported style sheets have more than ${MAX_TOTAL_BYTES} bytes`)
     return source
@@ -75,12 +74,21 @@ export class StyleFiles {
   }
 }
 
+function textOf(file: string): string {
+  try {
+    return readRegularFileSync(file, { maxBytes: MAX_FILE_BYTES }).toString('utf8')
+  } catch {
+    // Gone, a pipe, or too large: all of them mean the same to the author of the sheet.
+    throw unreadable(`${file} is not a readable file of at most ${MAX_FILE_BYTES} bytes`)
+  }
+}
+
 function unreadable(message: string): StyleRefusal {
   return new StyleRefusal('RENDER_RESOLVE', message, undefined)
 }
 
 /** The error for a remark on a style sheet. */
-export function styleError(file: string, source: string, { offset, message, hint }: StyleRemark): RenderError {
+export function styleError(file: string, source: string, { offset, message, hint }: StyleRemark): CompileError {
   const facts: SourceErrorFacts = { code: 'RENDER_COMPILE', file, source, at: positionAt(source, offset), message, hint }
   return sourceError(facts)
 }

@@ -1,10 +1,10 @@
 import { realpathSync, statSync } from 'node:fs'
 import { asError, codeOf, readRegularFileSync, SingleFlight } from '@svc/core'
-import { RenderError } from '../errors.ts'
 import type { CompiledSource, SourceInput } from './compile-source.ts'
 import { type CompiledModule, ResolvedModule } from './compiled-module.ts'
 import { COMPILER_VERSION } from './compiler-version.ts'
 import { contentHash } from './content-hash.ts'
+import { CompileError } from './errors.ts'
 import type { FileStamp, IndexEntry } from './index-entry.ts'
 import type { ModuleCache } from './module-cache.ts'
 import { languageOf, moduleKindOf } from './module-kind.ts'
@@ -13,7 +13,7 @@ import { positionAt, sourceError } from './source-problem.ts'
 import type { StyleCompiler } from './style-module.ts'
 
 /** What a compiler is made of. */
-export interface SiteCompilerOptions {
+interface SiteCompilerOptions {
   readonly resolver: SiteResolver
   readonly cache: ModuleCache
   readonly mode: 'production' | 'development'
@@ -43,9 +43,9 @@ function readModule(file: string): Buffer {
 /** @throws RENDER_RESOLVE for anything but a regular file of a size that is read as a whole */
 function stampOf(file: string): FileStamp {
   const stat = statSync(file, { bigint: true })
-  if (!stat.isFile()) throw new RenderError('RENDER_RESOLVE', `${file}: not a regular file`)
+  if (!stat.isFile()) throw new CompileError('RENDER_RESOLVE', `${file}: not a regular file`)
   if (stat.size > MAX_MODULE_BYTES) {
-    throw new RenderError('RENDER_RESOLVE', `${file}: larger than ${MAX_MODULE_BYTES} bytes, the limit for a module`)
+    throw new CompileError('RENDER_RESOLVE', `${file}: larger than ${MAX_MODULE_BYTES} bytes, the limit for a module`)
   }
   return { size: Number(stat.size), mtime: String(stat.mtimeNs), ctime: String(stat.ctimeNs) }
 }
@@ -170,12 +170,12 @@ export class SiteCompiler {
     try {
       if (resolver.hasFound(id) || resolver.contains(realpathSync.native(id))) return stampOf(id)
     } catch (error) {
-      if (error instanceof RenderError) throw error
-      throw new RenderError('RENDER_RESOLVE', `${id}: ${codeOf(error) === 'ENOENT' ? 'no such file' : 'not readable'}`, {
+      if (error instanceof CompileError) throw error
+      throw new CompileError('RENDER_RESOLVE', `${id}: ${codeOf(error) === 'ENOENT' ? 'no such file' : 'not readable'}`, {
         cause: error,
       })
     }
-    throw new RenderError('RENDER_RESOLVE', `${id}: leads outside of the site's directory`)
+    throw new CompileError('RENDER_RESOLVE', `${id}: leads outside of the site's directory`)
   }
 
   /** Where the imports lead; undefined when one of them leads nowhere. */
@@ -211,7 +211,7 @@ export class SiteCompiler {
     return dependencies
   }
 
-  async #unresolved(id: string, specifier: string, found: Extract<Resolution, { kind: 'none' }>): Promise<RenderError> {
+  async #unresolved(id: string, specifier: string, found: Extract<Resolution, { kind: 'none' }>): Promise<CompileError> {
     const source = readModule(id).toString('utf8')
     const at = positionAt(source, await offsetOfSpecifier(id, source, specifier))
     return sourceError({ code: 'RENDER_RESOLVE', file: id, source, at, ...found })

@@ -13,7 +13,7 @@ export interface PruneReport {
 }
 
 /** How a run is made. */
-export interface PruneOptions {
+interface PruneOptions {
   readonly dirs: ModuleCacheDirs
   /** Whether a site of this instance may use the source at an absolute path. */
   readonly isUsed: (path: string) => boolean

@@ -1,0 +1,6 @@
+export type { CompiledModule } from './compiled-module.ts'
+export { CompileError } from './errors.ts'
+export { hasBytecode, type ModuleFormat, scriptOf } from './module-script.ts'
+export { SiteCompiler } from './site-compiler.ts'
+export { EMPTY_MODULE, SiteResolver } from './site-resolver.ts'
+export type { SourcePosition, SourceProblem } from './source-problem.ts'
