@@ -74,7 +74,7 @@ async function report(error: unknown, args: readonly string[]): Promise<number> 
       printMessage(`svc: ${error.message}`)
       return exitCode
     }
-    const { nearestName } = await import('@svc/config')
+    const { nearestName } = await import('@svc/core')
     printMessage(`svc: ${explainUsage(error.message, args, nearestName)}`)
     printMessage(`Run "${helpHint(args)}" for what is possible.`)
     return exitCode

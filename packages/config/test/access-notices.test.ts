@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Cleanup, tempDir, writeFiles } from '@svc/testkit'
+import type { NeededPath } from '@svc/vhosts'
 import { accessNotices } from '../src/load/access-notices.ts'
-import type { NeededPath } from '../src/vhosts/files/needed-paths.ts'
 import { configDir, loadDir, loaded, problemLines } from './load-text.ts'
 
 /** Notices of what a configuration needs, with its directory cut off. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ServerSpec, WebSpec } from '@svc/config'
+import type { ServerSpec, WebSpec } from '@svc/vhosts'
 import { HostRouting } from '../src/generation/host-routing.ts'
 import type { ServingGeneration } from '../src/generation/serving-generation.ts'
 import { createVhosts, type VhostRuntimes } from '../src/vhost/index.ts'

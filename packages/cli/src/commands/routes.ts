@@ -25,7 +25,7 @@ async function fromFiles(args: RoutesArgs): Promise<SiteManifestInfo | undefined
   if (loaded === undefined) return undefined
   const site = loaded.sites.find(({ id }) => id === args.site)
   if (site === undefined) {
-    const { nearestName } = await import('@svc/config')
+    const { nearestName } = await import('@svc/core')
     const ids = loaded.sites.map(({ id }) => id)
     const near = nearestName(args.site, ids)
     const hint = near === undefined ? `there are: ${ids.join(', ') || 'none'}` : `did you mean "${near}"?`

@@ -1,7 +1,7 @@
-import { type Finding, formatPlace, type Place } from '../problem.ts'
+import { formatPlace, type Place, type ServerNameSpec, type WebSpec } from '@svc/vhosts'
+import type { Finding } from '../source/finding.ts'
 import { formatPath } from '../source/key-path.ts'
 import type { Config } from '../types.ts'
-import type { ServerNameSpec, WebSpec } from '../vhosts/spec.ts'
 import { type CertificateFiles, certificateKey } from './read-certificate.ts'
 
 /** A place of the configuration that names a certificate. */

@@ -1,8 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { codeOf, messageOf } from '@svc/core'
-import { readBounded } from '../source/read-bounded.ts'
-import { whyUnreadable } from '../source/unreadable.ts'
+import { codeOf, messageOf, readBounded, whyUnreadable } from '@svc/core'
 
 /** Where a certificate and its key lie. Absolute paths. */
 export interface CertificateFiles {

@@ -1,6 +1,5 @@
-import type { Finding } from '../problem.ts'
+import { type Finding, findingIf } from '../source/finding.ts'
 import type { Config } from '../types.ts'
-import { findingIf } from './finding-of.ts'
 
 /** Checks that objectives and alerts have the thresholds that they need. */
 export function checkObs({ obs }: Config): Finding[] {

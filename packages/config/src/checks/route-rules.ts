@@ -1,7 +1,6 @@
-import type { Finding } from '../problem.ts'
+import { type Finding, findingIf } from '../source/finding.ts'
 import type { KeyPath } from '../source/key-path.ts'
 import type { Config, RouteRule } from '../types.ts'
-import { findingIf } from './finding-of.ts'
 import { checkPattern, checkRedirect, checkRewrite, checkUpstream } from './rule-texts.ts'
 
 const targets = ['redirect', 'rewrite', 'upstream'] as const

@@ -1,4 +1,4 @@
-import { isTooLongForSocket } from '../vhosts/values/upstream-address.ts'
+import { isTooLongForSocket } from '@svc/vhosts'
 
 /** What is wrong with a pattern; undefined: nothing. */
 export function checkPattern(pattern: string): string | undefined {

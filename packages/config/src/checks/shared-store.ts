@@ -1,6 +1,5 @@
-import type { Finding } from '../problem.ts'
+import { type Finding, findingIf } from '../source/finding.ts'
 import type { Config } from '../types.ts'
-import { findingIf } from './finding-of.ts'
 
 /** Checks that what is shared between instances has a store to be shared through. */
 export function checkSharedStore({ redis, cache, rate_limit: rateLimit }: Config): Finding[] {

@@ -1,7 +1,6 @@
-import type { Finding } from '../problem.ts'
+import { type Finding, findingIf } from '../source/finding.ts'
 import type { Config } from '../types.ts'
 import { parseListenAddress } from '../values/listen-address.ts'
-import { findingIf } from './finding-of.ts'
 
 /** Opened only if nothing else names an address: then it is free for TLS. */
 const DEFAULT_LISTEN = '127.0.0.1:8080'

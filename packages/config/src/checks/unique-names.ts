@@ -1,4 +1,5 @@
-import { type Finding, formatPlace, type Place } from '../problem.ts'
+import { formatPlace, type Place } from '@svc/vhosts'
+import type { Finding } from '../source/finding.ts'
 import type { KeyPath } from '../source/key-path.ts'
 import type { Config } from '../types.ts'
 

@@ -1,9 +1,8 @@
 import { constants, type Stats } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { codeOf, messageOf } from '@svc/core'
-import { userName } from '../source/unreadable.ts'
-import type { NeededPath, NeedKind } from '../vhosts/files/needed-paths.ts'
+import { codeOf, messageOf, userName } from '@svc/core'
+import type { NeededPath, NeedKind } from '@svc/vhosts'
 
 interface Need {
   /** Names the path in a message. */

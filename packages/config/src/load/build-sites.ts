@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf, messageOf } from '@svc/core'
-import type { ConfigProblem, Finding, Place } from '../problem.ts'
+import type { ConfigProblem, Place, SiteDraft } from '@svc/vhosts'
 import type { Variables } from '../source/env-overrides.ts'
+import type { Finding } from '../source/finding.ts'
 import type { KeyPath } from '../source/key-path.ts'
 import { type Config, hasApp, type SiteConfig } from '../types.ts'
-import type { SiteDraft } from '../vhosts/build/site-drafts.ts'
 import { readDotenv } from './read-document.ts'
 import { resolveSiteEnv } from './site-env.ts'
 

@@ -1,7 +1,6 @@
+import { addressName, type WebSpec } from '@svc/vhosts'
 import type { Config } from '../types.ts'
 import { parseListenAddress } from '../values/listen-address.ts'
-import type { WebSpec } from '../vhosts/spec.ts'
-import { addressName } from '../vhosts/values/listen.ts'
 
 /** Ends the names of own addresses whose port is chosen by the system: another address with port 0 is another address. */
 const FREE_PORT_ENDINGS = { plain: '#plain', tls: '#tls' } as const

@@ -1,7 +1,7 @@
+import { type NeededPath, NeededPaths } from '@svc/vhosts'
 import type { PlaceOf } from '../checks/unique-names.ts'
 import type { KeyPath } from '../source/key-path.ts'
 import type { Config, RouteRule } from '../types.ts'
-import { type NeededPath, NeededPaths } from '../vhosts/files/needed-paths.ts'
 
 /** Finds the sockets that route rules pass requests to. */
 export function ruleSockets({ route_rules: common, sites }: Config, placeOf: PlaceOf): NeededPath[] {

@@ -1,6 +1,6 @@
 import { access, lstat, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ConfigProblem } from '../problem.ts'
+import type { ConfigProblem } from '@svc/vhosts'
 import { OWN_NAME, socketDirectory } from '../schema/directories.ts'
 import { schemaTree } from '../schema/schema-tree.ts'
 import { valueAt } from '../source/key-path.ts'

@@ -1,6 +1,7 @@
-import type { ConfigProblem, Finding } from '../problem.ts'
+import type { ConfigProblem } from '@svc/vhosts'
 import { configSchema, type ParsedConfig } from '../schema/config-schema.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
+import type { Finding } from '../source/finding.ts'
 import type { KeyPath } from '../source/key-path.ts'
 import { pruneFaults } from '../source/prune.ts'
 import { schemaFindings } from '../source/schema-findings.ts'

@@ -1,5 +1,5 @@
+import { isCidr } from '@svc/http'
 import * as z from 'zod'
-import { isCidr } from '../values/cidr.ts'
 import { normalizeHostPattern } from '../values/hostname.ts'
 import { parseListenAddress } from '../values/listen-address.ts'
 

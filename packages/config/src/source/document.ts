@@ -1,4 +1,5 @@
-import type { ConfigProblem, Finding, Place } from '../problem.ts'
+import type { ConfigProblem, Place } from '@svc/vhosts'
+import type { Finding } from './finding.ts'
 import { formatPath, type KeyPath, startsWith, type Table } from './key-path.ts'
 
 /** A part of a document that does not come from its main file. */

@@ -1,7 +1,8 @@
-import { type Finding, wholeOf } from '../problem.ts'
+import { wholeOf } from '@svc/vhosts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
 import { suggestKey } from '../schema/suggest-key.ts'
 import type { ConfigDocument } from './document.ts'
+import type { Finding } from './finding.ts'
 import { isTable, type Table } from './key-path.ts'
 import { parseToml } from './parse-toml.ts'
 

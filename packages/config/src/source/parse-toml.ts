@@ -1,6 +1,6 @@
 import { messageOf } from '@svc/core'
+import type { ConfigProblem } from '@svc/vhosts'
 import toml from 'toml'
-import type { ConfigProblem } from '../problem.ts'
 import type { Table } from './key-path.ts'
 
 /** A text as data, or what is wrong with it. */

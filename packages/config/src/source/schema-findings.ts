@@ -1,8 +1,8 @@
+import { nearestName } from '@svc/core'
 import type { z } from 'zod'
-import type { Finding } from '../problem.ts'
-import { nearestName } from '../schema/nearest-name.ts'
 import { nodeAt, type SchemaNode } from '../schema/schema-tree.ts'
 import { suggestKey } from '../schema/suggest-key.ts'
+import type { Finding } from './finding.ts'
 import { isTable, type KeyPath, valueAt } from './key-path.ts'
 
 type Issue = z.core.$ZodIssue

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import type { Finding } from '../problem.ts'
+import { whyUnreadable } from '@svc/core'
 import { type SchemaNode, visitValues } from '../schema/schema-tree.ts'
 import type { ConfigDocument } from './document.ts'
+import type { Finding } from './finding.ts'
 import { type KeyPath, setAt } from './key-path.ts'
-import { whyUnreadable } from './unreadable.ts'
 
 /** What came of replacing references to secrets. */
 export interface ResolvedSecrets {

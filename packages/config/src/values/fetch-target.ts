@@ -1,4 +1,4 @@
-import { isCidr } from './cidr.ts'
+import { isCidr } from '@svc/http'
 import { normalizeHostPattern } from './hostname.ts'
 import { parseListenAddress } from './listen-address.ts'
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { HttpError } from '../errors/errors.ts'
 
@@ -112,4 +113,12 @@ function ipv4Number(text: string): number {
     }
   }
   return dots === 3 && part !== -1 ? result * 256 + part : -1
+}
+
+/** Whether a text is an address or a network in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
+export function isCidr(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
 }

@@ -1,5 +1,5 @@
 import type { VhostFacts } from '@svc/admin'
-import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/config'
+import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/vhosts'
 
 /** The servers of vhost files as endpoints list them. */
 export function vhostFacts({ servers }: WebSpec): readonly VhostFacts[] {

@@ -1,6 +1,6 @@
-import type { ServerSpec, WebSpec } from '@svc/config'
 import { Pacer } from '@svc/core'
-import { type CaptureSink, type Captures, type HostMatchKind, parseHost, type ServerEntry, ServerTable } from '@svc/http'
+import { type HostMatchKind, parseHost } from '@svc/http'
+import { type CaptureSink, type Captures, type ServerEntry, type ServerSpec, ServerTable, type WebSpec } from '@svc/vhosts'
 import type { SiteRuntime } from './site-runtime.ts'
 
 /** A server of a vhost file that a host led to, with what its name captured. */

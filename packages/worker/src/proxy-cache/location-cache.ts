@@ -1,6 +1,6 @@
 import { type ProxyAddress, varyFields } from '@svc/cache'
-import type { CacheSpec, Template } from '@svc/config'
 import { cacheStatus, type HeaderList } from '@svc/http'
+import type { CacheSpec, Template } from '@svc/vhosts'
 import type { Origin, OriginRequest } from '../upstream/origin.ts'
 import type { LocationVisit } from '../vhost/content.ts'
 import type { CacheAsk, CacheRules } from './cache-ask.ts'

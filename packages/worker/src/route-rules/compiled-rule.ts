@@ -1,5 +1,6 @@
-import type { LocationSettings, RouteRule } from '@svc/config'
+import type { RouteRule } from '@svc/config'
 import { compilePathPattern, compileTarget, type HeaderList, RuleTable, type RuleTarget } from '@svc/http'
+import type { LocationSettings } from '@svc/vhosts'
 import { type RulePlace, ruleLocation } from './rule-location.ts'
 
 /** What a rule does, once it is a request's. */

@@ -1,4 +1,4 @@
-import type { LocationSettings, ProxySpec } from '@svc/config'
+import type { LocationSettings, ProxySpec } from '@svc/vhosts'
 import { plainCache } from '../proxy-cache/index.ts'
 
 const TIMEOUT_MS = 60_000

@@ -1,6 +1,7 @@
-import type { Config, LocationSettings } from '@svc/config'
+import type { Config } from '@svc/config'
 import type { Clock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
+import type { LocationSettings } from '@svc/vhosts'
 import { bodyDirectory } from '../body-directory.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { WorkerProxyCache } from '../proxy-cache/index.ts'

@@ -1,5 +1,5 @@
-import type { AccessRule } from '@svc/config'
 import { CidrSet } from '@svc/http'
+import type { AccessRule } from '@svc/vhosts'
 
 /** Whether a client may come in. */
 export type AccessCheck = (address: string) => boolean

@@ -1,5 +1,5 @@
-import type { AddHeaderSpec, ExpiresSpec } from '@svc/config'
-import { expiresFields, parseHttpDate, type ResponseHead, withoutControls } from '@svc/http'
+import { parseHttpDate, type ResponseHead, withoutControls } from '@svc/http'
+import { type AddHeaderSpec, type ExpiresSpec, expiresFields } from '@svc/vhosts'
 import type { Scope } from './scope.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 

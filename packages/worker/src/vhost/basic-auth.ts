@@ -1,4 +1,4 @@
-import type { LocationSettings, ServerSpec } from '@svc/config'
+import type { LocationSettings, ServerSpec } from '@svc/vhosts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
 /** What `auth_basic` says of a request. `refused`: no user, or a wrong password. `limited`: its client guessed wrong too often. */

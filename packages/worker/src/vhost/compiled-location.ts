@@ -1,5 +1,4 @@
-import type { LocationMatch, LocationSettings, LocationSpec } from '@svc/config'
-import type { Template } from '@svc/http'
+import type { CompiledTemplate, LocationMatch, LocationSettings, LocationSpec } from '@svc/vhosts'
 import { type AccessCheck, compileAccess } from './access.ts'
 import { compileFields, type FieldAdder } from './answer-fields.ts'
 import type { ContentHandler } from './content.ts'
@@ -23,7 +22,7 @@ export interface CompiledLocation {
   readonly matchedPrefix: string
   readonly rewrite: (request: Rewritable) => RewriteOutcome
   readonly files: FilePaths | undefined
-  readonly index: readonly Template<Scope>[]
+  readonly index: readonly CompiledTemplate<Scope>[]
   readonly access: AccessCheck | undefined
   readonly addFields: FieldAdder | undefined
   readonly handler: () => ContentHandler

@@ -1,5 +1,4 @@
-import type { ServerSpec } from '@svc/config'
-import { LocationTable } from '@svc/http'
+import { LocationTable, type ServerSpec } from '@svc/vhosts'
 import { type CompiledLocation, type ContentHandlers, compileLocation } from './compiled-location.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import type { Templates } from './templates.ts'
@@ -15,7 +14,7 @@ export interface CompiledServer {
 /** Compiles a server. */
 export function compileServer(spec: ServerSpec, templates: Templates, handlers: ContentHandlers): CompiledServer {
   const entries = spec.locations.map((location) => ({
-    rule: location.match,
+    match: location.match,
     addsSlash: location.content.kind === 'proxy' || location.content.kind === 'fastcgi',
     value: compileLocation(location, templates, handlers),
   }))

@@ -1,4 +1,4 @@
-import type { ErrorPageSpec } from '@svc/config'
+import type { ErrorPageSpec } from '@svc/vhosts'
 import { isRedirect } from './rewriting.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer, type Templates } from './templates.ts'

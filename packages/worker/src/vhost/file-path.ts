@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { FilesSpec, LocationMatch } from '@svc/config'
+import type { FilesSpec, LocationMatch } from '@svc/vhosts'
 import type { Scope } from './scope.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 

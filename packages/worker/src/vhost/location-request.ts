@@ -1,5 +1,5 @@
-import type { LocationSettings, Template } from '@svc/config'
 import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
+import type { LocationSettings, Template } from '@svc/vhosts'
 import { sendFailure } from '../pipeline/error-response.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import type { LocationVisit } from './content.ts'

@@ -1,5 +1,5 @@
-import type { RewriteStep } from '@svc/config'
-import { Pattern, splitAtQuestion, unescapeRedirect } from '@svc/http'
+import { unescapeRedirect } from '@svc/http'
+import { Pattern, type RewriteStep, splitAtQuestion } from '@svc/vhosts'
 import type { Scope } from './scope.ts'
 import { readForAnswer as read, type Templates } from './templates.ts'
 

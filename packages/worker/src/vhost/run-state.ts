@@ -1,5 +1,5 @@
-import type { ServerSpec } from '@svc/config'
-import type { Captures, HeaderList, ResponseHead } from '@svc/http'
+import type { HeaderList, ResponseHead } from '@svc/http'
+import type { Captures, ServerSpec } from '@svc/vhosts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import type { CompiledLocation } from './compiled-location.ts'

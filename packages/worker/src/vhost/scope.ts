@@ -1,5 +1,4 @@
-import type { ServerSpec } from '@svc/config'
-import type { CaptureSink, Captures } from '@svc/http'
+import type { CaptureSink, Captures, ServerSpec } from '@svc/vhosts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
 /** `$fastcgi_script_name` and `$fastcgi_path_info`. */

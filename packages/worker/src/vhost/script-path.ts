@@ -1,12 +1,11 @@
-import type { FastcgiSpec } from '@svc/config'
-import type { Template } from '@svc/http'
+import type { CompiledTemplate, FastcgiSpec } from '@svc/vhosts'
 import type { Scope, ScriptPath } from './scope.ts'
 import type { Templates } from './templates.ts'
 
 /** Finds the script of a path: what `fastcgi_split_path_info` and `fastcgi_index` of a location say. */
 export class ScriptPaths {
   readonly #pattern: RegExp | undefined
-  readonly #index: Template<Scope> | undefined
+  readonly #index: CompiledTemplate<Scope> | undefined
 
   constructor({ splitPathInfo, index }: Pick<FastcgiSpec, 'splitPathInfo' | 'index'>, templates: Templates) {
     this.#pattern = splitPathInfo === undefined ? undefined : new RegExp(splitPathInfo.source, splitPathInfo.flags)

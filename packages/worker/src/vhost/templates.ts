@@ -1,5 +1,4 @@
-import type { MapSpec, Template as TemplateSpec } from '@svc/config'
-import { compileTemplate, type Template, ValueMap, type VariableReader } from '@svc/http'
+import { type CompiledTemplate, compileTemplate, type MapSpec, type Template, ValueMap, type VariableReader } from '@svc/vhosts'
 import type { Scope } from './scope.ts'
 import { variableReader } from './variables.ts'
 
@@ -7,13 +6,13 @@ import { variableReader } from './variables.ts'
 export class Templates {
   readonly #maps = new Map<string, MapSpec>()
   readonly #mapReaders = new Map<string, VariableReader<Scope>>()
-  readonly #compiled = new WeakMap<TemplateSpec, Template<Scope>>()
+  readonly #compiled = new WeakMap<Template, CompiledTemplate<Scope>>()
 
   constructor(maps: readonly MapSpec[]) {
     for (const map of maps) this.#maps.set(map.variable, map)
   }
 
-  of(spec: TemplateSpec): Template<Scope> {
+  of(spec: Template): CompiledTemplate<Scope> {
     let template = this.#compiled.get(spec)
     if (template === undefined) {
       template = compileTemplate(spec, this.#readerOf)
@@ -37,7 +36,7 @@ export class Templates {
 class MapReader implements VariableReader<Scope> {
   readonly #spec: MapSpec
   readonly #templates: Templates
-  readonly #values: ValueMap<TemplateSpec>
+  readonly #values: ValueMap<Template>
   #isShared: boolean | undefined
 
   constructor(spec: MapSpec, templates: Templates) {
@@ -75,7 +74,7 @@ class MapReader implements VariableReader<Scope> {
 }
 
 /** Reads a text that decides or makes an answer: what the key of L0 does not hold keeps the answer out of it. */
-export function readForAnswer(scope: Scope, template: Template<Scope>): string {
+export function readForAnswer(scope: Scope, template: CompiledTemplate<Scope>): string {
   if (!template.isShared) scope.context.withdrawFromL0()
   return template.read(scope)
 }

@@ -1,4 +1,4 @@
-import type { Template, TryFilesSpec } from '@svc/config'
+import type { Template, TryFilesSpec } from '@svc/vhosts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer } from './templates.ts'
 import type { Outcome, Walk } from './walk.ts'

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { escapeArgs, parseHost, removeCookies, type VariableReader } from '@svc/http'
+import { escapeArgs, parseHost, removeCookies } from '@svc/http'
+import type { VariableReader } from '@svc/vhosts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import { OWN_COOKIES } from '../pipeline/site-request.ts'
 import { addressOf, portOf } from './listen-port.ts'

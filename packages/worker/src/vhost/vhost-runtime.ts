@@ -1,5 +1,5 @@
-import type { LocationSettings, ServerSpec } from '@svc/config'
 import { Pacer, RecentWeakMap } from '@svc/core'
+import type { LocationSettings, ServerSpec } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { FileAnswerer } from '../static/index.ts'
 import type { BasicAuth } from './basic-auth.ts'

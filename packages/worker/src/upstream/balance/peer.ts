@@ -1,4 +1,4 @@
-import type { UpstreamServerSpec } from '@svc/config'
+import type { UpstreamServerSpec } from '@svc/vhosts'
 
 /** One server of a group, and what this worker knows of it. Written by the group and its methods alone. */
 export class Peer {

@@ -1,5 +1,5 @@
-import type { UpstreamSpec } from '@svc/config'
 import type { Clock } from '@svc/core'
+import type { UpstreamSpec } from '@svc/vhosts'
 import { byAddress, leastLoaded, nextByWeight } from './choices.ts'
 import { Peer } from './peer.ts'
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { UpstreamSpec } from '@svc/config'
 import type { Clock } from '@svc/core'
+import type { UpstreamSpec } from '@svc/vhosts'
 import { UpstreamGroup } from './upstream-group.ts'
 
 /** Groups for addresses that only requests name. Past them the oldest goes. */

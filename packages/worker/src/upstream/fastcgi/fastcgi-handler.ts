@@ -1,5 +1,5 @@
-import type { FastcgiSpec } from '@svc/config'
 import type { BodyBlocks } from '@svc/http'
+import type { FastcgiSpec } from '@svc/vhosts'
 import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
 import type { LocationCache } from '../../proxy-cache/index.ts'
 import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'

@@ -1,4 +1,4 @@
-import type { UpstreamTimeouts } from '@svc/config'
+import type { UpstreamTimeouts } from '@svc/vhosts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { CallSettings } from '../http/call-settings.ts'
 import { fetchByCall } from '../http/fetch-by-call.ts'

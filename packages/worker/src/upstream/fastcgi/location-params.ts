@@ -1,5 +1,5 @@
-import type { FastcgiSpec, Template } from '@svc/config'
 import type { HeaderList } from '@svc/http'
+import type { FastcgiSpec, Template } from '@svc/vhosts'
 import type { RequestContext } from '../../pipeline/request-context.ts'
 import type { LocationVisit } from '../../vhost/content.ts'
 import { clientFields } from '../proxy/client-fields.ts'

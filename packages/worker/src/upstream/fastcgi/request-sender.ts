@@ -1,5 +1,5 @@
-import type { UpstreamTimeouts } from '@svc/config'
 import { type BodyAck, HttpError } from '@svc/http'
+import type { UpstreamTimeouts } from '@svc/vhosts'
 import type { BodyRelay } from '../http/body-relay.ts'
 import type { CallSender } from '../http/call-settings.ts'
 import type { UpstreamConnection } from '../http/connection.ts'

@@ -1,4 +1,4 @@
-import type { UpstreamTimeouts } from '@svc/config'
+import type { UpstreamTimeouts } from '@svc/vhosts'
 import type { Peer } from '../balance/peer.ts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { OriginRequest } from '../origin.ts'

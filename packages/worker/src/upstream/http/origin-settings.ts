@@ -1,4 +1,4 @@
-import type { UpstreamTimeouts } from '@svc/config'
+import type { UpstreamTimeouts } from '@svc/vhosts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { TlsTransport } from './dial.ts'
 import type { HttpConnections } from './http-connections.ts'

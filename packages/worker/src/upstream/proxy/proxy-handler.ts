@@ -1,5 +1,5 @@
-import type { ProxySpec } from '@svc/config'
 import type { BodyBlocks, HeaderList } from '@svc/http'
+import type { ProxySpec } from '@svc/vhosts'
 import { refuseLoop } from '../../pipeline/stages/request-loop.ts'
 import type { LocationCache } from '../../proxy-cache/index.ts'
 import type { ContentHandler, LocationVisit } from '../../vhost/content.ts'

@@ -1,5 +1,5 @@
-import type { ProxySpec, Template } from '@svc/config'
 import { escapeUri, type HeaderList, isFieldValue } from '@svc/http'
+import type { ProxySpec, Template } from '@svc/vhosts'
 import type { LocationVisit } from '../../vhost/content.ts'
 import { isConnectionField } from '../http/answer-head.ts'
 import { clientFields } from './client-fields.ts'

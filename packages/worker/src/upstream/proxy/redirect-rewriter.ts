@@ -1,4 +1,4 @@
-import type { PatternSpec, ProxySpec, Template } from '@svc/config'
+import type { PatternSpec, ProxySpec, Template } from '@svc/vhosts'
 import type { LocationVisit } from '../../vhost/content.ts'
 import { absoluteLocation } from '../../vhost/listen-port.ts'
 

@@ -1,6 +1,6 @@
-import type { ServerSpec } from '@svc/config'
 import { asError, codeOf } from '@svc/core'
 import { clientNetwork } from '@svc/http'
+import type { ServerSpec } from '@svc/vhosts'
 import type { RequestContext } from '../../pipeline/request-context.ts'
 import type { AuthVerdict, BasicAuth } from '../basic-auth.ts'
 import type { Asker, PasswordCheck, PasswordVerdict } from './password-check.ts'

@@ -1,0 +1,97 @@
+import type { ReadingTools } from '../directives/directive-call.ts'
+import { formatPlace, type Place } from '../syntax/config-problem.ts'
+import { decodeBytes } from '../syntax/source-file.ts'
+import { shown } from '../syntax/vhost-problems.ts'
+import type { TakenSite } from './check-site-names.ts'
+import type { ServerDraft } from './server.ts'
+
+/** A host name of a site outside of the vhost files; it is served on every address. */
+interface HostClaim {
+  readonly name: string
+  readonly place: Place
+}
+
+/** What is known outside of the vhost files. */
+export interface ServerSurroundings {
+  readonly hosts: readonly HostClaim[]
+  readonly taken: readonly TakenSite[]
+  /** Whether certificates come from elsewhere too: `tls.certs`, `tls.auto`, a site. */
+  readonly hasCertificates: boolean
+  readonly engine: 'uws' | 'node'
+}
+
+/** Both forms that `.example.org` stands for. */
+function claimedNames(name: string): string[] {
+  return name.startsWith('.') ? [name.slice(1), `*${name}`] : [name]
+}
+
+function checkHosts(drafts: readonly ServerDraft[], { hosts }: ServerSurroundings): void {
+  const everywhere = new Map(hosts.map(({ name, place }) => [name, place]))
+  const claims = new Map<string, Place>()
+  for (const { names, listens } of drafts) {
+    for (const { spec, call, index } of names) {
+      // nginx's own word for "no name": any number of servers have it.
+      if (spec.kind === 'pattern' || spec.name === '_' || spec.name === '') continue
+      const word = call.directive.args[index] ?? call.directive.name
+      const place = call.placeOf(word)
+      const report = (name: string, where: string, before: Place) =>
+        call.fail(`host name "${shown(name)}"${where} is already taken at ${formatPlace(before)}`, index)
+      for (const name of claimedNames(spec.name)) {
+        const site = everywhere.get(decodeBytes(name))
+        if (site !== undefined) report(name, '', site)
+        for (const { address } of listens) {
+          const key = `${address} ${name}`
+          const before = claims.get(key)
+          if (before !== undefined) report(name, ` of ${address}`, before)
+          else claims.set(key, place)
+        }
+      }
+    }
+  }
+}
+
+function checkDefaults(drafts: readonly ServerDraft[]): void {
+  const defaults = new Map<string, Place>()
+  for (const { listens } of drafts) {
+    for (const { address, isDefault, call } of listens) {
+      if (!isDefault) continue
+      const before = defaults.get(address)
+      if (before !== undefined) call.fail(`a duplicate default server for ${address}`, 0, `first at ${formatPlace(before)}`)
+      else defaults.set(address, call.place)
+    }
+  }
+}
+
+function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engine }: ServerSurroundings): void {
+  for (const { spec, listens } of drafts) {
+    const tls = listens.find(({ isTls }) => isTls)
+    if (tls !== undefined && spec.certificate === undefined && !hasCertificates) {
+      const hint = 'set ssl_certificate and ssl_certificate_key, [[tls.certs]] of the config file, or tls.auto'
+      tls.call.fail('no "ssl_certificate" is defined for the "listen ... ssl" directive', 0, hint)
+    }
+    if (tls !== undefined && spec.minTlsVersion === '1.3' && engine === 'uws') {
+      tls.call.fail('"ssl_protocols" without TLSv1.2 is not available on engine "uws"', undefined, 'set server.engine = "node"')
+    }
+  }
+}
+
+/** What speaks TLS for one server of an address does for all. */
+function noticeMixedTls(drafts: readonly ServerDraft[], { problems }: ReadingTools): void {
+  const tls = new Map<string, Place>()
+  for (const { listens } of drafts) for (const { address, isTls, call } of listens) if (isTls) tls.set(address, call.place)
+  for (const { listens } of drafts) {
+    for (const { address, isTls, call } of listens) {
+      const other = tls.get(address)
+      if (!isTls && other !== undefined)
+        problems.notice(`tls ${address}`, call.place, `${address} speaks TLS, as ${formatPlace(other)} says`)
+    }
+  }
+}
+
+/** Checks what server blocks have to do with each other and with the sites of the config file. */
+export function checkServers(drafts: readonly ServerDraft[], surroundings: ServerSurroundings, tools: ReadingTools): void {
+  checkHosts(drafts, surroundings)
+  checkDefaults(drafts)
+  checkTls(drafts, surroundings)
+  noticeMixedTls(drafts, tools)
+}

@@ -1,0 +1,122 @@
+import { nearestName } from '@svc/core'
+import { directiveNames, rulesByName } from '../directives/all-rules.ts'
+import { DirectiveCall, type ReadingTools } from '../directives/directive-call.ts'
+import { refusalOf } from '../directives/refused.ts'
+import type { Context, Rule } from '../directives/rule.ts'
+import { formatPlace } from '../syntax/config-problem.ts'
+import type { Directive } from '../syntax/directive.ts'
+import { decodeBytes } from '../syntax/source-file.ts'
+import { shown } from '../syntax/vhost-problems.ts'
+import { defineWhatItSets } from './set-variables.ts'
+
+/** What a level has of one slot. */
+interface Slot {
+  /** Directive that was first. */
+  readonly first: DirectiveCall
+  readonly values: unknown[]
+}
+
+/** The directives of a block, read, over those of the block around it. */
+export class Level {
+  readonly context: Context
+  readonly #parent: Level | undefined
+  readonly #slots = new Map<string, Slot>()
+
+  constructor(context: Context, parent?: Level) {
+    this.context = context
+    this.#parent = parent
+  }
+
+  /** What the directives of a rule say at this level itself. */
+  own<Value>({ slot }: Rule<Value>): readonly Value[] {
+    // Values of a slot are made by the rules of that slot alone.
+    return (this.#slots.get(slot)?.values ?? []) as readonly Value[]
+  }
+
+  /** The same with inheritance: of the nearest level that has any. */
+  nearest<Value>(rule: Rule<Value>): readonly Value[] {
+    if (this.#slots.has(rule.slot)) return this.own(rule)
+    return this.#parent?.nearest(rule) ?? []
+  }
+
+  /** The value of a directive that may be given once, with inheritance. */
+  value<Value>(rule: Rule<Value>): Value | undefined {
+    return this.nearest(rule)[0]
+  }
+
+  /** Reads directives into this level. Those of several files add up. */
+  read(directives: readonly Directive[], tools: ReadingTools): void {
+    for (const directive of directives) this.#readOne(new DirectiveCall(directive, tools))
+  }
+
+  #readOne(call: DirectiveCall): void {
+    const name = decodeBytes(call.name)
+    const candidates = rulesByName.get(call.name)
+    if (candidates === undefined) {
+      this.#unknown(call)
+      return
+    }
+    const rule = candidates.find(({ contexts }) => contexts.includes(this.context))
+    if (rule === undefined) {
+      const hint =
+        call.name === 'location' && this.context === 'location'
+          ? 'locations cannot be nested: write the whole prefix or pattern'
+          : undefined
+      defineWhatItSets(call.directive, call.tools.variables)
+      call.fail(`"${name}" directive is not allowed here`, undefined, hint)
+      return
+    }
+    if (!this.#isFormRight(rule, call)) return
+    const [min, max] = rule.args
+    if (call.args.length < min || call.args.length > max) {
+      call.fail(`invalid number of arguments in "${name}" directive`)
+      return
+    }
+    this.#add(rule, call)
+  }
+
+  #unknown(call: DirectiveCall): void {
+    defineWhatItSets(call.directive, call.tools.variables)
+    const refusal = refusalOf(call.name)
+    if (refusal !== undefined) {
+      const { message, hint, cause } = refusal
+      if (cause === undefined) call.fail(message, undefined, hint)
+      else call.failOnce(`${cause} ${call.place.file}`, message, hint)
+      return
+    }
+    const near = nearestName(call.name.slice(0, 64), directiveNames)
+    const isPieceOfPattern = call.name.includes('}')
+    const guess = near === undefined ? undefined : `did you mean "${near}"?`
+    call.fail(
+      `unknown directive "${shown(call.name)}"`,
+      undefined,
+      isPieceOfPattern ? 'a regular expression with braces must be quoted' : guess,
+    )
+  }
+
+  #isFormRight(rule: Rule<unknown>, call: DirectiveCall): boolean {
+    const isBlock = call.directive.block !== undefined
+    if (rule.form === 'block' && !isBlock) call.fail(`directive "${rule.name}" has no opening "{"`)
+    if (rule.form === 'simple' && isBlock) call.fail(`directive "${rule.name}" is not terminated by ";"`)
+    return isBlock === (rule.form === 'block')
+  }
+
+  #add(rule: Rule<unknown>, call: DirectiveCall): void {
+    const slot = this.#slots.get(rule.slot)
+    if (slot !== undefined && !rule.isMany) {
+      const isSame = slot.first.name === call.name
+      const earlier = isSame ? '' : `, "${slot.first.name}" directive was specified earlier`
+      const advice = rule.onceHint === '' ? '' : `; ${rule.onceHint}`
+      call.fail(
+        `"${rule.name}" directive is duplicate${earlier}`,
+        undefined,
+        `first at ${formatPlace(slot.first.place)}${advice}`,
+      )
+      return
+    }
+    const value = rule.parse(call)
+    if (typeof value === 'object' && value !== null) call.tools.origins.set(value, call)
+    if (slot === undefined) this.#slots.set(rule.slot, { first: call, values: value === undefined ? [] : [value] })
+    else if (value !== undefined) slot.values.push(value)
+  }
+}

@@ -1,0 +1,188 @@
+import * as answers from '../directives/answers.ts'
+import { locationBlock, type WrittenLocation } from '../directives/blocks.ts'
+import type { DirectiveCall, ReadingTools } from '../directives/directive-call.ts'
+import * as files from '../directives/files.ts'
+import * as rewriting from '../directives/rewriting.ts'
+import * as serving from '../directives/serving.ts'
+import { proxyPass } from '../directives/upstreams.ts'
+import type { ContentSpec, LocationMatch, LocationSpec, ServerSpec } from '../spec/spec.ts'
+import { formatPlace } from '../syntax/config-problem.ts'
+import { shown } from '../syntax/vhost-problems.ts'
+import { readListen } from '../values/listen.ts'
+import { Level } from './level.ts'
+import { appOf, inheritedContent, settingsOf } from './settings.ts'
+import { locationSiteId } from './site-id.ts'
+import { upstreamContent } from './upstream-content.ts'
+import type { UpstreamTable } from './upstream-table.ts'
+
+/** An application that a vhost file names. */
+export interface AppDraft {
+  readonly id: string
+  readonly dir: string
+  readonly call: DirectiveCall
+}
+
+/** A server as it was read, with what its site is made from. */
+export interface ServerDraft {
+  readonly spec: ServerSpec
+  readonly call: DirectiveCall
+  readonly level: Level
+  readonly listens: readonly serving.WrittenListen[]
+  readonly names: readonly serving.WrittenName[]
+  readonly app: AppDraft | undefined
+  /** Applications of its locations. */
+  readonly locationApps: readonly AppDraft[]
+}
+
+/** Text that identifies what a location matches. */
+function matchKey(match: LocationMatch): string {
+  switch (match.kind) {
+    case 'exact':
+      return `=${match.path}`
+    case 'prefix':
+      return `/${match.path}`
+    case 'named':
+      return `@${match.name}`
+    case 'pattern':
+      // nginx tries patterns in their order and does not compare them.
+      return ''
+  }
+}
+
+/** Reads the parts of a server block. */
+class ServerReader {
+  readonly #call: DirectiveCall
+  readonly #tools: ReadingTools
+  readonly #upstreams: UpstreamTable
+  readonly #level: Level
+  readonly #site: string
+  readonly #locationApps: AppDraft[] = []
+  readonly #seen = new Map<string, DirectiveCall>()
+
+  constructor(call: DirectiveCall, tools: ReadingTools, upstreams: UpstreamTable, level: Level, site: string) {
+    this.#call = call
+    this.#tools = tools
+    this.#upstreams = upstreams
+    this.#level = level
+    this.#site = site
+  }
+
+  read(names: readonly serving.WrittenName[]): ServerDraft {
+    const level = this.#level
+    const listens = this.#listens()
+    const written = appOf(level)
+    const app: AppDraft | undefined =
+      written === undefined ? undefined : { id: this.#site, dir: written.path, call: written.call }
+    const serverApp: ContentSpec | undefined = app === undefined ? undefined : { kind: 'app', site: this.#site }
+    const locations = level.own(locationBlock).flatMap((location) => this.#location(location, serverApp) ?? [])
+    const [first] = names
+    const spec: ServerSpec = {
+      site: this.#site,
+      place: this.#placeText(this.#call),
+      listen: listens.map(({ address, isTls, isDefault }) => ({ address, isTls, isDefault })),
+      names: names.map(({ spec }) => spec),
+      name: first?.text ?? '',
+      certificate: this.#certificate(),
+      minTlsVersion: level.nearest(serving.sslProtocols).toSorted()[0],
+      rewrites: level.own(rewriting.rewrite),
+      fallback: settingsOf(level, inheritedContent(level, serverApp)),
+      locations,
+    }
+    this.#checkAuth(level, this.#call)
+    this.#checkNamed(spec)
+    return { spec, call: this.#call, level, listens, names, app, locationApps: this.#locationApps }
+  }
+
+  #listens(): ServerDraft['listens'] {
+    const written = this.#level.own(serving.listen)
+    const seen = new Map<string, DirectiveCall>()
+    for (const { address, call } of written) {
+      const before = seen.get(address)
+      if (before !== undefined) call.fail(`a duplicate listen ${address}`, 0, `first at ${formatPlace(before.place)}`)
+      seen.set(address, call)
+    }
+    const isMissing = !(this.#call.directive.block ?? []).some(({ name }) => name.text === 'listen')
+    if (!isMissing) return written
+    const usual = readListen([process.getuid?.() === 0 ? '*:80' : '*:8000'])
+    return 'error' in usual ? [] : [{ ...usual.listen, call: this.#call }]
+  }
+
+  #certificate(): ServerSpec['certificate'] {
+    const cert = this.#level.value(serving.sslCertificate)
+    const key = this.#level.value(serving.sslCertificateKey)
+    if (cert !== undefined && key === undefined) {
+      cert.call.fail(`no "ssl_certificate_key" is defined for certificate "${cert.path}"`)
+    }
+    if (cert === undefined || key === undefined) return undefined
+    return { cert: cert.path, key: key.path, at: { cert: cert.call.argPlace(0), key: key.call.argPlace(0) } }
+  }
+
+  #location({ match, call }: WrittenLocation, serverApp: ContentSpec | undefined): LocationSpec | undefined {
+    const key = matchKey(match)
+    const before = this.#seen.get(key)
+    if (key !== '' && before !== undefined) {
+      call.fail(
+        `duplicate location "${shown(call.args.at(-1) ?? '')}"`,
+        call.args.length - 1,
+        `first at ${formatPlace(before.place)}`,
+      )
+    }
+    this.#seen.set(key, call)
+    const level = new Level('location', this.#level)
+    level.read(call.directive.block ?? [], this.#tools)
+    const [dir] = level.own(files.root)
+    if (dir?.kind === 'alias' && match.kind === 'named')
+      call.fail('the "alias" directive cannot be used inside the named location')
+    const settings = settingsOf(level, this.#content(level, match, serverApp))
+    this.#checkAuth(level, call)
+    return { ...settings, match, place: this.#placeText(call) }
+  }
+
+  #content(level: Level, match: LocationMatch, serverApp: ContentSpec | undefined): ContentSpec {
+    const app = appOf(level)
+    if (app !== undefined) {
+      const id = locationSiteId(this.#site, match, new Set(this.#locationApps.map((known) => known.id)))
+      this.#locationApps.push({ id, dir: app.path, call: app.call })
+      return { kind: 'app', site: id }
+    }
+    const [pass] = level.own(proxyPass)
+    if (pass === undefined || !('scheme' in pass)) return inheritedContent(level, serverApp)
+    const target = this.#upstreams.target(pass)
+    return target === undefined ? { kind: 'files' } : upstreamContent(level, pass, target, match)
+  }
+
+  #checkAuth(level: Level, call: DirectiveCall): void {
+    const realm = level.value(answers.authBasic)
+    if (realm !== undefined && realm !== 'off' && level.value(answers.authBasicUserFile) === undefined) {
+      call.fail('"auth_basic" needs "auth_basic_user_file"')
+    }
+  }
+
+  /** Named locations that something leads to must be there. */
+  #checkNamed({ locations, fallback }: ServerSpec): void {
+    const named = new Set(locations.flatMap(({ match }) => (match.kind === 'named' ? [match.name] : [])))
+    const check = (name: string, written: object) => {
+      if (named.has(name)) return
+      const call = this.#tools.origins.get(written) ?? this.#call
+      call.fail(`could not find named location "@${shown(name)}"`, undefined, `in the server at ${formatPlace(this.#call.place)}`)
+    }
+    for (const { tryFiles, errorPages } of [fallback, ...locations]) {
+      if (tryFiles?.last.kind === 'named') check(tryFiles.last.name, tryFiles)
+      for (const page of errorPages) if (page.target.kind === 'named') check(page.target.name, page)
+    }
+  }
+
+  #placeText(call: DirectiveCall): string {
+    const { file, line } = call.place
+    return `${file}:${line}`
+  }
+}
+
+/** Reads a server block whose directives are in `level`. */
+export function readServer(
+  call: DirectiveCall,
+  parts: { readonly tools: ReadingTools; readonly upstreams: UpstreamTable; readonly level: Level; readonly site: string },
+  names: readonly serving.WrittenName[],
+): ServerDraft {
+  return new ServerReader(call, parts.tools, parts.upstreams, parts.level, parts.site).read(names)
+}

@@ -1,0 +1,58 @@
+import * as answers from '../directives/answers.ts'
+import * as files from '../directives/files.ts'
+import * as rewriting from '../directives/rewriting.ts'
+import { svcApp, type WrittenPath } from '../directives/serving.ts'
+import type { ContentSpec, FilesSpec, LocationSettings } from '../spec/spec.ts'
+import type { Level } from './level.ts'
+
+const DEFAULT_INDEX = [['index.html']] as const
+
+function filesSpec(level: Level): FilesSpec | undefined {
+  const dir = level.value(files.root)
+  if (dir === undefined) return undefined
+  const written = level.nearest(files.index).flat()
+  return { ...dir, index: written.length > 0 ? written : DEFAULT_INDEX }
+}
+
+function authBasic(level: Level): LocationSettings['authBasic'] {
+  const realm = level.value(answers.authBasic)
+  const userFile = level.value(answers.authBasicUserFile)
+  if (realm === undefined || realm === 'off' || userFile === undefined) return undefined
+  return { realm, userFile }
+}
+
+/** What holds for requests of a level: its own directives, and what it inherits. */
+export function settingsOf(level: Level, content: ContentSpec): LocationSettings {
+  return {
+    // Those of a server run before a location is looked for, and not once more where none is found.
+    rewrites: level.context === 'location' ? level.own(rewriting.rewrite) : [],
+    files: filesSpec(level),
+    // Not inherited, as in nginx.
+    tryFiles: level.own(rewriting.tryFiles)[0],
+    addHeaders: level.nearest(answers.addHeader),
+    expires: level.value(answers.expires),
+    access: level.nearest(answers.allow),
+    authBasic: authBasic(level),
+    maxBodyBytes: level.value(answers.clientMaxBodySize),
+    errorPages: level.nearest(rewriting.errorPage),
+    isInternal: level.own(answers.internal).length > 0,
+    hasAccessLog: !level.nearest(answers.accessLog).includes(false),
+    gzip: level.value(answers.gzip),
+    content,
+  }
+}
+
+/**
+ * What makes the answer where a location names nothing that does: files, if it has a root of its own or its server has no
+ * application; else that application.
+ */
+export function inheritedContent(level: Level, serverApp: ContentSpec | undefined): ContentSpec {
+  const isOfFiles = level.context === 'location' && level.own(files.root).length > 0
+  return serverApp === undefined || isOfFiles ? { kind: 'files' } : serverApp
+}
+
+/** The application of a level itself. */
+export function appOf(level: Level): WrittenPath | undefined {
+  const [content] = level.own(svcApp)
+  return content !== undefined && 'path' in content ? content : undefined
+}

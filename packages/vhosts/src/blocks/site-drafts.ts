@@ -1,0 +1,83 @@
+import type { DirectiveCall } from '../directives/directive-call.ts'
+import { svcLabel, svcProcess, svcTenant } from '../directives/serving.ts'
+import type { ServerNameSpec } from '../spec/spec.ts'
+import { formatPlace, type Place } from '../syntax/config-problem.ts'
+import { decodeBytes } from '../syntax/source-file.ts'
+import type { AppDraft, ServerDraft } from './server.ts'
+
+/** A site that vhost files make, before its directory has been looked at. */
+export interface SiteDraft {
+  readonly id: string
+  readonly label: string
+  readonly hostnames: readonly string[]
+  /** Directory of its application; undefined: it has none. */
+  readonly app: string | undefined
+  /** Directory of its files where all requests share one; "" otherwise. */
+  readonly files: string
+  readonly process: 'in-process' | 'own'
+  readonly tenant: string | undefined
+  /** Where its application is named, or its server. */
+  readonly place: Place
+}
+
+/** Names that a site without variants of its own can be found by: exact ones and `*.suffix`. */
+function plainHostnames(names: readonly ServerNameSpec[]): string[] {
+  return names.flatMap((spec) => {
+    if (spec.kind === 'pattern' || spec.name === '' || spec.name === '_' || spec.name.endsWith('.*')) return []
+    const name = decodeBytes(spec.name)
+    return name.startsWith('.') ? [name.slice(1), `*${name}`] : [name]
+  })
+}
+
+function placeOf(call: DirectiveCall): Place {
+  return call.place
+}
+
+/** What server blocks of one site say of it: they must not say different things, but not all of them need to say it. */
+function agreed<Value>(
+  drafts: readonly ServerDraft[],
+  directive: string,
+  read: (draft: ServerDraft) => Value | undefined,
+): Value | undefined {
+  let first: { readonly value: Value; readonly draft: ServerDraft } | undefined
+  for (const draft of drafts) {
+    const value = read(draft)
+    if (value === undefined) continue
+    first ??= { value, draft }
+    if (value !== first.value) {
+      const hint = `it is the same site as at ${formatPlace(placeOf(first.draft.call))}; svc_site tells them apart`
+      draft.call.fail(`"${directive}" differs between the server blocks of "${draft.spec.site}"`, undefined, hint)
+    }
+  }
+  return first?.value
+}
+
+function filesOf(drafts: readonly ServerDraft[]): string {
+  const dirs = new Set(
+    drafts.flatMap(({ spec }) => (spec.fallback.files === undefined ? [] : [JSON.stringify(spec.fallback.files.dir)])),
+  )
+  const dir = drafts.find(({ spec }) => spec.fallback.files !== undefined)?.spec.fallback.files?.dir
+  const [only] = dir ?? []
+  return dirs.size === 1 && dir?.length === 1 && typeof only === 'string' ? decodeBytes(only) : ''
+}
+
+function locationSite(app: AppDraft, base: Omit<SiteDraft, 'id' | 'label' | 'app' | 'files' | 'place'>): SiteDraft {
+  return { ...base, id: app.id, label: app.id, app: app.dir, files: '', place: app.call.place }
+}
+
+/** Makes the sites of server blocks: blocks with one id are one site. */
+export function siteDrafts(servers: readonly ServerDraft[]): SiteDraft[] {
+  const groups = Map.groupBy(servers, ({ spec }) => spec.site)
+  return [...groups].flatMap(([id, drafts]) => {
+    const app = agreed(drafts, 'svc_app', (draft) => draft.app?.dir)
+    const label = agreed(drafts, 'svc_label', ({ level }) => level.value(svcLabel)) ?? id
+    const process = agreed(drafts, 'svc_process', ({ level }) => level.value(svcProcess)) ?? 'in-process'
+    const tenant = agreed(drafts, 'svc_tenant', ({ level }) => level.value(svcTenant))
+    const hostnames = [...new Set(drafts.flatMap(({ spec }) => plainHostnames(spec.names)))]
+    const place = drafts.find((draft) => draft.app !== undefined)?.app?.call.place ?? drafts[0]?.call.place
+    if (place === undefined) return []
+    const base = { hostnames, process, tenant }
+    const own: SiteDraft = { ...base, id, label, app, files: filesOf(drafts), place }
+    return [own, ...drafts.flatMap((draft) => draft.locationApps.map((location) => locationSite(location, base)))]
+  })
+}

@@ -1,0 +1,108 @@
+import * as proxying from '../directives/proxying.ts'
+import type { PassTarget } from '../directives/upstreams.ts'
+import type {
+  CacheSpec,
+  ContentSpec,
+  LocationMatch,
+  ProxySpec,
+  Template,
+  UpstreamTarget,
+  UpstreamTimeouts,
+} from '../spec/spec.ts'
+import { isConstant, leadingText } from '../values/template.ts'
+import type { Level } from './level.ts'
+
+const MINUTE_MS = 60_000
+const NEXT_BY_DEFAULT = ['error', 'timeout']
+
+function timeouts(level: Level, family: proxying.UpstreamFamily): UpstreamTimeouts {
+  return {
+    connectMs: level.value(family.connectTimeout) ?? MINUTE_MS,
+    readMs: level.value(family.readTimeout) ?? MINUTE_MS,
+    sendMs: level.value(family.sendTimeout) ?? MINUTE_MS,
+  }
+}
+
+function cacheSpec(level: Level, family: proxying.UpstreamFamily): CacheSpec | undefined {
+  const name = level.value(family.cache)
+  if (name === undefined || name === 'off') return undefined
+  const useStale = level.nearest(family.cacheUseStale).flat()
+  return {
+    zone: name,
+    valid: level.nearest(family.cacheValid),
+    useStale: useStale.includes('off') ? [] : useStale,
+    bypass: level.nearest(family.cacheBypass).flat(),
+    noCache: level.nearest(family.noCache).flat(),
+  }
+}
+
+/** The words of `..._next_upstream` without `off`, which stands for none. */
+function nextUpstream(level: Level, family: proxying.UpstreamFamily): readonly string[] {
+  const words = level.nearest(family.nextUpstream).flat()
+  if (words.length === 0) return NEXT_BY_DEFAULT
+  return words.includes('off') ? [] : words
+}
+
+/** What `proxy_redirect default` says when it stands beside others. */
+function defaultRedirect({ scheme, host, uri }: PassTarget, match: LocationMatch): { from: Template; to: Template } {
+  const url = `${scheme}://${leadingText(host)}`
+  if (uri === undefined || (match.kind !== 'prefix' && match.kind !== 'exact')) return { from: [`${url}/`], to: ['/'] }
+  return { from: [`${url}${leadingText(uri)}`], to: [match.path] }
+}
+
+function redirects(level: Level, target: PassTarget, match: LocationMatch): ProxySpec['redirects'] {
+  const written = level.nearest(proxying.proxyRedirect)
+  const hasVariables = !isConstant(target.host) || (target.uri !== undefined && !isConstant(target.uri))
+  if (written.includes('off')) return []
+  // nginx has no default where the address is not known in advance.
+  if (written.length === 0) return hasVariables ? [] : 'default'
+  if (written.includes('default') && hasVariables) {
+    target.call.fail('"proxy_redirect default" cannot be used with "proxy_pass" directive with variables')
+    return []
+  }
+  if (written.every((one) => one === 'default')) return 'default'
+  return written.flatMap((one) => (one === 'off' ? [] : [one === 'default' ? defaultRedirect(target, match) : one]))
+}
+
+function checkUri({ call, host, uri }: PassTarget, match: LocationMatch): void {
+  const isPlace = match.kind === 'pattern' || match.kind === 'named'
+  if (uri !== undefined && isPlace && isConstant(uri) && isConstant(host)) {
+    call.fail('"proxy_pass" cannot have URI part in location given by regular expression, or inside named location')
+  }
+}
+
+/** What `proxy_pass` or `fastcgi_pass` of a location says, with all that it inherits. */
+export function upstreamContent(level: Level, pass: PassTarget, target: UpstreamTarget, match: LocationMatch): ContentSpec {
+  if (pass.scheme === 'fastcgi') {
+    const family = proxying.fastcgiFamily
+    return {
+      kind: 'fastcgi',
+      target,
+      ...timeouts(level, family),
+      params: level.nearest(proxying.fastcgiParam),
+      index: level.value(proxying.fastcgiIndex),
+      splitPathInfo: level.value(proxying.fastcgiSplitPathInfo),
+      nextUpstream: nextUpstream(level, family),
+      hideHeaders: level.nearest(family.hideHeader),
+      cache: cacheSpec(level, family),
+    }
+  }
+  checkUri(pass, match)
+  const family = proxying.proxyFamily
+  return {
+    kind: 'proxy',
+    scheme: pass.scheme,
+    target,
+    uri: pass.uri,
+    ...timeouts(level, family),
+    setHeaders: level.nearest(proxying.proxySetHeader),
+    httpVersion: level.value(proxying.proxyHttpVersion) ?? '1.1',
+    isBuffered: level.value(proxying.proxyBuffering) ?? true,
+    // As with nginx, unless it is told otherwise.
+    isVerified: false,
+    nextUpstream: nextUpstream(level, family),
+    redirects: redirects(level, pass, match),
+    hideHeaders: level.nearest(family.hideHeader),
+    cache: cacheSpec(level, family),
+  }
+}

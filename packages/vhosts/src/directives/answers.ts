@@ -1,0 +1,109 @@
+import { isCidr } from '@svc/http'
+import type { AccessRule, AddHeaderSpec, ExpiresSpec, Template } from '../spec/spec.ts'
+import { shown } from '../syntax/vhost-problems.ts'
+import { parseTime } from '../values/numbers.ts'
+import type { DirectiveCall } from './directive-call.ts'
+import { EVERYWHERE, rule } from './rule.ts'
+
+const SECOND_MS = 1000
+const DAY_SECONDS = 86_400
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/** The name of a field (RFC 9110 section 5.1). */
+export function fieldName(call: DirectiveCall, index: number): string | undefined {
+  const name = call.arg(index)
+  return token.test(name) ? name : call.fail(`invalid field name "${shown(name)}" in "${call.name}" directive`, index)
+}
+
+/** `add_header`. */
+export const addHeader = rule<AddHeaderSpec>('add_header', {
+  args: [2, 3],
+  isMany: true,
+  parse: (call) => {
+    const name = fieldName(call, 0)
+    const value = call.template(1)
+    const isAlways = call.args.length > 2
+    if (isAlways && call.arg(2) !== 'always') return call.invalidParameter(2)
+    return name === undefined || value === undefined ? undefined : { name, value, isAlways }
+  },
+})
+
+function seconds(text: string): number | undefined {
+  if (text.includes('ms')) return undefined
+  const time = parseTime(text)
+  return time === undefined ? undefined : time / SECOND_MS
+}
+
+function parseExpires(call: DirectiveCall): ExpiresSpec | undefined {
+  const isFromModified = call.arg(0) === 'modified'
+  if (call.args.length > 1 && !isFromModified) return call.invalidValue(0)
+  const at = call.args.length - 1
+  const text = call.arg(at)
+  if (!isFromModified && (text === 'epoch' || text === 'max' || text === 'off')) return { kind: text }
+  if (text.includes('$')) return call.fail('"expires" cannot have variables', at, 'use add_header Cache-Control with a variable')
+  if (text.startsWith('@')) {
+    const daily = seconds(text.slice(1))
+    if (daily === undefined || isFromModified) return call.invalidValue(at)
+    if (daily > DAY_SECONDS) return call.fail('daily time value must be less than 24 hours', at)
+    return { kind: 'daily', seconds: daily }
+  }
+  const value = seconds(text.replace(/^[+-]/, ''))
+  if (value === undefined) return call.invalidValue(at)
+  return { kind: 'after', seconds: text.startsWith('-') ? -value : value, isFromModified }
+}
+
+/** `expires`. */
+export const expires = rule('expires', { args: [1, 2], parse: parseExpires })
+
+function accessRule(isAllowed: boolean): (call: DirectiveCall) => AccessRule | undefined {
+  return (call) => {
+    const source = call.arg(0)
+    if (source === 'all' || source === 'unix:') return { isAllowed, source }
+    return isCidr(source)
+      ? { isAllowed, source: source.toLowerCase() }
+      : call.invalidParameter(0, 'expected an address, a CIDR, "unix:" or "all"')
+  }
+}
+
+/** `allow`. */
+export const allow = rule('allow', { args: 1, slot: 'access', isMany: true, parse: accessRule(true) })
+
+/** `deny`. */
+export const deny = rule('deny', { args: 1, slot: 'access', isMany: true, parse: accessRule(false) })
+
+/** `auth_basic`: the realm, or off. */
+export const authBasic = rule<Template | 'off'>('auth_basic', {
+  args: 1,
+  parse: (call) => (call.arg(0) === 'off' ? 'off' : call.template(0)),
+})
+
+/** `auth_basic_user_file`. */
+export const authBasicUserFile = rule('auth_basic_user_file', {
+  args: 1,
+  parse: (call) => {
+    const file = call.pathTemplate(0)
+    call.needs('passwords', file)
+    return file
+  },
+})
+
+/** `client_max_body_size`. */
+export const clientMaxBodySize = rule('client_max_body_size', { args: 1, parse: (call) => call.size(0) })
+
+/** `gzip`. */
+export const gzip = rule('gzip', { args: 1, parse: (call) => call.flag(0) })
+
+/** `access_log`: whether requests are logged. */
+export const accessLog = rule<boolean>('access_log', {
+  in: EVERYWHERE,
+  args: [1, 9],
+  isMany: true,
+  parse: (call) => {
+    if (call.arg(0) === 'off') return call.args.length === 1 ? false : call.invalidParameter(1)
+    call.notice('"access_log" has no file and format of its own: requests are logged in the log of this server')
+    return true
+  },
+})
+
+/** `internal`. */
+export const internal = rule<true>('internal', { in: ['location'], args: 0, parse: () => true })

@@ -1,0 +1,170 @@
+import { dirname, resolve } from 'node:path'
+import { translatePattern } from '../pattern/translate-pattern.ts'
+import type { PatternSpec, Template } from '../spec/spec.ts'
+import type { Place } from '../syntax/config-problem.ts'
+import type { Directive, Word } from '../syntax/directive.ts'
+import { decodeBytes, encodeBytes } from '../syntax/source-file.ts'
+import { shown, type VhostProblems } from '../syntax/vhost-problems.ts'
+import { parseCount, parseSize, parseTime } from '../values/numbers.ts'
+import { isConstant, leadingText, readTemplate, variablesOf } from '../values/template.ts'
+import type { VariableTable } from '../variables/variable-table.ts'
+import type { NeededPaths, NeedKind } from './needed-paths.ts'
+
+/** What readers of directives share. */
+export interface ReadingTools {
+  readonly problems: VhostProblems
+  readonly variables: VariableTable
+  readonly needs: NeededPaths
+  /** Which directive a value was made from, for what can be checked only when all has been read. */
+  readonly origins: WeakMap<object, DirectiveCall>
+}
+
+const PATTERN_CACHE_KEY = (text: string, isCaseless: boolean) => `${isCaseless ? '~*' : '~'}${text}`
+
+/** One directive with its arguments, for the parser of its rule: reads values, and says what is wrong with them and where. */
+export class DirectiveCall {
+  readonly directive: Directive
+  readonly tools: ReadingTools
+
+  constructor(directive: Directive, tools: ReadingTools) {
+    this.directive = directive
+    this.tools = tools
+  }
+
+  get name(): string {
+    return this.directive.name.text
+  }
+
+  /** Place of the directive. */
+  get place(): Place {
+    return this.placeOf(this.directive.name)
+  }
+
+  /** Texts of the arguments, one character for each byte. */
+  get args(): readonly string[] {
+    return this.directive.args.map((word) => word.text)
+  }
+
+  /** Text of an argument that the number of arguments promises. */
+  arg(index: number): string {
+    return this.directive.args[index]?.text ?? ''
+  }
+
+  /** The same as characters. */
+  text(index: number): string {
+    return decodeBytes(this.arg(index))
+  }
+
+  /** Reports what is wrong with an argument, or with the directive. Always undefined. */
+  fail(message: string, index?: number, hint?: string): undefined {
+    const word = (index === undefined ? undefined : this.directive.args[index]) ?? this.directive.name
+    this.tools.problems.add(this.placeOf(word), message, hint)
+    return undefined
+  }
+
+  /** Reports a cause once, however many directives have it. */
+  failOnce(cause: string, message: string, hint?: string): void {
+    this.tools.problems.addOnce(cause, this.place, message, hint)
+  }
+
+  /** nginx's words for a value that does not fit. */
+  invalidValue(index: number, hint?: string): undefined {
+    return this.fail(`invalid value "${shown(this.arg(index))}" in "${this.name}" directive`, index, hint)
+  }
+
+  /** nginx's words for an argument that is not known. */
+  invalidParameter(index: number, hint?: string): undefined {
+    return this.fail(`invalid parameter "${shown(this.arg(index))}" in "${this.name}" directive`, index, hint)
+  }
+
+  notice(message: string, subject = `${this.name}: ${message}`): void {
+    this.tools.problems.notice(subject, this.place, message)
+  }
+
+  /** An argument with variables. */
+  template(index: number, text = this.arg(index)): Template | undefined {
+    const read = readTemplate(text)
+    if ('error' in read) return this.fail(`${read.error} in "${shown(text)}"`, index)
+    for (const name of variablesOf(read.template)) this.tools.variables.use(name, this.argPlace(index))
+    return read.template
+  }
+
+  /** A regular expression. */
+  pattern(index: number, isCaseless: boolean, text = this.arg(index)): { pattern: PatternSpec; captures: number } | undefined {
+    const cached = this.tools.variables.patterns.get(PATTERN_CACHE_KEY(text, isCaseless))
+    const translated = cached ?? translatePattern(text, isCaseless)
+    this.tools.variables.patterns.set(PATTERN_CACHE_KEY(text, isCaseless), translated)
+    if ('error' in translated) {
+      return this.fail(`invalid regular expression "${shown(text)}": ${translated.error}`, index, translated.hint)
+    }
+    for (const name of translated.pattern.names) this.tools.variables.define(name)
+    return { pattern: translated.pattern, captures: translated.captures }
+  }
+
+  /** `on` or `off`. */
+  flag(index: number): boolean | undefined {
+    const value = this.arg(index).toLowerCase()
+    if (value === 'on' || value === 'off') return value === 'on'
+    return this.fail(`invalid value "${shown(this.arg(index))}" in "${this.name}" directive, it must be "on" or "off"`, index)
+  }
+
+  /** Bytes. */
+  size(index: number): number | undefined {
+    return parseSize(this.arg(index)) ?? this.invalidValue(index, 'expected a size such as 512k, 10m or 1g')
+  }
+
+  /** Milliseconds. */
+  time(index: number, text = this.arg(index)): number | undefined {
+    return parseTime(text) ?? this.invalidValue(index, 'expected a time such as 30s, 5m or 500ms')
+  }
+
+  count(index: number): number | undefined {
+    return parseCount(this.arg(index)) ?? this.fail('invalid number', index)
+  }
+
+  /** One word of a list. */
+  oneOf<Known extends string>(index: number, known: readonly Known[]): Known | undefined {
+    const value = this.arg(index)
+    const found = known.find((candidate) => candidate === value)
+    return found ?? this.invalidValue(index, `expected ${known.join(', ')}`)
+  }
+
+  /** The absolute path of a file or directory, without variables. Relative ones are relative to the vhost file. */
+  file(index: number): string | undefined {
+    if (/\$[A-Za-z0-9_{]/.test(this.arg(index))) return this.fail(`"${this.name}" cannot have variables here`, index)
+    if (this.arg(index) === '') return this.invalidValue(index)
+    return resolve(dirname(this.directive.source.path), this.text(index))
+  }
+
+  /** The same with variables, in bytes. */
+  pathTemplate(index: number): Template | undefined {
+    // nginx takes no path for its own directory, which is never what was meant; here it would be the whole file system.
+    if (this.arg(index) === '') return this.invalidValue(index)
+    const template = this.template(index)
+    const [first, ...more] = template ?? []
+    if (typeof first !== 'string' || first.startsWith('/')) return template
+    // PHP takes no script whose path has `..` in it.
+    const [up = ''] = (more.length === 0 ? /^(?:\.{1,2}(?:\/+|$))*/ : /^(?:\.{1,2}\/+)*/).exec(first) ?? []
+    const dir = encodeBytes(resolve(dirname(this.directive.source.path), up))
+    return [`${dir === '/' ? '' : dir}/${first.slice(up.length)}`, ...more]
+  }
+
+  /** Notes a path without variables that requests will need: it is looked at when everything has been read. */
+  needs(kind: NeedKind, path: Template | undefined): void {
+    if (path !== undefined && isConstant(path)) this.tools.needs.add(kind, decodeBytes(leadingText(path)), this.place)
+  }
+
+  /** Notes the socket of an upstream. Other addresses need nothing of this machine. */
+  needsSocket(address: string): void {
+    if (address.startsWith('unix:')) this.tools.needs.add('socket', address.slice('unix:'.length), this.place)
+  }
+
+  /** Place of an argument that the number of arguments promises. */
+  argPlace(index: number): Place {
+    return this.placeOf(this.directive.args[index] ?? this.directive.name)
+  }
+
+  placeOf(word: Word): Place {
+    return this.directive.source.placeAt(word.offset)
+  }
+}

@@ -1,0 +1,137 @@
+import type { ErrorPageSpec, RewriteStep, Template, TryFilesSpec } from '../spec/spec.ts'
+import { shown } from '../syntax/vhost-problems.ts'
+import { leadingText, trailingText, withoutTrailing } from '../values/template.ts'
+import type { DirectiveCall } from './directive-call.ts'
+import { EVERYWHERE, MANY, rule } from './rule.ts'
+
+const MOVED_TEMPORARILY = 302
+const MAX_STATUS = 999
+const FLAGS = { last: 'last', break: 'break', redirect: 'redirect', permanent: 'permanent' } as const
+
+function isAbsolute(template: Template): boolean {
+  const [first] = template
+  return typeof first === 'string' ? /^https?:\/\//.test(first) : first?.variable === 'scheme'
+}
+
+function parseRewrite(call: DirectiveCall): RewriteStep | undefined {
+  const found = call.pattern(0, false)
+  const written = call.template(1)
+  const flagText = call.args[2]
+  const flag = flagText === undefined ? undefined : FLAGS[flagText as keyof typeof FLAGS]
+  if (flagText !== undefined && flag === undefined) call.invalidParameter(2, `expected ${Object.keys(FLAGS).join(', ')}`)
+  if (found === undefined || written === undefined || (flagText !== undefined && flag === undefined)) return undefined
+  const keepsArgs = !trailingText(written).endsWith('?')
+  const replacement = keepsArgs ? written : withoutTrailing(written, 1)
+  const isRedirect = isAbsolute(written)
+  const then = isRedirect && flag !== 'permanent' ? 'redirect' : (flag ?? 'next')
+  return { kind: 'rewrite', pattern: found.pattern, replacement, then, keepsArgs }
+}
+
+function parseReturn(call: DirectiveCall): RewriteStep | undefined {
+  const [first = '', second] = call.args
+  if (second === undefined && !/^\d+$/.test(first)) {
+    const url = call.template(0)
+    if (url === undefined) return undefined
+    if (isAbsolute(url)) return { kind: 'return', status: MOVED_TEMPORARILY, text: url }
+    return call.fail(`invalid return code "${shown(first)}"`, 0)
+  }
+  const status = /^\d{1,3}$/.test(first) ? Number(first) : MAX_STATUS + 1
+  const text = second === undefined ? undefined : call.template(1)
+  if (status > MAX_STATUS) return call.fail(`invalid return code "${shown(first)}"`, 0)
+  if (second !== undefined && text === undefined) return undefined
+  return { kind: 'return', status, text }
+}
+
+/** `rewrite`. */
+export const rewrite = rule('rewrite', {
+  in: ['server', 'location'],
+  args: [2, 3],
+  slot: 'rewrites',
+  isMany: true,
+  parse: parseRewrite,
+})
+
+/** `return`. */
+export const returns = rule('return', {
+  in: ['server', 'location'],
+  args: [1, 2],
+  slot: 'rewrites',
+  isMany: true,
+  parse: parseReturn,
+})
+
+function parseLast(call: DirectiveCall, index: number): TryFilesSpec['last'] | undefined {
+  const text = call.arg(index)
+  if (text.startsWith('=')) {
+    const status = /^=\d{1,3}$/.test(text) ? Number(text.slice(1)) : undefined
+    return status === undefined ? call.fail(`invalid code "${shown(text)}"`, index) : { kind: 'status', status }
+  }
+  if (text.startsWith('@')) return { kind: 'named', name: text.slice(1) }
+  const uri = call.template(index)
+  return uri === undefined ? undefined : { kind: 'uri', uri }
+}
+
+/** `try_files`. */
+export const tryFiles = rule<TryFilesSpec>('try_files', {
+  in: ['server', 'location'],
+  args: [2, MANY],
+  parse: (call) => {
+    const lastIndex = call.args.length - 1
+    const paths = call.args.slice(0, -1).map((text, index) => {
+      const isDirectory = text.endsWith('/')
+      const path = call.template(index, isDirectory && text !== '/' ? text.slice(0, -1) : text)
+      return path === undefined ? undefined : { path, isDirectory }
+    })
+    const last = parseLast(call, lastIndex)
+    const candidates = paths.filter((path) => path !== undefined)
+    return last === undefined || candidates.length < paths.length ? undefined : { candidates, last }
+  },
+})
+
+const [LOWEST_ERROR, HIGHEST_ERROR, CLIENT_CLOSED] = [300, 599, 499]
+
+function parseStatuses(call: DirectiveCall, count: number): number[] | undefined {
+  let isRight = true
+  const statuses = call.args.slice(0, count).map((text, index) => {
+    const status = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (Number.isNaN(status) || status === CLIENT_CLOSED) {
+      call.invalidValue(index)
+      isRight = false
+    } else if (status < LOWEST_ERROR || status > HIGHEST_ERROR) {
+      call.fail(`value "${shown(text)}" must be between ${LOWEST_ERROR} and ${HIGHEST_ERROR}`, index)
+      isRight = false
+    }
+    return status
+  })
+  return isRight ? statuses : undefined
+}
+
+function pageTarget(call: DirectiveCall, index: number): ErrorPageSpec['target'] | undefined {
+  const text = call.arg(index)
+  if (text.startsWith('@')) return { kind: 'named', name: text.slice(1) }
+  const template = call.template(index)
+  if (template === undefined) return undefined
+  return isAbsolute(template) || !/^(?:\/|$)/.test(leadingText(template))
+    ? { kind: 'redirect', url: template }
+    : { kind: 'uri', uri: template }
+}
+
+/** `error_page`. */
+export const errorPage = rule<ErrorPageSpec>('error_page', {
+  in: EVERYWHERE,
+  args: [2, MANY],
+  isMany: true,
+  parse: (call) => {
+    const targetIndex = call.args.length - 1
+    const answerText = call.arg(targetIndex - 1)
+    const hasAnswer = answerText.startsWith('=')
+    const count = hasAnswer ? targetIndex - 1 : targetIndex
+    if (count === 0) return call.fail(`invalid number of arguments in "${call.name}" directive`)
+    const answer = answerText === '=' ? 'own' : /^=\d{3}$/.test(answerText) ? Number(answerText.slice(1)) : undefined
+    if (hasAnswer && answer === undefined) call.invalidValue(targetIndex - 1)
+    const statuses = parseStatuses(call, count)
+    const target = pageTarget(call, targetIndex)
+    if (statuses === undefined || target === undefined || (hasAnswer && answer === undefined)) return undefined
+    return { statuses, answer, target }
+  },
+})

@@ -1,0 +1,138 @@
+import { hostname } from 'node:os'
+import type { ListenSpec, ServerNameSpec } from '../spec/spec.ts'
+import { shown } from '../syntax/vhost-problems.ts'
+import { isIdentifier } from '../values/identifier.ts'
+import { readListen } from '../values/listen.ts'
+import type { DirectiveCall } from './directive-call.ts'
+import { MANY, rule } from './rule.ts'
+
+const TLS_VERSIONS = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const
+
+/** A `listen` and where it is written. */
+export interface WrittenListen extends ListenSpec {
+  readonly call: DirectiveCall
+}
+
+/** `listen`. */
+export const listen = rule<WrittenListen>('listen', {
+  in: ['server'],
+  args: [1, MANY],
+  isMany: true,
+  parse: (call) => {
+    const read = readListen(call.args.map((_, index) => call.text(index)))
+    if ('error' in read) return call.fail(shown(read.error), read.index, read.hint)
+    for (const name of read.ignored) {
+      const instead = name === 'http2' ? ': HTTP/2 is spoken over TLS with server.engine = "node", and else not' : ''
+      call.notice(`"${name}" of "listen" has no effect here${instead}`, `listen ${name}`)
+    }
+    return { ...read.listen, call }
+  },
+})
+
+/** A name of `server_name` and where it is written. */
+export interface WrittenName {
+  readonly spec: ServerNameSpec
+  /** As `$server_name` has it. */
+  readonly text: string
+  readonly call: DirectiveCall
+  readonly index: number
+}
+
+const label = '[^*.\\s/\\\\]+'
+const NAME = new RegExp(`^(?:\\*\\.|\\.)?${label}(?:\\.${label})*\\.?$|^${label}(?:\\.${label})*\\.\\*$|^$`)
+
+/** Lower case of A to Z alone: the bytes of other characters have to stay as they are. */
+function asciiLowerCase(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+}
+
+function parseName(call: DirectiveCall, index: number): WrittenName | undefined {
+  const text = call.arg(index)
+  if (text.startsWith('~')) {
+    const found = call.pattern(index, true, text.slice(1))
+    return found === undefined
+      ? undefined
+      : { spec: { kind: 'pattern', pattern: found.pattern }, text: text.slice(1), call, index }
+  }
+  // The one variable that nginx knows here.
+  const name = asciiLowerCase(text === '$hostname' ? hostname() : text).replace(/\.$/, '')
+  if (!NAME.test(name))
+    return call.fail(`server name "${shown(text)}" is invalid`, index, '"*" stands at the beginning or the end, beside a dot')
+  return { spec: { kind: 'name', name }, text: name.replace(/^\./, ''), call, index }
+}
+
+/** `server_name`. */
+export const serverName = rule<readonly WrittenName[]>('server_name', {
+  in: ['server'],
+  args: [1, MANY],
+  isMany: true,
+  parse: (call) => {
+    const names = call.args.map((_, index) => parseName(call, index))
+    const known = names.filter((name) => name !== undefined)
+    return known.length === names.length ? known : undefined
+  },
+})
+
+/** A path and where it is written. */
+export interface WrittenPath {
+  readonly path: string
+  readonly call: DirectiveCall
+}
+
+function pathOf(call: DirectiveCall): WrittenPath | undefined {
+  const path = call.file(0)
+  return path === undefined ? undefined : { path, call }
+}
+
+/** Several are there for old clients that know no ECDSA. */
+const onceHint = 'a server has one pair here: of those for RSA and ECDSA keep the latter'
+
+/** `ssl_certificate`. */
+export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], args: 1, onceHint, parse: pathOf })
+
+/** `ssl_certificate_key`. */
+export const sslCertificateKey = rule('ssl_certificate_key', { in: ['main', 'server'], args: 1, onceHint, parse: pathOf })
+
+/** `ssl_protocols`: the lowest version. */
+export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
+  in: ['main', 'server'],
+  args: [1, MANY],
+  isMany: true,
+  parse: (call) => {
+    const versions = call.args.map((_, index) => call.oneOf(index, TLS_VERSIONS))
+    if (versions.includes(undefined)) return undefined
+    const old = versions.filter((version) => version !== 'TLSv1.2' && version !== 'TLSv1.3')
+    if (old.length > 0) call.notice('versions before TLSv1.2 are never spoken', 'ssl_protocols old')
+    if (versions.includes('TLSv1.2')) {
+      if (!versions.includes('TLSv1.3')) call.notice('TLSv1.3 is spoken wherever TLSv1.2 is', 'ssl_protocols 1.3')
+      return '1.2'
+    }
+    if (versions.includes('TLSv1.3')) return '1.3'
+    return call.fail('none of these versions is spoken', 0, 'set TLSv1.2 TLSv1.3')
+  },
+})
+
+/** `svc_app`: the directory of an application. */
+export const svcApp = rule('svc_app', { in: ['server', 'location'], args: 1, slot: 'content', parse: pathOf })
+
+function identifierOf(call: DirectiveCall): string | undefined {
+  return isIdentifier(call.arg(0))
+    ? call.arg(0)
+    : call.invalidValue(0, 'expected up to 63 of a-z, 0-9, ".", "_" and "-", the first a letter or digit')
+}
+
+/** `svc_site`. */
+export const svcSite = rule('svc_site', { in: ['server'], args: 1, parse: identifierOf })
+
+/** `svc_label`. */
+export const svcLabel = rule('svc_label', { in: ['server'], args: 1, parse: identifierOf })
+
+/** `svc_process`. */
+export const svcProcess = rule('svc_process', {
+  in: ['server'],
+  args: 1,
+  parse: (call) => call.oneOf(0, ['own', 'in-process'] as const),
+})
+
+/** `svc_tenant`. */
+export const svcTenant = rule('svc_tenant', { in: ['server'], args: 1, parse: (call) => call.text(0) || call.invalidValue(0) })

@@ -1,0 +1,149 @@
+import type { Template, UpstreamServerSpec } from '../spec/spec.ts'
+import { formatPlace } from '../syntax/config-problem.ts'
+import { shown } from '../syntax/vhost-problems.ts'
+import { isConstant, leadingText } from '../values/template.ts'
+import { readUpstreamAddress } from '../values/upstream-address.ts'
+import { isSaidByClient } from '../variables/variable-table.ts'
+import type { DirectiveCall } from './directive-call.ts'
+import { MANY, rule } from './rule.ts'
+
+const DEFAULT_FAIL_TIMEOUT_MS = 10_000
+const HTTP_PORT = 80
+const HTTPS_PORT = 443
+
+type ServerFlags = { -readonly [Key in keyof UpstreamServerSpec]: UpstreamServerSpec[Key] }
+
+function applyParameter(call: DirectiveCall, index: number, server: ServerFlags): void {
+  const text = call.arg(index)
+  const [, name = '', value] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? []
+  const count = value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : undefined
+  if (text === 'backup') server.isBackup = true
+  else if (text === 'down') server.isDown = true
+  else if (name === 'weight' && count !== undefined && count > 0) server.weight = count
+  else if (name === 'max_fails' && count !== undefined) server.maxFails = count
+  else if (name === 'fail_timeout' && value !== undefined) server.failTimeoutMs = call.time(index, value) ?? 0
+  else call.invalidParameter(index, 'expected weight=, max_fails=, fail_timeout=, backup or down')
+}
+
+/** `server` of a group. */
+export const upstreamServer = rule<UpstreamServerSpec>('server', {
+  in: ['upstream'],
+  args: [1, MANY],
+  isMany: true,
+  parse: (call) => {
+    const read = readUpstreamAddress(call.text(0), HTTP_PORT)
+    if ('error' in read) return call.fail(`${read.error} in upstream "${shown(call.arg(0))}"`, 0)
+    const { address } = read
+    const server: ServerFlags = {
+      address,
+      weight: 1,
+      maxFails: 1,
+      failTimeoutMs: DEFAULT_FAIL_TIMEOUT_MS,
+      isBackup: false,
+      isDown: false,
+    }
+    for (let index = 1; index < call.args.length; index++) applyParameter(call, index, server)
+    if (!server.isDown) call.needsSocket(address)
+    return server
+  },
+})
+
+/** `keepalive` of a group. */
+export const keepalive = rule('keepalive', {
+  in: ['upstream'],
+  args: 1,
+  parse: (call) => {
+    const count = call.count(0)
+    return count === 0 ? call.invalidValue(0) : count
+  },
+})
+
+/** `least_conn`. */
+export const leastConn = rule<'least_conn'>('least_conn', {
+  in: ['upstream'],
+  args: 0,
+  slot: 'balance',
+  parse: () => 'least_conn',
+})
+
+/** `ip_hash`. */
+export const ipHash = rule<'ip_hash'>('ip_hash', { in: ['upstream'], args: 0, slot: 'balance', parse: () => 'ip_hash' })
+
+/** Where `proxy_pass` or `fastcgi_pass` leads. */
+export interface PassTarget {
+  readonly call: DirectiveCall
+  readonly scheme: 'http' | 'https' | 'fastcgi'
+  /** Host as written, with variables or without. */
+  readonly host: Template
+  /** URI part of `proxy_pass`. */
+  readonly uri: Template | undefined
+  /** Port that an address without one has; 0: it needs one. */
+  readonly defaultPort: number
+}
+
+/** Splits what follows the scheme into host and URI part. A host that is a path (`unix:/x:/uri`) ends at its second colon. */
+function splitAtUri(template: Template): { host: Template; uri: Template | undefined } {
+  const [first] = template
+  if (typeof first === 'string' && first.startsWith('unix:')) {
+    const end = first.indexOf(':', 'unix:'.length)
+    if (end < 0) return { host: template, uri: undefined }
+    const tail = first.slice(end + 1)
+    const uri = [...(tail === '' ? [] : [tail]), ...template.slice(1)]
+    return { host: [first.slice(0, end)], uri: uri.length === 0 ? undefined : uri }
+  }
+  for (const [index, piece] of template.entries()) {
+    // These begin with a slash.
+    const isPath = typeof piece !== 'string' && /^(?:request_uri|uri|document_uri)$/.test(piece.variable) && index > 0
+    const slash = typeof piece === 'string' ? piece.search(/[/?]/) : isPath ? 0 : -1
+    if (slash < 0) continue
+    const before = typeof piece === 'string' && slash > 0 ? [piece.slice(0, slash)] : []
+    const after = typeof piece === 'string' ? [piece.slice(slash)] : [piece]
+    return { host: [...template.slice(0, index), ...before], uri: [...after, ...template.slice(index + 1)] }
+  }
+  return { host: template, uri: undefined }
+}
+
+/** Notices an address of which a client may say where it leads: to whatever this machine can reach. */
+function noticeOpen(call: DirectiveCall, host: Template): void {
+  const said = host.flatMap((piece) => (typeof piece !== 'string' && isSaidByClient(piece.variable) ? [piece.variable] : []))
+  const [name] = said
+  if (name === undefined) return
+  const message = `the client chooses "$${name}", and so which server "${call.name}" asks: any that can be reached from here; a map can say which it may be`
+  call.notice(message, `${call.name} ${formatPlace(call.place)}`)
+}
+
+/** `proxy_pass`. */
+export const proxyPass = rule<PassTarget>('proxy_pass', {
+  in: ['location'],
+  args: 1,
+  slot: 'content',
+  parse: (call) => {
+    const template = call.template(0)
+    if (template === undefined) return undefined
+    const scheme = /^(https?):\/\//i.exec(leadingText(template))?.[1]?.toLowerCase()
+    if (scheme === undefined) return call.fail('invalid URL prefix', 0, 'expected http:// or https://, without variables')
+    const [, ...rest] = template
+    const head = leadingText(template).slice(`${scheme}://`.length)
+    const { host, uri } = splitAtUri(head === '' ? rest : [head, ...rest])
+    if (host.length === 0) return call.fail(`no host in upstream "${shown(call.arg(0))}"`, 0)
+    noticeOpen(call, host)
+    const isPlain = scheme === 'http'
+    return { call, scheme: isPlain ? 'http' : 'https', host, uri, defaultPort: isPlain ? HTTP_PORT : HTTPS_PORT }
+  },
+})
+
+/** `fastcgi_pass`. */
+export const fastcgiPass = rule<PassTarget>('fastcgi_pass', {
+  in: ['location'],
+  args: 1,
+  slot: 'content',
+  parse: (call) => {
+    const host = call.template(0)
+    if (host === undefined) return undefined
+    if (host.length === 0) return call.fail('no host in upstream ""', 0)
+    if (isConstant(host) && /^https?:\/\//.test(leadingText(host)))
+      return call.fail('invalid URL prefix', 0, 'fastcgi_pass takes an address without scheme')
+    noticeOpen(call, host)
+    return { call, scheme: 'fastcgi', host, uri: undefined, defaultPort: 0 }
+  },
+})

@@ -1,0 +1,112 @@
+import { deepFreeze, Pacer, whyUnreadable } from '@svc/core'
+import { checkMaps } from './blocks/check-maps.ts'
+import { checkServers, type ServerSurroundings } from './blocks/check-servers.ts'
+import { checkSiteNames } from './blocks/check-site-names.ts'
+import { Level } from './blocks/level.ts'
+import { readMap } from './blocks/map.ts'
+import { readServer, type ServerDraft } from './blocks/server.ts'
+import { type SiteDraft, siteDrafts } from './blocks/site-drafts.ts'
+import { SiteIds } from './blocks/site-id.ts'
+import { UpstreamTable } from './blocks/upstream-table.ts'
+import { mapBlock, serverBlock, upstreamBlock } from './directives/blocks.ts'
+import type { DirectiveCall, ReadingTools } from './directives/directive-call.ts'
+import { type NeededPath, NeededPaths } from './directives/needed-paths.ts'
+import { serverName } from './directives/serving.ts'
+import { findGlob, isGlob } from './files/glob.ts'
+import { VhostFiles } from './files/read-files.ts'
+import type { MapSpec, WebSpec } from './spec/spec.ts'
+import type { ConfigProblem, Place } from './syntax/config-problem.ts'
+import { VhostProblems } from './syntax/vhost-problems.ts'
+import { VariableTable } from './variables/variable-table.ts'
+
+/** What vhost files are read for. */
+interface WebSource {
+  /** Absolute globs of `server.vhosts`, and where they are written. */
+  readonly globs: readonly { readonly glob: string; readonly place: Place }[]
+  /** Directory of the config file. */
+  readonly baseDir: string
+  readonly surroundings: ServerSurroundings
+}
+
+/** Vhost files, read: complete only when there are no problems. */
+export interface ReadWeb {
+  readonly web: WebSpec
+  readonly sites: readonly SiteDraft[]
+  /** Paths that requests will need. */
+  readonly needs: readonly NeededPath[]
+  readonly problems: readonly ConfigProblem[]
+  readonly notices: readonly string[]
+  /** Absolute paths of all files that were read. */
+  readonly files: readonly string[]
+}
+
+/** The vhost files of all globs, each once. */
+async function vhostFiles({ globs }: WebSource, problems: VhostProblems): Promise<string[]> {
+  const files: string[] = []
+  for (const { glob, place } of globs) {
+    let isWhole = true
+    const found = await findGlob(glob, (dir, error) => {
+      isWhole = false
+      problems.add(place, `${dir} ${whyUnreadable(error)}`)
+    })
+    if (found.length === 0 && isWhole && isGlob(glob)) problems.notice(`glob ${glob}`, place, `no file matches ${glob}`)
+    else if (found.length === 0 && isWhole) problems.add(place, `no such file: ${glob}`)
+    files.push(...found)
+  }
+  return [...new Set(files)]
+}
+
+function readMaps(main: Level, tools: ReadingTools): MapSpec[] {
+  const known = new Map<string, DirectiveCall>()
+  const maps = main.own(mapBlock).flatMap((call) => readMap(call, tools, known) ?? [])
+  checkMaps(maps, known)
+  return maps
+}
+
+/** Reads the server blocks. There may be thousands, and the master has others waiting for it meanwhile. */
+async function readServers(main: Level, tools: ReadingTools, upstreams: UpstreamTable): Promise<ServerDraft[]> {
+  const drafts: ServerDraft[] = []
+  const ids = new SiteIds()
+  const pacer = new Pacer()
+  for (const call of main.own(serverBlock)) {
+    const level = new Level('server', main)
+    level.read(call.directive.block ?? [], tools)
+    const names = level.own(serverName).flat()
+    const draft = readServer(call, { tools, upstreams, level, site: ids.of(level, names, call) }, names)
+    deepFreeze(draft.spec)
+    drafts.push(draft)
+    if (pacer.isDue) await pacer.rest()
+  }
+  return drafts
+}
+
+/** Problems from top to bottom, of one file after the other; what is about a file as a whole comes last. */
+function inFileOrder(problems: readonly ConfigProblem[], files: readonly string[]): ConfigProblem[] {
+  const order = new Map(files.map((file, index) => [file, index]))
+  const rank = ({ file }: ConfigProblem) => order.get(file) ?? -1
+  const line = (problem: ConfigProblem) => problem.line || Number.MAX_SAFE_INTEGER
+  return problems.toSorted((a, b) => rank(a) - rank(b) || line(a) - line(b) || a.column - b.column)
+}
+
+/** Reads the vhost files of a configuration. Never throws for what is written in them. */
+export async function readWeb(source: WebSource): Promise<ReadWeb> {
+  const problems = new VhostProblems()
+  const needs = new NeededPaths()
+  const tools: ReadingTools = { problems, variables: new VariableTable(), needs, origins: new WeakMap() }
+  if (source.globs.length === 0)
+    return { web: { servers: [], upstreams: [], maps: [] }, sites: [], needs: [], problems: [], notices: [], files: [] }
+  const files = new VhostFiles(problems, source.baseDir)
+  const main = new Level('main')
+  for (const file of await vhostFiles(source, problems)) main.read(await files.load(file), tools)
+  const upstreams = new UpstreamTable()
+  for (const call of main.own(upstreamBlock)) upstreams.addGroup(call, tools)
+  const maps = readMaps(main, tools)
+  const drafts = await readServers(main, tools, upstreams)
+  if (files.areWhole) tools.variables.check(problems)
+  checkServers(drafts, source.surroundings, tools)
+  const sites = siteDrafts(drafts)
+  checkSiteNames(sites, source.surroundings.taken, problems)
+  const web = { servers: drafts.map(({ spec }) => spec), upstreams: upstreams.specs, maps }
+  const { notices } = problems
+  return { web, sites, needs: needs.all, problems: inFileOrder(problems.problems, files.files), notices, files: files.files }
+}

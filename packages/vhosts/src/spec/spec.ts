@@ -1,0 +1,262 @@
+import type { Place } from '../syntax/config-problem.ts'
+
+/**
+ * Vhost files as every process gets them: read, checked and resolved. Plain data; inheritance between the levels is done
+ * (nginx's rules: a list such as `add_header` is inherited only where a level has none of its own).
+ *
+ * Texts are bytes, one character for each (latin-1), as nginx compares and sends them: paths, patterns, values of fields,
+ * directories of files. What is no business of requests is ordinary text: certificates, `place`, ids, addresses of upstreams.
+ */
+export interface WebSpec {
+  /** In file order: the order decides between regular expressions and who is the default of an address. */
+  readonly servers: readonly ServerSpec[]
+  /** Groups of `upstream`, and one for each address that `proxy_pass` or `fastcgi_pass` names directly. */
+  readonly upstreams: readonly UpstreamSpec[]
+  readonly maps: readonly MapSpec[]
+}
+
+/** Text with variables: pieces of text, and names without `$`. Captures of regular expressions are "1" to "9". */
+export type Template = readonly (string | { readonly variable: string })[]
+
+/**
+ * A regular expression, translated to JavaScript's grammar over bytes. Matching one takes bounded time only in a process that runs
+ * with V8's `--enable-experimental-regexp-engine-on-excessive-backtracks`.
+ */
+export interface PatternSpec {
+  readonly source: string
+  /** "" from vhost files: case is within the pattern, because V8's bounded matcher knows no "i". */
+  readonly flags: string
+  /** Named captures: they become variables. */
+  readonly names: readonly string[]
+}
+
+/** `ssl_certificate` and `ssl_certificate_key`. */
+interface ServerCertificateSpec {
+  readonly cert: string
+  readonly key: string
+  /** Where each is written. */
+  readonly at: { readonly cert: Place; readonly key: Place }
+}
+
+/** One `listen`. */
+export interface ListenSpec {
+  /** Name of the listen address, the same for all servers that share it: "0.0.0.0:80", "[::]:80", "unix:/run/web.sock". */
+  readonly address: string
+  readonly isTls: boolean
+  readonly isDefault: boolean
+}
+
+/** A name of `server_name`, lower case. */
+export type ServerNameSpec =
+  /** `www.example.org`, `*.example.org`, `.example.org` (the name and everything below it), `www.*`, "" (no Host at all). */
+  { readonly kind: 'name'; readonly name: string } | { readonly kind: 'pattern'; readonly pattern: PatternSpec }
+
+/** One `server` block. */
+export interface ServerSpec {
+  /** Id of its site; blocks with the same first name share one. */
+  readonly site: string
+  /** Where it is written, "file:line". */
+  readonly place: string
+  readonly listen: readonly ListenSpec[]
+  readonly names: readonly ServerNameSpec[]
+  /** First name as written, for `$server_name`; "" without one. */
+  readonly name: string
+  readonly certificate: ServerCertificateSpec | undefined
+  /** Of `ssl_protocols`; undefined: what the configuration says. */
+  readonly minTlsVersion: '1.2' | '1.3' | undefined
+  /** `rewrite` and `return` of the server level, in their order. They run before a location is looked for. */
+  readonly rewrites: readonly RewriteStep[]
+  /** What holds where no location matches. Its `rewrites` are empty: those of the server have run. */
+  readonly fallback: LocationSettings
+  readonly locations: readonly LocationSpec[]
+}
+
+export interface LocationSpec extends LocationSettings {
+  readonly match: LocationMatch
+  readonly place: string
+}
+
+/** Prefixes are compared with the decoded path. `first`: `^~`, no regular expression is tried when it is the longest one. */
+export type LocationMatch =
+  | { readonly kind: 'exact'; readonly path: string }
+  | { readonly kind: 'prefix'; readonly path: string; readonly isFirst: boolean }
+  | { readonly kind: 'pattern'; readonly pattern: PatternSpec }
+  /** `@name`: only inner redirects lead there. */
+  | { readonly kind: 'named'; readonly name: string }
+
+/** What is set for requests of a location, or of a server outside of all locations. */
+export interface LocationSettings {
+  /** `rewrite` and `return` of this level, in their order. */
+  readonly rewrites: readonly RewriteStep[]
+  /** undefined: nothing is served from disk. */
+  readonly files: FilesSpec | undefined
+  readonly tryFiles: TryFilesSpec | undefined
+  readonly addHeaders: readonly AddHeaderSpec[]
+  readonly expires: ExpiresSpec | undefined
+  /** `allow` and `deny` in their order; the first that fits decides. */
+  readonly access: readonly AccessRule[]
+  readonly authBasic: { readonly realm: Template; readonly userFile: Template } | undefined
+  /** Bytes; 0: no limit. undefined: `server.max_body_bytes`. */
+  readonly maxBodyBytes: number | undefined
+  readonly errorPages: readonly ErrorPageSpec[]
+  readonly isInternal: boolean
+  readonly hasAccessLog: boolean
+  /** Whether answers may be compressed (`gzip`); undefined: as everywhere else. */
+  readonly gzip: boolean | undefined
+  readonly content: ContentSpec
+}
+
+export type RewriteStep =
+  | {
+      readonly kind: 'rewrite'
+      readonly pattern: PatternSpec
+      readonly replacement: Template
+      /** `next`: no flag, go on with the next step. A replacement that begins with a scheme redirects. */
+      readonly then: 'next' | 'last' | 'break' | 'redirect' | 'permanent'
+      /** Whether the arguments of the request are added: not with a final "?" in the replacement. */
+      readonly keepsArgs: boolean
+    }
+  /** `text`: body, or target of a redirect. */
+  | { readonly kind: 'return'; readonly status: number; readonly text: Template | undefined }
+
+export interface FilesSpec {
+  /** `root`: the path is added to it. `alias`: it stands for the location's prefix, or for the whole path of a pattern. */
+  readonly kind: 'root' | 'alias'
+  /** Absolute. */
+  readonly dir: Template
+  readonly index: readonly Template[]
+}
+
+export interface TryFilesSpec {
+  /** `isDirectory`: written with a final slash. */
+  readonly candidates: readonly { readonly path: Template; readonly isDirectory: boolean }[]
+  readonly last:
+    | { readonly kind: 'uri'; readonly uri: Template }
+    | { readonly kind: 'named'; readonly name: string }
+    | { readonly kind: 'status'; readonly status: number }
+}
+
+export interface AddHeaderSpec {
+  readonly name: string
+  readonly value: Template
+  readonly isAlways: boolean
+}
+
+export type ExpiresSpec =
+  | { readonly kind: 'epoch' | 'max' | 'off' }
+  /** `modified`: counted from the file's time. May be negative. */
+  | { readonly kind: 'after'; readonly seconds: number; readonly isFromModified: boolean }
+  /** `@15h30m`: at that time of day, in seconds. */
+  | { readonly kind: 'daily'; readonly seconds: number }
+
+export interface AccessRule {
+  readonly isAllowed: boolean
+  /** Address, CIDR, "all" or "unix:". */
+  readonly source: string
+}
+
+export interface ErrorPageSpec {
+  readonly statuses: readonly number[]
+  /** `=200`: this status. `=`: that of the page. undefined: that of the error. */
+  readonly answer: number | 'own' | undefined
+  readonly target:
+    | { readonly kind: 'uri'; readonly uri: Template }
+    | { readonly kind: 'named'; readonly name: string }
+    /** Absolute URL: a redirect, 302 unless `answer` says otherwise. */
+    | { readonly kind: 'redirect'; readonly url: Template }
+}
+
+/** What makes the answer. */
+export type ContentSpec =
+  | { readonly kind: 'files' }
+  /** `svc_app`: id of the application's site. */
+  | { readonly kind: 'app'; readonly site: string }
+  | ({ readonly kind: 'proxy' } & ProxySpec)
+  | ({ readonly kind: 'fastcgi' } & FastcgiSpec)
+
+/** Where requests are sent. */
+export type UpstreamTarget =
+  /** Name of an upstream. `host`: as written, for `$proxy_host`. */
+  | { readonly kind: 'fixed'; readonly upstream: string; readonly host: string }
+  /** Written with variables: an upstream's name or `host:port`, found for each request. */
+  | { readonly kind: 'computed'; readonly host: Template }
+
+export interface UpstreamTimeouts {
+  readonly connectMs: number
+  readonly readMs: number
+  readonly sendMs: number
+}
+
+export interface ProxySpec extends UpstreamTimeouts {
+  readonly scheme: 'http' | 'https'
+  readonly target: UpstreamTarget
+  /**
+   * URI part; it stands for the part of the path that the location matched, or, where it or the host has variables, for the whole
+   * target. undefined: the path goes on as it came. A computed host may turn out to have a URI part as well, from its first "/" on.
+   */
+  readonly uri: Template | undefined
+  /** Fields of the request to the upstream as written; an empty value removes the field. Host and Connection, if not here, have nginx's defaults. */
+  readonly setHeaders: readonly { readonly name: string; readonly value: Template }[]
+  readonly httpVersion: '1.0' | '1.1'
+  readonly isBuffered: boolean
+  /** Whether the certificate of an upstream behind `https` has to be valid for its name or address. */
+  readonly isVerified: boolean
+  /** Words of `proxy_next_upstream`; [] for "off". */
+  readonly nextUpstream: readonly string[]
+  /** `default`: nginx's rewrite of Location and Refresh from this proxy_pass to this location. */
+  readonly redirects: 'default' | readonly { readonly from: Template | PatternSpec; readonly to: Template }[]
+  readonly hideHeaders: readonly string[]
+  readonly cache: CacheSpec | undefined
+}
+
+export interface FastcgiSpec extends UpstreamTimeouts {
+  readonly target: UpstreamTarget
+  readonly params: readonly { readonly name: string; readonly value: Template; readonly isIfNotEmpty: boolean }[]
+  readonly index: Template | undefined
+  readonly splitPathInfo: PatternSpec | undefined
+  readonly nextUpstream: readonly string[]
+  readonly hideHeaders: readonly string[]
+  readonly cache: CacheSpec | undefined
+}
+
+/** `proxy_cache` or `fastcgi_cache` that is on. */
+export interface CacheSpec {
+  /** What is kept under one name is not found under another. */
+  readonly zone: string
+  readonly valid: readonly { readonly statuses: readonly number[] | 'any'; readonly seconds: number }[]
+  /** Words of `proxy_cache_use_stale`; [] for "off". */
+  readonly useStale: readonly string[]
+  readonly bypass: readonly Template[]
+  readonly noCache: readonly Template[]
+}
+
+export interface UpstreamSpec {
+  readonly name: string
+  readonly balance: 'round_robin' | 'least_conn' | 'ip_hash'
+  /** Idle connections kept for each worker; undefined: what is good for the protocol. */
+  readonly keepalive: number | undefined
+  readonly servers: readonly UpstreamServerSpec[]
+}
+
+export interface UpstreamServerSpec {
+  /** "host:port", with brackets for IPv6, or "unix:/path". */
+  readonly address: string
+  readonly weight: number
+  /** 0: failures are not counted. */
+  readonly maxFails: number
+  readonly failTimeoutMs: number
+  readonly isBackup: boolean
+  readonly isDown: boolean
+}
+
+/** `map`: `$variable` from `source`. */
+export interface MapSpec {
+  readonly variable: string
+  readonly source: Template
+  /** Texts in lower case, compared without regard to case; `*.suffix`, `.suffix` and `prefix.*` only with `hostnames`. */
+  readonly texts: readonly { readonly text: string; readonly value: Template }[]
+  /** In their order, after the texts. */
+  readonly patterns: readonly { readonly pattern: PatternSpec; readonly value: Template }[]
+  readonly fallback: Template
+  readonly areHostnames: boolean
+}

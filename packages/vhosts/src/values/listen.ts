@@ -1,0 +1,67 @@
+import { isIP } from 'node:net'
+import type { ListenSpec } from '../spec/spec.ts'
+
+/** A `listen` as it was read: its notices, or what is wrong with it. */
+type ReadListen =
+  | { readonly listen: ListenSpec; readonly ignored: readonly string[] }
+  | { readonly error: string; readonly index: number; readonly hint?: string }
+
+const DEFAULT_PORT = 80
+const IGNORED =
+  /^(?:http2|spdy|reuseport|deferred|bind|(?:backlog|setfib|fastopen)=\d+|(?:rcvbuf|sndbuf)=\d+[km]?|(?:accept_filter|so_keepalive)=.+|ipv6only=(?:on|off))$/
+
+function portOf(digits: string | undefined): number | undefined {
+  if (digits === undefined) return DEFAULT_PORT
+  const port = /^\d{1,5}$/.test(digits) ? Number(digits) : Number.NaN
+  return port <= 65_535 ? port : undefined
+}
+
+/** Names a TCP address as all that share it do: `0.0.0.0:80`, `[::]:80`. */
+export function addressName(host: string, port: number): string {
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+}
+
+/** The shortest form of an IPv6 address (RFC 5952), so that two spellings are one address. */
+function canonicalHost(host: string): string {
+  if (host === '*') return '0.0.0.0'
+  if (isIP(host) !== 6) return host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.toLowerCase()
+  return new URL(`http://[${host}]/`).hostname.slice(1, -1)
+}
+
+function readAddress(text: string): string | { readonly error: string; readonly hint?: string } {
+  if (text.startsWith('unix:')) {
+    if (!text.startsWith('unix:/'))
+      return { error: `invalid path in "${text}" of the "listen" directive`, hint: 'an absolute path must follow "unix:"' }
+    return text
+  }
+  const [, bracketed, plain = '', digits] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(.*))?$/.exec(text) ?? []
+  const isPortAlone = bracketed === undefined && digits === undefined && /^\d+$/.test(plain)
+  const host = isPortAlone ? '*' : (bracketed ?? plain)
+  const port = portOf(isPortAlone ? plain : digits)
+  const isHost =
+    bracketed === undefined ? host === '*' || isIP(host) === 4 || /^(?=.*[a-z])[a-z0-9_.-]+$/i.test(host) : isIP(host) === 6
+  if (/^\d+-\d+$/.test(digits ?? plain))
+    return { error: `ranges of ports are not supported in "${text}" of the "listen" directive` }
+  if (port === undefined) return { error: `invalid port in "${text}" of the "listen" directive` }
+  if (!isHost) return { error: `${host === '' ? 'no host' : 'host not found'} in "${text}" of the "listen" directive` }
+  return addressName(canonicalHost(host), port)
+}
+
+/** Reads the arguments of `listen`. */
+export function readListen(args: readonly string[]): ReadListen {
+  const address = readAddress(args[0] ?? '')
+  if (typeof address !== 'string') return { ...address, index: 0 }
+  let isTls = false
+  let isDefault = false
+  const ignored: string[] = []
+  for (const [at, text] of args.slice(1).entries()) {
+    const index = at + 1
+    if (text === 'ssl') isTls = true
+    else if (text === 'default_server' || text === 'default') isDefault = true
+    else if (IGNORED.test(text)) ignored.push(text.split('=')[0] ?? text)
+    else if (text === 'proxy_protocol' || text === 'quic')
+      return { error: `"${text}" is not supported in the "listen" directive`, index }
+    else return { error: `invalid parameter "${text}" in "listen" directive`, index }
+  }
+  return { listen: { address, isTls, isDefault }, ignored }
+}

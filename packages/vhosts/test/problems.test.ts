@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { tempDir, writeFiles } from '@svc/testkit'
+import { formatProblem } from '../src/syntax/config-problem.ts'
+import { answersCases } from './cases/answers.ts'
+import { fileOf } from './cases/case.ts'
+import { grammarCases } from './cases/grammar.ts'
+import { servingCases } from './cases/serving.ts'
+import { upstreamsCases } from './cases/upstreams.ts'
+import { readDir, readFiles } from './read-text.ts'
+
+const groups = { grammar: grammarCases, serving: servingCases, answers: answersCases, upstreams: upstreamsCases }
+
+for (const [name, cases] of Object.entries(groups)) {
+  test(`what is wrong is reported with its place: ${name}`, async (t) => {
+    const root = tempDir(t, 'vhost-cases')
+    for (const [index, item] of cases.entries()) {
+      const dir = join(root, String(index))
+      const { text, linesBefore } = fileOf(item, '/dir')
+      writeFiles(dir, { 'a.conf': text })
+      const { problems } = await readDir(dir, { hasCertificates: false })
+      const lines = problems.map((problem) =>
+        formatProblem({ ...problem, line: problem.line - linesBefore })
+          .replaceAll(`${dir}/a.conf:`, '')
+          .replaceAll(dir, '$DIR'),
+      )
+      assert.deepEqual(lines, item[2] ?? [], `${item[0]}: ${item[1]}`)
+    }
+  })
+}
+
+test('all problems are reported at once, in the order of the file', async (t) => {
+  const text =
+    'server {\n  listen 99999;\n  rot /x;\n  location / {\n    proxy_pass ftp://x;\n    expires x;\n  }\n  gzip 1;\n}\n}\n'
+  const { lines } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(lines, [
+    'a.conf:2:10: invalid port in "99999" of the "listen" directive',
+    'a.conf:3:3: unknown directive "rot" (did you mean "root"?)',
+    'a.conf:5:16: invalid URL prefix (expected http:// or https://, without variables)',
+    'a.conf:6:13: invalid value "x" in "expires" directive',
+    'a.conf:8:8: invalid value "1" in "gzip" directive, it must be "on" or "off"',
+    'a.conf:10:1: unexpected "}"',
+  ])
+})
+
+test('a missing semicolon is reported at the end of its line, and the lines after it are read', async (t) => {
+  const text = 'server {\n  server_name a.org\n  root /srv\n  index x.html;\n  gzip maybe;\n}\n'
+  const { lines, web } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(lines, [
+    'a.conf:2:20: directive "server_name" is not terminated by ";"',
+    'a.conf:3:12: directive "root" is not terminated by ";"',
+    'a.conf:5:8: invalid value "maybe" in "gzip" directive, it must be "on" or "off"',
+  ])
+  assert.deepEqual(web.servers[0]?.names, [{ kind: 'name', name: 'a.org' }])
+})
+
+test('columns count characters, whatever the bytes, and lines may end with CRLF', async (t) => {
+  const text = '\ufeffserver {\r\n  add_header "é☃𝒳" x; gzip ä;\r\n}\r\n'
+  const { lines } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(lines, [
+    'a.conf:2:14: invalid field name "é☃𝒳" in "add_header" directive',
+    'a.conf:2:28: invalid value "ä" in "gzip" directive, it must be "on" or "off"',
+  ])
+})
+
+test('what is most likely mistyped though it may be meant is noticed', async (t) => {
+  const text = [
+    'upstream api { server 127.0.0.1:1; }',
+    'server { listen 80;',
+    'location /d { proxy_pass http://apii; } location /e { proxy_pass http://other; } location /f { proxy_pass http://api.; } }',
+  ]
+  const { lines, notices } = await readFiles(t, { 'a.conf': text.join('\n') })
+  assert.deepEqual(lines, [])
+  assert.deepEqual(notices, ['a.conf:3:15: no upstream "apii" is written: it is looked up as a host (did you mean "api"?)'])
+})
+
+test('an upstream that the client chooses is noticed, one that a map or the configuration chooses is not', async (t) => {
+  const passes = [
+    'proxy_pass http://$arg_to;',
+    'proxy_pass https://api-$http_x.test:8443;',
+    'proxy_pass http://$cookie_a$request_uri;',
+    'proxy_pass http://$1;',
+    'proxy_pass http://$host$uri;',
+    'fastcgi_pass unix:/run/$args.sock;',
+    'proxy_pass http://$backend$request_uri;',
+    'proxy_pass http://10.0.0.1:8080$request_uri;',
+    'proxy_pass http://10.0.0.1/$arg_x/$1;',
+    'proxy_pass http://$server_name;',
+  ]
+  const locations = passes.map((pass, at) => `location ~ ^/${at}(.*) { ${pass} }`)
+  const text = ['map $arg_to $backend { default 10.0.0.1; a 10.0.0.2; }', 'server { server_name a.test;', ...locations, '}']
+  const { lines, notices } = await readFiles(t, { 'a.conf': text.join('\n') })
+  assert.deepEqual(lines, [])
+  assert.deepEqual(
+    notices.map((notice) =>
+      /^a\.conf:(\d+):22: the client chooses "\$(\w+)", and so which server "(\w+)" asks/.exec(notice)?.slice(1),
+    ),
+    [
+      ['3', 'arg_to', 'proxy_pass'],
+      ['4', 'http_x', 'proxy_pass'],
+      ['5', 'cookie_a', 'proxy_pass'],
+      ['6', '1', 'proxy_pass'],
+      ['7', 'host', 'proxy_pass'],
+      ['8', 'args', 'fastcgi_pass'],
+    ],
+  )
+})
+
+test('accepted directives without effect are noticed once each', async (t) => {
+  const text =
+    'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x; }\n'
+  const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'server { listen 81; sendfile on; }' })
+  assert.deepEqual(notices, [
+    'a.conf:1:1: "sendfile" has no effect here: files are sent as this server does',
+    'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 is spoken over TLS with server.engine = "node", and else not',
+    'a.conf:2:41: "tcp_nopush" has no effect here: connections are set up as this server does',
+    'a.conf:2:56: versions before TLSv1.2 are never spoken',
+    'a.conf:2:56: TLSv1.3 is spoken wherever TLSv1.2 is',
+    'a.conf:2:85: "access_log" has no file and format of its own: requests are logged in the log of this server',
+  ])
+})
+
+test('a refused directive is one problem, and the variables that it would set are none', async (t) => {
+  const text = `split_clients $host $half { 50% a; * b; }
+server { listen 80;
+  set $plain a;
+  if ($host ~ "^(?<sub>.+)\\.org") { set $inner "b"; }
+  if ($scheme = "http") { return 301 https://a.org; }
+  location /x { location ~ ^/x/(?<deep>.+) { set $deeper c; return 200 $deep; } }
+  location / { add_header A "$plain$sub$inner$deep$deeper$half"; proxy_pass http://b/$plain; }
+}`
+  const { lines } = await readFiles(t, { 'a.conf': text })
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ \(.*/, '')),
+    [
+      'a.conf:1:1: directive "split_clients" is not available here',
+      'a.conf:3:3: directive "set" is not available here',
+      'a.conf:4:3: directive "if" is not available here',
+      'a.conf:5:3: directive "if" is not available here',
+      'a.conf:6:17: "location" directive is not allowed here',
+    ],
+  )
+})
+
+test('a variable is one problem however often it is read, and what nginx has is no slip of the pen', async (t) => {
+  const { lines } = await readFiles(t, {
+    'a.conf': `server { listen 80; server_name a.org; add_header A $time_iso8601$hots; add_header B $hots;
+  location / { return 200 "$time_iso8601 $hots $sent_http_etag $upstream_addr"; } }`,
+  })
+  assert.deepEqual(lines, [
+    'a.conf:1:53: variable "$time_iso8601" is not available here (read at 1 more place)',
+    'a.conf:1:53: unknown "hots" variable (did you mean "$host"?; read at 2 more places)',
+    'a.conf:2:27: variable "$sent_http_etag" is not available here',
+    'a.conf:2:27: variable "$upstream_addr" is not available here',
+  ])
+})
+
+test('a directive that nginx has is not taken for another one, and no hint tells to delete what changes answers', async (t) => {
+  const names =
+    'proxy_pass_header fastcgi_ignore_headers gzip_http_version merge_slashes charset limit_rate proxy_intercept_errors'
+  const { lines } = await readFiles(t, {
+    'a.conf': names
+      .split(' ')
+      .map((name) => `${name} x;`)
+      .join('\n'),
+  })
+  assert.equal(lines.length, 7)
+  for (const line of lines) {
+    assert.match(line, /^a\.conf:\d:1: directive "\w+" is not available here/)
+    assert.doesNotMatch(line, /did you mean|delete|no answer changes/)
+  }
+})
+
+test('a whole nginx.conf is one problem, with the files to name instead', async (t) => {
+  const conf =
+    'user www-data;\nworker_processes auto;\npid /run/x;\nevents { worker_connections 768; }\nhttp { server { listen 80; } }\n'
+  const { lines } = await readFiles(t, { 'a.conf': conf, 'b.conf': 'server { listen 80; frob x; }' })
+  assert.deepEqual(lines, [
+    'a.conf:1:1: "user" belongs to a whole nginx.conf, not to a file of servers (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+    'b.conf:1:21: unknown directive "frob"',
+  ])
+})
+
+test('a file that is not there hides no other problem, and what it may set is not reported', async (t) => {
+  const { lines } = await readFiles(t, { 'a.conf': 'server { include gone.conf; return 200 $from_it; frob x; }' })
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ \(.*/, '')),
+    ['a.conf:1:10: no such file: gone.conf', 'a.conf:1:50: unknown directive "frob"'],
+  )
+})
