@@ -13,10 +13,13 @@ export const importTable = {
   config: { code: ['core', 'http', 'vhosts'] },
   protocol: { code: ['core'], types: ['config', 'http', 'cache'] },
   engine: { code: ['core', 'http', 'telemetry'] },
+  upstream: { code: ['core', 'http', 'telemetry'] },
   compile: { code: ['core', 'site'] },
   render: { code: ['core', 'http', 'telemetry', 'protocol', 'site', 'compile', 'cache'], types: ['config'] },
   admin: { code: ['core', 'http', 'protocol', 'auth', 'telemetry'] },
-  worker: { code: ['core', 'http', 'telemetry', 'auth', 'cache', 'site', 'vhosts', 'config', 'protocol', 'engine', 'admin'] },
+  worker: {
+    code: ['core', 'http', 'telemetry', 'auth', 'cache', 'site', 'vhosts', 'config', 'protocol', 'engine', 'upstream', 'admin'],
+  },
   supervisor: { code: ['core', 'config', 'http', 'telemetry', 'protocol', 'auth', 'site', 'cache'] },
   cli: { code: ['core', 'config', 'protocol', 'supervisor', 'http', 'site'] },
 }
@@ -38,5 +41,6 @@ export const packagesWithUnusedExports = [
   'site',
   'supervisor',
   'telemetry',
+  'upstream',
   'worker',
 ]

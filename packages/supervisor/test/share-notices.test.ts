@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Logger } from '@svc/telemetry'
-import { ManualClock } from '../../worker/test/manual-clock.ts'
+import { ManualClock } from '@svc/testkit'
 import { ShareNotices, type SiteUsage } from '../src/master/share-notices.ts'
 
 function usage(label: string, entries: number, evictions: number, weight = 1): SiteUsage {

@@ -1,6 +1,7 @@
 export * from './certificates.ts'
 export * from './http-client.ts'
 export * from './load.ts'
+export * from './manual-clock.ts'
 export * from './peers/chromium.ts'
 export * from './peers/nginx.ts'
 export * from './peers/php-fpm.ts'

@@ -39,9 +39,9 @@ import { createRequestHandler } from './pipeline/request-handler.ts'
 import { RequestLog } from './pipeline/request-log.ts'
 import { createStages } from './pipeline/stages.ts'
 import { WorkerProxyCache } from './proxy-cache/index.ts'
+import { UpstreamContent } from './proxying/upstream-handlers.ts'
 import { HostRenderer } from './render-client/host-renderer.ts'
 import { HostSet } from './render-client/host-set.ts'
-import { UpstreamContent } from './upstream/upstream-content.ts'
 import { createVhosts, type VhostRuntimes } from './vhost/index.ts'
 
 const MASTER_TIMEOUT_MS = 5_000

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { requireProgram, startNginx } from '@svc/testkit'
-import { RECORD } from '../src/upstream/fastcgi/record.ts'
-import { paramsOf, record, startWire, type WireConnection } from './fastcgi-wire.ts'
+import { RECORD } from '../../upstream/src/fastcgi/record.ts'
+import { paramsOf, record, startWire, type WireConnection } from '../../upstream/test/fastcgi-wire.ts'
 import { startProxy } from './proxy-server.ts'
 
 const END = record(RECORD.endRequest, Buffer.alloc(8))

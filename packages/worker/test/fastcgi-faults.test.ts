@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
 import { fetchHttp, waitFor } from '@svc/testkit'
-import { RECORD } from '../src/upstream/fastcgi/record.ts'
-import { record, startWire, type WireConnection } from './fastcgi-wire.ts'
+import { RECORD } from '../../upstream/src/fastcgi/record.ts'
+import { record, startWire, type WireConnection } from '../../upstream/test/fastcgi-wire.ts'
+import { deadAddress } from '../../upstream/test/raw-upstream.ts'
 import { startProxy } from './proxy-server.ts'
-import { deadAddress } from './raw-upstream.ts'
 
 const END = record(RECORD.endRequest, Buffer.alloc(8))
 const out = (text: string) => record(RECORD.stdout, Buffer.from(text))

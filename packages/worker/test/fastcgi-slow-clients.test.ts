@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, waitFor } from '@svc/testkit'
 import { emptyBelow, openBelow } from '../../engine/test/open-files.ts'
-import { RECORD } from '../src/upstream/fastcgi/record.ts'
-import { record, startWire } from './fastcgi-wire.ts'
+import { RECORD } from '../../upstream/src/fastcgi/record.ts'
+import { record, startWire } from '../../upstream/test/fastcgi-wire.ts'
 import { startProxy } from './proxy-server.ts'
 
 /** More than all that sockets of the system take. */

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { IsrStore } from '@svc/cache'
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
-import { tempDir } from '@svc/testkit'
+import { ManualClock, tempDir } from '@svc/testkit'
 import { IsrCache } from '../src/isr/isr-cache.ts'
 import { InstanceLeases, page, settle } from './isr-instance.ts'
-import { ManualClock } from './manual-clock.ts'
 import { PipelineServer, shop, type TestSite } from './pipeline-server.ts'
 
 const other: TestSite = { id: 'other', hostnames: ['other.test'], files: { ...shop.files, 'app/[...path]/page.tsx': '' } }

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import type { Cleanup } from '@svc/testkit'
 import type { EngineName } from '../../engine/test/start-engine.ts'
+import { startRaw } from '../../upstream/test/raw-upstream.ts'
 import { startProxy } from './proxy-server.ts'
-import { startRaw } from './raw-upstream.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 

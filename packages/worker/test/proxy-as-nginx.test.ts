@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { requireProgram, startNginx } from '@svc/testkit'
+import { startRaw } from '../../upstream/test/raw-upstream.ts'
 import { startProxy } from './proxy-server.ts'
-import { startRaw } from './raw-upstream.ts'
 
 /** Answers that a request asks for by name. */
 const ANSWERS: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { HeaderList } from '@svc/http'
 import { tempDir, waitFor } from '@svc/testkit'
-import { UpstreamError } from '../src/upstream/errors.ts'
+import { UpstreamError } from '../../upstream/src/errors/errors.ts'
 import { CacheInstance, type CacheVisitor } from './proxy-cache-instance.ts'
 
 const fresh = (seconds: number, ...more: HeaderList): HeaderList => [['cache-control', `max-age=${seconds}`], ...more]

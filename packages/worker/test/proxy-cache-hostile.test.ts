@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { HeaderList } from '@svc/http'
 import { waitFor } from '@svc/testkit'
-import { UpstreamError } from '../src/upstream/errors.ts'
+import { UpstreamError } from '../../upstream/src/errors/errors.ts'
 import { type Asked, CacheInstance, type UpstreamRequest } from './proxy-cache-instance.ts'
 
 const fresh = (seconds: number, ...more: HeaderList): HeaderList => [['cache-control', `max-age=${seconds}`], ...more]

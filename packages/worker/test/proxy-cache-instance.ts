@@ -3,15 +3,14 @@ import { ProxyStore, type Purge, PurgeLedger, type PurgeOrder, proxyAddress } fr
 import { type Deferred, deferred } from '@svc/core'
 import { cacheStatus, type HeaderList, type RequestBody, type ResponseHead } from '@svc/http'
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
-import { type Cleanup, tempDir, waitFor } from '@svc/testkit'
+import { type Cleanup, ManualClock, tempDir, waitFor } from '@svc/testkit'
+import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../../upstream/src/origin/origin.ts'
 import { PassMemory } from '../src/isr/pass-memory.ts'
 import type { CacheRules, OfferedFacts } from '../src/proxy-cache/cache-ask.ts'
 import { CachingOrigin } from '../src/proxy-cache/caching-origin.ts'
 import { Invalidations } from '../src/proxy-cache/invalidations.ts'
 import { ProxyCache } from '../src/proxy-cache/proxy-cache.ts'
-import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../src/upstream/origin.ts'
 import { InstanceLeases } from './isr-instance.ts'
-import { ManualClock } from './manual-clock.ts'
 
 /** A request that has come to the upstream of a test. */
 export class UpstreamRequest {

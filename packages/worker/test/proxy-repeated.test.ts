@@ -3,8 +3,8 @@ import { Agent, request } from 'node:http'
 import { test } from 'node:test'
 import type { Cleanup } from '@svc/testkit'
 import type { EngineName } from '../../engine/test/start-engine.ts'
+import { startRaw } from '../../upstream/test/raw-upstream.ts'
 import { startProxy } from './proxy-server.ts'
-import { startRaw } from './raw-upstream.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 

@@ -11,8 +11,8 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { waitFor } from '@svc/testkit'
 import type { EngineName } from '../../engine/test/start-engine.ts'
+import { deadAddress, startRaw } from '../../upstream/test/raw-upstream.ts'
 import { startProxy } from './proxy-server.ts'
-import { deadAddress, startRaw } from './raw-upstream.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 const MB = 1024 * 1024

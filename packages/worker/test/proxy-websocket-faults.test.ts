@@ -7,8 +7,8 @@ import { waitFor } from '@svc/testkit'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { EngineName } from '../../engine/test/start-engine.ts'
 import { handshakeWith, openSocket } from '../../engine/test/web-socket-client.ts'
+import { type RawConnection, startRaw } from '../../upstream/test/raw-upstream.ts'
 import { startProxy } from './proxy-server.ts'
-import { type RawConnection, startRaw } from './raw-upstream.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 const PASSED_ON = 'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";'

@@ -6,8 +6,8 @@ import { waitFor } from '@svc/testkit'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { EngineName } from '../../engine/test/start-engine.ts'
 import { handshakeWith, type NetworkSocket, openSocket } from '../../engine/test/web-socket-client.ts'
+import { deadAddress, startRaw } from '../../upstream/test/raw-upstream.ts'
 import { type ProxyServer, startProxy } from './proxy-server.ts'
-import { deadAddress, startRaw } from './raw-upstream.ts'
 
 const engineNames: readonly EngineName[] = ['uws', 'node']
 /** As many as an engine takes that cannot stop its client. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BodyAck, RequestBody } from '@svc/http'
+import { ManualBody } from '../../upstream/test/raw-upstream.ts'
 import { RepeatableBody } from '../src/pipeline/repeatable-body.ts'
-import { ManualBody } from './raw-upstream.ts'
 
 /** A reader, and what it got. */
 function reading(body: RepeatableBody, isAcking = true) {

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { fetchHttp, tempDir } from '@svc/testkit'
 import { WebSocketServer } from 'ws'
+import { deadAddress, type RawUpstream, startRaw } from '../../upstream/test/raw-upstream.ts'
 import { type ProxyOptions, startProxy } from './proxy-server.ts'
-import { deadAddress, type RawUpstream, startRaw } from './raw-upstream.ts'
 
 const rule = (lines: string) => `[[route_rules]]\n${lines}\n`
 

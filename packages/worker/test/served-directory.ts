@@ -16,9 +16,9 @@ import type { Stage } from '../src/pipeline/stage.ts'
 import { LocationStage } from '../src/pipeline/stages/location-stage.ts'
 import { RouteRulesStage } from '../src/pipeline/stages/route-rules-stage.ts'
 import { VhostStage } from '../src/pipeline/stages/vhost-stage.ts'
+import { UpstreamContent } from '../src/proxying/upstream-handlers.ts'
 import type { Renderer } from '../src/render-client/renderer.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
-import { UpstreamContent } from '../src/upstream/upstream-content.ts'
 import { createVhosts } from '../src/vhost/index.ts'
 
 /** What makes and watches the answers of a directory. */

@@ -6,10 +6,10 @@ import type { TLSSocket } from 'node:tls'
 import { systemClock } from '@svc/core'
 import { waitFor } from '@svc/testkit'
 import { makeCertificate } from '../../engine/test/test-certificates.ts'
-import { AddressBook } from '../src/upstream/http/addresses.ts'
-import { dial } from '../src/upstream/http/dial.ts'
+import { AddressBook } from '../../upstream/src/http/addresses.ts'
+import { dial } from '../../upstream/src/http/dial.ts'
+import { ask, groupOf, originFor, server, startRaw } from '../../upstream/test/raw-upstream.ts'
 import { startProxy } from './proxy-server.ts'
-import { ask, groupOf, originFor, server, startRaw } from './raw-upstream.ts'
 
 const MB = 1024 * 1024
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { ManualClock } from '@svc/testkit'
 import { type Asker, PasswordCheck, type PasswordVerdict } from '../src/vhost/passwords/password-check.ts'
 import { PasswordThread } from '../src/vhost/passwords/password-thread.ts'
-import { ManualClock } from './manual-clock.ts'
 import { VhostServer } from './vhost-server.ts'
 
 /** "secret". */

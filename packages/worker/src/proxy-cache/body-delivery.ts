@@ -1,6 +1,6 @@
 import { asError } from '@svc/core'
-import { UpstreamError } from '../upstream/errors.ts'
-import type { OriginSink } from '../upstream/origin.ts'
+import type { OriginSink } from '@svc/upstream'
+import { UpstreamError } from '@svc/upstream'
 import type { BodyPosition, ReadableBody } from './readable-body.ts'
 
 /** Read at once: enough that a file is read in few turns, and little enough for many clients. */

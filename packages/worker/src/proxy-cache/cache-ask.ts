@@ -1,6 +1,6 @@
 import type { EntryFacts, ProxyAddress } from '@svc/cache'
 import type { CacheStatus } from '@svc/http'
-import type { Origin, OriginRequest, OriginSink } from '../upstream/origin.ts'
+import type { Origin, OriginRequest, OriginSink } from '@svc/upstream'
 
 /** What the cache did for a request. */
 export type ProxyStatus = Omit<CacheStatus, 'cache'>

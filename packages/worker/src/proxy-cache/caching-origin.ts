@@ -1,4 +1,4 @@
-import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../upstream/origin.ts'
+import type { Origin, OriginHandle, OriginRequest, OriginSink } from '@svc/upstream'
 import type { CacheAsk, CacheClient } from './cache-ask.ts'
 import type { ProxyCache } from './proxy-cache.ts'
 

@@ -1,5 +1,5 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
-import type { OriginSink } from '../upstream/origin.ts'
+import type { OriginSink } from '@svc/upstream'
 
 /** Passes an answer on, and shows its head to somebody else. */
 export class HeadWatch implements OriginSink {

@@ -1,5 +1,5 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
-import type { OriginSink } from '../upstream/origin.ts'
+import type { OriginSink } from '@svc/upstream'
 
 /** Passes an answer on once what it makes invalid is gone from the cache: who has the answer must not find the old any more. */
 export class InvalidatingSink implements OriginSink {

@@ -1,7 +1,7 @@
 import { type ProxyAddress, varyFields } from '@svc/cache'
 import { cacheStatus, type HeaderList } from '@svc/http'
+import type { Origin, OriginRequest } from '@svc/upstream'
 import type { CacheSpec, Template } from '@svc/vhosts'
-import type { Origin, OriginRequest } from '../upstream/origin.ts'
 import type { LocationVisit } from '../vhost/content.ts'
 import type { CacheAsk, CacheRules } from './cache-ask.ts'
 import { CachingOrigin } from './caching-origin.ts'

@@ -14,7 +14,7 @@ import {
   uriTag,
 } from '@svc/cache'
 import { type HeaderList, parseCacheControl, type ResponseHead } from '@svc/http'
-import type { OriginSink } from '../upstream/origin.ts'
+import type { OriginSink } from '@svc/upstream'
 import type { CacheClient, ProxyStatus } from './cache-ask.ts'
 import type { FlightParts, ServedEntry } from './flight-parts.ts'
 import { HeadWatch } from './head-watch.ts'

@@ -13,7 +13,7 @@ import {
   validatingFields,
 } from '@svc/cache'
 import type { HeaderList, ResponseHead } from '@svc/http'
-import type { OriginHandle, OriginSink } from '../upstream/origin.ts'
+import type { OriginHandle, OriginSink } from '@svc/upstream'
 import { BodyDelivery } from './body-delivery.ts'
 import type { CacheClient } from './cache-ask.ts'
 import { type Delivered, deliveryOf } from './delivery.ts'

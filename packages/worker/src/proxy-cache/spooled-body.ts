@@ -1,6 +1,6 @@
 import { type BodyFileRef, type IncomingBody, MAX_INLINE_BYTES } from '@svc/cache'
 import { asError, type Clock } from '@svc/core'
-import { UpstreamError } from '../upstream/errors.ts'
+import { UpstreamError } from '@svc/upstream'
 import type { BodyPart, BodyPosition, ReadableBody } from './readable-body.ts'
 
 /** Who takes nothing for so long of a body that is not kept, while others wait for more of it, gets no more. */

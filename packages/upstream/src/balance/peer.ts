@@ -1,0 +1,57 @@
+/** A server of a group, as configured. */
+export interface UpstreamServerSpec {
+  /** "host:port", with brackets for IPv6, or "unix:/path". */
+  readonly address: string
+  readonly weight: number
+  /** 0: failures are not counted. */
+  readonly maxFails: number
+  readonly failTimeoutMs: number
+  readonly isBackup: boolean
+  readonly isDown: boolean
+}
+
+/** One server of a group, and what this worker knows of it. Written by the group and its methods alone. */
+export class Peer {
+  readonly spec: UpstreamServerSpec
+  /** Requests under way. */
+  active = 0
+  /** Failures in the window of `failTimeoutMs`. */
+  fails = 0
+  /** When it last failed, and when it was last given a chance, in ms of the monotonic clock. */
+  failedAt = Number.NEGATIVE_INFINITY
+  checkedAt = Number.NEGATIVE_INFINITY
+  /** Smooth weighted round robin: falls while it fails and rises again with each choice. */
+  effectiveWeight: number
+  currentWeight = 0
+
+  constructor(spec: UpstreamServerSpec) {
+    this.spec = spec
+    this.effectiveWeight = spec.weight
+  }
+
+  /** Whether it may be asked: not one that failed too often, until its time is over. */
+  isInService(now: number): boolean {
+    const { isDown, maxFails, failTimeoutMs } = this.spec
+    if (isDown) return false
+    return maxFails === 0 || this.fails < maxFails || now - this.checkedAt > failTimeoutMs
+  }
+
+  /** It has been chosen. */
+  taken(now: number): void {
+    this.active++
+    if (now - this.checkedAt > this.spec.failTimeoutMs) this.checkedAt = now
+  }
+
+  failed(now: number): void {
+    const { weight, maxFails } = this.spec
+    this.fails++
+    this.failedAt = now
+    this.checkedAt = now
+    if (maxFails > 0) this.effectiveWeight = Math.max(0, this.effectiveWeight - Math.floor(weight / maxFails))
+  }
+
+  /** It answered: earlier failures count no more, if they were before it was given this chance. */
+  succeeded(): void {
+    if (this.failedAt < this.checkedAt) this.fails = 0
+  }
+}

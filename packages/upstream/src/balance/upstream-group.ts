@@ -1,0 +1,78 @@
+import type { Clock } from '@svc/core'
+import { byAddress, leastLoaded, nextByWeight } from './choices.ts'
+import { Peer, type UpstreamServerSpec } from './peer.ts'
+
+/** A group of servers, as configured. */
+export interface UpstreamSpec {
+  readonly name: string
+  readonly balance: 'round_robin' | 'least_conn' | 'ip_hash'
+  /** Idle connections kept for each worker; undefined: the default of the protocol. */
+  readonly keepalive: number | undefined
+  readonly servers: readonly UpstreamServerSpec[]
+}
+
+/** How a request to a server ended. */
+export type PeerOutcome =
+  | 'answered'
+  | 'failed'
+  /** It answered, but with something that another server is asked for instead (403, 404), or the client left. */
+  | 'passed'
+
+/** The servers behind one name, as this worker knows them. */
+export class UpstreamGroup {
+  readonly spec: UpstreamSpec
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #primaries: readonly Peer[]
+  readonly #backups: readonly Peer[]
+  /** A server that has no other beside it is asked whatever happens. */
+  readonly #only: Peer | undefined
+
+  constructor(spec: UpstreamSpec, clock: Pick<Clock, 'monotonic'>) {
+    this.spec = spec
+    this.#clock = clock
+    this.#primaries = spec.servers.filter(({ isBackup }) => !isBackup).map((server) => new Peer(server))
+    this.#backups = spec.servers.filter(({ isBackup }) => isBackup).map((server) => new Peer(server))
+    this.#only = this.size === 1 ? (this.#primaries[0] ?? this.#backups[0]) : undefined
+  }
+
+  /** How many servers a request may be tried with. */
+  get size(): number {
+    return this.#primaries.length + this.#backups.length
+  }
+
+  /**
+   * Chooses a server that was not tried yet. Every choice is to be released. Undefined: none is in service.
+   * @param clientAddress for groups that choose by it
+   */
+  choose(clientAddress: string, tried: readonly Peer[]): Peer | undefined {
+    if (this.#only !== undefined) return this.#chooseOnly(this.#only, tried)
+    const now = this.#clock.monotonic()
+    const chosen = this.#from(this.#primaries, clientAddress, tried, now) ?? this.#from(this.#backups, clientAddress, tried, now)
+    chosen?.taken(now)
+    return chosen
+  }
+
+  /** The request has ended. */
+  release(peer: Peer, outcome: PeerOutcome): void {
+    peer.active--
+    if (this.#only !== undefined) return
+    if (outcome === 'failed') peer.failed(this.#clock.monotonic())
+    else if (outcome === 'answered') peer.succeeded()
+  }
+
+  #chooseOnly(peer: Peer, tried: readonly Peer[]): Peer | undefined {
+    if (peer.spec.isDown || tried.includes(peer)) return undefined
+    peer.active++
+    return peer
+  }
+
+  #from(peers: readonly Peer[], clientAddress: string, tried: readonly Peer[], now: number): Peer | undefined {
+    const isCandidate = (peer: Peer) => !tried.includes(peer) && peer.isInService(now)
+    if (this.spec.balance === 'ip_hash') {
+      const found = byAddress(peers, clientAddress, isCandidate)
+      if (found !== undefined) return found
+    }
+    const candidates = peers.filter(isCandidate)
+    return nextByWeight(this.spec.balance === 'least_conn' ? leastLoaded(candidates) : candidates)
+  }
+}

@@ -1,0 +1,34 @@
+import type { Peer } from '../balance/peer.ts'
+import type { UpstreamGroup } from '../balance/upstream-group.ts'
+import type { OriginRequest } from '../origin/origin.ts'
+import type { BodyRelay, BodyTarget } from './body-relay.ts'
+import type { UpstreamConnection } from './connection.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import type { NextUpstream, UpstreamTimeouts } from './origin-settings.ts'
+
+/** Sends one request on one connection, in the language of its upstream. */
+export interface CallSender extends BodyTarget {
+  /** Whether more of the request is to be handed to the socket. */
+  readonly isSending: boolean
+  /** False: the request cannot be written. */
+  start(request: OriginRequest, body: BodyRelay | undefined): boolean
+  /** Sends nothing more. */
+  stop(): void
+  /** The socket takes more. */
+  drained(): void
+  /** The client left: the server is told, where its language has a word for that. The connection is cut next. */
+  abandon(): void
+  /** What the application wrote for its operators. */
+  diagnostics(bytes: Uint8Array): void
+}
+
+/** How requests are sent to a group of servers, whatever is spoken with them. */
+export interface CallSettings {
+  readonly group: UpstreamGroup
+  readonly timeouts: UpstreamTimeouts
+  /** When another server is asked. */
+  readonly nextUpstream: NextUpstream
+  /** Connections to a server of the group. Undefined: its address is none. */
+  pool(peer: Peer): ConnectionPool | undefined
+  makeSender(connection: UpstreamConnection, pool: ConnectionPool, onBodyFailed: (error: Error) => void): CallSender
+}

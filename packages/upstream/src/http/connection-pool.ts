@@ -1,0 +1,101 @@
+import type { Clock } from '@svc/core'
+import type { UpstreamError } from '../errors/errors.ts'
+import type { AddressBook } from './addresses.ts'
+import { type ConnectionOwner, type MakeReader, UpstreamConnection } from './connection.ts'
+import { type Dialing, dial, type Transport } from './dial.ts'
+
+/** How long a connection is kept without a request. */
+const IDLE_MS = 60_000
+/** How much sooner than the server says it is given up: a request must not cross its end. */
+const IDLE_MARGIN_MS = 1_000
+
+/** Told how asking for a new connection ends: one of the two, once. */
+interface ConnectEvents {
+  connected(connection: UpstreamConnection): void
+  failed(error: UpstreamError): void
+}
+
+/** What the connections of a pool have in common. */
+interface PoolOptions {
+  readonly transport: Transport
+  /** Of the server, for messages. */
+  readonly name: string
+  readonly addresses: AddressBook
+  readonly clock: Pick<Clock, 'monotonic'>
+  /** Connections kept without a request. */
+  readonly maxIdle: number
+  /** How long a connection may have been idle that is used for a request which cannot be sent again. */
+  readonly trustedIdleMs: number
+  readonly makeReader: MakeReader
+}
+
+/** Connections to one server. The one that was used last is used next. */
+export class ConnectionPool implements ConnectionOwner {
+  readonly #options: PoolOptions
+  readonly #idle: UpstreamConnection[] = []
+  #isClosed = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** Whether it has been given up: whoever asks for connections now gets another one. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Whether a connection may serve another request. */
+  get keepsConnections(): boolean {
+    return this.#options.maxIdle > 0 && !this.#isClosed
+  }
+
+  /**
+   * A connection that has served before, if one is free.
+   * @param isRepeatable whether the request may be sent again: if not, a connection that its server may be about to close is left
+   */
+  take(isRepeatable: boolean): UpstreamConnection | undefined {
+    const connection = this.#idle.pop()
+    if (isRepeatable || connection === undefined) return connection
+    const { clock, trustedIdleMs } = this.#options
+    if (clock.monotonic() - connection.idleSince <= trustedIdleMs) return connection
+    connection.destroy()
+    return undefined
+  }
+
+  /** Makes a new connection. */
+  connect(timeoutMs: number, events: ConnectEvents): Dialing {
+    const { name, transport, addresses, makeReader } = this.#options
+    const connection = new UpstreamConnection(this, name, makeReader)
+    const options = { transport, addresses, timeoutMs, onread: connection.onread }
+    return dial(options, {
+      connected: (socket) => {
+        connection.open(socket, transport.tls === undefined)
+        events.connected(connection)
+      },
+      failed: (error) => events.failed(error),
+    })
+  }
+
+  idle(connection: UpstreamConnection, idleMs: number | undefined): void {
+    const keepMs = Math.min(IDLE_MS, (idleMs ?? IDLE_MS) - IDLE_MARGIN_MS)
+    if (!this.keepsConnections || keepMs <= 0) {
+      connection.destroy()
+      return
+    }
+    connection.idleSince = this.#options.clock.monotonic()
+    connection.allow(keepMs, 'no further request')
+    this.#idle.push(connection)
+    if (this.#idle.length > this.#options.maxIdle) this.#idle.shift()?.destroy()
+  }
+
+  gone(connection: UpstreamConnection): void {
+    const place = this.#idle.indexOf(connection)
+    if (place !== -1) this.#idle.splice(place, 1)
+  }
+
+  /** Closes the idle connections; those in use close when their answers end. */
+  close(): void {
+    this.#isClosed = true
+    for (const connection of this.#idle.splice(0)) connection.destroy()
+  }
+}

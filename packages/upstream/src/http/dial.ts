@@ -1,0 +1,184 @@
+import type { OnReadOpts, Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { asError } from '@svc/core'
+import { UpstreamError } from '../errors/errors.ts'
+import type { AddressBook, ServerPlace } from './addresses.ts'
+import { UpstreamSocket } from './upstream-socket.ts'
+
+/** How a server is spoken to. */
+export interface Transport {
+  readonly place: ServerPlace
+  /** undefined: without TLS. */
+  readonly tls: TlsTransport | undefined
+}
+
+export interface TlsTransport {
+  /** Name for SNI and for the check of the certificate; undefined: none is sent. */
+  readonly serverName: string | undefined
+  /** Whether the certificate is checked. */
+  readonly isVerified: boolean
+}
+
+/** Told how dialing ends: one of the two, once. */
+interface DialEvents {
+  connected(socket: Socket): void
+  failed(error: UpstreamError): void
+}
+
+/** What dialing takes. */
+interface DialOptions {
+  readonly transport: Transport
+  readonly addresses: AddressBook
+  /** For each address. */
+  readonly timeoutMs: number
+  /** Takes the bytes of a connection without TLS. undefined, or with TLS: they come as `data` events. */
+  readonly onread: OnReadOpts | undefined
+}
+
+/** A connection that is being made. */
+export interface Dialing {
+  /** Gives up. Neither event follows. */
+  abort(): void
+}
+
+/** Makes a connection: to each address of the name in turn, until one answers. */
+export function dial(options: DialOptions, events: DialEvents): Dialing {
+  const attempt = new DialAttempt(options, events)
+  attempt.start()
+  return attempt
+}
+
+class DialAttempt implements Dialing {
+  readonly #options: DialOptions
+  readonly #events: DialEvents
+  #socket: Socket | undefined
+  /** Takes the listeners off the socket. */
+  #detach: () => void = () => undefined
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(options: DialOptions, events: DialEvents) {
+    this.#options = options
+    this.#events = events
+  }
+
+  start(): void {
+    const { place } = this.#options.transport
+    if (place.kind === 'unix') {
+      this.#try([place.path], 0)
+      return
+    }
+    const known = this.#options.addresses.known(place.host)
+    if (known !== undefined) this.#try(known, 0)
+    else this.#resolve(place.host)
+  }
+
+  abort(): void {
+    this.#isOver = true
+    this.#drop()
+  }
+
+  #resolve(host: string): void {
+    this.#timer = setTimeout(() => this.#timedOut([], 0), this.#options.timeoutMs)
+    this.#options.addresses.find(host).then(
+      (addresses) => {
+        clearTimeout(this.#timer)
+        this.#try(addresses, 0)
+      },
+      (error) => {
+        clearTimeout(this.#timer)
+        this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', `${host} has no address`, { cause: asError(error) }))
+      },
+    )
+  }
+
+  #try(addresses: readonly string[], index: number): void {
+    if (this.#isOver) return
+    const address = addresses[index]
+    if (address === undefined) {
+      this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', `${this.#name} has no address`))
+      return
+    }
+    const socket = this.#open(address)
+    this.#socket = socket
+    this.#timer = setTimeout(() => this.#timedOut(addresses, index), this.#options.timeoutMs)
+    const failed = (error: Error) => this.#next(addresses, index, this.#unreachable(address, error))
+    const closed = () => this.#next(addresses, index, this.#unreachable(address, undefined))
+    this.#detach = () => {
+      socket.off('error', failed)
+      socket.off('close', closed)
+    }
+    socket.once('error', failed)
+    socket.once('close', closed)
+    socket.once(this.#options.transport.tls === undefined ? 'connect' : 'secureConnect', () => {
+      clearTimeout(this.#timer)
+      this.#detach()
+      this.#socket = undefined
+      if (this.#isOver) return
+      this.#isOver = true
+      this.#tell(address, true)
+      this.#events.connected(socket)
+    })
+  }
+
+  #open(address: string): Socket {
+    const { transport, onread } = this.#options
+    const { place, tls } = transport
+    const where = place.kind === 'unix' ? { path: address } : { host: address, port: place.port }
+    if (tls === undefined) return new UpstreamSocket(onread).connect(where)
+    return connectTls({
+      ...where,
+      rejectUnauthorized: tls.isVerified,
+      ALPNProtocols: ['http/1.1'],
+      ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+    }).setNoDelay(true)
+  }
+
+  #timedOut(addresses: readonly string[], index: number): void {
+    const message = `${this.#name} did not accept a connection in ${this.#options.timeoutMs} ms`
+    this.#next(addresses, index, new UpstreamError('UPSTREAM_TIMEOUT', message))
+  }
+
+  #next(addresses: readonly string[], index: number, error: UpstreamError): void {
+    if (this.#isOver) return
+    this.#drop()
+    const address = addresses[index]
+    if (address !== undefined) this.#tell(address, false)
+    if (index + 1 < addresses.length) this.#try(addresses, index + 1)
+    else this.#fail(error)
+  }
+
+  #tell(address: string, hasAnswered: boolean): void {
+    const { transport, addresses } = this.#options
+    if (transport.place.kind === 'port') addresses.tried(transport.place.host, address, hasAnswered)
+  }
+
+  #fail(error: UpstreamError): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const { place } = this.#options.transport
+    if (place.kind === 'port') this.#options.addresses.forget(place.host)
+    this.#events.failed(error)
+  }
+
+  #drop(): void {
+    clearTimeout(this.#timer)
+    const socket = this.#socket
+    this.#socket = undefined
+    if (socket === undefined) return
+    this.#detach()
+    // What still goes wrong with it is nobody's business.
+    socket.on('error', () => undefined)
+    socket.destroy()
+  }
+
+  #unreachable(address: string, cause: Error | undefined): UpstreamError {
+    const message = `no connection to ${this.#name} (${address})`
+    return new UpstreamError('UPSTREAM_UNREACHABLE', message, cause === undefined ? {} : { cause })
+  }
+
+  get #name(): string {
+    const { place } = this.#options.transport
+    return place.kind === 'unix' ? `unix:${place.path}` : `${place.host}:${place.port}`
+  }
+}

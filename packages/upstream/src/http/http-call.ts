@@ -1,0 +1,223 @@
+import type { HeaderList, ResponseHead } from '@svc/http'
+import { UpstreamError } from '../errors/errors.ts'
+import type { OriginHandle, OriginRequest } from '../origin/origin.ts'
+import { notAPlace } from './addresses.ts'
+import type { AnswerHead } from './answer-head.ts'
+import { BodyRelay } from './body-relay.ts'
+import type { CallSender, CallSettings } from './call-settings.ts'
+import type { ConnectionUser, UpstreamConnection } from './connection.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import type { Dialing } from './dial.ts'
+import { ServerTurns } from './server-turns.ts'
+
+/** Receives an answer. Bytes are lent for the call. */
+export interface AnswerReceiver {
+  /** An interim answer (1xx) that is the client's business. */
+  informational(head: ResponseHead): void
+  /**
+   * `length`: of the body, when it is known. `body`: all of it, when it came with the head; this is then the last call. The field
+   * list of the head is frozen.
+   */
+  head(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void
+  /** False: nothing more until the call is resumed. */
+  data(bytes: Uint8Array): boolean
+  end(trailers: HeaderList): void
+  /** The last call. Before the head: the status of the error answers the client. After it the answer is incomplete. */
+  fail(error: Error): void
+}
+
+/** One request to a group: with one server after another, until one answers or no more may be asked. */
+export class HttpCall implements OriginHandle, ConnectionUser {
+  readonly #settings: CallSettings
+  readonly #request: OriginRequest
+  readonly #receiver: AnswerReceiver
+  readonly #body: BodyRelay | undefined
+  readonly #turns: ServerTurns
+  #dialing: Dialing | undefined
+  #connection: UpstreamConnection | undefined
+  #sender: CallSender | undefined
+  #isReused = false
+  /** Whether a reused connection was found dead already: then only a new one is trusted. */
+  #wantsNew = false
+  #hasHead = false
+  #isOver = false
+
+  constructor(settings: CallSettings, request: OriginRequest, receiver: AnswerReceiver) {
+    this.#settings = settings
+    this.#request = request
+    this.#receiver = receiver
+    this.#turns = new ServerTurns(settings, request)
+    this.#body = request.body?.isPresent === true ? new BodyRelay(request.body) : undefined
+  }
+
+  /** Sends the request. To be called once. */
+  start(): void {
+    this.#next(undefined)
+  }
+
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#dialing?.abort()
+    if (this.#connection !== undefined) this.#sender?.abandon()
+    this.#connection?.destroy()
+    this.#stopSending()
+    this.#turns.release('passed')
+  }
+
+  /** The receiver has dealt with what came in the call that said false. */
+  resume(): void {
+    if (!this.#isOver) this.#connection?.resume()
+  }
+
+  interim(head: AnswerHead): void {
+    this.#allowReading()
+    if (head.status !== 100) this.#receiver.informational({ status: head.status, headers: head.headers })
+  }
+
+  head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void {
+    if (this.#turns.leaves(head.status, this.#maySendAgain)) {
+      this.#leaveConnection()
+      this.#next(undefined)
+      return
+    }
+    this.#hasHead = true
+    if (body === undefined) {
+      this.#allowReading()
+      if (!head.keepsAlive || head.status >= 400) this.#stopSending()
+    } else {
+      this.#finish()
+    }
+    this.#receiver.head({ status: head.status, headers: head.headers }, length, body)
+  }
+
+  data(bytes: Uint8Array): boolean {
+    const takesMore = this.#receiver.data(bytes)
+    if (this.#isOver) return true
+    this.#allowReading()
+    return takesMore
+  }
+
+  diagnostics(bytes: Uint8Array): void {
+    this.#sender?.diagnostics(bytes)
+  }
+
+  ended(trailers: HeaderList): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#receiver.end(trailers)
+  }
+
+  drained(): void {
+    this.#sender?.drained()
+  }
+
+  broken(error: UpstreamError): void {
+    if (this.#isOver) return
+    this.#connection = undefined
+    this.#stopSending()
+    if (this.#hasHead) {
+      this.#turns.release('answered')
+      this.#fail(new UpstreamError('UPSTREAM_CUT', error.message, { cause: error }))
+    } else if (this.#isStale(error)) {
+      this.#wantsNew = true
+      this.#connect()
+    } else {
+      this.#next(error)
+    }
+  }
+
+  /** A connection that the server closed while it was idle: that says nothing about the server (RFC 9112 section 9.3.1). */
+  #isStale(error: UpstreamError): boolean {
+    return this.#isReused && error.code === 'UPSTREAM_UNREACHABLE' && this.#maySendAgain
+  }
+
+  /** Whether all that was sent of the request may be sent once more. */
+  get #maySendAgain(): boolean {
+    return this.#sender === undefined || (this.#turns.isRepeatable && this.#body?.isReplayable !== false)
+  }
+
+  /** Asks the next server, after this failure of the one before. */
+  #next(failure: UpstreamError | undefined): void {
+    const next = this.#turns.next(failure, this.#maySendAgain)
+    if (next instanceof UpstreamError) this.#fail(next)
+    else this.#connect()
+  }
+
+  #connect(): void {
+    const peer = this.#turns.current
+    if (peer === undefined) return
+    const { timeouts } = this.#settings
+    const pool = this.#settings.pool(peer)
+    if (pool === undefined) {
+      this.#next(notAPlace(peer.spec.address))
+      return
+    }
+    const kept = this.#wantsNew ? undefined : pool.take(this.#turns.isRepeatable && this.#body === undefined)
+    this.#isReused = kept !== undefined
+    if (kept !== undefined) {
+      this.#send(kept, pool)
+      return
+    }
+    this.#dialing = pool.connect(timeouts.connectMs, {
+      connected: (connection) => {
+        this.#dialing = undefined
+        this.#send(connection, pool)
+      },
+      failed: (error) => {
+        this.#dialing = undefined
+        this.#next(error)
+      },
+    })
+  }
+
+  #send(connection: UpstreamConnection, pool: ConnectionPool): void {
+    this.#connection = connection
+    connection.use(this, this.#request.method === 'HEAD')
+    const sender = this.#settings.makeSender(connection, pool, (error) => this.#bodyFailed(error))
+    this.#sender = sender
+    if (sender.start(this.#request, this.#body)) return
+    this.#leaveConnection()
+    this.#turns.release('passed')
+    this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the request cannot be written: a field or its target is malformed'))
+  }
+
+  /** The client went away, or sent more than it may. */
+  #bodyFailed(error: Error): void {
+    if (this.#isOver) return
+    this.#leaveConnection()
+    this.#turns.release('passed')
+    this.#fail(error)
+  }
+
+  #allowReading(): void {
+    if (this.#sender?.isSending !== true) this.#connection?.allow(this.#settings.timeouts.readMs, 'no answer')
+  }
+
+  /** The answer is complete. */
+  #finish(): void {
+    this.#isOver = true
+    this.#stopSending()
+    this.#connection = undefined
+    this.#turns.release('answered')
+  }
+
+  /** What is left of the request is not sent any more; the connection ends with the answer. */
+  #stopSending(): void {
+    if (this.#sender?.isSending === true) this.#connection?.spoil()
+    this.#sender?.stop()
+    this.#body?.detach()
+  }
+
+  #leaveConnection(): void {
+    this.#stopSending()
+    this.#connection?.destroy()
+    this.#connection = undefined
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#receiver.fail(error)
+  }
+}

@@ -1,0 +1,82 @@
+import type { Peer } from '../balance/peer.ts'
+import type { PeerOutcome, UpstreamGroup } from '../balance/upstream-group.ts'
+import { UpstreamError } from '../errors/errors.ts'
+import type { OriginRequest } from '../origin/origin.ts'
+import type { NextUpstream } from './origin-settings.ts'
+
+/** Methods after which another server is only asked where that is allowed in so many words. */
+const NOT_REPEATED: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH'])
+
+const noPeers: readonly Peer[] = []
+
+/** Whom a request may be sent to. */
+interface TurnSettings {
+  readonly group: UpstreamGroup
+  /** When another server is asked. */
+  readonly nextUpstream: NextUpstream
+}
+
+/** The servers of a group that one request is sent to: one after another, until one answers or no more may be asked. */
+export class ServerTurns {
+  readonly #settings: TurnSettings
+  readonly #request: Pick<OriginRequest, 'method' | 'clientAddress'>
+  #tried: readonly Peer[] = noPeers
+  #current: Peer | undefined
+
+  constructor(settings: TurnSettings, request: Pick<OriginRequest, 'method' | 'clientAddress'>) {
+    this.#settings = settings
+    this.#request = request
+  }
+
+  /** Whose turn it is; undefined: it has been released. */
+  get current(): Peer | undefined {
+    return this.#current
+  }
+
+  /** Whether the request may be sent once more although it may have had its effect. */
+  get isRepeatable(): boolean {
+    return this.#settings.nextUpstream.evenOnce || !NOT_REPEATED.has(this.#request.method)
+  }
+
+  /**
+   * Who is asked now, after this failure of the one before; an error: nobody is, and why.
+   * @param maySendAgain whether the request, as far as it was sent, may be sent to another
+   */
+  next(failure: UpstreamError | undefined, maySendAgain: boolean): Peer | UpstreamError {
+    if (failure !== undefined) {
+      this.release('failed')
+      if (!maySendAgain || !this.#hasAnother || !this.#isSkipped(failure)) return failure
+    }
+    const { group } = this.#settings
+    const peer = group.choose(this.#request.clientAddress ?? '', this.#tried)
+    if (peer === undefined)
+      return failure ?? new UpstreamError('UPSTREAM_NONE_LEFT', `no server of ${group.spec.name} is in service`)
+    this.#current = peer
+    this.#tried = this.#tried.length === 0 ? [peer] : [...this.#tried, peer]
+    return peer
+  }
+
+  /** Whether another server is to be asked in place of passing on an answer with this status. If so, the turn is over. */
+  leaves(status: number, maySendAgain: boolean): boolean {
+    if (!this.#settings.nextUpstream.onStatus.has(status) || !maySendAgain || !this.#hasAnother) return false
+    this.release(status === 403 || status === 404 ? 'passed' : 'failed')
+    return true
+  }
+
+  /** The request to the server whose turn it is has ended. Does nothing when it has been said already. */
+  release(outcome: PeerOutcome): void {
+    const peer = this.#current
+    this.#current = undefined
+    if (peer !== undefined) this.#settings.group.release(peer, outcome)
+  }
+
+  get #hasAnother(): boolean {
+    return this.#tried.length < this.#settings.group.size
+  }
+
+  #isSkipped({ code }: UpstreamError): boolean {
+    const { onError, onTimeout, onBadAnswer } = this.#settings.nextUpstream
+    if (code === 'UPSTREAM_TIMEOUT') return onTimeout
+    return code === 'UPSTREAM_BAD_ANSWER' ? onBadAnswer : onError
+  }
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { test } from 'node:test'
+import { ManualClock, requireProgram, startNginx } from '@svc/testkit'
+import type { Peer } from '../src/balance/peer.ts'
+import type { UpstreamSpec } from '../src/balance/upstream-group.ts'
+import { UpstreamGroup } from '../src/balance/upstream-group.ts'
+import { UpstreamGroups } from '../src/balance/upstream-groups.ts'
+import { groupOf, server, startRaw } from './raw-upstream.ts'
+
+function names(group: UpstreamGroup, count: number, client = ''): string {
+  const chosen: string[] = []
+  for (let i = 0; i < count; i++) {
+    const peer = group.choose(client, [])
+    chosen.push(peer?.spec.address ?? '-')
+    if (peer !== undefined) group.release(peer, 'answered')
+  }
+  return chosen.join('')
+}
+
+function group(spec: UpstreamSpec, clock = new ManualClock(0)): UpstreamGroup {
+  return new UpstreamGroup(spec, clock)
+}
+
+function choose(from: UpstreamGroup, tried: readonly Peer[] = []): Peer {
+  const peer = from.choose('', tried)
+  assert.ok(peer)
+  return peer
+}
+
+test('servers get turns by their weight, spread evenly', () => {
+  assert.equal(names(group(groupOf([server('a'), server('b'), server('c')])), 6), 'abcabc')
+  assert.equal(names(group(groupOf([server('a', { weight: 5 }), server('b'), server('c')])), 14), 'aabacaaaabacaa')
+})
+
+test('a server that is down gets no turn, and a backup only when all others are out of service', () => {
+  assert.equal(names(group(groupOf([server('a', { isDown: true }), server('b'), server('c', { isBackup: true })])), 3), 'bbb')
+  const clock = new ManualClock(0)
+  const some = group(groupOf([server('a'), server('b', { isBackup: true })]), clock)
+  some.release(choose(some), 'failed')
+  assert.equal(names(some, 3), 'bbb')
+})
+
+test('a server that failed too often is left alone for its time, and then given one chance', () => {
+  const clock = new ManualClock(0)
+  const some = group(groupOf([server('a', { maxFails: 2 }), server('b')]), clock)
+  for (let failures = 0; failures < 2; ) {
+    const peer = choose(some)
+    const isA = peer.spec.address === 'a'
+    some.release(peer, isA ? 'failed' : 'answered')
+    if (isA) failures++
+  }
+  assert.equal(names(some, 4), 'bbbb')
+  clock.advance(10_001)
+  const seen = names(some, 4)
+  assert.ok(seen.includes('a'), seen)
+})
+
+test('a chance that is used well puts a server back in service, one that is not does not', () => {
+  const clock = new ManualClock(0)
+  const some = group(groupOf([server('a'), server('b')]), clock)
+  const fail = () => {
+    for (;;) {
+      const peer = choose(some)
+      some.release(peer, peer.spec.address === 'a' ? 'failed' : 'answered')
+      if (peer.spec.address === 'a') return
+    }
+  }
+  fail()
+  assert.ok(!names(some, 4).includes('a'))
+  clock.advance(10_001)
+  fail()
+  assert.ok(!names(some, 4).includes('a'))
+  clock.advance(10_001)
+  assert.ok(names(some, 4).includes('a'))
+  assert.ok(names(some, 4).includes('a'))
+})
+
+test('failures of a server without limit, or without another beside it, do not count', () => {
+  const tireless = group(groupOf([server('a', { maxFails: 0 }), server('b')]))
+  const only = group(groupOf([server('a')]))
+  for (let i = 0; i < 5; i++) {
+    tireless.release(choose(tireless), 'failed')
+    only.release(choose(only), 'failed')
+  }
+  assert.match(names(tireless, 4), /a/)
+  assert.equal(names(only, 2), 'aa')
+})
+
+test('nobody is chosen twice for one request', () => {
+  const some = group(groupOf([server('a'), server('b')]))
+  const first = choose(some)
+  const second = choose(some, [first])
+  assert.notEqual(first, second)
+  assert.equal(some.choose('', [first, second]), undefined)
+  const only = group(groupOf([server('a')]))
+  assert.equal(only.choose('', [choose(only)]), undefined)
+})
+
+test('least_conn chooses the server with the fewest requests for its weight', () => {
+  const some = group(groupOf([server('a', { weight: 2 }), server('b')], { balance: 'least_conn' }))
+  const under = Array.from({ length: 6 }, () => choose(some))
+  assert.equal(under.filter(({ spec }) => spec.address === 'a').length, 4)
+  for (const peer of under.filter(({ spec }) => spec.address === 'b')) some.release(peer, 'answered')
+  assert.equal(choose(some).spec.address, 'b')
+})
+
+test('ip_hash keeps clients of one network together, and moves them only when their server is out of service', () => {
+  const some = group(groupOf([server('a'), server('b'), server('c')], { balance: 'ip_hash' }))
+  const nets = Array.from({ length: 50 }, (_, i) => `10.1.${i}`)
+  for (const net of nets) assert.equal(names(some, 1, `${net}.1`), names(some, 1, `${net}.250`))
+  assert.equal(new Set(nets.map((net) => names(some, 1, `${net}.1`))).size, 3)
+  assert.equal(names(some, 1, '2001:db8::1'), names(some, 1, '2001:db8:0:0::1'))
+  const less = group(groupOf([server('a', { isDown: true }), server('b'), server('c')], { balance: 'ip_hash' }))
+  for (const net of nets) {
+    const before = names(some, 1, `${net}.1`)
+    const after = names(less, 1, `${net}.1`)
+    if (before === 'a') assert.notEqual(after, 'a')
+    else assert.equal(after, before)
+  }
+})
+
+test('ip_hash chooses as nginx does', async (t) => {
+  const executable = requireProgram(t, 'nginx')
+  if (executable === undefined) return
+  const ups = await Promise.all(
+    ['a', 'b', 'c'].map((name) =>
+      startRaw(t, (connection) => connection.send(`HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n${name}`)),
+    ),
+  )
+  // The name of a client that real_ip takes from a field stands for its address.
+  const upstream = ups.map(({ address }, index) => `server ${address} weight=${index + 1};`).join(' ')
+  const directives = `set_real_ip_from unix:; real_ip_header X-Client; location / { proxy_pass http://hashed; } }
+    upstream hashed { ip_hash; ${upstream} } server { listen unix:unused.sock;`
+  const { socket } = await startNginx(t, executable, directives)
+  const spec = groupOf(
+    ups.map((_, index) => server('abc'[index] ?? '', { weight: index + 1 })),
+    { balance: 'ip_hash' },
+  )
+  const own = group(spec)
+  for (let i = 0; i < 60; i++) {
+    const client = `${10 + i}.${(i * 7) % 256}.${(i * 31) % 256}.9`
+    assert.equal(names(own, 1, client), await get(socket, client), client)
+  }
+})
+
+function get(socketPath: string, client: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const asked = request({ socketPath, path: '/', headers: { host: 'a.test', 'x-client': client } }, (response) => {
+    let text = ''
+    response.on('data', (data: Buffer) => {
+      text += data.toString()
+    })
+    response.on('end', () => resolve(text))
+  })
+  asked.on('error', reject)
+  asked.end()
+  return promise
+}
+
+test('a group that has not changed keeps what it knows over a reload', () => {
+  const clock = new ManualClock(0)
+  const forgotten: string[] = []
+  const tools = { clock, onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
+  const first = new UpstreamGroups([groupOf([server('a')]), groupOf([server('b')], { name: 'other' })], tools)
+  const named = first.getOrMake('127.0.0.1:80')
+  const second = new UpstreamGroups([groupOf([server('a')]), groupOf([server('c')], { name: 'other' })], tools, first)
+  assert.equal(second.get('up'), first.get('up'))
+  assert.notEqual(second.get('other'), first.get('other'))
+  assert.equal(second.getOrMake('127.0.0.1:80'), named)
+  assert.deepEqual(
+    first.leftBy(second).map(({ spec }) => spec.servers[0]?.address),
+    ['b'],
+  )
+})
+
+test('groups for addresses that requests name are bounded', () => {
+  const forgotten: string[] = []
+  const tools = { clock: new ManualClock(0), onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
+  const groups = new UpstreamGroups([], tools)
+  for (let port = 1; port <= 1_010; port++) groups.getOrMake(`127.0.0.1:${port}`)
+  assert.equal(forgotten.length, 10)
+  assert.equal(forgotten[0], '127.0.0.1:1')
+})

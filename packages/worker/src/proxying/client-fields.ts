@@ -1,0 +1,58 @@
+import { CONNECTION_FIELDS, type HeaderList, isTrustedOnlyField, removeCookies } from '@svc/http'
+import { connectionOptions } from '@svc/upstream'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { OWN_COOKIES } from '../pipeline/site-request.ts'
+
+/** Fields of one connection, and those that are written anew for the next one. */
+const NOT_PASSED: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'cdn-loop', 'content-length', 'expect', 'host'])
+
+const nothing: ReadonlySet<string> = new Set()
+
+/**
+ * The fields of a request that an upstream may see: without those of the connection, without what only a trusted proxy may say,
+ * without the service's own cookies; with what shows that the request came through here (CDN-Loop, RFC 8586). Host is left to
+ * the caller.
+ * @param replaced names (lower case) that the caller sends in place of the client's
+ */
+export function clientFields(context: RequestContext, replaced: ReadonlySet<string> = nothing): (readonly [string, string])[] {
+  const { request, client } = context
+  const named = namedByConnection(request.headers)
+  const fields: (readonly [string, string])[] = []
+  let loop = ''
+  for (const field of request.headers) {
+    const [name, value] = field
+    if (name === 'cdn-loop') loop += `${value}, `
+    if (NOT_PASSED.has(name) || replaced.has(name) || named.has(name) || !isPlainName(name)) continue
+    if (name === 'cookie') {
+      const kept = removeCookies(value, OWN_COOKIES)
+      if (kept !== undefined) fields.push([name, kept])
+    } else if (client.isPeerTrusted || !isTrustedOnlyField(name)) {
+      fields.push(field)
+    }
+  }
+  fields.push(['cdn-loop', `${loop}svc;${context.generation.config.scaling.instance_id}`])
+  return fields
+}
+
+/** Names that Connection declares to belong to it. Nearly always it says nothing but "keep-alive" or "close". */
+function namedByConnection(headers: HeaderList): ReadonlySet<string> {
+  let said = ''
+  for (const [name, value] of headers) {
+    if (name !== 'connection' || value === 'keep-alive' || value === 'close') continue
+    said = said === '' ? value : `${said},${value}`
+  }
+  return connectionOptions(said)
+}
+
+/**
+ * Whether a name is made of letters, digits and "-" alone, as nginx wants it. Applications behind CGI or WSGI read `x_forwarded_for`
+ * as `X-Forwarded-For`: it would say what only a trusted proxy may say, or what the location sets.
+ */
+function isPlainName(name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const code = name.charCodeAt(i)
+    const isLetter = code >= 0x61 && code <= 0x7a
+    if (!isLetter && code !== 0x2d && (code < 0x30 || code > 0x39)) return false
+  }
+  return true
+}

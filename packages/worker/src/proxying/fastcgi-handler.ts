@@ -1,0 +1,122 @@
+import type { BodyBlocks } from '@svc/http'
+import type { HttpConnections, OriginRequest, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
+import { FastcgiOrigin, parseNextUpstream, parsePlace, UpstreamError } from '@svc/upstream'
+import type { FastcgiSpec } from '@svc/vhosts'
+import { refuseLoop } from '../pipeline/stages/request-loop.ts'
+import type { LocationCache } from '../proxy-cache/index.ts'
+import type { ContentHandler, LocationVisit } from '../vhost/content.ts'
+import { answerVisit } from './answer-visit.ts'
+import { LocationParams } from './location-params.ts'
+import { proxiedTarget } from './proxy-request.ts'
+import { FieldFilter, VisitAnswer } from './visit-answer.ts'
+
+/** Fields of an application that its clients do not see, besides those that the location names: nginx's list. */
+const HIDDEN_FIELDS = [
+  'status',
+  'x-accel-buffering',
+  'x-accel-charset',
+  'x-accel-expires',
+  'x-accel-limit-rate',
+  'x-accel-redirect',
+] as const
+
+/** The target of the request is the one of the client, or what rewriting made of it. */
+const AS_ASKED = { target: { kind: 'fixed', upstream: '', host: '' }, uri: undefined } as const
+
+/** What asking FastCGI applications needs of the worker. */
+export interface FastcgiTools {
+  readonly groups: UpstreamGroups
+  readonly connections: HttpConnections
+  readonly spoolDir: string
+  readonly blocks: BodyBlocks
+  /** The cache of the location; undefined: it has none. */
+  readonly cache: LocationCache | undefined
+}
+
+/** Answers the requests of a location by a FastCGI application (`fastcgi_pass`). */
+export class FastcgiHandler implements ContentHandler {
+  readonly #spec: FastcgiSpec
+  readonly #tools: FastcgiTools
+  readonly #filter: FieldFilter
+  readonly #params: LocationParams
+  /** For the one upstream of a location that names it without variables. */
+  readonly #fixed: FastcgiOrigin | undefined
+
+  constructor(spec: FastcgiSpec, tools: FastcgiTools) {
+    this.#spec = spec
+    this.#tools = tools
+    this.#params = new LocationParams(spec.params)
+    this.#filter = new FieldFilter({
+      hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
+      redirects: undefined,
+      isBuffered: true,
+      blocks: tools.blocks,
+    })
+    if (spec.target.kind === 'fixed') this.#fixed = this.#origin(tools.groups.getOrMake(spec.target.upstream))
+  }
+
+  handle(visit: LocationVisit): void {
+    if (refuseLoop(visit.context)) return
+    const origin = this.#fixed ?? this.#computed(visit)
+    if (origin === undefined) {
+      visit.fail(502)
+      return
+    }
+    const request = this.#request(visit)
+    const { cache } = this.#tools
+    if (cache !== undefined) {
+      const place = `fastcgi://${origin.name}`
+      answerVisit(visit, cache.originFor(visit, origin, request, place), request, this.#filter)
+    } else if (request.body !== undefined) answerVisit(visit, origin, request, this.#filter)
+    else this.#send(visit, origin, request)
+  }
+
+  #send(visit: LocationVisit, origin: FastcgiOrigin, request: OriginRequest): void {
+    const answer = new VisitAnswer(visit, this.#filter)
+    const call = origin.send(request, answer)
+    answer.attach(call)
+    call.start()
+  }
+
+  #request(visit: LocationVisit): OriginRequest {
+    const { context, method } = visit
+    context.makeBodyRepeatable()
+    const { params, fields } = this.#params.of(visit)
+    return {
+      method,
+      target: proxiedTarget(visit, AS_ASKED),
+      headers: fields,
+      // The page of an error is asked for by itself.
+      body: context.body.isPresent && method === context.request.method ? context.body : undefined,
+      clientAddress: context.client.address,
+      cgi: {
+        params,
+        configured: this.#params.names,
+        onErrorLine: (line) => context.reportFailure(new UpstreamError('UPSTREAM_STDERR', line), context.outcome().status),
+      },
+    }
+  }
+
+  /** The upstream of an address that is written with variables: a group, or an address by itself. */
+  #computed(visit: LocationVisit): FastcgiOrigin | undefined {
+    const { target } = this.#spec
+    if (target.kind !== 'computed') return undefined
+    const { groups } = this.#tools
+    // Who answers is more than what is sent: another answer of L0's key.
+    const host = visit.text(target.host)
+    const group = groups.get(host) ?? (parsePlace(host) === undefined ? undefined : groups.getOrMake(host))
+    return group === undefined ? undefined : this.#origin(group)
+  }
+
+  #origin(group: UpstreamGroup): FastcgiOrigin {
+    const { connections, spoolDir: dir, blocks } = this.#tools
+    const { connectMs, readMs, sendMs, nextUpstream } = this.#spec
+    return new FastcgiOrigin({
+      group,
+      connections,
+      timeouts: { connectMs, readMs, sendMs },
+      nextUpstream: parseNextUpstream(nextUpstream),
+      place: { dir, blocks },
+    })
+  }
+}

@@ -1,0 +1,118 @@
+import type { HeaderList } from '@svc/http'
+import type { Param } from '@svc/upstream'
+import { fieldParam } from '@svc/upstream'
+import type { FastcgiSpec, Template } from '@svc/vhosts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import type { LocationVisit } from '../vhost/content.ts'
+import { clientFields } from './client-fields.ts'
+
+/** Fields of the client's connection: no business of any upstream, but applications are told of them. */
+const TOLD_FIELDS: ReadonlySet<string> = new Set(['connection', 'content-length', 'keep-alive', 'te', 'upgrade'])
+
+const none: HeaderList = []
+
+/** A parameter as configured. */
+interface ConfiguredParam {
+  readonly name: string
+  readonly value: Template
+  /** Its value where it is the same for all requests. */
+  readonly text: string | undefined
+  readonly isIfNotEmpty: boolean
+}
+
+interface MadeParams {
+  readonly from: HeaderList
+  readonly texts: readonly string[]
+  readonly params: readonly Param[]
+  /** The fields that configured parameters stand for. */
+  readonly stated: HeaderList
+}
+
+interface MadeFields {
+  readonly from: HeaderList
+  readonly isPeerTrusted: boolean
+  readonly host: string
+  readonly stated: HeaderList
+  readonly fields: HeaderList
+}
+
+/**
+ * What the requests of a location tell their application. What is made of the same as for the request before is the same list: it
+ * is not written out again.
+ */
+export class LocationParams {
+  /** Names of the parameters that are configured. */
+  readonly names: ReadonlySet<string>
+  readonly #configured: readonly ConfiguredParam[]
+  /** Fields of clients that they stand for. */
+  readonly #replaced: ReadonlySet<string>
+  #params: MadeParams | undefined
+  #fields: MadeFields | undefined
+
+  constructor(params: FastcgiSpec['params']) {
+    const all = params.map((param) => ({ ...param, text: constantOf(param.value) }))
+    // As with nginx, nothing in place of a field takes it away.
+    this.#configured = all.filter(({ name, text }) => text !== '' || fieldOf(name) === '')
+    this.names = new Set(params.map(({ name }) => name))
+    this.#replaced = new Set([...this.names].map(fieldOf).filter((field) => field !== ''))
+  }
+
+  /** What is told of a request: parameters, and fields, which become parameters where none of that name is configured. */
+  of(visit: LocationVisit): { readonly params: readonly Param[]; readonly fields: HeaderList } {
+    const { params, stated } = this.#paramsOf(visit)
+    return { params, fields: this.#fieldsOf(visit.context, stated) }
+  }
+
+  /** The parameters as configured, and those for fields of the client's connection. */
+  #paramsOf(visit: LocationVisit): MadeParams {
+    const texts = this.#configured.map(({ value, text }) => text ?? visit.requestText(value))
+    const from = visit.context.request.headers
+    const last = this.#params
+    if (last?.from === from && last.texts.every((text, place) => text === texts[place])) return last
+    const params: Param[] = []
+    for (const [place, { name, isIfNotEmpty }] of this.#configured.entries()) {
+      const text = texts[place] ?? ''
+      if (text !== '' || !isIfNotEmpty) params.push([name, text])
+    }
+    const stated = this.#replaced.size === 0 ? none : statedFields(params)
+    for (const [name, value] of from) {
+      if (TOLD_FIELDS.has(name) && !this.names.has(fieldParam(name))) params.push([fieldParam(name), value])
+    }
+    this.#params = { from, texts, params, stated }
+    return this.#params
+  }
+
+  /** With those that are configured too: what an application is told of credentials and cookies decides who may have its answer from a cache. */
+  #fieldsOf(context: RequestContext, stated: HeaderList): HeaderList {
+    const { request, client } = context
+    const { headers: from } = request
+    const { isPeerTrusted } = client
+    const host = this.#replaced.has('host') ? '' : (request.header('host') ?? request.host)
+    const last = this.#fields
+    const isSame = last?.from === from && last.isPeerTrusted === isPeerTrusted && last.host === host && last.stated === stated
+    if (isSame) return last.fields
+    const fields = [...stated, ...clientFields(context, this.#replaced)]
+    if (host !== '') fields.unshift(['host', host])
+    this.#fields = { from, isPeerTrusted, host, stated, fields: Object.freeze(fields) }
+    return fields
+  }
+}
+
+function statedFields(params: readonly Param[]): HeaderList {
+  return params.flatMap(([name, value]) => (fieldOf(name) === '' || value === '' ? [] : [[fieldOf(name), value] as const]))
+}
+
+/** Undefined: it depends on the request. */
+function constantOf(template: Template): string | undefined {
+  let text = ''
+  for (const piece of template) {
+    if (typeof piece !== 'string') return undefined
+    text += piece
+  }
+  return text
+}
+
+/** `accept-language` of `HTTP_ACCEPT_LANGUAGE`; "" of what is no field. */
+function fieldOf(param: string): string {
+  return param.startsWith('HTTP_') ? param.slice(5).toLowerCase().replaceAll('_', '-') : ''
+}

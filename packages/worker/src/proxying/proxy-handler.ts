@@ -1,0 +1,176 @@
+import type { BodyBlocks, HeaderList } from '@svc/http'
+import type { HttpConnections, OriginRequest, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
+import { bridgeWebSocket, HttpOrigin, parseNextUpstream, parsePlace } from '@svc/upstream'
+import type { ProxySpec } from '@svc/vhosts'
+import { refuseLoop } from '../pipeline/stages/request-loop.ts'
+import type { LocationCache } from '../proxy-cache/index.ts'
+import type { ContentHandler, LocationVisit } from '../vhost/content.ts'
+import { answerVisit } from './answer-visit.ts'
+import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
+import { RedirectRewriter } from './redirect-rewriter.ts'
+import { proxyHost, proxyPort } from './upstream-name.ts'
+import { FieldFilter, VisitAnswer } from './visit-answer.ts'
+
+/** Fields of an upstream that its clients do not see, besides those that the location names: nginx's list. */
+export const HIDDEN_FIELDS = [
+  'date',
+  'server',
+  'x-pad',
+  'x-accel-buffering',
+  'x-accel-charset',
+  'x-accel-expires',
+  'x-accel-limit-rate',
+  'x-accel-redirect',
+] as const
+
+/** What proxying needs of the worker. */
+export interface ProxyTools {
+  readonly groups: UpstreamGroups
+  readonly connections: HttpConnections
+  readonly blocks: BodyBlocks
+  /** The cache of the location; undefined: it has none. */
+  readonly cache: LocationCache | undefined
+}
+
+/** Answers the requests of a location by an HTTP upstream (`proxy_pass`). */
+export class ProxyHandler implements ContentHandler {
+  readonly #spec: ProxySpec
+  readonly #tools: ProxyTools
+  readonly #fields: ProxiedFields
+  readonly #filter: FieldFilter
+  readonly #keepsConnections: boolean
+  /** For the one upstream of a location that names it without variables. */
+  readonly #fixed: HttpOrigin | undefined
+
+  constructor(spec: ProxySpec, tools: ProxyTools) {
+    this.#spec = spec
+    this.#tools = tools
+    this.#fields = new ProxiedFields(spec.setHeaders)
+    this.#filter = new FieldFilter({
+      hidden: new Set([...HIDDEN_FIELDS, ...spec.hideHeaders.map((name) => name.toLowerCase())]),
+      redirects: new RedirectRewriter(spec),
+      isBuffered: spec.isBuffered,
+      blocks: tools.blocks,
+    })
+    this.#keepsConnections = !spec.setHeaders.some(
+      ({ name, value }) => name.toLowerCase() === 'connection' && value.join('') === 'close',
+    )
+    if (spec.target.kind === 'fixed') {
+      this.#fixed = this.#origin(tools.groups.getOrMake(spec.target.upstream), spec.target.host)
+    }
+  }
+
+  handle(visit: LocationVisit): void {
+    const { context } = visit
+    context.pathGroup = 'proxy'
+    if (refuseLoop(context)) return
+    const found = this.#fixed === undefined ? this.#computed(visit) : { origin: this.#fixed, uri: '' }
+    if (found === undefined) {
+      // What the variables made is no address.
+      visit.fail(500)
+      return
+    }
+    const { origin } = found
+    const { host, group } = origin.settings
+    visit.setVariable('proxy_host', host)
+    const port = proxyPort(host, group.spec.name, this.#spec.scheme)
+    if (port !== undefined) visit.setVariable('proxy_port', port)
+    const headers = this.#fields.of(visit, host)
+    if (headers === undefined) {
+      visit.fail(400)
+      return
+    }
+    const { exchange, client } = context
+    // The page of an error is asked for by itself.
+    context.makeBodyRepeatable()
+    const body = context.body.isPresent && visit.method === context.request.method ? context.body : undefined
+    const request = {
+      method: visit.method,
+      target: proxiedTarget(visit, this.#spec, found.uri),
+      headers,
+      body,
+      clientAddress: group.spec.balance === 'ip_hash' ? client.address : undefined,
+    }
+    if (exchange.webSocket !== undefined && this.#passesUpgrade(visit)) {
+      const filter = (fields: HeaderList) => this.#switching(visit, fields)
+      bridgeWebSocket({ origin, request, offer: exchange.webSocket, filter, answer: this.#answerTo(visit) })
+    } else if (this.#tools.cache !== undefined) {
+      const place = `${this.#spec.scheme}://${group.spec.name}`
+      answerVisit(visit, this.#tools.cache.originFor(visit, origin, request, place), request, this.#filter)
+    } else {
+      this.#send(visit, origin, request)
+    }
+  }
+
+  #send(visit: LocationVisit, origin: HttpOrigin, request: OriginRequest): void {
+    const answer = this.#answerTo(visit)
+    const call = origin.send(request, answer)
+    answer.attach(call)
+    call.start()
+  }
+
+  #answerTo(visit: LocationVisit): VisitAnswer {
+    return new VisitAnswer(visit, this.#filter)
+  }
+
+  /** The fields of an answer that agrees to switch protocols, with what the location takes away and adds. */
+  #switching(visit: LocationVisit, fields: HeaderList): HeaderList {
+    const { headers } = this.#filter.apply(visit, fields)
+    return visit.context.shapeHead?.({ status: 101, headers }).headers ?? headers
+  }
+
+  /** nginx switches protocols only where the location hands both fields on. */
+  #passesUpgrade(visit: LocationVisit): boolean {
+    const setTo = (wanted: string) => {
+      const field = this.#spec.setHeaders.find(({ name }) => name.toLowerCase() === wanted)
+      return field === undefined ? '' : visit.requestText(field.value).toLowerCase()
+    }
+    return setTo('upgrade') === 'websocket' && setTo('connection').includes('upgrade')
+  }
+
+  /** The upstream of an address that is written with variables: a group, or an address by itself. `uri`: what follows it. */
+  #computed(visit: LocationVisit): { readonly origin: HttpOrigin; readonly uri: string } | undefined {
+    const { target, scheme } = this.#spec
+    if (target.kind !== 'computed') return undefined
+    // Who answers is more than what is sent: another answer of L0's key.
+    const { host, uri } = splitUrl(visit.text(target.host))
+    const named = this.#tools.groups.get(host)
+    const address = addressOf(host, scheme)
+    if (named === undefined && address === undefined) return undefined
+    return { origin: this.#origin(named ?? this.#tools.groups.getOrMake(address ?? host), host), uri }
+  }
+
+  #origin(group: UpstreamGroup, host: string): HttpOrigin {
+    const { scheme, isVerified, connectMs, readMs, sendMs, nextUpstream, httpVersion } = this.#spec
+    return new HttpOrigin({
+      group,
+      connections: this.#tools.connections,
+      tls: scheme === 'https' ? { serverName: nameOf(host), isVerified } : undefined,
+      host: proxyHost(host, scheme),
+      timeouts: { connectMs, readMs, sendMs },
+      nextUpstream: parseNextUpstream(nextUpstream),
+      httpVersion,
+      keepsConnections: this.#keepsConnections,
+    })
+  }
+}
+
+/** The name that an upstream is told in its TLS handshake (SNI), unlike with nginx always; undefined: it has an address alone. */
+function nameOf(host: string): string | undefined {
+  const name = /^[^:[\]/]+/.exec(host)?.[0]
+  return name === undefined || /^[\d.]+$/.test(name) || name === 'unix' ? undefined : name
+}
+
+/** Splits what variables have made into host and URI part. The path of a socket ends at a colon. */
+function splitUrl(text: string): { readonly host: string; readonly uri: string } {
+  const [host = ''] = (text.startsWith('unix:') ? /^unix:[^:]*/ : /^[^/?]*/).exec(text) ?? []
+  const rest = text.slice(host.length)
+  return { host, uri: text.startsWith('unix:') ? rest.slice(1) : rest }
+}
+
+/** "host", "host:port" or "unix:/path" with its port; undefined: it is no address. */
+function addressOf(host: string, scheme: 'http' | 'https'): string | undefined {
+  if (parsePlace(host) !== undefined) return host
+  const withPort = `${host}:${scheme === 'https' ? 443 : 80}`
+  return parsePlace(withPort) === undefined ? undefined : withPort
+}

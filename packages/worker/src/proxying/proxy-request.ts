@@ -1,0 +1,121 @@
+import { escapeUri, type HeaderList, isFieldValue } from '@svc/http'
+import { isConnectionField } from '@svc/upstream'
+import type { ProxySpec, Template } from '@svc/vhosts'
+import type { LocationVisit } from '../vhost/content.ts'
+import { clientFields } from './client-fields.ts'
+
+/** A field that a location sets for its upstream. */
+interface SetField {
+  readonly name: string
+  readonly value: Template
+}
+
+/** What a list of fields was made from. */
+interface Made {
+  readonly from: HeaderList
+  readonly isPeerTrusted: boolean
+  readonly proxyHost: string
+  readonly texts: readonly string[]
+  readonly fields: HeaderList
+  isFrozen: boolean
+}
+
+const noTexts: readonly string[] = []
+
+/**
+ * The fields of the requests of a location to its upstream. What is made of the same as for the request before is the same list,
+ * which is frozen then: it is not written out again either.
+ */
+export class ProxiedFields {
+  readonly #set: readonly SetField[]
+  /** Names that are not passed on from the client. */
+  readonly #replaced: ReadonlySet<string>
+  readonly #setsHost: boolean
+  #last: Made | undefined
+
+  constructor(setHeaders: ProxySpec['setHeaders']) {
+    const all = setHeaders.map(({ name, value }) => ({ name: name.toLowerCase(), value }))
+    // What is said of the connection is heeded elsewhere, and not sent as it is.
+    this.#set = all.filter(({ name }) => !isConnectionField(name) && name !== 'expect')
+    this.#replaced = new Set(all.map(({ name }) => name))
+    this.#setsHost = all.some(({ name }) => name === 'host')
+  }
+
+  /**
+   * The fields of one request. Undefined: one that the location sets holds a line break or another control character, which a
+   * request has put there.
+   */
+  of(visit: LocationVisit, proxyHost: string): HeaderList | undefined {
+    const texts = this.#texts(visit)
+    const { request, client } = visit.context
+    const { headers: from } = request
+    const { isPeerTrusted } = client
+    const last = this.#last
+    if (last !== undefined && last.from === from && last.isPeerTrusted === isPeerTrusted && last.proxyHost === proxyHost) {
+      if (areSame(last.texts, texts)) return shared(last)
+    }
+    if (!texts.every(isFieldValue)) return undefined
+    const fields = this.#make(visit, texts, proxyHost)
+    this.#last = { from, isPeerTrusted, proxyHost, texts, fields, isFrozen: false }
+    return fields
+  }
+
+  #texts(visit: LocationVisit): readonly string[] {
+    return this.#set.length === 0 ? noTexts : this.#set.map(({ value }) => visit.requestText(value))
+  }
+
+  #make(visit: LocationVisit, texts: readonly string[], proxyHost: string): HeaderList {
+    const fields: (readonly [string, string])[] = this.#setsHost ? [] : [['host', proxyHost]]
+    for (const [place, { name }] of this.#set.entries()) {
+      const text = texts[place]
+      if (text !== undefined && text !== '') fields.push([name, text])
+    }
+    for (const field of clientFields(visit.context, this.#replaced)) fields.push(field)
+    return fields
+  }
+}
+
+function shared(made: Made): HeaderList {
+  if (!made.isFrozen) Object.freeze(made.fields)
+  made.isFrozen = true
+  return made.fields
+}
+
+function areSame(one: readonly string[], other: readonly string[]): boolean {
+  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false
+  return true
+}
+
+/**
+ * The target of the request to the upstream, as nginx makes it: without a URI part as the client sent it, unless it was rewritten
+ * since; with one, that part stands for the location's prefix, unless a rewrite ended here; where it is written with variables, it
+ * is the target.
+ * @param uriOfHost what variables have put behind the host
+ */
+export function proxiedTarget(visit: LocationVisit, spec: Pick<ProxySpec, 'target' | 'uri'>, uriOfHost = ''): string {
+  const { context, uri, args, matchedPrefix, isPrefixValid, isRewritten } = visit
+  const { request } = context
+  const isComputed = spec.target.kind === 'computed' || spec.uri?.some((piece) => typeof piece !== 'string') === true
+  // What is asked for is more than what is sent along: it decides about the answer.
+  const part = uriOfHost + (spec.uri === undefined ? '' : visit.text(spec.uri))
+  if (isComputed && part !== '') return writable(part.startsWith('/') ? part : `/${part}`)
+  if (part === '' && !isRewritten) return request.target
+  const isReplaced = part !== '' && isPrefixValid
+  const rest = isReplaced ? uri.slice(matchedPrefix.length) : uri
+  const path = (isReplaced ? part : '') + (isRewritten || request.rawPath.includes('%') ? escapeUri(rest) : rest)
+  return writable(args === '' ? path : `${path}?${args}`)
+}
+
+/** Escapes what cannot stand in a request line, and nothing else. */
+function writable(target: string): string {
+  let isGood = true
+  for (let i = 0; i < target.length; i++) {
+    const code = target.charCodeAt(i)
+    if (code <= 0x20 || code >= 0x7f) isGood = false
+  }
+  if (isGood) return target
+  return Array.from(target, (character) => {
+    const code = character.charCodeAt(0)
+    return code <= 0x20 || code >= 0x7f ? `%${code.toString(16).toUpperCase().padStart(2, '0')}` : character
+  }).join('')
+}

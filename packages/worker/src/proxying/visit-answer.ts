@@ -1,0 +1,203 @@
+import { asError, RecentWeakMap } from '@svc/core'
+import { BLOCK_BYTES, type BodyBlocks, type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '@svc/http'
+import type { AnswerReceiver } from '@svc/upstream'
+import type { LocationVisit } from '../vhost/content.ts'
+import { innerRedirect, keepOwnType } from './inner-redirect.ts'
+import type { RedirectRewriter } from './redirect-rewriter.ts'
+
+/** Engines send up to this much at once; of a larger body they keep what the client does not take yet. */
+const MAX_LENT_BYTES = 32 * 1024
+/** How far a buffered answer is read ahead of its client. */
+const READ_AHEAD_BYTES = 256 * 1024
+
+/** How the answers of an upstream become answers of a location. */
+export interface AnswerRules {
+  /** Names (lower case) that clients do not see. */
+  readonly hidden: ReadonlySet<string>
+  readonly redirects: RedirectRewriter | undefined
+  /** Whether a slow client lets the server go on for a while. */
+  readonly isBuffered: boolean
+  /** For what is on its way to clients. */
+  readonly blocks: BodyBlocks
+}
+
+/** What is slowed down and given up. */
+export interface AnswerFlow {
+  resume(): void
+  abort(): void
+}
+
+/** Fields of an answer as its client gets them. */
+interface FilteredFields {
+  readonly headers: HeaderList
+  /** Whether the upstream names another path of this server in place of an answer. */
+  readonly redirectsInside: boolean
+}
+
+/**
+ * Fields that clients get. A server that sends the same again and again has it parsed, filtered and written out once: lists are
+ * frozen and remembered by what they were made from.
+ */
+export class FieldFilter {
+  readonly #rules: AnswerRules
+  readonly #known = new RecentWeakMap<HeaderList, FilteredFields>()
+
+  constructor(rules: AnswerRules) {
+    this.#rules = rules
+  }
+
+  get rules(): AnswerRules {
+    return this.#rules
+  }
+
+  apply(visit: LocationVisit, headers: HeaderList): FilteredFields {
+    const known = this.#known.get(headers)
+    if (known !== undefined) return known
+    const { hidden, redirects } = this.#rules
+    let isOwn = false
+    let redirectsInside = false
+    const kept: (readonly [string, string])[] = []
+    for (const [name, value] of headers) {
+      if (name === 'x-accel-redirect') redirectsInside = true
+      if (hidden.has(name)) continue
+      const changed = redirects === undefined ? value : rewritten(redirects, visit, name, value)
+      if (name === 'location' || name === 'refresh') isOwn = true
+      kept.push([name, changed])
+    }
+    // Where it leads may depend on the request.
+    if (isOwn || !Object.isFrozen(headers)) return { headers: kept, redirectsInside }
+    const filtered = { headers: Object.freeze(kept), redirectsInside }
+    this.#known.set(headers, filtered)
+    return filtered
+  }
+}
+
+function rewritten(redirects: RedirectRewriter, visit: LocationVisit, name: string, value: string): string {
+  if (name === 'location') return redirects.location(visit, value)
+  return name === 'refresh' ? redirects.refresh(visit, value) : value
+}
+
+/** Sends the answer of an upstream to the client of a visit: no faster than it takes it, and whole or visibly cut. */
+export class VisitAnswer implements AnswerReceiver {
+  readonly #visit: LocationVisit
+  readonly #filter: FieldFilter
+  #flow: AnswerFlow | undefined
+  #writer: BodyWriter | undefined
+  #aheadBytes = 0
+  #isOver = false
+
+  constructor(visit: LocationVisit, filter: FieldFilter) {
+    this.#visit = visit
+    this.#filter = filter
+  }
+
+  /** To be called before anything comes: ties the request to the client, who may leave. */
+  attach(flow: AnswerFlow): void {
+    this.#flow = flow
+    const { context } = this.#visit
+    // What the upstream may take is said by the location.
+    context.exchange.liftAnswerLimit()
+    context.onClosed(() => {
+      this.#isOver = true
+      flow.abort()
+    })
+  }
+
+  /** The client has been told that the protocol is switched: there is no answer to come. */
+  switched(): void {
+    this.#isOver = true
+    this.#visit.context.switched()
+  }
+
+  informational(head: ResponseHead): void {
+    this.#guarded(() => this.#visit.context.exchange.informational?.(head))
+  }
+
+  head(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
+    if (this.#isOver) return
+    try {
+      this.#answer(head, length, body)
+    } catch (error) {
+      this.fail(asError(error))
+      this.#flow?.abort()
+    }
+  }
+
+  data(bytes: Uint8Array): boolean {
+    const writer = this.#writer
+    if (writer === undefined || this.#isOver) return true
+    if (this.#write(writer, bytes)) {
+      this.#aheadBytes = 0
+      return true
+    }
+    this.#aheadBytes += bytes.byteLength
+    return this.#filter.rules.isBuffered && this.#aheadBytes < READ_AHEAD_BYTES
+  }
+
+  end(trailers: HeaderList): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#guarded(() => this.#writer?.end(undefined, trailers.length === 0 ? undefined : trailers))
+  }
+
+  fail(error: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const { status } = problemOf(error)
+    this.#visit.context.reportFailure(error, status)
+    if (this.#writer !== undefined) this.#writer.abort()
+    else if (!this.#visit.context.isAnswered) this.#visit.fail(status)
+  }
+
+  /** What is lent is copied: into a block if it fills one at least by half. */
+  #write(writer: BodyWriter, bytes: Uint8Array): boolean {
+    const { blocks } = this.#filter.rules
+    if (bytes.byteLength <= BLOCK_BYTES / 2 || bytes.byteLength > BLOCK_BYTES) return writer.write(Buffer.from(bytes))
+    const block = blocks.take()
+    block.set(bytes)
+    return writer.write(block.subarray(0, bytes.byteLength), () => blocks.give(block))
+  }
+
+  #answer(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
+    const visit = this.#visit
+    const { headers, redirectsInside } = this.#filter.apply(visit, head.headers)
+    if (redirectsInside && innerRedirect(visit, head.headers)) {
+      this.#isOver = true
+      this.#flow?.abort()
+      return
+    }
+    keepOwnType(visit, headers)
+    const { request } = visit.context
+    const final = { status: head.status, headers }
+    if (body === undefined || request.method === 'HEAD') {
+      this.#stream(final, length)
+      if (body !== undefined) this.end([])
+      return
+    }
+    this.#isOver = true
+    visit.respond(final, this.#mayBeKept(body) ? Buffer.from(body) : body)
+  }
+
+  #stream(head: ResponseHead, length: number | undefined): void {
+    const writer = this.#visit.stream(head, length === undefined ? {} : { length })
+    this.#writer = writer
+    writer.onDrain(() => {
+      this.#aheadBytes = 0
+      this.#flow?.resume()
+    })
+  }
+
+  /** Where it is compressed, or where the client takes only a part at first. */
+  #mayBeKept(body: Uint8Array): boolean {
+    if (body.byteLength > MAX_LENT_BYTES) return true
+    return this.#visit.context.mayCompress && this.#visit.context.request.header('accept-encoding') !== undefined
+  }
+
+  #guarded(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#visit.context.reportFailure(asError(error), 500)
+    }
+  }
+}
