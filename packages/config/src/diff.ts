@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Pacer } from '@svc/core'
 import type { ServerSpec, WebSpec } from '@svc/vhosts'
-import { type KeyPath, valueAt } from './source/key-path.ts'
-import type { Config, SiteConfig } from './types.ts'
+import type { Config, SiteConfig } from './schema/types.ts'
+import { type KeyPath, valueAt } from './values/key-path.ts'
 
 /** A configuration with its sites, as `loadConfig` returns it. */
 export interface ResolvedConfig {

@@ -1,6 +1,6 @@
 import { type SchemaNode, schemaTree, visitValues } from './schema/schema-tree.ts'
-import { type KeyPath, setAt } from './source/key-path.ts'
-import type { Config } from './types.ts'
+import type { Config } from './schema/types.ts'
+import { type KeyPath, setAt } from './values/key-path.ts'
 
 /** What is shown in place of a secret. */
 export const REDACTED = '***'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inertKeys } from '../src/inert-keys.ts'
+import { inertKeys } from '../src/schema/inert-keys.ts'
 import { nodeAt, schemaTree } from '../src/schema/schema-tree.ts'
 import { loaded, loadText } from './load-text.ts'
 

@@ -1,7 +1,7 @@
 import { formatPlace, type Place, type ServerNameSpec, type WebSpec } from '@svc/vhosts'
-import type { Finding } from '../source/finding.ts'
-import { formatPath } from '../source/key-path.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import type { Finding } from '../values/finding.ts'
+import { formatPath } from '../values/key-path.ts'
 import { type CertificateFiles, certificateKey } from './read-certificate.ts'
 
 /** A place of the configuration that names a certificate. */

@@ -1,8 +1,8 @@
 import { lstat, stat } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import type { ConfigProblem, WebSpec } from '@svc/vhosts'
-import type { Finding } from '../source/finding.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import type { Finding } from '../values/finding.ts'
 import { type CertificateUse, certificateUses, isPlace } from './certificate-uses.ts'
 import { coversName } from './covers-name.ts'
 import {

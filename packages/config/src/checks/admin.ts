@@ -1,5 +1,5 @@
-import { type Finding, findingIf } from '../source/finding.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import { type Finding, findingIf } from '../values/finding.ts'
 
 const MIN_SECRET_BYTES = 32
 

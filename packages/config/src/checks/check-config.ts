@@ -1,6 +1,6 @@
 import type { WebSpec } from '@svc/vhosts'
-import type { Finding } from '../source/finding.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import type { Finding } from '../values/finding.ts'
 import { checkAdmin } from './admin.ts'
 import { checkObs } from './obs.ts'
 import { checkRouteRules } from './route-rules.ts'

@@ -1,5 +1,5 @@
-import { type Finding, findingIf } from '../source/finding.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import { type Finding, findingIf } from '../values/finding.ts'
 
 /** Checks that objectives and alerts have the thresholds that they need. */
 export function checkObs({ obs }: Config): Finding[] {

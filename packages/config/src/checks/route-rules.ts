@@ -1,6 +1,6 @@
-import { type Finding, findingIf } from '../source/finding.ts'
-import type { KeyPath } from '../source/key-path.ts'
-import type { Config, RouteRule } from '../types.ts'
+import type { Config, RouteRule } from '../schema/types.ts'
+import { type Finding, findingIf } from '../values/finding.ts'
+import type { KeyPath } from '../values/key-path.ts'
 import { checkPattern, checkRedirect, checkRewrite, checkUpstream } from './rule-texts.ts'
 
 const targets = ['redirect', 'rewrite', 'upstream'] as const

@@ -1,5 +1,5 @@
-import { type Finding, findingIf } from '../source/finding.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import { type Finding, findingIf } from '../values/finding.ts'
 
 /** Checks that what is shared between instances has a store to be shared through. */
 export function checkSharedStore({ redis, cache, rate_limit: rateLimit }: Config): Finding[] {

@@ -1,5 +1,5 @@
-import { type Finding, findingIf } from '../source/finding.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import { type Finding, findingIf } from '../values/finding.ts'
 import { parseListenAddress } from '../values/listen-address.ts'
 
 /** Opened only if nothing else names an address: then it is free for TLS. */

@@ -1,7 +1,7 @@
 import { formatPlace, type Place } from '@svc/vhosts'
-import type { Finding } from '../source/finding.ts'
-import type { KeyPath } from '../source/key-path.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import type { Finding } from '../values/finding.ts'
+import type { KeyPath } from '../values/key-path.ts'
 
 /** Tells where a key was written. */
 export type PlaceOf = (path: KeyPath) => Place

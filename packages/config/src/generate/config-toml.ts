@@ -1,5 +1,5 @@
-import { isTable, type Table } from '../source/key-path.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import { isTable, type Table } from '../values/key-path.ts'
 import { tomlLine } from './toml-value.ts'
 
 function isTableList(value: unknown): value is readonly Table[] {

@@ -1,4 +1,4 @@
-import { isTable } from '../source/key-path.ts'
+import { isTable } from '../values/key-path.ts'
 import { listSections, type Section, type SectionKey } from './sections.ts'
 import { tomlLine } from './toml-value.ts'
 

@@ -1,4 +1,4 @@
-import { inertKeys } from '../inert-keys.ts'
+import { inertKeys } from '../schema/inert-keys.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
 import { listSections, type Section, type SectionKey } from './sections.ts'
 import { tomlValue } from './toml-value.ts'

@@ -1,4 +1,4 @@
-import { isTable } from '../source/key-path.ts'
+import { isTable } from '../values/key-path.ts'
 
 function tomlKey(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key)

@@ -2,7 +2,7 @@ import { access, constants, realpath } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { unsafeReason } from '@svc/core'
 import { type Directories, defaultDirectories } from '../schema/directories.ts'
-import { type KeyPath, valueAt } from '../source/key-path.ts'
+import { type KeyPath, valueAt } from '../values/key-path.ts'
 import type { ConfigSource } from './config-source.ts'
 import type { ReadDocument } from './read-document.ts'
 

@@ -1,5 +1,5 @@
 import { addressName, type WebSpec } from '@svc/vhosts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
 import { parseListenAddress } from '../values/listen-address.ts'
 
 /** Ends the names of own addresses whose port is chosen by the system: another address with port 0 is another address. */

@@ -1,6 +1,6 @@
 import { type Place, type ReadWeb, readWeb } from '@svc/vhosts'
-import type { KeyPath } from '../source/key-path.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
+import type { KeyPath } from '../values/key-path.ts'
 
 /** Reads the vhost files that a configuration names. */
 export async function loadWeb(config: Config, baseDir: string, placeOf: (path: KeyPath) => Place): Promise<ReadWeb> {

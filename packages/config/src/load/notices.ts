@@ -1,6 +1,6 @@
-import { inertKeysIn } from '../inert-keys.ts'
+import { inertKeysIn } from '../schema/inert-keys.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
-import type { Config } from '../types.ts'
+import type { Config } from '../schema/types.ts'
 import type { ListenName } from './listen-names.ts'
 
 /** What keeps automatic certificates from coming. */

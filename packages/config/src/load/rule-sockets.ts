@@ -1,7 +1,7 @@
 import { type NeededPath, NeededPaths } from '@svc/vhosts'
 import type { PlaceOf } from '../checks/unique-names.ts'
-import type { KeyPath } from '../source/key-path.ts'
-import type { Config, RouteRule } from '../types.ts'
+import type { Config, RouteRule } from '../schema/types.ts'
+import type { KeyPath } from '../values/key-path.ts'
 
 /** Finds the sockets that route rules pass requests to. */
 export function ruleSockets({ route_rules: common, sites }: Config, placeOf: PlaceOf): NeededPath[] {

@@ -1,10 +1,10 @@
 import type { ConfigProblem } from '@svc/vhosts'
 import { configSchema, type ParsedConfig } from '../schema/config-schema.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
-import type { Finding } from '../source/finding.ts'
-import type { KeyPath } from '../source/key-path.ts'
 import { pruneFaults } from '../source/prune.ts'
 import { schemaFindings } from '../source/schema-findings.ts'
+import type { Finding } from '../values/finding.ts'
+import type { KeyPath } from '../values/key-path.ts'
 
 /** What is left of a document after the schema has seen it. */
 export interface Validated {

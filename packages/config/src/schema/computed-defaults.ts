@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { Config, RouteRule } from '../types.ts'
 import type { ParsedConfig } from './config-schema.ts'
 import type { Directories } from './directories.ts'
+import type { Config, RouteRule } from './types.ts'
 
 /** What the machine and the terminal say, for defaults that depend on them. */
 export interface HostFacts {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { KeyPath } from '../source/key-path.ts'
+import type { KeyPath } from '../values/key-path.ts'
 import { configSchema } from './config-schema.ts'
 
 /** A node of the schema as JSON Schema, with the marks of this package. */

@@ -1,5 +1,5 @@
 import { nearestName } from '@svc/core'
-import { formatPath, type KeyPath } from '../source/key-path.ts'
+import { formatPath, type KeyPath } from '../values/key-path.ts'
 import { nodeAt, type SchemaNode } from './schema-tree.ts'
 
 function sectionsWith(root: SchemaNode, key: string): string[] {

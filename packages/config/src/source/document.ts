@@ -1,6 +1,6 @@
 import type { ConfigProblem, Place } from '@svc/vhosts'
-import type { Finding } from './finding.ts'
-import { formatPath, type KeyPath, startsWith, type Table } from './key-path.ts'
+import type { Finding } from '../values/finding.ts'
+import { formatPath, type KeyPath, startsWith, type Table } from '../values/key-path.ts'
 
 /** A part of a document that does not come from its main file. */
 interface Overlay {

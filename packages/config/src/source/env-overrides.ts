@@ -1,9 +1,9 @@
 import { wholeOf } from '@svc/vhosts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
 import { suggestKey } from '../schema/suggest-key.ts'
+import type { Finding } from '../values/finding.ts'
+import { isTable, type Table } from '../values/key-path.ts'
 import type { ConfigDocument } from './document.ts'
-import type { Finding } from './finding.ts'
-import { isTable, type Table } from './key-path.ts'
 import { parseToml } from './parse-toml.ts'
 
 /** Variables by name, as `process.env` has them. */

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { type SchemaNode, visitValues } from '../schema/schema-tree.ts'
 import { normalizeHostPattern } from '../values/hostname.ts'
+import { setAt } from '../values/key-path.ts'
 import type { ConfigDocument } from './document.ts'
-import { setAt } from './key-path.ts'
 
 /**
  * Brings values to the one form that the rest of the program reads: paths absolute, host names lower case and ASCII. What is

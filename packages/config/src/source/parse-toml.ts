@@ -1,7 +1,7 @@
 import { messageOf } from '@svc/core'
 import type { ConfigProblem } from '@svc/vhosts'
 import toml from 'toml'
-import type { Table } from './key-path.ts'
+import type { Table } from '../values/key-path.ts'
 
 /** A text as data, or what is wrong with it. */
 export type ParsedToml = { readonly ok: true; readonly data: Table } | { readonly ok: false; readonly problem: ConfigProblem }

@@ -2,8 +2,8 @@ import { nearestName } from '@svc/core'
 import type { z } from 'zod'
 import { nodeAt, type SchemaNode } from '../schema/schema-tree.ts'
 import { suggestKey } from '../schema/suggest-key.ts'
-import type { Finding } from './finding.ts'
-import { isTable, type KeyPath, valueAt } from './key-path.ts'
+import type { Finding } from '../values/finding.ts'
+import { isTable, type KeyPath, valueAt } from '../values/key-path.ts'
 
 type Issue = z.core.$ZodIssue
 

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { whyUnreadable } from '@svc/core'
 import { type SchemaNode, visitValues } from '../schema/schema-tree.ts'
+import type { Finding } from '../values/finding.ts'
+import { type KeyPath, setAt } from '../values/key-path.ts'
 import type { ConfigDocument } from './document.ts'
-import type { Finding } from './finding.ts'
-import { type KeyPath, setAt } from './key-path.ts'
 
 /** What came of replacing references to secrets. */
 export interface ResolvedSecrets {

@@ -1,6 +1,6 @@
 /// <reference path="./toml-parser.d.ts" />
 import parser, { type EntryNode, type ValueNode } from 'toml/lib/parser.js'
-import type { KeyPath } from './key-path.ts'
+import type { KeyPath } from '../values/key-path.ts'
 
 /** A place in a text, both counted from 1. */
 export interface Position {

@@ -1,4 +1,4 @@
-import type { ParsedConfig } from './schema/config-schema.ts'
+import type { ParsedConfig } from './config-schema.ts'
 
 /** A value whose every level is read-only. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]

@@ -1,5 +1,5 @@
-import { type SchemaNode, visitValues } from './schema/schema-tree.ts'
-import type { KeyPath } from './source/key-path.ts'
+import type { KeyPath } from '../values/key-path.ts'
+import { type SchemaNode, visitValues } from './schema-tree.ts'
 
 /**
  * Keys that are accepted and checked but have no effect yet; `=value` after a key means that value of it alone. A key covers all
