@@ -1,6 +1,6 @@
 export { type ConfigProblem, formatProblem, type ServerSpec, type WebSpec } from '@svc/vhosts'
 export { certificateNames, certificatePlaces } from './certificates/certificate-uses.ts'
-export { coversName } from './certificates/covers-name.ts'
+export { coversName } from './certificates/load-certificates.ts'
 export {
   type CertificateFiles,
   certificateKey,
@@ -21,4 +21,4 @@ export { REDACTED, redact } from './redact.ts'
 export type { HostFacts } from './schema/computed-defaults.ts'
 export { OWN_NAME, socketDirectory } from './schema/directories.ts'
 export { type Config, type DeepReadonly, hasApp, type RouteRule, type SiteConfig } from './schema/types.ts'
-export { type HostPort, parseListenAddress } from './values/listen-address.ts'
+export { type HostPort, parseListenAddress } from './values/addresses.ts'

@@ -5,8 +5,7 @@ import { copyFileSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSy
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, writeCertificate } from '@svc/testkit'
-import { coversName } from '../src/certificates/covers-name.ts'
-import { loadCertificates } from '../src/certificates/load-certificates.ts'
+import { coversName, loadCertificates } from '../src/certificates/load-certificates.ts'
 import { readCertificate } from '../src/certificates/read-certificate.ts'
 import { loaded, loadText, problemLines } from './load-text.ts'
 

@@ -3,9 +3,7 @@ import { test } from 'node:test'
 import { nearestName } from '@svc/core'
 import { isCidr } from '@svc/http'
 import { parseListenAddress } from '../src/index.ts'
-import { isFetchTarget } from '../src/values/fetch-target.ts'
-import { normalizeHostPattern } from '../src/values/hostname.ts'
-import { isRedisUrl } from '../src/values/url.ts'
+import { isFetchTarget, isRedisUrl, normalizeHostPattern } from '../src/values/addresses.ts'
 
 test('listen addresses are a host and a port', () => {
   for (const bad of ['', '8080', ':8080', 'a:', 'a:b', 'a:70000', '::1:80', '[a]:80', '[::1]', 'a:80:90', 'a:-1']) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { problemText } from '../src/manifest/problem-text.ts'
+import { problemText } from '../src/manifest/parse-manifest.ts'
 import { scanFiles } from './temp-site.ts'
 
 /** Problems of a site besides a page, with lines. */

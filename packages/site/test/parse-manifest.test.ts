@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseManifest } from '../src/manifest/parse-manifest.ts'
-import { problemText } from '../src/manifest/problem-text.ts'
+import { parseManifest, problemText } from '../src/manifest/parse-manifest.ts'
 import { scanFiles } from './temp-site.ts'
 
 test('a manifest that is damaged is refused with the name of the field', (t) => {

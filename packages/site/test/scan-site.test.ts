@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { withMiddlewareMatcher } from '../src/manifest/manifest-version.ts'
+import { withMiddlewareMatcher } from '../src/manifest/parse-manifest.ts'
 import { scanSite } from '../src/scan/scan-site.ts'
 import { brief, makeSite, scanFiles, scanned } from './temp-site.ts'
 

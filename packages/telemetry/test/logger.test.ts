@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLogger } from '../src/index.ts'
-import { prettyLine } from '../src/log/pretty-line.ts'
+import { prettyLine } from '../src/log/logger.ts'
 
 function collect(): { lines: string[]; destination: { write(line: string): void } } {
   const lines: string[] = []

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { codeOf, messageOf } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
@@ -7,7 +7,6 @@ import { CliError } from '../command-line/errors.ts'
 import { installation, ownCommand, shellWord } from '../command-line/installation.ts'
 import { printData, printMessage } from '../command-line/output.ts'
 import { withConfigOption } from '../command-line/source-options.ts'
-import { makeDirectory } from '../scaffold/make-directory.ts'
 import { scaffoldFiles } from '../scaffold/scaffold-files.ts'
 
 interface NewArgs {
@@ -56,4 +55,19 @@ export const newCommand: Command<NewArgs> = {
     printMessage(`Now run: ${await ownCommand()} serve ${shellWord(args.dir)}`)
     return ExitCode.ok
   },
+}
+
+/**
+ * Makes a directory and those above it that are missing. `recursive` of Node's own mkdir never returns where the file system
+ * answers ENOENT for a directory whose parent exists, as /proc does.
+ */
+async function makeDirectory(dir: string): Promise<void> {
+  try {
+    await mkdir(dir)
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return
+    if (codeOf(error) !== 'ENOENT' || dirname(dir) === dir) throw error
+    await makeDirectory(dirname(dir))
+    await mkdir(dir)
+  }
 }

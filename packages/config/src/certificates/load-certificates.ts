@@ -4,7 +4,6 @@ import type { ConfigProblem, WebSpec } from '@svc/vhosts'
 import type { Config } from '../schema/types.ts'
 import type { Finding } from '../values/finding.ts'
 import { type CertificateUse, certificateUses, isPlace } from './certificate-uses.ts'
-import { coversName } from './covers-name.ts'
 import {
   type CertificateFault,
   type CertificateFiles,
@@ -141,4 +140,11 @@ function nothingToServe({ server, tls }: Config, uses: readonly CertificateUse[]
 
 function directiveOf(file: keyof CertificateFiles): string {
   return file === 'cert' ? 'ssl_certificate' : 'ssl_certificate_key'
+}
+
+/** Whether a certificate for these names is good for a host name or for all names of `*.suffix` (RFC 6125 section 6.4.3). */
+export function coversName(names: readonly string[], name: string): boolean {
+  if (names.includes(name)) return true
+  const dot = name.indexOf('.')
+  return dot !== -1 && !name.startsWith('*') && names.includes(`*${name.slice(dot)}`)
 }

@@ -1,11 +1,8 @@
 import type { WebSpec } from '@svc/vhosts'
 import type { Config } from '../schema/types.ts'
-import type { Finding } from '../values/finding.ts'
-import { checkAdmin } from './admin.ts'
-import { checkObs } from './obs.ts'
+import { parseListenAddress } from '../values/addresses.ts'
+import { type Finding, findingIf } from '../values/finding.ts'
 import { checkRouteRules } from './route-rules.ts'
-import { checkSharedStore } from './shared-store.ts'
-import { checkTls } from './tls.ts'
 import { checkUniqueNames, type PlaceOf } from './unique-names.ts'
 
 /** Checks what no single key shows: how values go together. */
@@ -17,5 +14,89 @@ export function checkConfig(config: Config, web: WebSpec, placeOf: PlaceOf): Fin
     ...checkRouteRules(config, new Set(web.upstreams.map(({ name }) => name))),
     ...checkObs(config),
     ...checkUniqueNames(config, placeOf),
+  ]
+}
+
+const MIN_SECRET_BYTES = 32
+
+function checkUser(user: Config['admin']['users'][number], index: number): Finding[] {
+  const path = ['admin', 'users', index, 'tenant_id']
+  const isTenantAdmin = user.role === 'tenant_admin'
+  return [
+    ...findingIf(isTenantAdmin && user.tenant_id === undefined, path, 'is required for role "tenant_admin"'),
+    ...findingIf(!isTenantAdmin && user.tenant_id !== undefined, path, `role "${user.role}" has no tenant`),
+  ]
+}
+
+/** Checks that tokens can be signed safely and that every user's role has what it needs. */
+function checkAdmin({ admin }: Config): Finding[] {
+  const secret = admin.jwt_secret
+  const isShort = secret !== undefined && Buffer.byteLength(secret) < MIN_SECRET_BYTES
+  return [
+    ...findingIf(admin.enabled && secret === undefined, ['admin', 'jwt_secret'], 'is required when admin.enabled is true'),
+    ...findingIf(isShort, ['admin', 'jwt_secret'], `must have at least ${MIN_SECRET_BYTES} bytes`),
+    ...admin.users.flatMap(checkUser),
+  ]
+}
+
+/** Checks that objectives and alerts have the thresholds that they need. */
+function checkObs({ obs }: Config): Finding[] {
+  const slos = obs.slos.flatMap((slo, index) =>
+    findingIf(
+      slo.kind === 'latency' && slo.threshold_ms === undefined,
+      ['obs', 'slos', index, 'threshold_ms'],
+      'is required for kind "latency"',
+    ),
+  )
+  const alerts = obs.alerts.flatMap((alert, index) =>
+    findingIf(
+      (alert.above === undefined) === (alert.below === undefined),
+      ['obs', 'alerts', index],
+      'needs either "above" or "below"',
+    ),
+  )
+  return [...slos, ...alerts]
+}
+
+/** Opened only if nothing else names an address: then it is free for TLS. */
+const DEFAULT_LISTEN = '127.0.0.1:8080'
+
+function checkSitePair(site: Config['sites'][number], index: number): Finding[] {
+  const hasCert = site.tls_cert !== undefined
+  const hasKey = site.tls_key !== undefined
+  return [
+    ...findingIf(hasCert && !hasKey, ['sites', index, 'tls_cert'], 'needs tls_key'),
+    ...findingIf(hasKey && !hasCert, ['sites', index, 'tls_key'], 'needs tls_cert'),
+  ]
+}
+
+/** Checks what TLS settings need of each other and of the engine. */
+function checkTls({ server, tls, sites }: Config): Finding[] {
+  const hasCertificates = tls.auto || tls.certs.length > 0 || server.vhosts.length > 0 || sites.some((site) => site.tls_cert)
+  const isFreePort = parseListenAddress(server.listen)?.port === 0
+  const needsNode = tls.min_version === '1.3' && server.engine === 'uws'
+  return [
+    ...findingIf(
+      server.listen_tls === server.listen && server.listen !== DEFAULT_LISTEN && !isFreePort,
+      ['server', 'listen_tls'],
+      'is the same address as server.listen',
+    ),
+    ...findingIf(needsNode, ['tls', 'min_version'], '"1.3" is not available on engine "uws"', 'set server.engine = "node"'),
+    ...findingIf(
+      server.listen_tls !== undefined && !hasCertificates,
+      ['server', 'listen_tls'],
+      'there is no certificate to serve',
+      'set tls.certs, tls.auto or tls_cert and tls_key of a site',
+    ),
+    ...sites.flatMap(checkSitePair),
+  ]
+}
+
+/** Checks that what is shared between instances has a store to be shared through. */
+function checkSharedStore({ redis, cache, rate_limit: rateLimit }: Config): Finding[] {
+  if (redis.url !== undefined) return []
+  return [
+    ...findingIf(cache.isr.l2_enabled, ['cache', 'isr', 'l2_enabled'], 'needs redis.url'),
+    ...findingIf(rateLimit.distributed, ['rate_limit', 'distributed'], 'needs redis.url'),
   ]
 }

@@ -1,6 +1,5 @@
 import type { Config } from '../schema/types.ts'
 import { isTable, type Table } from '../values/key-path.ts'
-import { tomlLine } from './toml-value.ts'
 
 function isTableList(value: unknown): value is readonly Table[] {
   return Array.isArray(value) && value.length > 0 && value.every(isTable)
@@ -28,4 +27,21 @@ export function configToml(config: Config): string {
   return `${tableLines(config as unknown as Table, '')
     .join('\n')
     .trim()}\n`
+}
+
+function tomlKey(key: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key)
+}
+
+/** Writes plain data as a TOML value on one line. */
+export function tomlValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(tomlValue).join(', ')}]`
+  if (!isTable(value)) return JSON.stringify(value)
+  const entries = Object.entries(value).map(([key, child]) => `${tomlKey(key)} = ${tomlValue(child)}`)
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
+}
+
+/** Writes a line `key = value`. */
+export function tomlLine(key: string, value: unknown): string {
+  return `${tomlKey(key)} = ${tomlValue(value)}`
 }

@@ -1,6 +1,6 @@
 import { isTable } from '../values/key-path.ts'
+import { tomlLine } from './config-toml.ts'
 import { listSections, type Section, type SectionKey } from './sections.ts'
-import { tomlLine } from './toml-value.ts'
 
 const LINE_WIDTH = 110
 

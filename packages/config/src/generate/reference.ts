@@ -1,7 +1,7 @@
 import { inertKeys } from '../schema/inert-keys.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
+import { tomlValue } from './config-toml.ts'
 import { listSections, type Section, type SectionKey } from './sections.ts'
-import { tomlValue } from './toml-value.ts'
 
 const LINE_WIDTH = 118
 

@@ -1,6 +1,6 @@
 import { addressName, type WebSpec } from '@svc/vhosts'
 import type { Config } from '../schema/types.ts'
-import { parseListenAddress } from '../values/listen-address.ts'
+import { parseListenAddress } from '../values/addresses.ts'
 
 /** Ends the names of own addresses whose port is chosen by the system: another address with port 0 is another address. */
 const FREE_PORT_ENDINGS = { plain: '#plain', tls: '#tls' } as const

@@ -6,23 +6,23 @@ import { loadCertificates } from '../certificates/load-certificates.ts'
 import type { LoadedCertificate } from '../certificates/read-certificate.ts'
 import { checkConfig } from '../checks/check-config.ts'
 import { completeConfig, type HostFacts } from '../schema/computed-defaults.ts'
+import { configSchema, type ParsedConfig } from '../schema/config-schema.ts'
+import { inertKeysIn } from '../schema/inert-keys.ts'
 import { type SchemaNode, schemaTree } from '../schema/schema-tree.ts'
 import type { Config, SiteConfig } from '../schema/types.ts'
 import { normalizeValues } from '../source/normalize.ts'
-import { followsFrom } from '../source/prune.ts'
+import { followsFrom, pruneFaults } from '../source/prune.ts'
+import { schemaFindings } from '../source/schema-findings.ts'
 import { type ResolvedSecrets, resolveSecrets } from '../source/secrets.ts'
 import type { Finding } from '../values/finding.ts'
-import { valueAt } from '../values/key-path.ts'
+import { type KeyPath, valueAt } from '../values/key-path.ts'
 import { accessNotices } from './access-notices.ts'
 import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
 import { type ListenName, listenNames } from './listen-names.ts'
-import { loadWeb } from './load-web.ts'
-import { noticesOf, proofNotices } from './notices.ts'
+import { loadWeb, ruleSockets } from './load-web.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
-import { ruleSockets } from './rule-sockets.ts'
-import { inReadingOrder, validate } from './validate.ts'
 
 /** A configuration ready to be served. */
 export interface LoadedConfig {
@@ -120,4 +120,49 @@ export async function loadConfig(source: ConfigSource, host: HostFacts = hostFac
   const root = schemaTree()
   const read = await readDocument(source, root)
   return read.ok ? resolveAll(read, root, source, host) : read
+}
+
+/** What is left of a document after the schema has seen it. */
+interface Validated {
+  /** The valid part, with defaults. Undefined when nothing can be made of it. */
+  readonly parsed: ParsedConfig | undefined
+  /** What the schema found, with paths in the whole document. */
+  readonly findings: readonly Finding[]
+  /** Leads from a path in `parsed` to the path in the whole document. */
+  readonly originalPath: (path: KeyPath) => KeyPath
+}
+
+/** Checks data against the schema. Values at `faulty` paths are known to be wrong and left out. */
+function validate(root: SchemaNode, data: unknown, faulty: readonly KeyPath[]): Validated {
+  const known = pruneFaults(root, data, faulty)
+  const first = configSchema.safeParse(known.data)
+  if (first.success) return { parsed: first.data, findings: [], originalPath: known.originalPath }
+  const found = schemaFindings(root, known.data, first.error.issues)
+  const findings = found.map((finding) => ({ ...finding, path: known.originalPath(finding.path) }))
+  const rest = pruneFaults(root, data, [...faulty, ...findings.map(({ path }) => path)])
+  const second = configSchema.safeParse(rest.data)
+  return { parsed: second.success ? second.data : undefined, findings, originalPath: rest.originalPath }
+}
+
+/** Puts problems in the order of a reader: by file, then from top to bottom. */
+function inReadingOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const files = [...new Set(problems.map(({ file }) => file))]
+  return problems.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column)
+}
+
+/** What keeps automatic certificates from coming. */
+function proofNotices({ tls }: Config, listen: readonly ListenName[]): string[] {
+  if (!tls.auto || listen.some(({ isTls }) => !isTls)) return []
+  return ['tls.auto is set and no address speaks plain HTTP: hosts are proved over it (set server.listen)']
+}
+
+/** Says in plain lines what is not wrong but worth knowing. */
+function noticesOf(root: SchemaNode, data: unknown, config: Config): string[] {
+  const notices: string[] = []
+  const inert = inertKeysIn(root, data)
+  if (inert.length > 0) notices.push(`these keys have no effect yet in this version: ${inert.join(', ')}`)
+  if (config.server.trusted_proxies.length > 0 && config.server.engine === 'uws') {
+    notices.push('server.trusted_proxies is set: engine "node" is recommended behind a proxy, its parser is the stricter one')
+  }
+  return notices
 }

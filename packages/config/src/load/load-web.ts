@@ -1,5 +1,6 @@
-import { type Place, type ReadWeb, readWeb } from '@svc/vhosts'
-import type { Config } from '../schema/types.ts'
+import { type NeededPath, NeededPaths, type Place, type ReadWeb, readWeb } from '@svc/vhosts'
+import type { PlaceOf } from '../checks/unique-names.ts'
+import type { Config, RouteRule } from '../schema/types.ts'
 import type { KeyPath } from '../values/key-path.ts'
 
 /** Reads the vhost files that a configuration names. */
@@ -25,4 +26,18 @@ export async function loadWeb(config: Config, baseDir: string, placeOf: (path: K
       engine: server.engine,
     },
   })
+}
+
+/** Finds the sockets that route rules pass requests to. */
+export function ruleSockets({ route_rules: common, sites }: Config, placeOf: PlaceOf): NeededPath[] {
+  const needs = new NeededPaths()
+  const add = (rules: readonly RouteRule[], path: KeyPath) => {
+    for (const [index, { upstream }] of rules.entries()) {
+      const socket = /^https?:\/\/unix:([^:]+)/.exec(upstream ?? '')?.[1]
+      if (socket !== undefined) needs.add('socket', socket, placeOf([...path, index, 'upstream']))
+    }
+  }
+  add(common, ['route_rules'])
+  for (const [index, site] of sites.entries()) add(site.route_rules, ['sites', index, 'route_rules'])
+  return needs.all
 }

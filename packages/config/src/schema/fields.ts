@@ -1,7 +1,6 @@
 import { isCidr } from '@svc/http'
 import * as z from 'zod'
-import { normalizeHostPattern } from '../values/hostname.ts'
-import { parseListenAddress } from '../values/listen-address.ts'
+import { normalizeHostPattern, parseListenAddress } from '../values/addresses.ts'
 
 /** A whole number from `min`. */
 export const integer = (min: number, max?: number) => {

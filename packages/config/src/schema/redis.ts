@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isRedisUrl } from '../values/url.ts'
+import { isRedisUrl } from '../values/addresses.ts'
 import { integer, secret } from './fields.ts'
 
 /** `[redis]`: the shared key-value store. */

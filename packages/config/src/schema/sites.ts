@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isFetchTarget } from '../values/fetch-target.ts'
+import { isFetchTarget } from '../values/addresses.ts'
 import { environment, filePath, hostPattern, identifier, text } from './fields.ts'
 import { routeRules } from './route-rules.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parseUrl } from '../values/url.ts'
+import { parseUrl } from '../values/addresses.ts'
 import { filePath, integer } from './fields.ts'
 
 const certificate = z

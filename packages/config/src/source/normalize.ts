@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { type SchemaNode, visitValues } from '../schema/schema-tree.ts'
-import { normalizeHostPattern } from '../values/hostname.ts'
+import { normalizeHostPattern } from '../values/addresses.ts'
 import { setAt } from '../values/key-path.ts'
 import type { ConfigDocument } from './document.ts'
 

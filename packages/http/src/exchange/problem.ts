@@ -1,8 +1,8 @@
+import { STATUS_CODES } from 'node:http'
 import { AppError } from '@svc/core'
 import { parseWeight } from '../fields/accept-encoding.ts'
 import { splitOutsideQuotes } from '../syntax/quoted-list.ts'
 import type { HeaderList, ResponseHead } from './http-exchange.ts'
-import { statusText } from './status-text.ts'
 
 /** An error answer (RFC 9457). */
 export interface Problem {
@@ -86,4 +86,18 @@ const htmlEscapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;
 
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => htmlEscapes[character] ?? character)
+}
+
+/** Reason phrase of a status, or "Unknown" (RFC 9110 section 15). */
+export function statusText(status: number): string {
+  return STATUS_CODES[status] ?? 'Unknown'
+}
+
+const statusLines: ReadonlyMap<number, string> = new Map(
+  Object.entries(STATUS_CODES).map(([status, text]) => [Number(status), `${status} ${text}`]),
+)
+
+/** Status and reason phrase as they stand in a status line, e.g. "404 Not Found". */
+export function statusLine(status: number): string {
+  return statusLines.get(status) ?? `${status} Unknown`
 }

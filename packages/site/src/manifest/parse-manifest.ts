@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import { type Guard, guard } from '@svc/core'
-import type { MetadataFile, PatternSegment, Route, SegmentNode, SiteManifest } from './manifest.ts'
+import type { MetadataFile, PatternSegment, Route, SegmentNode, SiteManifest, SiteProblem } from './manifest.ts'
 
 const named = guard.object({ kind: guard.oneOf('dynamic', 'catch-all', 'optional-catch-all'), name: guard.string })
 const plain = guard.object({ kind: guard.oneOf('static'), value: guard.string })
@@ -75,3 +76,41 @@ const manifestFields = guard.object({
  */
 export const parseManifest: Guard<SiteManifest> = (value, path = 'manifest') =>
   manifestFields(value, path) as unknown as SiteManifest
+
+/** Writes a problem as one line for logs, error pages and `svc routes`: "file:line: message (other, other)". */
+export function problemText(problem: SiteProblem): string {
+  const related = problem.related ?? []
+  const place = problem.line === undefined ? problem.file : `${problem.file}:${problem.line}`
+  return `${place}: ${problem.message}${related.length === 0 ? '' : ` (${related.join(', ')})`}`
+}
+
+type Unversioned = Omit<SiteManifest, 'version'>
+
+function digest(parts: readonly string[]): string {
+  return createHash('sha256').update(parts.join('\0')).digest('base64url').slice(0, 22)
+}
+
+/**
+ * Freezes a manifest and gives it its version.
+ * @param seen every file and fact that `routes` follow from: hashing these is much cheaper than hashing the trees
+ */
+export function sealManifest(manifest: Unversioned, seen: readonly string[]): SiteManifest {
+  const { root, appDir, publicDir, middleware, problems, refusal } = manifest
+  const facts = JSON.stringify([appDir, middleware, problems, refusal])
+  const version = digest([root, publicDir, facts, ...seen])
+  for (const problem of problems) Object.freeze(problem.related)
+  return Object.freeze({
+    version,
+    ...manifest,
+    routes: Object.freeze(manifest.routes),
+    middleware: middleware && Object.freeze(middleware),
+    problems: Object.freeze(problems.map((problem) => Object.freeze(problem))),
+  })
+}
+
+/** The manifest with the `config.matcher` of its middleware, under a version of its own. */
+export function withMiddlewareMatcher(manifest: SiteManifest, matcher: unknown): SiteManifest {
+  if (manifest.middleware === null) return manifest
+  const version = digest([manifest.version, JSON.stringify(matcher) ?? ''])
+  return Object.freeze({ ...manifest, version, middleware: Object.freeze({ ...manifest.middleware, matcher }) })
+}

@@ -1,9 +1,9 @@
-import type { PatternSegment, Route, SegmentNode, SiteProblem } from '../manifest/manifest.ts'
+import type { PatternSegment, Route, SegmentNode, SiteProblem, SlotParam } from '../manifest/manifest.ts'
 import { isStaticPattern, spellPattern } from '../manifest/pattern.ts'
+import { isPatternSegment, parseSegmentName } from '../tree/segment-name.ts'
 import type { Claim } from './claims.ts'
 import { findAmbiguities, groupByUrl, type UrlClaims } from './conflicts.ts'
 import type { PageTrees } from './page-tree.ts'
-import { surveyTree } from './tree-survey.ts'
 
 /** What routes are made of. */
 export interface RouteSources {
@@ -103,4 +103,34 @@ function emptySlotProblem(file: string, patterns: readonly string[]): SiteProble
 
 function sentenceOf(problem: SiteProblem): string {
   return `${problem.message}: ${[problem.file, ...(problem.related ?? [])].join(', ')}`
+}
+
+/** What a finished page tree shows besides its pages. */
+interface TreeSurvey {
+  /** Parameters that only slots define. */
+  readonly slotParams: readonly SlotParam[]
+  /** Paths below the app directory of slots with neither a page nor a default: "/(shop)/@cart". */
+  readonly emptySlots: readonly string[]
+}
+
+/** Looks through the tree of the page at `segments`. */
+function surveyTree(tree: SegmentNode, segments: readonly PatternSegment[]): TreeSurvey {
+  const known = new Set(segments.map((segment) => (segment.kind === 'static' ? '' : segment.name)))
+  const slotParams: SlotParam[] = []
+  const emptySlots: string[] = []
+  const visit = (node: SegmentNode, path: string, index: number) => {
+    const name = parseSegmentName(node.segment)
+    const isPart = node.segment !== '' && isPatternSegment(name)
+    if (isPart && name.kind !== 'static' && !known.has(name.name)) {
+      known.add(name.name)
+      slotParams.push(Object.freeze({ name: name.name, index }))
+    }
+    const own = node.segment === '' ? path : `${path}/${node.segment}`
+    for (const [slot, child] of Object.entries(node.slots)) {
+      if (child !== null) visit(child, own, isPart ? index + 1 : index)
+      else if (slot !== 'children') emptySlots.push(`${own}/@${slot}`)
+    }
+  }
+  visit(tree, '', 0)
+  return { slotParams: Object.freeze(slotParams), emptySlots }
 }
