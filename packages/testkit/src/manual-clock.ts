@@ -1,9 +1,14 @@
 import type { Clock } from '@svc/core'
 
-/** A clock that stands still until it is moved on. */
+interface Timer {
+  readonly at: number
+  readonly task: () => void
+}
+
+/** A clock that stands still until it is advanced. */
 export class ManualClock implements Clock {
   #nowMs: number
-  #timers: { readonly at: number; readonly task: () => void }[] = []
+  readonly #timers = new Set<Timer>()
 
   constructor(nowMs = Date.parse('2026-01-01T00:00:00Z')) {
     this.#nowMs = nowMs
@@ -17,20 +22,30 @@ export class ManualClock implements Clock {
     return this.#nowMs
   }
 
+  /** How many timers are set. */
+  get timers(): number {
+    return this.#timers.size
+  }
+
   after(delayMs: number, task: () => void): () => void {
     const timer = { at: this.#nowMs + delayMs, task }
-    this.#timers.push(timer)
+    this.#timers.add(timer)
     return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer)
+      this.#timers.delete(timer)
     }
   }
 
-  /** Moves on and runs what is due. */
+  /** Lets time pass as in a process that is busy: what is due runs with the next `advance`. */
+  stall(ms: number): void {
+    this.#nowMs += ms
+  }
+
+  /** Advances the time, and runs what is due in the order in which it was set. */
   advance(ms: number): void {
     this.#nowMs += ms
-    for (const { at, task } of this.#timers.splice(0)) {
-      if (at <= this.#nowMs) task()
-      else this.after(at - this.#nowMs, task)
+    for (const timer of [...this.#timers]) {
+      if (timer.at > this.#nowMs || !this.#timers.delete(timer)) continue
+      timer.task()
     }
   }
 }

@@ -1,11 +1,10 @@
 import type { TestContext } from 'node:test'
-import { MemoryStore, type Purge, type PurgeOrder } from '@svc/cache'
+import { type LeaseDesk, MemoryStore, type Purge, type PurgeOrder } from '@svc/cache'
 import { type Deferred, deferred } from '@svc/core'
 import type { CacheFacts, LeaseOutcome, LeaseReply, RenderReply, RenderRequest } from '@svc/protocol'
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
 import { ManualClock } from '@svc/testkit'
 import { IsrCache } from '../src/isr/isr-cache.ts'
-import type { LeaseDesk } from '../src/isr/leases.ts'
 import type { CannedSink } from './canned-renderer.ts'
 import { PipelineServer, type TestSite } from './pipeline-server.ts'
 

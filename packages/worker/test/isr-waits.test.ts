@@ -10,12 +10,15 @@ import { shop } from './pipeline-server.ts'
 
 const key = responseKey('shop', '/', { query: false, host: false }, '', '')
 
-test('nobody waits longer than a render may take', async (t) => {
+test('a request waits no longer than a render may take', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 1\n')
   worker.server.renderer.answer = ({ sink }) => sink.complete(page(), Buffer.from('alone'))
   const end = instance.leases.hold(key)
-  assert.equal((await worker.server.get('/')).text, 'alone')
+  const answer = worker.server.get('/')
+  await settle()
+  instance.clock.advance(1)
+  assert.equal((await answer).text, 'alone')
   end('failed')
 })
 
@@ -34,6 +37,8 @@ test('those who wait as long as a render may take are told so, and do not all re
         if (waiting.delete(answer)) statuses.push(status)
       }, assert.fail)
     }
+    await settle()
+    instance.clock.advance(30)
     // One renders what it began, or what it waited for in vain; in the second case the next one leads without a lease.
     while (waiting.size > (isHeldElsewhere ? 2 : 1)) await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual([...new Set(statuses)], [504])
@@ -46,7 +51,7 @@ test('those who wait as long as a render may take are told so, and do not all re
   }
 })
 
-test('a stream that does not end keeps nobody waiting, and holds on to no purges', async (t) => {
+test('a stream without an end keeps no request waiting, and holds on to no purges', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 100\n')
   const held = holdRenders(worker)
@@ -56,6 +61,8 @@ test('a stream that does not end keeps nobody waiting, and holds on to no purges
   await settle()
   held[0]?.sink.head({ status: 200, headers: [['content-type', 'text/event-stream']] })
   const waiter = worker.server.get('/api')
+  await settle()
+  instance.clock.advance(100)
   while (held.length < 2) await new Promise((resolve) => setImmediate(resolve))
   held[1]?.sink.complete(page(), Buffer.from('own'))
   assert.equal((await waiter).text, 'own')
@@ -89,8 +96,10 @@ test('when the time of those who wait is over by the time that a lease elsewhere
   // The one that asked for the lease counts when it is refused.
   await joined(instance, 49)
   // The timers of a busy process come late, and after the message.
-  instance.clock.advance(60_000)
+  instance.clock.stall(60_000)
   end('failed')
+  await settle()
+  instance.clock.advance(0)
   for (const { status } of await Promise.all(answers)) assert.ok(status === 200 || status === 504, String(status))
   // One whose wait is over, and one that got the lease.
   assert.ok(server.renderer.requests.length <= 2, `${server.renderer.requests.length} renders`)
@@ -106,7 +115,7 @@ test('whoever has waited too long still gets what was stored meanwhile', async (
   const { sink } = await begun.promise
   const answers = Array.from({ length: 10 }, () => worker.server.get('/'))
   await joined(instance, 9)
-  instance.clock.advance(30_000)
+  instance.clock.stall(30_000)
   sink.complete(page(), Buffer.from('made'))
   assert.equal((await first).text, 'made')
   for (const { text } of await Promise.all(answers)) assert.equal(text, 'made')

@@ -15,7 +15,7 @@ export interface BackoffState {
 export const noFailures: BackoffState = Object.freeze({ failures: 0, lastFailureAt: Number.NEGATIVE_INFINITY })
 
 /** Records one failure at `now` (milliseconds of any monotonic clock). */
-export function recordFailure(state: BackoffState, policy: BackoffPolicy, now: number): BackoffState {
+export function recordFailure(state: BackoffState, policy: Pick<BackoffPolicy, 'resetAfterMs'>, now: number): BackoffState {
   const isFresh = now - state.lastFailureAt > policy.resetAfterMs
   return { failures: isFresh ? 1 : state.failures + 1, lastFailureAt: now }
 }

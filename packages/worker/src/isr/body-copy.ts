@@ -9,7 +9,7 @@ export class BodyCopy {
     this.#maxBytes = maxBytes
   }
 
-  /** Takes a piece, which must not change any more. False: the body is too large, and nothing is kept of it. */
+  /** Takes a piece, which must not change any more. False: the body is too large, and the copy is dropped. */
   add(piece: Uint8Array): boolean {
     this.#bytes += piece.byteLength
     if (this.#bytes > this.#maxBytes) {

@@ -1,124 +1,163 @@
-import { type EntryFacts, type Purge, SecondAsk } from '@svc/cache'
+import { type EntryFacts, Fills, PassMemory, type Purge, RetryPauses, SecondAsk } from '@svc/cache'
+import { type BackoffPolicy, delayMs } from '@svc/core'
 import { AnswerSink } from '../pipeline/stages/answer-sink.ts'
-import type { Turn } from './flight.ts'
-import { Flights } from './flights.ts'
+import { cameBack } from '../pipeline/stages/request-loop.ts'
 import { type Found, type IsrParts, keyNow, lookUp } from './isr-parts.ts'
-import { Keeper } from './keeper.ts'
 import { passKeyOf } from './page-address.ts'
-import type { BackgroundRender, PageAsk } from './page-ask.ts'
-import { PassMemory } from './pass-memory.ts'
+import { PageEntries } from './page-entries.ts'
+import { PageFill, type PageFillCause, type PageFills, type PageWaiter } from './page-fill.ts'
+import type { BackgroundRender, PageRequest } from './page-request.ts'
 import { labelsOf } from './purged-labels.ts'
-import { Revalidator } from './revalidator.ts'
 import { SharedBodies } from './shared-bodies.ts'
 import { storabilityOf } from './storability.ts'
 import { type IsrStatus, isrStatus, sendStored } from './stored-sender.ts'
 
-/** What the cache of a worker is made of. */
-export type IsrCacheOptions = Omit<IsrParts, 'keeper' | 'passes' | 'admission' | 'bodies'>
+export type IsrCacheOptions = Omit<IsrParts, 'entries' | 'passes' | 'admission' | 'bodies'>
 
-/** How often a request begins anew because what it waited for was not what it needs, before it is rendered alone. */
+/** How often a request looks again because the fill it waited for did not answer it, before it is rendered alone. */
 const MAX_ROUNDS = 4
 /** A second request for a key that clients can make up counts when it comes within this time of the first. */
 const ADMISSION_WINDOW_MS = 60_000
+/** Between refreshes of a stale page that fail. */
+const BACKOFF: BackoffPolicy = { firstMs: 1_000, maxMs: 60_000, resetAfterMs: 300_000 }
 
-/** Answers requests for pages, and for handlers that say how long they hold, from the store that all workers share. */
+/** Answers requests for pages, and for handlers that declare a lifetime, from the store that all workers share. */
 export class IsrCache {
   readonly #parts: IsrParts
-  readonly #flights: Flights
-  readonly #revalidator: Revalidator
+  readonly #fills: PageFills
+  readonly #pauses: RetryPauses
 
   constructor(options: IsrCacheOptions) {
-    const { store, ledger, clock } = options
+    const { store, ledger, clock, leases, onProblem } = options
     const admission = new SecondAsk(ADMISSION_WINDOW_MS)
-    const keeper = new Keeper({ store, ledger, admission, clock })
-    this.#parts = { ...options, keeper, admission, passes: new PassMemory(clock), bodies: new SharedBodies() }
-    this.#flights = new Flights(this.#parts, {
-      again: (turn) => this.#again(turn),
-      alone: (turn, detail) => this.#alone(turn, detail === undefined ? { outcome: 'uri-miss' } : { outcome: 'bypass', detail }),
-    })
-    this.#revalidator = new Revalidator(this.#parts)
+    const entries = new PageEntries({ store, ledger, admission, clock })
+    this.#parts = { ...options, entries, admission, passes: new PassMemory(clock), bodies: new SharedBodies() }
+    this.#fills = new Fills({ ledger, leases, clock, onProblem })
+    this.#pauses = new RetryPauses(clock, (failures) => delayMs({ failures, lastFailureAt: 0 }, BACKOFF))
   }
 
-  /** Answers a request: from the store, by another one's render, or by a render of its own. */
-  answer(ask: PageAsk): void {
+  /** Answers a request: from the store, by the render of another request, or by a render of its own. */
+  answer(request: PageRequest): void {
     const { clock, ledger } = this.#parts
-    this.#serve({ ask, deadlineMs: clock.monotonic() + ask.settings.waitMs, seq: ledger.last, rounds: 0 })
+    this.#serve({ request, deadlineMs: clock.monotonic() + request.settings.waitMs, seq: ledger.last, rounds: 0 })
   }
 
   /** Renders a page into the store, unless it is there and fresh. Rejects when the render fails. */
   async warm(background: BackgroundRender): Promise<void> {
     const key = keyNow(this.#parts, background.address)
-    if (lookUp(this.#parts, key)?.freshness !== 'fresh') await this.#revalidator.render(key, background)
+    if (lookUp(this.#parts, key)?.freshness === 'fresh') return
+    const fill = this.#fills.joinable(key) ?? this.#open(key, { kind: 'refresh', background }).fill
+    const end = await fill.ended
+    if (end.kind === 'failed' && end.error !== undefined) throw end.error
   }
 
-  /** A purge has been noted: what could not be stored before it may be storable now. */
+  /** A purge has been noted: pages that could not be stored before it may be storable now. */
   purged(purge: Purge): void {
     const labels = labelsOf(purge)
     if (labels === undefined) this.#parts.passes.clear()
     else for (const label of labels) this.#parts.passes.forgetLabel(label)
   }
 
-  /** Code of a label has changed. */
+  /** Code of a label has changed: what failed before may work now. */
   siteChanged(label: string): void {
     this.#parts.passes.forgetLabel(label)
-    this.#revalidator.forgetLabel(label)
+    this.#pauses.forgetLabel(label)
   }
 
-  #serve(turn: Turn): void {
-    const { ask, rounds } = turn
+  #serve(waiter: PageWaiter): void {
+    const { request, rounds } = waiter
     const { metrics, passes } = this.#parts
-    const key = keyNow(this.#parts, ask.address)
+    const key = keyNow(this.#parts, request.address)
     const found = lookUp(this.#parts, key)
     if (found !== undefined && found.freshness !== 'expired') {
-      this.#hit(ask, key, found)
+      this.#hit(request, key, found)
       return
     }
     if (rounds === 0) metrics.misses.l1.value++
-    const detail = passes.get(passKeyOf(key, ask.address))
-    if (detail !== undefined) this.#alone(turn, { outcome: 'bypass', detail })
-    else if (!mayShare(ask)) this.#alone(turn, { outcome: 'uri-miss' })
-    else this.#flights.board(key, turn)
+    const detail = passes.get(passKeyOf(key, request.address))
+    if (detail !== undefined) this.#alone(waiter, { outcome: 'bypass', detail })
+    else if (!mayShare(request)) this.#alone(waiter, { outcome: 'uri-miss' })
+    else this.#miss(key, waiter)
   }
 
-  #hit(ask: PageAsk, key: string, { entry, freshness }: Found): void {
+  #hit(request: PageRequest, key: string, { entry, freshness }: Found): void {
     const { clock, metrics } = this.#parts
     metrics.hits.l1.value++
-    sendStored(this.#parts, ask.context, entry, hitStatus(entry, clock.now()))
-    if (freshness === 'stale') this.#revalidator.begin(key, () => ask.background())
+    sendStored(this.#parts, request.context, entry, hitStatus(entry, clock.now()))
+    if (freshness === 'stale') this.#refresh(key, request)
   }
 
-  #again(turn: Turn): void {
-    const { ask, rounds } = turn
-    if (ask.isOutdated()) ask.matchAgain()
-    else if (rounds >= MAX_ROUNDS) this.#alone(turn, { outcome: 'uri-miss' })
-    else this.#serve({ ...turn, rounds: rounds + 1 })
+  #miss(key: string, waiter: PageWaiter): void {
+    const { admission, clock } = this.#parts
+    const isRepeated = admission.ask(key, clock.monotonic())
+    const fill = this.#fills.joinable(key)?.policy
+    if (fill === undefined) this.#open(key, { kind: 'request', opener: waiter, isRepeated })
+    else if (!cameBack(waiter.request.context)) fill.join(waiter)
+    else {
+      fill.noteRepeated()
+      this.#alone(waiter, { outcome: 'uri-miss' })
+    }
   }
 
-  /** Renders for one request, and remembers what that tells of the next ones. */
-  #alone({ ask }: Turn, status: IsrStatus): void {
-    const { context, address, settings } = ask
+  /** Renders a stale page in the background: each key once in the instance, and after failures with growing pauses. */
+  #refresh(key: string, request: PageRequest): void {
+    if (!this.#fills.hasRoomToRefresh(key) || this.#pauses.isPaused(key)) return
+    const policy = this.#open(key, { kind: 'refresh', background: request.background() })
+    const { metrics, onProblem } = this.#parts
+    void policy.fill.ended.then((end) => {
+      const { kind } = end
+      if (!policy.hasRendered || kind === 'lost') return
+      const isSuccess = kind === 'stored' || kind === 'pass'
+      if (isSuccess) this.#pauses.succeeded(key)
+      else this.#pauses.failed(key)
+      metrics.revalidations[isSuccess ? 'success' : 'error'].value++
+      if (kind === 'failed' && end.error !== undefined) onProblem(end.error)
+    })
+  }
+
+  #open(key: string, cause: PageFillCause): PageFill {
+    const policy = new PageFill(key, cause, this.#parts, this.#fills, {
+      again: (waiter) => this.#again(waiter),
+      alone: (waiter, detail) =>
+        this.#alone(waiter, detail === undefined ? { outcome: 'uri-miss' } : { outcome: 'bypass', detail }),
+    })
+    if (cause.kind === 'request') policy.wait(cause.opener)
+    policy.fill.start()
+    return policy
+  }
+
+  #again(waiter: PageWaiter): void {
+    const { request, rounds } = waiter
+    if (request.isOutdated()) request.matchAgain()
+    else if (rounds >= MAX_ROUNDS) this.#alone(waiter, { outcome: 'uri-miss' })
+    else this.#serve({ ...waiter, rounds: rounds + 1 })
+  }
+
+  /** Renders for one request, and remembers what the response says about the next ones. */
+  #alone({ request }: PageWaiter, status: IsrStatus): void {
+    const { context, address, settings } = request
     const { passes, renderer } = this.#parts
     context.cacheStatus = isrStatus(status)
     const sink = new AnswerSink(context, {
-      failed: (error) => ask.fail(error),
+      failed: (error) => request.fail(error),
       completed: (head, facts) => {
-        if (!mayShare(ask)) return
+        if (!mayShare(request)) return
         const key = passKeyOf(keyNow(this.#parts, address), address)
         const storability = storabilityOf({ ...head, facts }, address, settings)
         if (storability.verdict === 'pass') passes.add(key, storability.detail)
         else passes.delete(key)
       },
     })
-    renderer.render(ask.requestFor('own'), undefined, sink)
+    renderer.render(request.requestFor('own'), undefined, sink)
   }
 }
 
-/** Whether the answer to this request can be everyone's. What a handler answers to HEAD says nothing of its body. */
-function mayShare({ context, address }: PageAsk): boolean {
+/** Whether the response to this request can be for all clients. The response of a handler to HEAD says nothing of its body. */
+function mayShare({ context, address }: PageRequest): boolean {
   return context.request.method === 'GET' || address.kind !== 'handler'
 }
 
-/** RFC 9211 section 2.1: what is served past its time has a negative ttl. */
+/** A response served past its time has a negative ttl (RFC 9211 section 2.1). */
 function hitStatus({ createdAt, ttlMs, isMarkedStale }: EntryFacts, now: number): IsrStatus {
   if (ttlMs === null) return isMarkedStale ? { outcome: 'hit', ttlSeconds: 0 } : { outcome: 'hit' }
   const ttlSeconds = Math.floor((createdAt + ttlMs - now) / 1000)

@@ -1,11 +1,18 @@
-import { type CacheStore, type Freshness, freshnessOf, type PurgeLedger, type SecondAsk, type StoredEntry } from '@svc/cache'
+import {
+  type CacheStore,
+  type Freshness,
+  freshnessOf,
+  type LeaseDesk,
+  type PassMemory,
+  type PurgeLedger,
+  type SecondAsk,
+  type StoredEntry,
+} from '@svc/cache'
 import type { Clock } from '@svc/core'
 import type { CacheMetrics } from '@svc/telemetry'
 import type { Renderer } from '../render-client/renderer.ts'
-import type { Keeper } from './keeper.ts'
-import type { LeaseDesk } from './leases.ts'
 import { keyOf, NARROW, type PageAddress } from './page-address.ts'
-import type { PassMemory } from './pass-memory.ts'
+import type { PageEntries } from './page-entries.ts'
 import type { SharedBodies } from './shared-bodies.ts'
 
 /** The store as a worker uses it: shared with all processes of the instance. */
@@ -14,7 +21,7 @@ export interface SharedStore extends CacheStore {
   refresh(): void
 }
 
-/** What the parts of the cache share. */
+/** The services that the parts of the cache share. */
 export interface IsrParts {
   readonly store: SharedStore
   readonly ledger: PurgeLedger
@@ -22,7 +29,7 @@ export interface IsrParts {
   readonly renderer: Renderer
   readonly metrics: CacheMetrics
   readonly clock: Clock
-  readonly keeper: Keeper
+  readonly entries: PageEntries
   readonly passes: PassMemory
   readonly bodies: SharedBodies
   /** Tells the second request for a key from the first. */
@@ -30,20 +37,20 @@ export interface IsrParts {
   readonly onProblem: (error: Error) => void
 }
 
-/** An entry that may be used, and how. */
+/** An entry that may be used, and its freshness. */
 export interface Found {
   readonly entry: StoredEntry
   readonly freshness: Freshness
 }
 
-/** Looks an entry up; one that a purge is about to take away is not there. */
+/** Looks an entry up; one that a purge is about to take is a miss. */
 export function lookUp({ store, ledger, clock }: IsrParts, key: string): Found | undefined {
   const entry = store.get(key)
   if (entry === undefined || !ledger.mayServe(entry.seq, entry)) return undefined
   return { entry, freshness: freshnessOf(entry, clock.now()) }
 }
 
-/** The key of an address with what is known of its path now. */
+/** The key of an address, by the variance that is known of its path now. */
 export function keyNow({ store }: IsrParts, address: PageAddress): string {
   return keyOf(address, store.variance(address.label, address.path) ?? NARROW)
 }

@@ -1,169 +1,340 @@
-import type { HeaderList, ResponseHead, ResponseSource } from '@svc/http'
-import type { CacheFacts } from '@svc/protocol'
+import type { FillEnd, FillPolicy, Fills, LateWaiter, SharedFill } from '@svc/cache'
+import { asError } from '@svc/core'
 import { WorkerError } from '../errors.ts'
-import type { RenderSink, RenderSource } from '../render-client/renderer.ts'
-import { BodyCopy } from './body-copy.ts'
-import type { Made } from './keeper.ts'
-import { refusalOfHead } from './storability.ts'
+import { AnswerSink } from '../pipeline/stages/answer-sink.ts'
+import { isStale as isStaleManifest } from '../pipeline/stages/render-plan.ts'
+import { cameBack } from '../pipeline/stages/request-loop.ts'
+import { type IsrParts, keyNow, lookUp } from './isr-parts.ts'
+import { keyOf, passKeyOf } from './page-address.ts'
+import type { Made, PageEntry, PageVerdict } from './page-entries.ts'
+import type { BackgroundRender, PageRequest } from './page-request.ts'
+import { type RenderEnd, type RenderLeader, SharedRender } from './shared-render.ts'
+import { isrStatus, sendStored } from './stored-sender.ts'
 
-/** The client whose request began a fill: it gets a stream as it comes. */
-export interface FillClient {
-  readonly sink: Omit<RenderSink, 'attach'> & { attach(source: ResponseSource): void }
-  /** Called before a whole response is sent. True: it was dealt with otherwise. */
-  takesWhole(made: Made): boolean
-  /** Called with a failure before anything was sent. True: it was dealt with otherwise. */
-  takesFailure(error: Error): boolean
+/** A request on its way through the cache. */
+export interface PageWaiter {
+  readonly request: PageRequest
+  /** Until when it waits for others: milliseconds of the monotonic clock. */
+  readonly deadlineMs: number
+  /** Number of the last purge that was known when it came. */
+  readonly seq: number
+  /** How often it was looked up again. */
+  readonly rounds: number
 }
 
-/** How a fill ended. Told once. */
-export type FillEnd =
-  | { readonly kind: 'made'; readonly made: Made }
-  /** Nothing can be kept of it, though it may still go on to its client. `isFailure`: the next one may be of another kind. */
-  | { readonly kind: 'unkept'; readonly detail: string; readonly isFailure: boolean }
-  | { readonly kind: 'failed'; readonly error: Error }
-  /** Its client left while it waited for a host: nothing was rendered. */
-  | { readonly kind: 'unsent' }
+export type PageFills = Fills<PageWaiter, PageFill>
 
-/** What a fill is made of. */
-export interface PageFillOptions {
-  /** undefined: it is made for the store alone. */
-  readonly client: FillClient | undefined
-  readonly maxBodyBytes: number
-  /** How long it goes on when its client has left, and how long a stream may go on to be of use to others. */
-  readonly patienceMs: number
-  readonly onEnd: (end: FillEnd) => void
+/** Where requests go that a fill cannot answer. */
+export interface PageFillExits {
+  /** Looks again, from the start. */
+  again(waiter: PageWaiter): void
+  /** Renders for this request alone. */
+  alone(waiter: PageWaiter, detail: string | undefined): void
 }
 
-/**
- * One render for a client and for all others: streams to the client while a copy is collected, and goes on when the client
- * leaves, as long as the copy may be of use.
- */
-export class PageFill implements RenderSink, ResponseSource {
-  readonly #options: PageFillOptions
-  readonly #copy: BodyCopy
-  #client: FillClient | undefined
-  #source: RenderSource | undefined
-  #head: ResponseHead | undefined
-  #isSettled = false
-  #isOver = false
-  #orphanTimer: NodeJS.Timeout | undefined
-  #streamTimer: NodeJS.Timeout | undefined
+/** What a page is filled for: the request that misses it, or the store alone (a refresh). */
+export type PageFillCause =
+  | { readonly kind: 'request'; readonly opener: PageWaiter; readonly isRepeated: boolean }
+  | { readonly kind: 'refresh'; readonly background: BackgroundRender }
 
-  constructor(options: PageFillOptions) {
-    this.#options = options
-    this.#client = options.client
-    this.#copy = new BodyCopy(options.maxBodyBytes)
+interface Judged {
+  readonly verdict: PageVerdict
+  /** Whether it is stored at all: an entry whose key clients can make up must have been requested twice. */
+  readonly isAdmitted: boolean
+}
+
+/** A missing or stale page that is rendered: the policy of the ISR cache for one fill. */
+export class PageFill implements FillPolicy<PageWaiter> {
+  readonly fill: SharedFill<PageWaiter, PageFill>
+  readonly #parts: IsrParts
+  readonly #exits: PageFillExits
+  readonly #cause: PageFillCause
+  /** Whether the key was requested before, or is again while the fill lasts. */
+  #isRepeated: boolean
+  #leader: PageWaiter | undefined
+  #render: SharedRender | undefined
+  /** Made of a whole response, once. */
+  #judged: Judged | undefined
+  /** What joins get while it is being committed: until then no look-up finds it in the store. */
+  #answer: PageEntry | undefined
+  /** An error page that holds nothing of the request that it was rendered for. */
+  #errorPage: Made | undefined
+  /** Whether a request that waited in vain for another process renders for itself. */
+  #hasLateRender = false
+
+  constructor(key: string, cause: PageFillCause, parts: IsrParts, fills: PageFills, exits: PageFillExits) {
+    this.#parts = parts
+    this.#exits = exits
+    this.#cause = cause
+    this.#isRepeated = cause.kind === 'refresh' || cause.isRepeated
+    const { settings } = this.#subject
+    const mayWait = cause.kind === 'refresh' || !cameBack(cause.opener.request.context)
+    const lease = mayWait ? { key, waitMs: settings.waitMs } : undefined
+    this.fill = fills.open(key, this, { lease, isRefresh: cause.kind === 'refresh' })
   }
 
-  /** Whether the answer has begun, in pieces. */
-  get isStreaming(): boolean {
-    return this.#head !== undefined
+  /** Whether it got as far as a render. */
+  get hasRendered(): boolean {
+    return this.#render !== undefined
   }
 
-  attach(source: RenderSource): void {
-    this.#source = source
-    this.#client?.sink.attach(this)
+  /** Takes another request for the key. */
+  join(waiter: PageWaiter): void {
+    const { metrics } = this.#parts
+    this.#isRepeated = true
+    if (waiter.rounds === 0) metrics.coalesced.value++
+    this.wait(waiter)
   }
 
-  resume(): void {
-    this.#source?.resume()
+  /** Lets a request wait. One whose client leaves is forgotten. */
+  wait(waiter: PageWaiter): void {
+    this.fill.join(waiter, waiter.deadlineMs)
+    waiter.request.context.onClosed(() => this.fill.leave(waiter))
   }
 
-  /** The client has left. */
-  abort(): void {
-    this.clientLeft()
+  /** Notes that the key was requested, by a request that may not wait. */
+  noteRepeated(): void {
+    this.#isRepeated = true
   }
 
-  /** There is no client, or none any more. */
-  clientLeft(): void {
-    this.#client = undefined
-    if (this.#isOver) return
-    if (this.#isSettled) this.#stop()
-    else if (this.#source?.isWaiting === true) {
-      this.#stop()
-      this.#settle({ kind: 'unsent' })
-    } else this.#orphanTimer ??= setTimeout(() => this.#giveUp(), this.#options.patienceMs)
-  }
-
-  informational(): void {
-    // Renders send none.
-  }
-
-  whole(head: ResponseHead, body: Uint8Array, facts: CacheFacts | undefined): void {
-    this.#finish()
-    const client = this.#client
-    if (body.byteLength > this.#options.maxBodyBytes) {
-      client?.sink.whole(head, body, facts)
-      this.#settle({ kind: 'unkept', detail: 'size', isFailure: false })
-      return
+  /** Looks once more: another process may have stored the page between the look-up and the lease. */
+  ready(first: PageWaiter | undefined): 'fill' | 'stored' | 'lost' {
+    const cause = this.#cause
+    this.#parts.store.refresh()
+    const { address } = first?.request ?? this.#subject
+    const isSameKey = keyNow(this.#parts, address) === this.fill.key
+    const freshness = isSameKey ? lookUp(this.#parts, this.fill.key)?.freshness : undefined
+    if (cause.kind === 'refresh') {
+      if (!cause.background.mayBeKept()) return 'lost'
+      return freshness === 'fresh' ? 'stored' : 'fill'
     }
-    // One copy for the store, this client and those who wait.
-    const made = { head, facts, body: Buffer.from(body) }
-    if (client?.takesWhole(made) === false) client.sink.whole(head, made.body, facts)
-    this.#settle({ kind: 'made', made })
+    if (!isSameKey || freshness === 'fresh' || freshness === 'stale') return 'stored'
+    return first?.request.isOutdated() === true ? 'lost' : 'fill'
   }
 
-  head(head: ResponseHead): void {
-    this.#head = head
-    this.#client?.sink.head(head, undefined)
-    const refusal = refusalOfHead(head.status, head.headers)
-    if (refusal !== undefined) this.#unkept(refusal, head.status >= 500)
-    // Events for one client may come for days: others get their own.
-    else this.#streamTimer = setTimeout(() => this.#unkept('stream', false), this.#options.patienceMs)
+  produce(leader: PageWaiter | undefined): void {
+    const { clock, renderer } = this.#parts
+    const { settings } = leader?.request ?? this.#subject
+    this.#leader = leader
+    const render = new SharedRender({
+      leader: leader && this.#leaderOf(leader),
+      maxBodyBytes: settings.maxBodyBytes,
+      patienceMs: settings.waitMs,
+      clock,
+      onEnd: (end) => this.#rendered(end),
+    })
+    this.#render = render
+    if (leader === undefined) render.clientLeft()
+    const request = leader?.request.requestFor('shared') ?? this.#background?.request
+    if (request !== undefined) renderer.render(request, undefined, render)
   }
 
-  chunk(bytes: Uint8Array): boolean {
-    if (!this.#isSettled && !this.#copy.add(Buffer.from(bytes))) this.#unkept('size', false)
-    const takesMore = this.#client?.sink.chunk(bytes) !== false
-    // A slow client must not hold up the others: what it does not take yet is bounded by the copy.
-    return takesMore || !this.#isSettled
+  /**
+   * Sends the page to one that asked for the same, unless it came after a purge that takes the page. One that came before the
+   * purge gets it like the client of the render: else purges in a row would leave all of them without one.
+   */
+  give({ request, seq }: PageWaiter): 'given' | 'wait' {
+    const answer = this.#answer
+    if (answer === undefined || keyOf(request.address, answer.variance) !== answer.key) return 'wait'
+    if (!this.#parts.ledger.mayGive(this.fill, answer.entry, seq)) return 'wait'
+    const isStored = this.#parts.entries.isCurrent(answer, this.fill)
+    sendStored(this.#parts, request.context, answer.entry, { outcome: 'uri-miss', isStored, isCollapsed: true })
+    return 'given'
   }
 
-  end(trailers: HeaderList, facts: CacheFacts | undefined): void {
-    this.#finish()
-    this.#client?.sink.end(trailers, facts)
-    if (this.#head === undefined) return
-    this.#settle({ kind: 'made', made: { head: this.#head, facts, body: this.#copy.whole() } })
+  settled(end: FillEnd): void {
+    const { metrics, passes, store } = this.#parts
+    const cause = this.#cause
+    if (end.kind === 'pass') passes.add(this.#passKey, end.detail)
+    if (end.kind !== 'elsewhere') return
+    store.refresh()
+    if (cause.kind === 'refresh') return
+    const { opener } = cause
+    if (opener.rounds === 0) metrics.coalesced.value++
+    if (end.outcome === 'pass') passes.add(passKeyOf(this.fill.key, opener.request.address), 'elsewhere')
   }
 
-  fail(error: Error): void {
-    this.#finish()
-    this.#failed(error)
+  dismiss(waiter: PageWaiter, reason: FillEnd | LateWaiter): void {
+    switch (reason.kind) {
+      case 'stored':
+      case 'refused':
+      case 'lost':
+      case 'elsewhere':
+        this.#exits.again(waiter)
+        return
+      case 'pass':
+        this.#exits.alone(waiter, reason.detail)
+        return
+      case 'unshared':
+        if (!this.#sendExpired(waiter)) this.#exits.alone(waiter, reason.detail)
+        return
+      case 'failed':
+        // The failure of a refresh is not that of those who came meanwhile.
+        if (this.fill.isRefresh) this.#exits.again(waiter)
+        else this.#fail(waiter, reason.error)
+        return
+      case 'late':
+        this.#late(waiter)
+    }
   }
 
-  #failed(error: Error): void {
-    const client = this.#client
-    this.#settle({ kind: 'failed', error })
-    if (client !== undefined && (this.#head !== undefined || !client.takesFailure(error))) client.sink.fail(error)
+  get #background(): BackgroundRender | undefined {
+    return this.#cause.kind === 'refresh' ? this.#cause.background : undefined
   }
 
-  #unkept(detail: string, isFailure: boolean): void {
-    this.#settle({ kind: 'unkept', detail, isFailure })
-    if (this.#client === undefined) this.#stop()
+  /** What decides what is rendered, where no request leads. */
+  get #subject(): Pick<PageRequest, 'address' | 'settings'> {
+    return this.#cause.kind === 'refresh' ? this.#cause.background : this.#cause.opener.request
   }
 
-  #giveUp(): void {
-    this.#stop()
-    this.#settle({
-      kind: 'failed',
-      error: new WorkerError('WORKER_RENDER_ABANDONED', 'its client left, and the render did not end in time'),
+  get #passKey(): string {
+    const { key } = this.fill
+    return this.#leader === undefined ? key : passKeyOf(key, this.#leader.request.address)
+  }
+
+  #leaderOf(leader: PageWaiter): RenderLeader {
+    const { context } = leader.request
+    const outcome = lookUp(this.#parts, this.fill.key) === undefined ? 'uri-miss' : 'stale'
+    context.cacheStatus = isrStatus({ outcome })
+    return {
+      sink: new AnswerSink(context, { failed: (error) => leader.request.fail(error) }),
+      takesWhole: (made) => this.#answerLeader(leader, made, outcome),
+      takesFailure: (error) => !isStaleManifest(error) && this.#sendExpired(leader),
+    }
+  }
+
+  /** Sends a whole response to the client that it was rendered for, as what it turned out to be. */
+  #answerLeader(leader: PageWaiter, made: Made, outcome: 'uri-miss' | 'stale'): boolean {
+    const { context } = leader.request
+    const { verdict, isAdmitted } = this.#judge(made)
+    switch (verdict.verdict) {
+      case 'store': {
+        const isStored = isAdmitted && this.#parts.entries.isCurrent(verdict, this.fill)
+        sendStored(this.#parts, context, verdict.entry, { outcome, isStored })
+        return true
+      }
+      case 'pass':
+        context.cacheStatus = isrStatus({ outcome: 'bypass', detail: verdict.detail })
+        return false
+      case 'failed':
+        return this.#sendExpired(leader)
+    }
+  }
+
+  #judge(made: Made): Judged {
+    if (this.#judged !== undefined) return this.#judged
+    const { entries } = this.#parts
+    const { address, settings } = this.#leader?.request ?? this.#subject
+    const verdict = entries.judge(made, address, settings, this.fill)
+    const isAdmitted = verdict.verdict === 'store' && entries.isAdmitted(verdict, this.fill.key, this.#isRepeated)
+    this.#judged = { verdict, isAdmitted }
+    return this.#judged
+  }
+
+  #rendered(end: RenderEnd): void {
+    switch (end.kind) {
+      case 'made':
+        this.#made(end.made)
+        return
+      case 'unstorable':
+        if (!end.isFailure) this.#pass(end.detail)
+        else if (this.fill.isRefresh) this.fill.end({ kind: 'failed', error: undefined })
+        else this.fill.end({ kind: 'unshared', detail: end.detail })
+        return
+      case 'failed':
+        if (this.#background === undefined || !isStaleManifest(end.error)) this.fill.end(end)
+        else {
+          this.#background.onOutdated()
+          this.fill.end({ kind: 'lost' })
+        }
+        return
+      case 'unsent':
+        // Others wait for the page: one of them asks for it in its own name.
+        this.fill.end({ kind: 'lost' })
+    }
+  }
+
+  #made(made: Made): void {
+    const { verdict } = this.#judge(made)
+    switch (verdict.verdict) {
+      case 'store':
+        this.#unlessItFails(this.#store(verdict))
+        return
+      case 'pass':
+        if (verdict.detail === 'host' && this.#leader !== undefined) {
+          // It says nothing of those who wait under a name of the site.
+          this.#parts.passes.add(this.#passKey, verdict.detail)
+          this.fill.end({ kind: 'lost' })
+        } else this.#pass(verdict.detail)
+        return
+      case 'failed':
+        if (verdict.isCommon) this.#errorPage = made
+        if (verdict.isCommon || this.fill.isRefresh) this.fill.end({ kind: 'failed', error: undefined })
+        else this.fill.end({ kind: 'unshared', detail: 'status' })
+    }
+  }
+
+  /** Serves those who wait, and stores the entry. */
+  async #store(entry: PageEntry): Promise<void> {
+    const { entries, passes } = this.#parts
+    passes.delete(this.fill.key)
+    this.#answer = entry
+    this.fill.offer()
+    const isAdmitted = this.#judged?.isAdmitted === true
+    this.fill.end({ kind: isAdmitted ? await entries.store(entry, this.fill, this.#isRepeated) : 'lost' })
+  }
+
+  #pass(detail: string): void {
+    if (this.#background === undefined) this.fill.end({ kind: 'pass', detail })
+    else this.#unlessItFails(this.#drop(this.#background, detail))
+  }
+
+  /** The page may not be stored any more, so its old entry must not go on being served either. */
+  async #drop({ address }: BackgroundRender, detail: string): Promise<void> {
+    await this.#parts.entries.drop(this.fill.key, address)
+    this.fill.end({ kind: 'pass', detail })
+  }
+
+  #unlessItFails(work: Promise<void>): void {
+    work.catch((error) => {
+      this.#parts.onProblem(asError(error))
+      this.fill.end({ kind: 'lost' })
     })
   }
 
-  #stop(): void {
-    this.#finish()
-    this.#source?.abort()
+  /** An entry past its time is better than a failure (RFC 5861 section 4). */
+  #sendExpired({ request }: PageWaiter): boolean {
+    const found = lookUp(this.#parts, this.fill.key)
+    if (found === undefined || request.context.isAnswered) return false
+    sendStored(this.#parts, request.context, found.entry, { outcome: 'stale', detail: 'error' })
+    return true
   }
 
-  #finish(): void {
-    this.#isOver = true
-    clearTimeout(this.#orphanTimer)
+  #fail(waiter: PageWaiter, error: Error | undefined): void {
+    const { request } = waiter
+    // A request of a site that has changed is matched again.
+    const mayBeExpired = error === undefined || !isStaleManifest(error)
+    if (mayBeExpired && this.#sendExpired(waiter)) return
+    if (error !== undefined) request.fail(error)
+    else if (this.#errorPage !== undefined) {
+      const { head, body } = this.#errorPage
+      request.context.cacheStatus = isrStatus({ outcome: 'uri-miss', isCollapsed: true })
+      new AnswerSink(request.context, { failed: (failure) => request.fail(failure) }).whole(head, body, undefined)
+    }
   }
 
-  #settle(end: FillEnd): void {
-    if (this.#isSettled) return
-    this.#isSettled = true
-    clearTimeout(this.#streamTimer)
-    this.#options.onEnd(end)
+  /**
+   * A request has waited as long as a render may take. A stream may be without an end. Where another process has the lease, one
+   * more render may help; all who wait would be a stampede on a page that is in trouble already.
+   */
+  #late(waiter: PageWaiter): void {
+    const render = this.#render
+    if (render?.isStreaming === true) this.#exits.alone(waiter, undefined)
+    else if (render === undefined && !this.#hasLateRender) {
+      this.#hasLateRender = true
+      this.#exits.alone(waiter, undefined)
+    } else if (!this.#sendExpired(waiter)) {
+      waiter.request.fail(new WorkerError('WORKER_WAIT_TIMEOUT', 'the render that this request waited for took too long'))
+    }
   }
 }

@@ -5,9 +5,8 @@ import type { SiteApp, SiteRuntime } from '../generation/site-runtime.ts'
 import { isStale as isStaleManifest } from '../pipeline/stages/render-plan.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import type { IsrCache } from './isr-cache.ts'
-import { settingsOf } from './isr-settings.ts'
 import type { PageAddress } from './page-address.ts'
-import type { BackgroundRender } from './page-ask.ts'
+import { type BackgroundRender, settingsOf } from './page-request.ts'
 import { routesWithStaticParams, staticPathsOf } from './static-paths.ts'
 
 /** What warming works with. */

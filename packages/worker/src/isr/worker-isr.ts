@@ -1,10 +1,9 @@
-import { IsrStore, type Purge, type PurgeLedger } from '@svc/cache'
+import { IsrStore, type LeaseDesk, type Purge, type PurgeLedger } from '@svc/cache'
 import type { Config } from '@svc/config'
 import { asError, type Clock } from '@svc/core'
 import type { CacheMetrics } from '@svc/telemetry'
 import type { Renderer } from '../render-client/renderer.ts'
 import { IsrCache } from './isr-cache.ts'
-import type { LeaseDesk } from './leases.ts'
 
 /** What the ISR cache of a worker process is made of. */
 export interface WorkerIsrOptions {

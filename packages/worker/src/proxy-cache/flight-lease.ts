@@ -1,6 +1,6 @@
+import { acquireLease, type Lease, type LeaseDesk } from '@svc/cache'
 import type { Clock } from '@svc/core'
 import type { LeaseOutcome } from '@svc/protocol'
-import { acquireLease, type Lease, type LeaseDesk } from '../isr/leases.ts'
 
 /** Keys of the store begin with the label and the URI. */
 const KIND = 'proxy\0'
@@ -31,7 +31,7 @@ export class FlightLease {
 
   /** Resolves when the flight may go on, or with how that of another worker has ended. Never rejects. */
   async take(key: string): Promise<LeaseOutcome | 'granted'> {
-    const answer = await acquireLease(this.#desk, `${KIND}${key}`, HEAD_MS + BODY_MS + MARGIN_MS)
+    const answer = await acquireLease(this.#desk, `${KIND}${key}`, HEAD_MS + BODY_MS + MARGIN_MS, this.#clock)
     if (answer.kind === 'ended') return answer.outcome
     if (this.#isOver) {
       answer.lease.end('failed')

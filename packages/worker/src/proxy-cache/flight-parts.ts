@@ -1,9 +1,7 @@
-import type { ProxyEntry, ProxyStore, PurgeLedger, StoredEntry } from '@svc/cache'
+import type { LeaseDesk, PassMemory, ProxyEntry, ProxyStore, PurgeLedger, StoredEntry } from '@svc/cache'
 import type { Clock } from '@svc/core'
 import type { CacheMetrics } from '@svc/telemetry'
 import type { Origin, OriginRequest } from '@svc/upstream'
-import type { LeaseDesk } from '../isr/leases.ts'
-import type { PassMemory } from '../isr/pass-memory.ts'
 import type { CacheAsk, CacheClient, ProxyStatus } from './cache-ask.ts'
 
 /** What flights work with. */

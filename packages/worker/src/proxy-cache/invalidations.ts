@@ -1,6 +1,5 @@
-import type { ProxyStore, PurgeOrder } from '@svc/cache'
+import type { LeaseDesk, ProxyStore, PurgeOrder } from '@svc/cache'
 import { asError } from '@svc/core'
-import type { LeaseDesk } from '../isr/leases.ts'
 import { leasePrefix } from './flight-lease.ts'
 
 /** URIs of one order; the rest go with the next. */

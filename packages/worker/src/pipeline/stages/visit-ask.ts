@@ -2,9 +2,8 @@ import { storablePath } from '@svc/cache'
 import { parseHost } from '@svc/http'
 import type { RenderRequest } from '@svc/protocol'
 import type { Route } from '@svc/site'
-import { type IsrSettings, settingsOf } from '../../isr/isr-settings.ts'
 import type { HostBinding, PageAddress } from '../../isr/page-address.ts'
-import type { BackgroundRender, PageAsk } from '../../isr/page-ask.ts'
+import { type BackgroundRender, type IsrSettings, type PageRequest, settingsOf } from '../../isr/page-request.ts'
 import type { RequestContext } from '../request-context.ts'
 import { type RenderPlan, renderRequestOf } from './render-plan.ts'
 import type { SiteVisit } from './site-visit.ts'
@@ -18,7 +17,7 @@ export interface AskExits {
 }
 
 /** A visit as the cache sees it; undefined when no answer to it may be stored. */
-export function askOf(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, exits: AskExits): PageAsk | undefined {
+export function askOf(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, exits: AskExits): PageRequest | undefined {
   const { context, site, target } = visit
   const { method } = context.request
   if (!STORED_METHODS.has(method) || context.exchange.body.isPresent || site.isRetired) return undefined
@@ -26,7 +25,7 @@ export function askOf(visit: SiteVisit, plan: RenderPlan, route: Route | undefin
 }
 
 /** A visit of a site's page, asked of the cache. */
-class VisitAsk implements PageAsk {
+class VisitAsk implements PageRequest {
   readonly context: RequestContext
   readonly address: PageAddress
   readonly #visit: SiteVisit

@@ -1,13 +1,20 @@
 import { hash } from 'node:crypto'
-import type { CacheStore, Fill, PurgeLedger, SecondAsk, StoredEntry, Variance } from '@svc/cache'
+import {
+  type CacheStore,
+  type Fill,
+  type PurgeLedger,
+  pathTag,
+  type SecondAsk,
+  type StoredEntry,
+  type Variance,
+} from '@svc/cache'
 import type { Clock } from '@svc/core'
 import { formatHttpDate, type HeaderList, isEngineField, type ResponseHead } from '@svc/http'
 import type { CacheFacts } from '@svc/protocol'
 import { isOfDynamicRoute, isOpenEnded, isWider, keyOf, NARROW, type PageAddress, purgeableOf, union } from './page-address.ts'
 import { type DefaultLifetime, type Storability, storabilityOf } from './storability.ts'
 
-/** What keeping works with. */
-export interface KeeperOptions {
+export interface PageEntriesOptions {
   readonly store: CacheStore
   readonly ledger: PurgeLedger
   readonly admission: SecondAsk
@@ -21,8 +28,8 @@ export interface Made {
   readonly body: Buffer
 }
 
-/** A response that may be kept for others, ready to be stored and to be sent. */
-export interface Keepable {
+/** A response that may be stored for others, ready to be stored and to be sent. */
+export interface PageEntry {
   readonly verdict: 'store'
   readonly address: PageAddress
   /** What the key depends on, with all that is known of the path. */
@@ -31,21 +38,18 @@ export interface Keepable {
   readonly entry: StoredEntry
 }
 
-export type Judgement = Keepable | Exclude<Storability, { verdict: 'store' }>
-
-/** What became of a response that was to be stored. `purged`: a purge came while it was made. */
-export type KeptOutcome = 'stored' | 'purged' | 'refused'
+export type PageVerdict = PageEntry | Exclude<Storability, { verdict: 'store' }>
 
 /** Turns responses into entries of the store. */
-export class Keeper {
-  readonly #options: KeeperOptions
+export class PageEntries {
+  readonly #options: PageEntriesOptions
 
-  constructor(options: KeeperOptions) {
+  constructor(options: PageEntriesOptions) {
     this.#options = options
   }
 
-  /** Decides what may become of a response that a fill has made. */
-  judge(made: Made, address: PageAddress, defaults: DefaultLifetime, fill: Fill): Judgement {
+  /** Decides whether the response of a fill may be stored, and for whom it is. */
+  judge(made: Made, address: PageAddress, defaults: DefaultLifetime, fill: Fill): PageVerdict {
     const { head, facts, body } = made
     const decision = storabilityOf({ ...head, facts }, address, defaults)
     if (decision.verdict !== 'store') return decision
@@ -69,37 +73,47 @@ export class Keeper {
   }
 
   /** Whether the entry is to be stored at all: one whose key clients can make up must have been asked for twice. */
-  isAdmitted({ entry, key }: Keepable, flightKey: string, isRepeated: boolean): boolean {
+  isAdmitted({ entry, key }: PageEntry, fillKey: string, isRepeated: boolean): boolean {
     if (!entry.isQueryKeyed) return true
     const { admission, clock } = this.#options
-    return key === flightKey ? isRepeated : admission.ask(key, clock.monotonic())
+    return key === fillKey ? isRepeated : admission.ask(key, clock.monotonic())
   }
 
   /** Whether no purge has come since the fill began that takes the entry. */
-  isCurrent({ entry }: Keepable, fill: Fill): boolean {
+  isCurrent({ entry }: PageEntry, fill: Fill): boolean {
     return this.#options.ledger.mayStore(fill, entry)
   }
 
   /**
-   * Stores a response. Resolves when every process can read it.
+   * Stores a response. Resolves when every process can read it, or with the reason why it is not stored: a purge overtook it
+   * (`lost`), or the store `refused` it.
    * @param isRepeated whether it was requested before
    */
-  async keep(keepable: Keepable, fill: Fill, isRepeated: boolean): Promise<KeptOutcome> {
+  async store(pageEntry: PageEntry, fill: Fill, isRepeated: boolean): Promise<'stored' | 'lost' | 'refused'> {
     const { store } = this.#options
-    const { address, variance, key, entry } = keepable
+    const { address, variance, key, entry } = pageEntry
     const { label, path } = address
     const known = store.variance(label, path)
-    // What code read that is not in service any more says nothing of what the next render will read.
-    const isNews = known?.isOutdated === true ? this.isCurrent(keepable, fill) : isWider(variance, known ?? NARROW)
+    // The reads of code that is not in service any more say nothing of the reads of the next render.
+    const isNews = known?.isOutdated === true ? this.isCurrent(pageEntry, fill) : isWider(variance, known ?? NARROW)
     if (isNews) await store.noteReads(label, path, variance, fill.seq)
-    if (!this.isCurrent(keepable, fill)) return 'purged'
+    if (!this.isCurrent(pageEntry, fill)) return 'lost'
     const { body, ...facts } = entry
     const isNewcomer = !isRepeated && isOfDynamicRoute(address)
     return (await store.put(key, { ...facts, isNewcomer }, body)) ? 'stored' : 'refused'
   }
+
+  /** Drops the stored entry of a page, because it may not be stored any more. Resolves when it is gone. */
+  async drop(key: string, { label, path }: PageAddress): Promise<void> {
+    const { store } = this.#options
+    const entry = store.get(key)
+    if (entry === undefined) return
+    const tags = [pathTag(label, path)]
+    await store.purge({ number: entry.seq + 1, layers: ['isr'], scopes: [{ kind: 'tags', tags }], mode: 'drop' })
+  }
 }
 
-/** The fields of a response as they are kept: with validators, without what belongs to a connection. */
+/** The fields of a response as they are stored: with validators, without what belongs to a connection. */
 function storedHeaders(headers: HeaderList, body: Buffer, createdAt: number): HeaderList {
   const kept: (readonly [name: string, value: string])[] = []
   const names = new Set<string>()

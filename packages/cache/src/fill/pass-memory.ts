@@ -1,8 +1,8 @@
 import type { Clock } from '@svc/core'
 
-/** How long a key is remembered after a render that could not be stored. */
+/** How long a key is remembered after a response that could not be stored. */
 const PASS_MS = 60_000
-/** Past this many keys the oldest are forgotten: they cost a lease each when they are asked for again. */
+/** Past this many keys the oldest are forgotten: each costs a lease when it is requested again. */
 const MAX_KEYS = 10_000
 
 /** Why a key is passed, and until when. */
@@ -12,15 +12,15 @@ interface Pass {
 }
 
 /**
- * Keys whose last render could not be stored: nobody waits for another's render of them. A key of a label begins with it and a
- * NUL.
+ * Keys whose last response could not be stored: requests for them do not wait for each other (Varnish: hit-for-miss). A key of
+ * a label begins with the label and a NUL.
  */
 export class PassMemory {
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'monotonic'>
   /** Oldest first. */
   readonly #passes = new Map<string, Pass>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock
   }
 
@@ -28,7 +28,7 @@ export class PassMemory {
     return this.#passes.size
   }
 
-  /** Why the last render of a key could not be stored; undefined when nothing is remembered of it. */
+  /** Why the last response of a key could not be stored; undefined when the key is not remembered. */
   get(key: string): string | undefined {
     const pass = this.#passes.get(key)
     if (pass === undefined) return undefined
@@ -37,7 +37,7 @@ export class PassMemory {
     return undefined
   }
 
-  /** Remembers a key, from now on. `detail`: a word for people. */
+  /** Remembers a key from now on. `detail`: a word for the Cache-Status field. */
   add(key: string, detail: string): void {
     this.#passes.delete(key)
     this.#passes.set(key, { untilMs: this.#clock.monotonic() + PASS_MS, detail })
@@ -50,7 +50,7 @@ export class PassMemory {
     this.#passes.delete(key)
   }
 
-  /** A label's code has changed. */
+  /** Forgets all keys of a label, because its code has changed. */
   forgetLabel(label: string): void {
     for (const key of this.#passes.keys()) if (key.startsWith(`${label}\0`)) this.#passes.delete(key)
   }
