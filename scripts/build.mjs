@@ -82,7 +82,7 @@ async function main() {
   await rm(stamp, { force: true })
   for (const stale of ['chunks', 'code-cache']) await rm(join(outDir, stale), { recursive: true, force: true })
   await mkdir(outDir, { recursive: true })
-  const { buildGuest } = await import('../packages/render/build/guest.mjs')
+  const { buildGuest } = await import('../packages/guest/build/guest.mjs')
   await Promise.all([bundlePrograms(), buildGuest({ outDir, nodeBinary: join(root, 'bin/node') })])
   await writeFile(stamp, '')
   console.error(`built dist/ in ${Date.now() - startedAt} ms`)

@@ -37,7 +37,7 @@ function run(name, command, args, env = {}) {
 
 /** All sources with the options that they share are one program: each file is read and checked once. The guest has options of its own. */
 async function typesOk() {
-  const projects = ['tsconfig.check.json', 'packages/render/tsconfig.guest.json']
+  const projects = ['tsconfig.check.json', 'packages/guest/tsconfig.guest.json']
   let isOk = true
   for (const project of projects) isOk = (await run(`types ${project}`, binary('tsc'), ['-p', project])) && isOk
   return isOk

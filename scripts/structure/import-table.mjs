@@ -15,7 +15,8 @@ export const importTable = {
   engine: { code: ['core', 'http', 'telemetry'] },
   upstream: { code: ['core', 'http', 'telemetry'] },
   compile: { code: ['core', 'site'] },
-  render: { code: ['core', 'http', 'telemetry', 'protocol', 'site', 'compile', 'cache'], types: ['config'] },
+  guest: { code: ['core'], types: ['site'] },
+  render: { code: ['core', 'http', 'telemetry', 'protocol', 'site', 'compile', 'guest', 'cache'], types: ['config'] },
   admin: { code: ['core', 'http', 'protocol', 'auth', 'telemetry'] },
   worker: {
     code: ['core', 'http', 'telemetry', 'auth', 'cache', 'site', 'vhosts', 'config', 'protocol', 'engine', 'upstream', 'admin'],

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_ENTRY_TAGS } from '@svc/cache'
+import { MAX_EMITTED_TAGS } from '@svc/guest'
 import { waitFor } from '@svc/testkit'
-import { MAX_EMITTED_TAGS } from '../src/contract/isolate.ts'
 import { openData as open } from './data-support/open-data.ts'
 
 const tags = 'Array.from({ length: 200 }, (_, i) => "t" + i)'

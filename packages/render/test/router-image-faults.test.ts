@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { tempSite } from '@svc/testkit'
+import { type OpenSite, routerSites } from '../../guest/test/router-support/router-site.ts'
 import { HostProcess } from './host-process.ts'
-import { type OpenSite, routerSites } from './router-support/router-site.ts'
 
 let open: OpenSite
 before(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { LogRate } from '@svc/guest'
 import { tempSite, waitFor } from '@svc/testkit'
-import { LogRate } from '../src/contract/log-rate.ts'
 import { HostProcess } from './host-process.ts'
 
 interface Line {

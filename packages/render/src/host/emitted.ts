@@ -1,6 +1,6 @@
 import { guard, messageOf } from '@svc/core'
+import type { EmittedFacts } from '@svc/guest'
 import { type CacheFacts, cacheFacts, type MiddlewareVerdict, middlewareVerdict, type RenderHead } from '@svc/protocol'
-import type { EmittedFacts } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
 
 /** Longest head of a response, or verdict of middleware, that is taken from an isolate. */

@@ -1,5 +1,5 @@
 import { asError } from '@svc/core'
-import type { EmittedFacts, InspectRequest } from '../contract/isolate.ts'
+import type { EmittedFacts, InspectRequest } from '@svc/guest'
 import { RenderError } from '../errors.ts'
 import type { RenderResult, RenderTask } from '../thread/thread-messages.ts'
 import { readModules } from './emitted.ts'

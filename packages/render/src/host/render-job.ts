@@ -1,6 +1,6 @@
 import { asError, type CallContext, ReplyWithBytes } from '@svc/core'
+import type { BeginRequest } from '@svc/guest'
 import type { RenderHead, RenderProgress, RenderReply, RenderRequest } from '@svc/protocol'
-import type { BeginRequest } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
 import type { BodyPiece, RenderResult, RenderTask } from '../thread/thread-messages.ts'
 import { readFacts, readHead, readVerdict } from './emitted.ts'

@@ -1,5 +1,5 @@
+import { DROPPED_LEVEL, LogRate } from '@svc/guest'
 import type { Logger } from '@svc/telemetry'
-import { DROPPED_LEVEL, LogRate } from '../contract/log-rate.ts'
 
 /** How long no line must be dropped until the flood counts as over; isolates say once a second how many they have dropped. */
 const QUIET_MS = 2_000

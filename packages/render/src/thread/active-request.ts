@@ -1,7 +1,6 @@
 import { CompileError } from '@svc/compile'
 import { messageOf, toWire, type WireError } from '@svc/core'
-import { readEmittedError } from '../contract/emitted-error.ts'
-import { Emit, type EmitKind, type EmittedError, type EmittedHead } from '../contract/isolate.ts'
+import { Emit, type EmitKind, type EmittedError, type EmittedHead, readEmittedError } from '@svc/guest'
 import { RenderError } from '../errors.ts'
 import type { ThreadLink } from './thread-link.ts'
 import type { BodyPiece, RenderResult, RenderTask } from './thread-messages.ts'

@@ -1,6 +1,6 @@
 import type { SourceProblem } from '@svc/compile'
 import type { WireError } from '@svc/core'
-import type { BeginRequest, EmittedError, EmittedHead } from '../contract/isolate.ts'
+import type { BeginRequest, EmittedError, EmittedHead } from '@svc/guest'
 import { type DevErrorInput, devErrorPage, shownFrame } from '../dev-error/dev-error-page.ts'
 import { moduleSource } from './module-source.ts'
 import type { RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'

@@ -1,6 +1,6 @@
 import { messageOf, withDeadline } from '@svc/core'
+import type { GuestApi, HostCallbacks, ModuleFormat } from '@svc/guest'
 import ivm from 'isolated-vm'
-import type { GuestApi, HostCallbacks, ModuleFormat } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
 import { GUEST_SCRIPT_NAME, type GuestFiles } from '../guest-files.ts'
 import type { LossReason } from './thread-messages.ts'

@@ -1,5 +1,5 @@
 import { asError, codeOf } from '@svc/core'
-import type { EmittedError, HostOperation } from '../contract/isolate.ts'
+import type { EmittedError, HostOperation } from '@svc/guest'
 import { RenderError } from '../errors.ts'
 import { cryptoOperation } from './crypto-operations.ts'
 import { CachedFetch } from './data/cached-fetch.ts'

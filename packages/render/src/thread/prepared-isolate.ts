@@ -1,4 +1,4 @@
-import type { HostCallbacks } from '../contract/isolate.ts'
+import type { HostCallbacks } from '@svc/guest'
 import type { GuestFiles } from '../guest-files.ts'
 import { GuestIsolate, type IsolateEvents, type IsolateOptions } from './guest-isolate.ts'
 import type { ThreadBase } from './thread-messages.ts'

@@ -1,5 +1,5 @@
+import type { BeginKind } from '@svc/guest'
 import type { Route, SegmentNode, SiteManifest } from '@svc/site'
-import type { BeginKind } from '../contract/isolate.ts'
 import { RenderError } from '../errors.ts'
 
 function addTree(node: SegmentNode, files: Set<string>): void {

@@ -1,9 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ModuleCacheDirs } from '@svc/compile/caches'
 import type { WireError } from '@svc/core'
+import type { BeginKind } from '@svc/guest'
 import type { LoopMark } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import type { BeginKind } from '../contract/isolate.ts'
 import type { EgressRules } from './egress/address-policy.ts'
 
 /** What a render thread is told when it starts: what the sites of a host have in common. */

@@ -1,4 +1,4 @@
-import type { BeginRequest } from '../../contract/isolate.ts'
+import type { BeginRequest } from '@svc/guest'
 import type { RenderTask } from '../thread-messages.ts'
 import type { RoutePlace } from './data-methods.ts'
 

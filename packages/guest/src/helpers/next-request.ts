@@ -1,0 +1,71 @@
+import { RequestCookies } from '../scope/request-cookies.ts'
+import { NextURL, observedUrl } from './next-url.ts'
+import { StandardRequest, StandardURL } from './standard-classes.ts'
+
+/** What a `NextRequest` reports when site code reads a part of it. */
+type NoteRequestRead = (read: 'headers' | 'cookies' | 'query' | 'host') => void
+
+/** What a request has besides the standard; kept apart so that a received request can become one without being copied. */
+interface Parts {
+  readonly url: string
+  readonly headers: Headers
+  readonly note: NoteRequestRead | undefined
+  nextUrl: NextURL | undefined
+  cookies: RequestCookies | undefined
+}
+
+const parts = new WeakMap<object, Parts>()
+
+function partsOf(request: NextRequest): Parts {
+  const known = parts.get(request)
+  if (known !== undefined) return known
+  const made = { url: request.url, headers: request.headers, note: undefined, nextUrl: undefined, cookies: undefined }
+  parts.set(request, made)
+  return made
+}
+
+/** The App Router's request: a `Request` with `nextUrl` and `cookies`. */
+export class NextRequest extends StandardRequest {
+  constructor(input: Request | string | URL, init: RequestInit = {}) {
+    super(typeof input === 'string' || input instanceof StandardURL ? String(input) : (input as Request), init)
+  }
+
+  get nextUrl(): NextURL {
+    const own = partsOf(this)
+    own.nextUrl ??= own.note === undefined ? new NextURL(own.url) : observedUrl(own.url, own.note)
+    return own.nextUrl
+  }
+
+  get cookies(): RequestCookies {
+    const own = partsOf(this)
+    own.note?.('cookies')
+    own.cookies ??= new RequestCookies(own.headers)
+    return own.cookies
+  }
+}
+
+/**
+ * Makes a received request the one that site code gets: the same object, body and all, as a `NextRequest` that reports what is
+ * read of it.
+ */
+export function observedRequest(received: object, note: NoteRequestRead): NextRequest {
+  const request = Object.setPrototypeOf(received, NextRequest.prototype) as NextRequest
+  const own: Parts = { url: request.url, headers: request.headers, note, nextUrl: undefined, cookies: undefined }
+  parts.set(request, own)
+  Object.defineProperty(request, 'url', {
+    enumerable: true,
+    get() {
+      note('host')
+      note('query')
+      return own.url
+    },
+  })
+  Object.defineProperty(request, 'headers', {
+    enumerable: true,
+    get() {
+      note('headers')
+      return own.headers
+    },
+  })
+  return request
+}

@@ -1,0 +1,3 @@
+export * from './contract/emitted-error.ts'
+export * from './contract/isolate.ts'
+export * from './contract/log-rate.ts'

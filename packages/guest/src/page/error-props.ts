@@ -1,0 +1,37 @@
+import { guestSettings } from '../host/settings.ts'
+import { digestOf } from './error-digest.ts'
+
+/** Message that `error.*` gets in production: what an error says may be meant for nobody outside. */
+const genericMessage =
+  'An error occurred while this page was rendered. Its message is left out in production builds to keep sensitive details ' +
+  'private. The digest of this error is also in the log of the server.'
+
+/**
+ * The props of `error.*` and `global-error.*`: `{error, reset}`. In production the message is generic and the stack left
+ * out; `error.digest` is also in the site's log.
+ *
+ * `reset` is a link to the same URL. Without scripts in the browser nothing can call it, so it carries that URL:
+ * `<a href={reset.href}>Try again</a>` is such a link; `<button onClick={reset}>` renders but does nothing.
+ */
+export function errorProps(thrown: unknown, url: string): object {
+  const { pathname, search } = new URL(url)
+  const reset = Object.assign(
+    () => {
+      // Rendered on the server only: there is nothing to reset.
+    },
+    { href: pathname + search },
+  )
+  return { error: shownError(thrown), reset }
+}
+
+/** The error as site code may see it. */
+function shownError(thrown: unknown): Error & { digest: string } {
+  const digest = digestOf(thrown)
+  if (guestSettings().mode === 'production') {
+    const error = new Error(genericMessage)
+    error.stack = ''
+    return Object.assign(error, { digest })
+  }
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
+  return Object.isExtensible(error) ? Object.assign(error, { digest }) : Object.assign(new Error(error.message), { digest })
+}

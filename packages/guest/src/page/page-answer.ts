@@ -1,0 +1,24 @@
+import type { AnswerHead, GuestRequest } from '../request/guest-request.ts'
+import { locationOf } from './redirect-target.ts'
+
+const htmlType = ['content-type', 'text/html; charset=utf-8'] as const
+
+/** Status and fields of a page. */
+export function htmlHead(status: number): AnswerHead {
+  return { status, headers: [htmlType] }
+}
+
+/** Sends a whole page. */
+export function answerHtml(guest: GuestRequest, status: number, html: string): void {
+  guest.emitComplete(htmlHead(status), html)
+}
+
+/** Sends a redirect, with the Set-Cookie fields that go with it. */
+export function answerRedirect(
+  guest: GuestRequest,
+  flow: { readonly url: string; readonly status: number },
+  cookies: readonly string[] = [],
+): void {
+  const headers = [['location', locationOf(flow.url)] as const, ...cookies.map((cookie) => ['set-cookie', cookie] as const)]
+  guest.emitComplete({ status: flow.status, headers }, '')
+}

@@ -1,0 +1,77 @@
+import type { SegmentNode } from '@svc/site'
+import type { HeadTag } from '../metadata/metadata-types.ts'
+import type { ReactRuntime } from '../react/react-runtime.ts'
+import { cssOf } from '../registry/registry.ts'
+import { BoundaryMarks } from './boundary-marks.ts'
+import type { BoundaryPlan } from './boundary-plan.ts'
+import { minimalDocument } from './builtin-pages.ts'
+import type { Jsx } from './jsx.ts'
+import { fallbackHead, type PageHead, pageHead } from './page-head.ts'
+import type { PageInput } from './page-input.ts'
+import { segmentElement, type TreeContext } from './segment-tree.ts'
+
+/** One build of a page: the element and what is needed to make sense of its output. */
+export interface PageDocument {
+  readonly element: unknown
+  readonly context: TreeContext
+}
+
+/** Builds the whole document of a page: head tags, style sheets and the tree of segments. */
+export function pageDocument(runtime: ReactRuntime, tree: SegmentNode, input: PageInput, plan: BoundaryPlan): PageDocument {
+  const jsx = runtime.jsxRuntime['jsx'] as Jsx
+  const head = pageHead(tree, input, plan.replaced)
+  const isLate = head instanceof Promise
+  const outlet = isLate && plan.replaced.size === 0 ? jsx(MetadataOutlet, { head }) : null
+  const context: TreeContext = { runtime, jsx, input, plan, marks: new BoundaryMarks(), outlet }
+  const body = segmentElement(context, tree)
+  const content = hasLayout(tree) ? body : minimalDocument(jsx, body)
+  const headElement = isLate ? jsx(LateHead, { jsx, head: settledHead(head, tree, input) }) : tagElements(jsx, head)
+  const isHidden = [...plan.replaced.values()].some(({ kind }) => kind === 'http')
+  const children = [
+    headElement,
+    styleElement(jsx, tree),
+    isHidden ? jsx('meta', { name: 'robots', content: 'noindex' }) : null,
+    content,
+  ]
+  return { element: jsx(runtime.react['Fragment'], { children }), context }
+}
+
+/** Throws what `generateMetadata` threw, in the place of the page, so that the page's own boundaries deal with it. */
+async function MetadataOutlet({ head }: { readonly head: Promise<unknown> }): Promise<null> {
+  await head
+  return null
+}
+
+async function LateHead({ jsx, head }: { readonly jsx: Jsx; readonly head: Promise<readonly HeadTag[]> }): Promise<unknown> {
+  return tagElements(jsx, await head)
+}
+
+function settledHead(head: PageHead, tree: SegmentNode, input: PageInput): Promise<readonly HeadTag[]> {
+  return Promise.resolve(head).catch(() => fallbackHead(tree, input))
+}
+
+function tagElements(jsx: Jsx, tags: readonly HeadTag[]): readonly unknown[] {
+  return tags.map(({ tag, attributes, text }) => jsx(tag, text === undefined ? attributes : { ...attributes, children: text }))
+}
+
+/** All style sheets that the files of a tree import, as one element that React puts into the head. */
+function styleElement(jsx: Jsx, tree: SegmentNode): unknown {
+  const sheets = new Map<string, string>()
+  for (const file of filesOf(tree)) for (const { id, css } of cssOf(file)) sheets.set(id, css)
+  if (sheets.size === 0) return null
+  return jsx('style', { href: 'svc-app', precedence: 'svc', children: [...sheets.values()].join('\n') })
+}
+
+function filesOf(node: SegmentNode): readonly string[] {
+  const own = [node.layout, node.template, node.error, node.loading, node.notFound, node.page, node.default]
+  const files = own.filter((file) => file !== undefined)
+  for (const slot of Object.values(node.slots)) if (slot !== null) files.push(...filesOf(slot))
+  return files
+}
+
+function hasLayout(tree: SegmentNode): boolean {
+  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) {
+    if (node.layout !== undefined) return true
+  }
+  return false
+}

@@ -1,0 +1,136 @@
+import type { SegmentNode } from '@svc/site'
+import { type ControlFlow, controlFlowOf } from '../scope/control-flow.ts'
+import type { RequestScope } from '../scope/request-scope.ts'
+import type { BoundaryMarks } from './boundary-marks.ts'
+import type { BoundaryKind, Replacement } from './boundary-plan.ts'
+import { failedBoundaries } from './html-marks.ts'
+import type { PageDocument } from './page-document.ts'
+import { collect, type RenderPass, renderPass } from './render-pass.ts'
+
+/** How a page whose render failed before its first byte is answered. */
+type Recovery =
+  | { readonly kind: 'html'; readonly status: number; readonly html: string }
+  | { readonly kind: 'redirect'; readonly flow: ControlFlow & { kind: 'redirect' } }
+  /** No boundary of the page could take it. */
+  | { readonly kind: 'unhandled'; readonly error: unknown; readonly flow: ControlFlow | undefined }
+
+/** What recovery needs of the page. */
+interface RecoverablePage {
+  readonly scope: RequestScope
+  readonly tree: SegmentNode
+  build(replaced: ReadonlyMap<SegmentNode, Replacement>, probe: BoundaryKind | undefined): PageDocument
+}
+
+interface Hit {
+  readonly node: SegmentNode
+  readonly error: unknown
+}
+
+type Probe = { readonly kind: 'hits'; readonly hits: readonly Hit[] } | { readonly kind: 'fine'; readonly html: string }
+
+/** A page has one boundary per segment; each round replaces at least one or gives up. */
+const maxRounds = 16
+
+/**
+ * Deals with a failure before the first byte: finds the boundary that has to show it (see `BoundaryPlan`), builds the page
+ * with that segment replaced, and does so again while something fails. Fetches and cached calls are remembered for the
+ * request, so that building again is cheap.
+ */
+export async function recoverPage(
+  page: RecoverablePage,
+  failed: RenderPass,
+  start: ReadonlyMap<SegmentNode, Replacement>,
+): Promise<Recovery> {
+  const replaced = new Map(start)
+  let errors: readonly unknown[] = errorsOf(failed)
+  for (let round = 0; round < maxRounds; round++) {
+    const redirect = errors.map(controlFlowOf).find((flow) => flow?.kind === 'redirect')
+    if (redirect?.kind === 'redirect') return { kind: 'redirect', flow: redirect }
+    const probe = await probePage(page, replaced, kindOf(errors[0]))
+    if (probe.kind === 'fine') return { kind: 'html', status: statusOf(replaced), html: probe.html }
+    if (probe.hits.length === 0) return unhandled(errors[0])
+    for (const hit of probe.hits) replace(page, replaced, hit)
+    const { element, context } = page.build(replaced, undefined)
+    const pass = await renderPass(page.scope, context.runtime, element, { waitForAll: true })
+    errors = errorsOf(pass)
+    if (errors.length === 0 && pass.outcome.kind !== 'failed') {
+      return { kind: 'html', status: statusOf(replaced), html: await collect(page.scope, pass.outcome.source) }
+    }
+  }
+  return unhandled(errors[0])
+}
+
+/** Renders with every boundary of one kind telling what it caught. */
+async function probePage(
+  page: RecoverablePage,
+  replaced: ReadonlyMap<SegmentNode, Replacement>,
+  kind: BoundaryKind,
+): Promise<Probe> {
+  const { element, context } = page.build(replaced, kind)
+  const pass = await renderPass(page.scope, context.runtime, element, { waitForAll: true })
+  if (pass.outcome.kind === 'failed') return { kind: 'hits', hits: [] }
+  const html = await collect(page.scope, pass.outcome.source)
+  if (pass.errors.length === 0) return { kind: 'fine', html }
+  const hits = failedBoundaries(html).flatMap(({ digest, mark }) => {
+    const error = pass.errors[Number(digest)]
+    const node = boundaryFor(error, chainOf(page.tree, context.marks, mark), replaced)
+    return node === undefined ? [] : [{ node, error }]
+  })
+  return {
+    kind: 'hits',
+    hits: hits.filter(({ error }) => kindOf(error) === kind || hits.every((hit) => kindOf(hit.error) !== kind)),
+  }
+}
+
+/** The innermost segment of a chain that can show a failure. */
+function boundaryFor(
+  error: unknown,
+  chain: readonly SegmentNode[],
+  replaced: ReadonlyMap<SegmentNode, Replacement>,
+): SegmentNode | undefined {
+  const isFree = (node: SegmentNode) => !replaced.has(node)
+  if (kindOf(error) === 'http')
+    return chain.find((node, index) => isFree(node) && (node.notFound !== undefined || index === chain.length - 1))
+  return chain.find((node) => node.error !== undefined && replaced.get(node)?.kind !== 'error')
+}
+
+/** Segments around a boundary, innermost first. A Suspense of the site's own counts as standing in the page. */
+export function chainOf(tree: SegmentNode, marks: BoundaryMarks, mark: string | undefined): readonly SegmentNode[] {
+  const place = mark === undefined ? undefined : marks.find(mark)
+  return place?.chain ?? leafChain(tree)
+}
+
+function leafChain(tree: SegmentNode): readonly SegmentNode[] {
+  const chain: SegmentNode[] = []
+  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) chain.unshift(node)
+  return chain
+}
+
+function replace(page: RecoverablePage, replaced: Map<SegmentNode, Replacement>, { node, error }: Hit): void {
+  const flow = controlFlowOf(error)
+  if (flow?.kind === 'http') {
+    replaced.set(node, flow)
+    return
+  }
+  page.scope.guest.handled(error, node.error)
+  replaced.set(node, { kind: 'error', error })
+}
+
+function errorsOf(pass: RenderPass): readonly unknown[] {
+  if (pass.outcome.kind !== 'failed' || pass.errors.length > 0) return pass.errors
+  return [pass.outcome.error]
+}
+
+function kindOf(error: unknown): BoundaryKind {
+  return controlFlowOf(error)?.kind === 'http' ? 'http' : 'error'
+}
+
+function statusOf(replaced: ReadonlyMap<SegmentNode, Replacement>): number {
+  const all = [...replaced.values()]
+  if (all.some(({ kind }) => kind === 'error')) return 500
+  return all.find((one) => one.kind === 'http')?.status ?? 200
+}
+
+function unhandled(error: unknown): Recovery {
+  return { kind: 'unhandled', error, flow: controlFlowOf(error) }
+}

@@ -1,0 +1,59 @@
+import type { SegmentNode } from '@svc/site'
+import { RouterError } from '../scope/router-error.ts'
+import { exportsOf, type ModuleExports } from './module-exports.ts'
+import { namesWith, type Params } from './page-input.ts'
+
+interface ParamLevel {
+  readonly file: string
+  readonly exports: ModuleExports
+}
+
+/**
+ * All parameter sets that the `generateStaticParams` of a chain name, from the root down: each is called once for each set
+ * of those above it and adds to it. undefined: nobody in the chain generates any.
+ */
+export async function staticParams(levels: readonly ParamLevel[]): Promise<readonly Params[] | undefined> {
+  let sets: readonly Params[] | undefined
+  for (const { file, exports } of levels) {
+    const generate = exports['generateStaticParams']
+    if (typeof generate !== 'function') continue
+    const next: Params[] = []
+    for (const above of sets ?? [{}]) {
+      const own: unknown = await generate({ params: above })
+      if (!Array.isArray(own)) throw new RouterError('ROUTER_BAD_EXPORT', `${file}: generateStaticParams did not return a list.`)
+      for (const set of own) next.push({ ...above, ...(set as Params) })
+    }
+    sets = next
+  }
+  return sets
+}
+
+/** Whether `dynamicParams = false` lets a request through: its parameters are one of the generated sets. */
+export async function isKnownParams(levels: readonly ParamLevel[], params: Params): Promise<boolean> {
+  const names = Object.keys(params)
+  if (names.length === 0) return true
+  const sets = (await staticParams(levels)) ?? []
+  return sets.some((set) => names.every((name) => isSame(set[name], params[name])))
+}
+
+function isSame(left: unknown, right: unknown): boolean {
+  const text = (value: unknown) =>
+    Array.isArray(value) ? value.map(encodeURIComponent).join('/') : encodeURIComponent(String(value))
+  return left !== undefined && right !== undefined && text(left) === text(right)
+}
+
+/** The modules of a page's tree that may have `generateStaticParams`. */
+export function paramLevels(tree: SegmentNode): readonly ParamLevel[] {
+  const levels: ParamLevel[] = []
+  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) {
+    for (const file of [node.layout, node.page]) if (file !== undefined) levels.push({ file, exports: exportsOf(file) })
+  }
+  return levels
+}
+
+/** Names of the parameters on the way to the page. */
+export function paramNames(tree: SegmentNode): readonly string[] {
+  let names: readonly string[] = []
+  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) names = namesWith(names, node)
+  return names
+}

@@ -1,0 +1,26 @@
+/// <reference path="./svc-react.d.ts" />
+import { jsxRuntime, react, server } from 'svc:react'
+import type { HtmlSource } from './html-source.ts'
+
+/** The options of React's `renderToReadableStream` that matter here. */
+interface RenderOptions {
+  readonly identifierPrefix?: string
+  readonly progressiveChunkSize?: number
+  readonly signal?: object
+  onError?(error: unknown, info: { readonly componentStack?: string }): string | undefined
+}
+
+/** One copy of React: elements and the renderer must come from the same one. */
+export interface ReactRuntime {
+  readonly react: Readonly<Record<string, unknown>>
+  readonly jsxRuntime: Readonly<Record<string, unknown>>
+  /** Resolves when the shell is ready, rejects with the error that the shell threw. */
+  render(element: unknown, options: RenderOptions): Promise<HtmlSource>
+}
+
+/** The copy of React that the guest carries. */
+export const reactRuntime: ReactRuntime = {
+  react,
+  jsxRuntime,
+  render: (element, options) => server.renderToReadableStream(element, options),
+}
