@@ -21,12 +21,14 @@ export const importTable = {
   worker: {
     code: ['core', 'http', 'telemetry', 'auth', 'cache', 'site', 'vhosts', 'config', 'protocol', 'engine', 'upstream', 'admin'],
   },
-  supervisor: { code: ['core', 'config', 'http', 'telemetry', 'protocol', 'auth', 'site', 'cache'] },
-  cli: { code: ['core', 'config', 'protocol', 'supervisor', 'http', 'site'] },
+  processes: { code: ['core', 'config', 'telemetry', 'protocol', 'cache'] },
+  supervisor: { code: ['core', 'config', 'http', 'telemetry', 'protocol', 'auth', 'site', 'cache', 'processes'] },
+  'site-unit': { code: ['core', 'config', 'telemetry', 'protocol', 'cache', 'processes'] },
+  cli: { code: ['core', 'config', 'protocol', 'http', 'site', 'supervisor', 'site-unit'] },
 }
 
 /** Packages whose folders still import each other in a circle. The list only gets shorter. */
-export const packagesWithFolderCycles = ['cache', 'render', 'supervisor', 'worker']
+export const packagesWithFolderCycles = ['cache', 'render', 'worker']
 
 /** Packages with exports that only tests use, or that have no user. The list only gets shorter. */
 export const packagesWithUnusedExports = [
@@ -40,7 +42,6 @@ export const packagesWithUnusedExports = [
   'protocol',
   'render',
   'site',
-  'supervisor',
   'telemetry',
   'upstream',
   'worker',

@@ -1,6 +1,2 @@
-export * from './errors.ts'
-export { defaultTimings, type SupervisorTimings } from './fleet/timings.ts'
 export type { MasterOptions } from './master/options.ts'
 export { runMaster } from './master/run-master.ts'
-export type { SiteUnitOptions } from './site-unit/options.ts'
-export { runSiteUnit } from './site-unit/run-site-unit.ts'

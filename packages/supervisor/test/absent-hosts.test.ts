@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { nextStartAt, type Slot } from '../../processes/src/child/slot.ts'
 import { siteStatuses } from '../src/control/site-info.ts'
 import { endpointsOf, makePlace } from '../src/fleet/place.ts'
-import { nextStartAt, type SlotState } from '../src/fleet/slot.ts'
 
 test('a place without a host is named, with the time at which a host may fill it', () => {
   const held = { ...makePlace('apart-1', ['shop']), heldUntil: 2_000 }
@@ -14,7 +14,7 @@ test('a place without a host is named, with the time at which a host may fill it
 })
 
 test('the next start is known only while every slot backs off', () => {
-  const slots = (...states: SlotState[]) => states.map((state, i) => ({ state, retryAt: 1_000 * (i + 1) }))
+  const slots = (...states: Slot<never>['state'][]) => states.map((state, i) => ({ state, retryAt: 1_000 * (i + 1) }))
   assert.equal(nextStartAt([]), 0)
   assert.equal(nextStartAt(slots('backing-off', 'backing-off')), 1_000)
   for (const state of ['starting', 'ready'] as const) assert.equal(nextStartAt(slots('backing-off', state)), 0)

@@ -5,10 +5,10 @@ import { describe, test } from 'node:test'
 import { systemClock } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
 import { tempDir } from '@svc/testkit'
+import { SupervisorError } from '../../processes/src/errors/errors.ts'
 import { AcmeStore } from '../src/acme/acme-store.ts'
 import { OrderFailures } from '../src/acme/order-failures.ts'
 import { concernsAll, renewalAt, retryDelayMs } from '../src/acme/renewal.ts'
-import { SupervisorError } from '../src/errors.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

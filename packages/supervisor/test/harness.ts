@@ -5,9 +5,9 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { socketDirectory } from '@svc/config'
 import { createSocketChannel, RpcPeer } from '@svc/core'
+import type { SupervisorTimings } from '@svc/processes'
 import { controlClientMethods, controlMethods, PROTOCOL_VERSION, type StatusReport } from '@svc/protocol'
 import { Child, type Cleanup, type ReadyLine, removeAfter, tempDir, waitFor, writeFiles } from '@svc/testkit'
-import type { SupervisorTimings } from '../src/index.ts'
 import { bundledMaster } from './bundled-programs.ts'
 
 /** More than a loaded machine uses up. A test that is about a limit sets it. */

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { PurgeOrder, PurgeScope } from '@svc/cache'
 import { tempDir } from '@svc/testkit'
+import { readPrivate } from '../../processes/src/directories/private-file.ts'
+import { siteSocket } from '../../processes/src/directories/unit-paths.ts'
+import { UnitPurges } from '../../site-unit/src/unit-purges.ts'
 import { orderOfSite } from '../src/own-site/order-of-site.ts'
-import { readPrivate } from '../src/own-site/private-file.ts'
-import { siteSocket } from '../src/own-site/unit-paths.ts'
-import { UnitPurges } from '../src/site-unit/unit-purges.ts'
 
 const order = (scope: PurgeScope, layers: PurgeOrder['layers'] = ['isr']): PurgeOrder => ({
   layers,

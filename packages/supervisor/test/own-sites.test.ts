@@ -7,10 +7,10 @@ import { createSocketChannel, type Handlers, RpcPeer, systemClock } from '@svc/c
 import { type GenerationSpec, PROTOCOL_VERSION, type SiteFile, unitMethods, unitParentMethods } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
 import { tempDir, writeFiles } from '@svc/testkit'
-import { defaultTimings } from '../src/fleet/timings.ts'
+import { defaultTimings } from '../../processes/src/child/timings.ts'
+import { readPrivate } from '../../processes/src/directories/private-file.ts'
+import { siteFilePath, unitsSocket } from '../../processes/src/directories/unit-paths.ts'
 import { OwnSites } from '../src/own-site/own-sites.ts'
-import { readPrivate } from '../src/own-site/private-file.ts'
-import { siteFilePath, unitsSocket } from '../src/own-site/unit-paths.ts'
 
 const nothing = () => undefined
 

@@ -6,8 +6,8 @@ import type { BegunPurge, Purge, PurgeOrder } from '@svc/cache'
 import { type Clock, CoreError, type Deferred, deferred } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
 import { tempDir, waitFor } from '@svc/testkit'
+import type { PurgeMember } from '../../processes/src/purges/purge-member.ts'
 import { PurgeCoordinator } from '../src/purges/purge-coordinator.ts'
-import type { PurgeMember } from '../src/purges/purge-member.ts'
 import { PurgeNumbers } from '../src/purges/purge-numbers.ts'
 
 const order: PurgeOrder = { layers: ['isr'], scopes: [{ kind: 'everything' }], mode: 'drop' }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { coalesce } from '../src/reload/coalesce.ts'
+import { coalesce } from '../../processes/src/lifecycle/coalesce.ts'
 import { pinKeys } from '../src/reload/pin-keys.ts'
 
 test('who asks during a run shares the next one, also after a failure', async () => {

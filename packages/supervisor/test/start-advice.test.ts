@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { Child, repositoryRoot } from '@svc/testkit'
-import { SupervisorError } from '../src/errors.ts'
+import { SupervisorError } from '../../processes/src/errors/errors.ts'
 import { resolveListen } from '../src/listen/resolve-listen.ts'
 import { startAdvice } from '../src/master/start-advice.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Clock, deferred } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
-import { type KeptStore, StoreUpkeep } from '../src/master/store-upkeep.ts'
+import { StoreUpkeep } from '../src/master/store-upkeep.ts'
 
 /** A clock with at most one timer, which runs when the test says so. */
 class OneTimer implements Clock {
@@ -29,7 +29,7 @@ class OneTimer implements Clock {
 function setup() {
   const clock = new OneTimer()
   const store = { needsEviction: false, evictions: 0, readers: 0, pending: deferred<number>() }
-  const kept: KeptStore = {
+  const kept = {
     get needsEviction() {
       return store.needsEviction
     },

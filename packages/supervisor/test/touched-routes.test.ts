@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CoreError } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
-import { type ChangeReach, surveySite, tellOfChange } from '../src/fleet/host-commands.ts'
-import { hostsServing } from '../src/fleet/place.ts'
-import type { ReachableHost } from '../src/fleet/reachable-host.ts'
+import { type ChangeReach, surveySite, tellOfChange } from '../../processes/src/host/host-commands.ts'
+import type { ReachableHost } from '../../processes/src/host/reachable-host.ts'
+import { hostsServing } from '../../processes/src/host/reachable-host.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json', base: {} })
 

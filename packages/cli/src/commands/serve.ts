@@ -56,9 +56,12 @@ export const serveCommand: Command<ServeArgs> = {
       .example('$0 serve ./my-site --listen 127.0.0.1:0', 'on a free port'),
   run: async (args) => {
     process.umask(PRIVATE_FILES)
-    const { runMaster, runSiteUnit } = await import('@svc/supervisor')
     const { site } = args
-    if (site === undefined) return runMaster({ source: sourceOf(args), programs: findPrograms() })
+    if (site === undefined) {
+      const { runMaster } = await import('@svc/supervisor')
+      return runMaster({ source: sourceOf(args), programs: findPrograms() })
+    }
+    const { runSiteUnit } = await import('@svc/site-unit')
     const { renderHost } = findPrograms()
     return runSiteUnit({ site, runDir: await runDirOf(args), renderHost, env: process.env })
   },

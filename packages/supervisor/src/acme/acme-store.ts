@@ -3,14 +3,14 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type LoadedCertificate, readCertificate } from '@svc/config'
 import { codeOf } from '@svc/core'
-import { makePrivateDirectory } from '../run-dir/directories.ts'
+import { makePrivateDirectory } from '@svc/processes'
 import { syncDirectory, targetOf, writePrivate } from '../tls/private-files.ts'
 
 const ID_CHARS = 16
 const OURS = /\.(?:pem|json)$/
 
 /** An account with a certificate authority. */
-export interface AcmeAccount {
+interface AcmeAccount {
   readonly keyPem: string
   /** Where the authority knows it; undefined: it does not yet. */
   readonly url?: string

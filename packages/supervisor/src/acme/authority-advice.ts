@@ -1,5 +1,5 @@
 import { codeOf } from '@svc/core'
-import { SupervisorError } from '../errors.ts'
+import { SupervisorError } from '@svc/processes'
 import { refusalOf } from './order-certificate.ts'
 
 /** What is said of a certificate whose issuer is not known here. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { codeOf, messageOf } from '@svc/core'
-import { SupervisorError } from '../errors.ts'
+import { SupervisorError } from '@svc/processes'
 
 /** Longest silence of an authority within one request. */
 const SILENCE_MS = 30_000

@@ -1,7 +1,7 @@
 import type { LoadedCertificate } from '@svc/config'
 import { asError, type Clock } from '@svc/core'
+import { SupervisorError } from '@svc/processes'
 import type { Logger } from '@svc/telemetry'
-import { SupervisorError } from '../errors.ts'
 import type { CertificateParts } from '../tls/certificates.ts'
 import type { AcmeStore } from './acme-store.ts'
 import { adviceFor } from './authority-advice.ts'
@@ -20,7 +20,7 @@ const GATHER_MS = 60_000
 const DUE = 'what was issued is to be renewed already'
 
 /** What automatic certificates are made with. */
-export interface AutomaticOptions {
+interface AutomaticOptions {
   readonly store: AcmeStore
   /** `signal` gives the order up. */
   readonly order: (host: string, settings: AcmeSettings, signal: AbortSignal) => Promise<IssuedCertificate>

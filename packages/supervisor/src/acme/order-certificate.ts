@@ -1,5 +1,5 @@
 import { codeOf, deferred, messageOf, withDeadline } from '@svc/core'
-import { SupervisorError } from '../errors.ts'
+import { SupervisorError } from '@svc/processes'
 import type { AcmeStore } from './acme-store.ts'
 import { type Acme, type Refusal, reasonText, withAuthority } from './authority-client.ts'
 import type { Proofs } from './proofs.ts'
@@ -39,7 +39,7 @@ async function clientFor(acme: Acme, store: AcmeStore, { authority, email }: Acm
 }
 
 /** What an order is made with. */
-export interface OrderParts {
+interface OrderParts {
   readonly store: AcmeStore
   readonly proofs: Proofs
   /** Gives the order up. */

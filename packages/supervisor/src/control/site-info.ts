@@ -1,6 +1,6 @@
 import { hasApp, type SiteConfig } from '@svc/config'
+import { SupervisorError } from '@svc/processes'
 import type { HostEndpoint, SiteManifestInfo, SiteStatus, SiteSurvey } from '@svc/protocol'
-import { SupervisorError } from '../errors.ts'
 
 /** Describes sites for listings. */
 export function siteStatuses(

@@ -1,27 +1,31 @@
 import { rm } from 'node:fs/promises'
 import type { PurgeState } from '@svc/cache'
 import { asError, type Clock, type Deferred, deferred, delayMs, type Handlers, recordFailure } from '@svc/core'
-import type { HostEndpoint, HostSpec, hostParentMethods, StatusReport } from '@svc/protocol'
-import type { Logger } from '@svc/telemetry'
-import type { HostProcess } from '../process/launch.ts'
-import { describeExit, type ProcessExit } from '../process/supervised-process.ts'
-import type { PurgeMember } from '../purges/purge-member.ts'
-import { warmLike } from './host-commands.ts'
 import {
   bringHost,
   commitHost,
+  type Death,
+  describeExit,
   forkHost,
+  type HostProcess,
+  nextStartAt,
   type PoolStatus,
+  type ProcessExit,
+  type PurgeMember,
   prepareHost,
   purgeMemberOf,
   type RunningHost,
+  Slot,
+  type SupervisorTimings,
+  warmLike,
   watchHost,
-} from './host-process.ts'
+} from '@svc/processes'
+import type { HostEndpoint, HostSpec, hostParentMethods, StatusReport } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import { InFlightRenders } from './in-flight-renders.ts'
 import { endpointsOf, makePlace, type Place, servesSame } from './place.ts'
 import { afterAbort, isQuarantine, nothingApart, type Placement, release } from './placement.ts'
 import type { Replaceable } from './rolling-restart.ts'
-import { type Death, nextStartAt, Slot } from './slot.ts'
-import type { SupervisorTimings } from './timings.ts'
 
 /** What a fleet of render hosts is made of. */
 export interface HostFleetOptions {
@@ -43,8 +47,6 @@ export interface HostFleetOptions {
   readonly onDeath: () => void
 }
 
-/** Workers report what was in flight on a host as they notice that it is gone: a moment before or after the master does. */
-const EVIDENCE_MS = 300
 const MEGABYTE = 1024 * 1024
 
 /**
@@ -56,7 +58,7 @@ export class HostFleet {
   readonly #slots: Slot<HostProcess>[] = []
   readonly #hosts = new WeakMap<HostProcess, RunningHost>()
   readonly #started: Deferred<void> = deferred()
-  readonly #inFlight = new Map<string, Set<string>>()
+  readonly #inFlight: InFlightRenders
   readonly #cleanups = new WeakMap<HostProcess, Promise<void>>()
   readonly #prepared = new WeakMap<RunningHost, number>()
   #places: Place[]
@@ -71,6 +73,7 @@ export class HostFleet {
 
   constructor(options: HostFleetOptions) {
     this.#options = options
+    this.#inFlight = new InFlightRenders(options.clock)
     this.#places = Array.from({ length: options.count }, (_, i) => makePlace(`shared-${i + 1}`, '*'))
   }
 
@@ -168,7 +171,7 @@ export class HostFleet {
 
   /** A worker says which sites it had renders of under way on a host that is gone. */
   noteInFlight(hostId: string, sites: readonly string[]): void {
-    for (const site of sites) this.#inFlight.get(hostId)?.add(site)
+    this.#inFlight.note(hostId, sites)
   }
 
   /** Lets renders end, then ends the hosts. */
@@ -207,12 +210,8 @@ export class HostFleet {
       const place = this.#places.find((candidate) => candidate.host === host)
       const sites = place?.sites === '*' ? siteIds.filter((id) => !apart.has(id)) : [...(place?.sites ?? [])]
       const state = slot.state === 'ready' && place === undefined ? 'spare' : slot.state
-      return {
-        id: host?.id ?? 'none',
-        pid: slot.process?.pid ?? 0,
-        state,
-        sites: host === undefined || place === undefined ? [] : sites,
-      }
+      const served = host === undefined || place === undefined ? [] : sites
+      return { id: host?.id ?? 'none', pid: slot.process?.pid ?? 0, state, sites: served }
     })
   }
 
@@ -282,13 +281,13 @@ export class HostFleet {
     const { launch, runDir, handlers, onGone } = this.#options
     const host = forkHost(`host-${++this.#launched}`, runDir, (id) => launch(id, handlers))
     this.#hosts.set(host.process, host)
-    this.#inFlight.set(host.id, new Set())
+    this.#inFlight.open(host.id)
     const cleanup = host.process.exited
       .then(() => {
         host.stopWatch()
         this.#joined.delete(host)
         onGone(host.process)
-        this.#options.clock.after(2 * EVIDENCE_MS, () => this.#inFlight.delete(host.id))
+        this.#inFlight.close(host.id)
         return rm(host.socket, { force: true })
       })
       .catch(this.#problem)
@@ -369,8 +368,7 @@ export class HostFleet {
     }
     this.#fill()
     const atPing = host.pools.filter((pool) => pool.active > 0).map((pool) => pool.site)
-    clock.after(EVIDENCE_MS, () => {
-      const sites = [...new Set([...(this.#inFlight.get(host.id) ?? []), ...atPing])].sort()
+    this.#inFlight.whenReported(host.id, atPing, (sites) => {
       this.#options.logger.warn(
         { host: host.id, place: place.name, sites, exit: describeExit(exit) },
         'renders in flight were lost',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type BackoffState, noFailures } from '@svc/core'
+import type { RunningHost } from '@svc/processes'
 import type { HostEndpoint } from '@svc/protocol'
-import type { RunningHost } from './host-process.ts'
 
 /** A role that one ready host fills. */
 export interface Place {
@@ -32,11 +32,4 @@ export function endpointsOf(places: readonly Place[], runDir: string, startsAt: 
     if (host !== undefined) return { id: host.id, socket: host.socket, token: host.token, sites }
     return { id: name, socket: join(runDir, `${name}.absent`), token: '', sites, startsAt: Math.max(heldUntil, startsAt) }
   })
-}
-
-/** The ids of the hosts that render a site: its own where it has one, else those that all others share. */
-export function hostsServing(endpoints: readonly HostEndpoint[], site: string): Set<string> {
-  const own = endpoints.filter(({ sites }) => sites !== '*' && sites.includes(site))
-  const found = own.length > 0 ? own : endpoints.filter(({ sites }) => sites === '*')
-  return new Set(found.map(({ id }) => id))
 }

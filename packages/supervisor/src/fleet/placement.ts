@@ -1,5 +1,5 @@
 /** A render host ended while it had renders under way. */
-export interface Abort {
+interface Abort {
   /** Milliseconds of a monotonic clock. */
   readonly at: number
   /** Name of the place whose host ended. */
@@ -9,7 +9,7 @@ export interface Abort {
 }
 
 /** Sites that are kept apart from the others: suspects, or one that is known to bring its host down. */
-export interface Group {
+interface Group {
   readonly name: string
   readonly sites: readonly string[]
   /** When its host last ended, or when it was set up. */

@@ -1,5 +1,7 @@
 import type { PurgeState } from '@svc/cache'
 import { asError, type Clock, codeOf, type Deferred, deferred, type Handlers, messageOf, withDeadline } from '@svc/core'
+import type { PurgeMember, SupervisorTimings, WorkerProcess } from '@svc/processes'
+import { type Death, describeExit, Slot, SupervisorError, watchHeartbeat } from '@svc/processes'
 import {
   type AcmeProof,
   ExitCode,
@@ -12,22 +14,15 @@ import {
   type WorkerCacheStats,
 } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { SupervisorError } from '../errors.ts'
-import { watchHeartbeat } from '../process/heartbeat.ts'
-import type { WorkerProcess } from '../process/launch.ts'
-import { describeExit } from '../process/supervised-process.ts'
-import type { PurgeMember } from '../purges/purge-member.ts'
-import { type Death, Slot } from './slot.ts'
-import type { SupervisorTimings } from './timings.ts'
 
 /** What every worker should serve. */
-export interface Target {
+interface Target {
   readonly spec: GenerationSpec
   readonly hosts: readonly HostEndpoint[]
 }
 
 /** What a fleet of workers is made of. */
-export interface WorkerFleetOptions {
+interface WorkerFleetOptions {
   readonly count: number
   readonly launch: (id: number, handlers: Handlers<typeof masterMethods>) => WorkerProcess
   /** What a worker may ask of the master, but for `ready` and `wornOut`. `connection` stands for this one process. */

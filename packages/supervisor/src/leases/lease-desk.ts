@@ -3,7 +3,7 @@ import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
 import { type LeaseAnswer, type LeaseHolder, LeaseTable } from './lease-table.ts'
 
 /** What a desk is made of. */
-export interface LeaseDeskOptions {
+interface LeaseDeskOptions {
   readonly clock: Clock
   /** How long a lease may be held. */
   readonly timeoutMs: (key: string) => number

@@ -12,7 +12,7 @@ export interface LeaseAnswer {
 }
 
 /** What becomes of a request for a lease. */
-export type LeaseDecision =
+type LeaseDecision =
   /** Nobody makes the entry: the asker does. */
   | { readonly kind: 'granted'; readonly id: number }
   /** Another one does: the asker is answered later, under this ticket. */

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { addressOfListenName, type HostPort, parseListenAddress } from '@svc/config'
+import { SupervisorError } from '@svc/processes'
 import type { ListenAddress } from '@svc/protocol'
-import { SupervisorError } from '../errors.ts'
 
 const UNIX = 'unix:'
 

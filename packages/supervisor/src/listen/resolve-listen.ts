@@ -2,10 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { HostPort, ListenName } from '@svc/config'
 import { codeOf, messageOf } from '@svc/core'
+import { freeSocketPath, SupervisorError } from '@svc/processes'
 import type { ListenAddress } from '@svc/protocol'
-import { SupervisorError } from '../errors.ts'
 import { parseAddress, socketPath } from './parse-address.ts'
-import { freeSocketPath } from './unix-socket.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',

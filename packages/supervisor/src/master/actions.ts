@@ -1,7 +1,6 @@
 import { hasApp, type SiteConfig } from '@svc/config'
+import { flushSite, forgetModules, listModules, SupervisorError } from '@svc/processes'
 import type { AppReset, GenerationSpec, IsolateModules, IsolatePool, ModulePurge } from '@svc/protocol'
-import { SupervisorError } from '../errors.ts'
-import { flushSite, forgetModules, listModules } from '../fleet/host-commands.ts'
 import { sitesAt } from './app-roots.ts'
 import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'

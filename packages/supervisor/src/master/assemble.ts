@@ -2,30 +2,35 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { PurgeOrder } from '@svc/cache'
 import { asError, type CloseStack } from '@svc/core'
+import type { OwnDirectories, ServiceManager } from '@svc/processes'
+import {
+  hostsServing,
+  type LaunchSettings,
+  launchHost,
+  launchWorker,
+  removeSockets,
+  SiteWatcher,
+  SupervisorError,
+  surveySite,
+  tellOfChange,
+  watchSettings,
+} from '@svc/processes'
 import type { GenerationSpec } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/proofs.ts'
-import { SupervisorError } from '../errors.ts'
-import { surveySite, tellOfChange } from '../fleet/host-commands.ts'
-import { hostsServing } from '../fleet/place.ts'
-import { RenderHosts } from '../fleet/render-hosts.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { IsolateLosses } from '../health/isolate-losses.ts'
-import { removeSockets } from '../listen/unix-socket.ts'
 import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
 import { PurgeCounts } from '../metrics/purge-counts.ts'
-import type { ServiceManager } from '../notify/service-manager.ts'
-import { type LaunchSettings, launchHost, launchWorker } from '../process/launch.ts'
 import { Reloader } from '../reload/reloader.ts'
 import type { Certificates } from '../tls/certificates.ts'
-import { SiteWatcher, watchSettings } from '../watch/site-watcher.ts'
-import type { OwnDirectories } from '../watch/tree-snapshot.ts'
 import { Caches } from './caches.ts'
 import { hostHandlers, workerHandlers } from './handlers.ts'
 import type { MasterDeps } from './options.ts'
 import type { MasterParts } from './parts.ts'
 import { type GenerationAccess, makeReloadTarget } from './reload-target.ts'
+import { RenderHosts } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
@@ -34,7 +39,7 @@ import { unitAttached } from './unit-attached.ts'
 import { watchedSites } from './watched-sites.ts'
 
 /** What an instance is put together from. */
-export interface AssembleOptions {
+interface AssembleOptions {
   readonly deps: MasterDeps
   readonly access: GenerationAccess
   readonly manager: ServiceManager
@@ -48,7 +53,7 @@ export interface AssembleOptions {
 }
 
 /** An instance that is ready to be started. */
-export interface Instance {
+interface Instance {
   readonly parts: MasterParts
   readonly watcher: SiteWatcher
 }

@@ -2,16 +2,16 @@ import { join } from 'node:path'
 import { IsrStore, ProxyStore, type PurgeOrder } from '@svc/cache'
 import type { SiteConfig } from '@svc/config'
 import { asError, type Clock, type CloseStack } from '@svc/core'
+import type { SupervisorTimings } from '@svc/processes'
 import type { GenerationSpec, PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import type { RenderHosts } from '../fleet/render-hosts.ts'
-import type { SupervisorTimings } from '../fleet/timings.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { LeaseDesk } from '../leases/lease-desk.ts'
 import type { PurgeCounts } from '../metrics/purge-counts.ts'
 import { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../purges/purge-numbers.ts'
 import { resolveOrder } from '../purges/resolve-order.ts'
+import type { RenderHosts } from './render-hosts.ts'
 import { StoreUpkeep } from './store-upkeep.ts'
 
 /** What a render may take over its time before its lease goes to the next who waits. */
@@ -21,7 +21,7 @@ const LEASE_MARGIN_MS = 2_000
 const PROXY_LEASE_MS = 60_000
 
 /** What the caches of an instance are made with. The fleets exist by the time that anything is asked of them. */
-export interface CachesOptions {
+interface CachesOptions {
   readonly spec: () => GenerationSpec
   readonly fleets: () => { readonly workers: WorkerFleet; readonly hosts: RenderHosts }
   readonly timings: SupervisorTimings

@@ -2,12 +2,12 @@ import type { Clock } from '@svc/core'
 import { type GenerationSpec, type HealthReport, PRODUCT_VERSION, type StatusReport } from '@svc/protocol'
 import { evaluateHealth } from '@svc/telemetry'
 import { siteStatuses } from '../control/site-info.ts'
-import type { RenderHosts } from '../fleet/render-hosts.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { diskSpace } from '../health/disk-space.ts'
 import type { IsolateLosses } from '../health/isolate-losses.ts'
 import { addressUrl } from '../listen/parse-address.ts'
 import type { Certificates } from '../tls/certificates.ts'
+import type { RenderHosts } from './render-hosts.ts'
 
 /** The parts of a running instance that reports are made from. */
 export interface InstanceParts {

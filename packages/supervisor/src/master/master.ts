@@ -2,6 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { ResolvedConfig } from '@svc/config'
 import { asError, CloseStack, type Deferred, deferred, printable } from '@svc/core'
+import {
+  listenForSignals,
+  lockDirectory,
+  makeDirectories,
+  makeModuleDirectory,
+  removeSockets,
+  ServiceManager,
+  SupervisorError,
+} from '@svc/processes'
 import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
 import { AcmeStore } from '../acme/acme-store.ts'
 import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
@@ -9,13 +18,8 @@ import { orderCertificate } from '../acme/order-certificate.ts'
 import { Proofs } from '../acme/proofs.ts'
 import { ControlServer } from '../control/control-server.ts'
 import { writeReport } from '../diagnostics/write-report.ts'
-import { SupervisorError } from '../errors.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
-import { removeSockets } from '../listen/unix-socket.ts'
-import { ServiceManager } from '../notify/service-manager.ts'
 import { buildGeneration, type ServableConfig } from '../reload/generation.ts'
-import { makeDirectories, makeModuleDirectory } from '../run-dir/directories.ts'
-import { lockDirectory } from '../run-dir/directory-lock.ts'
 import { lockInstance, runFiles } from '../run-dir/instance-lock.ts'
 import { keepFresh } from '../run-dir/keep-fresh.ts'
 import { Certificates } from '../tls/certificates.ts'
@@ -25,7 +29,6 @@ import { controlHandlers } from './handlers.ts'
 import type { MasterDeps } from './options.ts'
 import type { MasterParts } from './parts.ts'
 import type { GenerationAccess } from './reload-target.ts'
-import { listenForSignals } from './signals.ts'
 import { startSummary } from './start-summary.ts'
 import { watchedSites } from './watched-sites.ts'
 

@@ -1,7 +1,7 @@
 import type { ConfigSource, LoadResult } from '@svc/config'
 import type { Clock } from '@svc/core'
+import type { SupervisorTimings } from '@svc/processes'
 import type { Logger } from '@svc/telemetry'
-import type { SupervisorTimings } from '../fleet/timings.ts'
 
 /** What a master is started with. */
 export interface MasterOptions {

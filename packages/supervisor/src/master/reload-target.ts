@@ -1,8 +1,8 @@
+import type { ServiceManager } from '@svc/processes'
 import type { GenerationSpec } from '@svc/protocol'
-import type { RenderHosts } from '../fleet/render-hosts.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
-import type { ServiceManager } from '../notify/service-manager.ts'
 import type { ReloadTarget } from '../reload/reloader.ts'
+import type { RenderHosts } from './render-hosts.ts'
 
 /** The generation in service, which a reload replaces. */
 export interface GenerationAccess {
@@ -11,7 +11,7 @@ export interface GenerationAccess {
 }
 
 /** What a reload reaches. */
-export interface ReloadTargetParts {
+interface ReloadTargetParts {
   readonly workers: WorkerFleet
   readonly hosts: RenderHosts
   readonly access: GenerationAccess

@@ -7,7 +7,7 @@ import { orderOfChange } from './site-changes.ts'
 import type { ChangedSite, MarkedSite, SiteMarks } from './site-marks.ts'
 
 /** What is done when the sites in service change. */
-export interface ServedSitesOptions {
+interface ServedSitesOptions {
   readonly marks: SiteMarks
   /** Whether there are stored pages at all. */
   readonly hasPages: () => boolean
@@ -18,7 +18,7 @@ export interface ServedSitesOptions {
 }
 
 /** What of a generation decides what pages look like. */
-export interface ServedSpec {
+interface ServedSpec {
   readonly sites: readonly SiteConfig[]
   readonly config: Pick<Config, 'env'>
 }

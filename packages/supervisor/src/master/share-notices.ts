@@ -16,7 +16,7 @@ export interface StoreBounds {
 }
 
 /** Decides which sites lost entries since an earlier look because others need their shares of the store. */
-export function heldToShare(
+function heldToShare(
   usages: readonly SiteUsage[],
   evictedBefore: ReadonlyMap<string, number>,
   { maxEntries, maxBytes }: StoreBounds,
@@ -32,7 +32,7 @@ export function heldToShare(
   })
 }
 
-export interface ShareNoticesOptions {
+interface ShareNoticesOptions {
   /** Name of the store in the log. */
   readonly store: string
   readonly usages: () => readonly SiteUsage[]

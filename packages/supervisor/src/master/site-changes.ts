@@ -1,12 +1,12 @@
 import type { PurgeOrder, PurgeScope } from '@svc/cache'
 import type { SiteConfig } from '@svc/config'
 import { asError } from '@svc/core'
+import type { ChangeReach } from '@svc/processes'
 import type { PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import type { ChangeReach } from '../fleet/host-commands.ts'
 
 /** What a change of a site's files is told to. */
-export interface SiteChangesOptions {
+interface SiteChangesOptions {
   readonly sites: () => readonly SiteConfig[]
   /** Tells the hosts and resolves with the routes that the files are part of. */
   readonly tellHosts: (site: string, files: readonly string[]) => Promise<ChangeReach>

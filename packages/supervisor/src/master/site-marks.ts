@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import type { Config, SiteConfig } from '@svc/config'
 import { guard } from '@svc/core'
+import { type OwnDirectories, snapshotTree } from '@svc/processes'
 import { PRODUCT_VERSION } from '@svc/protocol'
-import { type OwnDirectories, snapshotTree } from '../watch/tree-snapshot.ts'
 
 const PRIVATE = 0o600
 /** Sites that are looked at together. */

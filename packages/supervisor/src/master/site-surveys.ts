@@ -3,7 +3,7 @@ import type { SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 
 /** Dependencies of the surveys. */
-export interface SiteSurveysOptions {
+interface SiteSurveysOptions {
   /** Asks a render host what is in the directory of a site. */
   readonly ask: (site: string) => Promise<SiteSurvey>
   /** Has one worker render what is known in advance of a site. */

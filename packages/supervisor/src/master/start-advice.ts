@@ -1,4 +1,4 @@
-import { SupervisorError } from '../errors.ts'
+import { SupervisorError } from '@svc/processes'
 
 const WITHOUT_PRIVILEGE =
   'Let systemd start the server: the unit that "svc systemd" prints gives it the privilege. Or choose a port from 1024 on.'

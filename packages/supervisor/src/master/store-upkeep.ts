@@ -9,9 +9,9 @@ const LOOK_MS = 1_000
 const LOOKS_PER_SWEEP = 30
 
 /** What upkeep asks of a store. */
-export type KeptStore = Pick<IsrStore, 'needsEviction' | 'evict' | 'checkReaders' | 'usages'>
+type KeptStore = Pick<IsrStore, 'needsEviction' | 'evict' | 'checkReaders' | 'usages'>
 
-export interface StoreUpkeepOptions {
+interface StoreUpkeepOptions {
   readonly store: KeptStore
   /** Its name in the log. */
   readonly name: string

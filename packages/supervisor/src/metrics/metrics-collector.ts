@@ -30,7 +30,7 @@ const snapshot = guard.arrayOf(
 ) as unknown as guard.Guard<MetricJson[]>
 
 /** What the master itself measures. */
-export interface MasterMetrics {
+interface MasterMetrics {
   readonly generation: () => number
   /** Workers and render hosts that serve at the moment. */
   readonly up: () => { readonly worker: number; readonly host: number }

@@ -1,10 +1,8 @@
 import type { SiteConfig } from '@svc/config'
 import { deferred, Gate } from '@svc/core'
-import { SupervisorError } from '../errors.ts'
-import type { PoolStatus } from '../fleet/host-process.ts'
-import type { ReachableHost } from '../fleet/reachable-host.ts'
+import type { PoolStatus, PurgeMember, ReachableHost } from '@svc/processes'
+import { SupervisorError } from '@svc/processes'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
-import type { PurgeMember } from '../purges/purge-member.ts'
 import type { UnitPeer } from './unit-server.ts'
 
 /** Calls of one unit that are carried out at a time: each may keep the whole instance busy. */

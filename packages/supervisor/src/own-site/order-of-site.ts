@@ -1,5 +1,5 @@
 import type { PurgeOrder, PurgeScope } from '@svc/cache'
-import { SupervisorError } from '../errors.ts'
+import { SupervisorError } from '@svc/processes'
 
 /**
  * Checks that an order of a site's unit is about nothing but that site: the host has bound what the site's code names to its label,

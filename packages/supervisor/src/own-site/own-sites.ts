@@ -2,18 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { PurgeOrder, PurgeState } from '@svc/cache'
 import { hasApp, type SiteConfig } from '@svc/config'
 import { asError, type Clock, codeOf } from '@svc/core'
+import type { PurgeMember, SupervisorTimings } from '@svc/processes'
+import { SupervisorError, siteSocket, unitsSocket, watchHeartbeat } from '@svc/processes'
 import { type GenerationSpec, type HostEndpoint, PRODUCT_VERSION, type PurgeOutcome, type StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { SupervisorError } from '../errors.ts'
 import type { Replaceable } from '../fleet/rolling-restart.ts'
-import type { SupervisorTimings } from '../fleet/timings.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
-import { watchHeartbeat } from '../process/heartbeat.ts'
-import type { PurgeMember } from '../purges/purge-member.ts'
 import { AttachedUnit } from './attached-unit.ts'
 import { orderOfSite } from './order-of-site.ts'
 import { SiteFiles, unitSpec } from './site-files.ts'
-import { siteSocket, unitsSocket } from './unit-paths.ts'
 import { type Introduction, type UnitHandlers, type UnitPeer, UnitServer } from './unit-server.ts'
 
 /** What is made of the sites with processes of their own. */
@@ -38,7 +35,7 @@ export interface OwnSitesOptions {
 }
 
 /** The sites of a generation that have a process of their own. */
-export function ownSites(spec: Pick<GenerationSpec, 'sites'>): SiteConfig[] {
+function ownSites(spec: Pick<GenerationSpec, 'sites'>): SiteConfig[] {
   return spec.sites.filter((site) => site.process === 'own' && hasApp(site))
 }
 

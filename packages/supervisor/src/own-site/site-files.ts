@@ -3,9 +3,8 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
 import { codeOf } from '@svc/core'
+import { readPrivate, siteFilePath, siteFilesDir, siteSocket } from '@svc/processes'
 import { type GenerationSpec, type HostSpec, type SiteFile, siteFile } from '@svc/protocol'
-import { readPrivate } from './private-file.ts'
-import { siteFilePath, siteFilesDir, siteSocket } from './unit-paths.ts'
 
 const PRIVATE_DIRECTORY = 0o700
 const PRIVATE = 0o600

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { type Clock, createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/core'
+import { SupervisorError } from '@svc/processes'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
-import { SupervisorError } from '../errors.ts'
 
 /** The way to a site unit. */
 export type UnitPeer = RpcPeer<typeof unitParentMethods, typeof unitMethods>
@@ -20,7 +20,7 @@ export interface Introduction {
 export type UnitHandlers = Omit<Handlers<typeof unitParentMethods>, 'hello'>
 
 /** What a unit server is made with. */
-export interface UnitServerOptions {
+interface UnitServerOptions {
   readonly path: string
   /** Undefined: no such site has a process of its own. */
   readonly tokenOf: (site: string) => string | undefined

@@ -1,12 +1,11 @@
 import type { Purge, PurgedStore, PurgeLayer, PurgeOrder, PurgeState } from '@svc/cache'
 import { asError, codeOf, type Deferred, deferred, Gate } from '@svc/core'
+import { type Acknowledged, type AskSettings, askMembers, type PurgeMember, SupervisorError } from '@svc/processes'
 import type { PurgeOutcome } from '@svc/protocol'
-import { SupervisorError } from '../errors.ts'
-import { type Acknowledged, type AskSettings, askMembers, type PurgeMember } from './purge-member.ts'
 import type { PurgeNumbers } from './purge-numbers.ts'
 
 /** What purges are carried out with. */
-export interface PurgeCoordinatorOptions extends AskSettings {
+interface PurgeCoordinatorOptions extends AskSettings {
   readonly numbers: PurgeNumbers
   /** The shared stores; each takes what is about its layer. */
   readonly stores: Readonly<Record<StoreLayer, PurgedStore>>

@@ -1,5 +1,5 @@
 import { type PurgeOrder, type PurgeScope, parseTagTerm, purgePath, scopeOfPattern, tagsOfTerm } from '@svc/cache'
-import { SupervisorError } from '../errors.ts'
+import { SupervisorError } from '@svc/processes'
 
 function bad(message: string): SupervisorError {
   return new SupervisorError('SUP_BAD_PURGE', message)

@@ -12,7 +12,7 @@ export interface ServableConfig extends ResolvedConfig {
 }
 
 /** What a generation is made with. */
-export interface GenerationParts extends Pick<GenerationSpec, 'listen' | 'loopToken'> {
+interface GenerationParts extends Pick<GenerationSpec, 'listen' | 'loopToken'> {
   readonly certificates: Pick<Certificates, 'tlsFor'>
 }
 

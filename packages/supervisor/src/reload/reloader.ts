@@ -1,10 +1,10 @@
 import { type Config, type ConfigProblem, configDiff, formatProblem, type LoadResult } from '@svc/config'
 import { asError, type Clock, messageOf } from '@svc/core'
+import { coalesce } from '@svc/processes'
 import type { GenerationSpec, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { checkStillFree } from '../listen/resolve-listen.ts'
 import type { Certificates } from '../tls/certificates.ts'
-import { coalesce } from './coalesce.ts'
 import { buildGeneration, type ServableConfig } from './generation.ts'
 import { pinKeys } from './pin-keys.ts'
 
@@ -17,7 +17,7 @@ export interface ReloadTarget {
 }
 
 /** What a reloader is made of. */
-export interface ReloaderOptions {
+interface ReloaderOptions {
   readonly load: () => Promise<LoadResult>
   readonly current: () => GenerationSpec
   readonly target: ReloadTarget

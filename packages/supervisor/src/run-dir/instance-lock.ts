@@ -1,8 +1,6 @@
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SupervisorError } from '../errors.ts'
-import { isServed } from '../listen/unix-socket.ts'
-import { holdDirectory } from './directory-lock.ts'
+import { holdDirectory, isServed, SupervisorError } from '@svc/processes'
 
 const PRIVATE = 0o600
 
@@ -12,7 +10,7 @@ export function runFiles(runDir: string) {
 }
 
 /** The sole right to a run directory. */
-export interface InstanceLock {
+interface InstanceLock {
   /** Gives the right back and removes the pid file. */
   release(): Promise<void>
 }

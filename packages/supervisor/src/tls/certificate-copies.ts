@@ -2,14 +2,14 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LoadedCertificate } from '@svc/config'
 import { codeOf } from '@svc/core'
+import { makePrivateDirectory } from '@svc/processes'
 import type { CertificateSpec } from '@svc/protocol'
-import { makePrivateDirectory } from '../run-dir/directories.ts'
 import { targetOf, writePrivate } from './private-files.ts'
 
 const OURS = /^([0-9a-f]{32})\.(?:crt|key)$/
 
 /** What was written of a certificate. */
-export type CertificateCopy = Omit<CertificateSpec, 'title'>
+type CertificateCopy = Omit<CertificateSpec, 'title'>
 
 /**
  * Copies of certificates under names made of their content. What a worker opens is what was checked, whatever becomes of the files

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { certificateKey, certificatePlaces, type LoadedCertificate, type LoadedConfig, readCertificate } from '@svc/config'
 import type { Clock } from '@svc/core'
+import { SupervisorError } from '@svc/processes'
 import type { GenerationSpec, ListenAddress, ListenerTls } from '@svc/protocol'
-import { SupervisorError } from '../errors.ts'
 import { CertificateCopies } from './certificate-copies.ts'
 import { type CertificateSources, type ChosenCertificates, chooseCertificates } from './listener-tls.ts'
 import { selfSigned } from './self-signed.ts'
@@ -11,7 +11,7 @@ import { selfSigned } from './self-signed.ts'
 export type CertificateParts = Pick<LoadedConfig, 'config' | 'web' | 'certificates'>
 
 /** Certificates that the configuration does not name. */
-export interface CertificateSource {
+interface CertificateSource {
   certificates(parts: CertificateParts): Promise<readonly LoadedCertificate[]>
   /** What is wrong with them. */
   problems(): readonly string[]

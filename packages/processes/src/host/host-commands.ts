@@ -1,0 +1,143 @@
+import { asError, codeOf } from '@svc/core'
+import type { HostEndpoint, IsolateModules, ModulePurge, SiteSurvey } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import { SupervisorError } from '../errors/errors.ts'
+import type { RunningHost } from './host-process.ts'
+import { hostsServing, type ReachableHost, reachable } from './reachable-host.ts'
+
+/** Compiling a site from nothing, on a busy machine, takes this long at most. */
+const FLUSH_TIMEOUT_MS = 60_000
+const MODULES_TIMEOUT_MS = 30_000
+const CHANGE_TIMEOUT_MS = 30_000
+/** A scan is ended after a third of this; it may have to wait for others. */
+const SURVEY_TIMEOUT_MS = 30_000
+const ROUTES_TIMEOUT_MS = 2_000
+/** A site whose code does not load in this time is left to its first requests. */
+const WARM_TIMEOUT_MS = 15_000
+/** After this no further site is begun. */
+const WARM_ALL_MS = 60_000
+
+/** The reach of a change of a site's files. */
+export interface ChangeReach {
+  /** Patterns of the routes whose code was touched; null: any may be meant. */
+  readonly routes: readonly string[] | null
+  /** Routes were added or removed: what is stored for a path may be another route's. */
+  readonly movesPaths: boolean
+}
+
+/** Asks all hosts. One that is gone has nothing left to be told; what others refuse is logged and counts as no answer. */
+async function askAll<Answer>(
+  hosts: readonly ReachableHost[],
+  logger: Logger,
+  ask: (host: ReachableHost) => Promise<Answer>,
+): Promise<(Answer | undefined)[]> {
+  const one = async (host: ReachableHost) => {
+    try {
+      return await ask(host)
+    } catch (error) {
+      if (codeOf(error) !== 'CORE_PEER_GONE') logger.warn({ host: host.id, err: asError(error) }, 'a render host refused')
+      return undefined
+    }
+  }
+  return Promise.all(hosts.map(one))
+}
+
+/** Tells when the other end is gone: what it was asked to do may be why. */
+async function namingLost<Answer>(asked: Promise<Answer>, onGone: () => void): Promise<Answer> {
+  try {
+    return await asked
+  } catch (error) {
+    if (codeOf(error) === 'CORE_PEER_GONE') onGone()
+    throw error
+  }
+}
+
+/** The hosts that a survey goes to. */
+interface SurveyedHosts {
+  readonly endpoints: readonly HostEndpoint[]
+  runningFor(site: string): ReachableHost[]
+  noteInFlight(host: string, sites: readonly string[]): void
+}
+
+/**
+ * Asks a host that serves a site what is in its directory.
+ * @throws SUP_NOT_READY when there is none at the moment, and what the host rejects with
+ */
+export async function surveySite(hosts: SurveyedHosts, site: string): Promise<SiteSurvey> {
+  const serving = hostsServing(hosts.endpoints, site)
+  const host = hosts.runningFor(site).find(({ id }) => serving.has(id))
+  if (host === undefined) throw new SupervisorError('SUP_NOT_READY', `no render host serves ${site} at the moment; try again`)
+  const asked = host.peer.call('survey', { site }, { timeoutMs: SURVEY_TIMEOUT_MS })
+  return await namingLost(asked, () => hosts.noteInFlight(host.id, [site]))
+}
+
+/** Gives a site fresh isolates in every host. Resolves with how many were replaced. */
+export async function flushSite(hosts: readonly ReachableHost[], site: string, logger: Logger): Promise<number> {
+  const answers = await askAll(hosts, logger, ({ peer }) => peer.call('flush', { site }, { timeoutMs: FLUSH_TIMEOUT_MS }))
+  return answers.reduce((sum, answer) => sum + (answer?.isolates ?? 0), 0)
+}
+
+/** Has every host forget compiled modules. Resolves with how many there were, over all hosts. */
+export async function forgetModules(hosts: readonly ReachableHost[], purge: ModulePurge, logger: Logger): Promise<number> {
+  const answers = await askAll(hosts, logger, ({ peer }) => peer.call('purgeModules', purge, { timeoutMs: MODULES_TIMEOUT_MS }))
+  return answers.reduce((sum, answer) => sum + (answer?.evicted ?? 0), 0)
+}
+
+/** The compiled modules of each isolate of a site, over all hosts. */
+export async function listModules(hosts: readonly ReachableHost[], site: string, logger: Logger): Promise<IsolateModules[]> {
+  const answers = await askAll(hosts, logger, async ({ id, pid, peer }) => {
+    const { isolates } = await peer.call('modules', { site }, { timeoutMs: MODULES_TIMEOUT_MS })
+    return isolates.map((modules) => ({ host: id, pid, modules }))
+  })
+  return answers.flatMap((found) => found ?? [])
+}
+
+/** Files of a site that have changed, and the hosts that render the site. */
+interface SiteChange {
+  readonly site: string
+  /** Absolute paths; none: any may have changed. */
+  readonly files: readonly string[]
+  /** Ids. The others have made none of its pages, so that what they do not know matters to nobody. */
+  readonly serving: ReadonlySet<string>
+  /** A host ended while it took the change in. */
+  readonly onGone: (host: string) => void
+}
+
+/**
+ * Tells every host which files of a site changed. Resolves with the routes whose code they are part of, as far as any host knows:
+ * any when one that serves the site cannot say, or there is none.
+ */
+export async function tellOfChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<ChangeReach> {
+  const { site, files, serving, onGone } = change
+  const answers = await askAll(hosts, logger, async ({ id, peer }) => {
+    const asked = peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
+    const reach = await namingLost(asked, () => onGone(id))
+    return { isServing: serving.has(id), ...reach }
+  })
+  const routes = new Set<string>()
+  const movesPaths = answers.some((answer) => answer?.movesPaths === true)
+  let isKnown = false
+  for (const answer of answers) {
+    if (answer?.routes === null && answer.isServing) return { routes: null, movesPaths }
+    if (answer?.isServing === true) isKnown = true
+    for (const route of answer?.routes ?? []) routes.add(route)
+  }
+  return { routes: isKnown ? [...routes] : null, movesPaths }
+}
+
+/**
+ * Has a host load what another one had in use, a site at a time, so that its first requests are as fast as any. What cannot be
+ * loaded is logged and left to the requests.
+ */
+export async function warmLike(fresh: RunningHost, old: RunningHost, logger: Logger): Promise<void> {
+  const [used] = await askAll([reachable(old)], logger, ({ peer }) =>
+    peer.call('usedRoutes', undefined, { timeoutMs: ROUTES_TIMEOUT_MS }),
+  )
+  const endAt = performance.now() + WARM_ALL_MS
+  for (const { site, routes } of used?.sites ?? []) {
+    if (performance.now() > endAt) return
+    await askAll([reachable(fresh)], logger, ({ peer }) =>
+      peer.call('warm', { site, routes: [...routes] }, { timeoutMs: WARM_TIMEOUT_MS }),
+    )
+  }
+}

@@ -1,0 +1,74 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { lstat, realpath } from 'node:fs/promises'
+import { basename, dirname, sep } from 'node:path'
+import type { AsyncSubscription } from '@parcel/watcher'
+import { asError } from '@svc/core'
+import { ignoredGlobs, type OwnDirectories } from './tree-snapshot.ts'
+
+/** Where events of one directory go. */
+interface FileEventsListener {
+  /** Something happened at or below these paths, which begin with the root as it was given. Half a second old at most. */
+  onPaths(paths: readonly string[]): void
+  /** No more events come: the directory or its link went away, or the system has no watches left. */
+  onEnd(error: Error | undefined): void
+}
+
+/** Events of the files below one directory. Directories behind links inside it give none. */
+export interface FileEvents {
+  close(): Promise<void>
+}
+
+/**
+ * Asks the system for events of a directory, which may be a link: then its target is watched, and the link itself too.
+ * @throws the system's error: ENOENT, or ENOSPC when there are no watches left
+ */
+export async function openFileEvents(root: string, own: OwnDirectories, listener: FileEventsListener): Promise<FileEvents> {
+  const { subscribe } = await import('@parcel/watcher')
+  const target = await realpath(root)
+  let isOpen = true
+  const end = (error?: Error) => {
+    if (!isOpen) return
+    isOpen = false
+    listener.onEnd(error)
+  }
+  const link = (await lstat(root)).isSymbolicLink() ? watchLink(root, target, end) : undefined
+  let subscription: AsyncSubscription
+  try {
+    subscription = await subscribe(
+      target,
+      (error, events) => {
+        if (!isOpen) return
+        if (error !== null) end(asError(error))
+        else if (events.some(({ path, type }) => path === target && type === 'delete')) end()
+        else listener.onPaths(events.map(({ path }) => (path === target ? root : below(target, path, root))))
+      },
+      { ignore: [...ignoredGlobs, ...own.map((directory) => below(root, directory, target))] },
+    )
+  } catch (error) {
+    link?.close()
+    throw error
+  }
+  return {
+    async close() {
+      isOpen = false
+      link?.close()
+      // A directory that is gone cannot be unsubscribed from, and need not.
+      await subscription.unsubscribe().catch(() => undefined)
+    },
+  }
+}
+
+/** A path below one directory as it is below another; any other path as it is. */
+function below(from: string, path: string, to: string): string {
+  return path.startsWith(from + sep) ? to + path.slice(from.length) : path
+}
+
+/** Tells when a link leads elsewhere. */
+function watchLink(link: string, target: string, onMoved: () => void): FSWatcher {
+  const watcher = watch(dirname(link.endsWith(sep) ? link.slice(0, -1) : link), { persistent: false }, (_, name) => {
+    if (name !== null && name !== basename(link)) return
+    realpath(link).then((now) => now !== target && onMoved(), onMoved)
+  })
+  watcher.on('error', () => onMoved())
+  return watcher
+}

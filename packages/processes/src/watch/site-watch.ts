@@ -1,0 +1,158 @@
+import type { SiteConfig } from '@svc/config'
+import { asError, type Clock, codeOf } from '@svc/core'
+import type { Logger } from '@svc/telemetry'
+import type { FileEvents, openFileEvents } from './file-events.ts'
+import {
+  changedAfter,
+  changedFiles,
+  haveEntriesMoved,
+  lookAgain,
+  type OwnDirectories,
+  snapshotTree,
+  type TreeSnapshot,
+} from './tree-snapshot.ts'
+
+/** After the last event of a burst, and after the first one at most. Milliseconds. */
+const QUIET_MS = 25
+const MAX_BURST_MS = 250
+
+/** What a watched site works with. */
+interface SiteWatchOptions {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly openEvents: typeof openFileEvents
+  readonly own: OwnDirectories
+  /** Wall clock: a file that changed after this and before the first look counts as changed. */
+  readonly servedSince: number
+  /** Files were added, removed or changed. */
+  readonly onChange: (files: readonly string[]) => void
+  /** The system gave no events for this site; it is polled. */
+  readonly onNoEvents: (error: Error) => void
+}
+
+/** One watched site: what its tree looked like last, and the events that say when to look again. */
+export class SiteWatch {
+  readonly root: string
+  readonly #site: string
+  readonly #options: SiteWatchOptions
+  /** Looks never overlap: each compares with the one before it. */
+  #looking: Promise<void> = Promise.resolve()
+  #tree: TreeSnapshot | undefined
+  #events: FileEvents | undefined
+  #pending = new Set<string>()
+  #burstSince: number | undefined
+  #cancelFlush: () => void = () => undefined
+  /** A look that has not begun. */
+  #nextLook: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(site: SiteConfig, options: SiteWatchOptions) {
+    this.root = site.root
+    this.#site = site.id
+    this.#options = options
+  }
+
+  /** Files seen at the last look. */
+  get fileCount(): number {
+    return this.#tree?.files.size ?? 0
+  }
+
+  get isSeen(): boolean {
+    return this.#tree !== undefined
+  }
+
+  get hasEvents(): boolean {
+    return this.#events !== undefined
+  }
+
+  /** Begins to take events, and looks at what happened before they came. Never rejects. */
+  async listen(): Promise<void> {
+    if (this.#isClosed || this.#events !== undefined) return
+    try {
+      const events = await this.#options.openEvents(this.root, this.#options.own, {
+        onPaths: (paths) => this.#noteEvents(paths),
+        onEnd: (error) => this.#eventsEnded(error),
+      })
+      if (this.#isClosed) await events.close()
+      else this.#events = events
+    } catch (error) {
+      // A directory that is not there yet is found by the poll.
+      if (codeOf(error) !== 'ENOENT') this.#options.onNoEvents(asError(error))
+    }
+    await this.look()
+  }
+
+  /** Looks at all files and reports what differs from the last look. Never rejects. */
+  look(): Promise<void> {
+    return this.#next(async () => this.#compare(await snapshotTree(this.root, this.#options.own)))
+  }
+
+  /** The same, together with all who ask before that look begins: it sees every write that came before the call. Never rejects. */
+  lookOnce(): Promise<void> {
+    this.#nextLook ??= this.#next(async () => {
+      this.#nextLook = undefined
+      this.#compare(await snapshotTree(this.root, this.#options.own))
+    })
+    return this.#nextLook
+  }
+
+  /** The same, but only when an entry was added or removed since: far cheaper. */
+  lookIfMoved(): Promise<void> {
+    return this.#next(async () => {
+      if (this.#tree !== undefined && (await haveEntriesMoved(this.#tree)))
+        this.#compare(await snapshotTree(this.root, this.#options.own))
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#cancelFlush()
+    await this.#events?.close()
+  }
+
+  #next(look: () => Promise<void>): Promise<void> {
+    this.#looking = this.#looking.then(look).catch((error) => {
+      this.#options.logger.error({ site: this.#site, err: asError(error) }, 'watching a site failed')
+    })
+    return this.#looking
+  }
+
+  #compare(tree: TreeSnapshot): void {
+    if (this.#isClosed) return
+    const before = this.#tree
+    this.#tree = tree
+    const files = before === undefined ? changedAfter(tree, this.#options.servedSince) : changedFiles(before, tree)
+    if (files.length === 0) return
+    this.#options.logger.debug({ site: this.#site, files: files.length }, 'files of a site changed')
+    this.#options.onChange(files)
+  }
+
+  #noteEvents(paths: readonly string[]): void {
+    const { clock } = this.#options
+    for (const path of paths) this.#pending.add(path)
+    this.#burstSince ??= clock.monotonic()
+    const leftMs = this.#burstSince + MAX_BURST_MS - clock.monotonic()
+    this.#cancelFlush()
+    this.#cancelFlush = clock.after(Math.max(0, Math.min(QUIET_MS, leftMs)), () => this.#flush())
+  }
+
+  #flush(): void {
+    const paths = [...this.#pending]
+    this.#pending = new Set()
+    this.#burstSince = undefined
+    void this.#next(async () => {
+      const known = this.#tree === undefined ? undefined : await lookAgain(this.#tree, paths)
+      this.#compare(known ?? (await snapshotTree(this.root, this.#options.own)))
+    })
+  }
+
+  #eventsEnded(error: Error | undefined): void {
+    const events = this.#events
+    this.#events = undefined
+    if (this.#isClosed) return
+    if (error !== undefined) this.#options.onNoEvents(error)
+    void events?.close()
+    // Something may be in the place of the directory already.
+    void this.look()
+  }
+}

@@ -1,0 +1,208 @@
+import type { SiteConfig } from '@svc/config'
+import { asError, type Clock, codeOf } from '@svc/core'
+import type { Logger } from '@svc/telemetry'
+import { openFileEvents } from './file-events.ts'
+import { SiteWatch } from './site-watch.ts'
+import type { OwnDirectories } from './tree-snapshot.ts'
+import { chooseTurn, type Heat } from './turns.ts'
+
+/** How the poll goes. */
+interface WatchSettings {
+  /** Milliseconds between looks at a site in use; 0 turns the poll off, not the events. */
+  readonly intervalMs: number
+  /** Milliseconds between looks at a site in development mode for which the system gives no events. */
+  readonly liveMs: number
+}
+
+const DEFAULT_INTERVAL_MS = 2_000
+const LIVE_MS = 250
+const MIN_INTERVAL_MS = 50
+/** Up to this many files in all, every site is looked at as if it were in use. */
+const FEW_FILES = 5_000
+/** How often a site without events is asked about again, in intervals of the poll. */
+const LISTEN_AGAIN_INTERVALS = 5
+
+/** Reads the settings of the poll from the environment: `SVC_MASQUERADE_ROUTE_WATCH` and `SVC_MASQUERADE_ROUTE_WATCH_MS`. */
+export function watchSettings(env: Readonly<Record<string, string | undefined>>): WatchSettings {
+  if (env['SVC_MASQUERADE_ROUTE_WATCH'] === '0') return { intervalMs: 0, liveMs: 0 }
+  const given = Number(env['SVC_MASQUERADE_ROUTE_WATCH_MS'] ?? DEFAULT_INTERVAL_MS)
+  const intervalMs = Number.isFinite(given) ? Math.max(MIN_INTERVAL_MS, given) : DEFAULT_INTERVAL_MS
+  return { intervalMs, liveMs: Math.min(LIVE_MS, intervalMs) }
+}
+
+/** What a watcher is made of. */
+interface SiteWatcherOptions {
+  readonly settings: WatchSettings
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Where the service itself writes: never looked at, also when it lies in a site. */
+  readonly own: OwnDirectories
+  /** Asks the system for events; replaced where a test needs a system that has none. */
+  readonly openEvents?: typeof openFileEvents
+  /** Whether a site has been asked for lately. */
+  readonly isInUse: (site: string) => boolean
+  /** Files of a site were added, removed or changed. */
+  readonly onChange: (site: string, files: readonly string[]) => void
+}
+
+/** Watches the directories of sites for edits: by events of the system, and by a poll that finds what events do not tell. */
+export class SiteWatcher {
+  readonly #options: SiteWatcherOptions
+  readonly #watches = new Map<string, SiteWatch>()
+  /** Files that changed later than this were perhaps read before by somebody: wall clock, for the sites named next. */
+  #servedSince: number
+  #sites: readonly SiteConfig[] = []
+  #nextCold = 0
+  #sinceIntervalMs = 0
+  #intervals = 0
+  #isStarted = false
+  #isClosed = false
+  #isListening = false
+  #hasWarned = false
+  #cancel: () => void = () => undefined
+
+  constructor(options: SiteWatcherOptions) {
+    this.#options = options
+    this.#servedSince = options.clock.now()
+  }
+
+  start(): void {
+    this.#isStarted = true
+    this.#listenToAll()
+    if (this.#options.settings.intervalMs > 0) this.#run()
+  }
+
+  /** Watches these sites from now on. */
+  setSites(sites: readonly SiteConfig[]): void {
+    this.#sites = sites
+    const roots = new Map(sites.map((site) => [site.id, site.root]))
+    for (const [id, watch] of this.#watches) {
+      if (roots.get(id) === watch.root) continue
+      this.#watches.delete(id)
+      watch.close().catch(this.#problem)
+    }
+    for (const site of sites) {
+      if (!this.#watches.has(site.id)) this.#watches.set(site.id, this.#watch(site))
+    }
+    this.#servedSince = this.#options.clock.now()
+    if (this.#isStarted) this.#listenToAll()
+  }
+
+  /** Looks at a site's files now. Resolves when `onChange` was called for every write before this call. Never rejects. */
+  async look(site: string): Promise<void> {
+    await this.#watches.get(site)?.lookOnce()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#cancel()
+    await Promise.all([...this.#watches.values()].map((watch) => watch.close()))
+  }
+
+  readonly #problem = (error: unknown): void => {
+    this.#options.logger.error({ err: asError(error) }, 'watching sites failed')
+  }
+
+  #watch(site: SiteConfig): SiteWatch {
+    const { clock, logger, own, onChange, openEvents = openFileEvents } = this.#options
+    return new SiteWatch(site, {
+      clock,
+      logger,
+      openEvents,
+      own,
+      servedSince: this.#servedSince,
+      onChange: (files) => onChange(site.id, files),
+      onNoEvents: (error) => this.#warn(site.id, error),
+    })
+  }
+
+  /** One site after another: a thousand of them must not take the machine at the start. */
+  #listenToAll(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    const listen = async () => {
+      for (let site = this.#deaf(); site !== undefined && !this.#isClosed; site = this.#deaf(site)) {
+        await this.#watches.get(site.id)?.listen()
+      }
+    }
+    listen()
+      .catch(this.#problem)
+      .finally(() => {
+        this.#isListening = false
+      })
+  }
+
+  /** The next site after another, in the order of the configuration, that has no events. */
+  #deaf(after?: SiteConfig): SiteConfig | undefined {
+    const start = after === undefined ? 0 : this.#sites.indexOf(after) + 1
+    return this.#sites.slice(start).find((site) => this.#watches.get(site.id)?.hasEvents === false)
+  }
+
+  #warn(site: string, error: Error): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    const remedy =
+      codeOf(error) === 'ENOSPC' || /no space left|limit/i.test(error.message)
+        ? 'raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl'
+        : 'the poll finds edits, later'
+    this.#options.logger.warn({ site, err: error }, `no file events for some sites, which are polled instead: ${remedy}`)
+  }
+
+  #run(): void {
+    const { clock, settings } = this.#options
+    const isLive = this.#sites.some((site) => this.#isLive(site))
+    const pauseMs = isLive ? settings.liveMs : settings.intervalMs
+    this.#tick(pauseMs)
+      .catch(this.#problem)
+      .finally(() => {
+        if (!this.#isClosed) this.#cancel = clock.after(pauseMs, () => this.#run())
+      })
+  }
+
+  async #tick(sincePreviousMs: number): Promise<void> {
+    this.#sinceIntervalMs += sincePreviousMs
+    const isInterval = this.#sinceIntervalMs >= this.#options.settings.intervalMs
+    if (isInterval) {
+      this.#sinceIntervalMs = 0
+      if (++this.#intervals % LISTEN_AGAIN_INTERVALS === 0) this.#listenToAll()
+    }
+    const isFew = this.#fileCount < FEW_FILES
+    const turn = chooseTurn(
+      this.#sites,
+      (site) => this.#heat(site, isFew),
+      (site) => this.#watches.get(site.id)?.isSeen === true,
+      isInterval,
+      this.#nextCold,
+    )
+    this.#nextCold = turn.nextCold
+    for (const site of turn.due) {
+      if (this.#isClosed) return
+      await this.#watches.get(site.id)?.look()
+    }
+    if (isInterval) await this.#lookAtEntries(this.#sites.filter((site) => !turn.due.includes(site)))
+  }
+
+  /** New and removed routes show at once on every site; only edits of files wait for a cold site's turn. */
+  async #lookAtEntries(sites: readonly SiteConfig[]): Promise<void> {
+    for (const site of sites) {
+      if (this.#isClosed) return
+      await this.#watches.get(site.id)?.lookIfMoved()
+    }
+  }
+
+  #heat(site: SiteConfig, isFew: boolean): Heat {
+    if (this.#isLive(site)) return 'live'
+    return isFew || this.#options.isInUse(site.id) ? 'used' : 'cold'
+  }
+
+  /** Whoever edits a site wants to see it at once, with or without events. */
+  #isLive(site: SiteConfig): boolean {
+    return site.mode === 'development' && this.#watches.get(site.id)?.hasEvents !== true
+  }
+
+  get #fileCount(): number {
+    let count = 0
+    for (const watch of this.#watches.values()) count += watch.fileCount
+    return count
+  }
+}

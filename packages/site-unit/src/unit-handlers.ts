@@ -1,0 +1,53 @@
+import type { Handlers } from '@svc/core'
+import { SupervisorError } from '@svc/processes'
+import type { HostSpec, hostCommandMethods, unitMethods } from '@svc/protocol'
+import type { UnitHost } from './unit-host.ts'
+
+/** The master gives up earlier on what it does not want to wait for. */
+const FORWARD_TIMEOUT_MS = 120_000
+
+type Forwarded = Omit<Handlers<typeof hostCommandMethods>, 'prepare' | 'commit' | 'abandon' | 'purge' | 'purgeSettled'>
+
+/** What goes to the render host as it is. */
+function forwarded(host: UnitHost): Forwarded {
+  const options = { timeoutMs: FORWARD_TIMEOUT_MS }
+  const peer = () => host.require().process.peer
+  return {
+    survey: (request) => peer().call('survey', request, options),
+    siteChanged: (request) => peer().call('siteChanged', request, options),
+    purgeModules: (request) => peer().call('purgeModules', request, options),
+    modules: (request) => peer().call('modules', request, options),
+    flush: (request) => peer().call('flush', request, options),
+    usedRoutes: () => peer().call('usedRoutes', undefined, options),
+    warm: (request) => peer().call('warm', request, options),
+    ping: () => peer().call('ping', undefined, options),
+    metrics: () => peer().call('metrics', undefined, options),
+  }
+}
+
+/** What the unit of a site answers to the master. */
+export function unitHandlers(host: UnitHost): Handlers<typeof unitMethods> {
+  let prepared: HostSpec | undefined
+  return {
+    ...forwarded(host),
+    attach: async ({ spec, purges, boot }) => (await host.attach(spec, purges, boot)) as undefined,
+    prepare: async ({ spec }) => {
+      prepared = spec
+      return (await host.prepare(spec)) as undefined
+    },
+    commit: async ({ generation }) => {
+      if (prepared?.generation !== generation) {
+        throw new SupervisorError('SUP_NOT_READY', `generation ${generation} was not prepared`)
+      }
+      return (await host.commit(prepared)) as undefined
+    },
+    abandon: ({ generation }) => {
+      if (prepared?.generation === generation) prepared = undefined
+      host.host?.process.peer.notify('abandon', { generation })
+      return undefined
+    },
+    purge: async ({ purge }) => (await host.purge(purge)) as undefined,
+    purgeSettled: ({ number }) => host.purgeSettled(number) as undefined,
+    replace: async () => (await host.replace()) as undefined,
+  }
+}
