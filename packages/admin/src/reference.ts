@@ -16,41 +16,56 @@ function allEndpoints(): Endpoint[] {
 }
 
 const groupTexts: Readonly<Record<EndpointGroup, string>> = {
-  health: 'Probes. Open to everybody, not logged.',
-  metrics: 'Open to everybody, not logged.',
-  maintenance: 'For the host itself; always there.',
+  health: 'Probes. Open to all clients, not logged.',
+  metrics: 'Open to all clients, not logged.',
+  maintenance: 'For the machine itself. Always enabled.',
   api: 'Management.',
-  admin: 'There unless `endpoints.admin` is false.',
+  admin: 'Enabled unless `endpoints.admin` is false.',
 }
 
 const INTRODUCTION = `# Endpoints
 
-What the server itself answers, on every host. Made from the table in \`packages/admin\`.
+The URLs that the server itself answers, on every host. Generated from the table in \`packages/admin\`.
 
-Everything below \`/__svc/\` goes before any site. Other paths, such as \`/health\` and \`/metrics\`, are the site's where the addressed site defines them:
+Paths below \`/__svc/\` take precedence over any site. Other paths, such as \`/health\` and \`/metrics\`, belong to the
+addressed site if it defines them:
 
-- a route rule that redirects, blocks or proxies the path, or rewrites it alone;
-- a route without dynamic segments, or a file in \`public/\`;
-- in a server of a vhost file: a location that proxies or runs something (\`proxy_pass\`, \`fastcgi_pass\`, \`return\`, \`svc_app\`, a \`rewrite\` that redirects) and that the request gets to,
-  by its path or by way of \`rewrite\`, \`try_files\` or \`error_page\`; a location for exactly this path; a location for less than all paths that has \`allow\`, \`deny\`, \`auth_basic\` or \`internal\`;
-  a file or directory of this path.
+- by a route rule that redirects, blocks or proxies the path, or rewrites only this path;
+- by a route without dynamic segments, or a file in \`public/\`;
+- in a server of a vhost file:
+  - by a location that proxies or runs something (\`proxy_pass\`, \`fastcgi_pass\`, \`return\`, \`svc_app\`, a \`rewrite\` that
+    redirects), if the request reaches it by its path, \`rewrite\`, \`try_files\` or \`error_page\`;
+  - by a location for exactly this path;
+  - by a location for less than all paths that has \`allow\`, \`deny\`, \`auth_basic\` or \`internal\`;
+  - by a file or directory of this path.
 
-A catch-all route, or \`location /\` with files, does not count. The same path with another method is always the site's.
+A catch-all route, or \`location /\` with files, does not define them. The same path with another method is always the
+site's.
 
-Access: _open_; _loopback_: only to the host itself, and _role_: the same, until there are users. A request comes from the host itself if its peer is
-a loopback address that is no trusted proxy, its Host is a loopback name, address or a site of the configuration, it has no field that a
-proxy adds, and no page of another site sent it. \`server.loopback_trust = false\` ends that; a proxy on this machine that adds none of these
-fields needs it. The command line (\`svc purge\`) always works for the user of the instance.
+## Access
 
-A body is JSON of at most 1 MiB with \`content-type: application/json\`; no body is \`{}\`. What is not understood is answered with 400 and
-\`errors\`, and [codes](errors.md) of other refusals. Success is JSON with \`"ok": true\`. Purges and flushes answer
+- _open_: all clients.
+- _loopback_: only requests from the machine itself.
+- _role_: for now the same as loopback, because there are no users yet.
+
+A request comes from the machine itself if all of these hold: its peer is a loopback address that is no trusted proxy;
+its Host is a loopback name, an address or a site of the configuration; it has no field that proxies add; and no page
+of another site sent it. \`server.loopback_trust = false\` disables that access. Set it if a proxy on this machine adds
+none of these fields. The command line (\`svc purge\`) always works for the user of the instance.
+
+## Requests and responses
+
+A body is JSON of at most 1 MiB with \`content-type: application/json\`; no body means \`{}\`. Invalid input gets 400 and
+\`errors\`; [errors.md](errors.md) lists the other codes. Success is JSON with \`"ok": true\`. Purges and flushes answer
+once no process serves anything that was purged:
 
 \`\`\`json
-{ "ok": true, "layer": "isr", "purged": 1, "also": { "l0": 2, "isr": 0, "l2": 0, "proxy": 0 }, "scope": { "tag": "posts" },
-  "workers": { "acked": 2, "total": 2 }, "instances": { "acked": 1, "known": 1 }, "took_ms": 3.1 }
+{ "ok": true, "layer": "isr", "purged": 1, "also": { "l0": 2, "isr": 0, "l2": 0, "proxy": 0 },
+  "scope": { "tag": "posts" }, "workers": { "acked": 2, "total": 2 }, "instances": { "acked": 1, "known": 1 },
+  "took_ms": 3.1 }
 \`\`\`
 
-once no process serves anything that was purged. \`purged\` counts entries of the named layer that were really dropped, \`also\` those of others.
+\`purged\` counts the dropped entries of the named layer, \`also\` those of the others.
 `
 
 const formatTexts: Readonly<Record<NonNullable<Field['format']>, string>> = {
@@ -66,16 +81,13 @@ function fieldText(name: string, { type, format, isRequired, description }: Fiel
   return `\`${name}\` (${kind}${isRequired === true ? ', required' : ''}): ${description}`
 }
 
-function fieldsText(schema: FieldSchema | undefined): string {
-  return Object.entries(schema ?? {})
-    .map(([name, field]) => fieldText(name, field))
-    .join('<br>')
+function fieldLines(schema: FieldSchema | undefined): string[] {
+  return Object.entries(schema ?? {}).map(([name, field]) => `  - ${fieldText(name, field)}`)
 }
 
-function row(endpoint: Endpoint): string {
-  const { method, path, access, summary, query, body } = endpoint
-  const request = [fieldsText(query), fieldsText(body)].filter((text) => text !== '').join('<br>')
-  return `| \`${method} ${path}\` | ${access} | ${summary} | ${request} |`
+/** One endpoint as an item of a list, its fields below it: a table of these would be wider than a page. */
+function item({ method, path, access, summary, query, body }: Endpoint): string[] {
+  return [`- \`${method} ${path}\` (${access}): ${summary}`, ...fieldLines(query), ...fieldLines(body)]
 }
 
 /** The reference page of all endpoints, in Markdown. */
@@ -83,9 +95,8 @@ export function endpointReference(): string {
   const all = allEndpoints()
   const groups = [...new Set(all.map(({ group }) => group))]
   const sections = groups.map((group) => {
-    const rows = all.filter((endpoint) => endpoint.group === group).map(row)
-    const head = ['| endpoint | access | what | query and body |', '| --- | --- | --- | --- |']
-    return [`## \`${group}\``, '', groupTexts[group], '', ...head, ...rows, ''].join('\n')
+    const items = all.filter((endpoint) => endpoint.group === group).flatMap(item)
+    return [`## Group \`${group}\``, '', groupTexts[group], '', ...items, ''].join('\n')
   })
-  return [INTRODUCTION, ...sections].join('\n')
+  return [INTRODUCTION, ...sections].join('\n').trimEnd().concat('\n')
 }

@@ -11,7 +11,11 @@ test('the reference of endpoints is made from their table', () => {
 })
 
 test('every endpoint says what it does and what its fields mean', () => {
-  const rows = endpointReference().match(/^\| `(?:GET|POST) .*$/gm) ?? []
-  assert.ok(rows.length >= 20)
-  for (const row of rows) assert.match(row, /\| [A-Z][^|]*\. \|/, row)
+  const text = endpointReference()
+  const items = text.match(/^- `(?:GET|POST) .*$/gm) ?? []
+  assert.ok(items.length >= 20)
+  for (const item of items) assert.match(item, /^- `[A-Z]+ \/\S*` \((?:open|loopback|role)\): [A-Z].*\.$/, item)
+  const fields = text.match(/^ {2}- `\w+` \(.*$/gm) ?? []
+  assert.ok(fields.length >= 15)
+  for (const field of fields) assert.match(field, /^ {2}- `\w+` \([^)]+\): .*\.$/, field)
 })

@@ -76,7 +76,7 @@ async function report(error: unknown, args: readonly string[]): Promise<number> 
     }
     const { nearestName } = await import('@svc/core')
     printMessage(`svc: ${explainUsage(error.message, args, nearestName)}`)
-    printMessage(`Run "${helpHint(args)}" for what is possible.`)
+    printMessage(`Run "${helpHint(args)}" for help.`)
     return exitCode
   }
   printMessage(`svc: internal error: ${error instanceof Error ? error.stack : messageOf(error)}`)

@@ -6,24 +6,24 @@ import { type PurgedLayer, type PurgeReport, purgeAnswer } from './purge-answer.
 type Scopes = PurgeOrder['scopes']
 
 const host = { type: 'string', description: 'Host name, with or without port.' } as const
-const paths = { type: 'string[]', format: 'path', description: 'URL paths: with all their queries and encodings.' } as const
+const paths = { type: 'string[]', format: 'path', description: 'URL paths, with all queries and encodings.' } as const
 
 const l0Fields: FieldSchema = { paths, host }
 const proxyFields: FieldSchema = {
   host: { ...host, isRequired: true },
   paths,
-  prefixes: { type: 'string[]', format: 'path', description: 'Beginnings of URL paths.' },
+  prefixes: { type: 'string[]', format: 'path', description: 'Prefixes of URL paths.' },
 }
 const moduleFields: FieldSchema = {
-  paths: { type: 'string[]', format: 'file', description: 'Source files; what imports them goes too.' },
-  site: { type: 'string', format: 'directory', description: 'Directory: all modules below it.' },
+  paths: { type: 'string[]', format: 'file', description: 'Source files; their importers are dropped too.' },
+  site: { type: 'string', format: 'directory', description: 'Directory whose modules are dropped.' },
 }
 const appFields: FieldSchema = {
   app_root: { type: 'string', format: 'directory', isRequired: true, description: 'Root or app directory of a site.' },
 }
 const tagFields: FieldSchema = {
   tag: { type: 'string', description: 'One tag: `route:<label>:<name>`, or `<name>` on every site.' },
-  pattern: { type: 'string', description: 'A glob over tags: `route:<label>:*` is a site, `*` everything.' },
+  pattern: { type: 'string', description: 'A glob over tags: `route:<label>:*` is a site, `*` is everything.' },
 }
 
 function now(): number {
@@ -133,7 +133,7 @@ const post = { method: 'POST', isLogged: true } as const
 const get = { method: 'GET', isLogged: true } as const
 const l0 = { ...post, body: l0Fields, summary: 'Drops responses from the in-process cache of every worker.', handle: purgeL0 }
 const proxy = { ...post, body: proxyFields, summary: 'Drops entries of the proxy cache of a host.', handle: purgeProxy }
-const figures = { ...get, summary: 'Figures of all cache layers.', handle: stats }
+const figures = { ...get, summary: 'Statistics of all cache layers.', handle: stats }
 
 /** Purges and figures for the host itself. */
 export function maintenanceEndpoints(): Endpoint[] {
@@ -145,7 +145,7 @@ export function maintenanceEndpoints(): Endpoint[] {
       ...post,
       ...local,
       path: '/__svc/cache/purge-modules',
-      summary: 'Forgets compiled modules, in isolates and on disk.',
+      summary: 'Drops compiled modules, in isolates and on disk.',
       body: moduleFields,
       handle: purgeModules,
     },
@@ -154,7 +154,7 @@ export function maintenanceEndpoints(): Endpoint[] {
       ...post,
       ...local,
       path: '/compat-cache/purge-app',
-      summary: 'Forgets modules, routes and pages of the site with an app directory.',
+      summary: 'Drops modules, routes and pages of a site.',
       body: appFields,
       handle: purgeApp,
     },
@@ -163,7 +163,7 @@ export function maintenanceEndpoints(): Endpoint[] {
 
 /** The part of the management group that the host itself may call. */
 export function apiEndpoints(): Endpoint[] {
-  const summary = 'Gives a site fresh isolates; requests in flight end on the old ones.'
+  const summary = 'Gives a site fresh isolates without losing a request.'
   const path = '/__svc/api/sites/:site_id/isolate/flush'
   return [{ ...post, group: 'api', access: 'loopback', path, summary, handle: flushSite }]
 }

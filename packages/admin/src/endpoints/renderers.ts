@@ -3,7 +3,7 @@ import type { ControlPlane } from '../contract/control-plane.ts'
 import { type Endpoint, type EndpointRequest, type EndpointResult, jsonAnswer } from '../contract/endpoint.ts'
 import { stringOf } from '../contract/fields.ts'
 
-const waitField = { type: 'string', format: 'flag', description: '1: the answer comes at the end.' } as const
+const waitField = { type: 'string', format: 'flag', description: '1: answers when the restart has finished.' } as const
 
 const siteField = { type: 'string', isRequired: true, description: 'Id of the site.' } as const
 
@@ -58,17 +58,17 @@ export function debugEndpoints(): Endpoint[] {
     {
       ...local,
       path: '/__svc/debug/router',
-      summary: 'Sites with their hosts and routes, and the servers of vhost files with their locations.',
+      summary: 'Lists sites with hosts and routes, and vhost servers with locations.',
       handle: router,
     },
     {
       ...local,
       path: '/__svc/debug/modules',
-      summary: 'Compiled modules of each isolate of a site, with what they import.',
+      summary: 'Lists the compiled modules of each isolate of a site, with their imports.',
       query: { site: siteField },
       handle: modules,
     },
-    { ...local, path: '/__svc/debug/isolates', summary: 'Render threads by host and site.', handle: isolates },
+    { ...local, path: '/__svc/debug/isolates', summary: 'Lists render threads by host and site.', handle: isolates },
   ]
 }
 
@@ -88,7 +88,7 @@ export function adminRendererEndpoints(): Endpoint[] {
       ...admin,
       method: 'GET',
       path: '/__svc/admin/api/workers/restart/:id',
-      summary: 'Progress of a rolling restart.',
+      summary: 'Shows the progress of a rolling restart.',
       query: { wait: waitField },
       handle: restartStatus,
     },
@@ -96,7 +96,7 @@ export function adminRendererEndpoints(): Endpoint[] {
       ...admin,
       method: 'GET',
       path: '/__svc/admin/api/isolates',
-      summary: 'Render threads by host and site.',
+      summary: 'Lists render threads by host and site.',
       handle: isolates,
     },
   ]

@@ -20,7 +20,7 @@ export function withConfigOption(yargs: Argv) {
 /** Adds `--config` and `--dir`: the options of commands that speak to a running server. */
 export function withServerOptions(yargs: Argv) {
   return withConfigOption(yargs)
-    .option('dir', { type: 'string', requiresArg: true, describe: 'Directory that was given to "svc serve <dir>"' })
+    .option('dir', { type: 'string', requiresArg: true, describe: 'The directory of "svc serve <dir>"' })
     .conflicts('dir', 'config')
 }
 

@@ -13,12 +13,12 @@ interface ShowArgs extends SourceArgs {
 /** `svc config show`: the effective configuration without its secrets. */
 const configShowCommand: Command<ShowArgs> = {
   usage: 'show',
-  describe: 'Show the effective configuration with defaults; secrets as ***',
+  describe: 'Print the effective configuration with defaults; secrets as ***',
   options: (yargs) =>
     withConfigOption(yargs)
       .option('platform', { type: 'string', requiresArg: true, describe: 'Platform file with [[apps]]' })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON instead of TOML' })
-      .example('$0 config show --json', 'for other programs'),
+      .example('$0 config show --json', 'for scripts'),
   run: async ({ json, ...args }) => {
     const loaded = await loadOrComplain(args)
     if (loaded === undefined) return ExitCode.config
@@ -34,7 +34,7 @@ const configShowCommand: Command<ShowArgs> = {
 const configSchemaCommand: Command<SourceArgs> = {
   usage: 'schema',
   describe: 'Print the JSON Schema of the config file',
-  options: (yargs) => withConfigOption(yargs).example('$0 config schema > svc.schema.json', 'for an editor'),
+  options: (yargs) => withConfigOption(yargs).example('$0 config schema > svc.schema.json', 'for completion in an editor'),
   run: async () => {
     const { schemaJson } = await import('@svc/config')
     printJson(schemaJson())
@@ -45,12 +45,12 @@ const configSchemaCommand: Command<SourceArgs> = {
 /** `svc config check`: validates everything and prints every problem. */
 const configCheckCommand: Command<SourceArgs> = {
   usage: 'check',
-  describe: 'Check the config file, what it names and its certificates',
+  describe: 'Check the config file, its vhost files, paths and certificates',
   options: (yargs) =>
     withConfigOption(yargs)
       .option('platform', { type: 'string', requiresArg: true, describe: 'Platform file with [[apps]]' })
-      .example('$0 config check', 'check the file that "svc serve" would use')
-      .example('$0 config check --config new.toml && $0 reload', 'reload only if a file is right'),
+      .example('$0 config check', 'check the file that "svc serve" would load')
+      .example('$0 config check --config new.toml && $0 reload', 'reload only if the file is valid'),
   run: async (args) => {
     const loaded = await loadOrComplain(args)
     if (loaded === undefined) return ExitCode.config
@@ -70,6 +70,6 @@ export function addConfigCommands(yargs: Argv, settle: (exitCode: number) => voi
     return config
       .demandCommand(1, 'Name a command: check, show or schema.')
       .strict()
-      .example('$0 config check --config new.toml', 'find every mistake of a file in one go')
+      .example('$0 config check --config new.toml', 'report every mistake in a file at once')
   })
 }

@@ -15,12 +15,12 @@ const TIMEOUT_MS = 90_000
 
 const flushCommand: Command<FlushArgs> = {
   usage: 'flush <site>',
-  describe: 'Give a site fresh isolates; requests in flight end on the old ones',
+  describe: 'Give a site fresh isolates; requests in flight finish on the old ones',
   options: (yargs) =>
     withServerOptions(yargs)
       .positional('site', { type: 'string', demandOption: true, describe: 'Id of the site; "default" for a standalone one' })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
-      .example('$0 isolate flush blog', 'when the state of its modules is stale'),
+      .example('$0 isolate flush blog', 'if the state of its modules is stale'),
   run: async (args) => {
     const socket = await findControlSocket(args)
     const request = { site: args.site }
@@ -33,8 +33,11 @@ const flushCommand: Command<FlushArgs> = {
 
 /** Adds `svc isolate` with its commands. */
 export function addIsolateCommands(yargs: Argv, settle: (exitCode: number) => void): Argv {
-  return yargs.command('isolate', 'Renew the isolates of a site', (isolate: Argv) => {
+  return yargs.command('isolate', 'Replace the isolates of a site', (isolate: Argv) => {
     addCommand(isolate, flushCommand, settle)
-    return isolate.demandCommand(1, 'Name a command: flush.').strict().example('$0 isolate flush blog', 'a fresh start')
+    return isolate
+      .demandCommand(1, 'Name a command: flush.')
+      .strict()
+      .example('$0 isolate flush blog', 'replace the isolates of one site')
   })
 }

@@ -38,11 +38,11 @@ async function writeSite(dir: string): Promise<string[]> {
 /** `svc new`: a small site to begin with. */
 export const newCommand: Command<NewArgs> = {
   usage: 'new <dir>',
-  describe: 'Make a small site that "svc serve <dir>" serves at once',
+  describe: 'Create a small site for "svc serve <dir>"',
   options: (yargs) =>
     withConfigOption(yargs)
-      .positional('dir', { type: 'string', demandOption: true, describe: 'Directory to make; must be empty or absent' })
-      .example('$0 new my-site && $0 serve my-site', 'make a site and look at it'),
+      .positional('dir', { type: 'string', demandOption: true, describe: 'Directory to create; must be empty or absent' })
+      .example('$0 new my-site && $0 serve my-site', 'create a site and serve it'),
   run: async (args) => {
     const dir = resolve(args.dir)
     try {

@@ -69,8 +69,8 @@ const l0Command: Command<L0Args> = {
   describe: 'Drop responses from the in-process cache of every worker',
   options: (yargs) =>
     withJson(yargs)
-      .option('path', { ...paths, describe: 'URL path, with all its queries and encodings; may be repeated' })
-      .option('host', { ...text, describe: 'Only of this host [default: every host]' })
+      .option('path', { ...paths, describe: 'URL path, with all its queries and encodings; repeatable' })
+      .option('host', { ...text, describe: 'Only this host [default: every host]' })
       .example('$0 purge l0', 'everything')
       .example('$0 purge l0 --path /blog/hello --host blog.example', 'one page of one host'),
   run: async (args) => purge(args, 'l0', l0Order(args)),
@@ -78,13 +78,13 @@ const l0Command: Command<L0Args> = {
 
 const isrCommand: Command<IsrArgs> = {
   usage: 'isr',
-  describe: 'Drop rendered responses by tag',
+  describe: 'Drop rendered pages and data by tag',
   options: (yargs) =>
     withJson(yargs)
-      .option('tag', { ...text, describe: 'route:<label>:<name>, or <name> on every site' })
+      .option('tag', { ...text, describe: 'route:<label>:<name>, or <name> for every site' })
       .option('pattern', { ...text, describe: 'Glob over tags: "route:blog:*", "*"' })
       .conflicts('tag', 'pattern')
-      .example('$0 purge isr --tag posts', 'what the code of any site has tagged so')
+      .example('$0 purge isr --tag posts', 'everything with this tag, on any site')
       .example("$0 purge isr --pattern 'route:blog:*'", 'a whole site'),
   run: async (args) => purge(args, 'isr', isrOrder(args)),
 }
@@ -95,20 +95,20 @@ const proxyCommand: Command<ProxyArgs> = {
   options: (yargs) =>
     withJson(yargs)
       .option('host', { ...text, demandOption: true, describe: 'Host name' })
-      .option('path', { ...paths, describe: 'URL path, with any query; may be repeated' })
-      .option('prefix', { ...paths, describe: 'Beginning of URL paths; may be repeated' })
+      .option('path', { ...paths, describe: 'URL path, with any query; repeatable' })
+      .option('prefix', { ...paths, describe: 'Prefix of URL paths; repeatable' })
       .example('$0 purge proxy --host shop.example --prefix /api/', 'part of a host'),
   run: async (args) => purge(args, 'proxy', proxyOrder(args)),
 }
 
 const modulesCommand: Command<ModulesArgs> = {
   usage: 'modules',
-  describe: 'Forget compiled modules; without options all of them, which is heavy',
+  describe: 'Drop compiled modules; without options all of them, which is slow',
   options: (yargs) =>
     withJson(yargs)
-      .option('path', { ...paths, describe: 'Source file; what imports it goes too; may be repeated' })
-      .option('site', { ...text, describe: 'Directory: all modules below it' })
-      .example('$0 purge modules --site ./blog', 'of one site'),
+      .option('path', { ...paths, describe: 'Source file; its importers are dropped too; repeatable' })
+      .option('site', { ...text, describe: 'Directory whose modules are dropped' })
+      .example('$0 purge modules --site ./blog', 'the modules of one site'),
   run: async (args) => {
     const socket = await findControlSocket(args)
     const files = args.path.map((path) => resolve(path))
@@ -128,11 +128,11 @@ const modulesCommand: Command<ModulesArgs> = {
 
 const appCommand: Command<AppArgs> = {
   usage: 'app <app_root>',
-  describe: 'Forget modules, routes and pages of the site with this root or app directory',
+  describe: 'Drop modules, routes and pages of the site with this directory',
   options: (yargs) =>
     withJson(yargs)
       .positional('app_root', { type: 'string', demandOption: true, describe: 'Root or app directory of a site' })
-      .example('$0 purge app ./blog', 'after its files were swapped'),
+      .example('$0 purge app ./blog', 'after its files were replaced'),
   run: async (args) => {
     const socket = await findControlSocket(args)
     const root = resolve(args.app_root)
@@ -147,7 +147,7 @@ const appCommand: Command<AppArgs> = {
 
 /** Adds `svc purge` with its commands. */
 export function addPurgeCommands(yargs: Argv, settle: (exitCode: number) => void): Argv {
-  return yargs.command('purge', 'Drop what the caches of the running server hold', (purges: Argv) => {
+  return yargs.command('purge', 'Drop entries from the caches of the running server', (purges: Argv) => {
     // Elsewhere the last of several options counts; here paths are collected.
     purges.parserConfiguration({ 'duplicate-arguments-array': true, 'greedy-arrays': false, 'parse-positional-numbers': false })
     addCommand(purges, l0Command, settle)
@@ -158,6 +158,6 @@ export function addPurgeCommands(yargs: Argv, settle: (exitCode: number) => void
     return purges
       .demandCommand(1, 'Name a command: l0, isr, proxy, modules or app.')
       .strict()
-      .example('$0 purge isr --tag posts', 'the next request renders anew')
+      .example('$0 purge isr --tag posts', 'the next request renders the pages with this tag')
   })
 }

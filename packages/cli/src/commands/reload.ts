@@ -18,9 +18,8 @@ function describe(report: ReloadReport): string {
 /** `svc reload`: the same as SIGHUP, with an answer. */
 export const reloadCommand: Command<SourceArgs> = {
   usage: 'reload',
-  describe: 'Read the configuration anew in the running server',
-  options: (yargs) =>
-    withServerOptions(yargs).example('$0 reload', 'no request is dropped; on any error everything stays as it was'),
+  describe: 'Apply the changed configuration in the running server',
+  options: (yargs) => withServerOptions(yargs).example('$0 reload', 'no request fails; on any error the old configuration stays'),
   run: async (args) => {
     const socket = await findControlSocket(args)
     const report = await askServer(socket, { method: 'reload', request: undefined, timeoutMs: TIMEOUT_MS })

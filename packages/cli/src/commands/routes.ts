@@ -49,12 +49,12 @@ async function findRoutes(args: RoutesArgs): Promise<SiteManifestInfo | undefine
 /** `svc routes`: the route table of a site, of the running server or of the files. */
 export const routesCommand: Command<RoutesArgs> = {
   usage: 'routes <site>',
-  describe: 'List the routes of a site, whether or not a server runs',
+  describe: 'List the routes of a site; works without a running server',
   options: (yargs) =>
     withServerOptions(yargs)
       .positional('site', { type: 'string', demandOption: true, describe: 'Id of the site; "default" for a standalone one' })
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
-      .example('$0 routes blog', 'patterns and the files behind them')
+      .example('$0 routes blog', 'patterns and their files')
       .example('$0 routes default --dir ./my-site', 'of a site directory'),
   run: async (args) => {
     const found = await findRoutes(args)

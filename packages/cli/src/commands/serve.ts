@@ -45,10 +45,10 @@ export const serveCommand: Command<ServeArgs> = {
       .option('site', {
         type: 'string',
         requiresArg: true,
-        describe: 'Be the process of the site with this id, which has process = "own"',
+        describe: 'Run the process of this site, which has process = "own"',
       })
-      .option('listen', { type: 'string', requiresArg: true, describe: 'Address, host:port; port 0 picks a free one' })
-      .option('production', { type: 'boolean', default: false, describe: 'With a directory: no development mode' })
+      .option('listen', { type: 'string', requiresArg: true, describe: 'Listen address, host:port; port 0 picks a free port' })
+      .option('production', { type: 'boolean', default: false, describe: 'With a directory: production mode' })
       .conflicts('dir', ['config', 'platform', 'site'])
       .conflicts('site', ['platform', 'listen'])
       .example('$0 serve ./my-site', 'one site on http://127.0.0.1:8080, in development mode')

@@ -37,11 +37,11 @@ function describe(report: StatusReport): string {
 /** `svc status`: what the running server is doing. */
 export const statusCommand: Command<StatusArgs> = {
   usage: 'status',
-  describe: 'Show the running server, its workers, hosts and sites',
+  describe: 'Show the state of the server, its workers, hosts and sites',
   options: (yargs) =>
     withServerOptions(yargs)
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
-      .example('$0 status --json', 'for other programs'),
+      .example('$0 status --json', 'for scripts'),
   run: async ({ json, ...args }) => {
     const socket = await findControlSocket(args)
     const report = await askServer(socket, { method: 'status', request: undefined, timeoutMs: TIMEOUT_MS })

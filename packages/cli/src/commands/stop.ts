@@ -40,16 +40,16 @@ function hasEnded(pid: number, timeoutMs: number): Promise<boolean> {
 /** `svc stop`: a graceful stop, awaited. */
 export const stopCommand: Command<StopArgs> = {
   usage: 'stop',
-  describe: 'Stop the running server gracefully and wait for its end',
+  describe: 'Stop the server gracefully and wait until it has exited',
   options: (yargs) =>
     withServerOptions(yargs)
       .option('timeout', {
         type: 'number',
         requiresArg: true,
         default: DEFAULT_TIMEOUT_SECS,
-        describe: 'Seconds to wait for its end; 0: do not wait',
+        describe: 'Seconds to wait; 0: do not wait',
       })
-      .example('$0 stop', 'requests in flight end first'),
+      .example('$0 stop', 'requests in flight finish first'),
   run: async ({ timeout, ...args }) => {
     if (!(timeout >= 0)) throw new CliError('CLI_USAGE', '--timeout must be a number of seconds')
     const socket = await findControlSocket(args)

@@ -19,10 +19,10 @@ export const systemdCommand: Command<SystemdArgs> = {
   describe: 'Print the systemd unit of the server or of a site',
   options: (yargs) =>
     withConfigOption(yargs)
-      .option('site', { type: 'string', requiresArg: true, describe: 'The unit of this site, which has process = "own"' })
-      .option('user', { type: 'string', requiresArg: true, default: 'svc', describe: 'User that the unit runs as' })
+      .option('site', { type: 'string', requiresArg: true, describe: 'Print the unit of this site, which has process = "own"' })
+      .option('user', { type: 'string', requiresArg: true, default: 'svc', describe: 'User of the unit' })
       .example('$0 systemd > /etc/systemd/system/svc.service', 'the server')
-      .example('$0 systemd --site shop > /etc/systemd/system/svc-shop.service', 'a site with a process of its own'),
+      .example('$0 systemd --site shop > /etc/systemd/system/svc-shop.service', 'a site with process = "own"'),
   run: async ({ site, user, ...args }) => {
     const loaded = await loadOrComplain(args)
     if (loaded === undefined) return ExitCode.config

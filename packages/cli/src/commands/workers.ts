@@ -36,11 +36,11 @@ async function follow(socket: string, begun: RestartStatus): Promise<RestartStat
 
 const restartCommand: Command<WorkersArgs> = {
   usage: 'restart',
-  describe: 'Replace all render workers one after another; no request fails',
+  describe: 'Replace all render hosts one after another; no request fails',
   options: (yargs) =>
     withServerOptions(yargs)
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
-      .example('$0 workers restart', 'and wait for the end'),
+      .example('$0 workers restart', 'replace them and wait until it is done'),
   run: async (args) => {
     const socket = await findControlSocket(args)
     const call = { method: 'restartRenderers', request: undefined, timeoutMs: ANSWER_TIMEOUT_MS } as const
@@ -57,11 +57,11 @@ const restartCommand: Command<WorkersArgs> = {
 
 /** Adds `svc workers` with its commands. */
 export function addWorkersCommands(yargs: Argv, settle: (exitCode: number) => void): Argv {
-  return yargs.command('workers', 'Restart what renders', (workers: Argv) => {
+  return yargs.command('workers', 'Restart the render hosts', (workers: Argv) => {
     addCommand(workers, restartCommand, settle)
     return workers
       .demandCommand(1, 'Name a command: restart.')
       .strict()
-      .example('$0 workers restart', 'when rendering is slow or odd')
+      .example('$0 workers restart', 'if rendering is slow or faulty')
   })
 }
