@@ -1,3 +1,4 @@
+// Starts first: it repeats orders of certificates for most of a minute.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Starts first: it makes a very large directory.
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

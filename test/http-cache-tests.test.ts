@@ -1,3 +1,4 @@
+// Starts first: it runs the public tests of HTTP caches.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accepted } from './http-cache-tests/accepted.ts'

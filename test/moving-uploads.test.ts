@@ -1,3 +1,4 @@
+// Starts first: it waits for many limits.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'

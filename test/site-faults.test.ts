@@ -1,3 +1,4 @@
+// Starts first: it waits for many limits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchHttp, type HttpAnswer, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'

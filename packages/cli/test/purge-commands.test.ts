@@ -1,3 +1,4 @@
+// Runs alone: it starts the command very often.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { AppError, type RequestOf } from '@svc/core'

@@ -1,3 +1,4 @@
+// Runs alone: it starts the command very often.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PRODUCT_VERSION } from '@svc/protocol'

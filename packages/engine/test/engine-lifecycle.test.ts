@@ -1,3 +1,4 @@
+// Runs alone: it waits for many limits.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Starts first: it has hundreds of conversations with both engines.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'

@@ -1,3 +1,4 @@
+// Runs alone: it waits for many limits.
 import assert from 'node:assert/strict'
 import { connect, constants } from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'

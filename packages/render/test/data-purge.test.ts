@@ -1,3 +1,4 @@
+// Runs alone: it starts render hosts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitFor } from '@svc/testkit'

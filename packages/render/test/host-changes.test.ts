@@ -1,3 +1,4 @@
+// Runs alone: it starts render hosts.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Runs alone: it starts render hosts.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,3 +1,4 @@
+// Runs alone: it reads large files and deep directories.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, closeSync, openSync, symlinkSync, truncateSync } from 'node:fs'

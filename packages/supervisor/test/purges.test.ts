@@ -1,3 +1,4 @@
+// Runs alone: it starts and kills processes.
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { connect } from 'node:net'

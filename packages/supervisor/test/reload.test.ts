@@ -1,3 +1,4 @@
+// Runs alone: it starts and kills processes.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Runs alone: it starts and kills processes.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'

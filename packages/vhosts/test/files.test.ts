@@ -1,3 +1,4 @@
+// Runs alone: it reads large files and deep directories.
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Runs alone: it measures the memory of its process.
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { appendFileSync, readdirSync, readlinkSync, renameSync, truncateSync, writeFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Runs alone: it waits for many limits.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ManualClock } from '@svc/testkit'

@@ -1,0 +1,39 @@
+// Runs test files, each in a process of its own, with the bundled Node; exits with 1 when a test fails.
+//
+//   bin/node scripts/run-tests.mjs           all, in groups: see test-plan.mjs
+//   bin/node scripts/run-tests.mjs --unit    those of the packages
+//   bin/node scripts/run-tests.mjs FILE ...  the named files
+import { availableParallelism } from 'node:os'
+import { dirname, relative, resolve } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { fileURLToPath } from 'node:url'
+import { testPlan } from './test-plan.mjs'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+/** A file that hangs must fail before the whole run does. The slowest takes less than half of this on two idle cores. */
+const FILE_TIMEOUT_MS = 120_000
+/** Twice as many as there are cores, since most files wait for processes and limits about half of their time. */
+const FILES_AT_A_TIME = 2 * Math.max(2, availableParallelism())
+const SLOWEST_SHOWN = 10
+
+function printSlowest(durations) {
+  const slowest = durations.sort((one, other) => other.duration_ms - one.duration_ms).slice(0, SLOWEST_SHOWN)
+  const lines = slowest.map(({ file, duration_ms }) => `  ${(duration_ms / 1000).toFixed(1)} s  ${relative(root, file)}`)
+  console.error(`slowest files:\n${lines.join('\n')}`)
+}
+
+const names = process.argv.slice(2)
+const isPlanned = names.length === 0 || names[0] === '--unit'
+const files = isPlanned ? testPlan({ isUnitOnly: names[0] === '--unit' }) : names.map((name) => resolve(name))
+const durations = []
+run({ files, concurrency: FILES_AT_A_TIME, timeout: FILE_TIMEOUT_MS })
+  .on('test:fail', () => {
+    process.exitCode = 1
+  })
+  .on('test:summary', (summary) => {
+    if (summary.file !== undefined) durations.push(summary)
+    else if (isPlanned) printSlowest(durations)
+  })
+  .compose(spec)
+  .pipe(process.stdout)

@@ -1,0 +1,73 @@
+// Which test files share a process, and in which order they start.
+//
+// A test file of a package spends most of its time on loading sources, so some files of one package share a process.
+// A comment on a line of its own, in the head of a test file, says otherwise:
+//
+//   // Runs alone: <why it needs a process of its own>
+//   // Starts first: <why it takes long>          it runs alone too
+//
+// Short files come last, so that no long one is left alone at the end of a run.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+/** Files that several tests are run from; built anew by each run. */
+const entryDir = join(root, 'dist/tests')
+/** Few enough that a group takes some seconds. */
+const FILES_PER_GROUP = 8
+/** Tests of the product that run with engine node too: they depend on how connections are kept. */
+const ENGINE_TESTS = ['test/drain.test.ts', 'test/request-loop.test.ts', 'test/slow-body.test.ts']
+
+function filesBelow(dir) {
+  const names = readdirSync(join(root, dir), { recursive: true })
+  return names.filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules')).map((name) => join(dir, name))
+}
+
+function kindOf(file) {
+  const [, kind] = /^\/\/ (Starts first|Runs alone): \S/m.exec(readFileSync(join(root, file), 'utf8')) ?? []
+  if (kind === 'Starts first') return 'first'
+  return kind === 'Runs alone' || !file.startsWith('packages/') ? 'alone' : 'shared'
+}
+
+/** Writes a module for the runner. @returns its path */
+function writeEntry(name, lines) {
+  const entry = join(entryDir, `${name}.mjs`)
+  mkdirSync(dirname(entry), { recursive: true })
+  writeFileSync(entry, `${lines.join('\n')}\n`)
+  return entry
+}
+
+const specifierOf = (file) => JSON.stringify(pathToFileURL(join(root, file)).href)
+
+/** Spreads the files of a package over groups of about the same size. */
+function groupsOf(name, files) {
+  const count = Math.ceil(files.length / FILES_PER_GROUP)
+  const groups = Array.from({ length: count }, (_, index) => files.filter((_file, at) => at % count === index))
+  // Static imports: every file has registered its hooks before the first test runs.
+  const linesOf = (group) => group.map((file) => `import ${specifierOf(file)}`)
+  return groups.map((group, index) => writeEntry(count === 1 ? name : `${name}-${index + 1}`, linesOf(group)))
+}
+
+function withEngineNode(file) {
+  const name = file.replace(/^test\/(.*)\.test\.ts$/, 'engine-node/$1')
+  return writeEntry(name, ["process.env['TEST_ENGINE'] = 'node'", `await import(${specifierOf(file)})`])
+}
+
+/** Paths to run, each in a process of its own, in the order in which they start: test files, and modules that import several. */
+export function testPlan({ isUnitOnly }) {
+  rmSync(entryDir, { recursive: true, force: true })
+  const packages = readdirSync(join(root, 'packages')).filter((name) => existsSync(join(root, 'packages', name, 'test')))
+  const byPackage = packages.map((name) => ({ name, files: filesBelow(join('packages', name, 'test')).sort() }))
+  const product = isUnitOnly ? [] : filesBelow('test').sort()
+  const files = [...product, ...byPackage.flatMap((one) => one.files)].map((path) => ({ path, kind: kindOf(path) }))
+  const ofKind = (wanted) => files.filter(({ kind }) => kind === wanted).map(({ path }) => join(root, path))
+  const shared = byPackage.flatMap(({ name, files }) =>
+    groupsOf(
+      name,
+      files.filter((file) => kindOf(file) === 'shared'),
+    ),
+  )
+  const again = isUnitOnly ? [] : ENGINE_TESTS.map(withEngineNode)
+  return [...ofKind('first'), ...shared, ...again, ...ofKind('alone')]
+}
