@@ -2,6 +2,7 @@ import {
   type CacheStore,
   dataKey,
   type EntryFacts,
+  type FillEnd,
   freshnessOf,
   fullTag,
   MAX_ENTRY_TAGS,
@@ -9,11 +10,11 @@ import {
   type PurgeLedger,
   type StoredEntry,
 } from '@svc/cache'
-import { ReplyWithBytes } from '@svc/core'
+import { type Clock, ReplyWithBytes } from '@svc/core'
 import type { DataCounts } from '@svc/telemetry'
 import type { DataQuestion, DataReply, FillOutcome } from '../../thread/data/data-methods.ts'
 import { dataFacts } from './data-facts.ts'
-import { DataFlights, type FlightEnd } from './data-flights.ts'
+import { DataFills } from './data-fills.ts'
 import type { PathPurges } from './path-purges.ts'
 
 /** What the data cache uses of the store. */
@@ -43,13 +44,19 @@ export interface DataCacheOptions {
   readonly ledger: PurgeLedger
   readonly pathPurges: PathPurges
   readonly counts: DataCounts
-  /** Milliseconds of the wall clock. */
-  readonly now: () => number
+  readonly clock: Clock
 }
 
 /** A larger result is not stored. */
 export const MAX_DATA_BYTES = 2 * 1024 * 1024
 const MAX_TAG_CHARS = 256
+
+/** How the ends of fills that threads report end the shared fill. */
+const FILL_ENDS = {
+  pass: { kind: 'pass', detail: 'thread' },
+  failed: { kind: 'failed', error: undefined },
+  lost: { kind: 'lost' },
+} as const satisfies Record<FillOutcome, FillEnd>
 
 type Reply = DataReply | ReplyWithBytes<DataReply>
 
@@ -66,22 +73,22 @@ function isWithinBounds({ tags }: EntryFacts, body: Uint8Array): boolean {
 /** The results of `fetch` and `unstable_cache` of all sites of a host, kept in the store of the instance. */
 export class DataCache {
   readonly #options: DataCacheOptions
-  readonly #flights: DataFlights
+  readonly #fills: DataFills
 
   constructor(options: DataCacheOptions) {
     this.#options = options
-    this.#flights = new DataFlights(options.ledger)
+    this.#fills = new DataFills(options.ledger, options.clock)
   }
 
-  /** How many entries are being made. */
+  /** How many entries are being produced. */
   get fills(): number {
-    return this.#flights.size
+    return this.#fills.size
   }
 
-  /** Looks an entry up. Whoever finds it being made waits for it. Never rejects. */
+  /** Looks an entry up, or waits for the thread that produces it. Never rejects. */
   async read(asker: DataAsker, question: DataQuestion): Promise<Reply> {
     const reply = await this.#look(asker, question)
-    // The other modes are not for who wants the data, but for who makes it.
+    // The other modes do not ask for the data, but for the right to produce it.
     if (question.mode === 'read') this.#options.counts[reply instanceof ReplyWithBytes ? 'hits' : 'misses'].value++
     return reply
   }
@@ -102,26 +109,25 @@ export class DataCache {
       const freshness = found === undefined ? 'expired' : this.#freshness(found, asker, question)
       if (question.mode === 'read' && found !== undefined && freshness !== 'expired') {
         this.#addTags(store, key, found, entry.tags)
-        return this.#hit(key, found, asker, freshness === 'stale' && !this.#flights.isHeldBack(key))
+        return this.#hit(key, found, asker, freshness === 'stale' && !this.#fills.isPaused(key))
       }
       if (question.mode === 'refresh' && freshness === 'fresh') return { kind: 'pass' }
-      const flight = this.#flights.joinable(key, entry)
-      if (flight === undefined || this.#isTakenFromPlace(asker, question, flight.fill.seq))
-        return this.#open(key, entry, asker, question)
+      const fill = this.#fills.joinable(key, entry)?.shared
+      if (fill === undefined || this.#isTakenFromPlace(asker, question, fill.seq)) return this.#open(key, entry, asker, question)
       if (question.mode === 'refresh' || question.cameBack === true) return { kind: 'pass' }
-      const end = await flight.ended
-      if (end === 'pass') return { kind: 'pass' }
+      const { kind } = await fill.ended
+      if (kind === 'pass') return { kind: 'pass' }
       store.refresh()
-      // What there was is better than to fail once more, one after the other.
-      const kept = end === 'failed' ? this.#found(store, key, asker, question) : undefined
-      if (kept !== undefined) return this.#hit(key, kept, asker, false)
-      if (end === 'failed') return { kind: 'pass' }
+      // A stale entry is better than one more failure for each who waits.
+      const stale = kind === 'failed' ? this.#found(store, key, asker, question) : undefined
+      if (stale !== undefined) return this.#hit(key, stale, asker, false)
+      if (kind === 'failed') return { kind: 'pass' }
     }
   }
 
   /**
-   * Stores what a fill has made, unless a purge came meanwhile.
-   * @returns whether it was kept
+   * Stores the result of a fill, unless a purge overtook it.
+   * @returns whether it was stored
    */
   async store(
     asker: DataAsker,
@@ -129,30 +135,33 @@ export class DataCache {
     made: { tags: readonly string[]; ttlMs: number | null },
     body: Uint8Array,
   ): Promise<boolean> {
-    const flight = this.#flights.find(fill, asker.owner)
+    const found = this.#fills.find(fill, asker.owner)
     const store = this.#options.store()
-    if (flight === undefined) return false
-    const { label, owner, swrMs } = asker
-    const tags = new Set([...flight.entry.tags, ...checkedTags(made.tags).map((name) => fullTag(label, name))])
-    const { seq } = flight.fill
-    const createdAt = this.#options.now()
+    if (found === undefined) return false
+    const { entry, shared } = found
+    const { label, swrMs } = asker
+    const tags = new Set([...entry.tags, ...checkedTags(made.tags).map((name) => fullTag(label, name))])
+    const { seq } = shared
+    const createdAt = this.#options.clock.now()
     // The key may come from the path of the page, which clients make up: a newcomer like the page, until it is read.
     const facts = dataFacts({ label, tags: [...tags], createdAt, ttlMs: made.ttlMs, swrMs, seq, isNewcomer: true })
-    let end: FlightEnd = 'pass'
-    // Whoever waits for a result that a purge has overtaken makes one of its own.
-    if (!this.#options.ledger.mayStore(flight.fill, facts)) end = 'lost'
-    else if (store !== undefined && isWithinBounds(facts, body) && (await store.put(flight.key, facts, body))) end = 'stored'
-    this.#flights.end(fill, owner, end)
-    return end === 'stored'
+    let isStored = false
+    // Those who wait for a result that a purge has overtaken produce their own.
+    if (!shared.mayStore(facts)) shared.end({ kind: 'lost' })
+    else {
+      isStored = store !== undefined && isWithinBounds(facts, body) && (await store.put(shared.key, facts, body))
+      shared.end(isStored ? { kind: 'stored' } : { kind: 'pass', detail: 'size' })
+    }
+    return isStored
   }
 
   endFill(asker: DataAsker, fill: number, outcome: FillOutcome): void {
-    this.#flights.end(fill, asker.owner, outcome)
+    this.#fills.find(fill, asker.owner)?.shared.end(FILL_ENDS[outcome])
   }
 
-  /** A thread is no more. */
+  /** A thread has ended. */
   ownerGone(owner: object): void {
-    this.#flights.ownerGone(owner)
+    this.#fills.ownerGone(owner)
   }
 
   #found(store: DataStore, key: string, asker: DataAsker, question: DataQuestion): StoredEntry | undefined {
@@ -166,10 +175,10 @@ export class DataCache {
     return place !== undefined && this.#options.pathPurges.takes(label, place, seq)
   }
 
-  /** By the time that the caller wants. A mark means that somebody knows better: then it is made anew at once. */
+  /** By the lifetime that the caller wants. An entry that a purge marked stale is produced again at once. */
   #freshness(found: StoredEntry, { swrMs }: DataAsker, { ttlMs }: DataQuestion): 'fresh' | 'stale' | 'expired' {
     if (found.isMarkedStale) return 'expired'
-    return freshnessOf({ createdAt: found.createdAt, ttlMs, swrMs, isMarkedStale: false }, this.#options.now())
+    return freshnessOf({ createdAt: found.createdAt, ttlMs, swrMs, isMarkedStale: false }, this.#options.clock.now())
   }
 
   #hit(key: string, found: StoredEntry, { label }: DataAsker, isStale: boolean): Reply {
@@ -192,8 +201,8 @@ export class DataCache {
   }
 
   #open(key: string, entry: Purgeable, { owner, timeoutMs }: DataAsker, { mode }: DataQuestion): DataReply {
-    if (this.#flights.hasTooMany(owner)) return { kind: 'pass' }
-    const flight = this.#flights.open({ key, entry, owner, timeoutMs, isRefresh: mode === 'refresh' })
-    return { kind: 'fill', fill: flight.id }
+    if (this.#fills.hasTooMany(owner)) return { kind: 'pass' }
+    const { id } = this.#fills.open({ key, entry, owner, timeoutMs, isRefresh: mode === 'refresh' })
+    return { kind: 'fill', fill: id }
   }
 }

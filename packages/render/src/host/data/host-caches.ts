@@ -1,6 +1,6 @@
 import { PurgeLedger, type PurgeOrder, type PurgeState } from '@svc/cache'
 import type { Config } from '@svc/config'
-import type { Handlers } from '@svc/core'
+import { type Handlers, systemClock } from '@svc/core'
 import type { hostMethods } from '@svc/protocol'
 import type { DataCounts } from '@svc/telemetry'
 import { DataCache } from './data-cache.ts'
@@ -46,7 +46,7 @@ export class HostCaches {
       ledger: this.#ledger,
       pathPurges: this.#pathPurges,
       counts,
-      now: () => Date.now(),
+      clock: systemClock,
     })
     this.#orders = new PurgeOrders(sendPurge)
     this.services = new SiteServices({
