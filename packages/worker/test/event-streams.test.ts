@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BodyWriter, HeaderList } from '@svc/http'
-import { EventStreams, isEventStream } from '../src/pipeline/event-streams.ts'
+import { EventStreams, isEventStream } from '../src/request/event-streams.ts'
 
 const farewell = 'event: close\ndata:\n\n'
 

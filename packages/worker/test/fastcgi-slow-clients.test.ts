@@ -119,7 +119,7 @@ test('an answer whose file has lost what was in it is cut', async (t) => {
   response.resume()
   await closed
   assert.equal(response.complete, false)
-  assert.match(server.failures.join(), /become shorter/)
+  assert.match(server.failures.join(), /truncated/)
   await waitFor('the file to be closed', () => openBelow(bodies).length === 0)
 })
 

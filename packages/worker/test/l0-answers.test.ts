@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { L0Offer, Purge, PurgeScope } from '@svc/cache'
 import type { HeaderList } from '@svc/http'
 import type { MemoryResponse } from '../../engine/test/inject/index.ts'
-import type { RequestContext } from '../src/pipeline/request-context.ts'
+import type { RequestContext } from '../src/request/request-context.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
 
 const HIT = 'svc-l0; hit'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResponseHead } from '@svc/http'
-import type { L0Fill } from '../src/pipeline/l0-fill.ts'
-import type { RequestContext } from '../src/pipeline/request-context.ts'
+import type { L0Fill } from '../src/request/l0-fill.ts'
+import type { RequestContext } from '../src/request/request-context.ts'
 import { PipelineServer } from './pipeline-server.ts'
 
 const HIT = 'svc-l0; hit'

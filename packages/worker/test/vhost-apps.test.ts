@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { vhostFacts } from '../src/control/vhost-facts.ts'
-import { WorkerError } from '../src/errors.ts'
+import { WorkerError } from '../src/errors/errors.ts'
 import type { ContentHandler } from '../src/vhost/index.ts'
 import { complete } from './canned-renderer.ts'
 import { PipelineServer } from './pipeline-server.ts'

@@ -1,7 +1,7 @@
 import type { SiteConfig } from '@svc/config'
 import { SingleFlight } from '@svc/core'
 import { compileMiddlewareMatcher, compileRoutes, type MiddlewareMatcher, type RouteTable, type SiteManifest } from '@svc/site'
-import { WorkerError } from '../errors.ts'
+import { WorkerError } from '../errors/errors.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import { createStaticFiles, type StaticFiles } from '../static/index.ts'
 import { MiddlewareMemory } from './middleware-memory.ts'

@@ -1,7 +1,7 @@
 import { type EntryFacts, Fills, PassMemory, type Purge, RetryPauses, SecondAsk } from '@svc/cache'
 import { type BackoffPolicy, delayMs } from '@svc/core'
-import { AnswerSink } from '../pipeline/stages/answer-sink.ts'
-import { cameBack } from '../pipeline/stages/request-loop.ts'
+import { ClientSink } from '../request/client-sink.ts'
+import { cameBack } from '../request/request-loop.ts'
 import { type Found, type IsrParts, keyNow, lookUp } from './isr-parts.ts'
 import { passKeyOf } from './page-address.ts'
 import { PageEntries } from './page-entries.ts'
@@ -138,7 +138,7 @@ export class IsrCache {
     const { context, address, settings } = request
     const { passes, renderer } = this.#parts
     context.cacheStatus = isrStatus(status)
-    const sink = new AnswerSink(context, {
+    const sink = new ClientSink(context, {
       failed: (error) => request.fail(error),
       completed: (head, facts) => {
         if (!mayShare(request)) return

@@ -1,9 +1,9 @@
 import type { FillEnd, FillPolicy, Fills, LateWaiter, SharedFill } from '@svc/cache'
 import { asError } from '@svc/core'
-import { WorkerError } from '../errors.ts'
-import { AnswerSink } from '../pipeline/stages/answer-sink.ts'
-import { isStale as isStaleManifest } from '../pipeline/stages/render-plan.ts'
-import { cameBack } from '../pipeline/stages/request-loop.ts'
+import { WorkerError } from '../errors/errors.ts'
+import { isStaleManifest } from '../render-client/renderer.ts'
+import { ClientSink } from '../request/client-sink.ts'
+import { cameBack } from '../request/request-loop.ts'
 import { type IsrParts, keyNow, lookUp } from './isr-parts.ts'
 import { keyOf, passKeyOf } from './page-address.ts'
 import type { Made, PageEntry, PageVerdict } from './page-entries.ts'
@@ -197,7 +197,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
     const outcome = lookUp(this.#parts, this.fill.key) === undefined ? 'uri-miss' : 'stale'
     context.cacheStatus = isrStatus({ outcome })
     return {
-      sink: new AnswerSink(context, { failed: (error) => leader.request.fail(error) }),
+      sink: new ClientSink(context, { failed: (error) => leader.request.fail(error) }),
       takesWhole: (made) => this.#answerLeader(leader, made, outcome),
       takesFailure: (error) => !isStaleManifest(error) && this.#sendExpired(leader),
     }
@@ -319,7 +319,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
     else if (this.#errorPage !== undefined) {
       const { head, body } = this.#errorPage
       request.context.cacheStatus = isrStatus({ outcome: 'uri-miss', isCollapsed: true })
-      new AnswerSink(request.context, { failed: (failure) => request.fail(failure) }).whole(head, body, undefined)
+      new ClientSink(request.context, { failed: (failure) => request.fail(failure) }).whole(head, body, undefined)
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Config } from '@svc/config'
 import type { RenderRequest } from '@svc/protocol'
-import type { RequestContext } from '../pipeline/request-context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 import type { PageAddress } from './page-address.ts'
 import type { DefaultLifetime } from './storability.ts'
 

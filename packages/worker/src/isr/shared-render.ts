@@ -1,9 +1,9 @@
 import type { Clock } from '@svc/core'
 import type { HeaderList, ResponseHead, ResponseSource } from '@svc/http'
 import type { CacheFacts } from '@svc/protocol'
-import { WorkerError } from '../errors.ts'
+import { WorkerError } from '../errors/errors.ts'
 import type { RenderSink, RenderSource } from '../render-client/renderer.ts'
-import { BodyCopy } from './body-copy.ts'
+import { BodyCopy } from '../request/body-copy.ts'
 import type { Made } from './page-entries.ts'
 import { refusalOfHead } from './storability.ts'
 

@@ -2,7 +2,7 @@ import { type Deferred, deferred } from '@svc/core'
 import { normalizePath, type ResponseHead } from '@svc/http'
 import type { RenderRequest } from '@svc/protocol'
 import { fillPattern, type Route, type RouteParams, type SiteManifest } from '@svc/site'
-import { WorkerError } from '../errors.ts'
+import { WorkerError } from '../errors/errors.ts'
 import type { Renderer, RenderSink } from '../render-client/renderer.ts'
 
 /** A small response of a site's code for the server itself. */

@@ -14,17 +14,15 @@ import type { ReadyAsk, ReadyEnd, ReadyResponse, ReadyResponses } from '@svc/eng
 import { HeaderBlocks, type ReadyHead, readyHeadOf } from '@svc/engine'
 import { type ContentCoding, clientOf, encodingClass, equalWeakly, parseEntityTags } from '@svc/http'
 import type { WorkerCacheStats } from '@svc/protocol'
-import { type AccessEntry, type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@svc/telemetry'
+import { type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@svc/telemetry'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
+import type { L0Intake, L0Ticket, OfferingRequest } from '../request/l0-intake.ts'
+import type { HitRequest } from '../request/request-log.ts'
 import { dropOutdated } from './drop-outdated.ts'
 import { type AdmissionTools, admit } from './l0-admission.ts'
 import type { WorkerFacts } from './l0-facts.ts'
-import type { L0Intake, L0Ticket, OfferingRequest } from './l0-intake.ts'
 import { partOf } from './part.ts'
 import { readSpecial } from './special-read.ts'
-
-/** What is logged of a request, found while it is there. */
-export type HitRequest = Pick<AccessEntry, 'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent'>
 
 /** Writes down hits in the access log. */
 export interface HitLog {

@@ -1,5 +1,5 @@
-import type { RequestContext } from './request-context.ts'
-import type { Stage } from './stage.ts'
+import type { RequestContext } from '../request/request-context.ts'
+import type { Stage } from '../request/stage.ts'
 
 /** Told of a stage that threw; must answer the request if nothing was answered yet. */
 export type StageFailure = (context: RequestContext, error: unknown) => void

@@ -1,8 +1,8 @@
 import { clientOf, type HttpExchange } from '@svc/http'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
+import { type ContextTools, RequestContext } from '../request/request-context.ts'
+import type { RequestLog } from '../request/request-log.ts'
 import type { Pipeline } from './pipeline.ts'
-import { type ContextTools, RequestContext } from './request-context.ts'
-import type { RequestLog } from './request-log.ts'
 
 /** What a handler of exchanges is made of. */
 export interface RequestHandlerOptions {

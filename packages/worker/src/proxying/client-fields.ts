@@ -1,7 +1,7 @@
 import { CONNECTION_FIELDS, type HeaderList, isTrustedOnlyField, removeCookies } from '@svc/http'
 import { connectionOptions } from '@svc/upstream'
-import type { RequestContext } from '../pipeline/request-context.ts'
-import { OWN_COOKIES } from '../pipeline/site-request.ts'
+import type { RequestContext } from '../request/request-context.ts'
+import { OWN_COOKIES } from '../request/site-request.ts'
 
 /** Fields of one connection, and those that are written anew for the next one. */
 const NOT_PASSED: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'cdn-loop', 'content-length', 'expect', 'host'])

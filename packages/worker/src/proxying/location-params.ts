@@ -2,7 +2,7 @@ import type { HeaderList } from '@svc/http'
 import type { Param } from '@svc/upstream'
 import { fieldParam } from '@svc/upstream'
 import type { FastcgiSpec, Template } from '@svc/vhosts'
-import type { RequestContext } from '../pipeline/request-context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 import type { LocationVisit } from '../vhost/content.ts'
 import { clientFields } from './client-fields.ts'
 

@@ -1,6 +1,6 @@
 import { codeOf } from '@svc/core'
 import type { RenderProgress } from '@svc/protocol'
-import { WorkerError } from '../errors.ts'
+import { WorkerError } from '../errors/errors.ts'
 import type { HostPeer } from './host-connection.ts'
 import type { HostSet } from './host-set.ts'
 import type { WaitingCall } from './host-waits.ts'

@@ -1,6 +1,6 @@
 import { codeOf } from '@svc/core'
 import type { HostEndpoint } from '@svc/protocol'
-import { WorkerError } from '../errors.ts'
+import { WorkerError } from '../errors/errors.ts'
 import { connectToHost, type HostPeer } from './host-connection.ts'
 import { HostWaits, type WaitingCall } from './host-waits.ts'
 

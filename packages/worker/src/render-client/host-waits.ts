@@ -1,4 +1,4 @@
-import { WorkerError } from '../errors.ts'
+import { WorkerError } from '../errors/errors.ts'
 import type { HostPeer } from './host-connection.ts'
 
 /** A call that waits for a host. */

@@ -1,3 +1,4 @@
+import { codeOf } from '@svc/core'
 import type { RequestBody, ResponseSink, ResponseSource } from '@svc/http'
 import type { CacheFacts, MiddlewareVerdict, RenderRequest } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
@@ -31,4 +32,9 @@ export interface Renderer {
   render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): void
   /** Runs the middleware of a site, which responds or decides what is served. It gets no request body. */
   runMiddleware(request: RenderRequest, sink: RenderSink, onVerdict: OnVerdict): void
+}
+
+/** True if a render was refused because the site's files have changed since its manifest, with which the request was matched. */
+export function isStaleManifest(error: Error): boolean {
+  return codeOf(error) === 'RENDER_STALE_MANIFEST'
 }

@@ -1,8 +1,8 @@
 import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
 import { UpstreamError } from '@svc/upstream'
 import type { LocationSettings, Template } from '@svc/vhosts'
-import { sendStatus } from '../pipeline/error-response.ts'
-import type { RequestContext } from '../pipeline/request-context.ts'
+import { sendStatus } from '../request/error-response.ts'
+import type { RequestContext } from '../request/request-context.ts'
 import type { LocationVisit } from '../vhost/content.ts'
 import type { RulePlace } from './rule-location.ts'
 

@@ -1,6 +1,6 @@
 import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
 import type { LocationSettings, Template } from '@svc/vhosts'
-import type { RequestContext } from '../pipeline/request-context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 
 /**
  * A request in the location that answers it, after rewriting and access checks. Whoever makes the content answers through

@@ -1,4 +1,4 @@
-import type { RequestContext } from '../pipeline/request-context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 
 /** Port of the address that took a request; undefined for a unix socket. */
 export function portOf({ generation, exchange }: RequestContext): number | undefined {

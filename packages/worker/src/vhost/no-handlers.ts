@@ -1,4 +1,4 @@
-import { WorkerError } from '../errors.ts'
+import { WorkerError } from '../errors/errors.ts'
 import type { ContentHandlers } from './compiled-location.ts'
 
 /** Answers 502 for content that this server cannot make. */

@@ -1,6 +1,6 @@
 import { decodePath, escapeUri, normalizePath } from '@svc/http'
 import type { VhostMatch } from '../generation/host-routing.ts'
-import type { RequestContext } from '../pipeline/request-context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation } from './compiled-location.ts'
 import { errorPageOf } from './error-pages.ts'
 import { RunState } from './run-state.ts'

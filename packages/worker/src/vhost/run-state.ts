@@ -1,7 +1,7 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
 import type { Captures, ServerSpec } from '@svc/vhosts'
 import type { VhostMatch } from '../generation/host-routing.ts'
-import type { RequestContext } from '../pipeline/request-context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation } from './compiled-location.ts'
 import type { CompiledServer } from './compiled-server.ts'
 import type { Rewritable } from './rewriting.ts'

@@ -1,5 +1,5 @@
 import type { CaptureSink, Captures, ServerSpec } from '@svc/vhosts'
-import type { RequestContext } from '../pipeline/request-context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 
 /** `$fastcgi_script_name` and `$fastcgi_path_info`. */
 export interface ScriptPath {

@@ -1,20 +1,21 @@
 import { responseTags } from '@svc/cache'
 import type { Config } from '@svc/config'
 import type { Route } from '@svc/site'
-import { WorkerError } from '../../errors.ts'
+import { WorkerError } from '../../errors/errors.ts'
 import type { SiteApp, SiteRuntime } from '../../generation/site-runtime.ts'
 import type { IsrCache } from '../../isr/isr-cache.ts'
 import { isrStatus } from '../../isr/stored-sender.ts'
 import type { Renderer } from '../../render-client/renderer.ts'
+import { isStaleManifest } from '../../render-client/renderer.ts'
+import { ClientSink } from '../../request/client-sink.ts'
+import { sendError, sendFailure } from '../../request/error-response.ts'
+import type { RequestContext } from '../../request/request-context.ts'
+import { requestFacts } from '../../request/site-request.ts'
+import type { Stage, StageResult } from '../../request/stage.ts'
 import type { WholeFileKeeper } from '../../static/index.ts'
-import { sendError, sendFailure } from '../error-response.ts'
-import type { RequestContext } from '../request-context.ts'
-import { requestFacts } from '../site-request.ts'
-import type { Stage, StageResult } from '../stage.ts'
-import { AnswerSink } from './answer-sink.ts'
 import type { LatestFiles } from './latest-files.ts'
 import { recallMiddleware, runMiddleware } from './middleware-step.ts'
-import { isStale, type RenderPlan, renderRequestOf } from './render-plan.ts'
+import { type RenderPlan, renderRequestOf } from './render-plan.ts'
 import type { SiteVisit } from './site-visit.ts'
 import { askOf } from './visit-ask.ts'
 
@@ -110,7 +111,7 @@ export class AppStage implements Stage {
     const { context } = visit
     const body = context.body.isPresent ? context.body : undefined
     const fail = (error: Error) => {
-      if (isStale(error) && rematches < MAX_REMATCHES) this.#rematch(visit, rematches + 1)
+      if (isStaleManifest(error) && rematches < MAX_REMATCHES) this.#rematch(visit, rematches + 1)
       else this.#failed(visit, error)
     }
     const isr = this.#isr(context.generation.config)
@@ -118,13 +119,13 @@ export class AppStage implements Stage {
     if (isr !== undefined && ask !== undefined) isr.answer(ask)
     else {
       if (isr !== undefined) context.cacheStatus = isrStatus({ outcome: bypassOf(context.request.method) })
-      this.#renderer.render(renderRequestOf(visit, plan), body, new AnswerSink(context, { failed: fail }))
+      this.#renderer.render(renderRequestOf(visit, plan), body, new ClientSink(context, { failed: fail }))
     }
   }
 
   /** A manifest that is out of date must not meet the client again when it repeats its request. */
   #failed({ context, site }: SiteVisit, error: Error): void {
-    if (isStale(error)) site.forget()
+    if (isStaleManifest(error)) site.forget()
     sendFailure(context, error)
   }
 

@@ -1,10 +1,10 @@
 import { type ControlPlane, type Endpoint, type EndpointMatch, type EndpointResult, EndpointTable } from '@svc/admin'
-import { sendError } from '../error-response.ts'
-import type { RequestContext } from '../request-context.ts'
-import type { Stage, StageResult } from '../stage.ts'
+import { sendError } from '../../request/error-response.ts'
+import type { RequestContext } from '../../request/request-context.ts'
+import { refuseLoop } from '../../request/request-loop.ts'
+import type { Stage, StageResult } from '../../request/stage.ts'
 import { isFromHostItself, mayCall } from './endpoint-access.ts'
 import { readEndpointRequest } from './endpoint-request.ts'
-import { refuseLoop } from './request-loop.ts'
 import type { SitePaths } from './site-paths.ts'
 
 function send(context: RequestContext, answer: EndpointResult): StageResult {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '@svc/admin'
 import { isLoopback } from '@svc/auth'
-import type { RequestContext } from '../request-context.ts'
+import type { RequestContext } from '../../request/request-context.ts'
 
 /** Whether a request comes from the host itself. */
 export function isFromHostItself({ request, generation }: RequestContext): boolean {

@@ -1,7 +1,7 @@
 import { type Endpoint, type EndpointRequest, type FieldError, parseBody, parseQuery } from '@svc/admin'
 import { codeOf, withDeadline } from '@svc/core'
 import type { Problem, RequestBody } from '@svc/http'
-import type { RequestContext } from '../request-context.ts'
+import type { RequestContext } from '../../request/request-context.ts'
 
 /** No request of the control plane says as much. */
 const MAX_BODY_BYTES = 1024 * 1024

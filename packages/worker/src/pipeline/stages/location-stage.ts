@@ -1,8 +1,8 @@
 import { decodePath, escapeUri, normalizePath } from '@svc/http'
+import { sendError } from '../../request/error-response.ts'
+import type { RequestContext } from '../../request/request-context.ts'
+import type { Stage, StageResult } from '../../request/stage.ts'
 import { LocationRun, RunState, type VhostRuntimes } from '../../vhost/index.ts'
-import { sendError } from '../error-response.ts'
-import type { RequestContext } from '../request-context.ts'
-import type { Stage, StageResult } from '../stage.ts'
 
 /** Answers by the location of a vhost file that the path leads to. Requests of other sites are passed on. */
 export class LocationStage implements Stage {

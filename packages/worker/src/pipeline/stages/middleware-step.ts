@@ -1,10 +1,11 @@
 import { parseTarget } from '@svc/http'
 import type { CacheFacts, MiddlewareVerdict } from '@svc/protocol'
 import type { Renderer } from '../../render-client/renderer.ts'
-import { sendError, sendFailure } from '../error-response.ts'
-import { absoluteUrl, headersOfMiddleware, siteUrl } from '../site-request.ts'
-import { AnswerSink } from './answer-sink.ts'
-import { isStale, renderRequestOf } from './render-plan.ts'
+import { isStaleManifest } from '../../render-client/renderer.ts'
+import { ClientSink } from '../../request/client-sink.ts'
+import { sendError, sendFailure } from '../../request/error-response.ts'
+import { absoluteUrl, headersOfMiddleware, siteUrl } from '../../request/site-request.ts'
+import { renderRequestOf } from './render-plan.ts'
 import type { SiteTarget, SiteVisit } from './site-visit.ts'
 
 /**
@@ -14,10 +15,10 @@ import type { SiteTarget, SiteVisit } from './site-visit.ts'
  */
 export function runMiddleware(visit: SiteVisit, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
   const { promise, resolve } = Promise.withResolvers<SiteTarget | 'answered' | 'stale'>()
-  const sink = new AnswerSink(visit.context, {
+  const sink = new ClientSink(visit.context, {
     failed(error) {
-      if (!isStale(error)) sendFailure(visit.context, error)
-      resolve(isStale(error) ? 'stale' : 'answered')
+      if (!isStaleManifest(error)) sendFailure(visit.context, error)
+      resolve(isStaleManifest(error) ? 'stale' : 'answered')
     },
     completed: () => resolve('answered'),
   })

@@ -1,5 +1,5 @@
-import type { RequestContext } from '../request-context.ts'
-import type { Stage, StageResult } from '../stage.ts'
+import type { RequestContext } from '../../request/request-context.ts'
+import type { Stage, StageResult } from '../../request/stage.ts'
 
 const PREFIX = '/.well-known/acme-challenge/'
 

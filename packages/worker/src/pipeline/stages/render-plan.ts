@@ -1,7 +1,6 @@
-import { codeOf } from '@svc/core'
 import type { RenderRequest } from '@svc/protocol'
 import type { RouteParams } from '@svc/site'
-import { absoluteUrl, headersForSite } from '../site-request.ts'
+import { absoluteUrl, headersForSite } from '../../request/site-request.ts'
 import type { SiteVisit } from './site-visit.ts'
 
 /** What of a site is to be run for a visit. */
@@ -27,9 +26,4 @@ export function renderRequestOf({ context, site, app, target }: SiteVisit, plan:
     remoteAddress: context.client.address,
     mayStream: true,
   }
-}
-
-/** Whether a render was refused because the site's files have changed since the manifest was made that it was matched with. */
-export function isStale(error: Error): boolean {
-  return codeOf(error) === 'RENDER_STALE_MANIFEST'
 }

@@ -1,5 +1,5 @@
-import type { RequestContext } from '../request-context.ts'
-import type { Stage, StageResult } from '../stage.ts'
+import type { RequestContext } from '../../request/request-context.ts'
+import type { Stage, StageResult } from '../../request/stage.ts'
 
 /** Proof of who has a host is asked for with plain HTTP (RFC 8555 section 8.3). */
 const PROOF_PREFIX = '/.well-known/acme-challenge/'

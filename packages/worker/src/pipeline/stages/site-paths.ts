@@ -3,9 +3,9 @@ import { withDeadline } from '@svc/core'
 import { normalizePath, type PathCaptures } from '@svc/http'
 import { type HostRoute, hostnameOf } from '../../generation/host-routing.ts'
 import type { SiteRuntime } from '../../generation/site-runtime.ts'
+import type { RequestContext } from '../../request/request-context.ts'
 import type { RuleTables } from '../../route-rules/rule-tables.ts'
 import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
-import type { RequestContext } from '../request-context.ts'
 import { rulePathOf } from './route-rules-stage.ts'
 
 /** How long a probe waits for the routes of a site that is asked for the first time. */

@@ -1,5 +1,5 @@
 import type { SiteApp, SiteRuntime } from '../../generation/site-runtime.ts'
-import type { RequestContext } from '../request-context.ts'
+import type { RequestContext } from '../../request/request-context.ts'
 
 /** What a request asks of a site; middleware may have rewritten the URL and the fields. */
 export interface SiteTarget {

@@ -1,6 +1,6 @@
-import { sendError } from '../error-response.ts'
-import type { RequestContext } from '../request-context.ts'
-import type { Stage, StageResult } from '../stage.ts'
+import { sendError } from '../../request/error-response.ts'
+import type { RequestContext } from '../../request/request-context.ts'
+import type { Stage, StageResult } from '../../request/stage.ts'
 
 /**
  * Finds the site or the server of a vhost file by listen address and host name. A host that nothing claims goes to the default

@@ -4,7 +4,7 @@ import type { RenderRequest } from '@svc/protocol'
 import type { Route } from '@svc/site'
 import type { HostBinding, PageAddress } from '../../isr/page-address.ts'
 import { type BackgroundRender, type IsrSettings, type PageRequest, settingsOf } from '../../isr/page-request.ts'
-import type { RequestContext } from '../request-context.ts'
+import type { RequestContext } from '../../request/request-context.ts'
 import { type RenderPlan, renderRequestOf } from './render-plan.ts'
 import type { SiteVisit } from './site-visit.ts'
 

@@ -1,8 +1,8 @@
 import { asError, codeOf } from '@svc/core'
 import { clientNetwork } from '@svc/http'
 import type { ServerSpec } from '@svc/vhosts'
-import type { RequestContext } from '../../pipeline/request-context.ts'
-import type { AuthVerdict, BasicAuth } from '../basic-auth.ts'
+import type { RequestContext } from '../../request/request-context.ts'
+import type { AuthVerdict, BasicAuth } from './basic-auth.ts'
 import type { Asker, PasswordCheck, PasswordVerdict } from './password-check.ts'
 import { PasswordFiles, type PasswordTable } from './password-file.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/core'
-import { GUESS_RECOVERY_SECONDS } from '../basic-auth.ts'
+import { GUESS_RECOVERY_SECONDS } from './basic-auth.ts'
 
 /** Wrong guesses that a client may make one after another. */
 const MAX_GUESSES = 20

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
-import { WorkerError } from '../../errors.ts'
+import { WorkerError } from '../../errors/errors.ts'
 
 /** Users of a file in the format of `htpasswd`: names to stored passwords. One character for each byte. */
 export type PasswordTable = ReadonlyMap<string, string>

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { WorkerError } from '../../errors.ts'
+import { WorkerError } from '../../errors/errors.ts'
 import type { SlowChecker } from './password-check.ts'
 
 interface Waiting {

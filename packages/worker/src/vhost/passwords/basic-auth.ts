@@ -1,5 +1,5 @@
 import type { LocationSettings, ServerSpec } from '@svc/vhosts'
-import type { RequestContext } from '../pipeline/request-context.ts'
+import type { RequestContext } from '../../request/request-context.ts'
 
 /** What `auth_basic` says of a request. `refused`: no user, or a wrong password. `limited`: its client guessed wrong too often. */
 export type AuthVerdict = 'passed' | 'refused' | 'no-file' | 'broken' | 'busy' | 'limited'

@@ -1,7 +1,7 @@
 import { type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '@svc/http'
 import type { CacheFacts } from '@svc/protocol'
-import type { RenderSink, RenderSource } from '../../render-client/renderer.ts'
-import type { RequestContext } from '../request-context.ts'
+import type { RenderSink, RenderSource } from '../render-client/renderer.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** What Next.js sends with a page that was rendered for this request alone. */
 const UNCACHED = 'private, no-cache, no-store, max-age=0, must-revalidate'
@@ -15,7 +15,7 @@ function withCacheControl(head: ResponseHead): ResponseHead {
 const MAX_LENT_BYTES = 32 * 1024
 
 /** Who else is told of a response on its way to the client. */
-export interface AnswerListener {
+export interface ClientSinkEvents {
   /** The render failed before anything was sent: answers the client in another way. Later errors cut the response. */
   failed(error: Error): void
   /** The response is complete: told before it is sent when it is whole, else when it has ended. */
@@ -23,14 +23,14 @@ export interface AnswerListener {
 }
 
 /** Sends the response of a render to the client: whole, or piece by piece no faster than the client takes it. */
-export class AnswerSink implements RenderSink {
+export class ClientSink implements RenderSink {
   readonly #context: RequestContext
-  readonly #listener: AnswerListener
+  readonly #listener: ClientSinkEvents
   #source: Pick<RenderSource, 'resume' | 'abort'> | undefined
   #writer: BodyWriter | undefined
   #head: ResponseHead | undefined
 
-  constructor(context: RequestContext, listener: AnswerListener) {
+  constructor(context: RequestContext, listener: ClientSinkEvents) {
     this.#context = context
     this.#listener = listener
   }

@@ -1,8 +1,8 @@
 import { asError } from '@svc/core'
 import type { BodyWriter, HttpExchange, HttpRequest, ResponseHead } from '@svc/http'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
-import { BodyCopy } from '../isr/body-copy.ts'
-import type { L0Ticket } from '../l0/l0-intake.ts'
+import { BodyCopy } from './body-copy.ts'
+import type { L0Ticket } from './l0-intake.ts'
 
 /** What a fill works with. */
 export interface L0FillOptions {

@@ -1,9 +1,11 @@
 import { performance } from 'node:perf_hooks'
 import type { Refusal } from '@svc/engine'
 import type { HttpRequest } from '@svc/http'
-import type { AccessLog, HttpMetrics, HttpSeries } from '@svc/telemetry'
-import type { HitLog, HitRequest } from '../l0/worker-l0.ts'
+import type { AccessEntry, AccessLog, HttpMetrics, HttpSeries } from '@svc/telemetry'
 import type { RequestContext, RequestOutcome } from './request-context.ts'
+
+/** A request that L0 answered, as far as it is logged. */
+export type HitRequest = Pick<AccessEntry, 'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent'>
 
 /** Metric series of one method and path group, found without joining strings for each request. */
 class SeriesCache {
@@ -29,7 +31,7 @@ class SeriesCache {
 const CLIENT_CLOSED_REQUEST = 499
 
 /** Writes down finished requests: metrics and, where it is on, the access log. */
-export class RequestLog implements HitLog {
+export class RequestLog {
   readonly #series: SeriesCache
   readonly #accessLog: AccessLog | undefined
   /** Status that the engine gave requests that were in the pipeline already. */
