@@ -1,5 +1,6 @@
 export type { SiteDraft } from './blocks/site-drafts.ts'
 export * from './directives/needed-paths.ts'
+export { rejectedDirectivesPage } from './directives/rejected-page.ts'
 export { type ReadWeb, readWeb } from './read-web.ts'
 export * from './serving/expires.ts'
 export * from './serving/location-table.ts'

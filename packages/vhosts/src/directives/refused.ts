@@ -156,6 +156,9 @@ const OUTSIDE: ReadonlySet<string> = new Set(
   'http events stream mail user pid load_module worker_processes worker_rlimit_nofile worker_cpu_affinity daemon'.split(' '),
 )
 
+/** The directives that are errors, for the page that lists them. */
+export const REJECTED_DIRECTIVES = { withoutEffect: WITHOUT_EFFECT, withReplacement: REFUSED, outsideOfHttp: OUTSIDE } as const
+
 /** Why a directive is not read. */
 interface Refusal {
   readonly message: string
