@@ -4,11 +4,11 @@ import { MessageChannel } from 'node:worker_threads'
 import { dataKey, MemoryStore, type Purge } from '@svc/cache'
 import type { CallContext } from '@svc/core'
 import { addDataCounts, MetricSet } from '@svc/telemetry'
+import type { DataQuestion } from '../src/contract/data-methods.ts'
 import { HostCaches } from '../src/host/data/host-caches.ts'
 import type { SendOrder } from '../src/host/data/purge-orders.ts'
 import type { OpenStore } from '../src/host/data/shared-store.ts'
 import { DataClient } from '../src/thread/data/data-client.ts'
-import type { DataQuestion } from '../src/thread/data/data-methods.ts'
 import { generationOf } from './host-process.ts'
 
 const { cache } = generationOf(1, '', { sites: [] }).config

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readEmittedError } from '@svc/guest'
 import { tempDir, tempSite } from '@svc/testkit'
+import type { RenderTask } from '../src/contract/thread-messages.ts'
 import { frameOf, stackFrames } from '../src/dev-error/stack-frames.ts'
 import { devErrorAnswer } from '../src/thread/dev-error-answer.ts'
 import { moduleSource } from '../src/thread/module-source.ts'
 import { mapStack } from '../src/thread/stack-mapper.ts'
-import type { RenderTask } from '../src/thread/thread-messages.ts'
 import { HostProcess } from './host-process.ts'
 
 const begin = JSON.stringify({ requestId: 'r1', method: 'GET', url: 'http://a.example/' })

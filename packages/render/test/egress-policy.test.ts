@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { test } from 'node:test'
-import { addressRange, checkEgress, type EgressRules } from '../src/thread/egress/address-policy.ts'
+import { checkEgress, type EgressRules } from '../src/thread/egress/address-policy.ts'
 import { MachineAddresses } from '../src/thread/egress/machine-addresses.ts'
 import { outgoingHeaders, redirectedRequest } from '../src/thread/egress/request-headers.ts'
 
@@ -61,7 +61,7 @@ const free = [
 test('addresses that are not public are refused in every notation', () => {
   for (const address of refused) {
     const verdict = checkEgress({ hostname: 'site.example', address, port: 80 }, strict, elsewhere)
-    assert.equal(verdict.isAllowed, false, `${address} (${addressRange(address)})`)
+    assert.equal(verdict.isAllowed, false, address)
   }
 })
 

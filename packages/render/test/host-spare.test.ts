@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { MessagePort } from 'node:worker_threads'
 import { tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
-import { guestDir } from '../src/guest-files.ts'
 import { SpareThread } from '../src/host/spare-thread.ts'
 import type { StartedThread } from '../src/host/started-thread.ts'
 import { ThreadBudget } from '../src/host/thread-budget.ts'
+import { guestDir } from '../src/thread/guest-files.ts'
 import { HostProcess } from './host-process.ts'
 
 const program = new URL('../src/thread/main.ts', import.meta.url).href

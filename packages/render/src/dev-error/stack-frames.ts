@@ -11,7 +11,7 @@ export interface StackFrame {
 }
 
 /** A frame with the text of its line around the position. */
-export interface FrameText extends StackFrame {
+interface FrameText extends StackFrame {
   readonly before: string
   readonly after: string
 }

@@ -11,7 +11,7 @@ const EVERY_MS = 24 * 3_600_000
 const MARK = '.pruned'
 
 /** What a pruner works with. */
-export interface CachePrunerOptions {
+interface CachePrunerOptions {
   readonly specs: () => readonly SiteSpec[]
   readonly log: () => Logger
 }

@@ -1,7 +1,7 @@
 import { guard, messageOf } from '@svc/core'
 import type { EmittedFacts } from '@svc/guest'
 import { type CacheFacts, cacheFacts, type MiddlewareVerdict, middlewareVerdict, type RenderHead } from '@svc/protocol'
-import { RenderError } from '../errors.ts'
+import { RenderError } from '../errors/errors.ts'
 
 /** Longest head of a response, or verdict of middleware, that is taken from an isolate. */
 const MAX_HEAD_CHARS = 256 * 1024

@@ -2,7 +2,7 @@
 const BUSY_ABOVE = 4
 
 /** What the decision to add a thread depends on. */
-export interface PoolLoad {
+interface PoolLoad {
   readonly threads: number
   /** Threads that are starting. */
   readonly starting: number

@@ -4,13 +4,13 @@ import { chmod } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/core'
 import { PROTOCOL_VERSION, renderClientMethods, renderMethods } from '@svc/protocol'
-import { RenderError } from '../errors.ts'
+import { RenderError } from '../errors/errors.ts'
 
 /** What answers the workers, but for their hello. */
-export type RenderHandlers = Omit<Handlers<typeof renderMethods>, 'hello'>
+type RenderHandlers = Omit<Handlers<typeof renderMethods>, 'hello'>
 
 /** How a host server is made. */
-export interface HostServerOptions {
+interface HostServerOptions {
   readonly id: string
   readonly token: string
   readonly handlers: RenderHandlers

@@ -1,6 +1,6 @@
 import type { HostSpec } from '@svc/protocol'
-import { RenderError } from '../errors.ts'
-import type { ThreadBase } from '../thread/thread-messages.ts'
+import type { ThreadBase } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 import { type SiteDependencies, SiteRuntime } from './site-runtime.ts'
 import { siteSpecs, threadBase } from './site-spec.ts'
 import type { SpareThread } from './spare-thread.ts'
@@ -8,7 +8,7 @@ import type { ThreadBudget } from './thread-budget.ts'
 import { TurnQueue } from './turn-queue.ts'
 
 /** What the sites of a host are made with. */
-export interface HostSitesOptions {
+interface HostSitesOptions {
   readonly threads: SpareThread
   readonly scanner: SiteDependencies['scanner']
   readonly guestDir: string

@@ -1,7 +1,7 @@
 import { asError } from '@svc/core'
 import type { EmittedFacts, InspectRequest } from '@svc/guest'
-import { RenderError } from '../errors.ts'
-import type { RenderResult, RenderTask } from '../thread/thread-messages.ts'
+import type { RenderResult, RenderTask } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 import { readModules } from './emitted.ts'
 import type { PoolJob } from './site-pool.ts'
 

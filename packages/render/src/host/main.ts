@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { asError, createIpcChannel, RpcPeer } from '@svc/core'
 import { ExitCode, hostMethods, hostParentMethods, PROTOCOL_VERSION } from '@svc/protocol'
-import { guestDir } from '../guest-files.ts'
+import { guestDir } from '../thread/guest-files.ts'
 import { RenderHost } from './render-host.ts'
 
 // A terminal sends its signals to the whole process group: the master drains its children by message instead.

@@ -2,10 +2,10 @@ import { forgetModules } from '@svc/compile/caches'
 import type { CallContext, Handlers } from '@svc/core'
 import type { hostMethods, ModulePurge, RenderRequest } from '@svc/protocol'
 import { addDataCounts, createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/telemetry'
-import { RenderError } from '../errors.ts'
-import { readGuestFiles } from '../guest-files.ts'
+import type { LossReason } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
+import { readGuestFiles } from '../thread/guest-files.ts'
 import { routeIdOf } from '../thread/route-files.ts'
-import type { LossReason } from '../thread/thread-messages.ts'
 import { CachePruner } from './cache-pruner.ts'
 import { HostCaches, type HostCachesOptions } from './data/host-caches.ts'
 import { HostServer } from './host-server.ts'
@@ -25,7 +25,7 @@ const LAST_RENDERS_MS = 300
 const DRAIN_CHECK_MS = 20
 
 /** What a render host is made of. */
-export interface RenderHostOptions {
+interface RenderHostOptions {
   /** URL of the program of render threads. */
   readonly threadProgram: string
   /** Path of the program of scan processes. */

@@ -1,14 +1,14 @@
 import { asError, type CallContext, ReplyWithBytes } from '@svc/core'
 import type { BeginRequest } from '@svc/guest'
 import type { RenderHead, RenderProgress, RenderReply, RenderRequest } from '@svc/protocol'
-import { RenderError } from '../errors.ts'
-import type { BodyPiece, RenderResult, RenderTask } from '../thread/thread-messages.ts'
+import type { BodyPiece, RenderResult, RenderTask } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 import { readFacts, readHead, readVerdict } from './emitted.ts'
 import type { PoolJob, SitePool } from './site-pool.ts'
 import type { ThreadSlot } from './thread-slot.ts'
 
 /** What a render job is made of. */
-export interface RenderJobOptions {
+interface RenderJobOptions {
   readonly number: number
   readonly request: RenderRequest
   readonly context: CallContext

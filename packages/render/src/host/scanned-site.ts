@@ -1,6 +1,6 @@
 import { asError, type BackoffPolicy, codeOf, delayMs, noFailures, recordFailure, SingleFlight } from '@svc/core'
 import type { SiteManifest } from '@svc/site'
-import type { LossReason } from '../thread/thread-messages.ts'
+import type { LossReason } from '../contract/thread-messages.ts'
 import type { SiteScan, SiteScanner } from './site-scanner.ts'
 import { TurnQueue } from './turn-queue.ts'
 

@@ -1,17 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { codeOf, createIpcChannel, Gate, type ReplyOf, type RequestOf, RpcPeer, withDeadline } from '@svc/core'
 import { PROTOCOL_VERSION } from '@svc/protocol'
-import { RenderError } from '../errors.ts'
+import type { LossReason } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 import { scanMethods, scanParentMethods } from '../scan/scan-methods.ts'
-import type { LossReason } from '../thread/thread-messages.ts'
 
 /** The directory to scan, and the files to look for. */
-export type ScanRequest = RequestOf<typeof scanMethods.scan>
+type ScanRequest = RequestOf<typeof scanMethods.scan>
 /** The result of a scan. */
 export type SiteScan = ReplyOf<typeof scanMethods.scan>
 
 /** How the processes of a scanner are run. */
-export interface SiteScannerOptions {
+interface SiteScannerOptions {
   /** Path of the program of scan processes. */
   readonly program: string
   /** @default 10,000 ms */

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
 import type { HostSpec } from '@svc/protocol'
+import type { ThreadBase } from '../contract/thread-messages.ts'
 import type { EgressRules } from '../thread/egress/address-policy.ts'
-import type { ThreadBase } from '../thread/thread-messages.ts'
 import type { SiteSpec } from './site-runtime.ts'
 
 function rulesFor(site: SiteConfig, { listen }: HostSpec): EgressRules {

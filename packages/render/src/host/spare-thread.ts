@@ -1,4 +1,4 @@
-import type { ThreadBase } from '../thread/thread-messages.ts'
+import type { ThreadBase } from '../contract/thread-messages.ts'
 import { StartedThread } from './started-thread.ts'
 import type { ThreadBudget } from './thread-budget.ts'
 
@@ -10,7 +10,7 @@ const MAX_BUSY_LOOKS = 25
 const MAX_PASSED_LOOKS = 64
 
 /** What a spare thread is kept with. */
-export interface SpareThreadOptions {
+interface SpareThreadOptions {
   /** URL of the program of render threads. */
   readonly program: string
   readonly budget: ThreadBudget

@@ -1,7 +1,7 @@
 import type { MessagePort, TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import { RenderError } from '../errors.ts'
-import type { RenderTask, ThreadBase } from '../thread/thread-messages.ts'
+import type { RenderTask, ThreadBase } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 
 /**
  * How long the end of a thread waits for its start. A thread that is ended while Node.js loads an ES module by `require`, as piscina
@@ -10,7 +10,7 @@ import type { RenderTask, ThreadBase } from '../thread/thread-messages.ts'
 const MAX_START_MS = 5_000
 
 /** What a started thread tells whoever has it. */
-export interface ThreadEvents {
+interface ThreadEvents {
   /** It runs; messages go over the port. Told once, in a later turn than the one that asks for it. */
   linked(port: MessagePort): void
   /** It ended by itself or never came up. Told once, not after `close`. */

@@ -1,7 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { fromWire, TransientMap, withDeadline } from '@svc/core'
-import { RenderError } from '../errors.ts'
-import { transferable } from '../thread/thread-link.ts'
 import type {
   BodyPiece,
   HostToThread,
@@ -11,7 +9,9 @@ import type {
   StreamPart,
   ThreadSettings,
   ThreadToHost,
-} from '../thread/thread-messages.ts'
+} from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
+import { transferable } from '../thread/thread-link.ts'
 import type { StartedThread } from './started-thread.ts'
 
 /** How long a thread may take to end its isolate before it is ended itself. */
@@ -34,7 +34,7 @@ export interface ThreadJob {
 }
 
 /** What a slot tells its pool. */
-export interface SlotEvents {
+interface SlotEvents {
   ready(slot: ThreadSlot): void
   /** A job has ended: there is room. */
   released(slot: ThreadSlot): void
@@ -48,7 +48,7 @@ export interface SlotEvents {
 }
 
 /** How a slot's thread is made. */
-export interface SlotOptions {
+interface SlotOptions {
   /** The slot's own from now on. */
   readonly thread: StartedThread
   readonly settings: ThreadSettings

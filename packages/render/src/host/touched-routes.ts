@@ -9,7 +9,7 @@ const resolverFiles = new Set(['package.json', 'tsconfig.json', 'jsconfig.json']
 const moduleFile = /\.(?:[cm]?[jt]s|[jt]sx|json|css)$/
 
 /** What is known of a change before the isolates take it in. */
-export interface Change {
+interface Change {
   /** Undefined: this process did not know the site's routes before. */
   readonly before: SiteManifest | undefined
   readonly after: SiteManifest
@@ -29,7 +29,7 @@ export interface ChangeReach {
 }
 
 /** Tells the reach of a change. `evicted`: modules that isolates had and have no more. */
-export type TouchedRoutes = (evicted: readonly string[]) => ChangeReach
+type TouchedRoutes = (evicted: readonly string[]) => ChangeReach
 
 /** Nothing is known of what a change touches. */
 export const anyRoute: ChangeReach = { routes: null, movesPaths: false }

@@ -11,7 +11,7 @@ const WARM_TIMEOUT_MS = 10_000
 const ofTheSite = new Set(['RENDER_FAILED', 'RENDER_COMPILE', 'RENDER_RESOLVE', 'RENDER_TIMEOUT', 'RENDER_MEMORY'])
 
 /** What a pool is warmed with. */
-export interface Warming {
+interface Warming {
   readonly manifest: SiteManifest
   /** Ids of the routes that were in use; unknown ones are left out. */
   readonly routes: Iterable<string>

@@ -1,9 +1,9 @@
 import { CompileError } from '@svc/compile'
 import { messageOf, toWire, type WireError } from '@svc/core'
 import { Emit, type EmitKind, type EmittedError, type EmittedHead, readEmittedError } from '@svc/guest'
-import { RenderError } from '../errors.ts'
+import type { BodyPiece, RenderResult, RenderTask } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 import type { ThreadLink } from './thread-link.ts'
-import type { BodyPiece, RenderResult, RenderTask } from './thread-messages.ts'
 
 type Piece = string | ArrayBuffer | undefined
 

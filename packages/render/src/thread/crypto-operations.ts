@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { RenderError } from '../errors.ts'
+import { RenderError } from '../errors/errors.ts'
 
 /** Outcome of an operation: facts as JSON, and bytes. */
-export interface OperationResult {
+interface OperationResult {
   readonly json: string
   readonly bytes: Uint8Array | undefined
 }

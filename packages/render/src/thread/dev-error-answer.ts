@@ -1,12 +1,12 @@
 import type { SourceProblem } from '@svc/compile'
 import type { WireError } from '@svc/core'
 import type { BeginRequest, EmittedError, EmittedHead } from '@svc/guest'
+import type { RenderResult, RenderTask, ThreadSettings } from '../contract/thread-messages.ts'
 import { type DevErrorInput, devErrorPage, shownFrame } from '../dev-error/dev-error-page.ts'
 import { moduleSource } from './module-source.ts'
-import type { RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
 
 /** Where the page may take source text from. */
-export interface DevErrorSite extends Pick<ThreadSettings, 'mode'> {
+interface DevErrorSite extends Pick<ThreadSettings, 'mode'> {
   /** Real path of the site's directory. */
   readonly root: string
   /** True if a file is a module that the isolate has loaded. Only those are read: a stack is text that site code chooses. */

@@ -1,9 +1,9 @@
 import { messageOf, withDeadline } from '@svc/core'
 import type { GuestApi, HostCallbacks, ModuleFormat } from '@svc/guest'
 import ivm from 'isolated-vm'
-import { RenderError } from '../errors.ts'
-import { GUEST_SCRIPT_NAME, type GuestFiles } from '../guest-files.ts'
-import type { LossReason } from './thread-messages.ts'
+import type { LossReason } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
+import { GUEST_SCRIPT_NAME, type GuestFiles } from './guest-files.ts'
 
 /** How long a disposed isolate may take to stop. */
 const STOP_TIMEOUT_MS = 1_000
@@ -61,7 +61,7 @@ export interface IsolateModule {
 }
 
 /** V8's code cache for a script, to be kept under a name. */
-export interface ProducedBytecode {
+interface ProducedBytecode {
   readonly name: string
   readonly data: Uint8Array
 }

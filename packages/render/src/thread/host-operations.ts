@@ -1,10 +1,11 @@
 import { asError, codeOf } from '@svc/core'
 import type { EmittedError, HostOperation } from '@svc/guest'
-import { RenderError } from '../errors.ts'
+import type { DataQuestion, PathPurge } from '../contract/data-methods.ts'
+import type { RenderTask } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 import { cryptoOperation } from './crypto-operations.ts'
 import { CachedFetch } from './data/cached-fetch.ts'
 import type { DataClient } from './data/data-client.ts'
-import type { DataQuestion, PathPurge } from './data/data-methods.ts'
 import { DataOperations } from './data/data-operations.ts'
 import { placeOf } from './data/route-place.ts'
 import type { FetchWish } from './data/stored-response.ts'
@@ -12,7 +13,6 @@ import { KeptLoops } from './egress/kept-loops.ts'
 import type { FetchClient } from './egress/lazy-site-fetch.ts'
 import type { HeaderList } from './egress/request-headers.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
-import type { RenderTask } from './thread-messages.ts'
 
 interface FetchFields {
   readonly requestNumber: number
@@ -29,7 +29,7 @@ interface RunningFetch {
 }
 
 /** What host operations are made of. */
-export interface HostOperationsOptions {
+interface HostOperationsOptions {
   readonly isolate: Pick<GuestIsolate, 'enter'>
   readonly fetch: FetchClient
   readonly data: DataClient

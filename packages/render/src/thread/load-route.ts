@@ -3,7 +3,7 @@ import type { ModuleLoader } from './module-loader.ts'
 import { filesOfRoute, imageFilesOf } from './route-files.ts'
 
 /** Options of `loadRoute`. */
-export interface RouteLoad {
+interface RouteLoad {
   readonly loader: Pick<ModuleLoader, 'load'>
   readonly route: Route
   readonly manifest: SiteManifest

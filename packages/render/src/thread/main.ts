@@ -1,5 +1,5 @@
 import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
-import type { RenderTask, ThreadBase } from './thread-messages.ts'
+import type { RenderTask, ThreadBase } from '../contract/thread-messages.ts'
 import { WaitingThread } from './waiting-thread.ts'
 
 const { port1, port2 } = new MessageChannel()

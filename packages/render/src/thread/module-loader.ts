@@ -6,7 +6,7 @@ import type { GuestIsolate, IsolateModule } from './guest-isolate.ts'
 import { ModuleGraph, modulesImported } from './module-graph.ts'
 
 /** What a module loader is made of. */
-export interface ModuleLoaderOptions {
+interface ModuleLoaderOptions {
   readonly compiler: SiteCompiler
   readonly cache: ModuleCache
   readonly isolate: GuestIsolate

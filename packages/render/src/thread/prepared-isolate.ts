@@ -1,7 +1,7 @@
 import type { HostCallbacks } from '@svc/guest'
-import type { GuestFiles } from '../guest-files.ts'
+import type { ThreadBase } from '../contract/thread-messages.ts'
+import type { GuestFiles } from './guest-files.ts'
 import { GuestIsolate, type IsolateEvents, type IsolateOptions } from './guest-isolate.ts'
-import type { ThreadBase } from './thread-messages.ts'
 
 /** Makes an isolate. @throws RENDER_GUEST */
 export type CreateIsolate = (options: IsolateOptions) => Promise<GuestIsolate>

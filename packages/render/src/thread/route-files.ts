@@ -1,6 +1,6 @@
 import type { BeginKind } from '@svc/guest'
 import type { Route, SegmentNode, SiteManifest } from '@svc/site'
-import { RenderError } from '../errors.ts'
+import { RenderError } from '../errors/errors.ts'
 
 function addTree(node: SegmentNode, files: Set<string>): void {
   const own = [node.layout, node.template, node.loading, node.error, node.notFound, node.page, node.default]
@@ -42,7 +42,7 @@ function addFallbacks(manifest: SiteManifest, files: Set<string>): void {
 }
 
 /** A route as the guest gets it: with what stands in when even the root layout fails. */
-export type DefinedRoute = Route & { readonly globalError: string | null }
+type DefinedRoute = Route & { readonly globalError: string | null }
 
 const unrouted = { pattern: '', segments: [], metadata: null, slotParams: [], hasStaticParams: false } as const
 

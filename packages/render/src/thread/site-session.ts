@@ -6,11 +6,12 @@ import type { EmittedError, GuestSettings, HostCallbacks, InspectRequest } from 
 import { cutLine } from '@svc/guest'
 import type { LoadedModule } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import { RenderError } from '../errors.ts'
-import type { GuestFiles } from '../guest-files.ts'
+import type { LossReason, RenderResult, RenderTask, ThreadSettings } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 import { ActiveRequest, type RequestOwner } from './active-request.ts'
 import type { DataClient } from './data/data-client.ts'
 import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
+import type { GuestFiles } from './guest-files.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
 import { HostOperations } from './host-operations.ts'
@@ -20,7 +21,6 @@ import type { CreateIsolate } from './prepared-isolate.ts'
 import { routeById, routeIdOf } from './route-files.ts'
 import { mapStack } from './stack-mapper.ts'
 import type { ThreadLink } from './thread-link.ts'
-import type { LossReason, RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
 
 /**
  * How long an isolate may take to answer when a request in it is given up: more than the requests before it take on a busy
@@ -34,7 +34,7 @@ const YIELD_TIMEOUT_MS = 5_000
 const MAX_TIMEOUTS_IN_A_ROW = 3
 
 /** What a session is made of. */
-export interface SessionOptions {
+interface SessionOptions {
   readonly settings: ThreadSettings
   readonly guestSettings: GuestSettings
   readonly files: GuestFiles

@@ -3,21 +3,21 @@ import { SiteCompiler, SiteResolver } from '@svc/compile'
 import { ModuleCache, moduleFilter } from '@svc/compile/caches'
 import { asError, codeOf, toWire, type WireError } from '@svc/core'
 import type { ModulePurge } from '@svc/protocol'
-import { RenderError } from '../errors.ts'
-import type { GuestFiles } from '../guest-files.ts'
+import type { HostToThread, RenderResult, RenderTask, ThreadSettings } from '../contract/thread-messages.ts'
+import { RenderError } from '../errors/errors.ts'
 import { wireOf } from './active-request.ts'
 import { DataClient } from './data/data-client.ts'
 import { devErrorAnswer } from './dev-error-answer.ts'
+import type { GuestFiles } from './guest-files.ts'
 import type { PreparedIsolate } from './prepared-isolate.ts'
 import { SiteSession } from './site-session.ts'
 import { ThreadLink } from './thread-link.ts'
-import type { HostToThread, RenderResult, RenderTask, ThreadSettings } from './thread-messages.ts'
 
 /** In how many isolates a request may wait in vain behind another that ruins it. */
 const MAX_TRIES = 3
 
 /** What a thread has from its start. */
-export interface ThreadStart {
+interface ThreadStart {
   readonly files: GuestFiles
   readonly isolate: PreparedIsolate
   /** Where the host answers what the site needs of it. */

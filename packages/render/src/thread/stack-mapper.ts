@@ -1,9 +1,9 @@
 import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping'
 import { frameOf, MAX_FRAMES } from '../dev-error/stack-frames.ts'
-import { GUEST_SCRIPT_NAME } from '../guest-files.ts'
+import { GUEST_SCRIPT_NAME } from './guest-files.ts'
 
 /** Finds the source map mappings of a module, outermost first. */
-export type MapsOf = (id: string) => readonly string[] | undefined
+type MapsOf = (id: string) => readonly string[] | undefined
 
 interface Position {
   readonly line: number

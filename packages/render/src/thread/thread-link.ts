@@ -1,5 +1,5 @@
 import type { MessagePort, TransferListItem } from 'node:worker_threads'
-import type { HostToThread, RenderResult, StreamPart, TaskResult, ThreadToHost } from './thread-messages.ts'
+import type { HostToThread, RenderResult, StreamPart, TaskResult, ThreadToHost } from '../contract/thread-messages.ts'
 
 /**
  * A thread's side of its link to the host: everything that it sends. Results do not go back through the pool, which takes a

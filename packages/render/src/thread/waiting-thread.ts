@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
-import { readGuestFiles } from '../guest-files.ts'
+import type { HostToThread, RenderTask, ThreadBase } from '../contract/thread-messages.ts'
+import { readGuestFiles } from './guest-files.ts'
 import { PreparedIsolate } from './prepared-isolate.ts'
 import { SiteThread } from './site-thread.ts'
-import type { HostToThread, RenderTask, ThreadBase } from './thread-messages.ts'
 
 /** A render thread from its start on: with everything loaded and an isolate started, it waits to be told its site. */
 export class WaitingThread {

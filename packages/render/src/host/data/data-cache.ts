@@ -12,7 +12,7 @@ import {
 } from '@svc/cache'
 import { type Clock, ReplyWithBytes } from '@svc/core'
 import type { DataCounts } from '@svc/telemetry'
-import type { DataQuestion, DataReply, FillOutcome } from '../../thread/data/data-methods.ts'
+import type { DataQuestion, DataReply, FillOutcome } from '../../contract/data-methods.ts'
 import { dataFacts } from './data-facts.ts'
 import { DataFills } from './data-fills.ts'
 import type { PathPurges } from './path-purges.ts'

@@ -1,5 +1,5 @@
 import { type CacheStore, dataKey, fullTag, type Purge, type PurgeScope, pathTag, tagMatcher } from '@svc/cache'
-import type { RoutePlace } from '../../thread/data/data-methods.ts'
+import type { RoutePlace } from '../../contract/data-methods.ts'
 import { dataFacts } from './data-facts.ts'
 
 /** Past this many purged paths, or globs, of a site, data that is older than the forgotten ones is served to none of its pages. */

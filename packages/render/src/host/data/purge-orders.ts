@@ -1,5 +1,5 @@
 import type { PurgeOrder } from '@svc/cache'
-import { RenderError } from '../../errors.ts'
+import { RenderError } from '../../errors/errors.ts'
 import { type PurgeTargets, scopesOf } from './purge-scopes.ts'
 
 /** Most tags and globs of one order. */

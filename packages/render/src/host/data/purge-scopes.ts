@@ -1,6 +1,6 @@
 import { fullTag, type PurgeScope, pathTag, purgePath, withoutTrailingSlash } from '@svc/cache'
-import { RenderError } from '../../errors.ts'
-import type { PathPurge } from '../../thread/data/data-methods.ts'
+import type { PathPurge } from '../../contract/data-methods.ts'
+import { RenderError } from '../../errors/errors.ts'
 
 const MAX_TAG_CHARS = 256
 const MAX_PATH_CHARS = 1024

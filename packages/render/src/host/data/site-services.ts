@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { asError, type CallContext, codeOf, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
 import { type LoadedModule, type ModulePurge, PROTOCOL_VERSION } from '@svc/protocol'
-import { siteServiceClientMethods, siteServiceMethods } from '../../thread/data/data-methods.ts'
+import { siteServiceClientMethods, siteServiceMethods } from '../../contract/data-methods.ts'
 import type { DataAsker, DataCache } from './data-cache.ts'
 import type { PurgeOrders } from './purge-orders.ts'
 import { purgeTargets } from './purge-scopes.ts'

@@ -1,7 +1,7 @@
+import type { DataQuestion } from '../../contract/data-methods.ts'
 import type { FetchClient } from '../egress/lazy-site-fetch.ts'
 import type { SiteFetchSink, SiteRequest, SiteResponseHead } from '../egress/site-fetch.ts'
 import type { DataClient } from './data-client.ts'
-import type { DataQuestion } from './data-methods.ts'
 import { type FetchWish, fetchKeyParts, isStorableRequest, ResponseCopy, storedResponse } from './stored-response.ts'
 
 /** What a cached fetch is made of. */

@@ -7,7 +7,7 @@ import {
   type PathPurge,
   siteServiceClientMethods,
   siteServiceMethods,
-} from './data-methods.ts'
+} from '../../contract/data-methods.ts'
 
 /** How long the host may take over what needs no other site's code to end. */
 const ANSWER_TIMEOUT_MS = 60_000

@@ -1,5 +1,5 @@
+import type { DataQuestion, FillOutcome } from '../../contract/data-methods.ts'
 import type { DataClient } from './data-client.ts'
-import type { DataQuestion, FillOutcome } from './data-methods.ts'
 
 /** A look-up as the guest asks for it. */
 interface ReadFields {

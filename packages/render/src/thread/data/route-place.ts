@@ -1,6 +1,6 @@
 import type { BeginRequest } from '@svc/guest'
-import type { RenderTask } from '../thread-messages.ts'
-import type { RoutePlace } from './data-methods.ts'
+import type { RoutePlace } from '../../contract/data-methods.ts'
+import type { RenderTask } from '../../contract/thread-messages.ts'
 
 /** Path and pattern of a request under way. Undefined for one without a URL. */
 export function placeOf({ begin, route }: Pick<RenderTask, 'begin' | 'route'>): RoutePlace | undefined {

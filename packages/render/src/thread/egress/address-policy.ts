@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 import { canonical, effectiveAddress, parseAddress } from './address-forms.ts'
 
 /** An address with a port that the server itself listens on. */
-export interface OwnAddress {
+interface OwnAddress {
   readonly address: string
   readonly port: number
 }
@@ -37,10 +37,10 @@ interface Refusal {
 }
 
 /** The answer to a connection that a site asks for. */
-export type EgressVerdict = Permission | Refusal
+type EgressVerdict = Permission | Refusal
 
 /** Says what kind of address it is: "unicast" for public ones, else the name of its range. */
-export function addressRange(address: string): string {
+function addressRange(address: string): string {
   const parsed = parseAddress(address)
   return parsed === undefined ? 'invalid' : effectiveAddress(parsed).range()
 }

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
-import { RenderError } from '../../errors.ts'
+import { RenderError } from '../../errors/errors.ts'
 import { checkEgress, type EgressRules, type EgressTarget, machineRefusal } from './address-policy.ts'
 import { isLocalAddress, MachineAddresses } from './machine-addresses.ts'
 

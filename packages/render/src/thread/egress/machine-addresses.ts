@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { codeOf } from '@svc/core'
 import ipaddr from 'ipaddr.js'
-import { RenderError } from '../../errors.ts'
+import { RenderError } from '../../errors/errors.ts'
 import { canonical, parseAddress, possibleTargets } from './address-forms.ts'
 
 /** Reading the interfaces takes about 0.05 ms. A page may call `fetch` thousands of times. */
@@ -16,7 +16,7 @@ const NEVER_LOCAL = { v4: '240.0.0.1', v6: '100::1' }
 const NOT_LOCAL = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
 /** Where the addresses of the machine come from. */
-export interface MachineSources {
+interface MachineSources {
   /** @default networkInterfaces of node:os */
   readonly interfaces?: () => NodeJS.Dict<NetworkInterfaceInfo[]>
   /** Monotonic milliseconds. @default performance.now */

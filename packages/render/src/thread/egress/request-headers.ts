@@ -22,7 +22,7 @@ const credentials = new Set(['authorization', 'cookie', 'cookie2'])
 const ofBody = new Set(['content-encoding', 'content-language', 'content-location', 'content-type'])
 
 /** What the host adds to every request of a site. */
-export interface HostFields {
+interface HostFields {
   /** Value of CDN-Loop (RFC 8586): where the request that is being answered came through, then this instance. */
   readonly cdnLoop: string
 }
@@ -45,7 +45,7 @@ export function outgoingHeaders(headers: HeaderList, { cdnLoop }: HostFields): [
 }
 
 /** A request after a redirect (fetch standard, "HTTP-redirect fetch"). */
-export interface Redirected {
+interface Redirected {
   readonly method: string
   readonly headers: HeaderList
   readonly keepsBody: boolean

@@ -2,7 +2,7 @@ import { type Guarded, guard, method } from '@svc/core'
 import { loadedModule, modulePurge } from '@svc/protocol'
 
 /** The page or handler that works for a request: what a purge of a path is compared with. */
-export const routePlace = guard.object({
+const routePlace = guard.object({
   /** Path of the request as the client sent it. */
   path: guard.string,
   /** Pattern of its route; "" for none. */
@@ -11,7 +11,7 @@ export const routePlace = guard.object({
 export type RoutePlace = Guarded<typeof routePlace>
 
 /** A look-up in the data cache. */
-export const dataQuestion = guard.object({
+const dataQuestion = guard.object({
   /**
    * `read`: the entry, or the right to make it. `refresh`: the right to make a stale entry anew, unless somebody does.
    * `fallback`: the entry at any age, because making it has failed.
@@ -34,7 +34,7 @@ export type DataQuestion = Guarded<typeof dataQuestion>
  * `hit`: the entry comes as bytes. `fill`: the caller makes it, and gives `fill` back by `storeData` or `endFill`. `pass`: there
  * is none, and what the caller makes is not to be stored.
  */
-export const dataReply = guard.object({
+const dataReply = guard.object({
   kind: guard.oneOf('hit', 'fill', 'pass'),
   /** With `hit`: it should be made anew in the background. */
   isStale: guard.optional(guard.boolean),
@@ -45,11 +45,11 @@ export const dataReply = guard.object({
 export type DataReply = Guarded<typeof dataReply>
 
 /** `pass`: the result cannot be stored. `failed`: there is none. `lost`: nobody works on it any more, another may. */
-export const fillOutcome = guard.oneOf('pass', 'failed', 'lost')
+const fillOutcome = guard.oneOf('pass', 'failed', 'lost')
 export type FillOutcome = Guarded<typeof fillOutcome>
 
 /** A path that site code wants purged: one path, or with a type the pattern of a page, or of a layout with all below it. */
-export const pathPurge = guard.object({ path: guard.string, type: guard.optional(guard.oneOf('page', 'layout')) })
+const pathPurge = guard.object({ path: guard.string, type: guard.optional(guard.oneOf('page', 'layout')) })
 export type PathPurge = Guarded<typeof pathPurge>
 
 /** What a render host answers to a thread of its own, for one site: the label of the site is the host's to add. */

@@ -4,7 +4,7 @@ import type { WireError } from '@svc/core'
 import type { BeginKind } from '@svc/guest'
 import type { LoopMark } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import type { EgressRules } from './egress/address-policy.ts'
+import type { EgressRules } from '../thread/egress/address-policy.ts'
 
 /** What a render thread is told when it starts: what the sites of a host have in common. */
 export type ThreadBase = Pick<ThreadSettings, 'guestDir' | 'timeoutMs' | 'memoryLimitMb'>

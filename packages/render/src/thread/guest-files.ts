@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RenderError } from './errors.ts'
+import { RenderError } from '../errors/errors.ts'
 
 /** The guest as it was built: one script, and a V8 snapshot in which it has run. */
 export interface GuestFiles {
@@ -17,7 +17,7 @@ export const GUEST_SCRIPT_NAME = 'guest.js'
 /** Bundled programs have the guest beside them; from source it lies where the build puts it. */
 export function guestDir(): string {
   const beside = fileURLToPath(new URL('.', import.meta.url))
-  const candidates = [beside, join(beside, '..'), join(beside, '../../../dist')]
+  const candidates = [beside, join(beside, '..'), join(beside, '../../../../dist')]
   const found = candidates.find((dir) => existsSync(join(dir, GUEST_SCRIPT_NAME)))
   if (found === undefined) throw new RenderError('RENDER_GUEST', `guest.js is in none of ${candidates.join(', ')}: run the build`)
   return found
