@@ -163,3 +163,12 @@ for (const mode of ['in-process', 'own'] as const) {
     test(`process = "${mode}": ${name}`, async (t) => scenario(t, await open(t, mode)))
   }
 }
+
+test('what has no effect in a site with a process of its own is logged when its unit serves', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': textPage('first'), '.env.local': 'KEY=1\n' })
+  const site = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\nprocess = "own"\n`
+  const server = await startServer(t, { config: site })
+  await attachUnit(t, server, 'one')
+  await server.child.waitForLine('the notice', (line) => line.includes(`${root}/.env.local: is not read`))
+  assert.doesNotMatch(server.child.stderr, /was not looked at/)
+})

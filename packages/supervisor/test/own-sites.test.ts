@@ -44,6 +44,7 @@ test('a unit that comes between the two phases of a reload follows it, and is no
     logger: createLogger({ level: 'silent', format: 'json', base: {} }),
     onEndpoints: async () => serving.resolve(),
     onAttached: async () => undefined,
+    onServing: () => undefined,
     onGone: nothing,
     purge: () => Promise.reject(new Error('nobody purges here')),
     isolateLost: nothing,

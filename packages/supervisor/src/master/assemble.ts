@@ -101,6 +101,7 @@ function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: Isol
       purge: (order) => later().caches.purge(order),
       changed: (site, files) => later().changes.changed(site, files),
       onAttached: (site) => unitAttached(later(), site),
+      onServing: (site) => later().surveys.add(site),
     },
     target: access.get,
     onEndpoints: (endpoints) => later().workers.announceHosts(endpoints),

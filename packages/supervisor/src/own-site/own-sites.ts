@@ -25,6 +25,8 @@ export interface OwnSitesOptions {
   readonly onEndpoints: () => Promise<void>
   /** A unit serves, but no worker knows yet. What it resolves with workers may be told then. Never rejects. */
   readonly onAttached: (site: SiteConfig) => Promise<void>
+  /** A unit serves, and workers know. */
+  readonly onServing: (site: string) => void
   /** A render host has ended; `measured` is what its metrics were asked of. */
   readonly onGone: (measured: MetricsProcess) => void
   /** Carries out a purge in the whole instance. */
@@ -215,7 +217,7 @@ export class OwnSites {
 
   /** Brings a unit to what should be served by the time it is there, and lets workers know. Never rejects. */
   async #attach(unit: AttachedUnit): Promise<void> {
-    const { target, purgeState, timings, logger, onAttached } = this.#options
+    const { target, purgeState, timings, logger, onAttached, onServing } = this.#options
     const { prepareTimeoutMs, commitTimeoutMs } = timings
     const site = unit.site.id
     try {
@@ -235,6 +237,7 @@ export class OwnSites {
       this.#watch(unit)
       logger.info({ site, unit_pid: unit.pid }, 'the unit of a site serves')
       await this.#options.onEndpoints()
+      onServing(site)
     } catch (error) {
       if (codeOf(error) !== 'CORE_PEER_GONE') {
         logger.error({ site, unit_pid: unit.pid, err: asError(error) }, 'the unit of a site could not be brought to serve')
