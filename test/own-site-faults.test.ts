@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, watch, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -103,9 +103,14 @@ test('SIGHUP while a unit starts is carried out when the service manager knows t
   const tools = tempDir(t, 'tools')
   const said = () => (existsSync(join(tools, 'said')) ? readFileSync(join(tools, 'said'), 'utf8').trim().split('\n') : [])
   writeFileSync(join(tools, 'systemd-notify'), `#!/bin/sh\necho "$1" >> ${join(tools, 'said')}\n`, { mode: 0o755 })
+  const watcher = watch(runDir)
+  t.after(() => watcher.close())
+  // The socket of a render host has this name until the host is ready, which may be too short for a poll.
+  const hostListens = new Promise<void>((resolve) => {
+    watcher.on('change', (_, name) => /^one\.sock\d$/.test(String(name)) && resolve())
+  })
   const child = spawnUnit(t, runDir, 'one', { PATH: `${tools}:${process.env['PATH']}`, NOTIFY_SOCKET: '/none' })
-  // Of the render host, which then still has to read the site.
-  await waitFor('a socket', () => readdirSync(runDir).some((name) => /^one\.sock\d$/.test(name)))
+  await hostListens
   for (let signal = 0; signal < 20; signal++) child.signal('SIGHUP')
   await child.waitForLine('ready line', (text) => text.startsWith('{"event":"ready"'))
   await waitFor('the reload', () => said().length >= 3)
@@ -160,12 +165,18 @@ for (const [name, nonsense] of Object.entries({
     assert.equal((await two('/')).status, 200)
     const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
     const ping = () => ({ rssBytes: 1, pools: [] })
-    const peer = await dial(t, runDir, { ping, survey: () => nonsense })
-    await peer.call('hello', { site: 'one', token, pid: process.pid, version: 'test' }, { timeoutMs: 60_000 })
-    await siteState(t, server, 'one', 'ok')
     const pids = async () => (await hostsOf(t, server)).filter(({ sites }) => !sites.includes('one')).map(({ pid }) => pid)
     const before = await pids()
-    await new Child(t, svcCommand, ['routes', 'one', '--config', server.configFile ?? '']).exited
+    let surveys = 0
+    const survey = () => {
+      surveys++
+      return nonsense
+    }
+    const peer = await dial(t, runDir, { ping, survey })
+    await peer.call('hello', { site: 'one', token, pid: process.pid, version: 'test' }, { timeoutMs: 60_000 })
+    // The server asks as soon as the unit serves, so "ok" may be too short to be seen.
+    await peer.closed.catch(() => undefined)
+    assert.equal(surveys, 1)
     await waitFor('the reason in the log', () => server.child.stderr.includes('reply to survey'))
     await siteState(t, server, 'one', 'degraded')
     assert.equal((await two('/')).status, 200)
