@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -58,6 +59,11 @@ export class CacheFiles {
   /** The same as UTF-8 text. */
   text(file: string): string | undefined {
     return this.#lend(file)?.toString()
+  }
+
+  /** True if there is something to read under this name. */
+  has(file: string): boolean {
+    return existsSync(file)
   }
 
   /**

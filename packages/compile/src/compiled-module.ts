@@ -40,6 +40,11 @@ export class ResolvedModule implements CompiledModule {
     this.#source = source
   }
 
+  /** What it was made of. */
+  get source(): CompiledSource {
+    return this.#source
+  }
+
   /** Taken from the source at each call: it is needed only when something throws. */
   get maps(): readonly string[] {
     return this.#source.maps

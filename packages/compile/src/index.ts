@@ -1,6 +1,4 @@
-export type { CompiledModule } from './compiled-module.ts'
-export { CompileError } from './errors.ts'
-export { hasBytecode, type ModuleFormat, scriptOf } from './module-script.ts'
+export type { ModuleFormat } from './module-script.ts'
 export { SiteCompiler } from './site-compiler.ts'
 export { EMPTY_MODULE, SiteResolver } from './site-resolver.ts'
 export type { SourcePosition, SourceProblem } from './source-problem.ts'

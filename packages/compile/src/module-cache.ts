@@ -39,6 +39,11 @@ export class ModuleCache {
     return text === undefined ? undefined : new StoredSource(text, () => this.#maps(hash))
   }
 
+  /** True if the compiled source is on disk, as far as that shows without reading it. */
+  hasCompiled(hash: string): boolean {
+    return this.#files.has(this.#codeFile(hash))
+  }
+
   storeCompiled(hash: string, compiled: CompiledSource): void {
     // First: where the code is, its maps are.
     if (compiled.maps.length > 0) this.#files.write(this.#mapsFile(hash), JSON.stringify(compiled.maps))

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { asError, codeOf, readRegularFileSync, SingleFlight } from '@svc/core'
 import type { CompiledSource, SourceInput } from './compile-source.ts'
-import { type CompiledModule, ResolvedModule } from './compiled-module.ts'
+import { ResolvedModule } from './compiled-module.ts'
 import { COMPILER_VERSION } from './compiler-version.ts'
 import { contentHash } from './content-hash.ts'
 import { CompileError } from './errors.ts'
@@ -21,16 +21,12 @@ interface SiteCompilerOptions {
   readonly onLastGood: (file: string, error: Error) => void
 }
 
-const emptyModule: CompiledModule = {
-  id: EMPTY_MODULE,
-  format: 'cjs',
-  code: '',
-  dependencies: {},
-  maps: [],
-  hash: '',
-  watches: [],
-  warnings: [],
-}
+const emptyModule = new ResolvedModule(
+  EMPTY_MODULE,
+  '',
+  { format: 'cjs', code: '', imports: [], lateImports: [], maps: [], watches: [], warnings: [] },
+  {},
+)
 
 /** A larger file is not compiled: it would not fit into an isolate either. */
 const MAX_MODULE_BYTES = 16 * 1024 * 1024
@@ -85,7 +81,7 @@ interface Seen {
 /** Compiles the modules of one site, through the caches on disk. Keeps nothing in memory. */
 export class SiteCompiler {
   readonly #options: SiteCompilerOptions
-  readonly #running = new SingleFlight<string, CompiledModule>()
+  readonly #running = new SingleFlight<string, ResolvedModule>()
   #styles: StyleCompiler | undefined
 
   constructor(options: SiteCompilerOptions) {
@@ -97,7 +93,7 @@ export class SiteCompiler {
    * replaced by its last version that did, so that a half-written file breaks nothing.
    * @throws RENDER_COMPILE, RENDER_RESOLVE
    */
-  async load(id: string): Promise<CompiledModule> {
+  async load(id: string): Promise<ResolvedModule> {
     if (id === EMPTY_MODULE) return emptyModule
     const seen = this.#look(id)
     return this.#unchanged(id, seen) ?? (await this.#running.run(id, () => this.#load(id, seen)))
@@ -114,7 +110,7 @@ export class SiteCompiler {
   }
 
   /** A module whose file did not change, in one go; undefined when its source has to be looked at, or there is something to report. */
-  #unchanged(id: string, { stamp, entry, isSame }: Seen): CompiledModule | undefined {
+  #unchanged(id: string, { stamp, entry, isSame }: Seen): ResolvedModule | undefined {
     if (entry === undefined || !isSame || stamp instanceof Error || !isSettled(stamp)) return undefined
     const compiled = this.#cached(entry.hash)
     const dependencies = compiled === undefined ? undefined : this.#resolved(id, compiled)
@@ -122,7 +118,7 @@ export class SiteCompiler {
     return new ResolvedModule(id, entry.hash, compiled, dependencies)
   }
 
-  async #load(id: string, seen: Seen): Promise<CompiledModule> {
+  async #load(id: string, seen: Seen): Promise<ResolvedModule> {
     try {
       return await this.#compile(id, seen)
     } catch (error) {
@@ -133,7 +129,7 @@ export class SiteCompiler {
     }
   }
 
-  async #compile(id: string, { stamp, entry, isSame }: Seen): Promise<CompiledModule> {
+  async #compile(id: string, { stamp, entry, isSame }: Seen): Promise<ResolvedModule> {
     if (stamp instanceof Error) throw stamp
     const { cache, resolver, mode } = this.#options
     const source = readModule(id).toString('utf8')
@@ -217,7 +213,7 @@ export class SiteCompiler {
     return sourceError({ code: 'RENDER_RESOLVE', file: id, source, at, ...found })
   }
 
-  #lastGood(id: string, entry: IndexEntry | undefined): CompiledModule | undefined {
+  #lastGood(id: string, entry: IndexEntry | undefined): ResolvedModule | undefined {
     const compiled = entry === undefined ? undefined : this.#options.cache.compiled(entry.hash)
     return entry === undefined || compiled === undefined ? undefined : new ResolvedModule(id, entry.hash, compiled, entry.imports)
   }

@@ -72,6 +72,34 @@ test('a scan that crashes is counted against its site, and no other site notices
   assert.match((await host.render('good', '/')).text, /neighbour/)
 })
 
+for (const [name, text] of Object.entries({
+  'lib/bad.ts': `export const a = ${'('.repeat(500_000)}`,
+  'lib/bad.tsx': `export const a = ${'<a>'.repeat(200_000)}${'</a>'.repeat(200_000)}`,
+  'lib/bad.js': `exports.a = ${'a ?? '.repeat(200_000)}1`,
+  'lib/bad.mjs': `export const a = ${'`${'.repeat(200_000)}`,
+})) {
+  test(`a module that no parser survives (${name}) is an error of its site, and no other site notices`, async (t) => {
+    const root = tempSite(t, {
+      'app/page.tsx': page('fine'),
+      'app/bad/page.tsx': `import { a } from '../../${name}'\nexport default () => <p>{a}</p>`,
+      [name]: text,
+    })
+    const neighbour = tempSite(t, { 'app/page.tsx': page('neighbour') })
+    const host = await HostProcess.start(t, {
+      sites: [
+        { id: 'bad', root },
+        { id: 'good', root: neighbour },
+      ],
+    })
+    const crash = new RegExp(`the compilation of ${join(root, name)} failed: its process ended \\(SIG`)
+    await assert.rejects(host.render('bad', '/bad'), { code: 'RENDER_COMPILE', message: crash })
+    assert.match((await host.render('good', '/')).text, /neighbour/)
+    assert.match((await host.render('bad', '/')).text, /fine/)
+    assert.deepEqual(await host.lossesSoFar(), ['bad crash'])
+    assert.match(host.log, /"site":"bad".*modules of a site could not be compiled/)
+  })
+}
+
 test('a site that was served and cannot be scanned any more is not served, until it can be', async (t) => {
   const root = tempSite(t, { 'app/page.tsx': page('one') })
   const host = await HostProcess.start(t, { sites: [{ id: 'a', root }] })
@@ -117,6 +145,22 @@ test('a scan that takes too long is ended with its process, and the next one has
   for (let i = 0; i < 2; i++) {
     await assert.rejects(scanner.scan(request), (error: RenderError) => {
       assert.deepEqual([error.code, error.data], ['RENDER_SCAN', { reason: 'timeout' }])
+      return true
+    })
+  }
+})
+
+test('a compilation that takes too long is ended with its process, and the next one has another', async (t) => {
+  const dir = tempDir(t, 'svc-scan')
+  writeFiles(dir, { 'hang.mjs': 'setInterval(() => undefined, 1000)' })
+  const scanner = new SiteScanner({ program: join(dir, 'hang.mjs'), compileTimeoutMs: 50 })
+  t.after(() => scanner.close())
+  const cacheDirs = { modules: dir, index: dir, bytecode: dir }
+  const modules = { view: 'v', ids: [join(dir, 'a.js'), join(dir, 'b.js')] }
+  for (let i = 0; i < 2; i++) {
+    await assert.rejects(scanner.compile({ root: dir, mode: 'production', cacheDirs, modules }), (error: RenderError) => {
+      assert.deepEqual([error.code, error.data], ['RENDER_COMPILE', { reason: 'timeout' }])
+      assert.match(error.message, new RegExp(`${dir}/a.js or one of 1 modules beside it `))
       return true
     })
   }

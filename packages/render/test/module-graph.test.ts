@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CompiledModule } from '@svc/compile'
+import type { CompiledModule } from '@svc/compile/caches'
 import { ModuleGraph } from '../src/thread/module-graph.ts'
 
 test('the dependents of a file are found through cycles and watched files, and nothing else', () => {

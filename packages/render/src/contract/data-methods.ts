@@ -1,5 +1,6 @@
 import { type Guarded, guard, method } from '@svc/core'
 import { loadedModule, modulePurge } from '@svc/protocol'
+import { moduleReply, moduleRequest } from './scan-methods.ts'
 
 /** The page or handler that works for a request: what a purge of a path is compared with. */
 const routePlace = guard.object({
@@ -61,6 +62,8 @@ export const siteServiceMethods = {
     guard.object({ isStored: guard.boolean }),
   ),
   endFill: method(guard.object({ fill: guard.number, outcome: fillOutcome }), guard.nothing),
+  /** Compiles modules in a process of their own. */
+  compile: method(moduleRequest, moduleReply),
   /** Answered when no process of the instance serves anything any more that this takes away. */
   purge: method(guard.object({ tags: guard.arrayOf(guard.string), paths: guard.arrayOf(pathPurge) }), guard.nothing),
 } as const

@@ -81,7 +81,7 @@ export class RenderHost {
       guestDir: options.guestDir,
       budget: this.#budget,
       eventsFor: (site) => this.#eventsFor(site),
-      serve: (site, port) => this.#caches.services.serve(site, port),
+      serve: (site, port, compile) => this.#caches.services.serve(site, port, compile),
       onRetireFailed: (error) => this.#log.error({ err: error }, 'a pool could not be closed'),
     })
     this.#sweep = setInterval(() => this.#sweepPools(), SWEEP_MS)
@@ -210,6 +210,10 @@ export class RenderHost {
       },
       scanFailed: (reason, error) => {
         this.#log.error({ site, err: error }, 'the directory of a site could not be scanned')
+        this.#options.onLost(site, reason)
+      },
+      compileFailed: (reason, error) => {
+        this.#log.error({ site, err: error }, 'modules of a site could not be compiled')
         this.#options.onLost(site, reason)
       },
       log: (level, requestId, text) => log.write(level, requestId, text),

@@ -72,6 +72,7 @@ export class ScannedSite {
   }
 }
 
-function reasonOf(error: Error & { readonly data?: { readonly reason?: LossReason } }): LossReason {
+/** Why a process that scans or compiles was lost. */
+export function reasonOf(error: Error & { readonly data?: { readonly reason?: LossReason } }): LossReason {
   return error.data?.reason ?? 'crash'
 }

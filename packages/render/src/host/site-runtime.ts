@@ -1,16 +1,16 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { SiteConfig } from '@svc/config'
-import { messageOf, SingleFlight } from '@svc/core'
+import { asError, codeOf, messageOf, SingleFlight } from '@svc/core'
 import type { SiteSurvey } from '@svc/protocol'
 import { type SiteManifest, withMiddlewareMatcher } from '@svc/site'
 import type { ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
-import type { ServedSite } from './data/site-services.ts'
+import type { CompileModules, ServedSite } from './data/site-services.ts'
 import { InspectJob } from './inspect-job.ts'
 import { PendingChange } from './pending-change.ts'
-import { ScannedSite, type ScannedSiteOptions } from './scanned-site.ts'
+import { reasonOf, ScannedSite, type ScannedSiteOptions } from './scanned-site.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
-import type { SiteScan } from './site-scanner.ts'
+import type { CompileReply, SiteScan, SiteScanner } from './site-scanner.ts'
 import { surveyOf } from './site-survey.ts'
 import type { ThreadBudget } from './thread-budget.ts'
 import { anyRoute, type ChangeReach, touchedRoutes } from './touched-routes.ts'
@@ -29,14 +29,16 @@ export interface SiteSpec {
   readonly served: ServedSite
 }
 
+type OnScanFailed = ScannedSiteOptions['onFailed']
+
 /** What a site runtime shares with the others of its host. */
 export interface SiteDependencies {
   readonly threads: PoolOptions['threads']
   readonly budget: ThreadBudget
-  readonly scanner: ScannedSiteOptions['scanner']
-  readonly events: Omit<PoolEvents, 'serve'> & { readonly scanFailed: ScannedSiteOptions['onFailed'] }
+  readonly scanner: Pick<SiteScanner, 'scan' | 'compile'>
+  readonly events: Omit<PoolEvents, 'serve'> & { readonly scanFailed: OnScanFailed; readonly compileFailed: OnScanFailed }
   /** Answers a thread of the site over a port. */
-  readonly serve: (site: ServedSite, port: MessagePort) => void
+  readonly serve: (site: ServedSite, port: MessagePort, compile: CompileModules) => void
   readonly nextNumber: () => number
 }
 
@@ -54,6 +56,7 @@ export class SiteRuntime {
   /** Ids of routes that were asked for. */
   readonly #usedRoutes = new Set<string>()
   readonly #turns = new TurnQueue()
+  readonly #compiles = new TurnQueue()
   /** The change that waits for its turn. */
   #pending: PendingChange<ChangeReach> | undefined
 
@@ -199,8 +202,25 @@ export class SiteRuntime {
   #newPool(manifest: SiteManifest, isReplacing: boolean): SitePool {
     const { threads, budget, serve } = this.#shared
     const { thread: settings, limits, served } = this.spec
-    const events = { ...this.#shared.events, serve: (port: MessagePort) => serve(served, port) }
+    const events = {
+      ...this.#shared.events,
+      serve: (port: MessagePort) => serve(served, port, (modules) => this.#compile(modules)),
+    }
     return new SitePool({ threads, settings, manifest, limits, budget, events, isReplacing })
+  }
+
+  /** One batch at a time: a site whose files hang a process hangs no more than one. */
+  #compile(modules: Parameters<CompileModules>[0]): Promise<CompileReply> {
+    const { root, mode, cacheDirs } = this.spec.thread
+    return this.#compiles.run(async () => {
+      try {
+        return await this.#shared.scanner.compile({ root, mode, cacheDirs, modules })
+      } catch (thrown) {
+        const error = asError(thrown)
+        if (codeOf(error) === 'RENDER_COMPILE') this.#shared.events.compileFailed(reasonOf(error), error)
+        throw error
+      }
+    })
   }
 
   async #describe(): Promise<SiteManifest> {

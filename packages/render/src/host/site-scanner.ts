@@ -1,14 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { CompileError } from '@svc/compile/caches'
 import { codeOf, createIpcChannel, Gate, type ReplyOf, type RequestOf, RpcPeer, withDeadline } from '@svc/core'
 import { PROTOCOL_VERSION } from '@svc/protocol'
+import { scanMethods, scanParentMethods } from '../contract/scan-methods.ts'
 import type { LossReason } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
-import { scanMethods, scanParentMethods } from '../scan/scan-methods.ts'
 
 /** The directory to scan, and the files to look for. */
 type ScanRequest = RequestOf<typeof scanMethods.scan>
 /** The result of a scan. */
 export type SiteScan = ReplyOf<typeof scanMethods.scan>
+/** The modules to compile, and of which site. */
+export type CompileRequest = RequestOf<typeof scanMethods.compile>
+export type CompileReply = ReplyOf<typeof scanMethods.compile>
 
 /** How the processes of a scanner are run. */
 interface SiteScannerOptions {
@@ -16,23 +20,37 @@ interface SiteScannerOptions {
   readonly program: string
   /** @default 10,000 ms */
   readonly timeoutMs?: number
+  /** @default 30,000 ms */
+  readonly compileTimeoutMs?: number
 }
 
 /** A scan takes milliseconds; one that takes this long is ended, with its process. */
 const SCAN_TIMEOUT_MS = 10_000
+/** For one batch of modules, which takes less than a second. */
+const COMPILE_TIMEOUT_MS = 30_000
 /** A site that holds its process for all that time must not hold up all others. */
 const MAX_PROCESSES = 4
 /** A process without work is ended after this time. */
-const IDLE_MS = 10_000
+const IDLE_MS = 60_000
 /** How long the end of a process may come after that of its pipe. */
 const EXIT_MS = 1_000
-/** Enough for a site at the limits of a scan. */
-const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc', '--max-old-space-size=256']
+/** Enough for a site at the limits of a scan, and for modules at the limit of their size. */
+const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc', '--max-old-space-size=512']
 
-/** A process that scans one directory at a time. */
+type ScanPeer = RpcPeer<typeof scanParentMethods, typeof scanMethods>
+
+/** What a process is asked for, and the error when it cannot answer. */
+interface ScanTask<Reply> {
+  readonly root: string
+  readonly ask: (peer: ScanPeer) => Promise<Reply>
+  readonly timeoutMs: number
+  readonly failed: (reason: LossReason, why: string, cause?: unknown) => Error
+}
+
+/** A process that scans one directory, or compiles modules of one site, at a time. */
 interface ScanProcess {
   readonly child: ChildProcess
-  readonly peer: RpcPeer<typeof scanParentMethods, typeof scanMethods>
+  readonly peer: ScanPeer
   /** Resolves with how it ended. */
   readonly exited: Promise<string>
   hasExited: boolean
@@ -40,15 +58,15 @@ interface ScanProcess {
 }
 
 /**
- * Scans directories of sites in processes that are started when there is something to scan and end when there is nothing more.
- * Nothing that is in a directory reaches the process that asks but the manifest, which is bounded.
+ * Scans directories of sites, and compiles their modules, in processes that are started when there is something to do and end when
+ * there is nothing more. Only the manifest and the imports of modules, which are bounded, reach the process that asks.
  */
 export class SiteScanner {
   readonly #options: SiteScannerOptions
   readonly #gate = new Gate(MAX_PROCESSES)
   readonly #all = new Set<ScanProcess>()
   readonly #idle: ScanProcess[] = []
-  /** Directories whose scan was ended, while its process is still there: it hangs in a call to the file system. */
+  /** Directories whose scan or compilation was ended, while its process is still there: it hangs in a call to the file system. */
   readonly #hung = new Set<string>()
   #isClosed = false
 
@@ -61,7 +79,25 @@ export class SiteScanner {
    * @throws RENDER_SCAN with the `reason` in its data when the scan has to be ended or crashes; RENDER_DRAINING after `close`
    */
   scan(request: ScanRequest): Promise<SiteScan> {
-    return this.#gate.run(() => this.#scan(request))
+    const { timeoutMs = SCAN_TIMEOUT_MS } = this.#options
+    const failed = (reason: LossReason, why: string, cause?: unknown) =>
+      new RenderError('RENDER_SCAN', `the scan of ${request.root} ${why}`, { cause, data: { reason } })
+    const ask = (peer: ScanPeer) => peer.call('scan', request, { timeoutMs })
+    return this.#gate.run(() => this.#run({ root: request.root, ask, timeoutMs, failed }))
+  }
+
+  /**
+   * Compiles modules of a site. At most one call for a site should run at a time.
+   * @throws RENDER_COMPILE with the `reason` in its data when the process has to be ended or crashes; RENDER_DRAINING after `close`
+   */
+  compile(request: CompileRequest): Promise<CompileReply> {
+    const { compileTimeoutMs: timeoutMs = COMPILE_TIMEOUT_MS } = this.#options
+    const [first = '', ...others] = request.modules.ids
+    const what = others.length === 0 ? first : `${first} or one of ${others.length} modules beside it`
+    const failed = (reason: LossReason, why: string, cause?: unknown) =>
+      new CompileError('RENDER_COMPILE', `the compilation of ${what} ${why}`, { cause, data: { reason } })
+    const ask = (peer: ScanPeer) => peer.call('compile', request, { timeoutMs })
+    return this.#gate.run(() => this.#run({ root: request.root, ask, timeoutMs, failed }))
   }
 
   /** Ends all processes at once. */
@@ -70,25 +106,24 @@ export class SiteScanner {
     for (const one of this.#all) one.child.kill('SIGKILL')
   }
 
-  async #scan(request: ScanRequest): Promise<SiteScan> {
+  async #run<Reply>({ root, ask, timeoutMs, failed }: ScanTask<Reply>): Promise<Reply> {
     if (this.#isClosed) throw new RenderError('RENDER_DRAINING', 'the render host is ending')
-    if (this.#hung.has(request.root)) throw failed(request.root, 'timeout', 'hangs in the file system and cannot be ended')
-    const { timeoutMs = SCAN_TIMEOUT_MS } = this.#options
+    if (this.#hung.has(root)) throw failed('timeout', 'hangs in the file system and cannot be ended')
     const one = this.#idle.pop() ?? this.#start()
     clearTimeout(one.idleTimer)
     try {
-      const found = await one.peer.call('scan', request, { timeoutMs })
+      const found = await ask(one.peer)
       this.#rest(one)
       return found
     } catch (error) {
       if (this.#isClosed) throw new RenderError('RENDER_DRAINING', 'the render host is ending')
       if (codeOf(error) === 'CORE_TIMEOUT') {
-        this.#cut(one, request.root)
-        throw failed(request.root, 'timeout', `took longer than ${timeoutMs} ms`, error)
+        this.#cut(one, root)
+        throw failed('timeout', `took longer than ${timeoutMs} ms`, error)
       }
       const end = await withDeadline(one.exited, EXIT_MS, 'end of a scan process').catch(() => 'its pipe was closed')
-      this.#cut(one, request.root)
-      throw failed(request.root, 'crash', `failed: its process ended (${end})`, error)
+      this.#cut(one, root)
+      throw failed('crash', `failed: its process ended (${end})`, error)
     }
   }
 
@@ -123,7 +158,7 @@ export class SiteScanner {
     return one
   }
 
-  #connect(child: ChildProcess): ScanProcess['peer'] {
+  #connect(child: ChildProcess): ScanPeer {
     return new RpcPeer({
       channel: createIpcChannel(child),
       local: scanParentMethods,
@@ -142,8 +177,4 @@ export class SiteScanner {
     one.idleTimer = setTimeout(() => one.child.kill('SIGKILL'), IDLE_MS)
     one.idleTimer.unref()
   }
-}
-
-function failed(root: string, reason: LossReason, why: string, cause?: unknown): RenderError {
-  return new RenderError('RENDER_SCAN', `the scan of ${root} ${why}`, { cause, data: { reason } })
 }

@@ -1,12 +1,13 @@
 // Entry of a scan process, forked by a render host. What a tenant has put into a site's directory is looked at here alone: whatever it
-// does to this process (a look that never returns, a text that crashes the parser) happens to no other.
+// does to this process (a read that never returns, a text that crashes the parser) happens to no other.
 import { existsSync, realpathSync } from 'node:fs'
 import { createIpcChannel, RpcPeer } from '@svc/core'
 import { ExitCode, PROTOCOL_VERSION } from '@svc/protocol'
 import type { SiteProblem } from '@svc/site'
 import { scanSite } from '@svc/site/scan'
+import { scanMethods, scanParentMethods } from '../contract/scan-methods.ts'
+import type { ModuleCompilers } from './compile-modules.ts'
 import { foreignReact } from './foreign-react.ts'
-import { scanMethods, scanParentMethods } from './scan-methods.ts'
 
 // A terminal sends its signals to the whole process group: this process ends with its render host.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
@@ -25,6 +26,15 @@ function reactProblems(root: string): SiteProblem[] {
   return message === undefined ? [] : [{ severity: 'warning', file: root, message }]
 }
 
+let compilers: ModuleCompilers | undefined
+
+/** Loaded here, with the resolver: a scan does without. */
+async function moduleCompilers(): Promise<ModuleCompilers> {
+  const { ModuleCompilers } = await import('./compile-modules.ts')
+  compilers ??= new ModuleCompilers()
+  return compilers
+}
+
 const host = new RpcPeer({
   channel: createIpcChannel(process),
   local: scanMethods,
@@ -34,6 +44,7 @@ const host = new RpcPeer({
       realRoot: realPathOf(root),
       areThere: files.map((file) => existsSync(file)),
     }),
+    compile: async (request) => (await moduleCompilers()).compile(request),
   },
   remote: scanParentMethods,
   protocolVersion: PROTOCOL_VERSION,

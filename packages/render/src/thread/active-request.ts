@@ -1,4 +1,4 @@
-import { CompileError } from '@svc/compile'
+import { CompileError } from '@svc/compile/caches'
 import { messageOf, toWire, type WireError } from '@svc/core'
 import { Emit, type EmitKind, type EmittedError, type EmittedHead, readEmittedError } from '@svc/guest'
 import type { BodyPiece, RenderResult, RenderTask } from '../contract/thread-messages.ts'

@@ -1,4 +1,4 @@
-import type { CompiledModule } from '@svc/compile'
+import type { CompiledModule } from '@svc/compile/caches'
 import type { LoadedModule } from '@svc/protocol'
 
 /** The modules that one isolate has, with the edges between them. */

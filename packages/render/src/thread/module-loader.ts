@@ -1,13 +1,17 @@
-import type { CompiledModule, SiteCompiler } from '@svc/compile'
-import { hasBytecode, scriptOf } from '@svc/compile'
-import type { ModuleCache } from '@svc/compile/caches'
+import { type CompiledModule, hasBytecode, type ModuleCache, scriptOf } from '@svc/compile/caches'
 import { SingleFlight } from '@svc/core'
 import type { GuestIsolate, IsolateModule } from './guest-isolate.ts'
 import { ModuleGraph, modulesImported } from './module-graph.ts'
 
+/** Compiles modules of a site. May be called concurrently. */
+export interface Compiler {
+  /** In the order of the ids, each module or why there is none: RENDER_COMPILE, RENDER_RESOLVE. Never rejects. */
+  compile(ids: readonly string[]): Promise<(CompiledModule | Error)[]>
+}
+
 /** What a module loader is made of. */
 interface ModuleLoaderOptions {
-  readonly compiler: SiteCompiler
+  readonly compiler: Compiler
   readonly cache: ModuleCache
   readonly isolate: GuestIsolate
   readonly onWarning: (text: string) => void
@@ -56,7 +60,8 @@ export class ModuleLoader {
     const isKnown = (file: string) => this.graph.dependentsOf([file]).size > 0
     const suspects = files.length > 0 && files.every(isKnown) ? files.filter((file) => this.graph.has(file)) : this.graph.ids()
     const changed = files.filter((file) => !this.graph.has(file) && isKnown(file))
-    for (const id of suspects) if (await this.#hasChanged(id)) changed.push(id)
+    const current = await this.#options.compiler.compile(suspects)
+    changed.push(...suspects.filter((id, at) => this.#hasChanged(id, current[at])))
     return await this.#evict(this.graph.dependentsOf(changed))
   }
 
@@ -83,27 +88,23 @@ export class ModuleLoader {
     return evicted
   }
 
-  async #hasChanged(id: string): Promise<boolean> {
+  #hasChanged(id: string, current: CompiledModule | Error | undefined): boolean {
     const known = this.graph.get(id)
-    try {
-      const current = await this.#options.compiler.load(id)
-      return (
-        known === undefined ||
-        known.code !== current.code ||
-        JSON.stringify(known.dependencies) !== JSON.stringify(current.dependencies)
-      )
-    } catch {
-      // It is gone or does not compile: the next request that needs it is told so.
-      return true
-    }
+    // It is gone or does not compile: the next request that needs it is told so.
+    if (known === undefined || current === undefined || current instanceof Error) return true
+    return known.code !== current.code || JSON.stringify(known.dependencies) !== JSON.stringify(current.dependencies)
   }
 
   async #loadGraph(ids: readonly string[]): Promise<void> {
     const found = new Map<string, CompiledModule>()
     let wave = [...new Set(ids)]
     while (wave.length > 0) {
-      const modules = await Promise.all(wave.map((id) => this.#options.compiler.load(id)))
-      for (const module of modules) found.set(module.id, module)
+      const modules: CompiledModule[] = []
+      for (const module of await this.#options.compiler.compile(wave)) {
+        if (module instanceof Error) throw module
+        modules.push(module)
+        found.set(module.id, module)
+      }
       const targets = new Set(modules.flatMap(modulesImported))
       wave = [...targets].filter((id) => !found.has(id) && !this.graph.has(id))
     }

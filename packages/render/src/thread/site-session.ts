@@ -1,5 +1,4 @@
 import { randomFillSync } from 'node:crypto'
-import type { SiteCompiler } from '@svc/compile'
 import type { ModuleCache } from '@svc/compile/caches'
 import { messageOf, TransientMap, withDeadline } from '@svc/core'
 import type { EmittedError, GuestSettings, HostCallbacks, InspectRequest } from '@svc/guest'
@@ -16,7 +15,7 @@ import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
 import { HostOperations } from './host-operations.ts'
 import { loadRoute } from './load-route.ts'
-import { ModuleLoader } from './module-loader.ts'
+import { type Compiler, ModuleLoader } from './module-loader.ts'
 import type { CreateIsolate } from './prepared-isolate.ts'
 import { routeById, routeIdOf } from './route-files.ts'
 import { mapStack } from './stack-mapper.ts'
@@ -39,7 +38,7 @@ interface SessionOptions {
   readonly guestSettings: GuestSettings
   readonly files: GuestFiles
   readonly createIsolate: CreateIsolate
-  readonly compiler: SiteCompiler
+  readonly compiler: Compiler
   readonly cache: ModuleCache
   readonly link: ThreadLink
   readonly data: DataClient

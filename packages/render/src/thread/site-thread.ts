@@ -1,11 +1,12 @@
+import { realpathSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
-import { SiteCompiler, SiteResolver } from '@svc/compile'
 import { ModuleCache, moduleFilter } from '@svc/compile/caches'
 import { asError, codeOf, toWire, type WireError } from '@svc/core'
 import type { ModulePurge } from '@svc/protocol'
 import type { HostToThread, RenderResult, RenderTask, ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { wireOf } from './active-request.ts'
+import { CompileClient } from './compile-client.ts'
 import { DataClient } from './data/data-client.ts'
 import { devErrorAnswer } from './dev-error-answer.ts'
 import type { GuestFiles } from './guest-files.ts'
@@ -28,9 +29,10 @@ interface ThreadStart {
 export class SiteThread {
   readonly #link: ThreadLink
   readonly #start: ThreadStart
-  readonly #resolver: SiteResolver
+  /** Real path of the site's directory. */
+  readonly #root: string
   readonly #cache: ModuleCache
-  readonly #compiler: SiteCompiler
+  readonly #compiler: CompileClient
   readonly #data: DataClient
   #settings: ThreadSettings
   #session: Promise<SiteSession> | undefined
@@ -43,7 +45,7 @@ export class SiteThread {
   constructor(settings: ThreadSettings, port: MessagePort, start: ThreadStart) {
     this.#settings = settings
     this.#start = start
-    this.#resolver = new SiteResolver(settings.root)
+    this.#root = realpathSync.native(settings.root)
     this.#cache = new ModuleCache(settings.cacheDirs)
     this.#link = new ThreadLink(port, (message) => this.#received(message))
     this.#data = new DataClient({
@@ -54,11 +56,10 @@ export class SiteThread {
       },
       onProblem: (error) => this.#link.log('error', '', error.message),
     })
-    this.#compiler = new SiteCompiler({
-      resolver: this.#resolver,
+    this.#compiler = new CompileClient({
       cache: this.#cache,
-      mode: settings.mode,
-      onLastGood: (file, error) => this.#link.log('error', '', `${error.message}; the last good version of ${file} is served`),
+      compile: (view, ids) => this.#data.compile(view, ids),
+      onLastGood: (file, message) => this.#link.log('error', '', `${message}; the last good version of ${file} is served`),
     })
   }
 
@@ -77,7 +78,7 @@ export class SiteThread {
   #shownError(error: WireError, task: RenderTask): RenderResult | undefined {
     const { mode } = this.#settings
     const isLoaded = (file: string) => this.#current?.hasModule(file) === true
-    return devErrorAnswer(error, task, { root: this.#resolver.root, mode, isLoaded })
+    return devErrorAnswer(error, task, { root: this.#root, mode, isLoaded })
   }
 
   async #run(task: RenderTask): Promise<RenderResult> {
@@ -161,7 +162,7 @@ export class SiteThread {
 
   async #update({ manifest, files }: Extract<HostToThread, { t: 'update' }>): Promise<void> {
     this.#settings = { ...this.#settings, manifest }
-    this.#resolver.clear()
+    this.#compiler.clear()
     const session = this.#current ?? (await this.#session)
     const evicted = await session?.update(manifest, files)
     this.#link.post({ t: 'updated', evicted: [...(evicted ?? [])] })
@@ -169,7 +170,7 @@ export class SiteThread {
 
   /** Forgets compiled modules, and where imports lead. */
   async #purgeModules(purge: ModulePurge): Promise<{ evicted: number }> {
-    this.#resolver.clear()
+    this.#compiler.clear()
     const session = this.#current ?? (await this.#session)
     return { evicted: (await session?.evict(moduleFilter(purge))) ?? 0 }
   }

@@ -1,5 +1,14 @@
 import type { MessagePort } from 'node:worker_threads'
-import { asError, type CallContext, codeOf, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
+import {
+  asError,
+  type CallContext,
+  codeOf,
+  createPortChannel,
+  type Handlers,
+  type ReplyOf,
+  type RequestOf,
+  RpcPeer,
+} from '@svc/core'
 import { type LoadedModule, type ModulePurge, PROTOCOL_VERSION } from '@svc/protocol'
 import { siteServiceClientMethods, siteServiceMethods } from '../../contract/data-methods.ts'
 import type { DataAsker, DataCache } from './data-cache.ts'
@@ -19,6 +28,11 @@ export interface ServedSite {
   readonly swrMs: number
 }
 
+/** Compiles modules of one site. */
+export type CompileModules = (
+  request: RequestOf<typeof siteServiceMethods.compile>,
+) => Promise<ReplyOf<typeof siteServiceMethods.compile>>
+
 /** What site services are made of. */
 export interface SiteServicesOptions {
   readonly data: DataCache
@@ -37,13 +51,13 @@ export class SiteServices {
   }
 
   /** Answers a thread over this port until the thread ends. */
-  serve(site: ServedSite, port: MessagePort): void {
+  serve(site: ServedSite, port: MessagePort, compile: CompileModules): void {
     const { data, onProblem } = this.#options
     const asker: DataAsker = { ...site, owner: port }
     const peer = new RpcPeer({
       channel: createPortChannel(port),
       local: siteServiceMethods,
-      handlers: this.#handlersFor(asker),
+      handlers: { ...this.#handlersFor(asker), compile },
       remote: siteServiceClientMethods,
       protocolVersion: PROTOCOL_VERSION,
       peerName: 'render thread',
@@ -86,7 +100,7 @@ export class SiteServices {
     return (await Promise.all(threads.map(one))).flat()
   }
 
-  #handlersFor(asker: DataAsker): Handlers<typeof siteServiceMethods> {
+  #handlersFor(asker: DataAsker): Omit<Handlers<typeof siteServiceMethods>, 'compile'> {
     const { data, orders } = this.#options
     return {
       readData: async (question) => await data.read(asker, question),

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { createPortChannel, type Handlers, RpcPeer } from '@svc/core'
+import { createPortChannel, type Handlers, type ReplyOf, RpcPeer } from '@svc/core'
 import { PROTOCOL_VERSION } from '@svc/protocol'
 import {
   type DataQuestion,
@@ -11,6 +11,9 @@ import {
 
 /** How long the host may take over what needs no other site's code to end. */
 const ANSWER_TIMEOUT_MS = 60_000
+
+/** Longer than the host lets a process compile: other batches of the site, and other sites, may come first. */
+const COMPILE_TIMEOUT_MS = 600_000
 
 /** What was found. */
 export type FoundData =
@@ -80,6 +83,14 @@ export class DataClient {
   /** Gives a fill back without a result. */
   endFill(fill: number, outcome: FillOutcome): void {
     this.#peer.notify('endFill', { fill, outcome })
+  }
+
+  /**
+   * Has modules compiled in a process of their own.
+   * @throws RENDER_COMPILE when that had to be ended, or crashed; RENDER_DRAINING
+   */
+  compile(view: string, ids: readonly string[]): Promise<ReplyOf<typeof siteServiceMethods.compile>> {
+    return this.#peer.call('compile', { view, ids: [...ids] }, { timeoutMs: COMPILE_TIMEOUT_MS })
   }
 
   /**
