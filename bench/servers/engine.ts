@@ -1,6 +1,6 @@
 // The engine with the smallest handler there is, for comparison with bare uWebSockets.js (`uws-hello.ts`). Sends the same bytes.
 import { tmpdir } from 'node:os'
-import { createUwsEngine } from '../../packages/engine/src/uws/index.ts'
+import { createUwsEngine } from '../../packages/engine/src/uws/uws-engine.ts'
 
 const body = Buffer.alloc(Number(process.argv[2] ?? 1024), 'x')
 const head = { status: 200, headers: Object.freeze([['Content-Type', 'text/plain'] as const]) }

@@ -3,7 +3,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createUwsEngine } from '../../packages/engine/src/uws/index.ts'
+import { createUwsEngine } from '../../packages/engine/src/uws/uws-engine.ts'
 import { noRenderer, serveDirectory } from '../../packages/worker/test/served-directory.ts'
 
 const ADDRESS = '127.0.0.1:8099'

@@ -1,6 +1,5 @@
 export * from './exchange/header-block.ts'
-export * from './exchange/ready-head.ts'
-export type * from './exchange/ready-responses.ts'
+export * from './exchange/ready-responses.ts'
 export type * from './listener/engine.ts'
 export * from './listener/server-names.ts'
 export * from './make-engine.ts'

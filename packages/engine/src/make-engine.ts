@@ -15,13 +15,13 @@ export async function makeEngine(
 ): Promise<Engine> {
   if (name === 'uws') {
     try {
-      const { createUwsEngine } = await import('./uws/index.ts')
+      const { createUwsEngine } = await import('./uws/uws-engine.ts')
       return createUwsEngine(options)
     } catch (cause) {
       if (codeOf(cause) !== 'UWS_UNAVAILABLE') throw cause
       onFallback(cause)
     }
   }
-  const { createNodeEngine } = await import('./node/index.ts')
+  const { createNodeEngine } = await import('./node/node-engine.ts')
   return createNodeEngine(options)
 }

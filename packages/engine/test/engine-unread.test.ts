@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { waitFor } from '@svc/testkit'
 import { HeaderBlocks } from '../src/exchange/header-block.ts'
-import { readyHeadOf } from '../src/exchange/ready-head.ts'
+import { readyHeadOf } from '../src/exchange/ready-responses.ts'
 import { startUws } from './start-uws.ts'
 
 const REQUESTS = 20_000

@@ -3,8 +3,8 @@ import type { TestContext } from 'node:test'
 import type { HttpExchange, ListenerTls } from '@svc/http'
 import { tempDir } from '@svc/testkit'
 import type { Engine, EngineOptions, Refusal } from '../src/listener/engine.ts'
-import { createNodeEngine } from '../src/node/index.ts'
-import { createUwsEngine } from '../src/uws/index.ts'
+import { createNodeEngine } from '../src/node/node-engine.ts'
+import { createUwsEngine } from '../src/uws/uws-engine.ts'
 
 /** The engines with sockets. */
 export const engines = { uws: createUwsEngine, node: createNodeEngine } as const

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir } from '@svc/testkit'
-import { openToAll } from '../src/listener/unix-socket.ts'
+import { openToAll } from '../src/listener/binding.ts'
 
 test('a socket is opened to all; one that another worker is just replacing is left to it', async (t) => {
   const path = join(tempDir(t), 'web.sock')

@@ -1,5 +1,9 @@
 import { type BodyAck, HttpError } from '@svc/http'
 
+/** How long, and how much of, a request is still taken after the answer to it, so that the answer is not lost in a reset. */
+export const LINGER_MS = 3_000
+export const LINGER_BYTES = 64 * 1024 * 1024
+
 /** See `RequestBody.read`. */
 export type ChunkListener = (chunk: Uint8Array, ack: BodyAck) => void
 /** See `RequestBody.read`. */

@@ -1,4 +1,11 @@
-import type { QueuedChunk } from './queued-chunk.ts'
+import type { BodyWriter } from '@svc/http'
+
+/** A piece of an answer that waits for its turn. */
+export interface QueuedChunk {
+  readonly bytes: Uint8Array
+  /** To be called once nobody looks at the bytes any more. */
+  readonly onUnused: (() => void) | undefined
+}
 
 /** So many taken ones stay in front before the others are moved up. */
 const MOVED_UP = 64
@@ -44,3 +51,32 @@ export class ChunkQueue {
     this.#first = 0
   }
 }
+
+/** The one listener of a writer, called once after each time that a write said "wait". */
+export class DrainSignal {
+  #listener: (() => void) | undefined
+  #isAwaited = false
+
+  listen(listener: () => void): void {
+    this.#listener = listener
+  }
+
+  /** The writer has just said that more should wait. */
+  arm(): void {
+    this.#isAwaited = true
+  }
+
+  fire(): void {
+    if (!this.#isAwaited) return
+    this.#isAwaited = false
+    this.#listener?.()
+  }
+}
+
+/** Takes a body that is not sent: for HEAD, 204, 304, and clients that are gone. */
+export const discardingWriter: BodyWriter = Object.freeze({
+  write: () => true,
+  onDrain: () => undefined,
+  end: () => undefined,
+  abort: () => undefined,
+})

@@ -1,5 +1,5 @@
 import type { HeaderList, HttpRequest, ParsedTarget } from '@svc/http'
-import { isAscii } from './ascii.ts'
+import { isAscii } from './response-head.ts'
 
 /** Says who the peer is; asked at most once for a request. */
 export interface PeerSource {

@@ -1,7 +1,6 @@
 import { RecentWeakMap } from '@svc/core'
 import { type HeaderList, type ResponseHead, statusLine } from '@svc/http'
-import { isAscii } from './ascii.ts'
-import { safeHead } from './safe-head.ts'
+import { isAscii, safeHead } from './response-head.ts'
 
 /** A response head ready to write: the first field name, and everything behind it as one value with line breaks in it. */
 export interface HeaderBlock {

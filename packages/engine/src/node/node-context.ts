@@ -1,4 +1,4 @@
-import type { EngineContext } from '../listener/engine-context.ts'
+import type { EngineContext } from '../listener/exchange-watch.ts'
 import type { NodeHeads } from './node-head.ts'
 import type { WebSocketHub } from './web-socket-hub.ts'
 

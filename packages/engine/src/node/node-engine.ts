@@ -1,5 +1,5 @@
 import type { ListenAddress, ListenerTls } from '@svc/http'
-import type { EngineOptions } from '../listener/engine.ts'
+import type { Engine, EngineOptions } from '../listener/engine.ts'
 import { ListeningEngine } from '../listener/listening-engine.ts'
 import type { NodeContext } from './node-context.ts'
 import { NodeHeads } from './node-head.ts'
@@ -56,4 +56,9 @@ export class NodeEngine extends ListeningEngine<NodeListener, TlsContexts> imple
     super.leave()
     this.webSockets.leave()
   }
+}
+
+/** Makes the engine on node:http and node:http2. It listens on nothing yet. */
+export function createNodeEngine(options: EngineOptions): Engine {
+  return new NodeEngine(options)
 }

@@ -11,10 +11,10 @@ import {
   statusLine,
   type WebSocketOffer,
 } from '@svc/http'
-import { discardingWriter } from '../exchange/discarding-writer.ts'
+import { LINGER_BYTES, LINGER_MS } from '../exchange/body-reader.ts'
+import { discardingWriter } from '../exchange/chunk-queue.ts'
 import type { EngineRequest } from '../exchange/engine-request.ts'
-import { LINGER_BYTES, LINGER_MS } from '../exchange/linger.ts'
-import { refusalFields } from '../exchange/refusal-fields.ts'
+import { refusalFields } from '../exchange/response-head.ts'
 import type { EngineLimits } from '../listener/engine.ts'
 import type { WatchedExchange } from '../listener/exchange-watch.ts'
 import { type BodyOwner, type BodySource, NodeBody } from './node-body.ts'

@@ -1,7 +1,7 @@
 import type { HeaderList, ResponseHead } from '@svc/http'
-import { readyFields } from '../exchange/ready-fields.ts'
-import type { ReadyHead } from '../exchange/ready-head.ts'
-import { safeHead } from '../exchange/safe-head.ts'
+import type { ReadyHead } from '../exchange/ready-responses.ts'
+import { readyFields } from '../exchange/ready-responses.ts'
+import { safeHead } from '../exchange/response-head.ts'
 
 /** A response head that is safe to write. */
 export interface NodeHead {

@@ -1,17 +1,17 @@
-import type { FieldSource, HttpRequest } from '@svc/http'
+import type { FieldSource, HttpRequest, WebSocketEvents, WebSocketOffer, WebSocketPeer } from '@svc/http'
 import { EngineRequest } from '../exchange/engine-request.ts'
 import { GateAsk } from '../exchange/gate-ask.ts'
 import { type GateFault, RequestGate } from '../exchange/request-gate.ts'
-import { readWebSocketWish } from '../exchange/web-socket-wish.ts'
-import type { EngineOptions } from '../listener/engine.ts'
+import { safeHead } from '../exchange/response-head.ts'
+import { readWebSocketWish, type WebSocketWish } from '../exchange/web-socket-wish.ts'
+import type { EngineLimits, EngineOptions } from '../listener/engine.ts'
+import type { WatchedExchange } from '../listener/exchange-watch.ts'
 import type { ServerNames } from '../listener/server-names.ts'
 import type { BodySource } from './node-body.ts'
 import type { NodeContext } from './node-context.ts'
 import { NodeExchange } from './node-exchange.ts'
 import { MAX_SLICE_BYTES } from './node-writer.ts'
 import type { ResponseWire } from './response-wire.ts'
-import { SentAnswer } from './sent-answer.ts'
-import { acceptWebSocket } from './upgrade-offer.ts'
 import type { UpgradeRequest } from './web-socket-hub.ts'
 
 /** Most fields of a request, as with the engine uws. */
@@ -157,4 +157,80 @@ export class NodeIntake {
     this.#options.onExchange(exchange)
     exchange.handlerReturned()
   }
+}
+
+/**
+ * A ready answer that a stream was given, until its client has taken it: who opens no window is cut after the idle time. In HTTP/1 the
+ * connection has such a limit of its own.
+ */
+class SentAnswer implements WatchedExchange {
+  watchPlace: number | undefined
+  readonly #context: NodeContext
+  readonly #wire: ResponseWire
+  readonly #since = performance.now()
+  #isOver = false
+
+  constructor(context: NodeContext, wire: ResponseWire) {
+    this.#context = context
+    this.#wire = wire
+    context.began()
+    context.watch(this)
+    wire.out.once('close', () => this.#end())
+  }
+
+  check(now: number, { idleTimeoutMs }: EngineLimits): void {
+    if (now - this.#since > idleTimeoutMs) this.cut()
+  }
+
+  cut(): void {
+    this.#wire.cut()
+    this.#end()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#wire.over()
+    this.#context.released(this)
+  }
+}
+
+const closedPeer: WebSocketPeer = Object.freeze({ send: () => true, close: () => undefined, terminate: () => undefined })
+
+/** The offer that an exchange makes for a request that wants to speak WebSocket. */
+function acceptWebSocket(
+  exchange: NodeExchange,
+  upgrade: UpgradeRequest,
+  wish: WebSocketWish,
+  context: NodeContext,
+): WebSocketOffer {
+  return {
+    protocols: wish.protocols,
+    accept: (options, events) => {
+      if (!exchange.switchOver()) return vanished(events, context)
+      const onProblem = (error: Error) => context.problem(error)
+      const { headers } = safeHead({ status: 200, headers: options.headers ?? [] }, onProblem)
+      const peer = context.webSockets.open(upgrade, {
+        protocol: options.protocol,
+        fields: headers,
+        events,
+        onEnd: () => exchange.switchEnded(),
+      })
+      if (peer !== undefined) return peer
+      exchange.switchEnded()
+      return vanished(events, context)
+    },
+  }
+}
+
+/** The client has gone before it was answered. */
+function vanished(events: WebSocketEvents, context: NodeContext): WebSocketPeer {
+  setImmediate(() => {
+    try {
+      events.closed(1006, '')
+    } catch (error) {
+      context.problem(error)
+    }
+  })
+  return closedPeer
 }

@@ -1,9 +1,8 @@
 import type { Writable } from 'node:stream'
 import type { BodyWriter, HeaderList } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
-import { ChunkQueue } from '../exchange/chunk-queue.ts'
-import { DrainSignal } from '../exchange/drain-signal.ts'
-import type { QueuedChunk } from '../exchange/queued-chunk.ts'
+import type { QueuedChunk } from '../exchange/chunk-queue.ts'
+import { ChunkQueue, DrainSignal } from '../exchange/chunk-queue.ts'
 
 /** Most bytes handed over at once: so it is seen whether a slow reader takes anything at all. */
 export const MAX_SLICE_BYTES = 64 * 1024

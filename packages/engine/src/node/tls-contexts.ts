@@ -3,8 +3,7 @@ import { createSecureContext, type SecureContext, type SecureContextOptions } fr
 import { messageOf } from '@svc/core'
 import type { CertificateSpec, ListenerTls } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
-import { isSameTls } from '../listener/same-tls.ts'
-import { ServerNames } from '../listener/server-names.ts'
+import { isSameTls, ServerNames } from '../listener/server-names.ts'
 
 /** The certificates of one listen address, ready for use. Made anew when they change; unchanged ones are taken over. */
 export class TlsContexts {

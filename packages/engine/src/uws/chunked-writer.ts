@@ -1,6 +1,5 @@
 import type { BodyWriter } from '@svc/http'
-import { ChunkQueue } from '../exchange/chunk-queue.ts'
-import { DrainSignal } from '../exchange/drain-signal.ts'
+import { ChunkQueue, DrainSignal } from '../exchange/chunk-queue.ts'
 import { writeLastChunk } from './closing.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 

@@ -1,5 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js'
+import { performance } from 'node:perf_hooks'
 import { formatHttpDate } from '@svc/http'
+import { LINGER_BYTES, LINGER_MS } from '../exchange/body-reader.ts'
 import type { RequestGate } from '../exchange/request-gate.ts'
 
 /** The library takes any value of five characters for `close`. */
@@ -38,4 +40,93 @@ export function writeLastHead(res: HttpResponse, head: Uint8Array, length: strin
  */
 export function writeLastChunk(res: HttpResponse): void {
   res.writeHeader('\r\n0;end="', '"\r\n')
+}
+
+/**
+ * Keeps a request from running that stands behind a response which closes its connection, in the same packet. The library goes on
+ * with such a packet once the response is complete, and does not say to which connection a request belongs. But it closes the connection at the
+ * end of the packet: a request that comes before any connection has closed stands in the same packet. One per engine.
+ */
+export class CloseGuard {
+  #address = ''
+  /** True if the next request may stand behind such a response. */
+  isArmed = false
+  readonly #disarm = (): void => this.disarm()
+
+  /** Such a response has been written within its handler, which returns. @param address of the peer */
+  arm(address: string): void {
+    this.#address = address
+    this.isArmed = true
+    // A connection that cannot take the whole response closes later. Other requests of this turn may be taken for its own by then.
+    setImmediate(this.#disarm)
+  }
+
+  /** A connection has closed. */
+  disarm(): void {
+    this.isArmed = false
+  }
+
+  /** True if this request must not run. Only the next one is looked at: behind that the library closes the connection. */
+  catches(address: string): boolean {
+    const isCaught = this.isArmed && this.#address === address
+    this.isArmed = false
+    return isCaught
+  }
+}
+
+/** The exchange that lingers. */
+interface LingeringExchange {
+  readonly isOver: boolean
+}
+
+/** The last act of an exchange, which waits until the request is read to its end, or long enough. */
+export class Lingering {
+  readonly #exchange: LingeringExchange
+  #act: (() => void) | undefined
+  readonly #until: number
+  readonly #isLong: boolean
+
+  /**
+   * Acts in a tick of its own: a request that the parser finds behind this one meets a pending response until then.
+   * @param isReading whether the request is still being read
+   * @param isLong whether to wait for the longest time in any case
+   */
+  constructor(exchange: LingeringExchange, act: () => void, isReading: boolean, isLong: boolean) {
+    this.#exchange = exchange
+    this.#act = act
+    this.#isLong = isLong
+    this.#until = performance.now() + LINGER_MS
+    if (!isReading && !isLong) setImmediate(() => this.#end())
+  }
+
+  /** The request is read to its end. */
+  requestRead(): void {
+    if (!this.#isLong) setImmediate(() => this.#end())
+  }
+
+  /** @param now ms of the monotonic clock */
+  check(now: number, receivedBytes: number): void {
+    if (now > this.#until || receivedBytes > LINGER_BYTES) this.#end()
+  }
+
+  #end(): void {
+    const act = this.#act
+    this.#act = undefined
+    if (!this.#exchange.isOver) act?.()
+  }
+}
+
+const RENEW_MS = 3_000
+
+/**
+ * Keeps the library from cutting a client that takes nothing of its answer: it would after some ten seconds. To be called often, for a
+ * request that has come whole. Times in ms of the monotonic clock.
+ * @returns when it is to be done again, for the next call
+ */
+export function renewPatience(res: HttpResponse, now: number, renewAt: number): number {
+  if (now < renewAt) return renewAt
+  // The second of them starts the timer of the connection anew.
+  res.pause()
+  res.resume()
+  return now + RENEW_MS
 }

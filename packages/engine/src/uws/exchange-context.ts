@@ -1,8 +1,9 @@
+import type { HttpResponse } from 'uWebSockets.js'
+import { canonicalAddress } from '@svc/http'
 import type { HeaderBlocks } from '../exchange/header-block.ts'
-import type { EngineContext } from '../listener/engine-context.ts'
+import type { EngineContext } from '../listener/exchange-watch.ts'
 import type { BodyStore } from './body-backlog.ts'
-import type { CloseGuard } from './close-guard.ts'
-import type { PeerAddresses } from './peer-address.ts'
+import type { CloseGuard } from './closing.ts'
 
 /** What all exchanges of one engine share. */
 export interface ExchangeContext extends EngineContext {
@@ -12,4 +13,37 @@ export interface ExchangeContext extends EngineContext {
   readonly closeGuard: CloseGuard
   /** Asked for each answer without a body that could leave at once: now and then one has to wait a turn. */
   mustWait(): boolean
+}
+
+/**
+ * Reads who the peer of a response is, in canonical text form; "" when the connection is gone. Keeps the last IPv4 address:
+ * requests of one connection come in a row.
+ */
+export class PeerAddresses {
+  #lastNumber = -1
+  #lastText = ''
+
+  read(res: HttpResponse): string {
+    const bytes = new Uint8Array(res.getRemoteAddress())
+    if (bytes.length === 4) return this.#ipv4(bytes, 0)
+    if (bytes.length !== 16) return ''
+    if (isMapped(bytes)) return this.#ipv4(bytes, 12)
+    return canonicalAddress(Buffer.from(res.getRemoteAddressAsText()).toString('latin1')) ?? ''
+  }
+
+  #ipv4(bytes: Uint8Array, offset: number): string {
+    const [a = 0, b = 0, c = 0, d = 0] = offset === 0 ? bytes : bytes.subarray(offset)
+    const number = a * 0x1000000 + b * 0x10000 + c * 0x100 + d
+    if (number !== this.#lastNumber) {
+      this.#lastNumber = number
+      this.#lastText = `${a}.${b}.${c}.${d}`
+    }
+    return this.#lastText
+  }
+}
+
+/** ::ffff:0:0/96 (RFC 4291 section 2.5.5.2). */
+function isMapped(bytes: Uint8Array): boolean {
+  for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return false
+  return bytes[10] === 0xff && bytes[11] === 0xff
 }

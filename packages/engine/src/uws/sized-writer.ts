@@ -1,8 +1,7 @@
 import type { BodyWriter } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
-import { ChunkQueue } from '../exchange/chunk-queue.ts'
-import { DrainSignal } from '../exchange/drain-signal.ts'
-import type { QueuedChunk } from '../exchange/queued-chunk.ts'
+import type { QueuedChunk } from '../exchange/chunk-queue.ts'
+import { ChunkQueue, DrainSignal } from '../exchange/chunk-queue.ts'
 import type { ResponsePort, WriterSide } from './response-port.ts'
 
 /**

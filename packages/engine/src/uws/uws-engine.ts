@@ -1,16 +1,14 @@
 import uws from 'uWebSockets.js'
-import type { ListenAddress, ListenerTls } from '@svc/http'
-import { BodyBlocks } from '@svc/http'
+import { BodyBlocks, type ListenAddress, type ListenerTls } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
 import { HeaderBlocks } from '../exchange/header-block.ts'
-import type { EngineOptions } from '../listener/engine.ts'
+import type { Engine, EngineOptions } from '../listener/engine.ts'
 import { ListeningEngine } from '../listener/listening-engine.ts'
-import { isSameTls } from '../listener/same-tls.ts'
+import { isSameTls } from '../listener/server-names.ts'
 import type { BodyStore } from './body-backlog.ts'
 import { tryCertificate } from './certificate-trial.ts'
-import { CloseGuard } from './close-guard.ts'
-import type { ExchangeContext } from './exchange-context.ts'
-import { PeerAddresses } from './peer-address.ts'
+import { CloseGuard } from './closing.ts'
+import { type ExchangeContext, PeerAddresses } from './exchange-context.ts'
 import { fallbackOf } from './sni-app.ts'
 import { UwsListener } from './uws-listener.ts'
 
@@ -70,4 +68,9 @@ export class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> impleme
     })
     return listener
   }
+}
+
+/** Makes the engine on uWebSockets.js. It listens on nothing yet. */
+export function createUwsEngine(options: EngineOptions): Engine {
+  return new UwsEngine(options)
 }

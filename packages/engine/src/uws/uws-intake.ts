@@ -8,10 +8,9 @@ import type { EngineOptions } from '../listener/engine.ts'
 import type { ServerNames } from '../listener/server-names.ts'
 import { endLast, isClosedByLibrary } from './closing.ts'
 import type { ExchangeContext } from './exchange-context.ts'
-import { writeReady } from './ready-writer.ts'
-import { MAX_SINGLE_BYTES } from './single-write.ts'
 import { UwsExchange } from './uws-exchange.ts'
 import type { UwsWebSocketRoute } from './uws-web-socket-route.ts'
+import { MAX_SINGLE_BYTES } from './whole-answer.ts'
 
 /** By which routes of the library a request came in. */
 interface UwsDoor {
@@ -209,4 +208,19 @@ function drop(res: HttpResponse): void {
 
 function watchAbort(res: HttpResponse, exchange: UwsExchange): void {
   if (!exchange.isOver) res.onAborted(() => exchange.aborted())
+}
+
+/**
+ * Writes a ready response within the handler of its request, where everything is corked already. The connection goes on behind it.
+ * @returns whether it has been handed over whole; if not, the client takes its body slowly
+ */
+function writeReady(res: HttpResponse, { head, body, length }: ReadyResponse): boolean {
+  res.writeStatus(head.bytes)
+  if (body === undefined) {
+    if (length !== '') res.writeHeader('Content-Length', length)
+    res.endWithoutBody()
+    return true
+  }
+  // Not `end`: it keeps for a client that reads nothing whatever it is given, one answer behind the other.
+  return res.tryEnd(body, body.byteLength)[1]
 }

@@ -1,9 +1,10 @@
 import uws, { type ListenSocket } from 'uWebSockets.js'
+import { createServer } from 'node:net'
 import type { ListenAddress, ListenerTls } from '@svc/http'
+import type { EngineError } from '../errors/errors.ts'
+import { bindFailure, openToAll } from '../listener/binding.ts'
 import type { EngineOptions } from '../listener/engine.ts'
-import { openToAll } from '../listener/unix-socket.ts'
-import { triedToBind } from './bind-trial.ts'
-import type { CloseGuard } from './close-guard.ts'
+import type { CloseGuard } from './closing.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 import { plainApps, TlsApps, type UwsApps } from './uws-apps.ts'
 import { UwsIntake } from './uws-intake.ts'
@@ -92,4 +93,19 @@ export class UwsListener {
     this.#connections += change
     this.#onConnections(change)
   }
+}
+
+/** Finds out why uWebSockets.js, which does not tell, could not listen: by trying the same with a socket that does. */
+async function triedToBind(address: ListenAddress): Promise<EngineError> {
+  return bindFailure(address, await tryToListen(address))
+}
+
+function tryToListen(address: ListenAddress): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', resolve)
+    // Exclusive: in a cluster worker the address is bound here and not in the primary process.
+    const where = address.socket === undefined ? { host: address.host, port: address.port } : { path: address.socket }
+    server.listen({ ...where, exclusive: true }, () => server.close(() => resolve(undefined)))
+  })
 }

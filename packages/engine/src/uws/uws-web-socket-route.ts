@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, UpgradeContext } from 'uWebSockets.js'
 import type { HeaderList, WebSocketEvents, WebSocketOffer, WebSocketPeer } from '@svc/http'
 import { IDLE_TIMEOUT_SECONDS, MAX_BUFFERED_BYTES, MAX_MESSAGE_BYTES } from '@svc/http'
-import { safeHead } from '../exchange/safe-head.ts'
+import { safeHead } from '../exchange/response-head.ts'
 import type { WebSocketWish } from '../exchange/web-socket-wish.ts'
 import type { UwsExchange } from './uws-exchange.ts'
 import { type SocketState, UwsWebSocket } from './uws-web-socket.ts'

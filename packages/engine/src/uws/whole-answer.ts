@@ -1,6 +1,9 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { HeaderBlock } from '../exchange/header-block.ts'
 
+/** Longest body that goes out in one call: it fits in the library's cork buffer together with a usual head. */
+export const MAX_SINGLE_BYTES = 12 * 1024
+
 /** Writes the head of a response. Within a handler or a cork. */
 export function writeHead(res: HttpResponse, block: HeaderBlock): void {
   if (block.status !== 200) res.writeStatus(block.statusLine)

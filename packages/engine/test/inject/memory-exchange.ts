@@ -10,9 +10,9 @@ import {
   type WebSocketPeer,
 } from '@svc/http'
 import { EngineError } from '../../src/errors/errors.ts'
-import { discardingWriter } from '../../src/exchange/discarding-writer.ts'
+import { discardingWriter } from '../../src/exchange/chunk-queue.ts'
 import type { EngineRequest } from '../../src/exchange/engine-request.ts'
-import { safeHead } from '../../src/exchange/safe-head.ts'
+import { safeHead } from '../../src/exchange/response-head.ts'
 import type { MemoryBody } from './memory-body.ts'
 import { webSocketPair } from './memory-web-socket.ts'
 import { type MemorySink, MemoryWriter } from './memory-writer.ts'

@@ -1,5 +1,5 @@
-import { readyFields } from '../../src/exchange/ready-fields.ts'
 import type { ReadyAsk, ReadyResponses } from '../../src/exchange/ready-responses.ts'
+import { readyFields } from '../../src/exchange/ready-responses.ts'
 import type { MemoryResponse } from './memory-exchange.ts'
 
 /** Answers with a ready response if there is one, as the engines do. */

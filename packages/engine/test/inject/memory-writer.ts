@@ -1,5 +1,5 @@
 import type { BodyWriter } from '@svc/http'
-import { DrainSignal } from '../../src/exchange/drain-signal.ts'
+import { DrainSignal } from '../../src/exchange/chunk-queue.ts'
 
 /** Where the bytes of a memory writer go. */
 export interface MemorySink {

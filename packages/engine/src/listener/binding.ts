@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs'
 import { codeOf } from '@svc/core'
 import type { ListenAddress } from '@svc/http'
 import { EngineError, type EngineErrorCode } from '../errors/errors.ts'
@@ -28,4 +29,16 @@ export function bindFailure(address: ListenAddress, cause: unknown): EngineError
   const options = cause === undefined ? {} : { cause }
   const place = address.socket === undefined ? `${address.host}, port ${address.port}` : `unix socket ${address.socket}`
   return new EngineError(code, `cannot listen on ${address.name} (${place}): ${reason}`, options)
+}
+
+/**
+ * Lets every user of the machine connect to a unix socket, as web servers do: its directory says who may reach it. Another worker
+ * may be binding the same path at this moment: it has taken the file away, and does this for the next one.
+ */
+export function openToAll(path: string): void {
+  try {
+    chmodSync(path, 0o666)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
 }
