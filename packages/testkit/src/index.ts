@@ -1,4 +1,5 @@
 export * from './certificates.ts'
+export * from './contracts/response-source.ts'
 export * from './http-client.ts'
 export * from './load.ts'
 export * from './manual-clock.ts'

@@ -1,7 +1,8 @@
+import assert from 'node:assert/strict'
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '@svc/core'
-import type { HeaderList, RequestBody, ResponseHead } from '@svc/http'
+import type { HeaderList, RequestBody, ResponseHead, ResponseSink, ResponseSource } from '@svc/http'
 import { type Cleanup, waitFor } from '@svc/testkit'
 import type { UpstreamServerSpec } from '../src/balance/peer.ts'
 import type { UpstreamSpec } from '../src/balance/upstream-group.ts'
@@ -9,7 +10,7 @@ import { UpstreamGroups } from '../src/balance/upstream-groups.ts'
 import { HttpConnections } from '../src/http/http-connections.ts'
 import { HttpOrigin } from '../src/http/http-origin.ts'
 import { type HttpOriginSettings, parseNextUpstream } from '../src/http/origin-settings.ts'
-import type { OriginHandle, OriginRequest, OriginSink } from '../src/origin/origin.ts'
+import type { OriginRequest } from '../src/origin/origin.ts'
 
 /** One connection as a scripted server sees it. */
 export class RawConnection {
@@ -120,19 +121,35 @@ export interface OriginAnswer {
 }
 
 /** Collects what comes to a sink. */
-export class CollectingSink implements OriginSink {
+export class CollectingSink implements ResponseSink {
   readonly done = Promise.withResolvers<OriginAnswer>()
   readonly chunks: Uint8Array[] = []
-  readonly heldAcks: (() => void)[] = []
-  holdsAcks = false
+  source: ResponseSource | undefined
+  /** Takes no more until `takeAll`. */
+  isFull = false
   status = 0
   headers: HeaderList = []
   #length: number | undefined
   readonly #informational: ResponseHead[] = []
   #calls = 0
 
+  attach(source: ResponseSource): void {
+    this.source = source
+  }
+
+  takeAll(): void {
+    this.isFull = false
+    this.source?.resume()
+  }
+
   informational(head: ResponseHead): void {
-    this.#informational.push(head)
+    this.#informational.push({ status: head.status, headers: head.headers })
+  }
+
+  whole(head: ResponseHead, body: Uint8Array): void {
+    this.head(head, body.byteLength)
+    if (body.byteLength > 0) this.chunk(body)
+    this.end([])
   }
 
   head(head: ResponseHead, length: number | undefined): void {
@@ -141,10 +158,9 @@ export class CollectingSink implements OriginSink {
     this.#length = length
   }
 
-  chunk(bytes: Uint8Array, ack: () => void): void {
-    this.chunks.push(bytes)
-    if (this.holdsAcks) this.heldAcks.push(ack)
-    else ack()
+  chunk(bytes: Uint8Array): boolean {
+    this.chunks.push(Buffer.from(bytes))
+    return !this.isFull
   }
 
   end(trailers: HeaderList): void {
@@ -212,8 +228,9 @@ export function ask(origin: HttpOrigin, more: Partial<OriginRequest> = {}): Prom
 }
 
 /** Begins a request whose answer is taken by hand. */
-export function begin(origin: HttpOrigin, sink: CollectingSink, more: Partial<OriginRequest> = {}): OriginHandle {
-  return origin.fetch(request(more), sink)
+export function begin(origin: HttpOrigin, sink: CollectingSink, more: Partial<OriginRequest> = {}): ResponseSource {
+  origin.fetch(request(more), sink)
+  return sink.source ?? assert.fail('an origin attaches its source at once')
 }
 
 /** A body whose chunks are given by the test. */

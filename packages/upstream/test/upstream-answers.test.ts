@@ -271,17 +271,16 @@ test('a receiver that holds its acknowledgements holds up the server', async (t)
   })
   const origin = originFor(t, groupOf([server(up.address)]))
   const sink = new CollectingSink()
-  sink.holdsAcks = true
+  sink.isFull = true
   begin(origin, sink)
-  await waitFor('the first bytes', () => sink.bytes >= 64 * 1024)
+  await waitFor('the first bytes', () => sink.bytes > 0)
   // Were it not held up, as much of it would have come as of another answer, which came meanwhile from its head to its end.
   const other = new CollectingSink()
   begin(origin, other)
   assert.equal((await other.done.promise).body.length, otherSize)
   assert.ok(sink.bytes < 256 * 1024, `${sink.bytes} bytes came`)
   assert.equal(isDrained, false)
-  sink.holdsAcks = false
-  for (const ack of sink.heldAcks) ack()
+  sink.takeAll()
   assert.equal((await sink.done.promise).body.length, size)
 })
 

@@ -195,13 +195,12 @@ test('a receiver that takes its time is not taken for a server that does', async
   )
   const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 200 }
   const sink = new CollectingSink()
-  sink.holdsAcks = true
+  sink.isFull = true
   begin(originFor(t, groupOf([server(up.address)]), { timeouts }), sink)
-  await waitFor('the first bytes', () => sink.bytes >= 64 * 1024)
+  await waitFor('the first bytes', () => sink.bytes > 0)
   const due = Date.now() + 500
   await waitFor('several times what the server may take', () => Date.now() > due)
-  sink.holdsAcks = false
-  for (const ack of sink.heldAcks) ack()
+  sink.takeAll()
   assert.equal((await sink.done.promise).error, undefined)
 })
 
@@ -209,19 +208,18 @@ test('a receiver that takes its time is not taken for a server that does, also w
   const up = await startRaw(t, () => undefined)
   const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 200 }
   const sink = new CollectingSink()
-  sink.holdsAcks = true
+  sink.isFull = true
   const body = new ManualBody()
   begin(originFor(t, groupOf([server(up.address)]), { timeouts }), sink, { method: 'PUT', body })
   await waitFor('the request', () => up.connections[0]?.received.includes('\r\n\r\n'))
   up.connections[0]?.send(`HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n${'x'.repeat(400_000)}`)
-  await waitFor('the first bytes', () => sink.bytes >= 64 * 1024)
+  await waitFor('the first bytes', () => sink.bytes > 0)
   body.push('all')
   body.end()
   await up.connections[0]?.seen('all')
   const due = Date.now() + 500
   await waitFor('several times what the server may take', () => Date.now() > due)
-  sink.holdsAcks = false
-  for (const ack of sink.heldAcks) ack()
+  sink.takeAll()
   assert.equal((await sink.done.promise).error, undefined)
 })
 

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
 import { PassMemory, ProxyStore, type Purge, PurgeLedger, type PurgeOrder, proxyAddress } from '@svc/cache'
 import { type Deferred, deferred } from '@svc/core'
-import { cacheStatus, type HeaderList, type RequestBody, type ResponseHead } from '@svc/http'
+import {
+  cacheStatus,
+  type HeaderList,
+  type RequestBody,
+  type ResponseHead,
+  type ResponseSink,
+  type ResponseSource,
+} from '@svc/http'
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
 import { type Cleanup, ManualClock, tempDir, waitFor } from '@svc/testkit'
-import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../../upstream/src/origin/origin.ts'
+import type { Origin, OriginRequest } from '../../upstream/src/origin/origin.ts'
 import type { CacheRules, OfferedFacts } from '../src/proxy-cache/cache-ask.ts'
 import { CachingOrigin } from '../src/proxy-cache/caching-origin.ts'
 import { Invalidations } from '../src/proxy-cache/invalidations.ts'
@@ -12,16 +19,30 @@ import { ProxyCache } from '../src/proxy-cache/proxy-cache.ts'
 import { InstanceLeases } from './isr-instance.ts'
 
 /** A request that has come to the upstream of a test. */
-export class UpstreamRequest {
+export class UpstreamRequest implements ResponseSource {
   readonly request: OriginRequest
-  readonly #sink: OriginSink
+  readonly #sink: ResponseSink
   isAborted = false
-  /** Chunks that were not acknowledged yet. */
-  unacked = 0
+  /** Settle when the cache takes more. */
+  #held: Deferred<void>[] = []
 
-  constructor(request: OriginRequest, sink: OriginSink) {
+  constructor(request: OriginRequest, sink: ResponseSink) {
     this.request = request
     this.#sink = sink
+    sink.attach(this)
+  }
+
+  /** Chunks behind which the cache has made no room yet. */
+  get unacked(): number {
+    return this.#held.length
+  }
+
+  resume(): void {
+    for (const held of this.#held.splice(0)) held.resolve()
+  }
+
+  abort(): void {
+    this.isAborted = true
   }
 
   /** First value of a field. */
@@ -35,14 +56,14 @@ export class UpstreamRequest {
 
   /** Sends a part of the body; resolves when more may come. */
   chunk(text: string | Uint8Array): Promise<void> {
-    const { promise, resolve } = deferred<void>()
-    this.unacked++
-    const ack = () => {
-      this.unacked--
-      resolve()
-    }
-    if (!this.isAborted) this.#sink.chunk(Buffer.from(text as string), ack)
-    return promise
+    const held = deferred<void>()
+    if (this.isAborted) return held.promise
+    const lent = Buffer.from(text as string)
+    const takesMore = this.#sink.chunk(lent)
+    lent.fill(0)
+    if (takesMore && this.#held.length === 0) held.resolve()
+    else this.#held.push(held)
+    return held.promise
   }
 
   end(trailers: HeaderList = []): void {
@@ -67,15 +88,10 @@ export class ScriptedUpstream implements Origin {
   /** Answers at once, where it is set. */
   auto: ((request: UpstreamRequest, number: number) => void) | undefined
 
-  fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
+  fetch(request: OriginRequest, sink: ResponseSink): void {
     const asked = new UpstreamRequest(request, sink)
     this.requests.push(asked)
     this.auto?.(asked, this.requests.length)
-    return {
-      abort() {
-        asked.isAborted = true
-      },
-    }
   }
 
   /** The n-th request, counted from 0, once it has come. */
@@ -100,7 +116,7 @@ export interface Asked {
 }
 
 /** A client, and what it has got so far. */
-export class CacheVisitor implements OriginSink {
+export class CacheVisitor implements ResponseSink {
   readonly done: Deferred<void> = deferred()
   readonly started: Deferred<void> = deferred()
   status = 0
@@ -109,9 +125,8 @@ export class CacheVisitor implements OriginSink {
   cacheStatus = ''
   error: Error | undefined
   readonly offers: OfferedFacts[] = []
-  handle: OriginHandle | undefined
+  source: ResponseSource | undefined
   #chunks: Uint8Array[] = []
-  #acks: (() => void)[] = []
   #isSlow: boolean
 
   constructor(isSlow: boolean) {
@@ -138,7 +153,11 @@ export class CacheVisitor implements OriginSink {
 
   takeAll(): void {
     this.#isSlow = false
-    for (const ack of this.#acks.splice(0)) ack()
+    this.source?.resume()
+  }
+
+  attach(source: ResponseSource): void {
+    this.source = source
   }
 
   informational(): void {
@@ -151,10 +170,15 @@ export class CacheVisitor implements OriginSink {
     this.started.resolve()
   }
 
-  chunk(bytes: Uint8Array, ack: () => void): void {
+  whole(head: ResponseHead, body: Uint8Array): void {
+    this.head(head, body.byteLength)
+    this.#chunks.push(Buffer.from(body))
+    this.end()
+  }
+
+  chunk(bytes: Uint8Array): boolean {
     this.#chunks.push(Buffer.from(bytes))
-    if (this.#isSlow) this.#acks.push(ack)
-    else ack()
+    return !this.#isSlow
   }
 
   end(): void {
@@ -210,7 +234,7 @@ export class CacheWorker {
         visitor.offers.push(facts)
       },
     })
-    visitor.handle = origin.fetch({ method, target, headers, body: asked.body }, visitor)
+    origin.fetch({ method, target, headers, body: asked.body }, visitor)
     return visitor
   }
 

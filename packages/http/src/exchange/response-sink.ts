@@ -2,7 +2,7 @@ import type { HeaderList, ResponseHead } from './http-exchange.ts'
 
 /** The producer of one response, as its sink controls it. Neither call throws; both do nothing after the last call to the sink. */
 export interface ResponseSource {
-  /** Lets chunks come again after `chunk` returned false. Not to be called from inside `chunk`: return true instead. */
+  /** Lets chunks come again after `chunk` returned false. Not to be called from inside that very call, which returns true instead. */
   resume(): void
   /** The sink wants nothing more: no further call reaches it. Allowed at any time, from inside any call of the sink too. */
   abort(): void
@@ -20,7 +20,7 @@ export interface ResponseSource {
  * @typeParam Facts what the source tells beside the response itself, once that is complete (a render: what it read and its tags)
  * @typeParam Source what the sink can ask of its source
  */
-export interface ResponseSink<Facts = undefined, Source extends ResponseSource = ResponseSource> {
+export interface ResponseSink<Facts = void, Source extends ResponseSource = ResponseSource> {
   /**
    * Gives the sink its source, before anything else and before the source begins its work. Called again when another source takes
    * over before the head, as where a cache passes a request on; only the latest counts.
@@ -33,8 +33,8 @@ export interface ResponseSink<Facts = undefined, Source extends ResponseSource =
   /** Fields without those of the connection and the framing. `length`: of the body, where it is known. */
   head(head: ResponseHead, length: number | undefined): void
   /**
-   * Some bytes of the body, never none. False: the sink is full. The source then stops until `resume`; the sink still takes the
-   * chunks that the source has at hand, which are bounded.
+   * Some bytes of the body, never none. False: the sink is full, and calls `resume` once it is not. The source stops until then; the
+   * sink still takes the chunks that the source has at hand, which are bounded.
    */
   chunk(bytes: Uint8Array): boolean
   /** The body is complete. `trailers`: fields behind it; [] when there are none. */

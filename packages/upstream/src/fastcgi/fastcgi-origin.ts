@@ -1,17 +1,15 @@
+import type { ResponseSink } from '@svc/http'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { CallSettings } from '../http/call-settings.ts'
-import { fetchByCall } from '../http/fetch-by-call.ts'
-import type { AnswerReceiver } from '../http/http-call.ts'
 import type { HttpConnections, UpstreamProtocol } from '../http/http-connections.ts'
 import { LastPool } from '../http/last-pool.ts'
 import type { NextUpstream, UpstreamTimeouts } from '../http/origin-settings.ts'
 import { RepeatedHead } from '../http/repeated-head.ts'
-import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin/origin.ts'
+import type { Origin, OriginRequest } from '../origin/origin.ts'
 import { FastcgiReader } from './fastcgi-reader.ts'
 import { PatientCall, type WaitingPlace } from './patient-call.ts'
 import { RequestTexts } from './request-params.ts'
 import { FastcgiSender } from './request-sender.ts'
-import { SpooledFetch } from './spooled-fetch.ts'
 
 /**
  * FastCGI on connections. An idle connection keeps a process of PHP from every other worker, so that none is kept where
@@ -61,24 +59,7 @@ export class FastcgiOrigin implements Origin {
     }
   }
 
-  /**
-   * A body is taken in first: applications are told its length before it comes, and a client that is slow would hold a process for so
-   * long, of which there are few.
-   */
-  fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
-    const { body } = request
-    if (body?.isPresent !== true) return this.#fetch(request, sink)
-    const fetching = new SpooledFetch(sink, (spooled, to) => this.#fetch({ ...request, body: spooled }, to))
-    fetching.start(body, this.#place.dir)
-    return fetching
-  }
-
-  /** The same for receivers that deal with bytes at once. Only for requests without a body. */
-  send(request: OriginRequest, receiver: AnswerReceiver): PatientCall {
-    return new PatientCall(this.#call, request, receiver, this.#place)
-  }
-
-  #fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
-    return fetchByCall((receiver) => this.send(request, receiver), sink)
+  fetch(request: OriginRequest, sink: ResponseSink): void {
+    new PatientCall(this.#call, request, sink, this.#place).start()
   }
 }

@@ -1,8 +1,9 @@
-import type { BodyBlocks, HeaderList, ResponseHead } from '@svc/http'
-import { SpoolFile } from '@svc/http'
+import { asError } from '@svc/core'
+import { type BodyBlocks, type HeaderList, type ResponseHead, type ResponseSink, type ResponseSource, SpoolFile } from '@svc/http'
 import type { CallSettings } from '../http/call-settings.ts'
-import { type AnswerReceiver, HttpCall } from '../http/http-call.ts'
-import type { OriginHandle, OriginRequest } from '../origin/origin.ts'
+import { HttpCall } from '../http/http-call.ts'
+import type { OriginRequest } from '../origin/origin.ts'
+import { type SpooledBody, spoolBody } from './body-spool.ts'
 
 /** How much of one answer waits in a file at most; past that its application waits too. */
 const MAX_WAITING_BYTES = 1024 * 1024 * 1024
@@ -17,17 +18,20 @@ export interface WaitingPlace {
 }
 
 /**
- * One request whose application does not wait for its client: what the receiver does not take yet goes to a file without a name.
- * A process that a slow client holds is one of few.
+ * One request whose application does not wait for its client: the body of the request is read before it is sent, and the part of the
+ * response that the sink does not take yet goes to a file without a name. A process that a slow client holds is one of few.
  */
-export class PatientCall implements OriginHandle, AnswerReceiver {
-  readonly #call: HttpCall
-  readonly #receiver: AnswerReceiver
+export class PatientCall implements ResponseSource, ResponseSink {
+  readonly #settings: CallSettings
+  readonly #request: OriginRequest
+  readonly #sink: ResponseSink
   readonly #place: WaitingPlace
+  #call: ResponseSource | undefined
+  #body: SpooledBody | undefined
   #file: SpoolFile | undefined
   /** Behind what is in the file: what could not be written, and what came with it. */
   #unwritten: Buffer[] = []
-  /** The receiver takes no more until `resume`. */
+  /** The sink takes no more until `resume`. */
   #isHeld = false
   /** The application is told to wait. */
   #isPaused = false
@@ -35,40 +39,69 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
   #trailers: HeaderList | undefined
   #isOver = false
 
-  constructor(settings: CallSettings, request: OriginRequest, receiver: AnswerReceiver, place: WaitingPlace) {
-    this.#call = new HttpCall(settings, request, this)
-    this.#receiver = receiver
+  constructor(settings: CallSettings, request: OriginRequest, sink: ResponseSink, place: WaitingPlace) {
+    this.#settings = settings
+    this.#request = request
+    this.#sink = sink
     this.#place = place
   }
 
-  /** Sends the request. To be called once. */
+  /**
+   * Sends the request, once its body has come: applications are told its length before it, and one that waited for a slow client would
+   * hold a process for so long.
+   */
   start(): void {
-    this.#call.start()
+    this.#sink.attach(this)
+    if (this.#isOver) return
+    const { body } = this.#request
+    if (body?.isPresent !== true) {
+      this.#send(this.#request)
+      return
+    }
+    spoolBody(body, this.#place.dir).then(
+      (spooled) => {
+        this.#body = spooled
+        if (this.#isOver) this.#finish()
+        else this.#send({ ...this.#request, body: spooled })
+      },
+      (error) => {
+        if (!this.#isOver) this.fail(asError(error))
+      },
+    )
   }
 
   abort(): void {
+    if (this.#isOver) return
     this.#finish()
-    this.#call.abort()
+    this.#call?.abort()
   }
 
-  /** The receiver takes more again. */
   resume(): void {
     this.#isHeld = false
     this.#handOn()
   }
 
+  attach(source: ResponseSource): void {
+    this.#call = source
+  }
+
   informational(head: ResponseHead): void {
-    this.#receiver.informational(head)
+    this.#sink.informational(head)
   }
 
-  head(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
-    this.#receiver.head(head, length, body)
+  whole(head: ResponseHead, body: Uint8Array): void {
+    this.#finish()
+    this.#sink.whole(head, body)
   }
 
-  data(bytes: Uint8Array): boolean {
+  head(head: ResponseHead, length: number | undefined): void {
+    this.#sink.head(head, length)
+  }
+
+  chunk(bytes: Uint8Array): boolean {
     if (this.#isOver) return true
     if (this.#isHeld || this.#isAnythingWaiting) return this.#keep(bytes)
-    this.#isHeld = !this.#receiver.data(bytes)
+    this.#isHeld = !this.#sink.chunk(bytes)
     return true
   }
 
@@ -79,7 +112,7 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
 
   fail(error: Error): void {
     this.#finish()
-    this.#receiver.fail(error)
+    this.#sink.fail(error)
   }
 
   get #isAnythingWaiting(): boolean {
@@ -109,20 +142,26 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
     return bytes.byteLength
   }
 
-  /** Hands on what waits, as far as the receiver takes it, and the end behind it. */
+  #send(request: OriginRequest): void {
+    new HttpCall(this.#settings, request, this).start()
+  }
+
+  /** Hands on the bytes that wait, as far as the sink takes them, and the end behind them. */
   #handOn(): void {
     if (this.#isOver) return
     if (this.#file !== undefined && this.#hasFileBytes) {
       if (!this.#isHeld && !this.#file.isReading) this.#readFrom(this.#file)
       return
     }
-    while (!this.#isHeld && this.#unwritten.length > 0) this.#isHeld = !this.#receiver.data(this.#unwritten.shift() ?? nothing)
-    if (this.#unwritten.length > 0) return
+    while (!this.#isHeld && !this.#isOver && this.#unwritten.length > 0) {
+      this.#isHeld = !this.#sink.chunk(this.#unwritten.shift() ?? nothing)
+    }
+    if (this.#isOver || this.#unwritten.length > 0) return
     if (this.#trailers === undefined) {
       this.#letMoreCome()
     } else {
       this.#finish()
-      this.#receiver.end(this.#trailers)
+      this.#sink.end(this.#trailers)
     }
   }
 
@@ -130,12 +169,12 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
     const block = this.#place.blocks.take()
     file.read(block, (outcome) => {
       if (typeof outcome === 'number') {
-        this.#isHeld = !this.#receiver.data(block.subarray(0, outcome))
+        this.#isHeld = !this.#sink.chunk(block.subarray(0, outcome))
         this.#place.blocks.give(block)
         this.#letMoreCome()
         this.#handOn()
       } else {
-        this.#call.abort()
+        this.#call?.abort()
         this.fail(outcome)
       }
     })
@@ -145,11 +184,13 @@ export class PatientCall implements OriginHandle, AnswerReceiver {
     const isFull = this.#unwritten.length > 0 || (this.#file?.bytes ?? 0) > MAX_WAITING_BYTES / 2
     if (!this.#isPaused || isFull) return
     this.#isPaused = false
-    this.#call.resume()
+    this.#call?.resume()
   }
 
   #finish(): void {
     this.#isOver = true
     this.#file?.close()
+    // What cannot be closed is closed already.
+    this.#body?.close().catch(() => undefined)
   }
 }

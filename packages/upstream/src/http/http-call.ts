@@ -1,6 +1,6 @@
-import type { HeaderList, ResponseHead } from '@svc/http'
+import type { HeaderList, ResponseSink, ResponseSource } from '@svc/http'
 import { UpstreamError } from '../errors/errors.ts'
-import type { OriginHandle, OriginRequest } from '../origin/origin.ts'
+import type { OriginRequest } from '../origin/origin.ts'
 import { notAPlace } from './addresses.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { BodyRelay } from './body-relay.ts'
@@ -10,27 +10,11 @@ import type { ConnectionPool } from './connection-pool.ts'
 import type { Dialing } from './dial.ts'
 import { ServerTurns } from './server-turns.ts'
 
-/** Receives an answer. Bytes are lent for the call. */
-export interface AnswerReceiver {
-  /** An interim answer (1xx) that is the client's business. */
-  informational(head: ResponseHead): void
-  /**
-   * `length`: of the body, when it is known. `body`: all of it, when it came with the head; this is then the last call. The field
-   * list of the head is frozen.
-   */
-  head(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void
-  /** False: nothing more until the call is resumed. */
-  data(bytes: Uint8Array): boolean
-  end(trailers: HeaderList): void
-  /** The last call. Before the head: the status of the error answers the client. After it the answer is incomplete. */
-  fail(error: Error): void
-}
-
 /** One request to a group: with one server after another, until one answers or no more may be asked. */
-export class HttpCall implements OriginHandle, ConnectionUser {
+export class HttpCall implements ResponseSource, ConnectionUser {
   readonly #settings: CallSettings
   readonly #request: OriginRequest
-  readonly #receiver: AnswerReceiver
+  readonly #sink: ResponseSink
   readonly #body: BodyRelay | undefined
   readonly #turns: ServerTurns
   #dialing: Dialing | undefined
@@ -42,17 +26,18 @@ export class HttpCall implements OriginHandle, ConnectionUser {
   #hasHead = false
   #isOver = false
 
-  constructor(settings: CallSettings, request: OriginRequest, receiver: AnswerReceiver) {
+  constructor(settings: CallSettings, request: OriginRequest, sink: ResponseSink) {
     this.#settings = settings
     this.#request = request
-    this.#receiver = receiver
+    this.#sink = sink
     this.#turns = new ServerTurns(settings, request)
     this.#body = request.body?.isPresent === true ? new BodyRelay(request.body) : undefined
   }
 
   /** Sends the request. To be called once. */
   start(): void {
-    this.#next(undefined)
+    this.#sink.attach(this)
+    if (!this.#isOver) this.#next(undefined)
   }
 
   abort(): void {
@@ -65,14 +50,13 @@ export class HttpCall implements OriginHandle, ConnectionUser {
     this.#turns.release('passed')
   }
 
-  /** The receiver has dealt with what came in the call that said false. */
   resume(): void {
     if (!this.#isOver) this.#connection?.resume()
   }
 
   interim(head: AnswerHead): void {
     this.#allowReading()
-    if (head.status !== 100) this.#receiver.informational({ status: head.status, headers: head.headers })
+    if (head.status !== 100) this.#sink.informational(head)
   }
 
   head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void {
@@ -82,17 +66,19 @@ export class HttpCall implements OriginHandle, ConnectionUser {
       return
     }
     this.#hasHead = true
-    if (body === undefined) {
+    // A response to HEAD says the length of a body that it has not got: `ended` follows.
+    if (body === undefined || this.#request.method === 'HEAD') {
       this.#allowReading()
       if (!head.keepsAlive || head.status >= 400) this.#stopSending()
-    } else {
-      this.#finish()
+      this.#sink.head(head, length)
+      return
     }
-    this.#receiver.head({ status: head.status, headers: head.headers }, length, body)
+    this.#finish()
+    this.#sink.whole(head, body)
   }
 
   data(bytes: Uint8Array): boolean {
-    const takesMore = this.#receiver.data(bytes)
+    const takesMore = this.#sink.chunk(bytes)
     if (this.#isOver) return true
     this.#allowReading()
     return takesMore
@@ -105,7 +91,7 @@ export class HttpCall implements OriginHandle, ConnectionUser {
   ended(trailers: HeaderList): void {
     if (this.#isOver) return
     this.#finish()
-    this.#receiver.end(trailers)
+    this.#sink.end(trailers)
   }
 
   drained(): void {
@@ -218,6 +204,6 @@ export class HttpCall implements OriginHandle, ConnectionUser {
   #fail(error: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#receiver.fail(error)
+    this.#sink.fail(error)
   }
 }

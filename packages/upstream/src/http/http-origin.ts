@@ -1,8 +1,8 @@
-import type { Origin, OriginHandle, OriginRequest, OriginSink } from '../origin/origin.ts'
+import type { ResponseSink } from '@svc/http'
+import type { Origin, OriginRequest } from '../origin/origin.ts'
 import { AnswerParser } from './answer-parser.ts'
 import type { CallSettings } from './call-settings.ts'
-import { fetchByCall } from './fetch-by-call.ts'
-import { type AnswerReceiver, HttpCall } from './http-call.ts'
+import { HttpCall } from './http-call.ts'
 import type { UpstreamProtocol } from './http-connections.ts'
 import { LastPool } from './last-pool.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
@@ -44,12 +44,7 @@ export class HttpOrigin implements Origin {
     }
   }
 
-  fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
-    return fetchByCall((receiver) => this.send(request, receiver), sink)
-  }
-
-  /** The same for receivers that deal with the bytes of an answer at once, and say when they take no more. */
-  send(request: OriginRequest, receiver: AnswerReceiver): HttpCall {
-    return new HttpCall(this.#call, request, receiver)
+  fetch(request: OriginRequest, sink: ResponseSink): void {
+    new HttpCall(this.#call, request, sink).start()
   }
 }

@@ -1,4 +1,4 @@
-import type { HeaderList, RequestBody, ResponseHead } from '@svc/http'
+import type { HeaderList, RequestBody, ResponseSink } from '@svc/http'
 
 /** What a FastCGI application is told besides the fields of a request. */
 export interface CgiContext {
@@ -26,34 +26,9 @@ export interface OriginRequest {
 }
 
 /**
- * Receives an answer: any number of `informational`, then `head`, any number of `chunk`, and `end`; or at any point `fail`,
- * which is the last call.
- */
-export interface OriginSink {
-  /** An interim answer (1xx) that is the client's business, such as 103. */
-  informational(head: ResponseHead): void
-  /** Without hop-by-hop and framing fields. `length`: of the body, when it is known. */
-  head(head: ResponseHead, length: number | undefined): void
-  /** A whole answer at once, in place of `head`, `chunk` and `end`. The body is lent for the call; not empty. */
-  whole?(head: ResponseHead, body: Uint8Array): void
-  /** Belongs to the receiver. `ack` lets more come. */
-  chunk(bytes: Uint8Array, ack: () => void): void
-  /** `trailers`: fields behind the body; [] when there are none. */
-  end(trailers: HeaderList): void
-  /** An `UpstreamError`, whose status answers the client while nothing has been sent; afterwards the answer is cut. */
-  fail(error: Error): void
-}
-
-/** A request under way. */
-export interface OriginHandle {
-  /** Gives it up: the sink is told nothing more. Does nothing once it has ended. */
-  abort(): void
-}
-
-/**
- * What makes answers: a server behind HTTP, a FastCGI application, or a cache in front of either. Nothing throws; failures
- * go to the sink. Concurrent calls are the rule.
+ * Produces responses: a server behind HTTP, a FastCGI application, or a cache in front of either. Nothing throws; failures go to the
+ * sink as an `UpstreamError`. Concurrent calls are the rule.
  */
 export interface Origin {
-  fetch(request: OriginRequest, sink: OriginSink): OriginHandle
+  fetch(request: OriginRequest, sink: ResponseSink): void
 }

@@ -1,44 +1,50 @@
 import { asError } from '@svc/core'
-import type { OriginSink } from '@svc/upstream'
+import type { ResponseSink, ResponseSource } from '@svc/http'
 import { UpstreamError } from '@svc/upstream'
 import type { BodyPosition, ReadableBody } from './readable-body.ts'
 
 /** Read at once: enough that a file is read in few turns, and little enough for many clients. */
 const READ_BYTES = 128 << 10
 
-/** Sends a body, or a part of it, to a client as fast as that takes it. */
-export class BodyDelivery implements BodyPosition {
+/** Sends a body, or a part of it, to a sink as fast as that takes it. */
+export class BodyDelivery implements BodyPosition, ResponseSource {
   position: number
   readonly #body: ReadableBody
-  readonly #sink: OriginSink
+  readonly #sink: ResponseSink
   readonly #end: number
-  readonly #onOver: () => void
   #isPumping = false
-  /** Something is on its way: a read, or the acknowledgement of a chunk. */
-  #isBusy = false
+  /** Bytes are being read from a file. */
+  #isReading = false
+  /** The sink takes no more until `resume`. */
+  #isHeld = false
   #isOver = false
 
   /** @param end where it ends, exclusive; undefined: at the end of the body */
-  constructor(body: ReadableBody, sink: OriginSink, from: number, end: number | undefined, onOver: () => void) {
+  constructor(body: ReadableBody, sink: ResponseSink, from: number, end: number | undefined) {
     this.#body = body
     this.#sink = sink
     this.position = from
     this.#end = end ?? Number.POSITIVE_INFINITY
-    this.#onOver = onOver
   }
 
   /** Begins; the head has been sent. */
   start(): void {
+    if (this.#isOver) return
     this.#body.attach(this)
     this.wake()
   }
 
-  /** The client wants no more. */
-  stop(): void {
+  resume(): void {
+    if (this.#isOver || !this.#isHeld) return
+    this.#isHeld = false
+    this.#body.advanced()
+    this.wake()
+  }
+
+  abort(): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#body.detach(this)
-    this.#onOver()
   }
 
   cut(error: Error): void {
@@ -48,7 +54,7 @@ export class BodyDelivery implements BodyPosition {
   wake(): void {
     if (this.#isPumping) return
     this.#isPumping = true
-    while (!this.#isBusy && !this.#isOver) if (!this.#step()) break
+    while (!this.#isReading && !this.#isHeld && !this.#isOver) if (!this.#step()) break
     this.#isPumping = false
   }
 
@@ -58,7 +64,7 @@ export class BodyDelivery implements BodyPosition {
       this.position >= this.#end ? 'end' : this.#body.read(this.position, Math.min(READ_BYTES, this.#end - this.position))
     if (part === 'later') return false
     if (part === 'end') {
-      this.stop()
+      this.abort()
       this.#sink.end([])
       return false
     }
@@ -67,7 +73,7 @@ export class BodyDelivery implements BodyPosition {
       return false
     }
     if (part instanceof Promise) {
-      this.#isBusy = true
+      this.#isReading = true
       part.then(
         (bytes) => this.#wasRead(bytes),
         (error) => this.#fail(asError(error)),
@@ -79,7 +85,7 @@ export class BodyDelivery implements BodyPosition {
   }
 
   #wasRead(bytes: Uint8Array): void {
-    this.#isBusy = false
+    this.#isReading = false
     if (this.#isOver) return
     if (bytes.byteLength === 0) this.#fail(new UpstreamError('UPSTREAM_CUT', 'the stored body is shorter than it was'))
     else {
@@ -90,18 +96,13 @@ export class BodyDelivery implements BodyPosition {
 
   #send(bytes: Uint8Array): void {
     this.position += bytes.byteLength
-    this.#isBusy = true
-    this.#sink.chunk(bytes, () => {
-      this.#isBusy = false
-      if (this.#isOver) return
-      this.#body.advanced()
-      this.wake()
-    })
+    this.#isHeld = !this.#sink.chunk(bytes)
+    if (!this.#isHeld && !this.#isOver) this.#body.advanced()
   }
 
   #fail(error: Error): void {
     if (this.#isOver) return
-    this.stop()
+    this.abort()
     this.#sink.fail(error)
   }
 }

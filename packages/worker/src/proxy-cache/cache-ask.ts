@@ -1,6 +1,6 @@
 import type { EntryFacts, ProxyAddress } from '@svc/cache'
-import type { CacheStatus } from '@svc/http'
-import type { Origin, OriginRequest, OriginSink } from '@svc/upstream'
+import type { CacheStatus, ResponseSink, ResponseSource } from '@svc/http'
+import type { Origin, OriginRequest } from '@svc/upstream'
 
 /** What the cache did for a request. */
 export type ProxyStatus = Omit<CacheStatus, 'cache'>
@@ -32,15 +32,32 @@ export interface CacheAsk {
   offer(facts: OfferedFacts, key: string): void
 }
 
-/** Somebody who waits for an answer. */
-export interface CacheClient {
+/** One client of the cache, and the source of its response until another one takes over. */
+export class CacheClient implements ResponseSource {
   readonly ask: CacheAsk
   readonly request: OriginRequest
-  readonly sink: OriginSink
+  readonly sink: ResponseSink
   readonly origin: Origin
   /** How often it has joined a flight whose answer was not for it. */
-  rounds: number
-  /** Gives up what is under way for it; set by whoever takes care of it. */
-  leave: () => void
-  isGone: boolean
+  rounds = 0
+  /** Ends its wait, where something waits for it; set by whoever serves it. */
+  leave: () => void = () => undefined
+  isGone = false
+
+  constructor(ask: CacheAsk, request: OriginRequest, sink: ResponseSink, origin: Origin) {
+    this.ask = ask
+    this.request = request
+    this.sink = sink
+    this.origin = origin
+  }
+
+  resume(): void {
+    // Nothing has come yet.
+  }
+
+  abort(): void {
+    if (this.isGone) return
+    this.isGone = true
+    this.leave()
+  }
 }

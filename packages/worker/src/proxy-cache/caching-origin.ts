@@ -1,5 +1,6 @@
-import type { Origin, OriginHandle, OriginRequest, OriginSink } from '@svc/upstream'
-import type { CacheAsk, CacheClient } from './cache-ask.ts'
+import type { ResponseSink } from '@svc/http'
+import type { Origin, OriginRequest } from '@svc/upstream'
+import { type CacheAsk, CacheClient } from './cache-ask.ts'
 import type { ProxyCache } from './proxy-cache.ts'
 
 /** The cache in front of an origin, for one request. */
@@ -14,23 +15,9 @@ export class CachingOrigin implements Origin {
     this.#ask = ask
   }
 
-  fetch(request: OriginRequest, sink: OriginSink): OriginHandle {
-    const client: CacheClient = {
-      ask: this.#ask,
-      request,
-      sink,
-      origin: this.#origin,
-      rounds: 0,
-      leave: () => undefined,
-      isGone: false,
-    }
-    this.#cache.fetch(client)
-    return {
-      abort() {
-        if (client.isGone) return
-        client.isGone = true
-        client.leave()
-      },
-    }
+  fetch(request: OriginRequest, sink: ResponseSink): void {
+    const client = new CacheClient(this.#ask, request, sink, this.#origin)
+    sink.attach(client)
+    if (!client.isGone) this.#cache.fetch(client)
   }
 }

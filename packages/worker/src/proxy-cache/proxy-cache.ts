@@ -13,18 +13,16 @@ import {
   touchesLayer,
   uriTag,
 } from '@svc/cache'
-import { type HeaderList, parseCacheControl, type ResponseHead } from '@svc/http'
-import type { OriginSink } from '@svc/upstream'
+import { type HeaderList, parseCacheControl, type ResponseHead, type ResponseSink } from '@svc/http'
 import type { CacheClient, ProxyStatus } from './cache-ask.ts'
 import type { FlightParts, ServedEntry } from './flight-parts.ts'
-import { HeadWatch } from './head-watch.ts'
-import { InvalidatingSink } from './invalidating-sink.ts'
 import type { Invalidations } from './invalidations.ts'
 import { KnownAddresses } from './known-addresses.ts'
 import { ProxyFlight } from './proxy-flight.ts'
 import { FileBody } from './readable-body.ts'
 import { mayServeStale, mayServeWhileUpdating } from './stale-rules.ts'
 import { sendEntry, sendFile } from './stored-answer.ts'
+import { WatchedHead } from './watched-head.ts'
 
 /** After this many answers that were not for it a request is sent on by itself. */
 const MAX_ROUNDS = 3
@@ -32,6 +30,7 @@ const MAX_ROUNDS = 3
 const MAX_REVALIDATIONS = 32
 /** A range that needs nothing to be waited for. */
 const FROM_BEGINNING = /^bytes=0-\d*$/i
+const noBytes = new Uint8Array(0)
 /** How long a validation that failed is not tried again. */
 const PAUSE_MS = 1_000
 
@@ -131,8 +130,7 @@ export class ProxyCache {
     this.#parts.metrics.proxyMisses.value++
     if (parseCacheControl(joinedField(request.headers, 'cache-control')).onlyIfCached) {
       ask.report({ outcome: 'miss', detail: 'only-if-cached' })
-      client.sink.head({ status: 504, headers: [] }, 0)
-      client.sink.end([])
+      client.sink.whole({ status: 504, headers: [] }, noBytes)
       return
     }
     const { found, key } = lookup
@@ -166,7 +164,7 @@ export class ProxyCache {
   }
 
   #begin(
-    { ask, origin, request }: CacheClient,
+    { ask, origin, request }: Pick<CacheClient, 'ask' | 'origin' | 'request'>,
     key: string,
     lookup: ProxyLookup | undefined,
     reason: ProxyStatus['outcome'],
@@ -203,7 +201,7 @@ export class ProxyCache {
     const { clientAddress: _nobody, ...request } = client.request
     // It is for all: what this client wants of caches says nothing.
     const headers = request.headers.filter(([name]) => name !== 'cache-control')
-    const isPlain = { ...client, request: { ...request, method: 'GET', headers } }
+    const isPlain = { ask: client.ask, origin: client.origin, request: { ...request, method: 'GET', headers } }
     this.#revalidations++
     const flight = this.#begin(isPlain, key, lookup, 'stale', true)
     void flight.over.then(() => {
@@ -217,30 +215,27 @@ export class ProxyCache {
     const { request, ask } = client
     const { clock, passes } = this.#parts
     const sentAt = clock.now()
-    const watch = new HeadWatch(client.sink, (head) => {
+    const watch = new WatchedHead(client.sink, (head) => {
       const ruleSeconds = ask.rules.validSeconds(head.status)
       const storing = storingOf({ request, head, ruleSeconds, sentAt, receivedAt: clock.now() })
       if (!('refused' in storing)) passes.delete(key)
+      return undefined
     })
     this.#pass(client, outcome, detail, watch)
   }
 
   /** Sends a request on by itself. */
-  #pass(client: CacheClient, outcome: ProxyStatus['outcome'], detail?: string, sink: OriginSink = client.sink): void {
+  #pass(client: CacheClient, outcome: ProxyStatus['outcome'], detail?: string, sink: ResponseSink = client.sink): void {
     if (client.isGone) return
     client.ask.report({ outcome, ...(detail !== undefined && { detail }) })
-    const handle = client.origin.fetch(client.request, sink)
-    client.leave = () => handle.abort()
-    if (client.isGone) handle.abort()
+    client.origin.fetch(client.request, sink)
   }
 
   #passOther(client: CacheClient): void {
     const { request, ask, origin, sink } = client
     ask.report({ outcome: isUnsafe(request.method) ? 'method' : 'bypass' })
-    const target = isUnsafe(request.method) ? new InvalidatingSink(sink, (head) => this.#invalidate(ask.address, head)) : sink
-    const handle = origin.fetch(request, target)
-    client.leave = () => handle.abort()
-    if (client.isGone) handle.abort()
+    const target = isUnsafe(request.method) ? new WatchedHead(sink, (head) => this.#invalidate(ask.address, head)) : sink
+    origin.fetch(request, target)
   }
 
   #invalidate({ label, uri }: ProxyAddress, head: ResponseHead): Promise<void> | undefined {

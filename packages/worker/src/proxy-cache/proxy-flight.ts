@@ -12,8 +12,7 @@ import {
   uriTag,
   validatingFields,
 } from '@svc/cache'
-import type { HeaderList, ResponseHead } from '@svc/http'
-import type { OriginHandle, OriginSink } from '@svc/upstream'
+import type { HeaderList, ResponseHead, ResponseSink, ResponseSource } from '@svc/http'
 import { BodyDelivery } from './body-delivery.ts'
 import type { CacheClient } from './cache-ask.ts'
 import { type Delivered, deliveryOf } from './delivery.ts'
@@ -23,7 +22,7 @@ import { SpooledBody } from './spooled-body.ts'
 import { mayReplaceFailure, mayReplaceStatus } from './stale-rules.ts'
 
 /** One request to an upstream for a resource: whoever asks for the same meanwhile gets the same answer. */
-export class ProxyFlight implements OriginSink {
+export class ProxyFlight implements ResponseSink {
   readonly #start: FlightStart
   readonly #parts: FlightParts
   readonly #owner: FlightOwner
@@ -32,9 +31,11 @@ export class ProxyFlight implements OriginSink {
   #clients: CacheClient[] = []
   #leader: CacheClient | undefined
   #stale: StoredEntry | undefined
-  #handle: OriginHandle | undefined
+  #source: ResponseSource | undefined
   #sentAt = 0
   #spool: SpooledBody | undefined
+  /** The body, where it came at once. */
+  #whole: Buffer | undefined
   /** Where the answer is kept, once it is known that it may be. */
   #stored: { readonly key: string; readonly storing: Storing } | undefined
   #response: Delivered | undefined
@@ -108,6 +109,11 @@ export class ProxyFlight implements OriginSink {
     this.#closeDoor()
   }
 
+  attach(source: ResponseSource): void {
+    this.#source = source
+    if (this.#isOver) source.abort()
+  }
+
   informational(head: ResponseHead): void {
     if (this.#leader?.isGone === false) this.#leader.sink.informational(head)
   }
@@ -128,8 +134,15 @@ export class ProxyFlight implements OriginSink {
     else this.#giveOn(head, length, 'refused' in storing ? storing.refused : 'size')
   }
 
-  chunk(bytes: Uint8Array, ack: () => void): void {
-    this.#spool?.add(bytes, ack)
+  whole(head: ResponseHead, body: Uint8Array): void {
+    // One copy for the store and all clients.
+    this.#whole = Buffer.from(body)
+    this.head(head, body.byteLength)
+    this.end([])
+  }
+
+  chunk(bytes: Uint8Array): boolean {
+    return this.#spool?.add(Buffer.from(bytes)) ?? true
   }
 
   end(trailers: HeaderList): void {
@@ -165,13 +178,8 @@ export class ProxyFlight implements OriginSink {
     client.leave = () => {
       this.#clients = this.#clients.filter((other) => other !== client)
       // A background validation has nobody from the start; a request that somebody wanted goes on for its answer only if that is kept.
-      if (this.#clients.length === 0 && this.#spool === undefined && this.#leader !== undefined) this.#abandon()
+      if (this.#clients.length === 0 && this.#spool === undefined && this.#leader !== undefined) this.#finish('failed')
     }
-  }
-
-  #abandon(): void {
-    this.#handle?.abort()
-    this.#finish('failed')
   }
 
   #takeLease(): void {
@@ -196,15 +204,8 @@ export class ProxyFlight implements OriginSink {
     const { origin, request } = this.#start
     const stale = this.#stale !== undefined && canBeValidated(this.#stale.headers) ? this.#stale.headers : undefined
     this.#sentAt = this.#now()
-    const handle = origin.fetch({ ...request, method: 'GET', headers: validatingFields(request.headers, stale) }, this)
-    if (this.#isOver) handle.abort()
-    else this.#handle = handle
-  }
-
-  /** Asks for the whole, whatever is stored. */
-  #askAnew(): void {
-    this.#handle?.abort()
-    this.#ask()
+    this.#whole = undefined
+    origin.fetch({ ...request, method: 'GET', headers: validatingFields(request.headers, stale) }, this)
   }
 
   #storingOf(head: ResponseHead, sentAt: number): Storing | Refusal {
@@ -243,11 +244,12 @@ export class ProxyFlight implements OriginSink {
     const isMoved = !('refused' in storing) && this.#keyOf(storing) !== key
     if (isMoved) {
       this.#stale = undefined
-      // Not before the present request is known to have been begun.
-      queueMicrotask(() => this.#askAnew())
+      this.#source?.abort()
+      // Outside of the calls of the source.
+      queueMicrotask(() => this.#ask())
       return
     }
-    this.#handle?.abort()
+    this.#source?.abort()
     const isKept = !('refused' in storing) && this.#isUnpurged()
     const { createdAt, ttlMs, swrMs } = 'refused' in storing ? { createdAt: this.#now(), ttlMs: 0, swrMs: 0 } : storing
     const entry: StoredEntry = { ...stale, headers, createdAt, ttlMs, swrMs, seq: this.#fill.seq, isMarkedStale: false }
@@ -266,7 +268,7 @@ export class ProxyFlight implements OriginSink {
   }
 
   #serveStale(entry: StoredEntry): void {
-    this.#handle?.abort()
+    this.#source?.abort()
     const key = this.#start.stale?.key ?? this.#start.key
     const clients = this.#takeClients()
     this.#finish('failed')
@@ -308,14 +310,16 @@ export class ProxyFlight implements OriginSink {
         this.#closeDoor()
         if (error !== undefined) onProblem(error)
       },
-      onUnread: () => this.#abandon(),
+      onUnread: () => this.#finish('failed'),
+      onRoom: () => this.#source?.resume(),
     })
+    if (this.#whole !== undefined && this.#whole.byteLength > 0) this.#spool.add(this.#whole)
     const clients = this.#takeClients()
     for (const client of clients) {
       if (client === this.#leader || this.suits(client)) this.#deliver(client, response, refused)
       else this.#owner.again(client)
     }
-    if (this.#stored === undefined && !this.#spool.hasReaders) this.#abandon()
+    if (this.#stored === undefined && !this.#spool.hasReaders) this.#finish('failed')
   }
 
   #deliver(client: CacheClient, response: Delivered, refused?: string): void {
@@ -330,10 +334,15 @@ export class ProxyFlight implements OriginSink {
       ...(refused !== undefined && { detail: refused }),
     })
     if (this.#stored !== undefined && head.status === response.status) this.#offer(client, this.#stored)
-    const delivery = new BodyDelivery(spool, client.sink, from, client.request.method === 'HEAD' ? from : to, () => undefined)
-    client.leave = () => delivery.stop()
+    const isHead = client.request.method === 'HEAD'
+    if (this.#whole !== undefined && !isHead && length !== undefined) {
+      client.sink.whole(head, this.#whole.subarray(from, to))
+      return
+    }
+    const delivery = new BodyDelivery(spool, client.sink, from, isHead ? from : to)
+    client.sink.attach(delivery)
     client.sink.head(head, length)
-    if (!client.isGone) delivery.start()
+    delivery.start()
   }
 
   #offer({ ask }: CacheClient, { key, storing }: { readonly key: string; readonly storing: Storing }): void {
@@ -347,11 +356,9 @@ export class ProxyFlight implements OriginSink {
     const body = await spool.kept(key)
     let isStored = false
     if (body !== undefined && this.#isUnpurged()) {
-      const { address, request, status } = {
-        address: this.address,
-        request: this.#start.request.headers,
-        status: this.#response?.status ?? 0,
-      }
+      const { address } = this
+      const request = this.#start.request.headers
+      const status = this.#response?.status ?? 0
       isStored = await store.put({ address, request, status, storing, body, seq: this.#fill.seq })
     }
     if (!isStored && body !== undefined && !(body instanceof Uint8Array)) store.files.discard([body.name])
@@ -373,6 +380,7 @@ export class ProxyFlight implements OriginSink {
   #finish(outcome: 'stored' | 'failed'): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#source?.abort()
     this.#closeDoor()
     this.#lease.end(outcome)
     this.#parts.ledger.end(this.#fill)

@@ -22,6 +22,8 @@ export interface SpoolOptions {
   readonly onUnkept: (error: Error | undefined) => void
   /** It is not kept, and nobody reads it any more. */
   readonly onUnread: () => void
+  /** More may come, after `add` returned false. */
+  readonly onRoom: () => void
 }
 
 /**
@@ -39,8 +41,10 @@ export class SpooledBody implements ReadableBody {
   #fileBytes = 0
   #isKept: boolean
   #isWriting = false
-  /** Of chunks after which no more has been let come. */
-  #acks: (() => void)[] = []
+  /** Nothing more may come until the last piece is written, or read by all. */
+  #isFull = false
+  /** `add` has not returned yet, and says itself that more may come. */
+  #isAdding = false
   #end: 'open' | 'complete' | Error = 'open'
   #isReleased = false
   #onWritten: (() => void) | undefined
@@ -65,14 +69,18 @@ export class SpooledBody implements ReadableBody {
     return this.#readers.size > 0
   }
 
-  /** Takes what came. `ack` lets more come. */
-  add(bytes: Uint8Array, ack: () => void): void {
+  /** Takes bytes, which must not change any more. False: no more before `onRoom`. */
+  add(bytes: Uint8Array): boolean {
     this.#pieces.push({ start: this.#bytes, bytes })
     this.#bytes += bytes.byteLength
-    this.#acks.push(ack)
+    // Where an earlier call returned false, `onRoom` is owed.
+    this.#isAdding = !this.#isFull
+    this.#isFull = true
     if (this.#isKept && this.#bytes > this.#options.maxBytes) this.#stopKeeping(undefined)
     this.#wakeReaders()
     this.#goOn()
+    this.#isAdding = false
+    return !this.#isFull
   }
 
   /** It is complete, or broke off. */
@@ -219,7 +227,9 @@ export class SpooledBody implements ReadableBody {
   }
 
   #takeMore(): void {
-    for (const ack of this.#acks.splice(0)) ack()
+    if (!this.#isFull) return
+    this.#isFull = false
+    if (!this.#isAdding) this.#options.onRoom()
   }
 
   #wakeReaders(): void {

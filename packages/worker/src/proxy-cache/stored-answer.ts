@@ -20,31 +20,27 @@ function statusOf({ entry, how, isCollapsed }: ServedEntry, now: number): ProxyS
   }
 }
 
-/** Sends an answer from an entry whose body is at hand. Its bytes are lent: where they are not sent at once they are copied. */
+/** Sends a response from an entry whose body is at hand. */
 export function sendEntry(client: CacheClient, served: ServedEntry, now: number): void {
   const { entry } = served
   const { head, from, to, length } = prepare(client, served, entry.body.byteLength, now)
   const { sink, request } = client
-  const part = request.method === 'HEAD' ? entry.body.subarray(0, 0) : entry.body.subarray(from, to)
-  if (part.byteLength > 0 && sink.whole !== undefined) {
-    sink.whole(head, part)
+  if (request.method !== 'HEAD' && length !== undefined) {
+    sink.whole(head, entry.body.subarray(from, to))
     return
   }
   sink.head(head, length)
-  if (client.isGone) return
-  if (part.byteLength === 0) sink.end([])
-  else sink.chunk(Buffer.from(part), () => sink.end([]))
+  if (!client.isGone) sink.end([])
 }
 
 /** Sends an answer from an entry whose body is in a file. */
 export function sendFile(client: CacheClient, served: ServedEntry, body: FileBody, now: number): void {
   const { head, from, to, length } = prepare(client, served, served.entry.bodyFile?.bytes ?? 0, now)
   const { sink, request } = client
-  const delivery = new BodyDelivery(body, sink, from, request.method === 'HEAD' ? from : to, () => undefined)
-  client.leave = () => delivery.stop()
+  const delivery = new BodyDelivery(body, sink, from, request.method === 'HEAD' ? from : to)
+  sink.attach(delivery)
   sink.head(head, length)
-  if (client.isGone) delivery.stop()
-  else delivery.start()
+  delivery.start()
 }
 
 function prepare(client: CacheClient, served: ServedEntry, bytes: number, now: number): Delivery {

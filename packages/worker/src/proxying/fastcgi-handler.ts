@@ -5,7 +5,6 @@ import type { FastcgiSpec } from '@svc/vhosts'
 import type { LocationCache } from '../proxy-cache/index.ts'
 import { refuseLoop } from '../request/request-loop.ts'
 import type { ContentHandler, LocationVisit } from '../vhost/content.ts'
-import { answerVisit } from './answer-visit.ts'
 import { LocationParams } from './location-params.ts'
 import { proxiedTarget } from './proxy-request.ts'
 import { FieldFilter, VisitAnswer } from './visit-answer.ts'
@@ -64,18 +63,8 @@ export class FastcgiHandler implements ContentHandler {
     }
     const request = this.#request(visit)
     const { cache } = this.#tools
-    if (cache !== undefined) {
-      const place = `fastcgi://${origin.name}`
-      answerVisit(visit, cache.originFor(visit, origin, request, place), request, this.#filter)
-    } else if (request.body !== undefined) answerVisit(visit, origin, request, this.#filter)
-    else this.#send(visit, origin, request)
-  }
-
-  #send(visit: LocationVisit, origin: FastcgiOrigin, request: OriginRequest): void {
-    const answer = new VisitAnswer(visit, this.#filter)
-    const call = origin.send(request, answer)
-    answer.attach(call)
-    call.start()
+    const source = cache === undefined ? origin : cache.originFor(visit, origin, request, `fastcgi://${origin.name}`)
+    source.fetch(request, new VisitAnswer(visit, this.#filter))
   }
 
   #request(visit: LocationVisit): OriginRequest {

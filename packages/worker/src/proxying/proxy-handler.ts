@@ -1,11 +1,10 @@
 import type { BodyBlocks, HeaderList } from '@svc/http'
-import type { HttpConnections, OriginRequest, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
+import type { HttpConnections, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
 import { bridgeWebSocket, HttpOrigin, parseNextUpstream, parsePlace } from '@svc/upstream'
 import type { ProxySpec } from '@svc/vhosts'
 import type { LocationCache } from '../proxy-cache/index.ts'
 import { refuseLoop } from '../request/request-loop.ts'
 import type { ContentHandler, LocationVisit } from '../vhost/content.ts'
-import { answerVisit } from './answer-visit.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
 import { proxyHost, proxyPort } from './upstream-name.ts'
@@ -93,20 +92,13 @@ export class ProxyHandler implements ContentHandler {
     }
     if (exchange.webSocket !== undefined && this.#passesUpgrade(visit)) {
       const filter = (fields: HeaderList) => this.#switching(visit, fields)
-      bridgeWebSocket({ origin, request, offer: exchange.webSocket, filter, answer: this.#answerTo(visit) })
+      bridgeWebSocket({ origin, request, offer: exchange.webSocket, filter, sink: this.#answerTo(visit) })
     } else if (this.#tools.cache !== undefined) {
       const place = `${this.#spec.scheme}://${group.spec.name}`
-      answerVisit(visit, this.#tools.cache.originFor(visit, origin, request, place), request, this.#filter)
+      this.#tools.cache.originFor(visit, origin, request, place).fetch(request, this.#answerTo(visit))
     } else {
-      this.#send(visit, origin, request)
+      origin.fetch(request, this.#answerTo(visit))
     }
-  }
-
-  #send(visit: LocationVisit, origin: HttpOrigin, request: OriginRequest): void {
-    const answer = this.#answerTo(visit)
-    const call = origin.send(request, answer)
-    answer.attach(call)
-    call.start()
   }
 
   #answerTo(visit: LocationVisit): VisitAnswer {

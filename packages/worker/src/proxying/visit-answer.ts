@@ -1,6 +1,14 @@
 import { asError, RecentWeakMap } from '@svc/core'
-import { BLOCK_BYTES, type BodyBlocks, type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '@svc/http'
-import type { AnswerReceiver } from '@svc/upstream'
+import {
+  BLOCK_BYTES,
+  type BodyBlocks,
+  type BodyWriter,
+  type HeaderList,
+  problemOf,
+  type ResponseHead,
+  type ResponseSource,
+} from '@svc/http'
+import type { SwitchSink } from '@svc/upstream'
 import type { LocationVisit } from '../vhost/content.ts'
 import { innerRedirect, keepOwnType } from './inner-redirect.ts'
 import type { RedirectRewriter } from './redirect-rewriter.ts'
@@ -19,12 +27,6 @@ export interface AnswerRules {
   readonly isBuffered: boolean
   /** For what is on its way to clients. */
   readonly blocks: BodyBlocks
-}
-
-/** What is slowed down and given up. */
-export interface AnswerFlow {
-  resume(): void
-  abort(): void
 }
 
 /** Fields of an answer as its client gets them. */
@@ -78,10 +80,10 @@ function rewritten(redirects: RedirectRewriter, visit: LocationVisit, name: stri
 }
 
 /** Sends the answer of an upstream to the client of a visit: no faster than it takes it, and whole or visibly cut. */
-export class VisitAnswer implements AnswerReceiver {
+export class VisitAnswer implements SwitchSink {
   readonly #visit: LocationVisit
   readonly #filter: FieldFilter
-  #flow: AnswerFlow | undefined
+  #source: ResponseSource | undefined
   #writer: BodyWriter | undefined
   #aheadBytes = 0
   #isOver = false
@@ -91,19 +93,20 @@ export class VisitAnswer implements AnswerReceiver {
     this.#filter = filter
   }
 
-  /** To be called before anything comes: ties the request to the client, who may leave. */
-  attach(flow: AnswerFlow): void {
-    this.#flow = flow
+  /** Ties the request to the client, who may leave. */
+  attach(source: ResponseSource): void {
+    const isFirst = this.#source === undefined
+    this.#source = source
+    if (!isFirst) return
     const { context } = this.#visit
-    // What the upstream may take is said by the location.
+    // The location limits the time of the upstream.
     context.exchange.liftAnswerLimit()
     context.onClosed(() => {
       this.#isOver = true
-      flow.abort()
+      this.#source?.abort()
     })
   }
 
-  /** The client has been told that the protocol is switched: there is no answer to come. */
   switched(): void {
     this.#isOver = true
     this.#visit.context.switched()
@@ -113,17 +116,15 @@ export class VisitAnswer implements AnswerReceiver {
     this.#guarded(() => this.#visit.context.exchange.informational?.(head))
   }
 
-  head(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
-    if (this.#isOver) return
-    try {
-      this.#answer(head, length, body)
-    } catch (error) {
-      this.fail(asError(error))
-      this.#flow?.abort()
-    }
+  head(head: ResponseHead, length: number | undefined): void {
+    this.#begin(head, length, undefined)
   }
 
-  data(bytes: Uint8Array): boolean {
+  whole(head: ResponseHead, body: Uint8Array): void {
+    this.#begin(head, body.byteLength, body)
+  }
+
+  chunk(bytes: Uint8Array): boolean {
     const writer = this.#writer
     if (writer === undefined || this.#isOver) return true
     if (this.#write(writer, bytes)) {
@@ -158,12 +159,22 @@ export class VisitAnswer implements AnswerReceiver {
     return writer.write(block.subarray(0, bytes.byteLength), () => blocks.give(block))
   }
 
+  #begin(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
+    if (this.#isOver) return
+    try {
+      this.#answer(head, length, body)
+    } catch (error) {
+      this.fail(asError(error))
+      this.#source?.abort()
+    }
+  }
+
   #answer(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
     const visit = this.#visit
     const { headers, redirectsInside } = this.#filter.apply(visit, head.headers)
     if (redirectsInside && innerRedirect(visit, head.headers)) {
       this.#isOver = true
-      this.#flow?.abort()
+      this.#source?.abort()
       return
     }
     keepOwnType(visit, headers)
@@ -183,7 +194,7 @@ export class VisitAnswer implements AnswerReceiver {
     this.#writer = writer
     writer.onDrain(() => {
       this.#aheadBytes = 0
-      this.#flow?.resume()
+      this.#source?.resume()
     })
   }
 
