@@ -2,9 +2,9 @@ import { memoryOf } from '../../bench/lib/process-tree.ts'
 import { collectGarbage } from './collect-garbage.ts'
 
 /** What the processes of a server are there for. */
-type Role = 'master' | 'worker' | 'render host'
+type Role = 'master' | 'worker' | 'render host' | 'scan process'
 
-const ROLES: readonly Role[] = ['master', 'worker', 'render host']
+const ROLES: readonly Role[] = ['master', 'worker', 'render host', 'scan process']
 const MEGABYTE = 1024 * 1024
 /** Part of a run in which code is compiled and caches fill. */
 const WARM_UP = 0.25
@@ -33,6 +33,7 @@ interface Sample {
 
 function roleOf(command: string): Role {
   if (/\bworker\.js\b/.test(command)) return 'worker'
+  if (/\bsite-scan\.js\b/.test(command)) return 'scan process'
   return /\brender-host\.js\b/.test(command) ? 'render host' : 'master'
 }
 
@@ -62,7 +63,7 @@ export class MemoryWatch {
 
   /** The memory of a server without load, its garbage collected. */
   async settled(): Promise<Settled> {
-    for (const { pid, command } of memoryOf(this.#root)) if (roleOf(command) !== 'render host') await collectGarbage(pid)
+    for (const { pid, command } of memoryOf(this.#root)) if (/^(master|worker)$/.test(roleOf(command))) await collectGarbage(pid)
     return this.#sample()
   }
 
@@ -72,7 +73,12 @@ export class MemoryWatch {
       Math.max(0, ...processes.filter((process) => process.role === role).map(({ privateBytes }) => privateBytes))
     return {
       at: Date.now(),
-      roles: { master: largest('master'), worker: largest('worker'), 'render host': largest('render host') },
+      roles: {
+        master: largest('master'),
+        worker: largest('worker'),
+        'render host': largest('render host'),
+        'scan process': largest('scan process'),
+      },
       workers: processes.flatMap(({ role, pid }) => (role === 'worker' ? [pid] : [])),
       all: processes.reduce((sum, { shareBytes }) => sum + shareBytes, 0),
     }

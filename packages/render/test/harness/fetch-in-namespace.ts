@@ -57,6 +57,12 @@ await get('added', '9.9.9.10')
 // The kernel delivers a range of this kind to the machine, and no interface shows an address of it.
 ip('route', 'add', 'local', '9.9.8.0/24', 'dev', 'lo')
 await get('routed range', '9.9.8.7')
+ip('-6', 'route', 'add', 'local', '2606:4700:bbbb::/64', 'dev', 'lo')
+ip('-6', 'route', 'add', 'local', '2606:4700:eeee::/64', 'dev', 'lo', 'table', '77')
+ip('-6', 'rule', 'add', 'to', '2606:4700:eeee::/64', 'lookup', '77')
+await get('routed IPv6 range', '[2606:4700:bbbb::5]')
+await get('IPv6 beside the range', '[2606:4700:bbbb:1::5]')
+await get('IPv6 range of another table', '[2606:4700:eeee::5]')
 results['requests before'] = String(requests)
 for (const [label, entry] of [
   ['by address', '9.9.9.9'],

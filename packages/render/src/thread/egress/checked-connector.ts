@@ -4,6 +4,7 @@ import { buildConnector } from 'undici'
 import { RenderError } from '../../errors/errors.ts'
 import { checkEgress, type EgressRules, type EgressTarget, machineRefusal } from './address-policy.ts'
 import { isLocalAddress, MachineAddresses } from './machine-addresses.ts'
+import { RoutedRanges } from './routed-ranges.ts'
 
 interface Found {
   readonly address: string
@@ -28,6 +29,7 @@ function portOf({ port, protocol }: { readonly port: string | null; readonly pro
 export class EgressGuard {
   readonly #rules: EgressRules
   readonly #machine: MachineAddresses
+  readonly #routed = new RoutedRanges()
 
   constructor(rules: EgressRules, machine = new MachineAddresses()) {
     this.#rules = rules
@@ -55,12 +57,17 @@ export class EgressGuard {
     for (const found of await addressesOf(hostname)) {
       const target = { hostname, address: found.address, port }
       let verdict = this.#check(target)
-      if (verdict.isAllowed && !verdict.isListed && (await isLocalAddress(found.address))) verdict = machineRefusal(target)
+      if (verdict.isAllowed && !verdict.isListed && (await this.#isDeliveredHere(found.address))) verdict = machineRefusal(target)
       if (verdict.isAllowed) usable.push(found)
       else refusal = verdict.reason
     }
     if (usable.length === 0) throw new RenderError('RENDER_FETCH_REFUSED', refusal)
     return usable
+  }
+
+  /** Asks the kernel: it delivers more addresses to this machine than its interfaces show. */
+  async #isDeliveredHere(address: string): Promise<boolean> {
+    return (await isLocalAddress(address)) || (await this.#routed.includes(address))
   }
 
   #check(target: EgressTarget) {

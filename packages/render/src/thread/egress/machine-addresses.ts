@@ -71,7 +71,8 @@ function addressesOf({ address, cidr }: NetworkInterfaceInfo): string[] {
 
 /**
  * Asks the kernel whether an address belongs to this machine; nothing is sent. The kernel also knows the addresses that no list
- * of interfaces shows: those of interfaces without a carrier, and ranges that are routed to the machine as a whole.
+ * of interfaces shows: those of interfaces without a carrier, and IPv4 ranges that are routed to the machine as a whole (for those
+ * of IPv6 see `RoutedRanges`).
  * @throws what the system says when it has no socket left
  */
 export async function isLocalAddress(address: string): Promise<boolean> {
