@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hostsBeside } from '../src/control/hosts-beside.ts'
+import { hostsBeside } from '../src/control/master-control-plane.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
 
 test('the hosts beside a host are the exact names of its site and itself; none for a host that no site claims', async (t) => {

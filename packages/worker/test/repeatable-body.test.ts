@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BodyAck, RequestBody } from '@svc/http'
 import { ManualBody } from '../../upstream/test/raw-upstream.ts'
-import { RepeatableBody } from '../src/request/repeatable-body.ts'
+import { RepeatableBody } from '../src/request/request-body.ts'
 
 /** A reader, and what it got. */
 function reading(body: RepeatableBody, isAcking = true) {

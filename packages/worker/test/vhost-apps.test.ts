@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { vhostFacts } from '../src/control/vhost-facts.ts'
+import { vhostFacts } from '../src/control/master-control-plane.ts'
 import { WorkerError } from '../src/errors/errors.ts'
 import type { ContentHandler } from '../src/vhost/index.ts'
 import { complete } from './canned-renderer.ts'

@@ -1,3 +1,2 @@
-export * from './compress-complete.ts'
-export * from './compress-stream.ts'
+export * from './compress.ts'
 export { type Encode, encodeWhole, type RealCoding } from './encoders.ts'

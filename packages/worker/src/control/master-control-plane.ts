@@ -1,10 +1,10 @@
-import type { ControlPlane, Purges, Renderers, Sites } from '@svc/admin'
+import type { ControlPlane, Purges, Renderers, Sites, VhostFacts } from '@svc/admin'
 import { hasApp } from '@svc/config'
 import type { RpcPeer } from '@svc/core'
+import { parseHost } from '@svc/http'
 import type { masterMethods, workerMethods } from '@svc/protocol'
+import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
-import { hostsBeside } from './hosts-beside.ts'
-import { vhostFacts } from './vhost-facts.ts'
 
 /** The line to the master. */
 export type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
@@ -66,4 +66,69 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     renderers: renderersOf(parts),
     sites: sitesOf(parts),
   }
+}
+
+/**
+ * The host names under which the pages of a host may be kept: the exact names of the site that claims it, and this one. Undefined
+ * when no site claims the host, but one gets it for want of another.
+ */
+export function hostsBeside(generation: Pick<ServingGeneration, 'matchHost'>, host: string): readonly string[] | undefined {
+  const match = generation.matchHost(host)
+  const parsed = parseHost(host)
+  if (match === undefined || match.kind === 'default' || parsed === 'bad_host') return undefined
+  const exact = match.value.config.hostnames.filter((name) => !name.includes('*'))
+  return [...new Set([parsed.hostname, ...exact])]
+}
+
+/** The servers of vhost files as endpoints list them. */
+export function vhostFacts({ servers }: WebSpec): readonly VhostFacts[] {
+  return servers.map(({ site, place, listen, names, locations, fallback }) => ({
+    site,
+    place,
+    listen: listen.map(({ address }) => address),
+    default_for: listen.filter(({ isDefault }) => isDefault).map(({ address }) => address),
+    names: names.map(nameOf),
+    locations: [
+      ...locations.map((location) => ({
+        ...whatAnswers(location.content),
+        match: matchOf(location.match),
+        place: location.place,
+      })),
+      { ...whatAnswers(fallback.content), match: '', place },
+    ],
+  }))
+}
+
+function nameOf(spec: ServerNameSpec): string {
+  return text(spec.kind === 'name' ? spec.name : `~${spec.pattern.source}`)
+}
+
+function matchOf(match: LocationMatch): string {
+  switch (match.kind) {
+    case 'exact':
+      return text(`= ${match.path}`)
+    case 'prefix':
+      return text(match.isFirst ? `^~ ${match.path}` : match.path)
+    case 'pattern':
+      return text(`~ ${match.pattern.source}`)
+    case 'named':
+      return `@${text(match.name)}`
+  }
+}
+
+function whatAnswers(content: ContentSpec): { readonly content: string; readonly target: string } {
+  switch (content.kind) {
+    case 'files':
+      return { content: 'files', target: '' }
+    case 'app':
+      return { content: 'app', target: content.site }
+    case 'proxy':
+    case 'fastcgi':
+      return { content: content.kind, target: content.target.kind === 'fixed' ? content.target.upstream : 'computed' }
+  }
+}
+
+/** Texts of vhost files have one character for each byte. */
+function text(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf8')
 }

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import type { Config } from '@svc/config'
 import { asError } from '@svc/core'
 import type { Engine } from '@svc/engine'
 import type { GenerationSpec, ListenAddress } from '@svc/protocol'
@@ -73,4 +75,9 @@ export class ListenAddresses {
     await this.#engine.listen(address)
     this.#open.add(address.name)
   }
+}
+
+/** Where bodies of requests wait that are too long for memory, in files without names. */
+export function bodyDirectory({ server }: Pick<Config, 'server'>): string {
+  return join(server.state_dir, 'bodies')
 }

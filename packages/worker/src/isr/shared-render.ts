@@ -3,7 +3,7 @@ import type { HeaderList, ResponseHead, ResponseSource } from '@svc/http'
 import type { CacheFacts } from '@svc/protocol'
 import { WorkerError } from '../errors/errors.ts'
 import type { RenderSink, RenderSource } from '../render-client/renderer.ts'
-import { BodyCopy } from '../request/body-copy.ts'
+import { BodyCopy } from '../request/l0-fill.ts'
 import type { Made } from './page-entries.ts'
 import { refusalOfHead } from './storability.ts'
 

@@ -15,7 +15,7 @@ import type { Clock } from '@svc/core'
 import type { ReadyHead } from '@svc/engine'
 import { type ContentCoding, encodingClass, parseHost, type ResponseHead } from '@svc/http'
 import type { HttpMetrics } from '@svc/telemetry'
-import type { L0Ticket, OfferingRequest } from '../request/l0-intake.ts'
+import type { L0Ticket, OfferingRequest } from '../request/l0-fill.ts'
 import type { WorkerFacts } from './l0-facts.ts'
 
 /** What admission works with. */

@@ -16,7 +16,7 @@ import { type ContentCoding, clientOf, encodingClass, equalWeakly, parseEntityTa
 import type { WorkerCacheStats } from '@svc/protocol'
 import { type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@svc/telemetry'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
-import type { L0Intake, L0Ticket, OfferingRequest } from '../request/l0-intake.ts'
+import type { L0Intake, L0Ticket, OfferingRequest } from '../request/l0-fill.ts'
 import type { HitRequest } from '../request/request-log.ts'
 import { dropOutdated } from './drop-outdated.ts'
 import { type AdmissionTools, admit } from './l0-admission.ts'

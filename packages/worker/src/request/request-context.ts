@@ -16,13 +16,11 @@ import { compressComplete, compressStream, type Encode } from '../compression/in
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
-import { BodyCopy } from './body-copy.ts'
 import { cacheWord, l0Status, withCacheStatus } from './cache-report.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
-import { L0Fill } from './l0-fill.ts'
-import type { L0Intake, L0Ticket } from './l0-intake.ts'
-import { LimitedBody } from './limited-body.ts'
-import { RepeatableBody } from './repeatable-body.ts'
+import type { L0Intake, L0Ticket } from './l0-fill.ts'
+import { BodyCopy, L0Fill } from './l0-fill.ts'
+import { LimitedBody, RepeatableBody } from './request-body.ts'
 import { RewrittenRequest, type RewrittenTarget } from './rewritten-request.ts'
 
 const empty = new Uint8Array(0)

@@ -1,14 +1,24 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { type HeaderList, type HttpRequest, problemOf, type ResponseHead } from '@svc/http'
 import { type AnswerPlan, type BodyPiece, type ContentPlan, planAnswer, planWhole } from './answer-plan.ts'
 import { StaticError } from './errors.ts'
-import { type FileFacts, factsOf } from './file-facts.ts'
 import { type FileReceiver, sendFile } from './file-sender.ts'
-import type { FileSource, OpenFile } from './file-source.ts'
+import { contentStateOf, type FileFacts, type FileSource, factsOf, type OpenFile } from './file-source.ts'
 import { SmallFileCache } from './small-file-cache.ts'
 import { chooseVariant, type StaticResource, type Variant } from './variant.ts'
-import { readWhole } from './whole-file.ts'
+
+/** Reads an open file at once; undefined when it changed while being read. For small files: it blocks the thread. */
+function readWhole(file: OpenFile): Buffer | undefined {
+  const content = Buffer.allocUnsafeSlow(Number(file.stat.size))
+  let filled = 0
+  while (filled < content.byteLength) {
+    const count = readSync(file.fd, content, filled, content.byteLength - filled, filled)
+    if (count === 0) return undefined
+    filled += count
+  }
+  return contentStateOf(fstatSync(file.fd, { bigint: true })) === contentStateOf(file.stat) ? content : undefined
+}
 
 /** A whole file that its client does not get, since it has it already or asks for the head alone. */
 export interface UnsentFile {

@@ -3,8 +3,8 @@ import { asError } from '@svc/core'
 import { BodyBlocks, type BodyWriter, type HttpExchange, type HttpRequest, type ResponseHead, rangeLength } from '@svc/http'
 import type { BodyPiece } from './answer-plan.ts'
 import { StaticError } from './errors.ts'
-import { contentStateOf } from './file-facts.ts'
 import type { OpenFile } from './file-source.ts'
+import { contentStateOf } from './file-source.ts'
 
 /** Bytes read at a time: few enough to keep memory flat, enough to keep system calls rare. */
 const CHUNK_BYTES = 256 * 1024

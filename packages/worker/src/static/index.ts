@@ -1,6 +1,5 @@
 export * from './errors.ts'
 export * from './file-answerer.ts'
-export * from './file-facts.ts'
-export type * from './file-source.ts'
+export * from './file-source.ts'
 export * from './static-files.ts'
 export type { StaticResource } from './variant.ts'

@@ -2,9 +2,8 @@ import { basename, dirname } from 'node:path'
 import { type HeaderList, type HttpExchange, type Problem, problemOf, problemResponse } from '@svc/http'
 import { StaticError } from './errors.ts'
 import { FileAnswerer, type FileAnswererOptions, type FileTarget, isFile, type WholeFileKeeper } from './file-answerer.ts'
-import type { FileFacts } from './file-facts.ts'
-import { fileNameOf } from './file-name.ts'
-import { PublicRoot } from './public-root.ts'
+import type { FileFacts } from './file-source.ts'
+import { fileNameOf, PublicRoot } from './public-root.ts'
 import { findResource } from './variant.ts'
 
 /** How files are served. */

@@ -1,7 +1,140 @@
-import { LocationTable, type ServerSpec } from '@svc/vhosts'
-import { type CompiledLocation, type ContentHandlers, compileLocation } from './compiled-location.ts'
+import { CidrSet, parseHttpDate, type ResponseHead, withoutControls } from '@svc/http'
+import {
+  type AccessRule,
+  type AddHeaderSpec,
+  type CompiledTemplate,
+  type ExpiresSpec,
+  expiresFields,
+  type LocationMatch,
+  type LocationSettings,
+  type LocationSpec,
+  LocationTable,
+  type ServerSpec,
+} from '@svc/vhosts'
+import type { ContentHandler } from './content.ts'
+import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
-import type { Templates } from './templates.ts'
+import type { Scope } from './scope.ts'
+import { readForAnswer, type Templates } from './templates.ts'
+
+/** Makes the content of locations that send requests on. */
+export interface ContentHandlers {
+  /** Called once for each location of a generation, at its first request. */
+  make(settings: LocationSettings): ContentHandler
+}
+
+/** A location, ready to be visited. */
+export interface CompiledLocation {
+  readonly settings: LocationSettings
+  /** undefined: what holds where no location matches. */
+  readonly match: LocationMatch | undefined
+  readonly matchedPrefix: string
+  readonly rewrite: (request: Rewritable) => RewriteOutcome
+  readonly files: FilePaths | undefined
+  readonly index: readonly CompiledTemplate<Scope>[]
+  readonly access: AccessCheck | undefined
+  readonly addFields: FieldAdder | undefined
+  readonly handler: () => ContentHandler
+  /** For a location with a FastCGI application. */
+  readonly scripts: ScriptPaths | undefined
+  /** Milliseconds for which the fields of an answer are right. */
+  readonly fieldsLastMs: number
+}
+
+/** Compiles what is set for a location, or for a server outside of all. */
+export function compileLocation(
+  settings: LocationSettings | LocationSpec,
+  templates: Templates,
+  handlers: ContentHandlers,
+): CompiledLocation {
+  const match = 'match' in settings ? settings.match : undefined
+  const { files, expires, content } = settings
+  let handler: ContentHandler | undefined
+  return {
+    settings,
+    match,
+    matchedPrefix: match !== undefined && 'path' in match ? match.path : '',
+    // The server's own have run by then.
+    rewrite: compileRewrites(match === undefined ? [] : settings.rewrites, templates),
+    files: files === undefined ? undefined : compileFilePaths(files, match, templates),
+    index: (files?.index ?? []).map((name) => templates.of(name)),
+    access: compileAccess(settings.access),
+    addFields: compileFields(settings, templates),
+    handler() {
+      handler ??= handlers.make(settings)
+      return handler
+    },
+    scripts: content.kind === 'fastcgi' ? new ScriptPaths(content, templates) : undefined,
+    fieldsLastMs: expires?.kind === 'after' || expires?.kind === 'daily' ? 1000 : Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Whether a client may come in. */
+type AccessCheck = (address: string) => boolean
+
+/** Compiles `allow` and `deny`: the first rule that fits decides, and who fits none may come in. */
+function compileAccess(rules: readonly AccessRule[]): AccessCheck | undefined {
+  if (rules.length === 0) return undefined
+  const compiled = rules.map(({ isAllowed, source }) => ({ isAllowed, fits: matcherOf(source) }))
+  return (address) => compiled.find(({ fits }) => fits(address))?.isAllowed ?? true
+}
+
+function matcherOf(source: string): (address: string) => boolean {
+  if (source === 'all') return () => true
+  // A connection over a unix socket has no address.
+  if (source === 'unix:') return (address) => address === ''
+  const set = new CidrSet([source])
+  return (address) => set.contains(address)
+}
+
+/** Adds the fields of a location to the head of an answer. */
+type FieldAdder = (scope: Scope, head: ResponseHead) => ResponseHead
+
+type Fields = (readonly [name: string, value: string])[]
+
+/** Statuses that get fields without `always`. */
+const PLAIN_STATUSES: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 302, 303, 304, 307, 308])
+/** Fields of which an answer has one: what is added takes the place of what is there. */
+const SINGLE_FIELDS: ReadonlySet<string> = new Set(['content-type', 'etag', 'last-modified'])
+
+/** Compiles `add_header` and `expires`; undefined when there are none. */
+function compileFields(
+  { addHeaders, expires }: { readonly addHeaders: readonly AddHeaderSpec[]; readonly expires: ExpiresSpec | undefined },
+  templates: Templates,
+): FieldAdder | undefined {
+  if (addHeaders.length === 0 && (expires === undefined || expires.kind === 'off')) return undefined
+  const added = addHeaders.map(({ name, value, isAlways }) => ({
+    name: name.toLowerCase(),
+    value: templates.of(value),
+    isAlways,
+  }))
+  return (scope, head) => {
+    const isPlain = PLAIN_STATUSES.has(head.status)
+    let headers: Fields = [...head.headers]
+    if (isPlain && expires !== undefined) headers = withExpires(scope, headers, expires)
+    for (const { name, value, isAlways } of added) {
+      if (!isPlain && !isAlways) continue
+      const text = withoutControls(readForAnswer(scope, value))
+      if (SINGLE_FIELDS.has(name)) headers = headers.filter(([known]) => known.toLowerCase() !== name)
+      if (text !== '') headers.push([name, text])
+    }
+    return { status: head.status, headers }
+  }
+}
+
+function withExpires({ context }: Scope, headers: Fields, rule: ExpiresSpec): Fields {
+  const modified = headers.find(([name]) => name.toLowerCase() === 'last-modified')?.[1]
+  const fields = expiresFields(rule, modified === undefined ? undefined : parseHttpDate(modified), Date.now())
+  if (fields === undefined) return headers
+  // What was said before an inner redirect led here is said anew too.
+  if (context.responseHeaders.length > 0) context.responseHeaders = context.responseHeaders.filter(isNotOfLifetime)
+  return [...headers.filter(isNotOfLifetime), ['expires', fields.expires], ['cache-control', fields.cacheControl]]
+}
+
+function isNotOfLifetime([name]: readonly [name: string, value: string]): boolean {
+  const lower = name.toLowerCase()
+  return lower !== 'expires' && lower !== 'cache-control'
+}
 
 /** A server, ready to answer. */
 export interface CompiledServer {

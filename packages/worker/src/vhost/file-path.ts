@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
-import type { FilesSpec, LocationMatch } from '@svc/vhosts'
-import type { Scope } from './scope.ts'
+import type { CompiledTemplate, FastcgiSpec, FilesSpec, LocationMatch } from '@svc/vhosts'
+import type { Scope, ScriptPath } from './scope.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 
 /** Finds the file of a request. */
@@ -47,4 +47,22 @@ function isInside(path: string, dir: string): boolean {
   const normal = posix.normalize(path)
   const base = posix.normalize(dir)
   return base === '/' || normal === base || normal.startsWith(base.endsWith('/') ? base : `${base}/`)
+}
+
+/** Finds the script of a path: what `fastcgi_split_path_info` and `fastcgi_index` of a location say. */
+export class ScriptPaths {
+  readonly #pattern: RegExp | undefined
+  readonly #index: CompiledTemplate<Scope> | undefined
+
+  constructor({ splitPathInfo, index }: Pick<FastcgiSpec, 'splitPathInfo' | 'index'>, templates: Templates) {
+    this.#pattern = splitPathInfo === undefined ? undefined : new RegExp(splitPathInfo.source, splitPathInfo.flags)
+    this.#index = index === undefined ? undefined : templates.of(index)
+  }
+
+  of(scope: Scope): ScriptPath {
+    const match = this.#pattern?.exec(scope.uri)
+    const name = match?.[1] ?? scope.uri
+    const isDirectory = this.#index !== undefined && name.endsWith('/')
+    return { name: isDirectory ? name + (this.#index?.read(scope) ?? '') : name, info: match?.[2] ?? '' }
+  }
 }

@@ -1,7 +1,7 @@
 import { decodePath, escapeUri, normalizePath } from '@svc/http'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import type { CompiledLocation } from './compiled-location.ts'
+import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf } from './error-pages.ts'
 import { RunState } from './run-state.ts'
 import { tryFiles } from './try-files.ts'

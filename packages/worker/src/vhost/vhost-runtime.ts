@@ -1,18 +1,21 @@
-import { Pacer, RecentWeakMap } from '@svc/core'
+import { Pacer, RecentWeakMap, systemClock } from '@svc/core'
 import type { LocationSettings, ServerSpec } from '@svc/vhosts'
+import { WorkerError } from '../errors/errors.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { FileAnswerer } from '../static/index.ts'
-import type { ContentHandlers } from './compiled-location.ts'
+import type { ContentHandlers } from './compiled-server.ts'
 import { type CompiledServer, compileServer } from './compiled-server.ts'
 import type { ContentHandler } from './content.ts'
-import type { BasicAuth } from './passwords/basic-auth.ts'
+import { FileAuth } from './passwords/file-auth.ts'
+import { PasswordCheck } from './passwords/password-check.ts'
+import { PasswordThread } from './passwords/password-thread.ts'
 import { Templates } from './templates.ts'
 import type { WalkTools } from './walk.ts'
 import { WebFiles } from './web-files.ts'
 
 /** What the servers of all generations share. */
 export interface VhostParts {
-  readonly basicAuth: BasicAuth
+  readonly basicAuth: FileAuth
   readonly handlersFor: (generation: ServingGeneration) => ContentHandlers
   readonly onProblem: (error: Error) => void
 }
@@ -95,4 +98,26 @@ export class VhostRuntimes {
     }
     return runtime
   }
+}
+
+/** What the servers of vhost files are made with. */
+interface VhostOptions extends Omit<VhostParts, 'basicAuth'> {
+  /** Program of the thread that checks passwords. */
+  readonly passwordThread: URL
+}
+
+/** Makes the servers of all generations. */
+export function createVhosts({ passwordThread, ...parts }: VhostOptions): VhostRuntimes {
+  const basicAuth = new FileAuth(new PasswordCheck(new PasswordThread(passwordThread), systemClock))
+  return new VhostRuntimes({ ...parts, basicAuth })
+}
+
+/** Answers 502 for content that this server cannot make. */
+export const noHandlers: ContentHandlers = {
+  make: ({ content }) => ({
+    handle(visit) {
+      visit.context.reportFailure(new WorkerError('WORKER_NO_CONTENT', `nothing here answers "${content.kind}"`), 502)
+      visit.fail(502)
+    },
+  }),
 }

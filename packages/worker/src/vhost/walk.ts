@@ -1,7 +1,7 @@
 import type { HeaderList } from '@svc/http'
 import type { StageResult } from '../request/stage.ts'
 import type { FileAnswerer } from '../static/index.ts'
-import type { BasicAuth } from './passwords/basic-auth.ts'
+import type { FileAuth } from './passwords/file-auth.ts'
 import type { RunState } from './run-state.ts'
 import type { Templates } from './templates.ts'
 import type { Found, WebFiles } from './web-files.ts'
@@ -17,7 +17,7 @@ export interface WalkTools {
   readonly templates: Templates
   readonly files: WebFiles
   readonly answerer: FileAnswerer
-  readonly basicAuth: BasicAuth
+  readonly basicAuth: FileAuth
 }
 
 /** A request on its way through the phases of its server, as the phases see it. */

@@ -13,10 +13,10 @@ import type { RequestContext } from '../../request/request-context.ts'
 import { requestFacts } from '../../request/site-request.ts'
 import type { Stage, StageResult } from '../../request/stage.ts'
 import type { WholeFileKeeper } from '../../static/index.ts'
+import type { SiteVisit } from './app-request.ts'
+import { type RenderPlan, renderRequestOf } from './app-request.ts'
 import type { LatestFiles } from './latest-files.ts'
 import { recallMiddleware, runMiddleware } from './middleware-step.ts'
-import { type RenderPlan, renderRequestOf } from './render-plan.ts'
-import type { SiteVisit } from './site-visit.ts'
 import { askOf } from './visit-ask.ts'
 
 /** The cache as far as a configuration wants it; undefined: nothing is stored. */

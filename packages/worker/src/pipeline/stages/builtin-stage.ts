@@ -3,8 +3,7 @@ import { sendError } from '../../request/error-response.ts'
 import type { RequestContext } from '../../request/request-context.ts'
 import { refuseLoop } from '../../request/request-loop.ts'
 import type { Stage, StageResult } from '../../request/stage.ts'
-import { isFromHostItself, mayCall } from './endpoint-access.ts'
-import { readEndpointRequest } from './endpoint-request.ts'
+import { isFromHostItself, mayCall, readEndpointRequest } from './endpoint-request.ts'
 import type { SitePaths } from './site-paths.ts'
 
 function send(context: RequestContext, answer: EndpointResult): StageResult {

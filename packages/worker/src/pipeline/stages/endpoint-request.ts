@@ -1,4 +1,5 @@
 import { type Endpoint, type EndpointRequest, type FieldError, parseBody, parseQuery } from '@svc/admin'
+import { isLoopback } from '@svc/auth'
 import { codeOf, withDeadline } from '@svc/core'
 import type { Problem, RequestBody } from '@svc/http'
 import type { RequestContext } from '../../request/request-context.ts'
@@ -72,4 +73,23 @@ export async function readEndpointRequest(
   const body = parseBody(json.value, endpoint.body ?? {})
   if (!body.isOk) return invalid(body.errors)
   return { request: { params, query: query?.values ?? {}, body: body.values, host: context.request.host } }
+}
+
+/** Whether a request comes from the host itself. */
+export function isFromHostItself({ request, generation }: RequestContext): boolean {
+  const { remoteAddress, host, headers } = request
+  const facts = { isControlSocket: false, peerAddress: remoteAddress, host, headers }
+  return isLoopback(facts, {
+    trustsTcp: generation.config.server.loopback_trust,
+    isTrustedProxy: (address) => generation.trustedProxies.contains(address),
+    isSiteHost: (hostname) => {
+      const match = generation.matchHost(hostname)
+      return match !== undefined && match.kind !== 'default'
+    },
+  })
+}
+
+/** Whether a request may call an endpoint. Nobody can show a role yet: the host itself alone stands in for one. */
+export function mayCall(context: RequestContext, endpoint: Pick<Endpoint, 'access'>): boolean {
+  return endpoint.access === 'open' || isFromHostItself(context)
 }

@@ -5,8 +5,8 @@ import { isStaleManifest } from '../../render-client/renderer.ts'
 import { ClientSink } from '../../request/client-sink.ts'
 import { sendError, sendFailure } from '../../request/error-response.ts'
 import { absoluteUrl, headersOfMiddleware, siteUrl } from '../../request/site-request.ts'
-import { renderRequestOf } from './render-plan.ts'
-import type { SiteTarget, SiteVisit } from './site-visit.ts'
+import type { SiteTarget, SiteVisit } from './app-request.ts'
+import { renderRequestOf } from './app-request.ts'
 
 /**
  * Runs the middleware of a site. Resolves with what is to be served next, or with "answered" when middleware (or an error)

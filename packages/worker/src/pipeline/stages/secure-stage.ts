@@ -19,3 +19,33 @@ export class SecureStage implements Stage {
     return 'answered'
   }
 }
+
+const PREFIX = '/.well-known/acme-challenge/'
+
+/** Answers a certificate authority that asks whether a host is ours (RFC 8555 section 8.3), while an order is open. */
+export class ProofStage implements Stage {
+  readonly name = 'proof'
+  readonly #proofs: ReadonlyMap<string, string>
+
+  /** @param proofs by token; may change */
+  constructor(proofs: ReadonlyMap<string, string>) {
+    this.#proofs = proofs
+  }
+
+  run(context: RequestContext): StageResult {
+    if (this.#proofs.size === 0) return 'next'
+    const { method, path } = context.request
+    if (!path.startsWith(PREFIX) || (method !== 'GET' && method !== 'HEAD')) return 'next'
+    const proof = this.#proofs.get(path.slice(PREFIX.length))
+    // Another program may prove the same host by files of the site.
+    if (proof === undefined) return 'next'
+    context.pathGroup = 'builtin'
+    context.withdrawFromL0()
+    const headers = [
+      ['content-type', 'application/octet-stream'],
+      ['cache-control', 'no-store'],
+    ] as const
+    context.respond({ status: 200, headers }, Buffer.from(proof))
+    return 'answered'
+  }
+}

@@ -5,8 +5,8 @@ import type { Route } from '@svc/site'
 import type { HostBinding, PageAddress } from '../../isr/page-address.ts'
 import { type BackgroundRender, type IsrSettings, type PageRequest, settingsOf } from '../../isr/page-request.ts'
 import type { RequestContext } from '../../request/request-context.ts'
-import { type RenderPlan, renderRequestOf } from './render-plan.ts'
-import type { SiteVisit } from './site-visit.ts'
+import type { SiteVisit } from './app-request.ts'
+import { type RenderPlan, renderRequestOf } from './app-request.ts'
 
 const STORED_METHODS = new Set(['GET', 'HEAD'])
 

@@ -2,9 +2,11 @@ import { asError, codeOf } from '@svc/core'
 import { clientNetwork } from '@svc/http'
 import type { ServerSpec } from '@svc/vhosts'
 import type { RequestContext } from '../../request/request-context.ts'
-import type { AuthVerdict, BasicAuth } from './basic-auth.ts'
 import type { Asker, PasswordCheck, PasswordVerdict } from './password-check.ts'
 import { PasswordFiles, type PasswordTable } from './password-file.ts'
+
+/** Outcome of `auth_basic` for a request. `refused`: no user, or a wrong password. `limited`: its client guessed wrong too often. */
+export type AuthVerdict = 'passed' | 'refused' | 'no-file' | 'broken' | 'busy' | 'limited'
 
 /** Longest credentials that are looked at. */
 const MAX_CREDENTIALS = 4096
@@ -16,7 +18,7 @@ interface Credentials {
 }
 
 /** `auth_basic` with files of passwords. */
-export class FileAuth implements BasicAuth {
+export class FileAuth {
   readonly #files = new PasswordFiles()
   readonly #check: PasswordCheck
 
@@ -24,6 +26,11 @@ export class FileAuth implements BasicAuth {
     this.#check = check
   }
 
+  /**
+   * Checks the credentials of a request.
+   * @param userFile absolute path, one character for each byte
+   * @param server of the request: none delays the users of another
+   */
   check(context: RequestContext, userFile: string, server: ServerSpec): AuthVerdict | Promise<AuthVerdict> {
     const credentials = credentialsOf(context.request.header('authorization'))
     if (credentials === undefined) return 'refused'

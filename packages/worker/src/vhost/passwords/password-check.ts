@@ -1,9 +1,6 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, SingleFlight } from '@svc/core'
 import { FairQueue, type Place } from './fair-queue.ts'
-import { GuessLimit } from './guess-limit.ts'
-import { KnownOutcomes } from './known-outcomes.ts'
-import { quickCheck } from './quick-check.ts'
 import { isKnownForm } from './slow-check.ts'
 
 /** Checks slow passwords, one at a time, where nobody waits for them. */
@@ -99,4 +96,115 @@ export class PasswordCheck {
   #isLimited({ client }: Asker): boolean {
     return client !== '' && this.#guesses.isReached(client)
   }
+}
+
+/** Wrong guesses that a client may make one after another. */
+const MAX_GUESSES = 20
+/** Time after which a client that guessed wrong too often may guess once more. */
+export const GUESS_RECOVERY_SECONDS = 3
+const RECOVERY_MS = GUESS_RECOVERY_SECONDS * 1_000
+/** Clients that are remembered. */
+const MAX_CLIENTS = 10_000
+
+/** Wrong guesses by client: who made many lately gets no further one worked out for a while. */
+class GuessLimit {
+  readonly #clock: Clock
+  /** When the last of a client's guesses is forgotten. The client whose guess is the oldest first. */
+  readonly #forgottenAt = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Whether a client must wait before it guesses again. */
+  isReached(client: string): boolean {
+    const forgottenAt = this.#forgottenAt.get(client)
+    return forgottenAt !== undefined && forgottenAt - this.#clock.monotonic() > (MAX_GUESSES - 1) * RECOVERY_MS
+  }
+
+  /** A client guessed wrong. */
+  note(client: string): void {
+    const now = this.#clock.monotonic()
+    const before = Math.max(now, this.#forgottenAt.get(client) ?? 0)
+    this.#forgottenAt.delete(client)
+    this.#forgottenAt.set(client, before + RECOVERY_MS)
+    const [oldest] = this.#forgottenAt.size > MAX_CLIENTS ? this.#forgottenAt.keys() : []
+    if (oldest !== undefined) this.#forgottenAt.delete(oldest)
+  }
+}
+
+interface Known {
+  readonly isRight: boolean
+  readonly forgottenAt: number
+}
+
+/** Time for which an outcome is remembered after it was last asked for. */
+const LIFETIME_MS = 600_000
+/** Outcomes of each kind that are remembered. */
+const MAX_KNOWN = 10_000
+
+/** Outcomes of lately, by digest. Right and wrong ones are apart: no number of wrong guesses makes a right one forgotten. */
+class KnownOutcomes {
+  readonly #clock: Clock
+  /** Those that were asked for longest ago first. */
+  readonly #right = new Map<string, Known>()
+  readonly #wrong = new Map<string, Known>()
+  #isTimed = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  find(digest: string): boolean | undefined {
+    const known = this.#right.get(digest) ?? this.#wrong.get(digest)
+    if (known === undefined || known.forgottenAt <= this.#clock.monotonic()) return undefined
+    this.remember(digest, known.isRight)
+    return known.isRight
+  }
+
+  remember(digest: string, isRight: boolean): void {
+    const table = isRight ? this.#right : this.#wrong
+    table.delete(digest)
+    table.set(digest, { isRight, forgottenAt: this.#clock.monotonic() + LIFETIME_MS })
+    const [oldest] = table.size > MAX_KNOWN ? table.keys() : []
+    if (oldest !== undefined) table.delete(oldest)
+    this.#forgetLater()
+  }
+
+  /** Nothing stays for want of being asked for. */
+  #forgetLater(): void {
+    if (this.#isTimed || this.#right.size + this.#wrong.size === 0) return
+    this.#isTimed = true
+    this.#clock.after(LIFETIME_MS, () => {
+      this.#isTimed = false
+      const now = this.#clock.monotonic()
+      for (const table of [this.#right, this.#wrong]) {
+        for (const [digest, { forgottenAt }] of table) if (forgottenAt <= now) table.delete(digest)
+      }
+      this.#forgetLater()
+    })
+  }
+}
+
+const SHA1_BYTES = 20
+
+/**
+ * Checks a password against a stored form that costs next to nothing: `{PLAIN}`, `{SHA}` and `{SSHA}`. Undefined: it is another
+ * form. In constant time.
+ */
+export function quickCheck(password: Buffer, stored: string): boolean | undefined {
+  if (stored.startsWith('{PLAIN}')) return areEqual(digest(password), digest(Buffer.from(stored.slice(7), 'latin1')))
+  if (stored.startsWith('{SHA}')) return areEqual(digest(password), Buffer.from(stored.slice(5), 'base64'))
+  if (!stored.startsWith('{SSHA}')) return undefined
+  const salted = Buffer.from(stored.slice(6), 'base64')
+  const salt = salted.subarray(SHA1_BYTES)
+  return areEqual(digest(Buffer.concat([password, salt])), salted.subarray(0, SHA1_BYTES))
+}
+
+function digest(bytes: Buffer): Buffer {
+  return createHash('sha1').update(bytes).digest()
+}
+
+function areEqual(a: Buffer, b: Buffer): boolean {
+  return a.byteLength === b.byteLength && timingSafeEqual(a, b)
 }
