@@ -1,7 +1,6 @@
 import { messageOf } from '@svc/core'
 import { SiteError } from '../errors/errors.ts'
 import type { MiddlewareFile } from '../manifest/manifest.ts'
-import { rememberPaths } from './path-memo.ts'
 import { compilePathPattern, compileWholeRegex } from './path-pattern.ts'
 
 /** What `has` and `missing` of a matcher may ask of a request. */
@@ -82,7 +81,7 @@ function compileEntry(entry: unknown, file: string, where: string): MiddlewareMa
 function compileSource(source: unknown, file: string, where: string): MiddlewareMatcher {
   if (typeof source !== 'string') throw fault(file, where, 'must be a string')
   if (!source.startsWith('/')) throw fault(file, where, `must begin with "/" ("${source}")`)
-  return rememberPaths(attempt(file, where, () => compilePathPattern(source)))
+  return attempt(file, where, () => compilePathPattern(source))
 }
 
 function compileConditions(list: unknown, file: string, where: string): Condition[] {

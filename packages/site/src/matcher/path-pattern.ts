@@ -1,7 +1,11 @@
+import { literal, type PatternNode, PatternSyntaxError, parseRegex, repeated, sequence, wholeTextPattern } from '@svc/http'
+import { RE2JS } from 're2js'
 import { SiteError } from '../errors/errors.ts'
-import { compileLinear } from './linear-matcher.ts'
-import { parseRegex } from './parse-regex.ts'
-import { literal, optional, type Syntax, sequence } from './syntax.ts'
+
+/** Paths remembered for one pattern; the paths of a site that are requested often are fewer. */
+const MAX_KNOWN = 512
+/** Longer paths are not remembered, so that the memory has a bound in bytes too. */
+const MAX_KNOWN_LENGTH = 256
 
 /** A piece of a path pattern: plain text, or something variable with what stands before and behind each of its repetitions. */
 type Token =
@@ -119,16 +123,68 @@ class PathPatternParser {
   }
 }
 
-function syntaxOf(token: Token): Syntax {
+function nodeOf(token: Token): PatternNode {
   if (token.kind === 'text') return literal(token.text)
   const { prefix, suffix, modifier } = token
   const [before, behind] = [literal(prefix), literal(suffix)]
-  const one = token.regex === undefined ? sequence() : parseRegex(token.regex)
+  const one = token.regex === undefined ? literal('') : parse(token.regex)
   const isRepeated = modifier === '*' || modifier === '+'
-  if (!isRepeated) return modifier === '?' ? optional(sequence(before, one, behind)) : sequence(before, one, behind)
-  const more: Syntax = { kind: 'repeat', item: sequence(behind, before, one), min: 0, max: undefined }
-  const some = sequence(before, one, more, behind)
-  return modifier === '*' ? optional(some) : some
+  if (!isRepeated) {
+    const whole = sequence([before, one, behind])
+    return modifier === '?' ? repeated(whole, 0, 1) : whole
+  }
+  const more = repeated(sequence([behind, before, one]), 0, Number.POSITIVE_INFINITY)
+  const some = sequence([before, one, more, behind])
+  return modifier === '*' ? repeated(some, 0, 1) : some
+}
+
+function parse(source: string): PatternNode {
+  try {
+    return parseRegex(source)
+  } catch (error) {
+    if (!(error instanceof PatternSyntaxError)) throw error
+    const message = `${error.message} at position ${error.offset + 1} of "${source}"`
+    throw new SiteError('SITE_BAD_PATTERN', message, { cause: error })
+  }
+}
+
+/**
+ * Compiles a test of whole texts that takes linear time, however hostile pattern and text are: patterns are written by site authors and
+ * run in a process that serves all sites.
+ */
+function compileTest(node: PatternNode): (text: string) => boolean {
+  const pattern = wholeTextPattern(node)
+  if (pattern === undefined) throw new SiteError('SITE_BAD_PATTERN', 'the pattern is too large')
+  const { isReversed } = pattern
+  const expression = RE2JS.compile(pattern.source, isReversed ? RE2JS.LOOKBEHINDS : 0)
+  const conditions = pattern.conditions.map(({ source, isNegative }) => ({ expression: RE2JS.compile(source), isNegative }))
+  return (text) =>
+    conditions.every((condition) => condition.expression.test(text) !== condition.isNegative) &&
+    expression.test(isReversed ? reversed(text) : text)
+}
+
+/** By UTF-16 code units, which is how texts are matched. */
+function reversed(text: string): string {
+  let result = ''
+  for (let at = text.length - 1; at >= 0; at--) result += text.charAt(at)
+  return result
+}
+
+/**
+ * Remembers the results of a test that depends on the path alone. A full memory is cleared, which costs less than keeping an order of
+ * use.
+ */
+function rememberPaths(test: (path: string) => boolean): (path: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (path) => {
+    const answer = known.get(path)
+    if (answer !== undefined) return answer
+    const fresh = test(path)
+    if (path.length > MAX_KNOWN_LENGTH) return fresh
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(path, fresh)
+    return fresh
+  }
 }
 
 /**
@@ -140,9 +196,8 @@ export function compilePathPattern(source: string): (path: string) => boolean {
   const tokens = new PathPatternParser(source).parse()
   const first = tokens[0]
   const prefix = first?.kind === 'text' ? first.text : ''
-  const slash = optional({ kind: 'set', set: { ranges: [[47, 47]], isNegated: false } })
-  const matches = compileLinear(sequence(...tokens.map(syntaxOf), slash))
-  return (path) => path.startsWith(prefix) && matches(path)
+  const matches = compileTest(sequence([...tokens.map(nodeOf), repeated(literal('/'), 0, 1)]))
+  return rememberPaths((path) => path.startsWith(prefix) && matches(path))
 }
 
 /**
@@ -150,5 +205,5 @@ export function compilePathPattern(source: string): (path: string) => boolean {
  * @throws SITE_BAD_PATTERN
  */
 export function compileWholeRegex(source: string): (text: string) => boolean {
-  return compileLinear(parseRegex(source))
+  return compileTest(parse(source))
 }

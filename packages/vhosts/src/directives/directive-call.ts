@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { translatePattern } from '../pattern/translate-pattern.ts'
+import { translatePattern } from '@svc/http'
 import type { PatternSpec, Template } from '../spec/spec.ts'
 import type { Place } from '../syntax/config-problem.ts'
 import type { Directive, Word } from '../syntax/directive.ts'

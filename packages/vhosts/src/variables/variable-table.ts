@@ -1,5 +1,5 @@
 import { nearestName } from '@svc/core'
-import type { TranslatedPattern } from '../pattern/translate-pattern.ts'
+import type { TranslatedPattern } from '@svc/http'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import type { VhostProblems } from '../syntax/vhost-problems.ts'
 import { isNginxVariable } from './nginx-names.ts'

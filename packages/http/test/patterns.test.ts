@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { translatePattern } from '../src/pattern/translate-pattern.ts'
+import { translatePattern } from '../src/patterns/translate-pattern.ts'
 
 function translated(text: string, isCaseless = false) {
   const result = translatePattern(text, isCaseless)

@@ -1,9 +1,15 @@
-import { writeSet } from './byte-set.ts'
+import { type Notation, type TopCode, writeSet } from './char-set.ts'
 import { fitsReplication, replicationOf } from './cost.ts'
 import { type AssertNode, childrenOf, countCaptures, type PatternNode, type RepeatNode } from './pattern-tree.ts'
 
 /** Past this a repetition is left as it is written: spelled out, it would be a pattern of megabytes. */
 const MAX_SPELLED = 4000
+
+/** The grammar to write, and the kind of the texts. */
+interface Target {
+  readonly notation: Notation
+  readonly top: TopCode
+}
 
 const ASSERTIONS: Readonly<Record<AssertNode['at'], string>> = {
   start: '^',
@@ -13,7 +19,8 @@ const ASSERTIONS: Readonly<Record<AssertNode['at'], string>> = {
   notWord: '\\B',
 }
 
-function sizeOf(node: PatternNode): number {
+/** Number of nodes of a pattern when its counted repetitions are spelled out. */
+export function sizeOf(node: PatternNode): number {
   const inner = childrenOf(node).reduce((sum, child) => sum + sizeOf(child), 1)
   return node.kind === 'repeat' ? inner * replicationOf(node) : inner
 }
@@ -35,8 +42,8 @@ function needsGroup(node: PatternNode): boolean {
   )
 }
 
-function grouped(node: PatternNode): string {
-  const text = write(node)
+function grouped(node: PatternNode, target: Target): string {
+  const text = write(node, target)
   return needsGroup(node) ? `(?:${text})` : text
 }
 
@@ -48,8 +55,8 @@ function quantifier({ min, max, isLazy }: RepeatNode): string {
 }
 
 /** `x{2,4}` as `xx(?:x(?:x)?)?`: the matcher without backtracking takes only small counts. */
-function spelled(node: RepeatNode): string {
-  const body = grouped(node.body)
+function spelled(node: RepeatNode, target: Target): string {
+  const body = grouped(node.body, target)
   const lazy = node.isLazy ? '?' : ''
   const required = body.repeat(node.min)
   if (node.max === Number.POSITIVE_INFINITY) return `${required}${body}*${lazy}`
@@ -57,28 +64,28 @@ function spelled(node: RepeatNode): string {
   return `${required}${`(?:${body}`.repeat(optional)}${`)?${lazy}`.repeat(optional)}`
 }
 
-function writeRepeat(node: RepeatNode): string {
-  if (!fitsReplication(node) && canSpell(node)) return spelled(node)
-  return `${grouped(node.body)}${quantifier(node)}`
+function writeRepeat(node: RepeatNode, target: Target): string {
+  if (!fitsReplication(node) && canSpell(node)) return spelled(node, target)
+  return `${grouped(node.body, target)}${quantifier(node)}`
 }
 
 /**
- * Writes a pattern in JavaScript's grammar. No flags are needed: `i`, like look-ahead, is beyond the matcher without backtracking.
+ * Writes a pattern. No flags are needed: V8's linear matcher takes neither `i` nor look-aheads.
  */
-export function write(node: PatternNode): string {
+export function write(node: PatternNode, target: Target): string {
   switch (node.kind) {
-    case 'bytes':
-      return writeSet(node.set)
+    case 'set':
+      return writeSet(node.set, target.top, target.notation)
     case 'sequence':
-      return node.items.map((item) => (item.kind === 'choice' ? `(?:${write(item)})` : write(item))).join('')
+      return node.items.map((item) => (item.kind === 'choice' ? `(?:${write(item, target)})` : write(item, target))).join('')
     case 'choice':
-      return node.options.map(write).join('|')
+      return node.options.map((option) => write(option, target)).join('|')
     case 'capture':
-      return `(${node.name === undefined ? '' : `?<${node.name}>`}${write(node.body)})`
+      return `(${node.name === undefined ? '' : `?<${node.name}>`}${write(node.body, target)})`
     case 'repeat':
-      return writeRepeat(node)
+      return writeRepeat(node, target)
     case 'look':
-      return `(?${node.isAhead ? '' : '<'}${node.isNegative ? '!' : '='}${write(node.body)})`
+      return `(?${node.isAhead ? '' : '<'}${node.isNegative ? '!' : '='}${write(node.body, target)})`
     case 'assert':
       return ASSERTIONS[node.at]
   }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
-import { translatePattern } from '../src/pattern/translate-pattern.ts'
+import { translatePattern } from '../src/patterns/translate-pattern.ts'
 
 const PATTERNS = 600
 

@@ -1,14 +1,13 @@
-/** Bytes that one place of a pattern takes: 256 flags. Paths are compared byte by byte, so that these are all there are. */
-export type ByteSet = Uint8Array
+import { type CharSet, oneChar } from './char-set.ts'
 
-/** A regular expression, read. */
+/** A parsed regular expression. */
 export type PatternNode =
-  | { readonly kind: 'bytes'; readonly set: ByteSet }
+  | { readonly kind: 'set'; readonly set: CharSet }
   | { readonly kind: 'sequence'; readonly items: readonly PatternNode[] }
   | { readonly kind: 'choice'; readonly options: readonly PatternNode[] }
   | { readonly kind: 'capture'; readonly name: string | undefined; readonly body: PatternNode }
   | { readonly kind: 'repeat'; readonly body: PatternNode; readonly min: number; readonly max: number; readonly isLazy: boolean }
-  /** `endOrNewline`: at the end, or before a line feed that is the last byte, which is what `$` means. */
+  /** `endOrNewline`: at the end, or before a line feed that is the last character, which is what `$` means. */
   | { readonly kind: 'assert'; readonly at: 'start' | 'end' | 'endOrNewline' | 'word' | 'notWord' }
   | { readonly kind: 'look'; readonly isAhead: boolean; readonly isNegative: boolean; readonly body: PatternNode }
 
@@ -27,7 +26,7 @@ export function childrenOf(node: PatternNode): readonly PatternNode[] {
     case 'repeat':
     case 'look':
       return [node.body]
-    case 'bytes':
+    case 'set':
     case 'assert':
       return []
   }
@@ -38,10 +37,10 @@ export function countCaptures(node: PatternNode): number {
   return childrenOf(node).reduce((count, child) => count + countCaptures(child), node.kind === 'capture' ? 1 : 0)
 }
 
-/** How many bytes a part always takes; undefined when that varies. */
+/** How many characters a part always takes; undefined when that varies. */
 export function fixedLength(node: PatternNode): number | undefined {
   switch (node.kind) {
-    case 'bytes':
+    case 'set':
       return 1
     case 'assert':
     case 'look':
@@ -62,4 +61,20 @@ export function fixedLength(node: PatternNode): number | undefined {
       return rest.every((length) => length === first) ? first : undefined
     }
   }
+}
+
+/** A sequence of nodes, without a wrapper around a single one. */
+export function sequence(items: readonly PatternNode[]): PatternNode {
+  const [only] = items
+  return items.length === 1 && only !== undefined ? only : { kind: 'sequence', items }
+}
+
+/** Matches one text literally. */
+export function literal(text: string): PatternNode {
+  return sequence(Array.from({ length: text.length }, (_, at) => ({ kind: 'set', set: oneChar(text.charCodeAt(at)) })))
+}
+
+/** Matches a node `min` to `max` times, as often as possible. */
+export function repeated(body: PatternNode, min: number, max: number): PatternNode {
+  return { kind: 'repeat', body, min, max, isLazy: false }
 }
