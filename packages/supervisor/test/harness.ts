@@ -29,6 +29,8 @@ export interface Setup {
   readonly listen?: string
   /** Further lines of the config file, before its first table's end. */
   readonly server?: string
+  /** Whether the site `shop` is configured. @default true */
+  readonly hasSite?: boolean
   /** Further tables. */
   readonly more?: string
   readonly timings?: Partial<SupervisorTimings>
@@ -58,10 +60,7 @@ export class Instance {
       `listen = "${setup.listen ?? '127.0.0.1:0'}"`,
       `workers = ${setup.workers ?? 1}`,
       setup.server ?? '',
-      '[[sites]]',
-      'id = "shop"',
-      'hostnames = ["shop.test"]',
-      'root = "site"',
+      ...(setup.hasSite === false ? [] : ['[[sites]]', 'id = "shop"', 'hostnames = ["shop.test"]', 'root = "site"']),
       setup.more ?? '',
     ]
     writeFileSync(this.file, `${lines.join('\n')}\n`)

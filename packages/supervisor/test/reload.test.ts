@@ -139,3 +139,24 @@ test('what SIGHUP means during the start is served when the start is over', asyn
   assert.deepEqual(report.changed, { added: 1, removed: 0, changed: 0 })
   assert.equal((await child.stop()).code, 0)
 })
+
+test('render hosts come with the first site that needs them, before it is served, and go with the last', async (t) => {
+  const instance = new Instance(t, { hasSite: false })
+  const server = await instance.start()
+  assert.deepEqual((await server.status()).hosts, [])
+  assert.deepEqual((await server.worker()).hosts, [])
+  for (const round of [1, 2]) {
+    instance.configure({})
+    assert.equal((await server.reload()).ok, true)
+    const [host] = (await server.worker()).hosts
+    assert.ok(host?.socket.endsWith(`${host.id}.sock`), `round ${round}: ${host?.socket}`)
+    const hasSpare = (states: readonly string[]) => states.toSorted().join() === 'ready,spare'
+    await server.statusWhen('a host and its spare', ({ hosts }) => hasSpare(hosts.map(({ state }) => state)))
+    instance.configure({ hasSite: false })
+    assert.equal((await server.reload()).ok, true)
+    assert.deepEqual((await server.worker()).hosts, [])
+    await server.statusWhen('no host', ({ hosts }) => hosts.length === 0)
+    assert.doesNotMatch(server.child.stderr, /render host died/)
+  }
+  assert.equal((await server.child.stop()).code, 0)
+})

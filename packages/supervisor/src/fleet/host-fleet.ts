@@ -9,7 +9,6 @@ import {
   forkHost,
   type HostProcess,
   nextStartAt,
-  type PoolStatus,
   type ProcessExit,
   type PurgeMember,
   prepareHost,
@@ -23,14 +22,14 @@ import {
 import type { HostEndpoint, HostSpec, hostParentMethods, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { InFlightRenders } from './in-flight-renders.ts'
-import { endpointsOf, makePlace, type Place, servesSame } from './place.ts'
+import { endpointsOf, makePlace, type Place, servedBy, servesSame, sharedOf } from './place.ts'
 import { afterAbort, isQuarantine, nothingApart, type Placement, release } from './placement.ts'
 import type { Replaceable } from './rolling-restart.ts'
 
 /** What a fleet of render hosts is made of. */
 export interface HostFleetOptions {
-  /** Hosts that all sites share. One more is kept started as a spare. */
-  readonly count: number
+  /** How many hosts the sites of the target share; 0: there is no site to render. Where there is one, a spare is kept started. */
+  readonly count: () => number
   readonly runDir: string
   readonly launch: (id: string, handlers: Handlers<typeof hostParentMethods>) => HostProcess
   readonly target: () => HostSpec
@@ -57,11 +56,11 @@ export class HostFleet {
   readonly #options: HostFleetOptions
   readonly #slots: Slot<HostProcess>[] = []
   readonly #hosts = new WeakMap<HostProcess, RunningHost>()
-  readonly #started: Deferred<void> = deferred()
+  #started: Deferred<void> = deferred()
   readonly #inFlight: InFlightRenders
   readonly #cleanups = new WeakMap<HostProcess, Promise<void>>()
   readonly #prepared = new WeakMap<RunningHost, number>()
-  #places: Place[]
+  #places: Place[] = []
   #placement: Placement = nothingApart
   #endpoints: readonly HostEndpoint[] = []
   #announced: Promise<void> = Promise.resolve()
@@ -74,12 +73,11 @@ export class HostFleet {
   constructor(options: HostFleetOptions) {
     this.#options = options
     this.#inFlight = new InFlightRenders(options.clock)
-    this.#places = Array.from({ length: options.count }, (_, i) => makePlace(`shared-${i + 1}`, '*'))
   }
 
   /** Starts the hosts. Resolves when every place is filled, or has failed often enough not to wait for it. */
   start(): Promise<void> {
-    this.#fitSlots()
+    this.#makeShared()
     return this.#started.promise
   }
 
@@ -104,10 +102,6 @@ export class HostFleet {
 
   get processes(): HostProcess[] {
     return this.#slots.flatMap((slot) => slot.readyProcess ?? [])
-  }
-
-  get pools(): PoolStatus[] {
-    return this.running.flatMap((host) => host.pools)
   }
 
   /** Sites that have a host of their own because they bring it down. */
@@ -135,6 +129,7 @@ export class HostFleet {
 
   /** Has all hosts swap to the generation, which must be the target by now. One that cannot is replaced by a new one. */
   async commit(generation: number): Promise<void> {
+    this.#makeShared()
     await Promise.all(
       this.running.map(async (host) => {
         try {
@@ -146,6 +141,7 @@ export class HostFleet {
         }
       }),
     )
+    await this.#started.promise
   }
 
   /** Drops what a reload took away. */
@@ -204,14 +200,12 @@ export class HostFleet {
   }
 
   status(siteIds: readonly string[]): StatusReport['hosts'] {
-    const apart = new Set(this.#placement.groups.flatMap((group) => group.sites))
-    return this.#slots.flatMap((slot) => {
+    return this.#slots.map((slot) => {
       const host = slot.process === undefined ? undefined : this.#hosts.get(slot.process)
       const place = this.#places.find((candidate) => candidate.host === host)
-      const sites = place?.sites === '*' ? siteIds.filter((id) => !apart.has(id)) : [...(place?.sites ?? [])]
       const state = slot.state === 'ready' && place === undefined ? 'spare' : slot.state
-      const served = host === undefined || place === undefined ? [] : sites
-      return { id: host?.id ?? 'none', pid: slot.process?.pid ?? 0, state, sites: served }
+      const sites = host === undefined || place === undefined ? [] : servedBy(place, siteIds, this.#placement)
+      return { id: host?.id ?? 'none', pid: slot.process?.pid ?? 0, state, sites }
     })
   }
 
@@ -220,9 +214,18 @@ export class HostFleet {
     return this.processes.flatMap((process) => this.#hosts.get(process) ?? [])
   }
 
+  /** Makes the shared places as soon as there is a site to render. */
+  #makeShared(): void {
+    if (this.#places.length > 0 || this.#isStopping) return
+    this.#places = sharedOf([], this.#options.count())
+    this.#started = deferred()
+    if (this.#places.length === 0) this.#started.resolve()
+    this.#fitSlots()
+  }
+
   /** As many processes as places and spares. */
   #fitSlots(): void {
-    const wanted = this.#places.length + this.#spares
+    const wanted = this.#places.length === 0 ? 0 : this.#places.length + this.#spares
     while (this.#slots.length < wanted) {
       const slot = this.#makeSlot()
       this.#slots.push(slot)
@@ -238,6 +241,7 @@ export class HostFleet {
   async #dismiss(slot: Slot<HostProcess>): Promise<void> {
     const { prepareTimeoutMs, exitGraceMs } = this.#options.timings
     slot.beginDrain()
+    await this.#announced
     // Its end is awaited below, whatever it answers.
     await slot.process?.peer
       .call('drain', { timeoutMs: prepareTimeoutMs }, { timeoutMs: prepareTimeoutMs })
@@ -369,10 +373,8 @@ export class HostFleet {
     this.#fill()
     const atPing = host.pools.filter((pool) => pool.active > 0).map((pool) => pool.site)
     this.#inFlight.whenReported(host.id, atPing, (sites) => {
-      this.#options.logger.warn(
-        { host: host.id, place: place.name, sites, exit: describeExit(exit) },
-        'renders in flight were lost',
-      )
+      const facts = { host: host.id, place: place.name, sites, exit: describeExit(exit) }
+      this.#options.logger.warn(facts, 'renders in flight were lost')
       if (!this.#isStopping) this.#apply(afterAbort(this.#placement, { at, place: place.name, sites }))
     })
   }
@@ -386,12 +388,11 @@ export class HostFleet {
       const alert = isQuarantine(group) ? 'render_site_quarantined' : 'render_sites_suspected'
       this.#options.logger.error({ alert, sites: group.sites }, 'sites that bring down their render host are set apart')
     }
-    const shared = this.#places.filter((place) => place.sites === '*')
     const apart = next.groups.map((group) => {
       const old = this.#places.find((place) => place.name === group.name && servesSame(place, group.sites))
       return old ?? makePlace(group.name, group.sites)
     })
-    this.#places = [...shared, ...apart]
+    this.#places = [...sharedOf(this.#places, this.#options.count()), ...apart]
     this.#fill()
     this.#fitSlots()
   }

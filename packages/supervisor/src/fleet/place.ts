@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type BackoffState, noFailures } from '@svc/core'
 import type { RunningHost } from '@svc/processes'
 import type { HostEndpoint } from '@svc/protocol'
+import type { Placement } from './placement.ts'
 
 /** A role that one ready host fills. */
 export interface Place {
@@ -15,6 +16,19 @@ export interface Place {
 
 export function makePlace(name: string, sites: Place['sites']): Place {
   return { name, sites, host: undefined, failures: noFailures, heldUntil: 0 }
+}
+
+/** The shared ones of the places, this many: more are made, the last ones are left out. */
+export function sharedOf(places: readonly Place[], wanted: number): Place[] {
+  const shared = places.filter(({ sites }) => sites === '*')
+  return Array.from({ length: wanted }, (_, i) => shared[i] ?? makePlace(`shared-${i + 1}`, '*'))
+}
+
+/** The sites out of `siteIds` that a place serves. */
+export function servedBy({ sites }: Place, siteIds: readonly string[], { groups }: Placement): string[] {
+  if (sites !== '*') return [...sites]
+  const apart = new Set(groups.flatMap((group) => group.sites))
+  return siteIds.filter((id) => !apart.has(id))
 }
 
 /** Whether a place serves these sites and no others. */

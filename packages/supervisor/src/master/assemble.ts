@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { PurgeOrder } from '@svc/cache'
+import { hasApp } from '@svc/config'
 import { asError, type CloseStack } from '@svc/core'
 import type { OwnDirectories, ServiceManager } from '@svc/processes'
 import {
@@ -90,7 +91,8 @@ function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: Isol
   return new RenderHosts({
     shared: {
       ...common,
-      count: config.render.hosts,
+      // A server of static files and upstreams alone needs no process for the code of sites.
+      count: () => (access.get().sites.some(hasApp) ? config.render.hosts : 0),
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
       handlers: hostHandlers(later, onLost),
       onDeath: () => later().metrics.countDeath('host'),
