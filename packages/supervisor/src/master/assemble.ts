@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import type { PurgeOrder } from '@svc/cache'
-import { hasApp } from '@svc/config'
+import type { PurgeOrder, PurgeState } from '@svc/cache'
+import { hasApp, type SiteConfig } from '@svc/config'
 import { asError, type CloseStack } from '@svc/core'
 import type { OwnDirectories, ServiceManager } from '@svc/processes'
 import {
@@ -11,12 +11,11 @@ import {
   launchWorker,
   removeSockets,
   SiteWatcher,
-  SupervisorError,
   surveySite,
   tellOfChange,
   watchSettings,
 } from '@svc/processes'
-import type { GenerationSpec } from '@svc/protocol'
+import type { GenerationSpec, HostEndpoint, PurgeOutcome } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/proofs.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
@@ -59,9 +58,6 @@ interface Instance {
   readonly watcher: SiteWatcher
 }
 
-/** Parts know each other: this is how they are reached by those that were made before them. */
-type Later = () => MasterParts
-
 function launchSettings({ options, logger }: MasterDeps, server: GenerationSpec['config']['server']): LaunchSettings {
   return {
     programs: options.programs,
@@ -71,22 +67,30 @@ function launchSettings({ options, logger }: MasterDeps, server: GenerationSpec[
   }
 }
 
-function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: IsolateLosses): RenderHosts {
+/** Calls of the render hosts into the rest of the master. None comes before the hosts are started. */
+interface HostCalls {
+  readonly purgeState: () => PurgeState
+  readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
+  readonly changed: (site: string, files: readonly string[]) => Promise<unknown>
+  readonly attached: (site: SiteConfig) => Promise<void>
+  readonly serving: (site: string) => void
+  readonly announce: (endpoints: readonly HostEndpoint[]) => Promise<void>
+  readonly gone: (host: MetricsProcess) => void
+  readonly died: () => void
+}
+
+function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, calls: HostCalls): RenderHosts {
   const { clock, logger, timings } = deps
   const { config } = access.get()
   const settings = launchSettings(deps, config.server)
-  const onLost = (site: string) => losses.note(site, clock.monotonic())
+  const isolateLost = (site: string) => losses.note(site, clock.monotonic())
   const common = {
     runDir: config.server.run_dir,
-    purgeState: () => later().caches.purges.hostState(),
+    purgeState: calls.purgeState,
     timings,
     clock,
     logger,
-    onGone: (host: MetricsProcess) => {
-      const { metrics, caches } = later()
-      metrics.gone(host)
-      caches.hostGone()
-    },
+    onGone: calls.gone,
   }
   return new RenderHosts({
     shared: {
@@ -94,42 +98,46 @@ function makeHosts({ deps, access }: AssembleOptions, later: Later, losses: Isol
       // A server of static files and upstreams alone needs no process for the code of sites.
       count: () => (access.get().sites.some(hasApp) ? config.render.hosts : 0),
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
-      handlers: hostHandlers(later, onLost),
-      onDeath: () => later().metrics.countDeath('host'),
+      handlers: hostHandlers(calls.purge, isolateLost),
+      onDeath: calls.died,
     },
     own: {
       ...common,
-      isolateLost: onLost,
-      purge: (order) => later().caches.purge(order),
-      changed: (site, files) => later().changes.changed(site, files),
-      onAttached: (site) => unitAttached(later(), site),
-      onServing: (site) => later().surveys.add(site),
+      isolateLost,
+      purge: calls.purge,
+      changed: calls.changed,
+      onAttached: calls.attached,
+      onServing: calls.serving,
     },
     target: access.get,
-    onEndpoints: (endpoints) => later().workers.announceHosts(endpoints),
+    onEndpoints: calls.announce,
   })
 }
 
-function makeWorkers({ deps, access, proofs }: AssembleOptions, later: Later): WorkerFleet {
+/** Calls of the workers into the rest of the master. None comes before the workers are started. */
+interface WorkerCalls {
+  readonly handlers: (connection: object) => ReturnType<typeof workerHandlers>
+  readonly purgeState: () => PurgeState
+  readonly gone: (worker: MetricsProcess, connection: object) => void
+  readonly died: () => void
+}
+
+function makeWorkers({ deps, access, proofs }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
   const { clock, logger, timings } = deps
   const { server } = access.get().config
   const settings = launchSettings(deps, server)
   return new WorkerFleet({
     count: server.workers === 0 ? availableParallelism() : server.workers,
     launch: (id, handlers) => launchWorker(settings, `worker ${id}`, handlers),
-    handlers: (connection) => workerHandlers(later, connection),
-    target: () => ({ spec: access.get(), hosts: later().hosts.endpoints }),
+    handlers: calls.handlers,
+    target: () => ({ spec: access.get(), hosts: hosts.endpoints }),
     proofs: () => proofs.all,
-    purgeState: () => later().caches.purges.workerState(),
+    purgeState: calls.purgeState,
     timings,
     clock,
     logger,
-    onGone: (worker, connection) => {
-      const { metrics, caches } = later()
-      metrics.gone(worker)
-      caches.workerGone(connection)
-    },
-    onDeath: () => later().metrics.countDeath('worker'),
+    onGone: calls.gone,
+    onDeath: calls.died,
   })
 }
 
@@ -139,14 +147,43 @@ function ownDirectories({ get }: GenerationAccess): OwnDirectories {
   return [config.server.state_dir, config.server.run_dir, config.cache.dir, moduleDir]
 }
 
-function makeWatcher({ deps, access }: AssembleOptions, later: Later): SiteWatcher {
-  return new SiteWatcher({
-    own: ownDirectories(access),
-    settings: watchSettings(deps.options.source.env),
-    clock: deps.clock,
-    logger: deps.logger,
-    isInUse: (site) => later().hosts.pools.some((pool) => pool.site === site && pool.threads > 0),
-    onChange: (site, files) => later().changes.noticed(site, files),
+function makeMetrics(
+  { deps, access }: AssembleOptions,
+  { workers, hosts, caches }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
+  counts: PurgeCounts,
+): MetricsCollector {
+  return new MetricsCollector(deps.timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
+    generation: () => access.get().generation,
+    up: () => ({ worker: workers.ready.length, host: hosts.measured.length }),
+    isr: {
+      entries: () => caches.store.size().entries,
+      evictions: () => caches.store.evictions,
+      shares: () => caches.store.usages(),
+    },
+    proxy: { shares: () => caches.proxy.usages() },
+    sources: [counts.source],
+  })
+}
+
+interface ChangeParts extends Pick<MasterParts, 'workers' | 'hosts' | 'caches' | 'served'> {
+  readonly watcher: SiteWatcher
+}
+
+function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): SiteChanges {
+  const { workers, hosts, caches, served, watcher } = parts
+  const { logger } = deps
+  return new SiteChanges({
+    sites: () => access.get().sites,
+    tellHosts: (site, files) => {
+      const serving = hostsServing(hosts.endpoints, site)
+      const onGone = (host: string) => hosts.noteInFlight(host, [site])
+      return tellOfChange(hosts.runningFor(site), { site, files, serving, onGone }, logger)
+    },
+    tellWorkers: (site) => workers.siteChanged(site),
+    look: (site) => watcher.look(site),
+    purge: (order) => caches.purge(order),
+    onChanging: (site) => served.changing(site, access.get().config.env),
+    logger,
   })
 }
 
@@ -172,88 +209,66 @@ function makeReloader(
   return new Reloader({ load, current: access.get, target, certificates, started, clock, logger })
 }
 
-/** Makes the parts of an instance. No process runs yet. */
+/**
+ * Makes the parts of an instance, in the order in which they depend on each other. No process runs yet: calls from the fleets
+ * into parts that are made after them come only when the fleets are started.
+ */
 export async function assemble(options: AssembleOptions): Promise<Instance> {
   const { deps, access, stack } = options
   const { clock, logger, timings, startedAt } = deps
-  let made: MasterParts | undefined
-  const later: Later = () => {
-    if (made === undefined) throw new SupervisorError('SUP_STOPPED', 'the server is not up yet')
-    return made
-  }
-  const counts = new PurgeCounts()
-  const caches = await Caches.open({ spec: access.get, fleets: later, timings, clock, logger, counts }, stack)
-  const metrics = new MetricsCollector(timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
-    generation: () => access.get().generation,
-    up: () => ({ worker: later().workers.ready.length, host: later().hosts.measured.length }),
-    isr: {
-      entries: () => caches.store.size().entries,
-      evictions: () => caches.store.evictions,
-      shares: () => caches.store.usages(),
-    },
-    proxy: { shares: () => caches.proxy.usages() },
-    sources: [counts.source],
-  })
+  const spec = access.get
   const losses = new IsolateLosses()
-  const hosts = makeHosts(options, later, losses)
-  const workers = makeWorkers(options, later)
-  const watcher = makeWatcher(options, later)
-  const marks = await SiteMarks.open(join(access.get().config.cache.dir, 'isr-sites.json'), ownDirectories(access))
-  const purge = (order: PurgeOrder) => caches.purge(order)
-  const surveys = new SiteSurveys({
-    ask: (site) => surveySite(hosts, site),
-    warm: (site) => workers.warm(site),
-    logger,
+  const hosts = makeHosts(options, losses, {
+    purgeState: () => caches.purges.hostState(),
+    purge: (order) => caches.purge(order),
+    changed: (site, files) => changes.changed(site, files),
+    attached: (site) => unitAttached(parts, site),
+    serving: (site) => surveys.add(site),
+    announce: (endpoints) => workers.announceHosts(endpoints),
+    gone: (host) => {
+      metrics.gone(host)
+      caches.hostGone()
+    },
+    died: () => metrics.countDeath('host'),
   })
+  const workers = makeWorkers(options, hosts, {
+    handlers: (connection) => workerHandlers(parts, connection),
+    purgeState: () => caches.purges.workerState(),
+    gone: (worker, connection) => {
+      metrics.gone(worker)
+      caches.workerGone(connection)
+    },
+    died: () => metrics.countDeath('worker'),
+  })
+  const counts = new PurgeCounts()
+  const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, counts }, stack)
+  const metrics = makeMetrics(options, { workers, hosts, caches }, counts)
+  const watcher = new SiteWatcher({
+    own: ownDirectories(access),
+    settings: watchSettings(deps.options.source.env),
+    clock,
+    logger,
+    isInUse: (site) => hosts.pools.some((pool) => pool.site === site && pool.threads > 0),
+    onChange: (site, files) => changes.noticed(site, files),
+  })
+  const surveys = new SiteSurveys({ ask: (site) => surveySite(hosts, site), warm: (site) => workers.warm(site), logger })
   const served = new ServedSites({
-    marks,
+    marks: await SiteMarks.open(join(spec().config.cache.dir, 'isr-sites.json'), ownDirectories(access)),
     hasPages: () => caches.store.size().entries > 0,
-    purge,
+    purge: (order) => caches.purge(order),
     survey: (site) => surveys.add(site),
     logger,
   })
-  const changes = new SiteChanges({
-    sites: () => access.get().sites,
-    tellHosts: (site, files) =>
-      tellOfChange(
-        hosts.runningFor(site),
-        {
-          site,
-          files,
-          serving: hostsServing(hosts.endpoints, site),
-          onGone: (host) => hosts.noteInFlight(host, [site]),
-        },
-        logger,
-      ),
-    tellWorkers: (site) => workers.siteChanged(site),
-    look: (site) => watcher.look(site),
-    purge: (order) => caches.purge(order),
-    onChanging: (site) => served.changing(site, access.get().config.env),
-    logger,
-  })
+  const changes = makeChanges(options, { workers, hosts, caches, served, watcher })
   const reloader = makeReloader(options, { workers, hosts, caches }, watcher, served)
   const restarts = new RollingRestart(() => hosts.replaceables)
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
-  made = {
-    spec: access.get,
-    workers,
-    hosts,
-    losses,
-    lastReload: () => reloader.last,
-    isrTrouble: () => caches.trouble(),
-    clock,
-    startedAt,
-    certificates: options.certificates,
-    caches,
-    reloader,
-    restarts,
-    changes,
-    served,
-    surveys,
-    metrics,
-    logger,
-  }
-  return { parts: made, watcher }
+  const { certificates } = options
+  const lastReload = () => reloader.last
+  const isrTrouble = () => caches.trouble()
+  const reports = { spec, workers, hosts, losses, lastReload, isrTrouble, clock, startedAt, certificates }
+  const parts: MasterParts = { ...reports, caches, reloader, restarts, changes, served, surveys, metrics, logger }
+  return { parts, watcher }
 }

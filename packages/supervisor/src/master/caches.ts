@@ -20,10 +20,11 @@ const LEASE_MARGIN_MS = 2_000
 /** Workers give back what they hold for an upstream long before; one that does not is stuck. */
 const PROXY_LEASE_MS = 60_000
 
-/** What the caches of an instance are made with. The fleets exist by the time that anything is asked of them. */
+/** Options of the caches of an instance. */
 interface CachesOptions {
   readonly spec: () => GenerationSpec
-  readonly fleets: () => { readonly workers: WorkerFleet; readonly hosts: RenderHosts }
+  readonly workers: WorkerFleet
+  readonly hosts: RenderHosts
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
@@ -40,7 +41,7 @@ export class Caches {
   readonly #upkeeps: readonly StoreUpkeep[]
 
   private constructor({ isr: store, proxy }: Stores, numbers: PurgeNumbers, options: CachesOptions) {
-    const { clock, logger, spec, fleets, timings, counts } = options
+    const { clock, logger, spec, workers, hosts, timings, counts } = options
     this.#options = options
     this.store = store
     this.proxy = proxy
@@ -54,8 +55,8 @@ export class Caches {
     this.purges = new PurgeCoordinator({
       numbers,
       stores: { isr: store, proxy },
-      hosts: () => fleets().hosts.purgeMembers,
-      workers: () => fleets().workers.purgeMembers,
+      hosts: () => hosts.purgeMembers,
+      workers: () => workers.purgeMembers,
       onDone: (purge) => counts.done(purge),
       ackTimeoutMs: timings.purgeTimeoutMs,
       clock,

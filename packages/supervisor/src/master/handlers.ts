@@ -1,5 +1,6 @@
+import type { PurgeOrder } from '@svc/cache'
 import type { Handlers } from '@svc/core'
-import type { hostParentMethods, masterMethods, SiteManifestInfo } from '@svc/protocol'
+import type { hostParentMethods, masterMethods, PurgeOutcome, SiteManifestInfo } from '@svc/protocol'
 import type { ControlHandlers } from '../control/control-server.ts'
 import { siteManifestInfo, siteStatuses } from '../control/site-info.ts'
 import { cacheStats, flushIsolates, isolatePools, modulesOf, purgeModules, resetApp } from './actions.ts'
@@ -7,14 +8,14 @@ import { healthOf, statusOf } from './control-plane.ts'
 import type { MasterParts } from './parts.ts'
 
 /** What is behind the methods that more than one boundary has. */
-function sharedHandlers(parts: () => MasterParts) {
+function sharedHandlers(parts: MasterParts) {
   return {
-    purge: ({ order }) => parts().caches.purge(order),
-    purgeModules: (purge) => purgeModules(parts(), purge),
-    resetApp: ({ root }) => resetApp(parts(), root),
-    flushIsolates: ({ site }) => flushIsolates(parts(), site),
-    restartRenderers: () => parts().restarts.begin(),
-    restartStatus: async ({ id, wait }) => ({ status: await parts().restarts.status(id, wait) }),
+    purge: ({ order }) => parts.caches.purge(order),
+    purgeModules: (purge) => purgeModules(parts, purge),
+    resetApp: ({ root }) => resetApp(parts, root),
+    flushIsolates: ({ site }) => flushIsolates(parts, site),
+    restartRenderers: () => parts.restarts.begin(),
+    restartStatus: async ({ id, wait }) => ({ status: await parts.restarts.status(id, wait) }),
   } satisfies Partial<Handlers<typeof masterMethods>> & Partial<ControlHandlers>
 }
 
@@ -24,32 +25,32 @@ function routesOf({ spec, surveys }: MasterParts, site: string): Promise<SiteMan
 
 /** What the master answers to one worker, but for what its fleet does. */
 export function workerHandlers(
-  parts: () => MasterParts,
+  parts: MasterParts,
   connection: object,
 ): Omit<Handlers<typeof masterMethods>, 'ready' | 'wornOut'> {
   return {
     ...sharedHandlers(parts),
     hostLost: ({ host, sites }) => {
-      parts().hosts.noteInFlight(host, sites)
+      parts.hosts.noteInFlight(host, sites)
       return undefined
     },
-    health: () => healthOf(parts()),
+    health: () => healthOf(parts),
     metrics: async () => {
-      const { workers, hosts, metrics } = parts()
+      const { workers, hosts, metrics } = parts
       return { text: await metrics.text([...workers.ready, ...hosts.measured]) }
     },
-    lease: ({ key }, context) => parts().caches.leases.lease(connection, key, context),
-    leaseHeld: ({ prefixes }) => ({ isHeld: parts().caches.leases.isHeld(prefixes) }),
+    lease: ({ key }, context) => parts.caches.leases.lease(connection, key, context),
+    leaseHeld: ({ prefixes }) => ({ isHeld: parts.caches.leases.isHeld(prefixes) }),
     leaseEnded: ({ id, outcome }) => {
-      parts().caches.leases.ended(connection, id, outcome)
+      parts.caches.leases.ended(connection, id, outcome)
       return undefined
     },
-    isolates: () => ({ pools: isolatePools(parts()) }),
-    modules: ({ site }) => modulesOf(parts(), site),
-    cacheStats: async () => ({ stats: await cacheStats(parts()) }),
-    siteInfo: ({ site }) => routesOf(parts(), site),
+    isolates: () => ({ pools: isolatePools(parts) }),
+    modules: ({ site }) => modulesOf(parts, site),
+    cacheStats: async () => ({ stats: await cacheStats(parts) }),
+    siteInfo: ({ site }) => routesOf(parts, site),
     settleSite: async ({ site }) => {
-      await parts().changes.settled(site)
+      await parts.changes.settled(site)
       return undefined
     },
   }
@@ -57,11 +58,11 @@ export function workerHandlers(
 
 /** What the master answers to the render hosts. */
 export function hostHandlers(
-  parts: () => MasterParts,
+  purge: (order: PurgeOrder) => Promise<PurgeOutcome>,
   onIsolateLost: (site: string) => void,
 ): Handlers<typeof hostParentMethods> {
   return {
-    purge: ({ order }) => parts().caches.purge(order),
+    purge: ({ order }) => purge(order),
     isolateLost: ({ site }) => {
       onIsolateLost(site)
       return undefined
@@ -70,19 +71,19 @@ export function hostHandlers(
 }
 
 /** What the master answers to the command line. */
-export function controlHandlers(parts: () => MasterParts, stop: () => void): ControlHandlers {
+export function controlHandlers(parts: MasterParts, stop: () => void): ControlHandlers {
   return {
     ...sharedHandlers(parts),
-    status: () => statusOf(parts()),
-    reload: () => parts().reloader.reload(),
+    status: () => statusOf(parts),
+    reload: () => parts.reloader.reload(),
     stop: () => {
       setImmediate(stop)
       return { pid: process.pid }
     },
     sites: () => {
-      const { spec, hosts } = parts()
+      const { spec, hosts } = parts
       return { sites: siteStatuses(spec().sites, hosts.endpoints, hosts.quarantined) }
     },
-    routes: ({ site }) => routesOf(parts(), site),
+    routes: ({ site }) => routesOf(parts, site),
   }
 }

@@ -173,10 +173,7 @@ export class Master {
 
   async #openControl({ config }: ResolvedConfig): Promise<void> {
     const { logger } = this.#deps
-    const handlers = controlHandlers(
-      () => this.#require(),
-      () => this.#askStop('control socket'),
-    )
+    const handlers = controlHandlers(this.#require(), () => this.#askStop('control socket'))
     const control = new ControlServer(runFiles(config.server.run_dir).controlSocket, handlers, (error) =>
       logger.warn({ err: error }, 'trouble with a control client'),
     )
