@@ -4,10 +4,12 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,7 +18,17 @@ import {
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { socketDirectory } from '@svc/config'
-import { Child, fetchHttp, type ReadyLine, removeAfter, requireRoot, svcCommand, tempDir, writeFiles } from '@svc/testkit'
+import {
+  Child,
+  fetchHttp,
+  type ReadyLine,
+  removeAfter,
+  repositoryRoot,
+  requireRoot,
+  svcCommand,
+  tempDir,
+  writeFiles,
+} from '@svc/testkit'
 
 const NOBODY = 65_534
 const EXIT_CONFIG = 78
@@ -142,6 +154,28 @@ test('root keeps nothing in the directory of another user, and follows no link i
   assert.equal(JSON.parse(status.stdout).pid, server.pid)
   assert.equal((await run(t, ['stop', '--dir', site])).code, 0)
   assert.deepEqual([statSync(victim).mode & 0o777, readdirSync(victim)], [0o755, []])
+})
+
+test('root starts the example configuration in a checkout of another user, and keeps nothing in it', async (t) => {
+  if (!requireRoot(t)) return
+  const dir = tempDir(t)
+  chmodSync(dir, 0o755)
+  const examples = join(dir, 'examples')
+  cpSync(join(repositoryRoot, 'examples'), examples, { recursive: true, filter: (path) => !path.includes('/.svc') })
+  const file = join(examples, 'svc.config.toml')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('127.0.0.1:8080', '127.0.0.1:0'))
+  chownSync(examples, NOBODY, NOBODY)
+  removeAfter(t, socketDirectory(join(examples, '.svc'), 0))
+  const server = await serve(t, ['--config', file])
+  const notice = await server.child.waitForLine('the notice', (line) => line.includes('belongs to user 65534'))
+  const place = /it lies in (\/var\/lib\/svc-standalone\/[0-9a-f]+)/.exec(notice)?.[1] ?? '/nowhere'
+  removeAfter(t, place)
+  assert.equal((await fetchHttp(`${server.url}/`, { host: 'blog.localhost' })).status, 200)
+  assert.equal(existsSync(join(examples, '.svc')), false)
+  assert.deepEqual(readdirSync(place).toSorted(), ['cache', 'state'])
+  const status = await run(t, ['status', '--json', '--config', file])
+  assert.equal(JSON.parse(status.stdout).pid, server.pid)
+  assert.equal((await run(t, ['stop', '--config', file])).code, 0)
 })
 
 test('a start refuses what another user has planted in a shared directory, and says what to do', async (t) => {

@@ -68,6 +68,20 @@ const cases: readonly [name: string, facts: Partial<DirectoryFacts>, expected: o
     { ...system, modules: '/srv/s/.svc/cache/modules' },
   ],
   [
+    'an instance of root that keeps its state in .svc has its sockets in /tmp',
+    { isRoot: true, stateDir: '/home/a/conf/.svc/state' },
+    { ...system, run: socketDirectory('/home/a/conf/.svc', 1000), modules: '/home/a/conf/.svc/cache/modules' },
+  ],
+  [
+    'root keeps no modules in .svc where another user could replace them, though the state directory lies there',
+    { isRoot: true, isBaseDirSafe: false, stateDir: '/home/a/conf/.svc/state' },
+    {
+      ...system,
+      run: socketDirectory('/home/a/conf/.svc', 1000),
+      modules: '/var/lib/svc-standalone/b25fdcc7b34a1a80/cache/modules',
+    },
+  ],
+  [
     'a configured state directory holds .svc where another user could replace it',
     { isBaseDirSafe: false, stateDir: '/srv/s' },
     { state: '/srv/s', run: '/srv/s/run', cache: '/srv/s/.svc/cache', modules: '/srv/s/.svc/cache/modules' },

@@ -1,7 +1,7 @@
 import { access, constants, realpath } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { unsafeReason } from '@svc/core'
-import { type Directories, defaultDirectories } from '../schema/directories.ts'
+import { type Directories, defaultDirectories, isInOwn, placeOf } from '../schema/directories.ts'
 import { type KeyPath, valueAt } from '../values/key-path.ts'
 import type { ConfigSource } from './config-source.ts'
 import type { ReadDocument } from './read-document.ts'
@@ -28,24 +28,35 @@ export async function chooseDirectories(read: ReadDocument, source: ConfigSource
   // One directory has one instance, whatever path leads to it. What is missing is reported elsewhere.
   const baseDir = await realpath(read.baseDir).catch(() => read.baseDir)
   const reason = await unsafeReason(baseDir)
+  const { isRoot } = source
+  const isBaseDirSafe = reason === undefined
+  /** As configured, below the real path of the directory. */
+  const configured = (path: KeyPath) => {
+    const text = textAt(read, path)
+    return text === undefined || !isInOwn(text, read.baseDir) ? text : join(baseDir, relative(read.baseDir, text))
+  }
   const facts = {
-    isRoot: source.isRoot,
+    isRoot,
     uid: process.getuid?.() ?? 0,
     isStandalone: source.standalone !== undefined,
     baseDir,
     isBaseDirWritable: await isWritable(baseDir),
-    isBaseDirSafe: reason === undefined,
-    stateDir: textAt(read, ['server', 'state_dir']),
+    isBaseDirSafe,
+    stateDir: configured(['server', 'state_dir']),
   }
+  const placed = (path: string | undefined) => (path === undefined ? undefined : placeOf(path, facts))
   const defaults = defaultDirectories(facts)
-  const hasMoved = defaults.modules !== defaultDirectories({ ...facts, isBaseDirSafe: true }).modules
-  return {
-    state: textAt(read, ['server', 'state_dir']) ?? defaults.state,
-    run: textAt(read, ['server', 'run_dir']) ?? defaults.run,
-    cache: textAt(read, ['cache', 'dir']) ?? defaults.cache,
+  const chosen = {
+    state: placed(facts.stateDir) ?? defaults.state,
+    run: placed(configured(['server', 'run_dir'])) ?? defaults.run,
+    cache: placed(configured(['cache', 'dir'])) ?? defaults.cache,
     modules: defaults.modules,
+  }
+  const hasMoved = chosen.modules !== defaultDirectories({ ...facts, isBaseDirSafe: true }).modules
+  return {
+    ...chosen,
     notices: hasMoved
-      ? [`no cache or state is kept in ${baseDir}: ${reason}; it lies in ${dirname(dirname(defaults.modules))}`]
+      ? [`no cache or state is kept in ${baseDir}: ${reason}; it lies in ${dirname(dirname(chosen.modules))}`]
       : [],
   }
 }

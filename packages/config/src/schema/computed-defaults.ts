@@ -41,11 +41,11 @@ function completeRules(rules: readonly ParsedRule[]): RouteRule[] {
 
 /** Fills in every default that is computed rather than written in the schema. */
 export function completeConfig(parsed: ParsedConfig, directories: Directories, host: HostFacts): Config {
-  const stateDir = parsed.server.state_dir ?? directories.state
+  const stateDir = directories.state
   return {
     ...parsed,
-    server: { ...parsed.server, state_dir: stateDir, run_dir: parsed.server.run_dir ?? directories.run },
-    cache: { ...parsed.cache, dir: parsed.cache.dir ?? directories.cache },
+    server: { ...parsed.server, state_dir: stateDir, run_dir: directories.run },
+    cache: { ...parsed.cache, dir: directories.cache },
     render: { ...parsed.render, max_threads: parsed.render.max_threads ?? THREADS_PER_CORE * host.cores },
     deploy: { ...parsed.deploy, sources: parsed.deploy.sources ?? join(stateDir, 'incoming') },
     scaling: { ...parsed.scaling, instance_id: parsed.scaling.instance_id ?? instanceIdOf(host.hostname, stateDir) },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 
 /** The name of the directory that an instance makes beside its config file. No socket lies in it. */
 export const OWN_NAME = '.svc'
@@ -45,9 +45,28 @@ export function socketDirectory(own: string, uid: number): string {
   return join('/tmp', `svc-${uid}-${shortHash(own)}`)
 }
 
+/** True for a configured directory that is `.svc` beside the config file, or lies in it. */
+export function isInOwn(path: string, baseDir: string): boolean {
+  const own = join(baseDir, OWN_NAME)
+  return path === own || path.startsWith(`${own}/`)
+}
+
+/**
+ * Returns the place of a configured directory. Root keeps nothing where another user could replace it: the place of `.svc` is then
+ * the one that a standalone site would have.
+ */
+export function placeOf(
+  path: string,
+  { isRoot, isBaseDirSafe, baseDir }: Pick<DirectoryFacts, 'isRoot' | 'isBaseDirSafe' | 'baseDir'>,
+): string {
+  if (!isRoot || isBaseDirSafe || !isInOwn(path, baseDir)) return path
+  return join(STANDALONE_STATE, shortHash(baseDir), relative(join(baseDir, OWN_NAME), path))
+}
+
 /** Returns where an instance keeps what is not configured, when that is not the place of the system. */
 function ownDirectory({ isRoot, isStandalone, baseDir, stateDir }: DirectoryFacts): string {
-  if (isRoot && isStandalone && stateDir === undefined) return join(STANDALONE_STATE, shortHash(baseDir))
+  const keepsOwn = stateDir === undefined ? isStandalone : isInOwn(stateDir, baseDir)
+  if (isRoot && keepsOwn) return join(STANDALONE_STATE, shortHash(baseDir))
   return join(stateDir ?? systemDirectories.state, OWN_NAME)
 }
 
@@ -55,7 +74,8 @@ function ownDirectory({ isRoot, isStandalone, baseDir, stateDir }: DirectoryFact
  * Chooses the directories that are not configured: those of the system for root, else `.svc/` beside the config file, or in
  * the state directory where that place is not writable or belongs to /etc. A standalone site keeps everything in its own
  * `.svc/`, whoever runs it, so that two of them never meet. Where another user could replace `.svc/`, it lies elsewhere too, if
- * there is a place: the state directory, or for root one of its own.
+ * there is a place: the state directory, or for root one of its own. An instance of root whose `server.state_dir` lies in `.svc` has
+ * its sockets where that of another user has them.
  */
 export function defaultDirectories(facts: DirectoryFacts): Directories {
   const { isRoot, isStandalone, uid, baseDir, stateDir } = facts
@@ -63,7 +83,10 @@ export function defaultDirectories(facts: DirectoryFacts): Directories {
   const isBeside = facts.isBaseDirWritable && !`${baseDir}/`.startsWith('/etc/') && (facts.isBaseDirSafe || !hasOtherPlace)
   const own = isBeside ? join(baseDir, OWN_NAME) : ownDirectory(facts)
   const modules = join(own, 'cache/modules')
-  if (isRoot && !isStandalone) return { ...systemDirectories, modules }
+  if (isRoot && !isStandalone) {
+    const keepsOwn = stateDir !== undefined && isInOwn(stateDir, baseDir)
+    return { ...systemDirectories, ...(keepsOwn ? { run: socketDirectory(join(baseDir, OWN_NAME), uid) } : {}), modules }
+  }
   const isInState = !isBeside && own.endsWith(`/${OWN_NAME}`)
   const state = isInState ? dirname(own) : join(own, 'state')
   const run = isInState ? join(state, 'run') : socketDirectory(join(baseDir, OWN_NAME), uid)
