@@ -37,9 +37,9 @@ export class Fills<Waiter extends object, Policy extends FillPolicy<Waiter>> {
     return Array.from(this.#all, ({ policy }) => policy)
   }
 
-  /** Whether a stale entry may be refreshed in the background: there is room, and no fill of its key. */
-  hasRoomToRefresh(key: string): boolean {
-    return this.#refreshes < MAX_REFRESHES && !this.#open.has(key)
+  /** Whether one more stale entry may be refreshed in the background. */
+  get hasRoomToRefresh(): boolean {
+    return this.#refreshes < MAX_REFRESHES
   }
 
   /**

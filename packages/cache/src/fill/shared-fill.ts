@@ -65,6 +65,8 @@ export interface LeaseRequest {
   readonly waitMs: number
   /** How long other processes are made to wait; undefined: until the fill ends. */
   readonly limitMs?: number
+  /** Fills without the lease after the fill of another process failed; else those who wait look again, and one asks again. */
+  readonly isOptional?: boolean
 }
 
 export interface FillOptions {
@@ -171,9 +173,10 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
       this.#begin()
       return
     }
-    const { key, waitMs, limitMs } = this.#lease
+    const { key, waitMs, limitMs, isOptional = false } = this.#lease
     void acquireLease(leases, key, waitMs, clock).then((answer) => {
-      if (answer.kind === 'ended') this.end({ kind: 'elsewhere', outcome: answer.outcome })
+      if (answer.kind === 'ended' && isOptional && answer.outcome === 'failed') this.#begin()
+      else if (answer.kind === 'ended') this.end({ kind: 'elsewhere', outcome: answer.outcome })
       else if (this.isEnded) answer.lease.end('failed')
       else {
         this.#held = answer.lease
@@ -216,6 +219,7 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
   }
 
   #begin(): void {
+    if (this.isEnded) return
     try {
       const first = this.#waiters.keys().next().value
       if (first === undefined && !this.isRefresh) {

@@ -1,6 +1,6 @@
 import type { LeaseDesk, ProxyStore, PurgeOrder } from '@svc/cache'
 import { asError } from '@svc/core'
-import { leasePrefix } from './flight-lease.ts'
+import { leasePrefix } from './proxy-fill.ts'
 
 /** URIs of one order; the rest go with the next. */
 const MAX_URIS = 256

@@ -1,4 +1,5 @@
 import {
+  Fills,
   firstField,
   freshnessOf,
   invalidatedUris,
@@ -8,47 +9,46 @@ import {
   type ProxyAddress,
   type ProxyLookup,
   type Purge,
-  purgeMatcher,
+  RetryPauses,
   storingOf,
   touchesLayer,
-  uriTag,
 } from '@svc/cache'
 import { type HeaderList, parseCacheControl, type ResponseHead, type ResponseSink } from '@svc/http'
 import type { CacheClient, ProxyStatus } from './cache-ask.ts'
-import type { FlightParts, ServedEntry } from './flight-parts.ts'
 import type { Invalidations } from './invalidations.ts'
 import { KnownAddresses } from './known-addresses.ts'
-import { ProxyFlight } from './proxy-flight.ts'
+import { ProxyFill, type ProxyFillStart, type ProxyFills } from './proxy-fill.ts'
+import type { ProxyParts, ServedEntry } from './proxy-parts.ts'
 import { FileBody } from './readable-body.ts'
+import { purgeableAt } from './shared-response.ts'
 import { mayServeStale, mayServeWhileUpdating } from './stale-rules.ts'
 import { sendEntry, sendFile } from './stored-answer.ts'
 import { WatchedHead } from './watched-head.ts'
 
-/** After this many answers that were not for it a request is sent on by itself. */
+/** After so many fills whose response was not for it a request is sent on by itself. */
 const MAX_ROUNDS = 3
-/** Background validations of a worker at a time. */
-const MAX_REVALIDATIONS = 32
-/** A range that needs nothing to be waited for. */
+/** A range that is a part of the whole response from its beginning. */
 const FROM_BEGINNING = /^bytes=0-\d*$/i
 const noBytes = new Uint8Array(0)
-/** How long a validation that failed is not tried again. */
+/** A stale entry is refreshed no more often than this. */
 const PAUSE_MS = 1_000
 
-export interface ProxyCacheParts extends FlightParts {
+export interface ProxyCacheParts extends ProxyParts {
   readonly invalidations: Invalidations
 }
 
-/** The cache in front of upstreams, in one worker: finds what is stored, or joins requests for it, or sends them on. */
+/** The cache in front of upstreams, in one worker: answers from the store, joins requests for the same, or sends them on. */
 export class ProxyCache {
   readonly addresses = new KnownAddresses()
   readonly #parts: ProxyCacheParts
-  readonly #flights = new Map<string, ProxyFlight>()
-  #revalidations = 0
-  /** Key -> until when (monotonic ms) it is not validated in the background. */
-  readonly #pauses = new Map<string, number>()
+  readonly #fills: ProxyFills
+  readonly #pauses: RetryPauses
 
   constructor(parts: ProxyCacheParts) {
+    const { ledger, leases, clock, onProblem } = parts
     this.#parts = parts
+    this.#fills = new Fills({ ledger, leases, clock, onProblem })
+    this.#pauses = new RetryPauses(clock, () => PAUSE_MS)
   }
 
   /** Answers a client, now or later. */
@@ -56,7 +56,7 @@ export class ProxyCache {
     const { request, ask } = client
     const { method } = request
     if ((method !== 'GET' && method !== 'HEAD') || request.body !== undefined) this.#passOther(client)
-    else if (ask.isBypassed) this.#fly(client, ask.address.key, undefined, 'bypass')
+    else if (ask.isBypassed) this.#fill(client, ask.address.key, undefined, 'bypass')
     else this.#lookUp(client)
   }
 
@@ -68,11 +68,6 @@ export class ProxyCache {
   /** Takes in a purge that the ledger knows. */
   purged(purge: Purge): void {
     if (!touchesLayer(purge, 'proxy')) return
-    const isMatch = purgeMatcher(purge)
-    for (const flight of [...this.#flights.values()]) {
-      const { label, path, hostname, uri } = flight.address
-      if (isMatch({ label, path, host: hostname, tags: [uriTag(uri)] })) flight.purged()
-    }
     this.#parts.passes.clear()
   }
 
@@ -87,14 +82,14 @@ export class ProxyCache {
     }
     if (!mayBeShared(found.entry.headers, request.headers)) {
       this.#parts.metrics.proxyMisses.value++
-      this.#fly(client, lookup.key, undefined, 'request')
+      this.#fill(client, lookup.key, undefined, 'request')
       return
     }
     const now = this.#parts.clock.now()
     if (freshnessOf(found.entry, now) === 'fresh') this.#hit(client, { ...found, how: 'hit', isCollapsed: false })
     else if (mayServeStale(found.entry, now)) {
-      // First: what the entry lends is for this turn, and serving may take longer.
-      this.#revalidate(client, lookup)
+      // First, because the bytes of the entry are lent for this turn, and serving may take longer.
+      this.#refresh(client, lookup)
       this.#hit(client, { ...found, how: 'stale', isCollapsed: false })
     } else this.#miss(client, lookup)
   }
@@ -122,7 +117,7 @@ export class ProxyCache {
   /** An entry has lost its body. */
   #refill(client: CacheClient, key: string): void {
     if (client.request.method === 'HEAD') this.#pass(client, 'miss')
-    else this.#fly(client, key, undefined, 'miss')
+    else this.#fill(client, key, undefined, 'miss')
   }
 
   #miss(client: CacheClient, lookup: ProxyLookup): void {
@@ -142,45 +137,38 @@ export class ProxyCache {
     if (isPart && found === undefined) this.#pass(client, outcome, request.method === 'HEAD' ? 'head' : 'range')
     else if (request.method === 'GET' && detail !== undefined) this.#passKnown(client, key, outcome, detail)
     else if (request.method === 'HEAD' || client.rounds > MAX_ROUNDS) this.#pass(client, outcome, detail)
-    else this.#fly(client, key, lookup, outcome)
+    else this.#fill(client, key, lookup, outcome)
   }
 
-  #fly(client: CacheClient, key: string, lookup: ProxyLookup | undefined, reason: ProxyStatus['outcome']): void {
+  #fill(client: CacheClient, key: string, lookup: ProxyLookup | undefined, reason: ProxyStatus['outcome']): void {
     const { ask, request } = client
     const isShared = lookup !== undefined && !ask.isUnkept && !isForItself(request.headers)
-    const first = isShared ? this.#joinable(key) : undefined
-    // A flight that has its head knows what the answer depends on, and so which one this client waits for.
-    const own = first === undefined ? key : first.keyFor(client)
-    const known = first === undefined || first.suits(client) ? first : this.#joinable(own)
-    if (known === undefined) this.#begin(client, own, lookup, reason, isShared).begin(client)
-    else if (known.stale !== undefined && mayServeWhileUpdating(known.stale, ask.rules.useStale)) {
+    const first = isShared ? this.#joinable(key, ask.address) : undefined
+    // A fill that has its head knows on which fields the response depends, and so which fill is that of this client.
+    const own = first?.keyFor(client) ?? key
+    const known = first === undefined || first.suits(client) ? first : this.#joinable(own, ask.address)
+    if (known === undefined) {
+      const fill = this.#open({ source: client, key: own, stale: lookup?.found, isShared, isRefresh: false, reason })
+      fill.join(client)
+      fill.shared.start()
+    } else if (known.stale !== undefined && mayServeWhileUpdating(known.stale, ask.rules.useStale)) {
       this.#serve(client, { key, entry: known.stale, how: 'stale', isCollapsed: true })
-    } else known.join(client)
+    } else {
+      this.#parts.metrics.coalesced.value++
+      known.join(client)
+    }
   }
 
-  #joinable(key: string): ProxyFlight | undefined {
-    const flight = this.#flights.get(key)
-    return flight?.isJoinable === true ? flight : undefined
+  #joinable(key: string, address: ProxyAddress): ProxyFill | undefined {
+    return this.#fills.joinable(key, purgeableAt(address), 'proxy')?.policy
   }
 
-  #begin(
-    { ask, origin, request }: Pick<CacheClient, 'ask' | 'origin' | 'request'>,
-    key: string,
-    lookup: ProxyLookup | undefined,
-    reason: ProxyStatus['outcome'],
-    isShared: boolean,
-  ): ProxyFlight {
-    const start = { ask, origin, request, key, stale: lookup?.found, isShared, reason }
-    const flight: ProxyFlight = new ProxyFlight(start, this.#parts, {
+  #open(start: ProxyFillStart): ProxyFill {
+    return new ProxyFill(start, this.#parts, this.#fills, {
       again: (client) => this.#again(client),
       pass: (client, detail) => this.#pass(client, 'miss', detail),
       serve: (client, served) => this.#serve(client, served),
-      closed: () => {
-        if (this.#flights.get(key) === flight) this.#flights.delete(key)
-      },
     })
-    if (isShared) this.#flights.set(key, flight)
-    return flight
   }
 
   #again(client: CacheClient): void {
@@ -189,28 +177,19 @@ export class ProxyCache {
     this.#lookUp(client)
   }
 
-  /** Makes a stale entry anew; once at a time in the instance, by the lease of its flight. */
-  #revalidate(client: CacheClient, lookup: ProxyLookup): void {
-    const { key } = lookup
-    const { clock } = this.#parts
-    const now = clock.monotonic()
-    const pausedUntil = this.#pauses.get(key) ?? 0
-    if (this.#flights.has(key) || this.#revalidations >= MAX_REVALIDATIONS || now < pausedUntil) return
-    if (this.#pauses.size > 10_000) this.#pauses.clear()
-    this.#pauses.set(key, now + PAUSE_MS)
-    const { clientAddress: _nobody, ...request } = client.request
-    // It is for all: what this client wants of caches says nothing.
+  /** Refreshes a stale entry in the background: one request at a time in the instance, by the lease of its fill. */
+  #refresh({ ask, origin, request: asked }: CacheClient, { key, found: stale }: ProxyLookup): void {
+    const isInFlight = this.#joinable(key, ask.address) !== undefined
+    if (isInFlight || !this.#fills.hasRoomToRefresh || this.#pauses.isPaused(key)) return
+    this.#pauses.failed(key)
+    const { clientAddress: _client, ...request } = asked
+    // It is for all: the wishes of this client do not count.
     const headers = request.headers.filter(([name]) => name !== 'cache-control')
-    const isPlain = { ask: client.ask, origin: client.origin, request: { ...request, method: 'GET', headers } }
-    this.#revalidations++
-    const flight = this.#begin(isPlain, key, lookup, 'stale', true)
-    void flight.over.then(() => {
-      this.#revalidations--
-    })
-    flight.begin(undefined)
+    const source = { ask, origin, request: { ...request, method: 'GET', headers } }
+    this.#open({ source, key, stale, isShared: true, isRefresh: true, reason: 'stale' }).shared.start()
   }
 
-  /** Sends a request on whose last answer could not be kept. One that could ends that: the other may have been the fault of who asked. */
+  /** Sends a request on whose last response could not be stored. One that could be ends that: the other may have been due to its client. */
   #passKnown(client: CacheClient, key: string, outcome: ProxyStatus['outcome'], detail: string): void {
     const { request, ask } = client
     const { clock, passes } = this.#parts
@@ -242,13 +221,13 @@ export class ProxyCache {
     const { store, invalidations } = this.#parts
     const uris = invalidatedUris(uri, head)
     if (uris.length === 0) return undefined
-    const flying = new Set(Array.from(this.#flights.values(), ({ address }) => address.uri))
-    const isKnown = uris.some((one) => flying.has(one) || store.hasUri(one))
+    const inFlight = new Set(this.#fills.policies.map(({ address }) => address.uri))
+    const isKnown = uris.some((one) => inFlight.has(one) || store.hasUri(one))
     return invalidations.add(label, uris, isKnown)
   }
 }
 
-/** Whether what is answered to a request says nothing of what others would be answered: it has credentials, or must not be kept. */
+/** Whether the response to a request may be for its client alone: it has credentials, or forbids storing. */
 function isForItself(headers: HeaderList): boolean {
   if (firstField(headers, 'authorization') !== undefined) return true
   return parseCacheControl(joinedField(headers, 'cache-control')).noStore

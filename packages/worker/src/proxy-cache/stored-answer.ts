@@ -2,7 +2,7 @@ import { freshnessOf, ttlLeftMs } from '@svc/cache'
 import { BodyDelivery } from './body-delivery.ts'
 import type { CacheClient, ProxyStatus } from './cache-ask.ts'
 import { type Delivery, deliveryOf } from './delivery.ts'
-import type { ServedEntry } from './flight-parts.ts'
+import type { ServedEntry } from './proxy-parts.ts'
 import type { FileBody } from './readable-body.ts'
 
 /** What the Cache-Status field says of an answer from the store. */
