@@ -1,12 +1,10 @@
 import { relative, sep } from 'node:path'
-import { compileCommonJs } from './cjs-module.ts'
 import { checkDirectives } from './directives.ts'
-import { type CompiledScript, compileEsm } from './esm-module.ts'
-import type { ModuleKind } from './module-kind.ts'
-import type { ModuleFormat } from './module-script.ts'
+import type { ModuleFormat, ModuleKind } from './module-kind.ts'
 import { isPackageFile, type SiteResolver } from './site-resolver.ts'
 import { positionAt, sourceError } from './source-problem.ts'
 import type { StyleCompiler } from './style-module.ts'
+import { type CompiledScript, compileCommonJs, compileEsm } from './transform-script.ts'
 
 /** The result of compiling one source text: what is kept on disk by content. Imports are not resolved yet. */
 export interface CompiledSource extends CompiledScript {

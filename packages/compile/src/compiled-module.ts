@@ -1,5 +1,5 @@
 import type { CompiledSource } from './compile-source.ts'
-import type { ModuleFormat } from './module-script.ts'
+import type { ModuleFormat } from './module-kind.ts'
 
 /** A module that is ready to be defined in an isolate. */
 export interface CompiledModule {

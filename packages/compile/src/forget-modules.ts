@@ -2,8 +2,7 @@ import { realpathSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { ImportGraph } from './import-graph.ts'
-import type { IndexEntry } from './index-entry.ts'
-import { ModuleCache, type ModuleCacheDirs } from './module-cache.ts'
+import { type IndexEntry, ModuleCache, type ModuleCacheDirs } from './module-cache.ts'
 
 /** Names that the caches give their files; nothing else is touched. */
 const ownName = /^[0-9a-f]{64}(?:\.json|\.js|\.map)?(?:\.[0-9a-f-]+\.tmp)?$/

@@ -1,5 +1,4 @@
-import type { IndexEntry } from './index-entry.ts'
-import type { ModuleCache } from './module-cache.ts'
+import type { IndexEntry, ModuleCache } from './module-cache.ts'
 
 /** So many modules are looked at before other requests of the process come in between. */
 const BATCH = 64

@@ -1,9 +1,98 @@
 import { type CacheCounters, CacheFiles } from './cache-file.ts'
 import type { CompiledSource } from './compile-source.ts'
-import { COMPILER_VERSION } from './compiler-version.ts'
-import { contentHash } from './content-hash.ts'
-import { formatEntry, type IndexEntry, StoredEntry } from './index-entry.ts'
-import { formatSource, StoredSource } from './stored-source.ts'
+import { COMPILER_VERSION, contentHash } from './content-hash.ts'
+
+/** Size and times of a file, for telling whether it changed. */
+export interface FileStamp {
+  readonly size: number
+  /** Modification and change time in nanoseconds, as decimal text. */
+  readonly mtime: string
+  readonly ctime: string
+}
+
+/** What was last known of a source path. */
+export interface IndexEntry extends FileStamp {
+  readonly path: string
+  /** Name of its compiled source. */
+  readonly hash: string
+  /** Specifier -> module id. */
+  readonly imports: Readonly<Record<string, string>>
+}
+
+/** An entry as text: two lines of JSON, what identifies it and its imports. */
+function formatEntry({ path, hash, size, mtime, ctime, imports }: IndexEntry): string {
+  return `${JSON.stringify({ path, hash, size, mtime, ctime })}\n${JSON.stringify(imports)}`
+}
+
+/** What `formatEntry` wrote. The imports are parsed when somebody asks: an unchanged file is resolved without them. */
+class StoredEntry implements IndexEntry {
+  readonly path: string
+  readonly hash: string
+  readonly size: number
+  readonly mtime: string
+  readonly ctime: string
+  readonly #imports: string
+
+  constructor(text: string) {
+    const headEnd = text.indexOf('\n')
+    const head = JSON.parse(text.slice(0, headEnd)) as Omit<IndexEntry, 'imports'>
+    this.path = head.path
+    this.hash = head.hash
+    this.size = head.size
+    this.mtime = head.mtime
+    this.ctime = head.ctime
+    this.#imports = text.slice(headEnd + 1)
+  }
+
+  get imports(): Readonly<Record<string, string>> {
+    return JSON.parse(this.#imports) as Record<string, string>
+  }
+}
+
+interface Head extends Omit<CompiledSource, 'code' | 'maps'> {
+  readonly hasMaps: boolean
+}
+
+/** A compiled source as text, without its source maps: a line of JSON with everything small, then the code. */
+export function formatSource({ code, maps, ...rest }: CompiledSource): string {
+  const head: Head = { ...rest, hasMaps: maps.length > 0 }
+  return `// ${JSON.stringify(head)}\n${code}`
+}
+
+/**
+ * What `formatSource` wrote. The source maps, which are most of what is known of a module, are read when something throws. A class,
+ * because V8 keeps an object literal with a getter, and all that it refers to, until the next full collection.
+ */
+export class StoredSource implements CompiledSource {
+  readonly format: CompiledSource['format']
+  readonly imports: readonly string[]
+  readonly lateImports: readonly string[]
+  readonly watches: readonly string[]
+  readonly watchHash: string
+  readonly warnings: readonly string[]
+  readonly code: string
+  readonly #hasMaps: boolean
+  readonly #readMaps: () => readonly string[]
+
+  /** @param readMaps called only where there are some */
+  constructor(text: string, readMaps: () => readonly string[]) {
+    const codeStart = text.indexOf('\n') + 1
+    const head = JSON.parse(text.slice(3, codeStart)) as Head
+    this.format = head.format
+    this.imports = head.imports
+    this.lateImports = head.lateImports
+    this.watches = head.watches
+    this.watchHash = head.watchHash ?? ''
+    this.warnings = head.warnings
+    this.code = text.slice(codeStart)
+    this.#hasMaps = head.hasMaps
+    this.#readMaps = readMaps
+  }
+
+  get maps(): readonly string[] {
+    return this.#hasMaps ? this.#readMaps() : []
+  }
+}
 
 /** The version of the compiler in few characters: it goes into the name of every entry of the index. */
 const VERSION_MARK = contentHash(COMPILER_VERSION)

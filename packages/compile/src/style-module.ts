@@ -4,8 +4,7 @@ import type { BuildFailure, BuildOptions, Message, OnLoadResult, OnResolveResult
 import { parseSync, Visitor } from 'oxc-parser'
 import type { Resolution } from './site-resolver.ts'
 import { positionAt, sourceError } from './source-problem.ts'
-import { isModuleSheet, StyleFiles, StyleRefusal, styleError } from './style-files.ts'
-import { circleOf, faultOf, warningsOf } from './style-text.ts'
+import { circleOf, faultOf, isModuleSheet, StyleFiles, StyleRefusal, styleError, warningsOf } from './style-files.ts'
 
 /** A style sheet to be compiled. */
 export interface StyleSource {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import { tempSite } from '@svc/testkit'
-import { scriptOf } from '../src/module-script.ts'
+import { scriptOf } from '../src/module-kind.ts'
 import { compilerFor, problemOf } from './compile-support.ts'
 
 type Exports = Record<string, unknown>

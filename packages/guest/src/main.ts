@@ -1,20 +1,25 @@
 import './context/install.ts'
-import { installFromAsync } from './context/array-from-async.ts'
 import type { GuestApi, GuestSettings } from './contract/isolate.ts'
-import { installHost } from './host/host.ts'
+import { installHost, setGuestSettings } from './host/host.ts'
 import { settleCall } from './host/host-calls.ts'
-import { setGuestSettings } from './host/settings.ts'
-import { installLoweringHelpers } from './lowering/install.ts'
+import { installLoweringHelpers } from './lowering/helpers.ts'
 import { installPrelude } from './prelude/install.ts'
-import { installMemoryGuards } from './prelude/memory-guards.ts'
+import { installFromAsync, installMemoryGuards } from './prelude/late-builtins.ts'
 import { setEnvironment } from './prelude/node/process.ts'
 import { startPerformanceClock } from './prelude/time/performance.ts'
 import { fireTimers } from './prelude/time/timers.ts'
 import { registerReact } from './react/react-builtins.ts'
 import { registerNodeBuiltins } from './registry/node-builtins.ts'
 import { defineModule, evictModules } from './registry/registry.ts'
-import { abortRequest, beginRequest, holdRequest, resumeRequest, takeBodyChunk } from './request/requests.ts'
-import { defineRoute, forgetRoutes } from './request/routes.ts'
+import {
+  abortRequest,
+  beginRequest,
+  defineRoute,
+  forgetRoutes,
+  holdRequest,
+  resumeRequest,
+  takeBodyChunk,
+} from './request/requests.ts'
 import { installRouter } from './router/install.ts'
 
 const api: GuestApi = {

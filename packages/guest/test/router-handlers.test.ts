@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Ask } from './router-support/router-site.ts'
-import { routerSites } from './router-support/router-site.ts'
+import { type Ask, routerSites } from './router-support/router-site.ts'
 
 const open = await routerSites()
 const allMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { headTags } from '../src/metadata/head-tags.ts'
 import { emptyMetadata, mergeMetadata, noTemplates } from '../src/metadata/merge-metadata.ts'
-import { headTags } from '../src/metadata/metadata-tags.ts'
 import { resolveHead } from '../src/metadata/resolve-metadata.ts'
 import { routerSites } from './router-support/router-site.ts'
 

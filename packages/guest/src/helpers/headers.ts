@@ -1,9 +1,128 @@
-import { guestSettings } from '../host/settings.ts'
+import { guestSettings } from '../host/host.ts'
+import { type CookieOptions, type CookiePair, RequestCookies, type ResponseCookie } from '../scope/cookies.ts'
 import { type ReadablePromise, readablePromiseOf } from '../scope/readable-promise.ts'
-import { ReadonlyHeaders } from '../scope/readonly-headers.ts'
 import { currentScope, type RequestScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
-import { SiteCookies } from '../scope/site-cookies.ts'
+
+/** Fields of a request as `headers()` shows them. */
+class ReadonlyHeaders {
+  readonly #headers: Headers
+
+  constructor(headers: Headers) {
+    this.#headers = headers
+  }
+
+  get(name: string): string | null {
+    return this.#headers.get(name)
+  }
+
+  has(name: string): boolean {
+    return this.#headers.has(name)
+  }
+
+  getSetCookie(): string[] {
+    return this.#headers.getSetCookie()
+  }
+
+  forEach(visit: (value: string, name: string, headers: ReadonlyHeaders) => void): void {
+    for (const [name, value] of this.#headers) visit(value, name, this)
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#headers.keys()
+  }
+
+  values(): IterableIterator<string> {
+    return this.#headers.values()
+  }
+
+  entries(): IterableIterator<[string, string]> {
+    return this.#headers.entries()
+  }
+
+  [Symbol.iterator](): IterableIterator<[string, string]> {
+    return this.#headers.entries()
+  }
+
+  append(): never {
+    return refuseChange()
+  }
+
+  set(): never {
+    return refuseChange()
+  }
+
+  delete(): never {
+    return refuseChange()
+  }
+}
+
+function refuseChange(): never {
+  throw new RouterError('ROUTER_MISUSE', 'The fields of a request cannot be changed. Middleware can, for what follows.')
+}
+
+/**
+ * The cookies of a request as `cookies()` shows them. In a route handler and in middleware they can be set and deleted: the
+ * change is seen by later reads and goes out with the answer. A page cannot: its head may be out already.
+ */
+class SiteCookies {
+  readonly #scope: RequestScope
+  readonly #cookies: RequestCookies
+
+  constructor(scope: RequestScope, headers: { get(name: string): string | null }) {
+    this.#scope = scope
+    this.#cookies = new RequestCookies(headers)
+  }
+
+  get size(): number {
+    return this.#cookies.size
+  }
+
+  get(name: string | CookiePair): CookiePair | undefined {
+    return this.#cookies.get(name)
+  }
+
+  getAll(name?: string | CookiePair): CookiePair[] {
+    return this.#cookies.getAll(name)
+  }
+
+  has(name: string): boolean {
+    return this.#cookies.has(name)
+  }
+
+  /** Sets a cookie. Throws ROUTER_MISUSE in a page. */
+  set(name: string | ResponseCookie, value?: string, options?: CookieOptions): this {
+    this.#checkMayChange('set')
+    const cookie: ResponseCookie = typeof name === 'string' ? { ...options, name, value: String(value ?? '') } : name
+    this.#scope.responseCookies.set(cookie)
+    this.#cookies.set({ name: cookie.name, value: cookie.value })
+    return this
+  }
+
+  /** Makes the client forget a cookie. Throws ROUTER_MISUSE in a page. */
+  delete(name: string | Omit<ResponseCookie, 'value' | 'expires'>): this {
+    this.#checkMayChange('delete')
+    this.#scope.responseCookies.delete(name)
+    this.#cookies.delete(typeof name === 'string' ? name : name.name)
+    return this
+  }
+
+  [Symbol.iterator](): IterableIterator<[string, CookiePair]> {
+    return this.#cookies[Symbol.iterator]()
+  }
+
+  toString(): string {
+    return this.#cookies.toString()
+  }
+
+  #checkMayChange(what: string): void {
+    if (this.#scope.phase === 'handler' || this.#scope.phase === 'middleware') return
+    throw new RouterError(
+      'ROUTER_MISUSE',
+      `cookies().${what} works in a route handler or in middleware, not while a page is rendered.`,
+    )
+  }
+}
 
 /** The fields of the request; a promise that can also be used directly. Makes the answer depend on them. */
 export function headers(): ReadablePromise<ReadonlyHeaders> {

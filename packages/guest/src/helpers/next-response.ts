@@ -1,4 +1,4 @@
-import { ResponseCookies } from '../scope/response-cookies.ts'
+import { ResponseCookies } from '../scope/cookies.ts'
 import { RouterError } from '../scope/router-error.ts'
 import { StandardResponse } from './standard-classes.ts'
 

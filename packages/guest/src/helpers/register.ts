@@ -1,16 +1,26 @@
 import { registerBuiltin, registerImporterBuiltin } from '../registry/builtins.ts'
-import { after, connection } from './after.ts'
-import { unstable_noStore, unstableCacheOf } from './cache.ts'
+import { currentScope } from '../scope/request-scope.ts'
+import { RouterError } from '../scope/router-error.ts'
+import { revalidatePath, revalidateTag, unstable_noStore, unstableCacheOf } from './cache.ts'
+import { getImageProps, Image, Link, Script } from './components.ts'
 import { cookies, draftMode, headers } from './headers.ts'
-import { getImageProps, Image } from './image.ts'
-import { Link } from './link.ts'
 import * as navigation from './navigation.ts'
-import { NextRequest } from './next-request.ts'
+import { NextRequest, NextURL } from './next-request.ts'
 import { NextResponse } from './next-response.ts'
-import { NextURL } from './next-url.ts'
-import { revalidatePath, revalidateTag } from './revalidate.ts'
-import { Script } from './script.ts'
 import { userAgent, userAgentFromString } from './user-agent.ts'
+
+/** Runs a function, or waits for a promise, after the answer went out. Its failure goes to the site's log. */
+function after(task: (() => unknown) | Promise<unknown>): void {
+  const { guest } = currentScope('after()')
+  if (typeof task === 'function') guest.after(task)
+  else if (typeof task === 'object' && task !== null && typeof task.then === 'function') guest.after(() => task)
+  else throw new RouterError('ROUTER_BAD_ARGUMENT', 'after() needs a function or a promise.')
+}
+
+/** Waits for the request: in this server pages are rendered for requests only. */
+async function connection(): Promise<void> {
+  currentScope('connection()').read('no-store', 'connection()')
+}
 
 type Exports = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,5 @@
 import { isRecord } from './merge-metadata.ts'
-import type { ResolvedMetadata, ResolveUrl } from './metadata-types.ts'
-import { listOf, type TagList } from './tag-list.ts'
+import { listOf, type ResolvedMetadata, type ResolveUrl, type TagList } from './tag-list.ts'
 
 const plainNames: readonly (readonly [field: string, name: string])[] = [
   ['creator', 'creator'],

@@ -1,4 +1,4 @@
-import type { MetadataExport, MetadataFileTag, ResolvedMetadata, ResolvedTitle } from './metadata-types.ts'
+import type { MetadataExport, MetadataFileTag, ResolvedMetadata, ResolvedTitle } from './tag-list.ts'
 
 /** Title templates that apply to a segment: those of the segments above it. */
 export interface TitleTemplates {

@@ -1,6 +1,5 @@
-import { escapeHtml } from './escape-html.ts'
 import { isRecord } from './merge-metadata.ts'
-import { listOf } from './tag-list.ts'
+import { escapeHtml, listOf } from './tag-list.ts'
 
 /** Serialises what `sitemap.*` returns to the XML of sitemaps.org, with image, video and alternate-language extensions. */
 export function sitemapXml(entries: unknown): string {

@@ -1,6 +1,6 @@
+import { defaultViewport } from './head-tags.ts'
 import { emptyMetadata, isRecord, mergeMetadata, noTemplates, type TitleTemplates, templatesOf } from './merge-metadata.ts'
-import type { MetadataExport, MetadataFileTag, ResolvedMetadata } from './metadata-types.ts'
-import { defaultViewport } from './viewport-tags.ts'
+import type { MetadataExport, MetadataFileTag, ResolvedMetadata } from './tag-list.ts'
 
 /** What one layout or page has to say about the head. */
 export interface MetadataLevel {

@@ -1,6 +1,5 @@
 import { isRecord } from './merge-metadata.ts'
-import type { MetadataExport, ResolvedMetadata, ResolveUrl } from './metadata-types.ts'
-import { listOf, type TagList } from './tag-list.ts'
+import { listOf, type MetadataExport, type ResolvedMetadata, type ResolveUrl, type TagList } from './tag-list.ts'
 
 /** Adds `og:*` and the properties of the Open Graph type. Title and description fall back to those of the page. */
 export function addOpenGraphTags(list: TagList, metadata: ResolvedMetadata, resolveUrl: ResolveUrl): void {

@@ -1,4 +1,5 @@
-import type { Jsx } from './jsx.ts'
+/** Makes an element; React's `jsx` keeps the props object as it is, getters included. */
+export type Jsx = (type: unknown, props: object) => unknown
 
 const texts: Readonly<Record<number, string>> = {
   401: 'You are not authorized to access this page.',

@@ -1,7 +1,21 @@
 import type { Route, SegmentNode } from '@svc/site'
 import { lazyReadablePromise, type ReadablePromise, readablePromise } from '../scope/readable-promise.ts'
 import { findScope, type RequestScope } from '../scope/request-scope.ts'
-import { type SearchParams, searchParamsOf } from './search-params.ts'
+
+/** Query of a URL as a page gets it: a name that occurs more than once has a list. */
+type SearchParams = Record<string, string | string[]>
+
+/** Makes the `searchParams` object of a page. Names are own properties, whatever they are called. */
+function searchParamsOf(query: URLSearchParams): SearchParams {
+  const params: SearchParams = Object.create(null)
+  for (const [name, value] of query) {
+    const known = params[name]
+    if (known === undefined) params[name] = value
+    else if (Array.isArray(known)) known.push(value)
+    else params[name] = [known, value]
+  }
+  return { ...params }
+}
 
 /**
  * A route as the host defines it. For a path that no route matches the host defines one whose `tree` is the manifest's

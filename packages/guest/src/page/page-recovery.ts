@@ -1,11 +1,14 @@
 import type { SegmentNode } from '@svc/site'
+import { escapeHtml } from '../metadata/tag-list.ts'
 import { type ControlFlow, controlFlowOf } from '../scope/control-flow.ts'
 import type { RequestScope } from '../scope/request-scope.ts'
-import type { BoundaryMarks } from './boundary-marks.ts'
-import type { BoundaryKind, Replacement } from './boundary-plan.ts'
-import { failedBoundaries } from './html-marks.ts'
+import { type BoundaryKind, type BoundaryMarks, failedBoundaries, type Replacement } from './boundaries.ts'
+import { builtinErrorPart } from './builtin-pages.ts'
+import { locationOf } from './page-answer.ts'
 import type { PageDocument } from './page-document.ts'
+import type { LatePart, StreamFailure } from './page-stream.ts'
 import { collect, type RenderPass, renderPass } from './render-pass.ts'
+import { errorElement, httpElement } from './segment-tree.ts'
 
 /** How a page whose render failed before its first byte is answered. */
 type Recovery =
@@ -95,7 +98,7 @@ function boundaryFor(
 }
 
 /** Segments around a boundary, innermost first. A Suspense of the site's own counts as standing in the page. */
-export function chainOf(tree: SegmentNode, marks: BoundaryMarks, mark: string | undefined): readonly SegmentNode[] {
+function chainOf(tree: SegmentNode, marks: BoundaryMarks, mark: string | undefined): readonly SegmentNode[] {
   const place = mark === undefined ? undefined : marks.find(mark)
   return place?.chain ?? leafChain(tree)
 }
@@ -133,4 +136,55 @@ function statusOf(replaced: ReadonlyMap<SegmentNode, Replacement>): number {
 
 function unhandled(error: unknown): Recovery {
   return { kind: 'unhandled', error, flow: controlFlowOf(error) }
+}
+
+/**
+ * Renders what stands in for a boundary that failed after the page had begun: the nearest `error.*` or `not-found.*` around
+ * it, then the next one outwards when that fails too, at last a line of built-in text. A redirect becomes a meta refresh.
+ */
+export async function latePart(
+  page: PageDocument,
+  tree: SegmentNode,
+  errors: readonly unknown[],
+  failure: StreamFailure,
+): Promise<LatePart> {
+  const error = errors[Number(failure.digest)]
+  const chain = chainOf(tree, page.context.marks, failure.mark)
+  const flow = controlFlowOf(error)
+  if (flow?.kind === 'redirect') {
+    const delay = flow.status === 308 ? 0 : 1
+    const url = escapeHtml(locationOf(flow.url))
+    return { html: undefined, beside: `<meta id="__next-page-redirect" http-equiv="refresh" content="${delay};url=${url}"/>` }
+  }
+  if (flow?.kind === 'http') {
+    const node = chain.find(({ notFound }) => notFound !== undefined) ?? chain.at(-1)
+    const html = node && (await tryRender(page, httpElement(page.context, node, flow), failure))
+    return { html: html ?? builtinErrorPart, beside: '<meta name="robots" content="noindex"/>' }
+  }
+  return { html: await errorHtml(page, chain, error, failure), beside: '' }
+}
+
+async function errorHtml(
+  page: PageDocument,
+  chain: readonly SegmentNode[],
+  error: unknown,
+  failure: StreamFailure,
+): Promise<string> {
+  const { guest } = page.context.input.scope
+  const candidates = chain.filter((node) => node.error !== undefined)
+  guest.handled(error, candidates[0]?.error)
+  for (const node of candidates) {
+    const html = await tryRender(page, errorElement(page.context, node, { kind: 'error', error }), failure)
+    if (html !== undefined) return html
+  }
+  return builtinErrorPart
+}
+
+/** The HTML of an element; undefined when it fails itself, which goes to the log. */
+async function tryRender(page: PageDocument, element: unknown, failure: StreamFailure): Promise<string | undefined> {
+  const { runtime, input } = page.context
+  const pass = await renderPass(input.scope, runtime, element, { waitForAll: true, prefix: failure.target.replace(/\W/g, '') })
+  if (pass.errors.length === 0 && pass.outcome.kind !== 'failed') return await collect(input.scope, pass.outcome.source)
+  input.scope.guest.handled(pass.errors[0])
+  return undefined
 }

@@ -1,7 +1,126 @@
-import type { HtmlSource } from '../react/html-source.ts'
+import type { HtmlSource } from '../react/react-runtime.ts'
 import type { GuestRequest } from '../request/guest-request.ts'
+import { endOfBoundary, failedBoundary, giveUpScript, pendingBoundary } from './boundaries.ts'
 import { withDoctype } from './render-pass.ts'
-import { completionText, type StreamFailure, StreamFilter } from './streamed-html.ts'
+
+/** A boundary of a page that is under way and has failed. */
+export interface StreamFailure {
+  /** Digest that React was given for the error. */
+  readonly digest: string
+  /** Our mark of the boundary; undefined for a Suspense of the site's own. */
+  readonly mark: string | undefined
+  /** Id of the element before the content that is to be replaced. */
+  readonly target: string
+}
+
+/** Text to send, and the failures that were found in it. */
+interface FilteredHtml {
+  readonly text: string
+  readonly failures: readonly StreamFailure[]
+}
+
+const token = new RegExp(`${pendingBoundary.source}|${failedBoundary.source}|${giveUpScript.source}`)
+
+/**
+ * Filters a page that is being streamed: takes our marks out, and takes out every instruction of React to give a boundary
+ * up, so that the router can complete that boundary with the segment's `error.*` instead.
+ */
+class StreamFilter {
+  readonly #marks = new Map<string, string | undefined>()
+  #held = ''
+  #inlineFailures = 0
+
+  /** Takes the next text. What may be the beginning of something that matters is held until more comes. */
+  push(text: string): FilteredHtml {
+    if (this.#held === '' && isPlain(text)) return { text, failures: [] }
+    return this.#filter(this.#held + text, false)
+  }
+
+  /** The rest: nothing is held any longer. */
+  end(): FilteredHtml {
+    return this.#filter(this.#held, true)
+  }
+
+  #filter(input: string, isLast: boolean): FilteredHtml {
+    const failures: StreamFailure[] = []
+    let rest = input
+    let output = ''
+    for (let match = token.exec(rest); match !== null; match = token.exec(rest)) {
+      const end = match.index + match[0].length
+      if (end === rest.length && !isLast && match[5] === undefined) break
+      const piece = this.#replace(match, rest, failures)
+      if (piece === undefined) break
+      output += rest.slice(0, match.index) + piece.text
+      rest = rest.slice(match.index + match[0].length + piece.skip)
+    }
+    const cut = isLast ? rest.length : holdFrom(rest)
+    this.#held = rest.slice(cut)
+    return { text: output + rest.slice(0, cut), failures }
+  }
+
+  /** Returns what stands for a token, and how much behind it is swallowed; undefined: more text is needed. */
+  #replace(match: RegExpExecArray, rest: string, failures: StreamFailure[]): { text: string; skip: number } | undefined {
+    const [whole, pendingId, pendingMark, digest, failedMark, givenUpId, givenUpDigest] = match
+    if (pendingId !== undefined) {
+      this.#marks.set(pendingId, pendingMark)
+      return { text: pendingMark === undefined ? whole : whole.slice(0, -pendingMark.length), skip: 0 }
+    }
+    if (givenUpId !== undefined) {
+      failures.push({ digest: digestText(givenUpDigest), mark: this.#marks.get(givenUpId), target: givenUpId })
+      return { text: '', skip: 0 }
+    }
+    const from = match.index + whole.length
+    const end = endOfBoundary(rest, from)
+    if (end < 0) return undefined
+    const target = `E:${this.#inlineFailures++}`
+    failures.push({ digest: digest ?? '', mark: failedMark, target })
+    return { text: `<!--$?--><template id="${target}"></template><!--/$-->`, skip: end - from }
+  }
+}
+
+const pendingEdge = '$?-->'
+
+/**
+ * Whether nothing in a text concerns the filter, which is so for nearly all. Looks for what is rare in documents, and so takes a
+ * fraction of the time of the expressions: no mark of ours, no failed boundary, no boundary given up, and at the end neither an
+ * open script nor a waiting boundary whose mark may follow.
+ */
+function isPlain(text: string): boolean {
+  if (!text.endsWith('>') || text.includes('\0') || text.includes('$!') || text.includes('$RX')) return false
+  const script = text.includes('<script') ? text.lastIndexOf('<script') : -1
+  if (script >= 0 && text.indexOf('</script>', script) < 0) return false
+  let pending = -1
+  for (let at = text.indexOf(pendingEdge); at >= 0; at = text.indexOf(pendingEdge, at + 1)) pending = at
+  const end = pending < 0 ? 0 : text.indexOf('</template>', pending)
+  return end >= 0 && !text.endsWith('</template>')
+}
+
+function digestText(json: string | undefined): string {
+  return json === undefined ? '' : String(JSON.parse(json))
+}
+
+/** Where something begins at the end of `text` that may turn out to matter: tokens that are complete were taken out before. */
+function holdFrom(text: string): number {
+  const script = text.lastIndexOf('<script')
+  const openScript = script >= 0 && text.indexOf('</script>', script) < 0 ? script : -1
+  const starts = [openScript, text.search(/<!--\$[?!]/), text.search(beginning)].filter((index) => index >= 0)
+  return Math.min(text.length, ...starts)
+}
+
+const beginning = /<(?:!(?:-(?:-\$?)?)?|s(?:c(?:r(?:i(?:pt?)?)?)?)?)?$/
+
+/** Defines how a late part of a page takes its place; sent once per page, before the first late part. */
+const completeFunction =
+  '$SC=function(b,s){var t=document.getElementById(b),c=document.getElementById(s);if(c){c.remove();if(t){' +
+  'var p=t.previousSibling,d=0,n=t,x;for(;n;n=x){x=n.nextSibling;if(n.nodeType===8){var v=n.data;' +
+  'if(v==="/$"){if(d===0)break;d--}else if(v==="$"||v==="$?"||v==="$!")d++}n.remove()}' +
+  'while(c.firstChild)n.parentNode.insertBefore(c.firstChild,n);if(p&&p.nodeType===8)p.data="$"}}};'
+
+/** The text that completes a boundary with other content: a hidden part and the instruction to put it in place. */
+function completionText(target: string, html: string, isFirst: boolean): string {
+  const part = `S:${target}`
+  return `<div hidden id="${part}">${html}</div><script>${isFirst ? completeFunction : ''}$SC("${target}","${part}")</script>`
+}
 
 /** Renders what stands in for a boundary that failed after the page had begun. Never rejects. */
 type RenderFailure = (failure: StreamFailure) => Promise<LatePart>

@@ -1,6 +1,5 @@
 import { nativeThen } from '../context/promise-then.ts'
-import type { HtmlSink, HtmlSource } from '../react/html-source.ts'
-import type { ReactRuntime } from '../react/react-runtime.ts'
+import type { HtmlSink, HtmlSource, ReactRuntime } from '../react/react-runtime.ts'
 import type { RequestScope } from '../scope/request-scope.ts'
 
 /** One render of an element by React, up to the first byte. */

@@ -1,4 +1,7 @@
 import type { SegmentNode } from '@svc/site'
+import { requireModule } from '../registry/registry.ts'
+import type { GuestRequest } from '../request/guest-request.ts'
+import { openScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
 import { exportsOf, type ModuleExports } from './module-exports.ts'
 import { namesWith, type Params } from './page-input.ts'
@@ -12,7 +15,7 @@ interface ParamLevel {
  * All parameter sets that the `generateStaticParams` of a chain name, from the root down: each is called once for each set
  * of those above it and adds to it. undefined: nobody in the chain generates any.
  */
-export async function staticParams(levels: readonly ParamLevel[]): Promise<readonly Params[] | undefined> {
+async function staticParams(levels: readonly ParamLevel[]): Promise<readonly Params[] | undefined> {
   let sets: readonly Params[] | undefined
   for (const { file, exports } of levels) {
     const generate = exports['generateStaticParams']
@@ -56,4 +59,17 @@ export function paramNames(tree: SegmentNode): readonly string[] {
   let names: readonly string[] = []
   for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) names = namesWith(names, node)
   return names
+}
+
+/**
+ * Answers with what `generateStaticParams` of a route names, as JSON: a list of parameter sets, empty where nothing generates
+ * any. Kind `static-paths` of a request.
+ */
+export async function runStaticPaths(guest: GuestRequest): Promise<void> {
+  const { route } = guest
+  if (route === undefined) throw new RouterError('ROUTER_MISUSE', 'The request names no route.')
+  const scope = openScope(guest, 'page')
+  const { file, tree } = route
+  const sets = await scope.run(() => staticParams(tree === null ? [{ file, exports: requireModule(file) }] : paramLevels(tree)))
+  guest.emitComplete({ status: 200, headers: [['content-type', 'application/json']] }, JSON.stringify(sets ?? []))
 }

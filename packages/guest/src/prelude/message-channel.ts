@@ -1,5 +1,4 @@
-import { Event } from './events/event.ts'
-import { EventTarget } from './events/event-target.ts'
+import { Event, EventTarget } from './events/event-target.ts'
 import { structuredClone } from './structured-clone.ts'
 import { setTimeout } from './time/timers.ts'
 

@@ -1,9 +1,16 @@
 import type { ModuleFormat } from '../contract/isolate.ts'
-import { GuestError } from '../host/errors.ts'
+import { GuestError } from '../host/host.ts'
 import { builtinFor, builtinModule } from './builtins.ts'
-import { type CssModule, evaluate, type ModuleLinks } from './evaluate.ts'
+import {
+  type CssModule,
+  type Dependencies,
+  evaluate,
+  type ModuleLinks,
+  type ModuleRecord,
+  moduleRecord,
+  type OwnBuiltin,
+} from './evaluate.ts'
 import { commonJsOfNamespace, type Namespace, namespaceOfCommonJs, namespaceOfExports } from './interop.ts'
-import { type Dependencies, type ModuleRecord, moduleRecord, type OwnBuiltin } from './module-record.ts'
 
 const builtinPrefix = 'builtin:'
 const records = new Map<string, ModuleRecord>()

@@ -1,5 +1,6 @@
 import type { Route } from '@svc/site'
-import type { BeginKind, BeginRequest } from '../contract/isolate.ts'
+import { currentContext } from '../context/context.ts'
+import { type BeginKind, type BeginRequest, type EmittedFacts, MAX_EMITTED_TAGS } from '../contract/isolate.ts'
 import type { AbortSignal } from '../prelude/events/abort-signal.ts'
 import type { Request } from '../prelude/fetch/request.ts'
 
@@ -67,3 +68,42 @@ export interface GuestRequest {
 
 /** Runs requests of one kind. A throw or a rejection is like `request.fail(error)`. */
 export type Runner = (request: GuestRequest) => void | Promise<void>
+
+/** Collects facts of one request. */
+export class Facts implements FactsCollector {
+  readonly reads = new Set<RequestRead>()
+  readonly #tags = new Set<string>()
+  #revalidate: number | false | undefined
+
+  get tags(): ReadonlySet<string> {
+    return this.#tags
+  }
+
+  addTags(tags: Iterable<string>): void {
+    for (const tag of tags) {
+      if (this.#tags.size === MAX_EMITTED_TAGS) return
+      this.#tags.add(tag)
+    }
+  }
+
+  get revalidate(): number | false | undefined {
+    return this.#revalidate
+  }
+
+  limitRevalidate(value: number | false): void {
+    const known = this.#revalidate
+    if (known === undefined || known === false) this.#revalidate = known === false && value === false ? false : value
+    else if (value !== false) this.#revalidate = Math.min(known, value)
+  }
+
+  toJSON(): EmittedFacts {
+    const base = { reads: [...this.reads], tags: [...this.#tags] }
+    return this.#revalidate === undefined ? base : { ...base, revalidate: this.#revalidate }
+  }
+}
+
+/** Returns the request that the running code works for; undefined outside of requests. */
+export function currentRequest(): GuestRequest | undefined {
+  // Only `RunningRequest` makes contexts with an owner.
+  return currentContext()?.request as GuestRequest | undefined
+}

@@ -1,15 +1,85 @@
 import { TransientMap } from '@svc/core/transient-map'
+import type { Route } from '@svc/site'
 import { runInContext } from '../context/context.ts'
-import type { BeginKind, BeginRequest, InspectRequest } from '../contract/isolate.ts'
-import { GuestError } from '../host/errors.ts'
+import { type BeginKind, type BeginRequest, Emit, type InspectRequest } from '../contract/isolate.ts'
+import { GuestError, host } from '../host/host.ts'
+import { emittedError } from '../host/site-log.ts'
 import { DOMException } from '../prelude/events/dom-exception.ts'
 import { dropFetchesOf } from '../prelude/fetch/fetch.ts'
 import { clearTimersOf } from '../prelude/time/timers.ts'
-import { beginAttempt } from '../registry/registry.ts'
-import { inspectModules } from './inspect-modules.ts'
-import { routeOf } from './routes.ts'
-import { runnerOf } from './runners.ts'
+import { beginAttempt, requireModule } from '../registry/registry.ts'
+import type { Runner } from './guest-request.ts'
 import { RunningRequest } from './running-request.ts'
+
+const routes = new Map<string, Route>()
+
+/** Defines or replaces a route. */
+export function defineRoute(route: Route): void {
+  routes.set(route.id, route)
+}
+
+export function forgetRoutes(): void {
+  routes.clear()
+}
+
+/** Returns a route by id. */
+function routeOf(id: string): Route | undefined {
+  return routes.get(id)
+}
+
+const runners = new Map<BeginKind, Runner>()
+
+/** Sets what runs requests of a kind. */
+export function registerRunner(kind: BeginKind, run: Runner): void {
+  runners.set(kind, run)
+}
+
+/** Returns the runner of a kind. */
+function runnerOf(kind: BeginKind): Runner | undefined {
+  return runners.get(kind)
+}
+
+/** Exports that say how a module wants to be treated. */
+const configNames = [
+  'config',
+  'dynamic',
+  'dynamicParams',
+  'fetchCache',
+  'maxDuration',
+  'preferredRegion',
+  'revalidate',
+  'runtime',
+] as const
+
+/** Whether a value survives JSON as it is; functions and class instances do not. */
+function isPlainData(value: unknown, depth = 0): boolean {
+  if (value === null || ['string', 'number', 'boolean', 'undefined'].includes(typeof value)) return true
+  if (typeof value !== 'object' || depth > 10) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  const isPlain = Array.isArray(value) || prototype === Object.prototype || prototype === null
+  return isPlain && Object.values(value).every((item) => isPlainData(item, depth + 1))
+}
+
+function configOf(id: string): Record<string, unknown> {
+  const namespace = requireModule(id)
+  const found: Record<string, unknown> = {}
+  for (const name of configNames) {
+    if (!(name in namespace)) continue
+    const value = namespace[name]
+    if (isPlainData(value)) found[name] = value
+  }
+  return found
+}
+
+/** Runs modules and reports their config exports; a module that throws fails the request. */
+function inspectModules(requestNumber: number, request: InspectRequest): void {
+  try {
+    const modules = Object.fromEntries(request.modules.map((id) => [id, configOf(id)]))
+    host().emit(requestNumber, Emit.finished, JSON.stringify({ reads: [], tags: [], modules }), undefined)
+  } catch (error) {
+    host().emit(requestNumber, Emit.failed, JSON.stringify(emittedError(error)), undefined)
+  }
+}
 
 const running = new TransientMap<number, RunningRequest>()
 

@@ -8,8 +8,7 @@ import { exactBuffer } from '../prelude/encoding/bytes.ts'
 import { AbortSignal } from '../prelude/events/abort-signal.ts'
 import { ByteQueue } from '../prelude/fetch/byte-queue.ts'
 import { Request } from '../prelude/fetch/request.ts'
-import { Facts } from './facts.ts'
-import type { AnswerHead, GuestRequest } from './guest-request.ts'
+import { type AnswerHead, Facts, type GuestRequest } from './guest-request.ts'
 
 /** What a running request is made of. */
 interface RunningRequestInit {

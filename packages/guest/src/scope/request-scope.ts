@@ -1,9 +1,7 @@
 import { AsyncLocalStorage } from '../context/async-local-storage.ts'
 import { keepContext } from '../context/context.ts'
-import { currentRequest } from '../request/current-request.ts'
-import { Facts } from '../request/facts.ts'
-import type { FactsCollector, GuestRequest, RequestRead } from '../request/guest-request.ts'
-import { ResponseCookies } from './response-cookies.ts'
+import { currentRequest, Facts, type FactsCollector, type GuestRequest, type RequestRead } from '../request/guest-request.ts'
+import { ResponseCookies } from './cookies.ts'
 import { RouterError } from './router-error.ts'
 
 /** What kind of site code is running: it decides which helpers may do what. */

@@ -1,18 +1,50 @@
 import { asError, codeOf } from '@svc/core'
-import type { EmittedError, HostOperation } from '@svc/guest'
-import type { DataQuestion, PathPurge } from '../contract/data-methods.ts'
+import type { BeginRequest, EmittedError, HostOperation } from '@svc/guest'
+import type { DataQuestion, PathPurge, RoutePlace } from '../contract/data-methods.ts'
 import type { RenderTask } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { cryptoOperation } from './crypto-operations.ts'
 import { CachedFetch } from './data/cached-fetch.ts'
 import type { DataClient } from './data/data-client.ts'
 import { DataOperations } from './data/data-operations.ts'
-import { placeOf } from './data/route-place.ts'
 import type { FetchWish } from './data/stored-response.ts'
-import { KeptLoops } from './egress/kept-loops.ts'
 import type { FetchClient } from './egress/lazy-site-fetch.ts'
 import type { HeaderList } from './egress/request-headers.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
+
+/** So many requests that are over are remembered. */
+const MAX_KEPT = 1_024
+
+/**
+ * Through where the last requests came that are over (CDN-Loop, RFC 8586): code that they left running still fetches for them.
+ * Requests that came through nowhere, which are almost all, are not kept.
+ */
+export class KeptLoops {
+  readonly #loops = new Map<number, string>()
+
+  /** Keeps the field of a request that has ended; "" is nothing to keep. */
+  keep(requestNumber: number, cdnLoop: string): void {
+    if (cdnLoop === '') return
+    this.#loops.set(requestNumber, cdnLoop)
+    if (this.#loops.size <= MAX_KEPT) return
+    const [oldest] = this.#loops.keys()
+    if (oldest !== undefined) this.#loops.delete(oldest)
+  }
+
+  /** The field of a request that has ended, or "". */
+  of(requestNumber: number): string {
+    return this.#loops.get(requestNumber) ?? ''
+  }
+}
+
+/** Path and pattern of a request under way. Undefined for one without a URL. */
+export function placeOf({ begin, route }: Pick<RenderTask, 'begin' | 'route'>): RoutePlace | undefined {
+  const { url } = JSON.parse(begin) as Partial<BeginRequest>
+  const parsed = url === undefined ? null : URL.parse(url)
+  if (parsed === null) return undefined
+  // Ids of routes are their kind, a colon and the pattern.
+  return { path: parsed.pathname, pattern: route.slice(route.indexOf(':') + 1) }
+}
 
 interface FetchFields {
   readonly requestNumber: number

@@ -1,6 +1,6 @@
 import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
 import type { RenderTask, ThreadBase } from '../contract/thread-messages.ts'
-import { WaitingThread } from './waiting-thread.ts'
+import { WaitingThread } from './site-thread.ts'
 
 const { port1, port2 } = new MessageChannel()
 const thread = new WaitingThread(workerData as ThreadBase, port1)

@@ -3,14 +3,14 @@ import type { MessagePort } from 'node:worker_threads'
 import { ModuleCache, moduleFilter } from '@svc/compile/caches'
 import { asError, codeOf, toWire, type WireError } from '@svc/core'
 import type { ModulePurge } from '@svc/protocol'
-import type { HostToThread, RenderResult, RenderTask, ThreadSettings } from '../contract/thread-messages.ts'
+import type { HostToThread, RenderResult, RenderTask, ThreadBase, ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { wireOf } from './active-request.ts'
 import { CompileClient } from './compile-client.ts'
 import { DataClient } from './data/data-client.ts'
 import { devErrorAnswer } from './dev-error-answer.ts'
-import type { GuestFiles } from './guest-files.ts'
-import type { PreparedIsolate } from './prepared-isolate.ts'
+import { type GuestFiles, readGuestFiles } from './guest-files.ts'
+import { PreparedIsolate } from './prepared-isolate.ts'
 import { SiteSession } from './site-session.ts'
 import { ThreadLink } from './thread-link.ts'
 
@@ -179,5 +179,27 @@ export class SiteThread {
     const session = this.#current ?? (await this.#session)
     await session?.close()
     this.#link.post({ t: 'closed' })
+  }
+}
+
+/** A render thread from its start on: with everything loaded and an isolate started, it waits to be told its site. */
+export class WaitingThread {
+  readonly #site = Promise.withResolvers<SiteThread>()
+
+  /** @throws RENDER_GUEST */
+  constructor(base: ThreadBase, port: MessagePort) {
+    const files = readGuestFiles(base.guestDir)
+    const isolate = new PreparedIsolate(base, files)
+    port.once('message', (message: HostToThread) => {
+      if (message.t !== 'assign') return
+      const { settings, services } = message
+      this.#site.resolve(new SiteThread(settings, port, { files, isolate, services }))
+    })
+  }
+
+  /** Runs a task of the pool, as soon as the site is known. */
+  async run(tasks: readonly RenderTask[]): Promise<void> {
+    const site = await this.#site.promise
+    await site.run(tasks)
   }
 }

@@ -1,7 +1,6 @@
 import { clearTimeout, setTimeout } from '../time/timers.ts'
 import { DOMException } from './dom-exception.ts'
-import { Event } from './event.ts'
-import { EventTarget } from './event-target.ts'
+import { Event, EventTarget } from './event-target.ts'
 
 const construction = Symbol('construction')
 

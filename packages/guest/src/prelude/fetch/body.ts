@@ -2,8 +2,7 @@ import { bytesOf, concatBytes, exactBuffer, isBufferSource } from '../encoding/b
 import { decodeUtf8, encodeUtf8 } from '../encoding/utf8.ts'
 import { Blob } from './blob.ts'
 import { ByteQueue } from './byte-queue.ts'
-import { FormData } from './form-data.ts'
-import { encodeMultipart, parseMultipart } from './multipart.ts'
+import { encodeMultipart, FormData, parseMultipart } from './form-data.ts'
 import { ReadableStream } from './streams.ts'
 import { URLSearchParams } from './url.ts'
 

@@ -1,5 +1,5 @@
 import { decodeBase64Loose, encodeBase64, encodeBase64Url } from '../encoding/base64.ts'
-import { decodeLatin1 } from '../encoding/single-byte.ts'
+import { decodeLatin1 } from '../encoding/bytes.ts'
 import { encodeUtf8, Utf8Decoder } from '../encoding/utf8.ts'
 
 /** Names that Node's Buffer knows, and what they mean. */

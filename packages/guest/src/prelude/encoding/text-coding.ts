@@ -1,6 +1,24 @@
-import { bytesOf, concatBytes } from './bytes.ts'
-import { decodeWindows1252 } from './single-byte.ts'
-import { Utf8Decoder } from './utf8.ts'
+import { bytesOf, concatBytes, decodeWindows1252 } from './bytes.ts'
+import { encodeUtf8, encodeUtf8Into, Utf8Decoder } from './utf8.ts'
+
+/** Encoding standard `TextEncoder`: UTF-8 only. */
+export class TextEncoder {
+  get encoding(): string {
+    return 'utf-8'
+  }
+
+  encode(text: unknown = ''): Uint8Array<ArrayBuffer> {
+    return encodeUtf8(String(text))
+  }
+
+  encodeInto(text: unknown, target: Uint8Array): { read: number; written: number } {
+    return encodeUtf8Into(String(text), target)
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'TextEncoder'
+  }
+}
 
 type EncodingName = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252'
 
