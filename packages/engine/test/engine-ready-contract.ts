@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { HttpExchange } from '@svc/http'
 import { HeaderBlocks } from '../src/exchange/header-block.ts'
-import type { ReadyAsk, ReadyResponse, ReadyResponses } from '../src/exchange/ready-responses.ts'
+import type { ReadyRequest, ReadyResponse, ReadyResponses } from '../src/exchange/ready-responses.ts'
 import { readyHeadOf } from '../src/exchange/ready-responses.ts'
 import { type ContractFacts, type ContractSubject, plainHttp1 } from './engine-contract-types.ts'
 
@@ -23,7 +23,16 @@ class Shelf implements ReadyResponses {
   readonly ends: string[] = []
   readonly ended = Promise.withResolvers<void>()
 
-  find({ method, host, target, parsed, acceptEncoding, ifNoneMatch, hasCookie, isSpecial }: ReadyAsk): ReadyResponse | undefined {
+  find({
+    method,
+    host,
+    target,
+    parsed,
+    acceptEncoding,
+    ifNoneMatch,
+    hasCookie,
+    isSpecial,
+  }: ReadyRequest): ReadyResponse | undefined {
     this.asked.push([method, host, target, parsed.path, acceptEncoding, ifNoneMatch, hasCookie, isSpecial].join(' '))
     const response = (status: number, body: Uint8Array | undefined, length = '') => ({
       head: readyHeadOf(blocks.of({ ...typed, status })),

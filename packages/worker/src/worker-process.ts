@@ -32,7 +32,7 @@ import { WorkerL0 } from './l0/worker-l0.ts'
 import { createRequestHandler, Pipeline } from './pipeline/pipeline.ts'
 import { createStages } from './pipeline/stages.ts'
 import { WorkerProxyCache } from './proxy-cache/index.ts'
-import { UpstreamContent } from './proxying/upstream-handlers.ts'
+import { UpstreamHandlers } from './proxying/upstream-handlers.ts'
 import { HostRenderer } from './render-client/host-renderer.ts'
 import { HostSet } from './render-client/host-set.ts'
 import { sendFailure } from './request/error-response.ts'
@@ -72,7 +72,7 @@ export class WorkerProcess {
   readonly #l0: WorkerL0
   readonly #master: MasterPeer
   readonly #proxyCache: WorkerProxyCache
-  readonly #upstreams: UpstreamContent
+  readonly #upstreams: UpstreamHandlers
   readonly #vhosts: VhostRuntimes
   readonly #knownServers: KnownServers = new Map()
   readonly #prepared = new Map<number, ServingGeneration>()
@@ -116,7 +116,7 @@ export class WorkerProcess {
     const parts = { ledger: this.#ledger, leases, metrics, clock: systemClock, onProblem: this.#onProblem }
     this.#isr = new WorkerIsr({ ...parts, renderer: this.#renderer })
     this.#proxyCache = new WorkerProxyCache({ ...parts, purge: (order) => this.#controlPlane().purges.purge(order) })
-    this.#upstreams = new UpstreamContent(systemClock, this.#proxyCache)
+    this.#upstreams = new UpstreamHandlers(systemClock, this.#proxyCache)
     this.#warmer = new Warmer({
       generation: () => this.#generation,
       cache: () => this.#generation && this.#isr.cacheFor(this.#generation.config),

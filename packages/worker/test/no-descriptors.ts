@@ -39,7 +39,7 @@ const target = {
     identity: { name: path, coding: 'identity' as const, facts: found },
     compressed: [],
   }),
-  keeper: undefined,
+  l0: undefined,
   refuse: (status: number) => {
     refused = status
   },

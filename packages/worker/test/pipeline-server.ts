@@ -18,7 +18,7 @@ import { sendFailure } from '../src/request/error-response.ts'
 import { EventStreams } from '../src/request/event-streams.ts'
 import { RequestLog } from '../src/request/request-log.ts'
 import type { Stage } from '../src/request/stage.ts'
-import { type ContentHandlers, createVhosts, noHandlers } from '../src/vhost/index.ts'
+import { createVhosts, type LocationHandlers, noHandlers } from '../src/vhost/index.ts'
 import { CannedRenderer } from './canned-renderer.ts'
 
 /** What shows that a request came back. */
@@ -72,7 +72,7 @@ export class PipelineServer {
   /** Their certificates. */
   tls: GenerationSpec['tls'] = {}
   /** Content of locations that are sent on. */
-  handlers: ContentHandlers = noHandlers
+  handlers: LocationHandlers = noHandlers
   /** What servers of vhost files complained of. */
   readonly problems: string[] = []
   /** What the built-in endpoints ask of the instance. */

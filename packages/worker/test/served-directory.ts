@@ -11,7 +11,7 @@ import { createRequestHandler, Pipeline } from '../src/pipeline/pipeline.ts'
 import { LocationStage } from '../src/pipeline/stages/location-stage.ts'
 import { RouteRulesStage } from '../src/pipeline/stages/route-rules-stage.ts'
 import { VhostStage } from '../src/pipeline/stages/vhost-stage.ts'
-import { UpstreamContent } from '../src/proxying/upstream-handlers.ts'
+import { UpstreamHandlers } from '../src/proxying/upstream-handlers.ts'
 import type { Renderer } from '../src/render-client/renderer.ts'
 import { sendFailure } from '../src/request/error-response.ts'
 import { EventStreams } from '../src/request/event-streams.ts'
@@ -72,7 +72,7 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
     onProblem,
   })
   l0.apply(generation, undefined)
-  const upstreams = new UpstreamContent(systemClock, { locationCache: () => undefined })
+  const upstreams = new UpstreamHandlers(systemClock, { locationCache: () => undefined })
   const vhosts = createVhosts({
     passwordThread: new URL('file:///none'),
     handlersFor: (served) => upstreams.handlersFor(served),

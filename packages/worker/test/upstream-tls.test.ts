@@ -112,7 +112,7 @@ test('names: every address is tried; a name that is not found in time is given u
   const up = await startRaw(t, () => undefined)
   const port = Number(up.address.split(':')[1])
   const options = (book: AddressBook, timeoutMs: number) => ({
-    transport: { place: { kind: 'port', host: 'many.test', port } as const, tls: undefined },
+    transport: { server: { kind: 'port', host: 'many.test', port } as const, tls: undefined },
     addresses: book,
     timeoutMs,
     onread: undefined,
@@ -143,7 +143,7 @@ test('names: dialing that is given up tells nobody, and leaves no connection', a
   const told: string[] = []
   const dialing = dial(
     {
-      transport: { place: { kind: 'port', host, port: Number(port) }, tls: undefined },
+      transport: { server: { kind: 'port', host, port: Number(port) }, tls: undefined },
       addresses: new AddressBook(systemClock),
       timeoutMs: 60_000,
       onread: undefined,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { vhostFacts } from '../src/control/master-control-plane.ts'
 import { WorkerError } from '../src/errors/errors.ts'
-import type { ContentHandler } from '../src/vhost/index.ts'
+import type { LocationHandler } from '../src/vhost/index.ts'
 import { complete } from './canned-renderer.ts'
 import { PipelineServer } from './pipeline-server.ts'
 import { VhostServer } from './vhost-server.ts'
@@ -73,7 +73,7 @@ test('an application shows errors of files, asked with GET', async (t) => {
 
 test('an application answers after an upstream has failed, however late', async (t) => {
   const server = await start(t)
-  const late: ContentHandler = { handle: (visit) => void setImmediate(() => visit.fail(502)) }
+  const late: LocationHandler = { handle: (visit) => void setImmediate(() => visit.fail(502)) }
   server.pipeline.handlers = { make: () => late }
   const { status, text } = await server.get('/proxied/3')
   assert.deepEqual([status, text], [200, 'GET page:/proxied/[x] /proxied/3'])
@@ -100,7 +100,7 @@ test('a render that fails is shown by the page of its error, and by our own with
 
 test('what a handler throws, at once or later, is an internal error', async (t) => {
   const server = await start(t)
-  const faults: ContentHandler[] = [
+  const faults: LocationHandler[] = [
     { handle: () => assert.fail('thrown') },
     { handle: () => Promise.reject(new Error('rejected')) },
   ]

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ManualClock } from '@svc/testkit'
-import { type Asker, PasswordCheck, type PasswordVerdict } from '../src/vhost/passwords/password-check.ts'
+import { PasswordCheck, type PasswordVerdict, type Requester } from '../src/vhost/passwords/password-check.ts'
 import { PasswordThread } from '../src/vhost/passwords/password-thread.ts'
 import { VhostServer } from './vhost-server.ts'
 
@@ -12,7 +12,7 @@ const SHA512 = '$6$saltstring$AIsRs/Ee56G/tC8MEHhvReZTfx8u3rXXMl6eYrjCG9ibix19Dx
 const MINUTES = 60_000
 
 const lanes = { a: { name: 'a' }, b: { name: 'b' } }
-const from = (client: string, lane: object = lanes.a): Asker => ({ lane, client })
+const from = (client: string, lane: object = lanes.a): Requester => ({ lane, client })
 
 /** Checks that are worked out by the real thread, each written down when it begins. */
 class Checks {
@@ -30,7 +30,7 @@ class Checks {
     this.#check = new PasswordCheck({ check: noted }, this.clock)
   }
 
-  check(password: string, asker: Asker, stored = BCRYPT): PasswordVerdict | Promise<PasswordVerdict> {
+  check(password: string, asker: Requester, stored = BCRYPT): PasswordVerdict | Promise<PasswordVerdict> {
     return this.#check.check(Buffer.from(password), stored, asker)
   }
 }

@@ -32,7 +32,7 @@ export function readyFields({ bytes }: ReadyHead): Array<readonly [name: string,
 }
 
 /** A request that has passed the guard, before anything is made for it. Valid during the call that it is passed to. */
-export interface ReadyAsk {
+export interface ReadyRequest {
   /** GET or HEAD. */
   readonly method: string
   readonly scheme: 'http' | 'https'
@@ -72,7 +72,7 @@ export type ReadyEnd = (isAborted: boolean) => void
 /** Responses that need no exchange. Owned by the engines; asked on the hottest path there is. Must not throw. */
 export interface ReadyResponses {
   /** The response to a request, if there is one. One of `sent` and `sentLater` must follow before the next call. */
-  find(ask: ReadyAsk): ReadyResponse | undefined
+  find(ask: ReadyRequest): ReadyResponse | undefined
   /** The response found last has been handed over whole. */
   sent(): void
   /** The response found last is being taken slowly. */

@@ -10,7 +10,7 @@ export interface GateFault {
 /** How many Host values are remembered as good ones. */
 const MAX_KNOWN_HOSTS = 1024
 
-/** See `ReadyAsk.isSpecial`; by the lengths that `#note` looks at. */
+/** See `ReadyRequest.isSpecial`; by the lengths that `#note` looks at. */
 const specialFields: ReadonlySet<string> = new Set([
   'range',
   'upgrade',
@@ -44,7 +44,7 @@ export class RequestGate {
   wantsClose = false
   /** First value of the Connection field. */
   connection: string | undefined
-  /** See `ReadyAsk`. */
+  /** See `ReadyRequest`. */
   acceptEncoding: string | undefined
   ifNoneMatch: string | undefined
   hasCookie = false

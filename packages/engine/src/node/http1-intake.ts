@@ -9,7 +9,7 @@ import { Http1Fields } from './field-sources.ts'
 import { Http1Wire } from './http1-wire.ts'
 import type { NodeContext } from './node-context.ts'
 import type { NodeExchange } from './node-exchange.ts'
-import { type Arrival, type IntakeFacts, MAX_FIELDS, type NodeIntake } from './node-intake.ts'
+import { type Arrival, type IntakeListener, MAX_FIELDS, type NodeIntake } from './node-intake.ts'
 import { peerAddress, serverNameOf } from './peer.ts'
 import { WaitingSocket } from './waiting-socket.ts'
 
@@ -47,7 +47,7 @@ const refusalTexts: Readonly<Record<string, string>> = { plain_http: 'The plain 
 
 /** Takes the HTTP/1 requests of a listener, those of one connection one after the other. */
 export class Http1Intake {
-  readonly #facts: IntakeFacts
+  readonly #origin: IntakeListener
   readonly #intake: NodeIntake
   readonly #context: NodeContext
   readonly #isTcp: boolean
@@ -55,8 +55,8 @@ export class Http1Intake {
   readonly #connections = new WeakMap<Socket, Http1Connection>()
 
   /** @param isTcp whether connections come by TCP, not by a unix socket */
-  constructor(facts: IntakeFacts, intake: NodeIntake, context: NodeContext, isTcp: boolean) {
-    this.#facts = facts
+  constructor(origin: IntakeListener, intake: NodeIntake, context: NodeContext, isTcp: boolean) {
+    this.#origin = origin
     this.#intake = intake
     this.#context = context
     this.#isTcp = isTcp
@@ -163,7 +163,7 @@ export class Http1Intake {
 
   /** Answers without a response object and closes the connection. */
   #refuseRaw(connection: Http1Connection, socket: Socket, { status, code }: GateFault, method = '', target = ''): void {
-    const { listener } = this.#facts
+    const { listener } = this.#origin
     this.#context.refused({ status, code, listener, remoteAddress: connection.peer, method, target, request: undefined })
     const line = statusLine(status)
     const body = `${refusalTexts[code] ?? line}\n`
@@ -209,7 +209,7 @@ export class Http1Intake {
       httpVersion: request.httpVersionMinor === 0 ? '1.0' : '1.1',
       peer: connection.peer,
       serverName: connection.serverName,
-      wire: new Http1Wire(request, response, this.#isTcp && this.#facts.scheme === 'http'),
+      wire: new Http1Wire(request, response, this.#isTcp && this.#origin.scheme === 'http'),
       body: { stream: request, hasArrived: () => request.complete, isBroken: () => !request.complete },
       hasBody: undefined,
       fault: faultOf(request),

@@ -14,7 +14,7 @@ const FIRST_REQUEST_MS = 10_000
 /** Request bytes of all streams of a connection that may be under way unread. */
 const CONNECTION_WINDOW_BYTES = 1024 * 1024
 
-interface SessionFacts {
+interface SessionState {
   readonly peer: string
   readonly serverName: string | undefined
   /** Requests whose answers have not left yet. */
@@ -27,7 +27,7 @@ export class Http2Intake {
   readonly #intake: NodeIntake
   readonly #context: NodeContext
   readonly #fields = new Http2Fields()
-  readonly #sessions = new Map<Http2Session, SessionFacts>()
+  readonly #sessions = new Map<Http2Session, SessionState>()
 
   constructor(intake: NodeIntake, context: NodeContext) {
     this.#intake = intake
@@ -36,15 +36,15 @@ export class Http2Intake {
 
   /** A connection has been opened. @param socket below the session */
   session(session: ServerHttp2Session, socket: TLSSocket): void {
-    const facts = { peer: peerAddress(socket), serverName: serverNameOf(socket), pending: 0, hasBegun: false }
-    this.#sessions.set(session, facts)
+    const state = { peer: peerAddress(socket), serverName: serverNameOf(socket), pending: 0, hasBegun: false }
+    this.#sessions.set(session, state)
     // The connection is closed then; why is the business of its client.
     session.on('error', () => undefined)
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
     session.setTimeout(FIRST_REQUEST_MS)
     session.on('timeout', () => {
       // Requests have time limits of their own. What they leave behind when nothing is read may never close.
-      if (facts.pending === 0) session.destroy()
+      if (state.pending === 0) session.destroy()
       else session.setTimeout(this.#context.limits().idleTimeoutMs)
     })
     this.#endTogether(session, socket)
@@ -67,15 +67,15 @@ export class Http2Intake {
     // What the peer resets a stream with is seen when the stream closes.
     stream.on('error', () => undefined)
     const { session } = stream
-    const facts = session === undefined ? undefined : this.#sessions.get(session)
-    if (session === undefined || facts === undefined) {
+    const state = session === undefined ? undefined : this.#sessions.get(session)
+    if (session === undefined || state === undefined) {
       stream.close(constants.NGHTTP2_REFUSED_STREAM)
       return
     }
     const limits = this.#context.limits()
-    if (!facts.hasBegun) session.setTimeout(limits.idleTimeoutMs)
-    facts.hasBegun = true
-    facts.pending++
+    if (!state.hasBegun) session.setTimeout(limits.idleTimeoutMs)
+    state.hasBegun = true
+    state.pending++
     const { method, target } = this.#fields.set(raw)
     const isEnded = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     this.#intake.take({
@@ -83,9 +83,9 @@ export class Http2Intake {
       target,
       fields: this.#fields,
       httpVersion: '2',
-      peer: facts.peer,
-      serverName: facts.serverName,
-      wire: new Http2Wire(stream, takesTrailers(raw), () => facts.pending--),
+      peer: state.peer,
+      serverName: state.serverName,
+      wire: new Http2Wire(stream, takesTrailers(raw), () => state.pending--),
       body: { stream, hasArrived: () => hasArrived(stream), isBroken: () => stream.closed },
       hasBody: !isEnded,
       fault: faultOf(raw, limits.maxHeaderBytes),

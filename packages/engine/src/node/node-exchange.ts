@@ -29,7 +29,7 @@ const DESERTED_MS = 5_000
 const empty = new Uint8Array(0)
 
 /** What is known of a request before it is looked at. */
-interface ExchangeFacts {
+interface ReceivedRequest {
   readonly listener: string
   readonly remoteAddress: string
   readonly method: string
@@ -42,7 +42,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   webSocket: WebSocketOffer | undefined
   readonly #context: NodeContext
   readonly #wire: ResponseWire
-  readonly #facts: ExchangeFacts
+  readonly #received: ReceivedRequest
   #watchedSince = performance.now()
   #request: EngineRequest | undefined
   #body: NodeBody | undefined
@@ -60,10 +60,10 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   #halfClosedAt: number | undefined
   #afterLinger: (() => void) | undefined
 
-  constructor(context: NodeContext, wire: ResponseWire, facts: ExchangeFacts) {
+  constructor(context: NodeContext, wire: ResponseWire, received: ReceivedRequest) {
     this.#context = context
     this.#wire = wire
-    this.#facts = facts
+    this.#received = received
     wire.out.once('finish', () => this.#finished())
     wire.out.once('close', () => this.#outClosed())
     context.began()
@@ -191,7 +191,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   refuse(status: number, code: string, failure?: Error): void {
     if (this.isOver || this.#answeredBy !== undefined) return
     this.#answeredBy = 'engine'
-    this.#context.refused({ status, code, ...this.#facts, request: this.#request })
+    this.#context.refused({ status, code, ...this.#received, request: this.#request })
     this.#closesAfter = true
     this.#body?.fail(failure ?? new HttpError('HTTP_ABORTED', `the request was refused: ${code}`))
     const head = this.#context.heads.of({ status, headers: refusalFields(status) })
@@ -201,7 +201,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   /** Answers, in place of the application, a request that is none of its business. */
   answerForServer(status: number, code: string, headers: HeaderList): void {
     this.#answeredBy = 'engine'
-    this.#context.refused({ status, code, ...this.#facts, request: undefined })
+    this.#context.refused({ status, code, ...this.#received, request: undefined })
     this.#answer(this.#context.heads.of({ status, headers }), empty)
   }
 
@@ -277,7 +277,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   }
 
   #hasNoBody(status: number): boolean {
-    return status === 204 || status === 304 || this.#facts.method === 'HEAD'
+    return status === 204 || status === 304 || this.#received.method === 'HEAD'
   }
 
   #answer(head: NodeHead, body: Uint8Array): void {

@@ -1,6 +1,6 @@
 import type { FieldSource, HttpRequest, WebSocketEvents, WebSocketOffer, WebSocketPeer } from '@svc/http'
 import { EngineRequest } from '../exchange/engine-request.ts'
-import { GateAsk } from '../exchange/gate-ask.ts'
+import { GateRequest } from '../exchange/gate-request.ts'
 import { type GateFault, RequestGate } from '../exchange/request-gate.ts'
 import { safeHead } from '../exchange/response-head.ts'
 import { readWebSocketWish, type WebSocketWish } from '../exchange/web-socket-wish.ts'
@@ -18,7 +18,7 @@ import type { UpgradeRequest } from './web-socket-hub.ts'
 export const MAX_FIELDS = 98
 
 /** Where requests come from. */
-export interface IntakeFacts {
+export interface IntakeListener {
   /** Name of the listen address. */
   readonly listener: string
   readonly scheme: 'http' | 'https'
@@ -47,19 +47,19 @@ export interface Arrival {
 
 /** Looks at the requests of one listen address, one at a time, and hands them to whoever answers. */
 export class NodeIntake {
-  readonly #facts: IntakeFacts
+  readonly #origin: IntakeListener
   readonly #options: EngineOptions
   readonly #context: NodeContext
   readonly #gate = new RequestGate()
-  readonly #ask: GateAsk<string>
+  readonly #ask: GateRequest<string>
   /** Which certificates belong to which names, where connections speak TLS. */
   names: ServerNames | undefined
 
-  constructor(facts: IntakeFacts, options: EngineOptions, context: NodeContext) {
-    this.#facts = facts
+  constructor(origin: IntakeListener, options: EngineOptions, context: NodeContext) {
+    this.#origin = origin
     this.#options = options
     this.#context = context
-    this.#ask = new GateAsk(this.#gate, (peer) => peer, facts.scheme, facts.listener)
+    this.#ask = new GateRequest(this.#gate, (peer) => peer, origin.scheme, origin.listener)
   }
 
   /** @returns the exchange, if the request is not answered by now */
@@ -105,15 +105,15 @@ export class NodeIntake {
       if (wire.isMultiplexed) new SentAnswer(this.#context, wire)
       ready.sent()
     } else {
-      const facts = { listener: this.#facts.listener, remoteAddress: peer, method, target }
-      new NodeExchange(this.#context, wire, facts).takeOver(head, body, ready.sentLater())
+      const received = { listener: this.#origin.listener, remoteAddress: peer, method, target }
+      new NodeExchange(this.#context, wire, received).takeOver(head, body, ready.sentLater())
     }
     return true
   }
 
   #exchangeFor({ wire, peer, method, target }: Arrival): NodeExchange {
-    const facts = { listener: this.#facts.listener, remoteAddress: peer, method, target }
-    return new NodeExchange(this.#context, wire, facts)
+    const received = { listener: this.#origin.listener, remoteAddress: peer, method, target }
+    return new NodeExchange(this.#context, wire, received)
   }
 
   #refuse(exchange: NodeExchange, { body, hasBody }: Arrival, { status, code }: GateFault): void {
@@ -150,7 +150,7 @@ export class NodeIntake {
       }
       if (wish !== undefined) exchange.webSocket = acceptWebSocket(exchange, upgrade, wish, this.#context)
     }
-    const { listener, scheme } = this.#facts
+    const { listener, scheme } = this.#origin
     const parts = { method, target, parsed, host, fields, shared, areUtf8: false, listener, scheme, httpVersion, serverName }
     exchange.admit(new EngineRequest(parts, { remoteAddress: () => peer }))
     arrival.beforeHandling?.()

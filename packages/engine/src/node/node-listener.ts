@@ -54,11 +54,11 @@ export class NodeListener {
     this.#context = context
     this.#onConnections = onConnections
     this.#tls = tls
-    const facts = { listener: address.name, scheme: tls === undefined ? 'http' : 'https' } as const
-    const intake = new NodeIntake(facts, options, context)
+    const origin = { listener: address.name, scheme: tls === undefined ? 'http' : 'https' } as const
+    const intake = new NodeIntake(origin, options, context)
     intake.names = tls?.names
     this.#intake = intake
-    this.#http1 = new Http1Intake(facts, intake, context, address.socket === undefined)
+    this.#http1 = new Http1Intake(origin, intake, context, address.socket === undefined)
     this.#http2 = new Http2Intake(intake, context)
     this.#server = tls === undefined ? this.#plainServer(context.limits()) : this.#tlsServer(tls, context.limits())
     this.#watch(this.#server)

@@ -9,7 +9,7 @@ import {
 import type { WebSocket } from 'ws'
 
 /** What a WebSocket tells whoever keeps it. */
-interface WebSocketKeeper {
+interface WebSocketOwner {
   ended(socket: NodeWebSocket): void
   problem(error: unknown): void
 }
@@ -18,17 +18,17 @@ interface WebSocketKeeper {
 export class NodeWebSocket implements WebSocketPeer {
   readonly #socket: WebSocket
   readonly #events: WebSocketEvents
-  readonly #keeper: WebSocketKeeper
+  readonly #owner: WebSocketOwner
   #unackedBytes = 0
   #isAwaitingDrain = false
   #isOver = false
   /** Whether something has come since the keeper looked last. */
   isAlive = true
 
-  constructor(socket: WebSocket, events: WebSocketEvents, keeper: WebSocketKeeper) {
+  constructor(socket: WebSocket, events: WebSocketEvents, owner: WebSocketOwner) {
     this.#socket = socket
     this.#events = events
-    this.#keeper = keeper
+    this.#owner = owner
     socket.on('message', (data, isBinary) => this.#received(data as Buffer, isBinary))
     socket.on('ping', () => {
       this.#seen()
@@ -99,14 +99,14 @@ export class NodeWebSocket implements WebSocketPeer {
   #closed(code: number, reason: string): void {
     this.#isOver = true
     this.#call(() => this.#events.closed(code, reason))
-    this.#keeper.ended(this)
+    this.#owner.ended(this)
   }
 
   #call(act: () => void): void {
     try {
       act()
     } catch (error) {
-      this.#keeper.problem(error)
+      this.#owner.problem(error)
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse, UpgradeContext } from 'uWebSockets.js'
 import { EngineRequest } from '../exchange/engine-request.ts'
-import { GateAsk } from '../exchange/gate-ask.ts'
+import { GateRequest } from '../exchange/gate-request.ts'
 import type { ReadyEnd, ReadyResponse } from '../exchange/ready-responses.ts'
 import { type GateFault, RequestGate } from '../exchange/request-gate.ts'
 import { readWebSocketWish } from '../exchange/web-socket-wish.ts'
@@ -29,7 +29,7 @@ export class UwsIntake {
   readonly #options: EngineOptions
   readonly #context: ExchangeContext
   readonly #gate = new RequestGate()
-  readonly #ask: GateAsk<HttpResponse>
+  readonly #ask: GateRequest<HttpResponse>
   /** Which certificates belong to which names, where connections speak TLS. */
   names: ServerNames | undefined
   /** The request whose handler runs at this moment. */
@@ -43,7 +43,7 @@ export class UwsIntake {
     this.#scheme = scheme
     this.#options = options
     this.#context = context
-    this.#ask = new GateAsk(this.#gate, (res) => context.peers.read(res), scheme, listener)
+    this.#ask = new GateRequest(this.#gate, (res) => context.peers.read(res), scheme, listener)
   }
 
   /** The connections have been cut. The one request that is being handled has no abort listener yet. */

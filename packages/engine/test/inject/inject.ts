@@ -1,6 +1,6 @@
 import { HttpError, type HttpExchange, type WebSocketEvents } from '@svc/http'
 import { EngineRequest } from '../../src/exchange/engine-request.ts'
-import { GateAsk } from '../../src/exchange/gate-ask.ts'
+import { GateRequest } from '../../src/exchange/gate-request.ts'
 import type { ReadyResponses } from '../../src/exchange/ready-responses.ts'
 import { RequestGate } from '../../src/exchange/request-gate.ts'
 import { readWebSocketWish } from '../../src/exchange/web-socket-wish.ts'
@@ -127,7 +127,7 @@ function toExchange(
 
 function readyResponse(gate: RequestGate, method: string, options: InjectOptions): MemoryResponse | undefined {
   if (options.ready === undefined) return undefined
-  const ask = new GateAsk(gate, (address: string) => address, 'http', options.listener ?? '127.0.0.1:0')
+  const ask = new GateRequest(gate, (address: string) => address, 'http', options.listener ?? '127.0.0.1:0')
   return ask.open(method, options.url, options.remoteAddress ?? '127.0.0.1') ? readyInMemory(options.ready, ask) : undefined
 }
 

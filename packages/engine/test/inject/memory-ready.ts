@@ -1,9 +1,9 @@
-import type { ReadyAsk, ReadyResponses } from '../../src/exchange/ready-responses.ts'
+import type { ReadyRequest, ReadyResponses } from '../../src/exchange/ready-responses.ts'
 import { readyFields } from '../../src/exchange/ready-responses.ts'
 import type { MemoryResponse } from './memory-exchange.ts'
 
 /** Answers with a ready response if there is one, as the engines do. */
-export function readyInMemory(ready: ReadyResponses, ask: ReadyAsk): MemoryResponse | undefined {
+export function readyInMemory(ready: ReadyResponses, ask: ReadyRequest): MemoryResponse | undefined {
   const response = ready.find(ask)
   if (response === undefined) return undefined
   const { head, length } = response

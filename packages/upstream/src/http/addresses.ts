@@ -9,12 +9,12 @@ const KEEP_MS = 30_000
 const MAX_NAMES = 1_000
 
 /** Where a server listens. */
-export type ServerPlace =
+export type ServerAddress =
   | { readonly kind: 'port'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string }
 
 /** Reads "host:port", "[::1]:port" or "unix:/path". Undefined: it is none of them. */
-export function parsePlace(address: string): ServerPlace | undefined {
+export function parseServerAddress(address: string): ServerAddress | undefined {
   if (address.startsWith('unix:')) return address.length > 5 ? { kind: 'unix', path: address.slice(5) } : undefined
   const match = /^(?:\[([^\]]+)\]|([^:/\s]+)):(\d{1,5})$/.exec(address)
   const host = match?.[1] ?? match?.[2]

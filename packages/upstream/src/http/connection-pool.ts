@@ -89,8 +89,8 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   gone(connection: UpstreamConnection): void {
-    const place = this.#idle.indexOf(connection)
-    if (place !== -1) this.#idle.splice(place, 1)
+    const index = this.#idle.indexOf(connection)
+    if (index !== -1) this.#idle.splice(index, 1)
   }
 
   /** Closes the idle connections; those in use close when their answers end. */

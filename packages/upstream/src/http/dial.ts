@@ -2,12 +2,12 @@ import type { OnReadOpts, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { asError } from '@svc/core'
 import { UpstreamError } from '../errors/errors.ts'
-import type { AddressBook, ServerPlace } from './addresses.ts'
+import type { AddressBook, ServerAddress } from './addresses.ts'
 import { UpstreamSocket } from './upstream-socket.ts'
 
 /** How a server is spoken to. */
 export interface Transport {
-  readonly place: ServerPlace
+  readonly server: ServerAddress
   /** undefined: without TLS. */
   readonly tls: TlsTransport | undefined
 }
@@ -63,14 +63,14 @@ class DialAttempt implements Dialing {
   }
 
   start(): void {
-    const { place } = this.#options.transport
-    if (place.kind === 'unix') {
-      this.#try([place.path], 0)
+    const { server } = this.#options.transport
+    if (server.kind === 'unix') {
+      this.#try([server.path], 0)
       return
     }
-    const known = this.#options.addresses.known(place.host)
+    const known = this.#options.addresses.known(server.host)
     if (known !== undefined) this.#try(known, 0)
-    else this.#resolve(place.host)
+    else this.#resolve(server.host)
   }
 
   abort(): void {
@@ -123,8 +123,8 @@ class DialAttempt implements Dialing {
 
   #open(address: string): Socket {
     const { transport, onread } = this.#options
-    const { place, tls } = transport
-    const where = place.kind === 'unix' ? { path: address } : { host: address, port: place.port }
+    const { server, tls } = transport
+    const where = server.kind === 'unix' ? { path: address } : { host: address, port: server.port }
     if (tls === undefined) return new UpstreamSocket(onread).connect(where)
     return connectTls({
       ...where,
@@ -150,14 +150,14 @@ class DialAttempt implements Dialing {
 
   #tell(address: string, hasAnswered: boolean): void {
     const { transport, addresses } = this.#options
-    if (transport.place.kind === 'port') addresses.tried(transport.place.host, address, hasAnswered)
+    if (transport.server.kind === 'port') addresses.tried(transport.server.host, address, hasAnswered)
   }
 
   #fail(error: UpstreamError): void {
     if (this.#isOver) return
     this.#isOver = true
-    const { place } = this.#options.transport
-    if (place.kind === 'port') this.#options.addresses.forget(place.host)
+    const { server } = this.#options.transport
+    if (server.kind === 'port') this.#options.addresses.forget(server.host)
     this.#events.failed(error)
   }
 
@@ -178,7 +178,7 @@ class DialAttempt implements Dialing {
   }
 
   get #name(): string {
-    const { place } = this.#options.transport
-    return place.kind === 'unix' ? `unix:${place.path}` : `${place.host}:${place.port}`
+    const { server } = this.#options.transport
+    return server.kind === 'unix' ? `unix:${server.path}` : `${server.host}:${server.port}`
   }
 }

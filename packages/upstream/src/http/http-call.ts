@@ -8,7 +8,7 @@ import type { CallSender, CallSettings } from './call-settings.ts'
 import type { ConnectionUser, UpstreamConnection } from './connection.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import type { Dialing } from './dial.ts'
-import { ServerTurns } from './server-turns.ts'
+import { ServerAttempts } from './server-attempts.ts'
 
 /** One request to a group: with one server after another, until one answers or no more may be asked. */
 export class HttpCall implements ResponseSource, ConnectionUser {
@@ -16,7 +16,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   readonly #request: OriginRequest
   readonly #sink: ResponseSink
   readonly #body: BodyRelay | undefined
-  readonly #turns: ServerTurns
+  readonly #attempts: ServerAttempts
   #dialing: Dialing | undefined
   #connection: UpstreamConnection | undefined
   #sender: CallSender | undefined
@@ -30,7 +30,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#settings = settings
     this.#request = request
     this.#sink = sink
-    this.#turns = new ServerTurns(settings, request)
+    this.#attempts = new ServerAttempts(settings, request)
     this.#body = request.body?.isPresent === true ? new BodyRelay(request.body) : undefined
   }
 
@@ -47,7 +47,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     if (this.#connection !== undefined) this.#sender?.abandon()
     this.#connection?.destroy()
     this.#stopSending()
-    this.#turns.release('passed')
+    this.#attempts.release('passed')
   }
 
   resume(): void {
@@ -60,7 +60,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   }
 
   head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void {
-    if (this.#turns.leaves(head.status, this.#maySendAgain)) {
+    if (this.#attempts.leaves(head.status, this.#maySendAgain)) {
       this.#leaveConnection()
       this.#next(undefined)
       return
@@ -103,7 +103,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#connection = undefined
     this.#stopSending()
     if (this.#hasHead) {
-      this.#turns.release('answered')
+      this.#attempts.release('answered')
       this.#fail(new UpstreamError('UPSTREAM_CUT', error.message, { cause: error }))
     } else if (this.#isStale(error)) {
       this.#wantsNew = true
@@ -120,18 +120,18 @@ export class HttpCall implements ResponseSource, ConnectionUser {
 
   /** Whether all that was sent of the request may be sent once more. */
   get #maySendAgain(): boolean {
-    return this.#sender === undefined || (this.#turns.isRepeatable && this.#body?.isReplayable !== false)
+    return this.#sender === undefined || (this.#attempts.isRepeatable && this.#body?.isReplayable !== false)
   }
 
   /** Asks the next server, after this failure of the one before. */
   #next(failure: UpstreamError | undefined): void {
-    const next = this.#turns.next(failure, this.#maySendAgain)
+    const next = this.#attempts.next(failure, this.#maySendAgain)
     if (next instanceof UpstreamError) this.#fail(next)
     else this.#connect()
   }
 
   #connect(): void {
-    const peer = this.#turns.current
+    const peer = this.#attempts.current
     if (peer === undefined) return
     const { timeouts } = this.#settings
     const pool = this.#settings.pool(peer)
@@ -139,7 +139,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
       this.#next(notAPlace(peer.spec.address))
       return
     }
-    const kept = this.#wantsNew ? undefined : pool.take(this.#turns.isRepeatable && this.#body === undefined)
+    const kept = this.#wantsNew ? undefined : pool.take(this.#attempts.isRepeatable && this.#body === undefined)
     this.#isReused = kept !== undefined
     if (kept !== undefined) {
       this.#send(kept, pool)
@@ -164,7 +164,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#sender = sender
     if (sender.start(this.#request, this.#body)) return
     this.#leaveConnection()
-    this.#turns.release('passed')
+    this.#attempts.release('passed')
     this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the request cannot be written: a field or its target is malformed'))
   }
 
@@ -172,7 +172,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   #bodyFailed(error: Error): void {
     if (this.#isOver) return
     this.#leaveConnection()
-    this.#turns.release('passed')
+    this.#attempts.release('passed')
     this.#fail(error)
   }
 
@@ -185,7 +185,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#isOver = true
     this.#stopSending()
     this.#connection = undefined
-    this.#turns.release('answered')
+    this.#attempts.release('answered')
   }
 
   /** What is left of the request is not sent any more; the connection ends with the answer. */

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/core'
 import type { Peer } from '../balance/peer.ts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
-import { AddressBook, parsePlace } from './addresses.ts'
+import { AddressBook, parseServerAddress } from './addresses.ts'
 import type { MakeReader } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { TlsTransport } from './dial.ts'
@@ -36,11 +36,11 @@ export class HttpConnections {
     const known = this.#pools.get(group)?.get(peer)?.get(key)
     if (known !== undefined) return known
     const { address } = peer.spec
-    const place = parsePlace(address)
-    if (place === undefined) return undefined
+    const server = parseServerAddress(address)
+    if (server === undefined) return undefined
     const maxIdle = group.spec.keepalive ?? protocol.maxIdle
     const pool = new ConnectionPool({
-      transport: { place, tls },
+      transport: { server, tls },
       name: address,
       addresses: this.addresses,
       clock: this.#clock,

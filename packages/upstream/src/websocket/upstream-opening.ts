@@ -4,14 +4,14 @@ import { asError } from '@svc/core'
 import { MAX_MESSAGE_BYTES } from '@svc/http'
 import WebSocket from 'ws'
 import { UpstreamError } from '../errors/errors.ts'
-import { notAPlace, parsePlace } from '../http/addresses.ts'
+import { notAPlace, parseServerAddress } from '../http/addresses.ts'
 import { isConnectionField } from '../http/answer-head.ts'
 import { MAX_INTERIM } from '../http/answer-parser.ts'
 import { type Dialing, dial } from '../http/dial.ts'
 import { LazyTimer } from '../http/lazy-timer.ts'
 import type { HttpOriginSettings } from '../http/origin-settings.ts'
 import { isTarget } from '../http/request-head.ts'
-import { ServerTurns } from '../http/server-turns.ts'
+import { ServerAttempts } from '../http/server-attempts.ts'
 import type { OriginRequest } from '../origin/origin.ts'
 
 /** How opening ends: one of the three, once. */
@@ -29,7 +29,7 @@ export class UpstreamOpening {
   readonly #request: OriginRequest
   readonly #protocols: readonly string[]
   readonly #events: OpeningEvents
-  readonly #turns: ServerTurns
+  readonly #attempts: ServerAttempts
   readonly #timer: LazyTimer
   #dialing: Dialing | undefined
   /** Of the server whose turn it is, from the handshake on. */
@@ -41,9 +41,9 @@ export class UpstreamOpening {
     this.#request = request
     this.#protocols = protocols
     this.#events = events
-    this.#turns = new ServerTurns(settings, request)
+    this.#attempts = new ServerAttempts(settings, request)
     this.#timer = new LazyTimer(() => {
-      const name = this.#turns.current?.spec.address
+      const name = this.#attempts.current?.spec.address
       this.#broken(new UpstreamError('UPSTREAM_TIMEOUT', `${name}: no answer in ${settings.timeouts.readMs} ms`))
     })
   }
@@ -59,24 +59,24 @@ export class UpstreamOpening {
     this.#end()
     this.#dialing?.abort()
     this.#socket?.terminate()
-    this.#turns.release('passed')
+    this.#attempts.release('passed')
   }
 
   #next(failure: UpstreamError | undefined): void {
     if (this.#isOver) return
-    const peer = this.#turns.next(failure, true)
+    const peer = this.#attempts.next(failure, true)
     if (peer instanceof UpstreamError) {
       this.#fail(peer)
       return
     }
-    const place = parsePlace(peer.spec.address)
-    if (place === undefined) {
+    const server = parseServerAddress(peer.spec.address)
+    if (server === undefined) {
       this.#next(notAPlace(peer.spec.address))
       return
     }
     const { connections, tls, timeouts } = this.#settings
     const options = {
-      transport: { place, tls },
+      transport: { server, tls },
       addresses: connections.addresses,
       timeoutMs: timeouts.connectMs,
       onread: undefined,
@@ -106,7 +106,7 @@ export class UpstreamOpening {
       })
     } catch (error) {
       socket.destroy()
-      this.#turns.release('passed')
+      this.#attempts.release('passed')
       this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the handshake cannot be written', { cause: asError(error) }))
       return
     }
@@ -126,7 +126,7 @@ export class UpstreamOpening {
       if (this.#isOver || response === undefined) return
       this.#end()
       socket.pause()
-      this.#events.opened(socket, response, () => this.#turns.release('answered'))
+      this.#events.opened(socket, response, () => this.#attempts.release('answered'))
     })
     socket.on('unexpected-response', (_request, refusal) => {
       if (!this.#isOver && socket === this.#socket) this.#refused(refusal)
@@ -137,13 +137,13 @@ export class UpstreamOpening {
   }
 
   #refused(response: IncomingMessage): void {
-    if (this.#turns.leaves(response.statusCode ?? 0, true)) {
+    if (this.#attempts.leaves(response.statusCode ?? 0, true)) {
       this.#cut()
       this.#next(undefined)
       return
     }
     this.#end()
-    this.#turns.release('answered')
+    this.#attempts.release('answered')
     this.#events.refused(response)
   }
 

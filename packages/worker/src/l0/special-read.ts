@@ -1,5 +1,5 @@
 import type { L0Origin } from '@svc/cache'
-import type { ReadyAsk } from '@svc/engine'
+import type { ReadyRequest } from '@svc/engine'
 import { type CidrSet, clientOf } from '@svc/http'
 
 /** A read with special fields that can be answered from L0 all the same. */
@@ -19,14 +19,14 @@ const PROXY_FIELDS = ['forwarded', 'x-forwarded-host', 'x-forwarded-proto'] as c
  * Looks closer at a request with special fields; undefined: the pipeline has to answer it.
  * @param address what tells its listen address apart
  */
-export function readSpecial(ask: ReadyAsk, trusted: CidrSet, address: string | undefined): SpecialRead | undefined {
+export function readSpecial(ask: ReadyRequest, trusted: CidrSet, address: string | undefined): SpecialRead | undefined {
   if (PIPELINE_FIELDS.some((name) => ask.field(name) !== undefined)) return undefined
   if (ask.ifNoneMatch === undefined && ask.field('if-modified-since') !== undefined) return undefined
   if (ask.field('cache-control')?.toLowerCase().includes('no-transform') === true) return undefined
   return { origin: { ...originOf(ask, trusted), address }, range: ask.method === 'GET' ? ask.field('range') : undefined }
 }
 
-function originOf(ask: ReadyAsk, trusted: CidrSet): L0Origin {
+function originOf(ask: ReadyRequest, trusted: CidrSet): L0Origin {
   const { scheme, host } = ask
   if (PROXY_FIELDS.every((name) => ask.field(name) === undefined)) return { scheme, host }
   return clientOf({ scheme, host, remoteAddress: ask.remoteAddress(), headers: ask.fieldList() }, trusted)

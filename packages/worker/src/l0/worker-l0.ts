@@ -10,7 +10,7 @@ import {
   type PurgeLedger,
 } from '@svc/cache'
 import type { Clock } from '@svc/core'
-import type { ReadyAsk, ReadyEnd, ReadyResponse, ReadyResponses } from '@svc/engine'
+import type { ReadyEnd, ReadyRequest, ReadyResponse, ReadyResponses } from '@svc/engine'
 import { HeaderBlocks, type ReadyHead, readyHeadOf } from '@svc/engine'
 import { type ContentCoding, clientOf, encodingClass, equalWeakly, parseEntityTags } from '@svc/http'
 import type { WorkerCacheStats } from '@svc/protocol'
@@ -135,7 +135,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     return this.#admission === undefined ? undefined : admit(this.#admission, offering, offer)
   }
 
-  find(ask: ReadyAsk): ReadyResponse | undefined {
+  find(ask: ReadyRequest): ReadyResponse | undefined {
     const cache = this.#cache
     if (cache === undefined) return undefined
     const startedAt = this.#options.clock.monotonic()
@@ -202,14 +202,14 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     return this.#addresses?.get(listener)
   }
 
-  #findPlain(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
+  #findPlain(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyRequest, now: number): Entry | undefined {
     const prefix = this.#prefixOf(ask, this.#codingOf(ask.acceptEncoding))
     const entry = cache.find(prefix, l0KeyTarget(ask.target, ask.parsed), now)
     return entry !== undefined && this.#prepare(ask, entry) ? entry : undefined
   }
 
   /** Fields that make a request special may still leave it to be answered from here. */
-  #findSpecial(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyAsk, now: number): Entry | undefined {
+  #findSpecial(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyRequest, now: number): Entry | undefined {
     const special = readSpecial(ask, this.#options.generation().trustedProxies, this.#addressOf(ask.listener))
     if (special === undefined) return undefined
     const { origin, range } = special
@@ -226,7 +226,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
   }
 
   /** Sets the answer that an entry gives; false: it is not for this request. */
-  #prepare(ask: ReadyAsk, entry: Entry): boolean {
+  #prepare(ask: ReadyRequest, entry: Entry): boolean {
     if (entry.facts.isOfSpelling && ask.parsed.path !== ask.parsed.rawPath) return false
     if (ask.hasCookie && entry.facts.dependsOnCookies && hasForeignCookie(ask.field('cookie'))) return false
     const answer = this.#answer
@@ -243,7 +243,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     return true
   }
 
-  #hitOf(ask: ReadyAsk, { facts }: Entry): HitRequest {
+  #hitOf(ask: ReadyRequest, { facts }: Entry): HitRequest {
     const { method, scheme, host, parsed } = ask
     const remoteAddress = ask.remoteAddress()
     const trusted = this.#options.generation().trustedProxies
@@ -269,7 +269,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     return this.#lastCoding
   }
 
-  #prefixOf({ scheme, host, listener }: ReadyAsk, coding: ContentCoding): string {
+  #prefixOf({ scheme, host, listener }: ReadyRequest, coding: ContentCoding): string {
     const last = this.#lastOrigin
     const address = this.#addresses === undefined ? undefined : this.#addresses.get(listener)
     if (host !== last.host || coding !== this.#lastPrefixCoding || scheme !== last.scheme || address !== last.address) {

@@ -2,7 +2,7 @@ import { type ProxyAddress, varyFields } from '@svc/cache'
 import { cacheStatus, type HeaderList } from '@svc/http'
 import type { Origin, OriginRequest } from '@svc/upstream'
 import type { CacheSpec, Template } from '@svc/vhosts'
-import type { LocationVisit } from '../vhost/content.ts'
+import type { LocationExchange } from '../vhost/location-handler.ts'
 import type { CacheAsk, CacheRules } from './cache-ask.ts'
 import { CachingOrigin } from './caching-origin.ts'
 import type { ProxyCache } from './proxy-cache.ts'
@@ -34,7 +34,7 @@ export class LocationCache {
    * Puts the cache in front of an origin for one request, unless no layer may store what it is about.
    * @param place names the upstream: what several say is kept apart
    */
-  originFor(visit: LocationVisit, origin: Origin, request: OriginRequest, place: string): Origin {
+  originFor(visit: LocationExchange, origin: Origin, request: OriginRequest, place: string): Origin {
     const { client, site, exchange } = visit.context
     const { path, query, host, target } = exchange.request
     const address = this.#cache.addresses.of({
@@ -56,7 +56,7 @@ export class LocationCache {
     return new CachingOrigin(this.#cache, origin, this.#askOf(visit, address))
   }
 
-  #askOf(visit: LocationVisit, address: ProxyAddress): CacheAsk {
+  #askOf(visit: LocationExchange, address: ProxyAddress): CacheAsk {
     const { context } = visit
     const cache = this.#cache
     return {

@@ -1,13 +1,13 @@
 import type { BodyBlocks } from '@svc/http'
 import type { HttpConnections, OriginRequest, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
-import { FastcgiOrigin, parseNextUpstream, parsePlace, UpstreamError } from '@svc/upstream'
+import { FastcgiOrigin, parseNextUpstream, parseServerAddress, UpstreamError } from '@svc/upstream'
 import type { FastcgiSpec } from '@svc/vhosts'
 import type { LocationCache } from '../proxy-cache/index.ts'
 import { refuseLoop } from '../request/request-loop.ts'
-import type { ContentHandler, LocationVisit } from '../vhost/content.ts'
+import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { LocationParams } from './location-params.ts'
 import { proxiedTarget } from './proxy-request.ts'
-import { FieldFilter, VisitAnswer } from './visit-answer.ts'
+import { FieldFilter, UpstreamSink } from './upstream-sink.ts'
 
 /** Fields of an application that its clients do not see, besides those that the location names: nginx's list. */
 const HIDDEN_FIELDS = [
@@ -33,7 +33,7 @@ export interface FastcgiTools {
 }
 
 /** Answers the requests of a location by a FastCGI application (`fastcgi_pass`). */
-export class FastcgiHandler implements ContentHandler {
+export class FastcgiHandler implements LocationHandler {
   readonly #spec: FastcgiSpec
   readonly #tools: FastcgiTools
   readonly #filter: FieldFilter
@@ -54,26 +54,26 @@ export class FastcgiHandler implements ContentHandler {
     if (spec.target.kind === 'fixed') this.#fixed = this.#origin(tools.groups.getOrMake(spec.target.upstream))
   }
 
-  handle(visit: LocationVisit): void {
-    if (refuseLoop(visit.context)) return
-    const origin = this.#fixed ?? this.#computed(visit)
+  handle(exchange: LocationExchange): void {
+    if (refuseLoop(exchange.context)) return
+    const origin = this.#fixed ?? this.#computed(exchange)
     if (origin === undefined) {
-      visit.fail(502)
+      exchange.fail(502)
       return
     }
-    const request = this.#request(visit)
+    const request = this.#request(exchange)
     const { cache } = this.#tools
-    const source = cache === undefined ? origin : cache.originFor(visit, origin, request, `fastcgi://${origin.name}`)
-    source.fetch(request, new VisitAnswer(visit, this.#filter))
+    const source = cache === undefined ? origin : cache.originFor(exchange, origin, request, `fastcgi://${origin.name}`)
+    source.fetch(request, new UpstreamSink(exchange, this.#filter))
   }
 
-  #request(visit: LocationVisit): OriginRequest {
-    const { context, method } = visit
+  #request(exchange: LocationExchange): OriginRequest {
+    const { context, method } = exchange
     context.makeBodyRepeatable()
-    const { params, fields } = this.#params.of(visit)
+    const { params, fields } = this.#params.of(exchange)
     return {
       method,
-      target: proxiedTarget(visit, AS_ASKED),
+      target: proxiedTarget(exchange, AS_ASKED),
       headers: fields,
       // The page of an error is asked for by itself.
       body: context.body.isPresent && method === context.request.method ? context.body : undefined,
@@ -87,13 +87,13 @@ export class FastcgiHandler implements ContentHandler {
   }
 
   /** The upstream of an address that is written with variables: a group, or an address by itself. */
-  #computed(visit: LocationVisit): FastcgiOrigin | undefined {
+  #computed(exchange: LocationExchange): FastcgiOrigin | undefined {
     const { target } = this.#spec
     if (target.kind !== 'computed') return undefined
     const { groups } = this.#tools
     // Who answers is more than what is sent: another answer of L0's key.
-    const host = visit.text(target.host)
-    const group = groups.get(host) ?? (parsePlace(host) === undefined ? undefined : groups.getOrMake(host))
+    const host = exchange.text(target.host)
+    const group = groups.get(host) ?? (parseServerAddress(host) === undefined ? undefined : groups.getOrMake(host))
     return group === undefined ? undefined : this.#origin(group)
   }
 

@@ -3,7 +3,7 @@ import type { Param } from '@svc/upstream'
 import { fieldParam } from '@svc/upstream'
 import type { FastcgiSpec, Template } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
-import type { LocationVisit } from '../vhost/content.ts'
+import type { LocationExchange } from '../vhost/location-handler.ts'
 import { clientFields } from './client-fields.ts'
 
 /** Fields of the client's connection: no business of any upstream, but applications are told of them. */
@@ -58,15 +58,15 @@ export class LocationParams {
   }
 
   /** What is told of a request: parameters, and fields, which become parameters where none of that name is configured. */
-  of(visit: LocationVisit): { readonly params: readonly Param[]; readonly fields: HeaderList } {
-    const { params, stated } = this.#paramsOf(visit)
-    return { params, fields: this.#fieldsOf(visit.context, stated) }
+  of(exchange: LocationExchange): { readonly params: readonly Param[]; readonly fields: HeaderList } {
+    const { params, stated } = this.#paramsOf(exchange)
+    return { params, fields: this.#fieldsOf(exchange.context, stated) }
   }
 
   /** The parameters as configured, and those for fields of the client's connection. */
-  #paramsOf(visit: LocationVisit): MadeParams {
-    const texts = this.#configured.map(({ value, text }) => text ?? visit.requestText(value))
-    const from = visit.context.request.headers
+  #paramsOf(exchange: LocationExchange): MadeParams {
+    const texts = this.#configured.map(({ value, text }) => text ?? exchange.requestText(value))
+    const from = exchange.context.request.headers
     const last = this.#params
     if (last?.from === from && last.texts.every((text, place) => text === texts[place])) return last
     const params: Param[] = []

@@ -1,14 +1,14 @@
 import type { BodyBlocks, HeaderList } from '@svc/http'
 import type { HttpConnections, UpstreamGroup, UpstreamGroups } from '@svc/upstream'
-import { bridgeWebSocket, HttpOrigin, parseNextUpstream, parsePlace } from '@svc/upstream'
+import { bridgeWebSocket, HttpOrigin, parseNextUpstream, parseServerAddress } from '@svc/upstream'
 import type { ProxySpec } from '@svc/vhosts'
 import type { LocationCache } from '../proxy-cache/index.ts'
 import { refuseLoop } from '../request/request-loop.ts'
-import type { ContentHandler, LocationVisit } from '../vhost/content.ts'
+import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
 import { proxyHost, proxyPort } from './upstream-name.ts'
-import { FieldFilter, VisitAnswer } from './visit-answer.ts'
+import { FieldFilter, UpstreamSink } from './upstream-sink.ts'
 
 /** Fields of an upstream that its clients do not see, besides those that the location names: nginx's list. */
 export const HIDDEN_FIELDS = [
@@ -32,7 +32,7 @@ export interface ProxyTools {
 }
 
 /** Answers the requests of a location by an HTTP upstream (`proxy_pass`). */
-export class ProxyHandler implements ContentHandler {
+export class ProxyHandler implements LocationHandler {
   readonly #spec: ProxySpec
   readonly #tools: ProxyTools
   readonly #fields: ProxiedFields
@@ -59,73 +59,73 @@ export class ProxyHandler implements ContentHandler {
     }
   }
 
-  handle(visit: LocationVisit): void {
-    const { context } = visit
+  handle(exchange: LocationExchange): void {
+    const { context } = exchange
     context.pathGroup = 'proxy'
     if (refuseLoop(context)) return
-    const found = this.#fixed === undefined ? this.#computed(visit) : { origin: this.#fixed, uri: '' }
+    const found = this.#fixed === undefined ? this.#computed(exchange) : { origin: this.#fixed, uri: '' }
     if (found === undefined) {
       // What the variables made is no address.
-      visit.fail(500)
+      exchange.fail(500)
       return
     }
     const { origin } = found
     const { host, group } = origin.settings
-    visit.setVariable('proxy_host', host)
+    exchange.setVariable('proxy_host', host)
     const port = proxyPort(host, group.spec.name, this.#spec.scheme)
-    if (port !== undefined) visit.setVariable('proxy_port', port)
-    const headers = this.#fields.of(visit, host)
+    if (port !== undefined) exchange.setVariable('proxy_port', port)
+    const headers = this.#fields.of(exchange, host)
     if (headers === undefined) {
-      visit.fail(400)
+      exchange.fail(400)
       return
     }
-    const { exchange, client } = context
+    const { webSocket } = context.exchange
     // The page of an error is asked for by itself.
     context.makeBodyRepeatable()
-    const body = context.body.isPresent && visit.method === context.request.method ? context.body : undefined
+    const body = context.body.isPresent && exchange.method === context.request.method ? context.body : undefined
     const request = {
-      method: visit.method,
-      target: proxiedTarget(visit, this.#spec, found.uri),
+      method: exchange.method,
+      target: proxiedTarget(exchange, this.#spec, found.uri),
       headers,
       body,
-      clientAddress: group.spec.balance === 'ip_hash' ? client.address : undefined,
+      clientAddress: group.spec.balance === 'ip_hash' ? context.client.address : undefined,
     }
-    if (exchange.webSocket !== undefined && this.#passesUpgrade(visit)) {
-      const filter = (fields: HeaderList) => this.#switching(visit, fields)
-      bridgeWebSocket({ origin, request, offer: exchange.webSocket, filter, sink: this.#answerTo(visit) })
+    if (webSocket !== undefined && this.#passesUpgrade(exchange)) {
+      const filter = (fields: HeaderList) => this.#switching(exchange, fields)
+      bridgeWebSocket({ origin, request, offer: webSocket, filter, sink: this.#answerTo(exchange) })
     } else if (this.#tools.cache !== undefined) {
       const place = `${this.#spec.scheme}://${group.spec.name}`
-      this.#tools.cache.originFor(visit, origin, request, place).fetch(request, this.#answerTo(visit))
+      this.#tools.cache.originFor(exchange, origin, request, place).fetch(request, this.#answerTo(exchange))
     } else {
-      origin.fetch(request, this.#answerTo(visit))
+      origin.fetch(request, this.#answerTo(exchange))
     }
   }
 
-  #answerTo(visit: LocationVisit): VisitAnswer {
-    return new VisitAnswer(visit, this.#filter)
+  #answerTo(exchange: LocationExchange): UpstreamSink {
+    return new UpstreamSink(exchange, this.#filter)
   }
 
   /** The fields of an answer that agrees to switch protocols, with what the location takes away and adds. */
-  #switching(visit: LocationVisit, fields: HeaderList): HeaderList {
-    const { headers } = this.#filter.apply(visit, fields)
-    return visit.context.shapeHead?.({ status: 101, headers }).headers ?? headers
+  #switching(exchange: LocationExchange, fields: HeaderList): HeaderList {
+    const { headers } = this.#filter.apply(exchange, fields)
+    return exchange.context.shapeHead?.({ status: 101, headers }).headers ?? headers
   }
 
   /** nginx switches protocols only where the location hands both fields on. */
-  #passesUpgrade(visit: LocationVisit): boolean {
+  #passesUpgrade(exchange: LocationExchange): boolean {
     const setTo = (wanted: string) => {
       const field = this.#spec.setHeaders.find(({ name }) => name.toLowerCase() === wanted)
-      return field === undefined ? '' : visit.requestText(field.value).toLowerCase()
+      return field === undefined ? '' : exchange.requestText(field.value).toLowerCase()
     }
     return setTo('upgrade') === 'websocket' && setTo('connection').includes('upgrade')
   }
 
   /** The upstream of an address that is written with variables: a group, or an address by itself. `uri`: what follows it. */
-  #computed(visit: LocationVisit): { readonly origin: HttpOrigin; readonly uri: string } | undefined {
+  #computed(exchange: LocationExchange): { readonly origin: HttpOrigin; readonly uri: string } | undefined {
     const { target, scheme } = this.#spec
     if (target.kind !== 'computed') return undefined
     // Who answers is more than what is sent: another answer of L0's key.
-    const { host, uri } = splitUrl(visit.text(target.host))
+    const { host, uri } = splitUrl(exchange.text(target.host))
     const named = this.#tools.groups.get(host)
     const address = addressOf(host, scheme)
     if (named === undefined && address === undefined) return undefined
@@ -162,7 +162,7 @@ function splitUrl(text: string): { readonly host: string; readonly uri: string }
 
 /** "host", "host:port" or "unix:/path" with its port; undefined: it is no address. */
 function addressOf(host: string, scheme: 'http' | 'https'): string | undefined {
-  if (parsePlace(host) !== undefined) return host
+  if (parseServerAddress(host) !== undefined) return host
   const withPort = `${host}:${scheme === 'https' ? 443 : 80}`
-  return parsePlace(withPort) === undefined ? undefined : withPort
+  return parseServerAddress(withPort) === undefined ? undefined : withPort
 }

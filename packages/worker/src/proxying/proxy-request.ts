@@ -1,7 +1,7 @@
 import { escapeUri, type HeaderList, isFieldValue } from '@svc/http'
 import { isConnectionField } from '@svc/upstream'
 import type { ProxySpec, Template } from '@svc/vhosts'
-import type { LocationVisit } from '../vhost/content.ts'
+import type { LocationExchange } from '../vhost/location-handler.ts'
 import { clientFields } from './client-fields.ts'
 
 /** A field that a location sets for its upstream. */
@@ -45,9 +45,9 @@ export class ProxiedFields {
    * The fields of one request. Undefined: one that the location sets holds a line break or another control character, which a
    * request has put there.
    */
-  of(visit: LocationVisit, proxyHost: string): HeaderList | undefined {
-    const texts = this.#texts(visit)
-    const { request, client } = visit.context
+  of(exchange: LocationExchange, proxyHost: string): HeaderList | undefined {
+    const texts = this.#texts(exchange)
+    const { request, client } = exchange.context
     const { headers: from } = request
     const { isPeerTrusted } = client
     const last = this.#last
@@ -55,22 +55,22 @@ export class ProxiedFields {
       if (areSame(last.texts, texts)) return shared(last)
     }
     if (!texts.every(isFieldValue)) return undefined
-    const fields = this.#make(visit, texts, proxyHost)
+    const fields = this.#make(exchange, texts, proxyHost)
     this.#last = { from, isPeerTrusted, proxyHost, texts, fields, isFrozen: false }
     return fields
   }
 
-  #texts(visit: LocationVisit): readonly string[] {
-    return this.#set.length === 0 ? noTexts : this.#set.map(({ value }) => visit.requestText(value))
+  #texts(exchange: LocationExchange): readonly string[] {
+    return this.#set.length === 0 ? noTexts : this.#set.map(({ value }) => exchange.requestText(value))
   }
 
-  #make(visit: LocationVisit, texts: readonly string[], proxyHost: string): HeaderList {
+  #make(exchange: LocationExchange, texts: readonly string[], proxyHost: string): HeaderList {
     const fields: (readonly [string, string])[] = this.#setsHost ? [] : [['host', proxyHost]]
     for (const [place, { name }] of this.#set.entries()) {
       const text = texts[place]
       if (text !== undefined && text !== '') fields.push([name, text])
     }
-    for (const field of clientFields(visit.context, this.#replaced)) fields.push(field)
+    for (const field of clientFields(exchange.context, this.#replaced)) fields.push(field)
     return fields
   }
 }
@@ -92,12 +92,12 @@ function areSame(one: readonly string[], other: readonly string[]): boolean {
  * is the target.
  * @param uriOfHost what variables have put behind the host
  */
-export function proxiedTarget(visit: LocationVisit, spec: Pick<ProxySpec, 'target' | 'uri'>, uriOfHost = ''): string {
-  const { context, uri, args, matchedPrefix, isPrefixValid, isRewritten } = visit
+export function proxiedTarget(exchange: LocationExchange, spec: Pick<ProxySpec, 'target' | 'uri'>, uriOfHost = ''): string {
+  const { context, uri, args, matchedPrefix, isPrefixValid, isRewritten } = exchange
   const { request } = context
   const isComputed = spec.target.kind === 'computed' || spec.uri?.some((piece) => typeof piece !== 'string') === true
   // What is asked for is more than what is sent along: it decides about the answer.
-  const part = uriOfHost + (spec.uri === undefined ? '' : visit.text(spec.uri))
+  const part = uriOfHost + (spec.uri === undefined ? '' : exchange.text(spec.uri))
   if (isComputed && part !== '') return writable(part.startsWith('/') ? part : `/${part}`)
   if (part === '' && !isRewritten) return request.target
   const isReplaced = part !== '' && isPrefixValid

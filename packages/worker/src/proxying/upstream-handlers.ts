@@ -6,13 +6,13 @@ import type { LocationSettings } from '@svc/vhosts'
 import { bodyDirectory } from '../generation/listen-addresses.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { WorkerProxyCache } from '../proxy-cache/index.ts'
-import type { ContentHandler } from '../vhost/content.ts'
-import { type ContentHandlers, noHandlers } from '../vhost/index.ts'
+import { type LocationHandlers, noHandlers } from '../vhost/index.ts'
+import type { LocationHandler } from '../vhost/location-handler.ts'
 import { FastcgiHandler } from './fastcgi-handler.ts'
 import { ProxyHandler } from './proxy-handler.ts'
 
 /** Makes the content that upstreams have, for the locations of all generations. */
-export class UpstreamContent {
+export class UpstreamHandlers {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #connections: HttpConnections
   readonly #blocks = new BodyBlocks()
@@ -26,7 +26,7 @@ export class UpstreamContent {
   }
 
   /** Groups whose configuration is unchanged are taken over from the generation that was asked for before. */
-  handlersFor(generation: ServingGeneration): ContentHandlers {
+  handlersFor(generation: ServingGeneration): LocationHandlers {
     const previous = this.#groups
     const onForgotten = (group: Parameters<HttpConnections['drop']>[0][number]) => this.#connections.drop([group])
     const groups = new UpstreamGroups(generation.spec.web.upstreams, { clock: this.#clock, onForgotten }, previous)
@@ -35,7 +35,7 @@ export class UpstreamContent {
     return { make: (settings) => this.#make(settings, groups, generation.config) }
   }
 
-  #make(settings: LocationSettings, groups: UpstreamGroups, config: Config): ContentHandler {
+  #make(settings: LocationSettings, groups: UpstreamGroups, config: Config): LocationHandler {
     const { content } = settings
     const spoolDir = bodyDirectory(config)
     const wanted = 'cache' in content ? content.cache : undefined

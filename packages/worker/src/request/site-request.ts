@@ -59,7 +59,7 @@ function valueForSite({ client }: RequestContext, name: string, value: string): 
  * What conditions of a middleware matcher may ask about a request: what the site's code may see. Parsed when they do. An answer
  * that hangs on a field is kept out of L0: for another request the middleware might have run.
  */
-export function requestFacts(context: RequestContext): RequestFacts {
+export function conditionFacts(context: RequestContext): RequestFacts {
   const { request, client } = context
   const header = (name: string) => {
     context.withdrawFromL0()

@@ -29,8 +29,8 @@ export interface UnsentFile {
   send(receiver: FileReceiver): boolean
 }
 
-/** Keeps whole files to answer with them again. Owned by the static files; all calls are synchronous and must not throw. */
-export interface WholeFileKeeper {
+/** Takes whole files into L0. Owned by the static files; all calls are synchronous and must not throw. */
+export interface WholeFileL0 {
   /**
    * Told, before anything is sent, of a file that the request asks for as a whole and that will be answered with the same until
    * it changes, which `isCurrent` finds out. Not told of files that have only just changed.
@@ -51,7 +51,7 @@ export interface NamedFile {
 
 /** A file to answer with. */
 export interface FileTarget extends NamedFile {
-  readonly keeper: WholeFileKeeper | undefined
+  readonly l0: WholeFileL0 | undefined
   /** Answers with an error. */
   refuse(status: number, headers: HeaderList): void
 }
@@ -129,13 +129,13 @@ export class FileAnswerer {
 
   /** A 304 stands for a whole file as well as a 200 does, and so does what HEAD gets. */
   #offer({ request }: FileExchange, target: FileTarget, resource: StaticResource, plan: AnswerPlan): void {
-    const { keeper } = target
+    const { l0 } = target
     const isWhole = plan.kind === 'not-modified' || (plan.kind === 'content' && plan.head.status === 200)
-    if (keeper === undefined || !isWhole || !offerWhole(request, target, resource, this.#now())) return
+    if (l0 === undefined || !isWhole || !offerWhole(request, target, resource, this.#now())) return
     const isSent = plan.kind === 'content' && (request.method !== 'HEAD' || plan.length <= this.#maxInlineBytes)
     if (isSent) return
     const whole = planWhole(request, resource, this.#now())
-    keeper.unsent({
+    l0.unsent({
       head: whole.head,
       bytes: whole.length,
       send: (receiver) => this.#sendContent(receiver, target.source, whole),
@@ -188,7 +188,7 @@ function offerWhole(request: Pick<HttpRequest, 'header'>, target: FileTarget, re
   const variant = chooseVariant(resource, acceptEncoding)
   const isSettled = ({ facts }: Variant) => now - facts.changedAtMs >= MIN_CACHED_AGE_MS && facts.lastModifiedMs <= now
   if (!isSettled(resource.identity) || !isSettled(variant)) return false
-  return target.keeper?.offer(currentCheck(target, resource, variant, acceptEncoding)) === true
+  return target.l0?.offer(currentCheck(target, resource, variant, acceptEncoding)) === true
 }
 
 /** In a function of its own: the check outlives the request. */

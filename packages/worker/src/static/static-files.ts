@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { type HeaderList, type HttpExchange, type Problem, problemOf, problemResponse } from '@svc/http'
 import { StaticError } from './errors.ts'
-import { FileAnswerer, type FileAnswererOptions, type FileTarget, isFile, type WholeFileKeeper } from './file-answerer.ts'
+import { FileAnswerer, type FileAnswererOptions, type FileTarget, isFile, type WholeFileL0 } from './file-answerer.ts'
 import type { FileFacts } from './file-source.ts'
 import { fileNameOf, PublicRoot } from './public-root.ts'
 import { findResource } from './variant.ts'
@@ -21,7 +21,7 @@ export type StaticOutcome = 'served' | 'missing'
 interface Place {
   readonly root: PublicRoot
   readonly name: string
-  readonly keeper: WholeFileKeeper | undefined
+  readonly l0: WholeFileL0 | undefined
   /** @default what the extension says */
   readonly contentType?: string
 }
@@ -63,11 +63,11 @@ export class StaticFiles {
   }
 
   /** Answers with the file that a normalised URL path names, if there is one. `missing`: nothing was sent. At once on a local disk. */
-  serve(exchange: HttpExchange, path: string, keeper?: WholeFileKeeper): StaticOutcome {
+  serve(exchange: HttpExchange, path: string, l0?: WholeFileL0): StaticOutcome {
     const name = this.#nameOf(path)
     if (name === undefined) return 'missing'
     const found = this.#root.find(name)
-    if (isFile(found)) return this.#answer(exchange, { root: this.#root, name, keeper }, found)
+    if (isFile(found)) return this.#answer(exchange, { root: this.#root, name, l0 }, found)
     if (found === 'directory' && this.#hasIndex && isFile(this.#root.find(`${name}/${INDEX}`))) {
       return redirect(exchange, `${path}/`)
     }
@@ -78,11 +78,11 @@ export class StaticFiles {
    * Answers with one file by its absolute path, whether it lies below the root or not: the caller vouches for it. Answers 404
    * when it is gone.
    */
-  serveFile(exchange: HttpExchange, file: string, contentType: string, keeper?: WholeFileKeeper): void {
+  serveFile(exchange: HttpExchange, file: string, contentType: string, l0?: WholeFileL0): void {
     const root = new PublicRoot(dirname(file), this.#onProblem)
     const name = basename(file)
     const found = root.find(name)
-    const outcome = isFile(found) ? this.#answer(exchange, { root, name, contentType, keeper }, found) : 'missing'
+    const outcome = isFile(found) ? this.#answer(exchange, { root, name, contentType, l0 }, found) : 'missing'
     if (outcome === 'missing') refuse(exchange, { status: 404, code: 'not_found' })
   }
 
@@ -98,11 +98,11 @@ export class StaticFiles {
   }
 }
 
-function targetOf(exchange: HttpExchange, { root, name, keeper, contentType }: Place): FileTarget {
+function targetOf(exchange: HttpExchange, { root, name, l0, contentType }: Place): FileTarget {
   return {
     source: root,
     name,
-    keeper,
+    l0,
     describe: describer(root, name, contentType),
     refuse: (status, headers) => refuse(exchange, refusals.find((known) => known.status === status) ?? changed, headers),
   }

@@ -11,16 +11,16 @@ import {
   LocationTable,
   type ServerSpec,
 } from '@svc/vhosts'
-import type { ContentHandler } from './content.ts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
+import type { LocationHandler } from './location-handler.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
-import type { Scope } from './scope.ts'
 import { readForAnswer, type Templates } from './templates.ts'
+import type { VariableInput } from './variable-input.ts'
 
 /** Makes the content of locations that send requests on. */
-export interface ContentHandlers {
+export interface LocationHandlers {
   /** Called once for each location of a generation, at its first request. */
-  make(settings: LocationSettings): ContentHandler
+  make(settings: LocationSettings): LocationHandler
 }
 
 /** A location, ready to be visited. */
@@ -31,10 +31,10 @@ export interface CompiledLocation {
   readonly matchedPrefix: string
   readonly rewrite: (request: Rewritable) => RewriteOutcome
   readonly files: FilePaths | undefined
-  readonly index: readonly CompiledTemplate<Scope>[]
+  readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly access: AccessCheck | undefined
   readonly addFields: FieldAdder | undefined
-  readonly handler: () => ContentHandler
+  readonly handler: () => LocationHandler
   /** For a location with a FastCGI application. */
   readonly scripts: ScriptPaths | undefined
   /** Milliseconds for which the fields of an answer are right. */
@@ -45,11 +45,11 @@ export interface CompiledLocation {
 export function compileLocation(
   settings: LocationSettings | LocationSpec,
   templates: Templates,
-  handlers: ContentHandlers,
+  handlers: LocationHandlers,
 ): CompiledLocation {
   const match = 'match' in settings ? settings.match : undefined
   const { files, expires, content } = settings
-  let handler: ContentHandler | undefined
+  let handler: LocationHandler | undefined
   return {
     settings,
     match,
@@ -88,7 +88,7 @@ function matcherOf(source: string): (address: string) => boolean {
 }
 
 /** Adds the fields of a location to the head of an answer. */
-type FieldAdder = (scope: Scope, head: ResponseHead) => ResponseHead
+type FieldAdder = (input: VariableInput, head: ResponseHead) => ResponseHead
 
 type Fields = (readonly [name: string, value: string])[]
 
@@ -108,13 +108,13 @@ function compileFields(
     value: templates.of(value),
     isAlways,
   }))
-  return (scope, head) => {
+  return (input, head) => {
     const isPlain = PLAIN_STATUSES.has(head.status)
     let headers: Fields = [...head.headers]
-    if (isPlain && expires !== undefined) headers = withExpires(scope, headers, expires)
+    if (isPlain && expires !== undefined) headers = withExpires(input, headers, expires)
     for (const { name, value, isAlways } of added) {
       if (!isPlain && !isAlways) continue
-      const text = withoutControls(readForAnswer(scope, value))
+      const text = withoutControls(readForAnswer(input, value))
       if (SINGLE_FIELDS.has(name)) headers = headers.filter(([known]) => known.toLowerCase() !== name)
       if (text !== '') headers.push([name, text])
     }
@@ -122,7 +122,7 @@ function compileFields(
   }
 }
 
-function withExpires({ context }: Scope, headers: Fields, rule: ExpiresSpec): Fields {
+function withExpires({ context }: VariableInput, headers: Fields, rule: ExpiresSpec): Fields {
   const modified = headers.find(([name]) => name.toLowerCase() === 'last-modified')?.[1]
   const fields = expiresFields(rule, modified === undefined ? undefined : parseHttpDate(modified), Date.now())
   if (fields === undefined) return headers
@@ -145,7 +145,7 @@ export interface CompiledServer {
 }
 
 /** Compiles a server. */
-export function compileServer(spec: ServerSpec, templates: Templates, handlers: ContentHandlers): CompiledServer {
+export function compileServer(spec: ServerSpec, templates: Templates, handlers: LocationHandlers): CompiledServer {
   const entries = spec.locations.map((location) => ({
     match: location.match,
     addsSlash: location.content.kind === 'proxy' || location.content.kind === 'fastcgi',

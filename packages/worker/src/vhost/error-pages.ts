@@ -1,9 +1,9 @@
 import type { ErrorPageSpec } from '@svc/vhosts'
+import type { InnerTarget } from './phase-run.ts'
 import { isRedirect } from './rewriting.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 import { splitArgs } from './try-files.ts'
-import type { InnerTarget } from './walk.ts'
 
 /** What shows an error. */
 export type ErrorPage =

@@ -1,18 +1,18 @@
 import { posix } from 'node:path'
 import type { CompiledTemplate, FastcgiSpec, FilesSpec, LocationMatch } from '@svc/vhosts'
-import type { Scope, ScriptPath } from './scope.ts'
 import { readForAnswer, type Templates } from './templates.ts'
+import type { ScriptPath, VariableInput } from './variable-input.ts'
 
 /** Finds the file of a request. */
 export interface FilePaths {
   readonly kind: FilesSpec['kind']
   /** `$document_root`. */
-  dir(scope: Scope): string
+  dir(input: VariableInput): string
   /**
    * Absolute path for a decoded path. Undefined: it would lead out of the directory that the configuration names.
    * @param isWhole the location is a pattern with `alias`, and `uri` is to be added to it all the same (`try_files`)
    */
-  path(scope: Scope, uri: string, isWhole: boolean): string | undefined
+  path(input: VariableInput, uri: string, isWhole: boolean): string | undefined
 }
 
 /** Compiles `root` or `alias` of a location. */
@@ -21,12 +21,12 @@ export function compileFilePaths(spec: FilesSpec, match: LocationMatch | undefin
   const fixed = fixedPartOf(spec)
   const skipped = spec.kind === 'alias' && match !== undefined && 'path' in match ? match.path.length : 0
   const isPattern = spec.kind === 'alias' && match?.kind === 'pattern'
-  const dir = (scope: Scope) => readForAnswer(scope, template)
+  const dir = (input: VariableInput) => readForAnswer(input, template)
   return {
     kind: spec.kind,
     dir,
-    path(scope, uri, isWhole) {
-      const base = dir(scope)
+    path(input, uri, isWhole) {
+      const base = dir(input)
       const path = isPattern && !isWhole ? base : base + uri.slice(skipped)
       return isInside(path, fixed ?? base) ? path : undefined
     },
@@ -52,17 +52,17 @@ function isInside(path: string, dir: string): boolean {
 /** Finds the script of a path: what `fastcgi_split_path_info` and `fastcgi_index` of a location say. */
 export class ScriptPaths {
   readonly #pattern: RegExp | undefined
-  readonly #index: CompiledTemplate<Scope> | undefined
+  readonly #index: CompiledTemplate<VariableInput> | undefined
 
   constructor({ splitPathInfo, index }: Pick<FastcgiSpec, 'splitPathInfo' | 'index'>, templates: Templates) {
     this.#pattern = splitPathInfo === undefined ? undefined : new RegExp(splitPathInfo.source, splitPathInfo.flags)
     this.#index = index === undefined ? undefined : templates.of(index)
   }
 
-  of(scope: Scope): ScriptPath {
-    const match = this.#pattern?.exec(scope.uri)
-    const name = match?.[1] ?? scope.uri
+  of(input: VariableInput): ScriptPath {
+    const match = this.#pattern?.exec(input.uri)
+    const name = match?.[1] ?? input.uri
     const isDirectory = this.#index !== undefined && name.endsWith('/')
-    return { name: isDirectory ? name + (this.#index?.read(scope) ?? '') : name, info: match?.[2] ?? '' }
+    return { name: isDirectory ? name + (this.#index?.read(input) ?? '') : name, info: match?.[2] ?? '' }
   }
 }

@@ -1,5 +1,5 @@
-export type { ContentHandlers } from './compiled-server.ts'
-export type * from './content.ts'
+export type { LocationHandlers } from './compiled-server.ts'
+export type * from './location-handler.ts'
 export * from './location-run.ts'
 export * from './path-owner.ts'
 export * from './run-state.ts'

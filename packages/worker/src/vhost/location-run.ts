@@ -5,15 +5,15 @@ import type { StageResult } from '../request/stage.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { absoluteLocation } from './listen-port.ts'
-import { LocationRequest, settle } from './location-request.ts'
 import type { AuthVerdict } from './passwords/file-auth.ts'
 import { GUESS_RECOVERY_SECONDS } from './passwords/password-check.ts'
+import type { InnerTarget, Outcome, PhaseRun, VhostTools } from './phase-run.ts'
 import type { RewriteOutcome } from './rewriting.ts'
 import { type RunState, withMissing } from './run-state.ts'
 import { serveFiles, typeOfText } from './static-content.ts'
 import { readForAnswer } from './templates.ts'
 import { tryFiles } from './try-files.ts'
-import type { InnerTarget, Outcome, Walk, WalkTools } from './walk.ts'
+import { settle, VhostExchange } from './vhost-exchange.ts'
 import type { Found, WebFiles } from './web-files.ts'
 
 /** Closes the connection instead of an answer. */
@@ -25,13 +25,13 @@ const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503, limit
 export type AnswerFromApp = (state: RunState, site: string) => Outcome
 
 /** One request on its way through the phases of nginx: rewriting, location, access, `try_files`, content. */
-export class LocationRun implements Walk {
+export class LocationRun implements PhaseRun {
   readonly state: RunState
-  readonly tools: WalkTools
+  readonly tools: VhostTools
   readonly #answerFromApp: AnswerFromApp
   readonly #found: (readonly [path: string, found: Found])[] = []
 
-  constructor(state: RunState, tools: WalkTools, answerFromApp: AnswerFromApp) {
+  constructor(state: RunState, tools: VhostTools, answerFromApp: AnswerFromApp) {
     this.state = state
     this.tools = tools
     this.#answerFromApp = answerFromApp
@@ -227,7 +227,7 @@ export class LocationRun implements Walk {
   #sendOn(): Outcome {
     const { state } = this
     state.context.pathGroup = 'proxy'
-    const done = state.location.handler().handle(new LocationRequest(state, this.tools.templates, this))
+    const done = state.location.handler().handle(new VhostExchange(state, this.tools.templates, this))
     return done instanceof Promise ? done.then((): StageResult => 'answered') : 'answered'
   }
 

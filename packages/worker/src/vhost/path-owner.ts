@@ -3,10 +3,10 @@ import type { VhostMatch } from '../generation/host-routing.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf } from './error-pages.ts'
+import type { InnerTarget, Outcome, PhaseRun, VhostTools } from './phase-run.ts'
 import { RunState } from './run-state.ts'
 import { tryFiles } from './try-files.ts'
 import type { VhostRuntime } from './vhost-runtime.ts'
-import type { InnerTarget, Outcome, Walk, WalkTools } from './walk.ts'
 import type { Found } from './web-files.ts'
 
 /** The owner of a path at a server: the server itself, none (a catch-all at most), or an application that may know the path. */
@@ -23,13 +23,13 @@ const free: PathClaim = Object.freeze({ kind: 'free' })
  * something runs or is proxied for it, by whatever way the request gets there; where a file has this path; and where a location
  * is written for it. A catch-all that serves files claims nothing.
  */
-class ClaimWalk implements Walk {
+class ClaimRun implements PhaseRun {
   readonly state: RunState
-  readonly tools: WalkTools
+  readonly tools: VhostTools
   claim: PathClaim = free
   readonly #asked: string
 
-  constructor(state: RunState, tools: WalkTools) {
+  constructor(state: RunState, tools: VhostTools) {
     this.state = state
     this.tools = tools
     this.#asked = state.uri
@@ -47,7 +47,7 @@ class ClaimWalk implements Walk {
   }
 
   noteFound(): void {
-    // Nothing is kept of this walk.
+    // This run stores nothing.
   }
 
   offer(): boolean {
@@ -137,8 +137,8 @@ export function claimOf(context: RequestContext, rawPath: string, vhost: VhostMa
   const path = decodePath(rawPath)
   if (path === undefined) return free
   const state = new RunState(context, runtime.server(vhost.server), vhost, path)
-  const walk = new ClaimWalk(state, runtime.tools)
+  const run = new ClaimRun(state, runtime.tools)
   // All of its steps are done at once.
-  void walk.start()
-  return walk.claim
+  void run.start()
+  return run.claim
 }

@@ -1,10 +1,10 @@
 import { unescapeRedirect } from '@svc/http'
 import { Pattern, type RewriteStep, splitAtQuestion } from '@svc/vhosts'
-import type { Scope } from './scope.ts'
 import { readForAnswer as read, type Templates } from './templates.ts'
+import type { VariableInput } from './variable-input.ts'
 
 /** A request whose path can be rewritten. */
-export interface Rewritable extends Scope {
+export interface Rewritable extends VariableInput {
   uri: string
   args: string
   quotesCaptures: boolean

@@ -1,9 +1,9 @@
 import { contentTypeOf, extensionOf, type HeaderList, type HttpRequest, parseHttpDate, urlOf } from '@svc/http'
 import type { FileExchange, FileFacts, FileTarget, StaticResource } from '../static/index.ts'
 import type { FilePaths } from './file-path.ts'
+import type { Outcome, PhaseRun } from './phase-run.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer } from './templates.ts'
-import type { Outcome, Walk } from './walk.ts'
 import type { Found } from './web-files.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
@@ -11,36 +11,36 @@ const UNKNOWN_TYPE = contentTypeOf('')
 const ALLOW: HeaderList = [['allow', 'GET, HEAD']]
 
 /** Answers with a file, or with what a directory is answered. */
-export function serveFiles(walk: Walk): Outcome {
-  const { state } = walk
+export function serveFiles(run: PhaseRun): Outcome {
+  const { state } = run
   const { files } = state.location
-  if (!METHODS.has(state.method)) return walk.fail(405, ALLOW)
-  if (files === undefined) return walk.fail(404)
+  if (!METHODS.has(state.method)) return run.fail(405, ALLOW)
+  if (files === undefined) return run.fail(404)
   // The path is not below the location any more.
-  if (files.kind === 'alias' && !state.isPrefixValid) return walk.fail(500)
-  return state.uri.endsWith('/') ? serveIndex(walk, files) : serveFile(walk, files)
+  if (files.kind === 'alias' && !state.isPrefixValid) return run.fail(500)
+  return state.uri.endsWith('/') ? serveIndex(run, files) : serveFile(run, files)
 }
 
-function serveIndex(walk: Walk, files: FilePaths): Outcome {
-  const { state } = walk
+function serveIndex(run: PhaseRun, files: FilePaths): Outcome {
+  const { state } = run
   let isThere = false
   for (const template of state.location.index) {
     const name = readForAnswer(state, template)
-    if (name.startsWith('/')) return walk.goInside({ uri: name, args: state.args })
+    if (name.startsWith('/')) return run.goInside({ uri: name, args: state.args })
     const dir = files.path(state, state.uri, state.addsUriToAlias)
-    if (dir === undefined) return walk.fail(404)
-    const found = walk.look(dir + name)
-    if (found === 'denied' || found === 'unreachable' || found === 'broken') return walk.fail(statusOf(found))
-    if (found !== 'missing') return walk.goInside({ uri: state.uri + name, args: state.args })
-    const status = isThere ? undefined : faultOfDirectory(walk, dir)
-    if (status !== undefined) return walk.fail(status)
+    if (dir === undefined) return run.fail(404)
+    const found = run.look(dir + name)
+    if (found === 'denied' || found === 'unreachable' || found === 'broken') return run.fail(statusOf(found))
+    if (found !== 'missing') return run.goInside({ uri: state.uri + name, args: state.args })
+    const status = isThere ? undefined : faultOfDirectory(run, dir)
+    if (status !== undefined) return run.fail(status)
     isThere = true
   }
-  return walk.fail(403)
+  return run.fail(403)
 }
 
-function faultOfDirectory(walk: Walk, dir: string): number | undefined {
-  const found = walk.look(dir)
+function faultOfDirectory(run: PhaseRun, dir: string): number | undefined {
+  const found = run.look(dir)
   if (found === 'directory') return undefined
   // Only an `alias` that names a file makes a directory of it.
   return found === 'file' || found === 'other' ? 500 : statusOf(found)
@@ -52,34 +52,34 @@ function statusOf(found: Found): number {
   return found === 'broken' ? 500 : 404
 }
 
-function serveFile(walk: Walk, files: FilePaths): Outcome {
-  const { state, tools } = walk
+function serveFile(run: PhaseRun, files: FilePaths): Outcome {
+  const { state, tools } = run
   const path = files.path(state, state.uri, state.addsUriToAlias)
-  if (path === undefined) return walk.fail(404)
+  if (path === undefined) return run.fail(404)
   const found = tools.files.see(path)
   if (typeof found === 'string') {
-    walk.noteFound(path, found)
-    if (found === 'directory') return walk.redirect(301, urlOf(`${state.uri}/`, state.args))
-    return walk.fail(statusOf(found))
+    run.noteFound(path, found)
+    if (found === 'directory') return run.redirect(301, urlOf(`${state.uri}/`, state.args))
+    return run.fail(statusOf(found))
   }
-  if (state.method === 'POST') return walk.fail(405, ALLOW)
+  if (state.method === 'POST') return run.fail(405, ALLOW)
   state.context.pathGroup = 'static'
   let later: Outcome = 'answered'
-  const target = targetOf(walk, path, (outcome) => {
+  const target = targetOf(run, path, (outcome) => {
     later = outcome
   })
-  return tools.answerer.answer(exchangeOf(state, found), target, found) ? later : walk.fail(404)
+  return tools.answerer.answer(exchangeOf(state, found), target, found) ? later : run.fail(404)
 }
 
-function targetOf(walk: Walk, path: string, refused: (outcome: Outcome) => void): FileTarget {
-  const { state, tools } = walk
+function targetOf(run: PhaseRun, path: string, refused: (outcome: Outcome) => void): FileTarget {
+  const { state, tools } = run
   return {
     source: tools.files,
     name: path,
     describe: describer(path, typeOf(state.uri)),
-    refuse: (status, headers) => refused(walk.fail(status, headers)),
-    keeper: {
-      offer: (isCurrent) => walk.offer(isCurrent),
+    refuse: (status, headers) => refused(run.fail(status, headers)),
+    l0: {
+      offer: (isCurrent) => run.offer(isCurrent),
       unsent: (file) => state.context.fillL0(file),
     },
   }

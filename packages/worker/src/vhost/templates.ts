@@ -1,18 +1,18 @@
 import { type CompiledTemplate, compileTemplate, type MapSpec, type Template, ValueMap, type VariableReader } from '@svc/vhosts'
-import type { Scope } from './scope.ts'
+import type { VariableInput } from './variable-input.ts'
 import { variableReader } from './variables.ts'
 
 /** Texts with variables of one generation, compiled when they are first read. */
 export class Templates {
   readonly #maps = new Map<string, MapSpec>()
-  readonly #mapReaders = new Map<string, VariableReader<Scope>>()
-  readonly #compiled = new WeakMap<Template, CompiledTemplate<Scope>>()
+  readonly #mapReaders = new Map<string, VariableReader<VariableInput>>()
+  readonly #compiled = new WeakMap<Template, CompiledTemplate<VariableInput>>()
 
   constructor(maps: readonly MapSpec[]) {
     for (const map of maps) this.#maps.set(map.variable, map)
   }
 
-  of(spec: Template): CompiledTemplate<Scope> {
+  of(spec: Template): CompiledTemplate<VariableInput> {
     let template = this.#compiled.get(spec)
     if (template === undefined) {
       template = compileTemplate(spec, this.#readerOf)
@@ -21,7 +21,7 @@ export class Templates {
     return template
   }
 
-  readonly #readerOf = (name: string): VariableReader<Scope> => {
+  readonly #readerOf = (name: string): VariableReader<VariableInput> => {
     const known = this.#mapReaders.get(name)
     if (known !== undefined) return known
     const map = this.#maps.get(name)
@@ -33,7 +33,7 @@ export class Templates {
 }
 
 /** A variable of `map`. Its value is found once for each request. No configuration has circles or long chains of them. */
-class MapReader implements VariableReader<Scope> {
+class MapReader implements VariableReader<VariableInput> {
   readonly #spec: MapSpec
   readonly #templates: Templates
   readonly #values: ValueMap<Template>
@@ -59,22 +59,22 @@ class MapReader implements VariableReader<Scope> {
     return this.#isShared
   }
 
-  read(scope: Scope): string {
+  read(input: VariableInput): string {
     const { variable, source } = this.#spec
-    const known = scope.variable(variable)
+    const known = input.variable(variable)
     if (known !== undefined) return known
-    const before = scope.captures
-    const key = this.#templates.of(source).read(scope)
-    const value = this.#templates.of(this.#values.find(key, scope)).read(scope)
+    const before = input.captures
+    const key = this.#templates.of(source).read(input)
+    const value = this.#templates.of(this.#values.find(key, input)).read(input)
     // What a pattern captured of the key is read by itself, as if it were the path's.
-    if (scope.captures !== before && !this.isShared) scope.context.withdrawFromL0()
-    scope.setVariable(variable, value)
+    if (input.captures !== before && !this.isShared) input.context.withdrawFromL0()
+    input.setVariable(variable, value)
     return value
   }
 }
 
 /** Reads a text that decides or makes an answer: what the key of L0 does not hold keeps the answer out of it. */
-export function readForAnswer(scope: Scope, template: CompiledTemplate<Scope>): string {
-  if (!template.isShared) scope.context.withdrawFromL0()
-  return template.read(scope)
+export function readForAnswer(input: VariableInput, template: CompiledTemplate<VariableInput>): string {
+  if (!template.isShared) input.context.withdrawFromL0()
+  return template.read(input)
 }

@@ -1,27 +1,27 @@
 import type { Template, TryFilesSpec } from '@svc/vhosts'
+import type { Outcome, PhaseRun } from './phase-run.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer } from './templates.ts'
-import type { Outcome, Walk } from './walk.ts'
 
 /** Looks for the first candidate that is there, which becomes the path. Undefined: it goes on with that path. */
-export function tryFiles(walk: Walk, { candidates, last }: TryFilesSpec): Outcome | undefined {
-  const { state, tools } = walk
+export function tryFiles(run: PhaseRun, { candidates, last }: TryFilesSpec): Outcome | undefined {
+  const { state, tools } = run
   // The path is not below the location any more.
-  if (!state.isPrefixValid && state.location.files?.kind === 'alias') return walk.fail(500)
+  if (!state.isPrefixValid && state.location.files?.kind === 'alias') return run.fail(500)
   for (const { path: template, isDirectory } of candidates) {
     const uri = uriOf(state, readForAnswer(state, tools.templates.of(template)), isConstant(template))
     const path = state.location.files?.path(state, uri, true)
-    if (path === undefined || walk.look(path) !== (isDirectory ? 'directory' : 'file')) continue
+    if (path === undefined || run.look(path) !== (isDirectory ? 'directory' : 'file')) continue
     found(state, uri, isDirectory)
     return undefined
   }
   switch (last.kind) {
     case 'status':
-      return walk.fail(last.status)
+      return run.fail(last.status)
     case 'named':
-      return walk.goInside({ named: last.name })
+      return run.goInside({ named: last.name })
     case 'uri':
-      return walk.goInside(splitArgs(lastOf(state, readForAnswer(state, tools.templates.of(last.uri)), isConstant(last.uri))))
+      return run.goInside(splitArgs(lastOf(state, readForAnswer(state, tools.templates.of(last.uri)), isConstant(last.uri))))
   }
 }
 

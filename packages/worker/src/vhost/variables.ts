@@ -5,13 +5,13 @@ import type { VariableReader } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 import { OWN_COOKIES } from '../request/site-request.ts'
 import { addressOf, portOf } from './listen-port.ts'
-import type { Scope } from './scope.ts'
+import type { VariableInput } from './variable-input.ts'
 
-type Read = (scope: Scope) => string
+type Read = (input: VariableInput) => string
 
 /** The same for all requests with one listen address, scheme, host, path and query: what the key of L0 holds. */
-const shared = (read: Read): VariableReader<Scope> => ({ read, isShared: true })
-const own = (read: Read): VariableReader<Scope> => ({ read, isShared: false })
+const shared = (read: Read): VariableReader<VariableInput> => ({ read, isShared: true })
+const own = (read: Read): VariableReader<VariableInput> => ({ read, isShared: false })
 
 const field =
   (name: string): Read =>
@@ -19,16 +19,16 @@ const field =
     context.request.header(name) ?? ''
 const set =
   (name: string, otherwise: Read = () => ''): Read =>
-  (scope) =>
-    scope.variable(name) ?? otherwise(scope)
-const args = shared((scope) => scope.args)
-const uri = shared((scope) => scope.uri)
+  (input) =>
+    input.variable(name) ?? otherwise(input)
+const args = shared((input) => input.args)
+const uri = shared((input) => input.uri)
 
 /** By name. What content or named captures set is read first where there is a `set`. */
-const readers: Readonly<Record<string, VariableReader<Scope>>> = {
+const readers: Readonly<Record<string, VariableReader<VariableInput>>> = {
   args,
   query_string: args,
-  is_args: shared((scope) => (scope.args === '' ? '' : '?')),
+  is_args: shared((input) => (input.args === '' ? '' : '?')),
   uri,
   document_uri: uri,
   request_uri: shared(({ context }) => context.exchange.request.target),
@@ -38,11 +38,11 @@ const readers: Readonly<Record<string, VariableReader<Scope>>> = {
   server_name: shared(({ server }) => server.name),
   server_port: shared(({ context }) => String(portOf(context) ?? '')),
   server_addr: shared(({ context }) => addressOf(context)),
-  document_root: shared((scope) => scope.documentRoot()),
-  realpath_root: own((scope) => realPath(scope.documentRoot())),
-  request_filename: shared((scope) => scope.fileName()),
-  fastcgi_script_name: shared(set('fastcgi_script_name', (scope) => scope.scriptPath().name)),
-  fastcgi_path_info: shared(set('fastcgi_path_info', (scope) => scope.scriptPath().info)),
+  document_root: shared((input) => input.documentRoot()),
+  realpath_root: own((input) => realPath(input.documentRoot())),
+  request_filename: shared((input) => input.fileName()),
+  fastcgi_script_name: shared(set('fastcgi_script_name', (input) => input.scriptPath().name)),
+  fastcgi_path_info: shared(set('fastcgi_path_info', (input) => input.scriptPath().info)),
   proxy_host: shared(set('proxy_host')),
   proxy_port: shared(set('proxy_port', proxyPort)),
   upstream_cache_status: own(set('upstream_cache_status')),
@@ -51,7 +51,7 @@ const readers: Readonly<Record<string, VariableReader<Scope>>> = {
   // The engines do not know it.
   remote_port: own(() => ''),
   request_id: own(({ context }) => context.requestId),
-  request_method: own((scope) => scope.method),
+  request_method: own((input) => input.method),
   server_protocol: own(({ context }) => protocolOf(context)),
   content_type: own(field('content-type')),
   content_length: own(field('content-length')),
@@ -61,7 +61,7 @@ const readers: Readonly<Record<string, VariableReader<Scope>>> = {
 }
 
 /** The reader of a variable that is not a map. */
-export function variableReader(name: string): VariableReader<Scope> {
+export function variableReader(name: string): VariableReader<VariableInput> {
   const known = Object.hasOwn(readers, name) ? readers[name] : undefined
   if (known !== undefined) return known
   if (/^[1-9]$/.test(name)) return captureReader(Number(name))
@@ -71,17 +71,17 @@ export function variableReader(name: string): VariableReader<Scope> {
   return shared(set(name))
 }
 
-function captureReader(index: number): VariableReader<Scope> {
-  return shared((scope) => {
-    const text = scope.captures[index] ?? ''
-    return scope.quotesCaptures ? escapeArgs(text) : text
+function captureReader(index: number): VariableReader<VariableInput> {
+  return shared((input) => {
+    const text = input.captures[index] ?? ''
+    return input.quotesCaptures ? escapeArgs(text) : text
   })
 }
 
 /** Fields that may come in several lines. */
 const joined: Readonly<Record<string, string>> = { cookie: '; ', 'x-forwarded-for': ', ' }
 
-function httpReader(name: string): VariableReader<Scope> {
+function httpReader(name: string): VariableReader<VariableInput> {
   const separator = joined[name]
   return separator === undefined ? own(field(name)) : own(({ context }) => allOf(context, name, separator))
 }
@@ -93,9 +93,9 @@ function allOf({ request }: RequestContext, name: string, separator: string): st
   return shown.join(separator)
 }
 
-function argumentReader(name: string): VariableReader<Scope> {
-  return shared((scope) => {
-    for (const pair of scope.args.split('&')) {
+function argumentReader(name: string): VariableReader<VariableInput> {
+  return shared((input) => {
+    for (const pair of input.args.split('&')) {
       if (pair.length > name.length && pair[name.length] === '=' && pair.slice(0, name.length).toLowerCase() === name)
         return pair.slice(name.length + 1)
     }
@@ -103,7 +103,7 @@ function argumentReader(name: string): VariableReader<Scope> {
   })
 }
 
-function cookieReader(name: string): VariableReader<Scope> {
+function cookieReader(name: string): VariableReader<VariableInput> {
   return own(({ context }) => {
     for (const pair of allOf(context, 'cookie', '; ').split(/[;,] */)) {
       const equals = pair.indexOf('=')
@@ -113,18 +113,18 @@ function cookieReader(name: string): VariableReader<Scope> {
   })
 }
 
-function hostOf({ context, server }: Scope): string {
+function hostOf({ context, server }: VariableInput): string {
   const parsed = parseHost(context.client.host)
   return parsed === 'bad_host' ? server.name : parsed.hostname
 }
 
 /** Of an upstream whose port is not said otherwise. */
-function proxyPort(scope: Scope): string {
-  const host = scope.variable('proxy_host')
+function proxyPort(input: VariableInput): string {
+  const host = input.variable('proxy_host')
   return host === undefined ? '' : (/:(\d+)$/.exec(host)?.[1] ?? '80')
 }
 
-function forwardedFor({ context }: Scope): string {
+function forwardedFor({ context }: VariableInput): string {
   const sent = allOf(context, 'x-forwarded-for', ', ')
   const address = context.exchange.request.remoteAddress || 'unix:'
   return sent === '' ? address : `${sent}, ${address}`
@@ -135,7 +135,7 @@ function protocolOf({ exchange }: RequestContext): string {
   return httpVersion === '2' ? 'HTTP/2.0' : `HTTP/${httpVersion}`
 }
 
-function userName({ context }: Scope): string {
+function userName({ context }: VariableInput): string {
   const [scheme = '', credentials = ''] = (context.request.header('authorization') ?? '').split(' ', 2)
   if (scheme.toLowerCase() !== 'basic') return ''
   const text = Buffer.from(credentials, 'base64').toString('latin1')

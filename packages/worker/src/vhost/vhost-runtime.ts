@@ -3,31 +3,31 @@ import type { LocationSettings, ServerSpec } from '@svc/vhosts'
 import { WorkerError } from '../errors/errors.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { FileAnswerer } from '../static/index.ts'
-import type { ContentHandlers } from './compiled-server.ts'
+import type { LocationHandlers } from './compiled-server.ts'
 import { type CompiledServer, compileServer } from './compiled-server.ts'
-import type { ContentHandler } from './content.ts'
+import type { LocationHandler } from './location-handler.ts'
 import { FileAuth } from './passwords/file-auth.ts'
 import { PasswordCheck } from './passwords/password-check.ts'
 import { PasswordThread } from './passwords/password-thread.ts'
+import type { VhostTools } from './phase-run.ts'
 import { Templates } from './templates.ts'
-import type { WalkTools } from './walk.ts'
 import { WebFiles } from './web-files.ts'
 
 /** What the servers of all generations share. */
 export interface VhostParts {
   readonly basicAuth: FileAuth
-  readonly handlersFor: (generation: ServingGeneration) => ContentHandlers
+  readonly handlersFor: (generation: ServingGeneration) => LocationHandlers
   readonly onProblem: (error: Error) => void
 }
 
 /** The servers of one generation, compiled when they are prepared or first asked. */
 export class VhostRuntime {
-  readonly tools: WalkTools
+  readonly tools: VhostTools
   readonly #specs: readonly ServerSpec[]
-  readonly #handlersFor: () => ContentHandlers
+  readonly #handlersFor: () => LocationHandlers
   /** Made at the first request that needs them: making them takes the upstreams over from the generation before. */
-  #handlers: ContentHandlers | undefined
-  readonly #contents = new WeakMap<LocationSettings, ContentHandler>()
+  #handlers: LocationHandlers | undefined
+  readonly #contents = new WeakMap<LocationSettings, LocationHandler>()
   readonly #servers = new RecentWeakMap<ServerSpec, CompiledServer>()
 
   constructor(generation: ServingGeneration, parts: VhostParts, files: SharedFiles) {
@@ -37,7 +37,7 @@ export class VhostRuntime {
   }
 
   /** What makes the content of settings that belong to no server. */
-  handlerOf(settings: LocationSettings): ContentHandler {
+  handlerOf(settings: LocationSettings): LocationHandler {
     let handler = this.#contents.get(settings)
     if (handler === undefined) {
       handler = this.#contentHandlers.make(settings)
@@ -64,14 +64,14 @@ export class VhostRuntime {
     }
   }
 
-  get #contentHandlers(): ContentHandlers {
+  get #contentHandlers(): LocationHandlers {
     this.#handlers ??= this.#handlersFor()
     return this.#handlers
   }
 }
 
 /** What is known of files, which no reload changes. */
-export type SharedFiles = Pick<WalkTools, 'files' | 'answerer'>
+export type SharedFiles = Pick<VhostTools, 'files' | 'answerer'>
 
 /** The servers of all generations that have requests. */
 export class VhostRuntimes {
@@ -113,11 +113,11 @@ export function createVhosts({ passwordThread, ...parts }: VhostOptions): VhostR
 }
 
 /** Answers 502 for content that this server cannot make. */
-export const noHandlers: ContentHandlers = {
+export const noHandlers: LocationHandlers = {
   make: ({ content }) => ({
-    handle(visit) {
-      visit.context.reportFailure(new WorkerError('WORKER_NO_CONTENT', `nothing here answers "${content.kind}"`), 502)
-      visit.fail(502)
+    handle(exchange) {
+      exchange.context.reportFailure(new WorkerError('WORKER_NO_CONTENT', `nothing here answers "${content.kind}"`), 502)
+      exchange.fail(502)
     },
   }),
 }

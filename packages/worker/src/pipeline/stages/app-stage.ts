@@ -10,14 +10,14 @@ import { isStaleManifest } from '../../render-client/renderer.ts'
 import { ClientSink } from '../../request/client-sink.ts'
 import { sendError, sendFailure } from '../../request/error-response.ts'
 import type { RequestContext } from '../../request/request-context.ts'
-import { requestFacts } from '../../request/site-request.ts'
+import { conditionFacts } from '../../request/site-request.ts'
 import type { Stage, StageResult } from '../../request/stage.ts'
-import type { WholeFileKeeper } from '../../static/index.ts'
-import type { SiteVisit } from './app-request.ts'
-import { type RenderPlan, renderRequestOf } from './app-request.ts'
+import type { WholeFileL0 } from '../../static/index.ts'
+import type { AppExchange } from './app-exchange.ts'
+import { type RenderPlan, renderRequestOf } from './app-exchange.ts'
+import { pageRequestOf } from './app-page-request.ts'
 import type { LatestFiles } from './latest-files.ts'
 import { recallMiddleware, runMiddleware } from './middleware-step.ts'
-import { askOf } from './visit-ask.ts'
 
 /** The cache as far as a configuration wants it; undefined: nothing is stored. */
 export type IsrOf = (config: Config) => IsrCache | undefined
@@ -42,103 +42,104 @@ export class AppStage implements Stage {
   run(context: RequestContext): StageResult | Promise<StageResult> {
     const site = context.site
     if (site === undefined) return 'next'
-    if (site.config.mode === 'development') return this.#visitLatest(context, site)
-    return this.#visitKnown(context, site)
+    if (site.config.mode === 'development') return this.#serveLatest(context, site)
+    return this.#serveKnown(context, site)
   }
 
   /** An edit shows with the next request: nothing is served before the files were looked at. */
-  async #visitLatest(context: RequestContext, site: SiteRuntime): Promise<StageResult> {
+  async #serveLatest(context: RequestContext, site: SiteRuntime): Promise<StageResult> {
     context.withdrawFromL0()
     let hasLeft = false
     context.onClosed(() => {
       hasLeft = true
     })
     await this.#latest.settled(site.config.id)
-    return hasLeft ? 'answered' : await this.#visitKnown(context, site)
+    return hasLeft ? 'answered' : await this.#serveKnown(context, site)
   }
 
-  #visitKnown(context: RequestContext, site: SiteRuntime): StageResult | Promise<StageResult> {
+  #serveKnown(context: RequestContext, site: SiteRuntime): StageResult | Promise<StageResult> {
     const app = site.knownApp
-    return app === undefined ? this.#visitAnew(context, site, 0) : this.#visit(context, site, app, 0)
+    return app === undefined ? this.#serveDescribed(context, site, 0) : this.#serveApp(context, site, app, 0)
   }
 
-  async #visitAnew(context: RequestContext, site: SiteRuntime, rematches: number): Promise<StageResult> {
+  async #serveDescribed(context: RequestContext, site: SiteRuntime, rematches: number): Promise<StageResult> {
     const app = await appOf(context, site)
-    return app === undefined ? 'answered' : this.#visit(context, site, app, rematches)
+    return app === undefined ? 'answered' : this.#serveApp(context, site, app, rematches)
   }
 
-  #visit(context: RequestContext, site: SiteRuntime, app: SiteApp, rematches: number): StageResult | Promise<StageResult> {
+  #serveApp(context: RequestContext, site: SiteRuntime, app: SiteApp, rematches: number): StageResult | Promise<StageResult> {
     const { path } = context.request
-    const visit: SiteVisit = { context, site, app, target: { path, url: undefined, headers: undefined } }
-    if (app.middleware?.(path, requestFacts(context)) !== true) return this.#serve(visit)
+    const exchange: AppExchange = { context, site, app, target: { path, url: undefined, headers: undefined } }
+    if (app.middleware?.(path, conditionFacts(context)) !== true) return this.#serve(exchange)
     // It may treat GET in another way, and an answer to HEAD enters L0 as that to GET.
     if (context.request.method === 'HEAD') context.withdrawFromL0()
-    if (recallMiddleware(visit)) return this.#serve(visit)
-    return runMiddleware(visit, this.#renderer).then((next) => {
+    if (recallMiddleware(exchange)) return this.#serve(exchange)
+    return runMiddleware(exchange, this.#renderer).then((next) => {
       if (next === 'answered') return next
-      if (next !== 'stale') return this.#serve({ ...visit, target: next })
+      if (next !== 'stale') return this.#serve({ ...exchange, target: next })
       if (rematches === MAX_REMATCHES) throw new WorkerError('WORKER_SITE_UNSETTLED', `${site.config.id} keeps changing`)
       site.forget()
-      return this.#visitAnew(context, site, rematches + 1)
+      return this.#serveDescribed(context, site, rematches + 1)
     })
   }
 
-  #serve(visit: SiteVisit): StageResult {
-    const { context, app, target } = visit
+  #serve(exchange: AppExchange): StageResult {
+    const { context, app, target } = exchange
     // Set before: a small file is sent and counted by the time the call returns.
     context.pathGroup = 'static'
-    if (app.files.serve(context.asExchange(), target.path, keeperOf(visit)) === 'served') return 'answered'
+    if (app.files.serve(context.asExchange(), target.path, wholeFileL0Of(exchange)) === 'served') return 'answered'
     context.pathGroup = 'other'
-    this.#match(visit, 0)
+    this.#match(exchange, 0)
     return 'answered'
   }
 
-  #match(visit: SiteVisit, rematches: number): void {
-    const { context, app, target } = visit
+  #match(exchange: AppExchange, rematches: number): void {
+    const { context, app, target } = exchange
     const match = app.routes.match(target.path)
     if (match?.redirect !== undefined) redirectTo(context, match.redirect)
     else if (match !== undefined) {
       const { route, params } = match
       context.pathGroup = route.pattern
-      if (!answersByItself(visit, route)) this.#answer(visit, { kind: route.kind, route: route.id, params }, route, rematches)
+      if (!answersByItself(exchange, route))
+        this.#answer(exchange, { kind: route.kind, route: route.id, params }, route, rematches)
     } else if (app.manifest.notFound !== null) {
-      this.#answer(visit, { kind: 'not-found', route: '', params: {} }, undefined, rematches)
+      this.#answer(exchange, { kind: 'not-found', route: '', params: {} }, undefined, rematches)
     } else sendError(context, { status: 404, code: 'not_found' })
   }
 
   /** From the cache where the answer may be in it, else by a render. */
-  #answer(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, rematches: number): void {
-    const { context } = visit
+  #answer(exchange: AppExchange, plan: RenderPlan, route: Route | undefined, rematches: number): void {
+    const { context } = exchange
     const body = context.body.isPresent ? context.body : undefined
     const fail = (error: Error) => {
-      if (isStaleManifest(error) && rematches < MAX_REMATCHES) this.#rematch(visit, rematches + 1)
-      else this.#failed(visit, error)
+      if (isStaleManifest(error) && rematches < MAX_REMATCHES) this.#rematch(exchange, rematches + 1)
+      else this.#failed(exchange, error)
     }
     const isr = this.#isr(context.generation.config)
-    const ask = isr && askOf(visit, plan, route, { fail, matchAgain: () => this.#matchAgain(visit, rematches) })
-    if (isr !== undefined && ask !== undefined) isr.answer(ask)
+    const request = isr && pageRequestOf(exchange, plan, route, { fail, matchAgain: () => this.#matchAgain(exchange, rematches) })
+    if (isr !== undefined && request !== undefined) isr.answer(request)
     else {
       if (isr !== undefined) context.cacheStatus = isrStatus({ outcome: bypassOf(context.request.method) })
-      this.#renderer.render(renderRequestOf(visit, plan), body, new ClientSink(context, { failed: fail }))
+      this.#renderer.render(renderRequestOf(exchange, plan), body, new ClientSink(context, { failed: fail }))
     }
   }
 
   /** A manifest that is out of date must not meet the client again when it repeats its request. */
-  #failed({ context, site }: SiteVisit, error: Error): void {
+  #failed({ context, site }: AppExchange, error: Error): void {
     if (isStaleManifest(error)) site.forget()
     sendFailure(context, error)
   }
 
   /** The site's files changed between the match and the render: match again with its new manifest. */
-  #rematch(visit: SiteVisit, rematches: number): void {
-    visit.site.forget()
-    this.#matchAgain(visit, rematches)
+  #rematch(exchange: AppExchange, rematches: number): void {
+    exchange.site.forget()
+    this.#matchAgain(exchange, rematches)
   }
 
-  #matchAgain(visit: SiteVisit, rematches: number): void {
-    appOf(visit.context, visit.site)
-      .then((app) => app && this.#match({ ...visit, app }, rematches))
-      .catch((error) => sendFailure(visit.context, error))
+  #matchAgain(exchange: AppExchange, rematches: number): void {
+    appOf(exchange.context, exchange.site)
+      .then((app) => app && this.#match({ ...exchange, app }, rematches))
+      .catch((error) => sendFailure(exchange.context, error))
   }
 }
 
@@ -148,7 +149,7 @@ function appOf(context: RequestContext, site: SiteRuntime): Promise<SiteApp | un
 }
 
 /** Offers files to L0 under the tag of their path. */
-function keeperOf({ context, site, target }: SiteVisit): WholeFileKeeper {
+function wholeFileL0Of({ context, site, target }: AppExchange): WholeFileL0 {
   return {
     offer(isCurrent) {
       const { label } = site.config
@@ -168,15 +169,15 @@ function keeperOf({ context, site, target }: SiteVisit): WholeFileKeeper {
 }
 
 /** Answers what needs no render: a route that two files claim, a method that pages do not have, a metadata file as it is. */
-function answersByItself(visit: SiteVisit, route: Route): boolean {
-  const { context, site, app } = visit
+function answersByItself(exchange: AppExchange, route: Route): boolean {
+  const { context, site, app } = exchange
   if (route.problem !== undefined) {
     const detail = site.config.mode === 'development' ? { detail: route.problem } : {}
     sendError(context, { status: 500, code: 'route_conflict', ...detail })
   } else if (route.kind !== 'handler' && !PAGE_METHODS.has(context.request.method)) {
     sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', 'GET, HEAD']])
   } else if (route.metadata !== null && route.metadata.contentType !== null) {
-    app.files.serveFile(context.asExchange(), route.metadata.file, route.metadata.contentType, keeperOf(visit))
+    app.files.serveFile(context.asExchange(), route.metadata.file, route.metadata.contentType, wholeFileL0Of(exchange))
   } else return false
   return true
 }

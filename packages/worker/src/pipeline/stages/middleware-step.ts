@@ -5,32 +5,32 @@ import { isStaleManifest } from '../../render-client/renderer.ts'
 import { ClientSink } from '../../request/client-sink.ts'
 import { sendError, sendFailure } from '../../request/error-response.ts'
 import { absoluteUrl, headersOfMiddleware, siteUrl } from '../../request/site-request.ts'
-import type { SiteTarget, SiteVisit } from './app-request.ts'
-import { renderRequestOf } from './app-request.ts'
+import type { AppExchange, SiteTarget } from './app-exchange.ts'
+import { renderRequestOf } from './app-exchange.ts'
 
 /**
  * Runs the middleware of a site. Resolves with what is to be served next, or with "answered" when middleware (or an error)
  * has answered, or with "stale" when the site has
  * changed and the manifest must be asked for again. Middleware sees no request body: it would be gone for the route.
  */
-export function runMiddleware(visit: SiteVisit, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
+export function runMiddleware(exchange: AppExchange, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
   const { promise, resolve } = Promise.withResolvers<SiteTarget | 'answered' | 'stale'>()
-  const sink = new ClientSink(visit.context, {
+  const sink = new ClientSink(exchange.context, {
     failed(error) {
-      if (!isStaleManifest(error)) sendFailure(visit.context, error)
+      if (!isStaleManifest(error)) sendFailure(exchange.context, error)
       resolve(isStaleManifest(error) ? 'stale' : 'answered')
     },
     completed: () => resolve('answered'),
   })
-  renderer.runMiddleware(renderRequestOf(visit, { kind: 'middleware', route: '', params: {} }), sink, (verdict, facts) => {
-    note(visit, verdict, facts)
-    resolve(apply(visit, verdict))
+  renderer.runMiddleware(renderRequestOf(exchange, { kind: 'middleware', route: '', params: {} }), sink, (verdict, facts) => {
+    note(exchange, verdict, facts)
+    resolve(apply(exchange, verdict))
   })
   return promise
 }
 
 /** Takes over the outcome of an earlier run for the same path and method, which read no more than these. False: there is none. */
-export function recallMiddleware({ context, app, target }: SiteVisit): boolean {
+export function recallMiddleware({ context, app, target }: AppExchange): boolean {
   const fields = app.middlewareMemory.get(context.request.method, target.path, performance.now())
   if (fields === undefined) return false
   context.responseHeaders = fields
@@ -38,7 +38,7 @@ export function recallMiddleware({ context, app, target }: SiteVisit): boolean {
 }
 
 /** A run that read nothing of the request but path and method goes for all with the same; of any other the answer is not L0's. */
-function note({ context, app, target }: SiteVisit, verdict: MiddlewareVerdict, facts: CacheFacts | undefined): void {
+function note({ context, app, target }: AppExchange, verdict: MiddlewareVerdict, facts: CacheFacts | undefined): void {
   if (facts === undefined || facts.reads.length > 0) {
     context.withdrawFromL0()
     return
@@ -50,7 +50,7 @@ function note({ context, app, target }: SiteVisit, verdict: MiddlewareVerdict, f
 }
 
 /** Takes over what middleware changed. A rewrite to another host would be a proxy's work and is refused. */
-function apply({ context, target }: SiteVisit, verdict: MiddlewareVerdict): SiteTarget | 'answered' {
+function apply({ context, target }: AppExchange, verdict: MiddlewareVerdict): SiteTarget | 'answered' {
   context.responseHeaders = verdict.responseHeaders ?? []
   const { requestHeaders } = verdict
   const headers = requestHeaders === undefined ? target.headers : headersOfMiddleware(context, requestHeaders)

@@ -5,8 +5,8 @@ import { hostnameOf, type VhostMatch } from '../../generation/host-routing.ts'
 import { sendError, sendFailure, sendStatus } from '../../request/error-response.ts'
 import type { RequestContext } from '../../request/request-context.ts'
 import type { Stage, StageResult } from '../../request/stage.ts'
+import { RuleExchange } from '../../route-rules/rule-exchange.ts'
 import type { CompiledRule, RuleAct, RuleTables } from '../../route-rules/rule-tables.ts'
-import { RuleVisit } from '../../route-rules/rule-visit.ts'
 import type { VhostRuntimes } from '../../vhost/index.ts'
 import { noSite } from './vhost-stage.ts'
 
@@ -76,7 +76,7 @@ export class RouteRulesStage implements Stage {
           return 'answered'
         }
         const handler = this.#vhosts.of(context.generation).handlerOf(act.settings)
-        const done = handler.handle(new RuleVisit(context, act.settings, act.place, path))
+        const done = handler.handle(new RuleExchange(context, act.settings, act.place, path))
         return done instanceof Promise ? done.then((): StageResult => 'answered', failed(context)) : 'answered'
       }
     }

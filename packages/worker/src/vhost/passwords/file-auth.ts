@@ -2,7 +2,7 @@ import { asError, codeOf } from '@svc/core'
 import { clientNetwork } from '@svc/http'
 import type { ServerSpec } from '@svc/vhosts'
 import type { RequestContext } from '../../request/request-context.ts'
-import type { Asker, PasswordCheck, PasswordVerdict } from './password-check.ts'
+import type { PasswordCheck, PasswordVerdict, Requester } from './password-check.ts'
 import { PasswordFiles, type PasswordTable } from './password-file.ts'
 
 /** Outcome of `auth_basic` for a request. `refused`: no user, or a wrong password. `limited`: its client guessed wrong too often. */
@@ -49,7 +49,7 @@ export class FileAuth {
     context: RequestContext,
     users: PasswordTable,
     { user, password }: Credentials,
-    asker: Asker,
+    asker: Requester,
   ): AuthVerdict | Promise<AuthVerdict> {
     // An unknown user takes as long as a known one.
     const stored = users.get(user) ?? users.values().next().value

@@ -15,13 +15,13 @@ export interface SlowChecker {
 export type PasswordVerdict = boolean | 'busy' | 'limited'
 
 /** Where a password that is to be checked comes from. */
-export interface Asker extends Place {
+export interface Requester extends Place {
   /** Network address that wrong guesses are counted for; "" where none is known: they are not counted. */
   readonly client: string
 }
 
 interface Question {
-  readonly asker: Asker
+  readonly asker: Requester
   readonly password: Buffer
   readonly stored: string
   resolve(verdict: PasswordVerdict): void
@@ -51,7 +51,7 @@ export class PasswordCheck {
   }
 
   /** A form that is not known fits nothing. Rejects when it could not be checked. */
-  check(password: Buffer, stored: string, asker: Asker): PasswordVerdict | Promise<PasswordVerdict> {
+  check(password: Buffer, stored: string, asker: Requester): PasswordVerdict | Promise<PasswordVerdict> {
     const quick = quickCheck(password, stored)
     if (quick !== undefined) return quick
     if (!isKnownForm(stored)) return false
@@ -66,7 +66,7 @@ export class PasswordCheck {
     })
   }
 
-  #wait(password: Buffer, stored: string, asker: Asker): Promise<PasswordVerdict> {
+  #wait(password: Buffer, stored: string, asker: Requester): Promise<PasswordVerdict> {
     return new Promise((resolve, reject) => {
       this.#queue.add({ asker, password, stored, resolve, reject }, asker)?.resolve('busy')
       if (!this.#isWorking) void this.#work()
@@ -93,7 +93,7 @@ export class PasswordCheck {
     }
   }
 
-  #isLimited({ client }: Asker): boolean {
+  #isLimited({ client }: Requester): boolean {
     return client !== '' && this.#guesses.isReached(client)
   }
 }

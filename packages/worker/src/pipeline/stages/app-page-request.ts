@@ -5,39 +5,44 @@ import type { Route } from '@svc/site'
 import type { HostBinding, PageAddress } from '../../isr/page-address.ts'
 import { type BackgroundRender, type IsrSettings, type PageRequest, settingsOf } from '../../isr/page-request.ts'
 import type { RequestContext } from '../../request/request-context.ts'
-import type { SiteVisit } from './app-request.ts'
-import { type RenderPlan, renderRequestOf } from './app-request.ts'
+import type { AppExchange } from './app-exchange.ts'
+import { type RenderPlan, renderRequestOf } from './app-exchange.ts'
 
 const STORED_METHODS = new Set(['GET', 'HEAD'])
 
 /** What the stage does with a request that is not answered from the cache. */
-export interface AskExits {
+export interface PageExits {
   matchAgain(): void
   fail(error: Error): void
 }
 
-/** A visit as the cache sees it; undefined when no answer to it may be stored. */
-export function askOf(visit: SiteVisit, plan: RenderPlan, route: Route | undefined, exits: AskExits): PageRequest | undefined {
-  const { context, site, target } = visit
+/** Makes the request of a page as the cache sees it; undefined when no response to it may be stored. */
+export function pageRequestOf(
+  exchange: AppExchange,
+  plan: RenderPlan,
+  route: Route | undefined,
+  exits: PageExits,
+): PageRequest | undefined {
+  const { context, site, target } = exchange
   const { method } = context.request
   if (!STORED_METHODS.has(method) || context.exchange.body.isPresent || site.isRetired) return undefined
-  return storablePath(target.path) === undefined ? undefined : new VisitAsk(visit, plan, route?.pattern ?? '', exits)
+  return storablePath(target.path) === undefined ? undefined : new AppPageRequest(exchange, plan, route?.pattern ?? '', exits)
 }
 
-/** A visit of a site's page, asked of the cache. */
-class VisitAsk implements PageRequest {
+/** A request for a page of a site, as the cache sees it. */
+class AppPageRequest implements PageRequest {
   readonly context: RequestContext
   readonly address: PageAddress
-  readonly #visit: SiteVisit
+  readonly #exchange: AppExchange
   readonly #plan: RenderPlan
-  readonly #exits: AskExits
+  readonly #exits: PageExits
 
-  constructor(visit: SiteVisit, plan: RenderPlan, pattern: string, exits: AskExits) {
-    this.context = visit.context
-    this.#visit = visit
+  constructor(exchange: AppExchange, plan: RenderPlan, pattern: string, exits: PageExits) {
+    this.context = exchange.context
+    this.#exchange = exchange
     this.#plan = plan
     this.#exits = exits
-    this.address = addressOf(visit, plan, pattern)
+    this.address = addressOf(exchange, plan, pattern)
   }
 
   get settings(): IsrSettings {
@@ -45,14 +50,14 @@ class VisitAsk implements PageRequest {
   }
 
   requestFor(use: 'own' | 'shared'): RenderRequest {
-    const request = renderRequestOf(this.#visit, this.#plan)
+    const request = renderRequestOf(this.#exchange, this.#plan)
     return use === 'shared' ? { ...request, method: 'GET' } : request
   }
 
   background(): BackgroundRender {
     const { address, settings } = this
-    const { site } = this.#visit
-    const request = renderRequestOf({ ...this.#visit, target: { ...this.#visit.target, headers: [] } }, this.#plan)
+    const { site } = this.#exchange
+    const request = renderRequestOf({ ...this.#exchange, target: { ...this.#exchange.target, headers: [] } }, this.#plan)
     const headers: [string, string][] = [['host', this.context.client.host]]
     return {
       address,
@@ -64,7 +69,7 @@ class VisitAsk implements PageRequest {
   }
 
   isOutdated(): boolean {
-    const { site, app } = this.#visit
+    const { site, app } = this.#exchange
     return site.isRetired || site.knownApp !== app
   }
 
@@ -77,7 +82,7 @@ class VisitAsk implements PageRequest {
   }
 }
 
-function addressOf({ context, site, target }: SiteVisit, plan: RenderPlan, pattern: string): PageAddress {
+function addressOf({ context, site, target }: AppExchange, plan: RenderPlan, pattern: string): PageAddress {
   const { client, request } = context
   const url = target.url === undefined ? undefined : new URL(target.url)
   const host = parseHost(client.host)

@@ -13,7 +13,7 @@ export type Outcome = StageResult | Promise<StageResult>
 export type InnerTarget = { readonly uri: string; readonly args: string } | { readonly named: string }
 
 /** What requests are answered with. */
-export interface WalkTools {
+export interface VhostTools {
   readonly templates: Templates
   readonly files: WebFiles
   readonly answerer: FileAnswerer
@@ -21,9 +21,9 @@ export interface WalkTools {
 }
 
 /** A request on its way through the phases of its server, as the phases see it. */
-export interface Walk {
+export interface PhaseRun {
   readonly state: RunState
-  readonly tools: WalkTools
+  readonly tools: VhostTools
   /** Looks what a path leads to; the answer holds only as long as the same is found there. */
   look(path: string): Found
   /** Notes what has been found without `look`. */

@@ -8,7 +8,7 @@ export interface ScriptPath {
 }
 
 /** What variables are read from: one request at its server, as far as it has come. */
-export interface Scope extends CaptureSink {
+export interface VariableInput extends CaptureSink {
   readonly context: RequestContext
   readonly server: ServerSpec
   /** `$uri`, one character for each byte. */

@@ -9,21 +9,21 @@ const NOT_REPEATED: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH'])
 
 const noPeers: readonly Peer[] = []
 
-/** Whom a request may be sent to. */
-interface TurnSettings {
+/** The servers that a request may be sent to. */
+interface AttemptSettings {
   readonly group: UpstreamGroup
   /** When another server is asked. */
   readonly nextUpstream: NextUpstream
 }
 
 /** The servers of a group that one request is sent to: one after another, until one answers or no more may be asked. */
-export class ServerTurns {
-  readonly #settings: TurnSettings
+export class ServerAttempts {
+  readonly #settings: AttemptSettings
   readonly #request: Pick<OriginRequest, 'method' | 'clientAddress'>
   #tried: readonly Peer[] = noPeers
   #current: Peer | undefined
 
-  constructor(settings: TurnSettings, request: Pick<OriginRequest, 'method' | 'clientAddress'>) {
+  constructor(settings: AttemptSettings, request: Pick<OriginRequest, 'method' | 'clientAddress'>) {
     this.#settings = settings
     this.#request = request
   }

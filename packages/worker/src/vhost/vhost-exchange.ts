@@ -2,13 +2,13 @@ import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/h
 import type { LocationSettings, Template } from '@svc/vhosts'
 import { sendFailure } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import type { LocationVisit } from './content.ts'
+import type { LocationExchange } from './location-handler.ts'
+import type { InnerTarget, Outcome, PhaseRun } from './phase-run.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer, type Templates } from './templates.ts'
-import type { InnerTarget, Outcome, Walk } from './walk.ts'
 
 /** A request as the content of its location sees it. Holds what was true when it came there. */
-export class LocationRequest implements LocationVisit {
+export class VhostExchange implements LocationExchange {
   readonly context: RequestContext
   readonly settings: LocationSettings
   readonly method: string
@@ -19,12 +19,12 @@ export class LocationRequest implements LocationVisit {
   readonly isRewritten: boolean
   readonly #state: RunState
   readonly #templates: Templates
-  readonly #walk: Pick<Walk, 'fail' | 'goInside'>
+  readonly #run: Pick<PhaseRun, 'fail' | 'goInside'>
 
-  constructor(state: RunState, templates: Templates, walk: Pick<Walk, 'fail' | 'goInside'>) {
+  constructor(state: RunState, templates: Templates, run: Pick<PhaseRun, 'fail' | 'goInside'>) {
     this.#state = state
     this.#templates = templates
-    this.#walk = walk
+    this.#run = run
     this.context = state.context
     this.settings = state.location.settings
     this.method = state.method
@@ -58,14 +58,14 @@ export class LocationRequest implements LocationVisit {
   /** What an upstream does is not what a file is: its errors are kept by nobody. */
   fail(status: number, headers?: HeaderList): void {
     this.context.withdrawFromL0()
-    settle(this.context, () => this.#walk.fail(status, headers))
+    settle(this.context, () => this.#run.fail(status, headers))
   }
 
   /** As with nginx, another path is asked for with GET: what the request was to do has been done. */
   redirectInside(target: InnerTarget): void {
     this.context.withdrawFromL0()
     if ('uri' in target && this.#state.method !== 'HEAD') this.#state.method = 'GET'
-    settle(this.context, () => this.#walk.goInside(target))
+    settle(this.context, () => this.#run.goInside(target))
   }
 }
 

@@ -6,7 +6,7 @@ import type { RequestContext } from '../request/request-context.ts'
  * A request in the location that answers it, after rewriting and access checks. Whoever makes the content answers through
  * it: what the location adds to answers and its error pages are applied there.
  */
-export interface LocationVisit {
+export interface LocationExchange {
   readonly context: RequestContext
   readonly settings: LocationSettings
   /** As the client sent it, or GET for the page of an error. */
@@ -38,7 +38,7 @@ export interface LocationVisit {
 }
 
 /** Makes the content of one kind of location. Made once for each location of a generation. */
-export interface ContentHandler {
+export interface LocationHandler {
   /** Answers now or later; what it throws or rejects with is answered with 500. */
-  handle(visit: LocationVisit): void | Promise<void>
+  handle(exchange: LocationExchange): void | Promise<void>
 }

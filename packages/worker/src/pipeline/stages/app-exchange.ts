@@ -15,14 +15,14 @@ export interface SiteTarget {
 }
 
 /** A request at the site that answers it. */
-export interface SiteVisit {
+export interface AppExchange {
   readonly context: RequestContext
   readonly site: SiteRuntime
   readonly app: SiteApp
   readonly target: SiteTarget
 }
 
-/** What of a site is to be run for a visit. */
+/** The code of a site that a request runs. */
 export interface RenderPlan {
   readonly kind: RenderRequest['kind']
   /** Route id, or "" for middleware and for a path without a route. */
@@ -30,8 +30,8 @@ export interface RenderPlan {
   readonly params: RouteParams
 }
 
-/** The message to the render host for a visit. */
-export function renderRequestOf({ context, site, app, target }: SiteVisit, plan: RenderPlan): RenderRequest {
+/** Makes the message to the render host for a request. */
+export function renderRequestOf({ context, site, app, target }: AppExchange, plan: RenderPlan): RenderRequest {
   return {
     site: site.config.id,
     manifestVersion: app.manifest.version,

@@ -9,7 +9,7 @@ import {
   type ResponseSource,
 } from '@svc/http'
 import type { SwitchSink } from '@svc/upstream'
-import type { LocationVisit } from '../vhost/content.ts'
+import type { LocationExchange } from '../vhost/location-handler.ts'
 import { innerRedirect, keepOwnType } from './inner-redirect.ts'
 import type { RedirectRewriter } from './redirect-rewriter.ts'
 
@@ -19,7 +19,7 @@ const MAX_LENT_BYTES = 32 * 1024
 const READ_AHEAD_BYTES = 256 * 1024
 
 /** How the answers of an upstream become answers of a location. */
-export interface AnswerRules {
+export interface ResponseRules {
   /** Names (lower case) that clients do not see. */
   readonly hidden: ReadonlySet<string>
   readonly redirects: RedirectRewriter | undefined
@@ -41,18 +41,18 @@ interface FilteredFields {
  * frozen and remembered by what they were made from.
  */
 export class FieldFilter {
-  readonly #rules: AnswerRules
+  readonly #rules: ResponseRules
   readonly #known = new RecentWeakMap<HeaderList, FilteredFields>()
 
-  constructor(rules: AnswerRules) {
+  constructor(rules: ResponseRules) {
     this.#rules = rules
   }
 
-  get rules(): AnswerRules {
+  get rules(): ResponseRules {
     return this.#rules
   }
 
-  apply(visit: LocationVisit, headers: HeaderList): FilteredFields {
+  apply(exchange: LocationExchange, headers: HeaderList): FilteredFields {
     const known = this.#known.get(headers)
     if (known !== undefined) return known
     const { hidden, redirects } = this.#rules
@@ -62,7 +62,7 @@ export class FieldFilter {
     for (const [name, value] of headers) {
       if (name === 'x-accel-redirect') redirectsInside = true
       if (hidden.has(name)) continue
-      const changed = redirects === undefined ? value : rewritten(redirects, visit, name, value)
+      const changed = redirects === undefined ? value : rewritten(redirects, exchange, name, value)
       if (name === 'location' || name === 'refresh') isOwn = true
       kept.push([name, changed])
     }
@@ -74,22 +74,22 @@ export class FieldFilter {
   }
 }
 
-function rewritten(redirects: RedirectRewriter, visit: LocationVisit, name: string, value: string): string {
-  if (name === 'location') return redirects.location(visit, value)
-  return name === 'refresh' ? redirects.refresh(visit, value) : value
+function rewritten(redirects: RedirectRewriter, exchange: LocationExchange, name: string, value: string): string {
+  if (name === 'location') return redirects.location(exchange, value)
+  return name === 'refresh' ? redirects.refresh(exchange, value) : value
 }
 
-/** Sends the answer of an upstream to the client of a visit: no faster than it takes it, and whole or visibly cut. */
-export class VisitAnswer implements SwitchSink {
-  readonly #visit: LocationVisit
+/** Sends the response of an upstream to the client: no faster than the client takes it, and whole or visibly cut. */
+export class UpstreamSink implements SwitchSink {
+  readonly #exchange: LocationExchange
   readonly #filter: FieldFilter
   #source: ResponseSource | undefined
   #writer: BodyWriter | undefined
   #aheadBytes = 0
   #isOver = false
 
-  constructor(visit: LocationVisit, filter: FieldFilter) {
-    this.#visit = visit
+  constructor(exchange: LocationExchange, filter: FieldFilter) {
+    this.#exchange = exchange
     this.#filter = filter
   }
 
@@ -98,7 +98,7 @@ export class VisitAnswer implements SwitchSink {
     const isFirst = this.#source === undefined
     this.#source = source
     if (!isFirst) return
-    const { context } = this.#visit
+    const { context } = this.#exchange
     // The location limits the time of the upstream.
     context.exchange.liftAnswerLimit()
     context.onClosed(() => {
@@ -109,11 +109,11 @@ export class VisitAnswer implements SwitchSink {
 
   switched(): void {
     this.#isOver = true
-    this.#visit.context.switched()
+    this.#exchange.context.switched()
   }
 
   informational(head: ResponseHead): void {
-    this.#guarded(() => this.#visit.context.exchange.informational?.(head))
+    this.#guarded(() => this.#exchange.context.exchange.informational?.(head))
   }
 
   head(head: ResponseHead, length: number | undefined): void {
@@ -145,9 +145,9 @@ export class VisitAnswer implements SwitchSink {
     if (this.#isOver) return
     this.#isOver = true
     const { status } = problemOf(error)
-    this.#visit.context.reportFailure(error, status)
+    this.#exchange.context.reportFailure(error, status)
     if (this.#writer !== undefined) this.#writer.abort()
-    else if (!this.#visit.context.isAnswered) this.#visit.fail(status)
+    else if (!this.#exchange.context.isAnswered) this.#exchange.fail(status)
   }
 
   /** What is lent is copied: into a block if it fills one at least by half. */
@@ -170,15 +170,15 @@ export class VisitAnswer implements SwitchSink {
   }
 
   #answer(head: ResponseHead, length: number | undefined, body: Uint8Array | undefined): void {
-    const visit = this.#visit
-    const { headers, redirectsInside } = this.#filter.apply(visit, head.headers)
-    if (redirectsInside && innerRedirect(visit, head.headers)) {
+    const exchange = this.#exchange
+    const { headers, redirectsInside } = this.#filter.apply(exchange, head.headers)
+    if (redirectsInside && innerRedirect(exchange, head.headers)) {
       this.#isOver = true
       this.#source?.abort()
       return
     }
-    keepOwnType(visit, headers)
-    const { request } = visit.context
+    keepOwnType(exchange, headers)
+    const { request } = exchange.context
     const final = { status: head.status, headers }
     if (body === undefined || request.method === 'HEAD') {
       this.#stream(final, length)
@@ -186,11 +186,11 @@ export class VisitAnswer implements SwitchSink {
       return
     }
     this.#isOver = true
-    visit.respond(final, this.#mayBeKept(body) ? Buffer.from(body) : body)
+    exchange.respond(final, this.#mayBeKept(body) ? Buffer.from(body) : body)
   }
 
   #stream(head: ResponseHead, length: number | undefined): void {
-    const writer = this.#visit.stream(head, length === undefined ? {} : { length })
+    const writer = this.#exchange.stream(head, length === undefined ? {} : { length })
     this.#writer = writer
     writer.onDrain(() => {
       this.#aheadBytes = 0
@@ -201,14 +201,14 @@ export class VisitAnswer implements SwitchSink {
   /** Where it is compressed, or where the client takes only a part at first. */
   #mayBeKept(body: Uint8Array): boolean {
     if (body.byteLength > MAX_LENT_BYTES) return true
-    return this.#visit.context.mayCompress && this.#visit.context.request.header('accept-encoding') !== undefined
+    return this.#exchange.context.mayCompress && this.#exchange.context.request.header('accept-encoding') !== undefined
   }
 
   #guarded(act: () => void): void {
     try {
       act()
     } catch (error) {
-      this.#visit.context.reportFailure(asError(error), 500)
+      this.#exchange.context.reportFailure(asError(error), 500)
     }
   }
 }

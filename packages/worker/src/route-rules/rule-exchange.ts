@@ -3,11 +3,11 @@ import { UpstreamError } from '@svc/upstream'
 import type { LocationSettings, Template } from '@svc/vhosts'
 import { sendStatus } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import type { LocationVisit } from '../vhost/content.ts'
+import type { LocationExchange } from '../vhost/location-handler.ts'
 import type { RulePlace } from './rule-location.ts'
 
 /** A request that a rule sends on, as the handler of a location sees it. */
-export class RuleVisit implements LocationVisit {
+export class RuleExchange implements LocationExchange {
   readonly context: RequestContext
   readonly settings: LocationSettings
   readonly method: string

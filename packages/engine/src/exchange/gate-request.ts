@@ -1,11 +1,11 @@
 import type { HeaderList, ParsedTarget } from '@svc/http'
-import type { ReadyAsk } from './ready-responses.ts'
+import type { ReadyRequest } from './ready-responses.ts'
 import type { RequestGate } from './request-gate.ts'
 
 const noTarget: ParsedTarget = { rawPath: '', path: '', query: '' }
 
-/** The request in a gate as a `ReadyAsk`; one for each gate, so that asking allocates nothing. `Peer` is what tells the address. */
-export class GateAsk<Peer> implements ReadyAsk {
+/** The request in a gate as a `ReadyRequest`; one for each gate, so that asking allocates nothing. `Peer` is what tells the address. */
+export class GateRequest<Peer> implements ReadyRequest {
   readonly #gate: RequestGate
   readonly #addressOf: (peer: Peer) => string
   #peer: Peer | undefined
