@@ -1,5 +1,4 @@
-import { type BodyAck, HttpError } from '@svc/http'
-import type { BodyRelay } from '../http/body-relay.ts'
+import { type BodyAck, HttpError, type RepeatableBody } from '@svc/http'
 import type { CallSender } from '../http/call-settings.ts'
 import type { UpstreamConnection } from '../http/connection.ts'
 import type { UpstreamTimeouts } from '../http/origin-settings.ts'
@@ -33,7 +32,7 @@ export class FastcgiSender implements CallSender {
     this.#options = options
   }
 
-  start(request: OriginRequest, body: BodyRelay | undefined): boolean {
+  start(request: OriginRequest, body: RepeatableBody | undefined): boolean {
     const { texts, connection, keepsConnection } = this.#options
     this.#cgi = request.cgi
     if (!keepsConnection) connection.spoil()
@@ -46,7 +45,10 @@ export class FastcgiSender implements CallSender {
     this.#missingBytes = body.length ?? 0
     connection.cork()
     connection.writeText(text)
-    body.attach(this)
+    body.read(
+      (bytes, ack) => this.#bodyChunk(bytes, ack),
+      (error) => this.#bodyEnded(error),
+    )
     connection.uncork()
     return true
   }
@@ -75,7 +77,7 @@ export class FastcgiSender implements CallSender {
     this.#lines.push(bytes)
   }
 
-  bodyChunk(bytes: Uint8Array, ack: BodyAck): void {
+  #bodyChunk(bytes: Uint8Array, ack: BodyAck): void {
     if (!this.isSending) {
       ack()
       return
@@ -94,17 +96,17 @@ export class FastcgiSender implements CallSender {
     this.#options.connection.allow(this.#options.timeouts.sendMs, 'the request was not taken')
   }
 
-  bodyEnded(): void {
+  #bodyEnded(error: Error | undefined): void {
     if (!this.isSending) return
+    if (error !== undefined) {
+      this.#options.onBodyFailed(error)
+      return
+    }
     if (this.#missingBytes > 0) this.#options.onBodyFailed(wrongLength())
     else {
       this.#options.connection.writeText(END_OF_BODY)
       this.#sent()
     }
-  }
-
-  bodyFailed(error: Error): void {
-    if (this.isSending) this.#options.onBodyFailed(error)
   }
 
   /** In records of the longest kind. A chunk of nothing would be the end of the body. */

@@ -1,17 +1,17 @@
+import type { RepeatableBody } from '@svc/http'
 import type { Peer } from '../balance/peer.ts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { OriginRequest } from '../origin/origin.ts'
-import type { BodyRelay, BodyTarget } from './body-relay.ts'
 import type { UpstreamConnection } from './connection.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import type { NextUpstream, UpstreamTimeouts } from './origin-settings.ts'
 
 /** Sends one request on one connection, in the language of its upstream. */
-export interface CallSender extends BodyTarget {
+export interface CallSender {
   /** Whether more of the request is to be handed to the socket. */
   readonly isSending: boolean
   /** False: the request cannot be written. */
-  start(request: OriginRequest, body: BodyRelay | undefined): boolean
+  start(request: OriginRequest, body: RepeatableBody | undefined): boolean
   /** Sends nothing more. */
   stop(): void
   /** The socket takes more. */

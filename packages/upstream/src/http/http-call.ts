@@ -1,9 +1,9 @@
-import type { HeaderList, ResponseSink, ResponseSource } from '@svc/http'
+import { codeOf } from '@svc/core'
+import { type HeaderList, RepeatableBody, type ResponseSink, type ResponseSource } from '@svc/http'
 import { UpstreamError } from '../errors/errors.ts'
 import type { OriginRequest } from '../origin/origin.ts'
 import { notAPlace } from './addresses.ts'
 import type { AnswerHead } from './answer-head.ts'
-import { BodyRelay } from './body-relay.ts'
 import type { CallSender, CallSettings } from './call-settings.ts'
 import type { ConnectionUser, UpstreamConnection } from './connection.ts'
 import type { ConnectionPool } from './connection-pool.ts'
@@ -15,7 +15,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   readonly #settings: CallSettings
   readonly #request: OriginRequest
   readonly #sink: ResponseSink
-  readonly #body: BodyRelay | undefined
+  readonly #body: RepeatableBody | undefined
   readonly #attempts: ServerAttempts
   #dialing: Dialing | undefined
   #connection: UpstreamConnection | undefined
@@ -31,7 +31,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#request = request
     this.#sink = sink
     this.#attempts = new ServerAttempts(settings, request)
-    this.#body = request.body?.isPresent === true ? new BodyRelay(request.body) : undefined
+    this.#body = request.body?.isPresent === true ? new RepeatableBody(request.body) : undefined
   }
 
   /** Sends the request. To be called once. */
@@ -120,7 +120,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
 
   /** Whether all that was sent of the request may be sent once more. */
   get #maySendAgain(): boolean {
-    return this.#sender === undefined || (this.#attempts.isRepeatable && this.#body?.isReplayable !== false)
+    return this.#sender === undefined || (this.#attempts.isRepeatable && this.#body?.isRepeatable !== false)
   }
 
   /** Asks the next server, after this failure of the one before. */
@@ -168,12 +168,14 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the request cannot be written: a field or its target is malformed'))
   }
 
-  /** The client went away, or sent more than it may. */
+  /** The client left or sent more than it may, or another upstream had the body: this one makes the page of an error. */
   #bodyFailed(error: Error): void {
     if (this.#isOver) return
     this.#leaveConnection()
     this.#attempts.release('passed')
-    this.#fail(error)
+    const message = 'the body of the request has been sent to another upstream'
+    const isUsed = codeOf(error) === 'HTTP_MISUSE'
+    this.#fail(isUsed ? new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause: error }) : error)
   }
 
   #allowReading(): void {

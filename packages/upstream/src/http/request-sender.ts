@@ -1,6 +1,5 @@
-import { type BodyAck, HttpError } from '@svc/http'
+import { type BodyAck, HttpError, type RepeatableBody } from '@svc/http'
 import type { OriginRequest } from '../origin/origin.ts'
-import type { BodyRelay } from './body-relay.ts'
 import type { CallSender } from './call-settings.ts'
 import type { UpstreamConnection } from './connection.ts'
 import type { HttpOriginSettings } from './origin-settings.ts'
@@ -36,7 +35,7 @@ export class RequestSender implements CallSender {
     this.#onBodyFailed = onBodyFailed
   }
 
-  start(request: OriginRequest, body: BodyRelay | undefined): boolean {
+  start(request: OriginRequest, body: RepeatableBody | undefined): boolean {
     const framing = this.#framingOf(request, body)
     const head = this.#parts.heads.of(request, framing)
     if (head === undefined) return false
@@ -50,7 +49,10 @@ export class RequestSender implements CallSender {
     this.#missingBytes = body.length ?? 0
     this.#connection.cork()
     this.#connection.writeText(head)
-    body.attach(this)
+    body.read(
+      (bytes, ack) => this.#bodyChunk(bytes, ack),
+      (error) => this.#bodyEnded(error),
+    )
     this.#connection.uncork()
     return true
   }
@@ -75,7 +77,7 @@ export class RequestSender implements CallSender {
     // HTTP has none.
   }
 
-  bodyChunk(bytes: Uint8Array, ack: BodyAck): void {
+  #bodyChunk(bytes: Uint8Array, ack: BodyAck): void {
     if (!this.isSending) {
       ack()
       return
@@ -90,18 +92,18 @@ export class RequestSender implements CallSender {
     this.#connection.allow(this.#parts.settings.timeouts.sendMs, 'the request was not taken')
   }
 
-  bodyEnded(): void {
+  #bodyEnded(error: Error | undefined): void {
     if (!this.isSending) return
+    if (error !== undefined) {
+      this.#onBodyFailed(error)
+      return
+    }
     if (!this.#isChunked && this.#missingBytes !== 0) {
       this.#onBodyFailed(wrongLength())
       return
     }
     if (this.#isChunked) this.#connection.writeText(END_OF_CHUNKS)
     this.#done()
-  }
-
-  bodyFailed(error: Error): void {
-    if (this.isSending) this.#onBodyFailed(error)
   }
 
   #releaseAcks(areUnused: boolean): void {
@@ -128,7 +130,7 @@ export class RequestSender implements CallSender {
     return takesMore
   }
 
-  #framingOf(request: OriginRequest, body: BodyRelay | undefined): RequestFraming {
+  #framingOf(request: OriginRequest, body: RepeatableBody | undefined): RequestFraming {
     if (body === undefined) return WITH_BODY.has(request.method) ? 0 : 'none'
     return body.length ?? 'chunked'
   }

@@ -11,7 +11,7 @@ import type {
   ResponseHead,
   StreamOptions,
 } from '@svc/http'
-import { noBody } from '@svc/http'
+import { noBody, RepeatableBody } from '@svc/http'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
@@ -20,7 +20,7 @@ import { cacheWord, l0Status, withCacheStatus } from './cache-report.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
 import type { L0Intake, L0Ticket } from './l0-fill.ts'
 import { BodyCopy, L0Fill } from './l0-fill.ts'
-import { LimitedBody, RepeatableBody } from './request-body.ts'
+import { LimitedBody } from './limited-body.ts'
 import { RewrittenRequest, type RewrittenTarget } from './rewritten-request.ts'
 
 const empty = new Uint8Array(0)

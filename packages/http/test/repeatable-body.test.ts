@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BodyAck, RequestBody } from '@svc/http'
-import { ManualBody } from '../../upstream/test/raw-upstream.ts'
-import { RepeatableBody } from '../src/request/request-body.ts'
+import { RepeatableBody } from '../src/bodies/repeatable-body.ts'
+import type { BodyAck, RequestBody } from '../src/exchange/http-exchange.ts'
 
 /** A reader, and what it got. */
 function reading(body: RepeatableBody, isAcking = true) {
@@ -18,7 +17,7 @@ function reading(body: RepeatableBody, isAcking = true) {
 }
 
 test('too much is not read again, and whoever reads goes on', () => {
-  const source = new ManualBody()
+  const source = new PushedBody()
   const body = new RepeatableBody(source)
   const first = reading(body)
   source.push(Buffer.alloc(64 * 1024, 'a'))
@@ -32,7 +31,7 @@ test('too much is not read again, and whoever reads goes on', () => {
 
 test('the end of a body, good or bad, comes to each reader once', () => {
   for (const error of [undefined, new Error('gone')]) {
-    const source = new ManualBody(1)
+    const source = new PushedBody(1)
     const body = new RepeatableBody(source)
     const first = reading(body)
     source.push('a')
@@ -44,7 +43,7 @@ test('the end of a body, good or bad, comes to each reader once', () => {
 })
 
 test('another reader begins at the beginning, and the one before gets nothing more and holds nothing back', () => {
-  const source = new ManualBody()
+  const source = new PushedBody()
   const body = new RepeatableBody(source)
   const first = reading(body, false)
   source.push('a')
@@ -65,7 +64,7 @@ test('another reader begins at the beginning, and the one before gets nothing mo
 })
 
 test('memory of what may be read again is not given back; that of the rest is, when its reader says so', () => {
-  const source = new AckedBody()
+  const source = new PushedBody()
   const body = new RepeatableBody(source)
   const acks: BodyAck[] = []
   body.read(
@@ -79,18 +78,76 @@ test('memory of what may be read again is not given back; that of the rest is, w
   assert.deepEqual(source.said, [false, true, false])
 })
 
-/** Notes what it is told of its chunks. */
-class AckedBody implements RequestBody {
+test('chunks that come while nobody reads wait unacknowledged for the next reader', () => {
+  const source = new PushedBody()
+  const body = new RepeatableBody(source)
+  const first = reading(body)
+  source.push('a')
+  body.detach()
+  // Together more than may be read again: only what a reader got counts.
+  source.push(Buffer.alloc(64 * 1024, 'b'))
+  assert.deepEqual([source.acks, body.isRepeatable], [1, true])
+  const second = reading(body)
+  source.end()
+  assert.deepEqual([source.acks, body.isRepeatable], [2, false])
+  assert.deepEqual([first.text, first.ends, second.text.length, second.ends], ['a', [], 64 * 1024 + 1, [undefined]])
+})
+
+test('a chunk that an acknowledgement brings at once comes behind the present one', () => {
+  const source = new PushedBody()
+  const body = new RepeatableBody(source)
+  let text = ''
+  body.read(
+    (chunk, ack) => {
+      if (text === '') source.push('b')
+      text += Buffer.from(chunk).toString()
+      ack()
+    },
+    () => {
+      text += '.'
+    },
+  )
+  source.push('a')
+  source.end()
+  assert.equal(text, 'ab.')
+})
+
+test('a body that was read elsewhere ends with the error of that', () => {
+  const source = new PushedBody()
+  source.read(
+    () => undefined,
+    () => undefined,
+  )
+  assert.deepEqual(reading(new RepeatableBody(source)).ends, ['read twice'])
+})
+
+/** A body whose chunks the test gives. Notes what it is told of them. */
+class PushedBody implements RequestBody {
   readonly isPresent = true
-  readonly length = undefined
+  readonly length: number | undefined
   readonly said: (boolean | undefined)[] = []
   #onChunk: ((chunk: Uint8Array, ack: BodyAck) => void) | undefined
+  #onEnd: ((error: Error | undefined) => void) | undefined
 
-  read(onChunk: (chunk: Uint8Array, ack: BodyAck) => void): void {
-    this.#onChunk = onChunk
+  constructor(length?: number) {
+    this.length = length
   }
 
-  push(chunk: Uint8Array): void {
-    this.#onChunk?.(chunk, (isUnused) => this.said.push(isUnused))
+  get acks(): number {
+    return this.said.length
+  }
+
+  read(onChunk: (chunk: Uint8Array, ack: BodyAck) => void, onEnd: (error: Error | undefined) => void): void {
+    if (this.#onChunk !== undefined) throw new Error('read twice')
+    this.#onChunk = onChunk
+    this.#onEnd = onEnd
+  }
+
+  push(chunk: string | Uint8Array): void {
+    this.#onChunk?.(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, (isUnused) => this.said.push(isUnused))
+  }
+
+  end(error?: Error): void {
+    this.#onEnd?.(error)
   }
 }
