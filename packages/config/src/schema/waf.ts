@@ -14,7 +14,7 @@ const conditions = z
     body: text().optional().describe('Pattern of the body (RE2).'),
   })
   .refine((when) => Object.keys(when).length > 0, 'expected at least one condition')
-  .describe('Conditions, all of which must hold.')
+  .describe('Conditions. All must hold.')
 
 const rate = z
   .strictObject({
