@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { StatusReport } from '@svc/protocol'
 import { waitFor } from '@svc/testkit'
 import { fetchText, Instance, takePort } from './harness.ts'
+
+/** A site that brings a process of its own. */
+const OWN_SITE = '[[sites]]\nid = "apart"\nhostnames = ["apart.test"]\nroot = "site"\nprocess = "own"\n'
 
 test('a configuration with mistakes keeps the old one in service and reports each with its place', async (t) => {
   const instance = new Instance(t)
@@ -140,23 +144,26 @@ test('what SIGHUP means during the start is served when the start is over', asyn
   assert.equal((await child.stop()).code, 0)
 })
 
-test('render hosts come with the first site that needs them, before it is served, and go with the last', async (t) => {
-  const instance = new Instance(t, { hasSite: false })
+test('render hosts come with the first site that needs them, before it is served, and stay', async (t) => {
+  const instance = new Instance(t, { hasSite: false, more: OWN_SITE })
   const server = await instance.start()
-  assert.deepEqual((await server.status()).hosts, [])
-  assert.deepEqual((await server.worker()).hosts, [])
-  for (const round of [1, 2]) {
-    instance.configure({})
-    assert.equal((await server.reload()).ok, true)
-    const [host] = (await server.worker()).hosts
-    assert.ok(host?.socket.endsWith(`${host.id}.sock`), `round ${round}: ${host?.socket}`)
-    const hasSpare = (states: readonly string[]) => states.toSorted().join() === 'ready,spare'
-    await server.statusWhen('a host and its spare', ({ hosts }) => hasSpare(hosts.map(({ state }) => state)))
-    instance.configure({ hasSite: false })
-    assert.equal((await server.reload()).ok, true)
-    assert.deepEqual((await server.worker()).hosts, [])
-    await server.statusWhen('no host', ({ hosts }) => hosts.length === 0)
-    assert.doesNotMatch(server.child.stderr, /render host died/)
-  }
+  const shared = ({ hosts }: StatusReport) => hosts.filter(({ id }) => !id.startsWith('own-'))
+  assert.deepEqual(shared(await server.status()), [])
+  instance.configure({ more: OWN_SITE })
+  assert.equal((await server.reload()).ok, true)
+  const host = (await server.worker()).hosts.find(({ sites }) => sites === '*')
+  assert.ok(host?.socket.endsWith(`${host.id}.sock`), host?.socket)
+  const states = (status: StatusReport) =>
+    shared(status)
+      .map(({ state }) => state)
+      .sort()
+      .join()
+  const { hosts } = await server.statusWhen('a host and its spare', (status) => states(status) === 'ready,spare')
+  instance.configure({ hasSite: false, more: OWN_SITE })
+  assert.equal((await server.reload()).ok, true)
+  assert.deepEqual(
+    shared(await server.status()).map(({ pid }) => pid),
+    hosts.filter(({ id }) => !id.startsWith('own-')).map(({ pid }) => pid),
+  )
   assert.equal((await server.child.stop()).code, 0)
 })

@@ -22,13 +22,13 @@ import {
 import type { HostEndpoint, HostSpec, hostParentMethods, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { InFlightRenders } from './in-flight-renders.ts'
-import { endpointsOf, makePlace, type Place, servedBy, servesSame, sharedOf } from './place.ts'
+import { endpointsOf, makePlace, type Place, servedBy, servesSame } from './place.ts'
 import { afterAbort, isQuarantine, nothingApart, type Placement, release } from './placement.ts'
 import type { Replaceable } from './rolling-restart.ts'
 
 /** What a fleet of render hosts is made of. */
 export interface HostFleetOptions {
-  /** How many hosts the sites of the target share; 0: there is no site to render. Where there is one, a spare is kept started. */
+  /** How many hosts the sites of the target share; 0: there is no site to render. With them, a spare is kept started. */
   readonly count: () => number
   readonly runDir: string
   readonly launch: (id: string, handlers: Handlers<typeof hostParentMethods>) => HostProcess
@@ -214,10 +214,10 @@ export class HostFleet {
     return this.processes.flatMap((process) => this.#hosts.get(process) ?? [])
   }
 
-  /** Makes the shared places as soon as there is a site to render. */
+  /** Makes the shared places as soon as there is a site to render. They stay: renders may be in flight when the last site goes. */
   #makeShared(): void {
     if (this.#places.length > 0 || this.#isStopping) return
-    this.#places = sharedOf([], this.#options.count())
+    this.#places = Array.from({ length: this.#options.count() }, (_, i) => makePlace(`shared-${i + 1}`, '*'))
     this.#started = deferred()
     if (this.#places.length === 0) this.#started.resolve()
     this.#fitSlots()
@@ -241,7 +241,6 @@ export class HostFleet {
   async #dismiss(slot: Slot<HostProcess>): Promise<void> {
     const { prepareTimeoutMs, exitGraceMs } = this.#options.timings
     slot.beginDrain()
-    await this.#announced
     // Its end is awaited below, whatever it answers.
     await slot.process?.peer
       .call('drain', { timeoutMs: prepareTimeoutMs }, { timeoutMs: prepareTimeoutMs })
@@ -388,11 +387,12 @@ export class HostFleet {
       const alert = isQuarantine(group) ? 'render_site_quarantined' : 'render_sites_suspected'
       this.#options.logger.error({ alert, sites: group.sites }, 'sites that bring down their render host are set apart')
     }
+    const shared = this.#places.filter((place) => place.sites === '*')
     const apart = next.groups.map((group) => {
       const old = this.#places.find((place) => place.name === group.name && servesSame(place, group.sites))
       return old ?? makePlace(group.name, group.sites)
     })
-    this.#places = [...sharedOf(this.#places, this.#options.count()), ...apart]
+    this.#places = [...shared, ...apart]
     this.#fill()
     this.#fitSlots()
   }

@@ -18,12 +18,6 @@ export function makePlace(name: string, sites: Place['sites']): Place {
   return { name, sites, host: undefined, failures: noFailures, heldUntil: 0 }
 }
 
-/** The shared ones of the places, this many: more are made, the last ones are left out. */
-export function sharedOf(places: readonly Place[], wanted: number): Place[] {
-  const shared = places.filter(({ sites }) => sites === '*')
-  return Array.from({ length: wanted }, (_, i) => shared[i] ?? makePlace(`shared-${i + 1}`, '*'))
-}
-
 /** The sites out of `siteIds` that a place serves. */
 export function servedBy({ sites }: Place, siteIds: readonly string[], { groups }: Placement): string[] {
   if (sites !== '*') return [...sites]

@@ -79,6 +79,11 @@ interface HostCalls {
   readonly died: () => void
 }
 
+/** Whether a site is rendered by the shared hosts. */
+function isSharing(site: SiteConfig): boolean {
+  return hasApp(site) && site.process !== 'own'
+}
+
 function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, calls: HostCalls): RenderHosts {
   const { clock, logger, timings } = deps
   const { config } = access.get()
@@ -95,8 +100,8 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
   return new RenderHosts({
     shared: {
       ...common,
-      // A server of static files and upstreams alone needs no process for the code of sites.
-      count: () => (access.get().sites.some(hasApp) ? config.render.hosts : 0),
+      // A server of static files, upstreams and units alone needs no process for the code of sites.
+      count: () => (access.get().sites.some(isSharing) ? config.render.hosts : 0),
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
       handlers: hostHandlers(calls.purge, isolateLost),
       onDeath: calls.died,
