@@ -1,18 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Child, type Cleanup, fetchHttp, type Server, startLoad, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
-
-interface Status {
-  readonly workers: readonly { readonly id: number; readonly pid: number; readonly state: string }[]
-  readonly hosts: readonly { readonly id: string; readonly pid: number; readonly state: string }[]
-}
-
-async function statusOf(t: Cleanup, server: Server): Promise<Status> {
-  const child = new Child(t, svcCommand, ['status', '--json', '--config', server.configFile ?? ''])
-  const exit = await child.exited
-  assert.equal(exit.code, 0, child.stderr)
-  return JSON.parse(child.stdout) as Status
-}
+import { fetchHttp, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'
+import { statusOf } from './control.ts'
 
 const config = (root: string) =>
   `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
@@ -27,14 +16,14 @@ test('no GET fails when a render host is killed under load', async (t) => {
     await waitFor('some load', () => load.done() > before + 500)
     // What takes over is there: a second death before that is another matter.
     const { hosts } = await waitFor('a spare', async () => {
-      const now = await statusOf(t, server)
+      const now = await statusOf(server)
       return now.hosts.some((host) => host.state === 'spare') && now
     })
     const victim = hosts.find((host) => host.state === 'ready')
     assert.ok(victim, 'a host is ready')
     process.kill(victim.pid, 'SIGKILL')
     await waitFor('a replacement', async () => {
-      const now = await statusOf(t, server)
+      const now = await statusOf(server)
       return now.hosts.some((host) => host.state === 'ready' && host.pid !== victim.pid)
     })
   }
@@ -49,13 +38,13 @@ test('a killed worker is replaced, and only its own connections fail', async (t)
   const keepAlive = 8
   const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive, fresh: 0 })
   await waitFor('some load', () => load.done() > 500)
-  const { workers } = await statusOf(t, server)
+  const { workers } = await statusOf(server)
   assert.equal(workers.length, 2)
   const victim = workers[0]
   assert.ok(victim)
   process.kill(victim.pid, 'SIGKILL')
   await waitFor('a new worker', async () => {
-    const now = await statusOf(t, server)
+    const now = await statusOf(server)
     return now.workers.length === 2 && now.workers.every((worker) => worker.pid !== victim.pid && worker.state === 'ready')
   })
   const before = load.done()

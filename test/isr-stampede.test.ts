@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Child, type Cleanup, type HttpAnswer, type Server, startServer, svcCommand, waitFor } from '@svc/testkit'
+import { type HttpAnswer, type Server, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, isr, shown } from './backend.ts'
+import { statusOf } from './control.ts'
 
 const CLIENTS = 1000
 /** As many connect at once: more would not fit into the queues of the listening sockets, and try again after seconds. */
 const BATCH = 200
 const noL0 = '[cache.l0]\nenabled = false\n'
-
-async function statusOf(t: Cleanup, server: Server): Promise<{ workers: { pid: number; connections: number }[] }> {
-  const child = new Child(t, svcCommand, ['status', '--json', '--config', server.configFile ?? ''])
-  assert.equal((await child.exited).code, 0, child.stderr)
-  return JSON.parse(child.stdout)
-}
 
 /** The sum of a counter over all workers. */
 async function counter(server: Server, name: string): Promise<number> {
@@ -83,7 +78,7 @@ test('when the worker that renders is killed, those who wait elsewhere are serve
   const release = backend.hold('home')
   const answers = await stampede(server, '/')
   // Which of the two holds the lease is not to be seen from outside: one of them is killed, and the law must hold either way.
-  const { workers } = await statusOf(t, server)
+  const { workers } = await statusOf(server)
   const [victim] = workers
   assert.ok(victim)
   let cutOff = 0

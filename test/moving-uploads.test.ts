@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { Child, type Server, startServer, svcCommand, waitFor } from '@svc/testkit'
-import { runDirOf, type SiteProcess, startUnit } from './site-unit.ts'
+import { runDirOf } from './control.ts'
+import { type SiteProcess, startUnit } from './site-unit.ts'
 import { beginUpload, startUploads, UploadLedger, uploadSite } from './uploads-under-load.ts'
 
 async function open(t: TestContext, mode: SiteProcess = 'in-process', more = '') {

@@ -8,7 +8,8 @@ import { createSocketChannel, RpcPeer } from '@svc/core'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
 import { Child, fetchHttp, startLoad, startServer, svcCommand, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { client, restart } from './backend.ts'
-import { attachUnit, hostsOf, renderHostOf, runDirOf, siteState, spawnUnit, startUnit, wellOrSoon } from './site-unit.ts'
+import { runDirOf, statusOf } from './control.ts'
+import { attachUnit, renderHostOf, siteState, spawnUnit, startUnit, wellOrSoon } from './site-unit.ts'
 
 const page = (text: string) =>
   `export const dynamic = 'force-dynamic'\nexport default function Page() { return <p>${text}</p> }\n`
@@ -140,15 +141,15 @@ test('a unit that has the server work without end is refused, and no other proce
   }
   const peer = await dial(t, runDir, answers)
   await peer.call('hello', { site: 'one', token, pid: process.pid, version: 'test' }, { timeoutMs: 60_000 })
-  await siteState(t, server, 'one', 'ok')
-  const before = await hostsOf(t, server)
+  await siteState(server, 'one', 'ok')
+  const before = (await statusOf(server)).hosts
   const calls = Array.from({ length: 3_000 }, () => peer.call('filesChanged', { files: ['/x'] }, { timeoutMs: 120_000 }))
   const refusals = (await Promise.allSettled(calls)).flatMap((call) => (call.status === 'rejected' ? [call.reason.code] : []))
   assert.ok(refusals.length > 0)
   assert.deepEqual(new Set(refusals), new Set(['SUP_UNIT_REFUSED']))
   assert.equal((await two('/')).status, 200)
   const pids = (hosts: typeof before) => hosts.filter(({ sites }) => !sites.includes('one')).map(({ pid }) => pid)
-  const after = pids(await hostsOf(t, server))
+  const after = pids((await statusOf(server)).hosts)
   // The spare may have come meanwhile.
   assert.deepEqual(
     pids(before).filter((pid) => !after.includes(pid)),
@@ -165,7 +166,7 @@ for (const [name, nonsense] of Object.entries({
     assert.equal((await two('/')).status, 200)
     const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
     const ping = () => ({ rssBytes: 1, pools: [] })
-    const pids = async () => (await hostsOf(t, server)).filter(({ sites }) => !sites.includes('one')).map(({ pid }) => pid)
+    const pids = async () => (await statusOf(server)).hosts.filter(({ sites }) => !sites.includes('one')).map(({ pid }) => pid)
     const before = await pids()
     let surveys = 0
     const survey = () => {
@@ -178,7 +179,7 @@ for (const [name, nonsense] of Object.entries({
     await peer.closed.catch(() => undefined)
     assert.equal(surveys, 1)
     await waitFor('the reason in the log', () => server.child.stderr.includes('reply to survey'))
-    await siteState(t, server, 'one', 'degraded')
+    await siteState(server, 'one', 'degraded')
     assert.equal((await two('/')).status, 200)
     const after = await pids()
     // The spare may have come meanwhile.
@@ -196,7 +197,7 @@ test('while its unit is away a site answers from what is stored, else 503; its n
   assert.equal(away.status, 503)
   assert.match(String(away.headers['retry-after']), /^\d+$/)
   await waitFor('what to do', () => server.child.stderr.includes('\\"svc serve --site one\\" is the process of this site'))
-  await siteState(t, server, 'one', 'degraded')
+  await siteState(server, 'one', 'degraded')
   const health = await fetchHttp(`${server.url}/__svc/health`)
   assert.deepEqual([health.status, JSON.parse(health.text).checks.render_pool], [503, 'degraded: no process serves one'])
   assert.equal((await two('/')).status, 200)
@@ -204,7 +205,7 @@ test('while its unit is away a site answers from what is stored, else 503; its n
   const unit = await attachUnit(t, server, 'one')
   assert.match((await get('/kept')).text, /first/)
   await unit.child.kill()
-  await siteState(t, server, 'one', 'degraded')
+  await siteState(server, 'one', 'degraded')
   for (let i = 0; i < 4; i++) assert.match((await get('/kept')).text, /first/)
   await startUnit(t, runDirOf(server), 'one')
   await waitFor('the site to be back', async () => (await get('/')).status === 200)
@@ -232,11 +233,11 @@ test('a unit goes on over a restart of the server, and over one that was killed'
   const host = await renderHostOf(unit)
   assert.equal((await get('/')).status, 200)
   const again = await restart(t, server)
-  await siteState(t, again, 'one', 'ok')
+  await siteState(again, 'one', 'ok')
   assert.equal((await client(again)('/')).status, 200)
   await again.child.kill()
   const third = await restart(t, again)
-  await siteState(t, third, 'one', 'ok')
+  await siteState(third, 'one', 'ok')
   assert.equal((await client(third)('/')).status, 200)
   assert.match(unit.child.stderr, /the server is gone/)
   assert.equal((await unit.child.stop()).code, 0)
@@ -261,10 +262,10 @@ export const GET = async () => new Response(await made())`,
   process.kill(host, 'SIGSTOP')
   const purge = new Child(t, svcCommand, ['purge', 'isr', '--tag', 'posts', '--config', server.configFile ?? ''])
   assert.equal((await purge.exited).code, 0, purge.stderr)
-  await siteState(t, server, 'one', 'degraded')
+  await siteState(server, 'one', 'degraded')
   process.kill(host, 'SIGCONT')
   process.kill(unit.ready.pid, 'SIGCONT')
-  await siteState(t, server, 'one', 'ok')
+  await siteState(server, 'one', 'ok')
   const second = (await get('/')).text
   assert.notEqual(second, first)
   assert.equal((await get('/')).text, second)
@@ -298,7 +299,7 @@ test('a reload gives a site its own process, other settings, and takes the proce
   assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
   assert.equal(existsSync(fileOf(runDirOf(server))), false)
   assert.equal(
-    (await hostsOf(t, server)).some(({ id }) => id.startsWith('own-')),
+    (await statusOf(server)).hosts.some(({ id }) => id.startsWith('own-')),
     false,
   )
   assert.equal((await unit.child.stop()).code, 0)
@@ -320,7 +321,7 @@ test('a site of a vhost file has a process of its own when the file says so', as
   const block = `server { listen 127.0.0.1:0; server_name shop.localhost; svc_app ${root}; svc_site shop; svc_process own; }\n`
   writeFiles(dir, { 'shop.conf': block })
   const server = await startServer(t, { config: `[server]\nlisten = "127.0.0.1:0"\nvhosts = ["${dir}/*.conf"]\n` })
-  await siteState(t, server, 'shop', 'degraded')
+  await siteState(server, 'shop', 'degraded')
   await attachUnit(t, server, 'shop')
   const answer = await client(server, 'shop.localhost')('/')
   assert.deepEqual([answer.status, answer.text.includes('from a vhost')], [200, true])

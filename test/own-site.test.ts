@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Child, fetchHttp, type Server, startLoad, startServer, svcCommand, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { Backend, client, isr, shown } from './backend.ts'
-import { attachUnit, hostsOf, renderHostOf, type SiteProcess, type Unit, wellOrSoon } from './site-unit.ts'
+import { statusOf } from './control.ts'
+import { attachUnit, renderHostOf, type SiteProcess, type Unit, wellOrSoon } from './site-unit.ts'
 
 /** A site whose pages say what a backend says. */
 function filesOf(backend: Backend): Record<string, string> {
@@ -28,7 +29,10 @@ export default () => <main><b>early</b><Suspense fallback={<u>wait</u>}><Late />
 
 const textPage = (text: string) => `export default function Page() { return <p>${text} text</p> }\n`
 
+/** One site of a server. */
 interface Setting {
+  readonly id: string
+  readonly host: string
   readonly root: string
   readonly server: Server
   readonly backend: Backend
@@ -36,16 +40,21 @@ interface Setting {
   readonly unit: Unit | undefined
 }
 
-async function open(t: TestContext, mode: SiteProcess): Promise<Setting> {
-  const backend = await Backend.start(t)
-  const root = tempSite(t, filesOf(backend))
-  const own = [`id = "one"`, 'hostnames = ["one.localhost"]', `root = "${root}"`, `fetch_allow = ["${backend.host}"]`]
-  const site = `[[sites]]\n${own.join('\n')}\nenv = { COLOUR = "blue" }\nprocess = "${mode}"\n`
-  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[admin]\njwt_secret = "${'s3cret'.repeat(8)}"\n\n[endpoints]\nadmin = true\n\n${site}`
+/** Starts a server with so many sites. No unit is started. */
+async function open(t: TestContext, mode: SiteProcess, count: number): Promise<Setting[]> {
+  const sites = []
+  for (let number = 1; number <= count; number++) {
+    const [id, backend] = [`site-${number}`, await Backend.start(t)]
+    sites.push({ id, host: `${id}.localhost`, backend, root: tempSite(t, filesOf(backend)) })
+  }
+  const tables = sites.map(({ id, host, backend, root }) => {
+    const own = [`id = "${id}"`, `hostnames = ["${host}"]`, `root = "${root}"`, `fetch_allow = ["${backend.host}"]`]
+    return `[[sites]]\n${own.join('\n')}\nenv = { COLOUR = "blue" }\nprocess = "${mode}"\n`
+  })
+  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[admin]\njwt_secret = "${'s3cret'.repeat(8)}"\n\n[endpoints]\nadmin = true\n\n${tables.join('\n')}`
   const env = { SVC_MASQUERADE_ROUTE_WATCH_MS: '100', SECRET_OF_THE_HOST: 'leaked' }
   const server = await startServer(t, { config, env })
-  const unit = mode === 'own' ? await attachUnit(t, server, 'one') : undefined
-  return { root, server, backend, unit, get: client(server) }
+  return sites.map((site) => ({ ...site, server, unit: undefined, get: client(server, site.host) }))
 }
 
 async function svc(t: TestContext, { server }: Setting, ...args: string[]): Promise<void> {
@@ -54,10 +63,13 @@ async function svc(t: TestContext, { server }: Setting, ...args: string[]): Prom
 }
 
 /** The first piece of a streamed answer, before the rest is let go. */
-async function firstPiece(server: Server, path: string): Promise<{ readonly piece: string; readonly rest: Promise<string> }> {
+async function firstPiece(
+  { server, host }: Setting,
+  path: string,
+): Promise<{ readonly piece: string; readonly rest: Promise<string> }> {
   const first = Promise.withResolvers<string>()
   const rest = Promise.withResolvers<string>()
-  httpGet(`${server.url}${path}`, { headers: { host: 'one.localhost' }, agent: false }, (response) => {
+  httpGet(`${server.url}${path}`, { headers: { host }, agent: false }, (response) => {
     let text = ''
     response.setEncoding('utf8').on('data', (data: string) => {
       text += data
@@ -70,9 +82,9 @@ async function firstPiece(server: Server, path: string): Promise<{ readonly piec
 
 /** What holds for every site, wherever its code runs. */
 const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => Promise<void>>> = {
-  'a page is streamed': async (_t, { server, backend }) => {
-    const release = backend.hold('late')
-    const { piece, rest } = await firstPiece(server, '/slow')
+  'a page is streamed': async (_t, setting) => {
+    const release = setting.backend.hold('late')
+    const { piece, rest } = await firstPiece(setting, '/slow')
     assert.match(piece, /<b>early<\/b>/)
     assert.doesNotMatch(piece, /<i>/)
     release()
@@ -101,9 +113,9 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
     await waitFor('the new route', async () => (await get('/later')).text.includes('later text'))
   },
   'fresh isolates, forgotten modules and a reset by the app directory fail no request': async (t, setting) => {
-    const { get, root, server } = setting
+    const { id, get, root, server } = setting
     assert.equal((await get('/text')).status, 200)
-    await svc(t, setting, 'isolate', 'flush', 'one')
+    await svc(t, setting, 'isolate', 'flush', id)
     assert.equal((await get('/data')).status, 200)
     await svc(t, setting, 'purge', 'modules', '--site', root)
     assert.equal((await get('/data')).status, 200)
@@ -113,26 +125,26 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
       body: JSON.stringify({ app_root: root }),
     })
     assert.equal(reset.status, 200, reset.text)
-    assert.match(reset.text, /"one"/)
+    assert.ok(reset.text.includes(`"${id}"`), reset.text)
     assert.equal((await get('/data')).status, 200)
   },
   'its code sees its own environment and nothing of the host': async (_t, { get }) => {
     assert.deepEqual(JSON.parse((await get('/env')).text), { NODE_ENV: 'production', COLOUR: 'blue' })
   },
-  'a render host that is killed costs no request that can be asked again': async (t, { server, unit }) => {
+  'a render host that is killed costs no request that can be asked again': async (_t, { host, server, unit }) => {
     const hostPid = async () => {
       if (unit !== undefined) return renderHostOf(unit)
-      return (await hostsOf(t, server)).find(({ state }) => state === 'ready')?.pid ?? assert.fail('no host')
+      return (await statusOf(server)).hosts.find(({ state }) => state === 'ready')?.pid ?? assert.fail('no host')
     }
     const check = unit === undefined ? {} : { check: wellOrSoon }
-    const load = startLoad({ url: `${server.url}/data`, host: 'one.localhost', keepAlive: 4, fresh: 1, ...check })
+    const load = startLoad({ url: `${server.url}/data`, host, keepAlive: 4, fresh: 1, ...check })
     for (let round = 0; round < 2; round++) {
       const before = load.done()
       await waitFor('some load', () => load.done() > before + 200)
       const victim = await hostPid()
       // What stands in for it is there: a second death before that is another matter.
       if (unit === undefined)
-        await waitFor('a spare', async () => (await hostsOf(t, server)).some(({ state }) => state === 'spare'))
+        await waitFor('a spare', async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'))
       process.kill(victim, 'SIGKILL')
       await waitFor('another host', async () => (await hostPid()) !== victim)
     }
@@ -141,9 +153,9 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
     assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
   },
   'no request fails while the renderers are replaced': async (t, setting) => {
-    const { server, get } = setting
+    const { host, server, get } = setting
     assert.equal((await get('/data')).status, 200)
-    const load = startLoad({ url: `${server.url}/data`, host: 'one.localhost', keepAlive: 4, fresh: 1 })
+    const load = startLoad({ url: `${server.url}/data`, host, keepAlive: 4, fresh: 1 })
     await waitFor('some load', () => load.done() > 100)
     await svc(t, setting, 'workers', 'restart')
     const before = load.done()
@@ -159,9 +171,17 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
 }
 
 for (const mode of ['in-process', 'own'] as const) {
-  for (const [name, scenario] of Object.entries(scenarios)) {
-    test(`process = "${mode}": ${name}`, async (t) => scenario(t, await open(t, mode)))
-  }
+  test(`process = "${mode}"`, async (t) => {
+    // Each scenario has a site for itself, and its process where it has one.
+    const settings = await open(t, mode, Object.keys(scenarios).length)
+    for (const [i, [name, scenario]] of Object.entries(scenarios).entries()) {
+      await t.test(name, async (t) => {
+        const setting = settings[i] ?? assert.fail(name)
+        const unit = mode === 'own' ? await attachUnit(t, setting.server, setting.id) : undefined
+        await scenario(t, { ...setting, unit })
+      })
+    }
+  })
 }
 
 test('what has no effect in a site with a process of its own is logged when its unit serves', async (t) => {

@@ -16,6 +16,7 @@ import {
 } from '@svc/testkit'
 import { client, restart } from './backend.ts'
 import { CachedOrigin, cachingConfig } from './cached-origin.ts'
+import { statusOf } from './control.ts'
 
 const fresh = { 'cache-control': 'max-age=3600', 'content-type': 'text/plain' }
 const noL0 = '[cache.l0]\nenabled = false\n'
@@ -23,12 +24,6 @@ const noL0 = '[cache.l0]\nenabled = false\n'
 /** Answers with the number of the request. */
 function numbered(t: Cleanup): Promise<CachedOrigin> {
   return CachedOrigin.start(t, (_request, response, number) => response.writeHead(200, fresh).end(String(number)))
-}
-
-async function statusOf(t: Cleanup, server: Server): Promise<{ workers: { pid: number }[] }> {
-  const child = new Child(t, svcCommand, ['status', '--json', '--config', server.configFile ?? ''])
-  assert.equal((await child.exited).code, 0, child.stderr)
-  return JSON.parse(child.stdout)
 }
 
 async function counter(server: Server, name: string): Promise<number> {
@@ -193,7 +188,7 @@ test('200 MB are stored while they are sent, and need no memory to speak of', as
     more()
   })
   const server = await startServer(t, { config: cachingConfig(t, origin) })
-  const { workers } = await statusOf(t, server)
+  const { workers } = await statusOf(server)
   const used = () => workers.reduce((sum, { pid }) => sum + residentBytes(pid), 0)
   const idle = used()
   let peak = 0
@@ -223,7 +218,7 @@ test('a worker that is killed in the middle of a fill costs its own clients alon
   })
   t.after(() => gate.resolve())
   const server = await startServer(t, { config: cachingConfig(t, origin, noL0) })
-  const { workers } = await statusOf(t, server)
+  const { workers } = await statusOf(server)
   const failed = download(server, '/x').then(
     () => false,
     () => true,
@@ -232,7 +227,7 @@ test('a worker that is killed in the middle of a fill costs its own clients alon
   for (const { pid } of workers) process.kill(pid, 'SIGKILL')
   assert.equal(await failed, true)
   await waitFor('new workers', async () => {
-    const now = await statusOf(t, server)
+    const now = await statusOf(server)
     return now.workers.length === 2 && now.workers.every(({ pid }) => !workers.some((old) => old.pid === pid))
   })
   const incoming = join(dirname(server.configFile ?? ''), 'cache/proxy/incoming')

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { StatusReport } from '@svc/protocol'
 import { Child, fetchHttp, type Server, startLoad, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
+import { statusOf } from './control.ts'
 
 const cached = `
 export const revalidate = 3600
@@ -10,11 +12,6 @@ export default function Page() { return <p id="made">{crypto.randomUUID()}</p> }
 const dynamic = `
 export const dynamic = 'force-dynamic'
 export default async function Page() { return <p>{String(Math.random())}</p> }`
-
-interface Status {
-  readonly workers: readonly { readonly pid: number; readonly state: string }[]
-  readonly hosts: readonly { readonly pid: number; readonly state: string }[]
-}
 
 async function start(t: TestContext): Promise<Server> {
   const root = tempSite(t, { 'app/page.tsx': cached, 'app/live/page.tsx': dynamic })
@@ -29,10 +26,6 @@ async function svc(t: TestContext, server: Server, ...args: string[]): Promise<s
   return child.stdout
 }
 
-async function statusOf(t: TestContext, server: Server): Promise<Status> {
-  return JSON.parse(await svc(t, server, 'status', '--json')) as Status
-}
-
 /** Asked for on connections of their own. */
 async function madeOf(server: Server): Promise<string> {
   const { status, text } = await fetchHttp(`${server.url}/`, { host: 'one.localhost' })
@@ -45,9 +38,9 @@ async function purgeAll(t: TestContext, server: Server): Promise<{ readonly acke
   return JSON.parse(await svc(t, server, 'purge', 'isr', '--pattern', '*', '--json')).workers
 }
 
-async function twoWorkers(t: TestContext, server: Server): Promise<Status> {
+async function twoWorkers(server: Server): Promise<StatusReport> {
   return waitFor('two workers', async () => {
-    const status = await statusOf(t, server)
+    const status = await statusOf(server)
     return status.workers.length === 2 && status.workers.every(({ state }) => state === 'ready') ? status : undefined
   })
 }
@@ -55,12 +48,12 @@ async function twoWorkers(t: TestContext, server: Server): Promise<Status> {
 test('a stopped worker is killed by a purge, which is answered, and nothing old is served afterwards', async (t) => {
   const server = await start(t)
   const old = await madeOf(server)
-  const { workers } = await statusOf(t, server)
+  const { workers } = await statusOf(server)
   const victim = workers[0]?.pid ?? assert.fail('no worker')
   process.kill(victim, 'SIGSTOP')
   const { acked, total } = await purgeAll(t, server)
   assert.ok(acked < total, `${acked} of ${total}`)
-  const after = await twoWorkers(t, server)
+  const after = await twoWorkers(server)
   assert.ok(!after.workers.some(({ pid }) => pid === victim))
   for (let i = 0; i < 12; i++) assert.notEqual(await madeOf(server), old)
 })
@@ -69,21 +62,21 @@ test('purges go on while a worker is killed under them, and nothing old is serve
   const server = await start(t)
   for (let round = 0; round < 3; round++) {
     const old = await madeOf(server)
-    const { workers } = await twoWorkers(t, server)
+    const { workers } = await twoWorkers(server)
     const purging = purgeAll(t, server)
     process.kill(workers[round % 2]?.pid ?? assert.fail('no worker'), 'SIGKILL')
     await purging
-    await twoWorkers(t, server)
+    await twoWorkers(server)
     for (let i = 0; i < 8; i++) assert.notEqual(await madeOf(server), old)
   }
 })
 
 test('no request fails while all render workers are replaced under load', async (t) => {
   const server = await start(t)
-  await waitFor('a spare host', async () => (await statusOf(t, server)).hosts.some(({ state }) => state === 'spare'))
+  await waitFor('a spare host', async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'))
   const load = startLoad({ url: `${server.url}/live`, host: 'one.localhost', keepAlive: 4, fresh: 2 })
   await waitFor('some load', () => load.done() > 100)
-  const before = (await statusOf(t, server)).hosts.map(({ pid }) => pid)
+  const before = (await statusOf(server)).hosts.map(({ pid }) => pid)
   const begun = await fetchHttp(`${server.url}/__svc/admin/api/workers/restart`, { method: 'POST' })
   assert.equal(begun.status, 202, begun.text)
   const { ok, restart_id: id, render_workers: total } = JSON.parse(begun.text)
@@ -102,7 +95,7 @@ test('no request fails while all render workers are replaced under load', async 
   await waitFor('more load', () => load.done() > done + 100)
   const report = await load.stop()
   assert.deepEqual(report.failures.slice(0, 5), [])
-  const after = (await statusOf(t, server)).hosts.map(({ pid }) => pid)
+  const after = (await statusOf(server)).hosts.map(({ pid }) => pid)
   assert.deepEqual(
     after.filter((pid) => before.includes(pid)),
     [],

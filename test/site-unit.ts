@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Child, type Cleanup, type HttpAnswer, type Server, svcCommand, waitFor } from '@svc/testkit'
+import { runDirOf, sitesOf } from './control.ts'
 
 /** Where the code of a site runs. */
 export type SiteProcess = 'in-process' | 'own'
@@ -9,26 +9,6 @@ export type SiteProcess = 'in-process' | 'own'
 export interface Unit {
   readonly child: Child
   readonly ready: { readonly pid: number; readonly site: string; readonly socket: string; readonly generation: number }
-}
-
-/** What `svc sites --json` says of a site. */
-export interface ListedSite {
-  readonly id: string
-  readonly process: string
-  readonly state: string
-}
-
-/** A row of `svc status --json`. */
-export interface ListedHost {
-  readonly id: string
-  readonly pid: number
-  readonly state: string
-  readonly sites: readonly string[]
-}
-
-/** Run directory of a server that was started from a configuration. */
-export function runDirOf(server: Server): string {
-  return join(server.configFile ?? '', '../run')
 }
 
 /** Starts the unit of a site as a service manager would: the environment names the run directory, and nothing else of the server. */
@@ -45,32 +25,17 @@ export async function startUnit(t: Cleanup, runDir: string, site: string): Promi
   return { child, ready: JSON.parse(line) as Unit['ready'] }
 }
 
-async function ask<Answer>(t: Cleanup, server: Server, args: readonly string[]): Promise<Answer> {
-  const child = new Child(t, svcCommand, [...args, '--json', '--config', server.configFile ?? ''])
-  const { code } = await child.exited
-  if (code !== 0) throw new Error(child.stderr)
-  return JSON.parse(child.stdout) as Answer
-}
-
-export function sitesOf(t: Cleanup, server: Server): Promise<ListedSite[]> {
-  return ask(t, server, ['sites'])
-}
-
-export async function hostsOf(t: Cleanup, server: Server): Promise<readonly ListedHost[]> {
-  return (await ask<{ hosts: ListedHost[] }>(t, server, ['status'])).hosts
-}
-
 /** Waits until a site is in a state. */
-export function siteState(t: Cleanup, server: Server, site: string, state: string): Promise<unknown> {
+export function siteState(server: Server, site: string, state: string): Promise<unknown> {
   return waitFor(`the site ${site} to be ${state}`, async () => {
-    return (await sitesOf(t, server)).some((one) => one.id === site && one.state === state)
+    return (await sitesOf(server)).some((one) => one.id === site && one.state === state)
   })
 }
 
 /** Starts the unit of a site and waits until the server sends it requests. */
 export async function attachUnit(t: Cleanup, server: Server, site: string): Promise<Unit> {
   const unit = await startUnit(t, runDirOf(server), site)
-  await siteState(t, server, site, 'ok')
+  await siteState(server, site, 'ok')
   return unit
 }
 
