@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
-import { IsrStore, responseKey, responseTags } from '@svc/cache'
+import { EntryStore, responseKey, responseTags } from '@svc/cache'
 import { fetchHttp, type Server, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, isr, shown } from './backend.ts'
 import { fileCleanup } from './file-cleanup.ts'
@@ -146,7 +146,7 @@ test('a purge of thousands of pages is answered with their number, and none of t
   const get = client(server, 'posts.localhost')
   await get('/posts/0')
   const cacheDir = join(dirname(server.configFile ?? ''), 'cache')
-  const store = await IsrStore.join({ cacheDir, maxEntries: 20_000, maxBytes: 1 << 28, graceMs: 0 })
+  const store = await EntryStore.join({ cacheDir, maxEntries: 20_000, maxBytes: 1 << 28, graceMs: 0 })
   t.after(() => store.close())
   const keyOf = (id: number) => responseKey('posts', `/posts/${id}`, { query: false, host: false }, '', '')
   const rendered = store.get(keyOf(0)) ?? assert.fail('the page is not kept')

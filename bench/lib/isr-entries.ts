@@ -1,4 +1,4 @@
-import { type EntryFacts, type IsrStore, responseTags } from '@svc/cache'
+import { type EntryFacts, type EntryStore, responseTags } from '@svc/cache'
 
 /** Entries that carry one tag, as the posts of an author do. */
 export const GROUP = 100
@@ -41,7 +41,7 @@ export function factsOf(label: string, index: number): EntryFacts {
 }
 
 /** Puts entries from one index up to, but not including, another. Rejects when the store does not take one. */
-export async function fill(store: IsrStore, label: string, body: Buffer, from: number, to: number): Promise<void> {
+export async function fill(store: EntryStore, label: string, body: Buffer, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += BATCH) {
     const indexes = Array.from({ length: Math.min(BATCH, to - at) }, (_, offset) => at + offset)
     const areStored = await Promise.all(indexes.map((index) => store.put(keyOf(label, index), factsOf(label, index), body)))

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { IsrStore, L0Cache } from '@svc/cache'
+import { EntryStore, L0Cache } from '@svc/cache'
 import type { ResponseHead } from '@svc/http'
 import { factsOf, keyOf } from '../lib/isr-entries.ts'
 import { figure, type Row } from '../lib/table.ts'
@@ -17,7 +17,7 @@ const BATCH = 64
 async function putsWhenFull(sites: number): Promise<{ alone: number; among: number }> {
   const cacheDir = join(workDir, 'full-store')
   rmSync(cacheDir, { recursive: true, force: true })
-  const store = await IsrStore.open({ cacheDir, maxEntries: ENTRIES, maxBytes: 1 << 30, graceMs: 0 })
+  const store = await EntryStore.open({ cacheDir, maxEntries: ENTRIES, maxBytes: 1 << 30, graceMs: 0 })
   const body = Buffer.alloc(1024, 'x')
   let next = 0
   const put = () => {

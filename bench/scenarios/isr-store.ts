@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { IsrStore, type Purge } from '@svc/cache'
+import { EntryStore, type Purge } from '@svc/cache'
 import { factsOf, fill, GROUP, groupTag, keyOf, largeGroupTag } from '../lib/isr-entries.ts'
 import { figure, type Row } from '../lib/table.ts'
 import { timed } from '../lib/timing.ts'
@@ -9,10 +9,10 @@ import { workDir } from '../peers/svc.ts'
 const LABEL = 'bench'
 const ROUNDS = 9
 
-async function withStore<Result>(work: (store: IsrStore) => Promise<Result>): Promise<Result> {
+async function withStore<Result>(work: (store: EntryStore) => Promise<Result>): Promise<Result> {
   const cacheDir = join(workDir, 'isr-store')
   rmSync(cacheDir, { recursive: true, force: true })
-  const store = await IsrStore.open({ cacheDir, maxEntries: 200_000, maxBytes: 1 << 30, graceMs: 0 })
+  const store = await EntryStore.open({ cacheDir, maxEntries: 200_000, maxBytes: 1 << 30, graceMs: 0 })
   if (store.problem !== undefined) throw new Error(store.problem)
   try {
     return await work(store)

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { IsrStore } from '@svc/cache'
+import { EntryStore } from '@svc/cache'
 import { askServer } from '../../packages/cli/src/control/control-client.ts'
 import { ask } from '../lib/ask.ts'
 import { fill, GROUP, groupTag, keyOf, LARGE_GROUP, largeGroupTag, pathOf } from '../lib/isr-entries.ts'
@@ -50,14 +50,14 @@ function ways(url: string, agent: Agent): Readonly<Record<string, PurgeTag>> {
 }
 
 /** A purge is answered before the store has followed: what this process put back too early would be taken as well. */
-async function gone(store: IsrStore, from: number, to: number): Promise<void> {
+async function gone(store: EntryStore, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index++) {
     while (store.has(keyOf(LABEL, index))) await nextTurn()
   }
 }
 
 /** Purges group after group; what was taken away is put back before the next one, unmeasured. */
-async function measureGroup(store: IsrStore, entries: number, group: Group, purge: PurgeTag): Promise<Record<string, string>> {
+async function measureGroup(store: EntryStore, entries: number, group: Group, purge: PurgeTag): Promise<Record<string, string>> {
   const { size, rounds, tagOf } = group
   const body = Buffer.alloc(1024, 'x')
   const numberOf = (round: number) => round % (entries / size)
@@ -83,7 +83,7 @@ export async function wholePurges(): Promise<Row[]> {
   const server = await startSvc(writeConfig(NAME, [{ id: LABEL, root: rowsSite }], bounds), 2)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const options = { cacheDir: join(workDir, NAME, 'cache'), maxEntries: MAX_ENTRIES, maxBytes: MAX_BYTES, graceMs: 0 }
-  const store = await IsrStore.join(options)
+  const store = await EntryStore.join(options)
   const rows: Row[] = []
   try {
     if (store.problem !== undefined) throw new Error(store.problem)

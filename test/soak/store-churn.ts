@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { IsrStore } from '@svc/cache'
+import { EntryStore } from '@svc/cache'
 import { tempDir } from '@svc/testkit'
 import { factsOf, isWhole, sealedBody } from '../../packages/cache/test/entries.ts'
-import { expectTrueUsages } from '../../packages/cache/test/isr/usage-check.ts'
+import { expectTrueUsages } from '../../packages/cache/test/store/usage-check.ts'
 import { repeat, type SoakPart } from './soak-part.ts'
 
 const MAX_BYTES = 16 << 20
@@ -21,7 +21,7 @@ export const storeChurn: SoakPart = {
   rounds: 500,
   async run(run) {
     const cacheDir = tempDir(run.cleanup, 'svc-soak')
-    const store = await IsrStore.open({ cacheDir, maxEntries: 5_000, maxBytes: MAX_BYTES, graceMs: 0 })
+    const store = await EntryStore.open({ cacheDir, maxEntries: 5_000, maxBytes: MAX_BYTES, graceMs: 0 })
     const pick = (count: number) => Math.floor(run.random() * count)
     try {
       return await repeat(run, async () => {

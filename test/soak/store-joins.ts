@@ -1,5 +1,5 @@
 import { tempDir } from '@svc/testkit'
-import { joinWhileWritten } from '../../packages/cache/test/isr/killed-writers.ts'
+import { joinWhileWritten } from '../../packages/cache/test/store/killed-writers.ts'
 import { repeat, type SoakPart } from './soak-part.ts'
 
 const JOINS_PER_ROUND = 200

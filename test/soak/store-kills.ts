@@ -1,5 +1,5 @@
 import { tempDir } from '@svc/testkit'
-import { killOwner, killWhileInUse } from '../../packages/cache/test/isr/killed-writers.ts'
+import { killOwner, killWhileInUse } from '../../packages/cache/test/store/killed-writers.ts'
 import { repeat, type SoakPart } from './soak-part.ts'
 
 /** A store lives at most this long, so that a damage that shows late is still near its cause. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { deadlineOf } from '../src/entries/freshness.ts'
 import { ageSeconds, freshnessOf, ttlLeftMs } from '../src/index.ts'
-import { deadlineOf } from '../src/store/freshness.ts'
 
 const entry = { createdAt: 10_000, ttlMs: 1_000, swrMs: 2_000, isMarkedStale: false }
 

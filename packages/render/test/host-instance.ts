@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { IsrStore, type Purge, type PurgeOrder, type PurgeState } from '@svc/cache'
+import { EntryStore, type Purge, type PurgeOrder, type PurgeState } from '@svc/cache'
 import type { PurgeOutcome } from '@svc/protocol'
 import { tempDir } from '@svc/testkit'
 import { type HostOptions, HostProcess } from './host-process.ts'
@@ -18,7 +18,7 @@ export class HostInstance {
   /** Refuses all purges. */
   isBroken = false
   #state: PurgeState = { last: 0, unsettled: [] }
-  #store: Promise<IsrStore> | undefined
+  #store: Promise<EntryStore> | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(t: Pick<TestContext, 'after'>) {
@@ -41,8 +41,8 @@ export class HostInstance {
   }
 
   /** The store as this process has it open. */
-  store(): Promise<IsrStore> {
-    this.#store ??= IsrStore.open({ cacheDir: this.cacheDir, maxEntries: 1_000, maxBytes: 16 << 20, graceMs: 0 })
+  store(): Promise<EntryStore> {
+    this.#store ??= EntryStore.open({ cacheDir: this.cacheDir, maxEntries: 1_000, maxBytes: 16 << 20, graceMs: 0 })
     return this.#store
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { IsrStore } from '@svc/cache'
+import { EntryStore } from '@svc/cache'
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
 import { ManualClock, tempDir } from '@svc/testkit'
 import { IsrCache } from '../src/isr/isr-cache.ts'
@@ -13,7 +13,7 @@ const MAX_ENTRIES = 100
 /** A worker with the real store, which holds so few entries. */
 async function smallWorker(t: TestContext) {
   const clock = new ManualClock(1_000_000)
-  const store = await IsrStore.open({ cacheDir: tempDir(t), maxEntries: MAX_ENTRIES, maxBytes: 64 << 20, graceMs: 0, clock })
+  const store = await EntryStore.open({ cacheDir: tempDir(t), maxEntries: MAX_ENTRIES, maxBytes: 64 << 20, graceMs: 0, clock })
   t.after(() => store.close())
   const server = await PipelineServer.start(t, [shop, other], '[cache.l0]\nenabled = false\n')
   const leases = new InstanceLeases()

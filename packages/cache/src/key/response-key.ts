@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Variance } from '../store/entry.ts'
+import { isCacheSafePath } from '@svc/http'
+import type { Variance } from '../entries/entry.ts'
 
 /** Stands between parts: no label, path, query or host can hold it. */
 const SEPARATOR = '\0'
@@ -29,4 +30,12 @@ function digest(parts: readonly string[]): string {
     hash.update(`${bytes.byteLength}:`).update(bytes)
   }
   return hash.digest('base64url')
+}
+
+/**
+ * The path part of a key for a normalised path. Undefined when no layer may store a response for it: with an escaped slash,
+ * backslash or NUL in it, which backends and file systems read differently.
+ */
+export function storablePath(path: string): string | undefined {
+  return isCacheSafePath(path) ? path : undefined
 }

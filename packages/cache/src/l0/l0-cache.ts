@@ -4,7 +4,7 @@ import { L0Entry, type L0Facts, type MakeBlock } from './l0-entry.ts'
 import { L0Index } from './l0-index.ts'
 import type { L0Key } from './l0-key.ts'
 import { L0Room } from './l0-room.ts'
-import { SecondAsk } from './second-ask.ts'
+import { RepeatedKeys } from './repeated-keys.ts'
 
 /** How much L0 keeps. */
 export interface L0Bounds {
@@ -35,7 +35,7 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
   /** By prefix, then by target: a look-up needs no text that is not there already, and so no new hash. */
   readonly #byPrefix = new Map<string, Map<string, L0Entry<Block, Facts>>>()
   readonly #index = new L0Index<L0Entry<Block, Facts>>()
-  readonly #asked = new SecondAsk(WINDOW_MS)
+  readonly #requested = new RepeatedKeys(WINDOW_MS)
   readonly #makeBlock: MakeBlock<Block>
   readonly #maxEntryBytes: number
   #evictions = 0
@@ -78,13 +78,13 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
     }
     this.#drop(entry)
     // It was wanted until now: what takes its place need not be asked for twice.
-    this.#asked.ask(entry.name, nowMs)
+    this.#requested.note(entry.name, nowMs)
     return undefined
   }
 
   /** Notes that an answer for a key is being made. True: it has been wanted before, a moment ago, and should be stored. */
   isWanted({ prefix, target }: L0Key, nowMs: number): boolean {
-    return this.#asked.ask(prefix + target, nowMs)
+    return this.#requested.note(prefix + target, nowMs)
   }
 
   /** Stores a response, with a body of its own. False: it is too large. */

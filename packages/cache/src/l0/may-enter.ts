@@ -1,5 +1,24 @@
 import { type ContentCoding, type HeaderList, parseCacheControl, type ResponseHead } from '@svc/http'
 
+/** A response that a stage offers to L0, with the bounds of its lifetime. */
+export interface L0Offer {
+  /** End of freshness, milliseconds of the wall clock; Infinity: until it is purged, or `isCurrent` says no. */
+  readonly expiresAt: number
+  readonly label: string
+  /** Normalised path of the resource, which a rewrite may have made another than that of the request. */
+  readonly path: string
+  /** Full tags. */
+  readonly tags: readonly string[]
+  /** Number of the last purge that was known when its production began; undefined: it was produced just now. */
+  readonly seq?: number
+  /** Whether the response could be another with another cookie. */
+  readonly dependsOnCookies: boolean
+  /** Whether its Cache-Control counts from its creation, as Age does, and so stays as it is. */
+  readonly keepsLifetime?: boolean
+  /** Whether the response is still current, for sources that change without a purge (files). Called at most once a second. */
+  readonly isCurrent?: () => boolean
+}
+
 /** What a request says that decides whether its answer may be given to others. */
 export interface L0Asker {
   readonly method: string

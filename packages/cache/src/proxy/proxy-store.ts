@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Clock } from '@svc/core'
 import type { HeaderList } from '@svc/http'
-import { IsrStore, type IsrStoreOptions } from '../isr/isr-store.ts'
+import type { BegunPurge, PurgedStore, StoreSize } from '../entries/cache-store.ts'
+import type { BodyFileRef, EntryFacts, StoredEntry } from '../entries/entry.ts'
 import type { Purge } from '../purge/purge.ts'
-import type { BegunPurge, PurgedStore, StoreSize } from '../store/cache-store.ts'
-import type { BodyFileRef, EntryFacts, StoredEntry } from '../store/entry.ts'
+import { EntryStore, type EntryStoreOptions } from '../store/entry-store.ts'
 import { uriTag } from '../tags/tags.ts'
 import { BodyFiles } from './body-files.ts'
 import type { ProxyAddress } from './proxy-address.ts'
@@ -65,12 +65,12 @@ export interface ProxyResponse {
 
 /** The store of the proxy cache, shared by the master, which opens it, and the workers, which join it. */
 export class ProxyStore implements PurgedStore {
-  readonly #entries: IsrStore
+  readonly #entries: EntryStore
   readonly files: BodyFiles
   readonly #maxBytes: number
   readonly #openedAt: number
 
-  private constructor(entries: IsrStore, files: BodyFiles, { maxBytes, clock }: ProxyStoreOptions) {
+  private constructor(entries: EntryStore, files: BodyFiles, { maxBytes, clock }: ProxyStoreOptions) {
     this.#entries = entries
     this.files = files
     this.#maxBytes = maxBytes
@@ -81,14 +81,14 @@ export class ProxyStore implements PurgedStore {
   static async open(options: ProxyStoreOptions): Promise<ProxyStore> {
     const files = filesOf(options)
     files.clearIncoming()
-    const entries = await IsrStore.open(storeOptions(options, files))
+    const entries = await EntryStore.open(storeOptions(options, files))
     return new ProxyStore(entries, files, options)
   }
 
   /** Opens the store as another process of the instance, after its master. */
   static async join(options: ProxyStoreOptions): Promise<ProxyStore> {
     const files = filesOf(options)
-    return new ProxyStore(await IsrStore.join(storeOptions(options, files)), files, options)
+    return new ProxyStore(await EntryStore.join(storeOptions(options, files)), files, options)
   }
 
   /** Why the store is off; undefined when it works, or is not wanted. */
@@ -180,7 +180,7 @@ export class ProxyStore implements PurgedStore {
   }
 
   /** How much of the cache each site has. */
-  usages(): ReturnType<IsrStore['usages']> {
+  usages(): ReturnType<EntryStore['usages']> {
     return this.#entries.usages()
   }
 
@@ -219,7 +219,7 @@ function filesOf({ cacheDir, maxBytes, onProblem }: ProxyStoreOptions): BodyFile
   return new BodyFiles(join(cacheDir, 'proxy'), Math.floor(maxBytes / INCOMING_SHARE), onProblem)
 }
 
-function storeOptions({ cacheDir, maxBytes, clock }: ProxyStoreOptions, files: BodyFiles): IsrStoreOptions {
+function storeOptions({ cacheDir, maxBytes, clock }: ProxyStoreOptions, files: BodyFiles): EntryStoreOptions {
   const maxEntries = Math.floor(maxBytes / MIN_ENTRY_BYTES)
   return { cacheDir, layer: 'proxy', maxEntries, maxBytes, graceMs: GRACE_MS, clock, files }
 }

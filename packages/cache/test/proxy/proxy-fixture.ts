@@ -5,7 +5,7 @@ import type { Clock } from '@svc/core'
 import type { HeaderList } from '@svc/http'
 import type { Cleanup } from '@svc/testkit'
 import { type BodyFileRef, type ProxyAddress, ProxyStore, proxyAddress } from '../../src/index.ts'
-import { HandClock } from '../isr/isr-fixture.ts'
+import { HandClock } from '../store/store-fixture.ts'
 
 /** Opens a proxy store that is closed with the test. */
 export async function openProxyStore(t: Cleanup, cacheDir: string, maxBytes = 64 << 20, clock: Clock = new HandClock()) {

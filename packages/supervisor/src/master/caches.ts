@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { IsrStore, ProxyStore, type PurgeOrder } from '@svc/cache'
+import { EntryStore, ProxyStore, type PurgeOrder } from '@svc/cache'
 import type { SiteConfig } from '@svc/config'
 import { asError, type Clock, type CloseStack } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
@@ -33,7 +33,7 @@ interface CachesOptions {
 
 /** The caches as the master has them: the shared store and its upkeep, the order of purges, the leases. */
 export class Caches {
-  readonly store: IsrStore
+  readonly store: EntryStore
   readonly proxy: ProxyStore
   readonly purges: PurgeCoordinator
   readonly leases: LeaseDesk
@@ -74,7 +74,7 @@ export class Caches {
     const { config } = options.spec()
     const { isr, dir } = config.cache
     const numbers = await PurgeNumbers.open(join(config.server.state_dir, 'purge-number'), options.clock.now())
-    const store = await IsrStore.open({
+    const store = await EntryStore.open({
       cacheDir: dir,
       maxEntries: isr.max_entries,
       maxBytes: isr.max_bytes,
@@ -132,7 +132,7 @@ export class Caches {
 
 /** The stores that all processes of an instance share. */
 interface Stores {
-  readonly isr: IsrStore
+  readonly isr: EntryStore
   readonly proxy: ProxyStore
 }
 

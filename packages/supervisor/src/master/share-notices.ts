@@ -1,4 +1,4 @@
-import type { IsrStore } from '@svc/cache'
+import type { EntryStore } from '@svc/cache'
 import type { Clock } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 
@@ -8,7 +8,7 @@ const PAUSE_MS = 3_600_000
 const NEAR_SHARE = 0.9
 
 /** How much of a store a site has. */
-export type SiteUsage = ReturnType<IsrStore['usages']>[number]
+export type SiteUsage = ReturnType<EntryStore['usages']>[number]
 
 export interface StoreBounds {
   readonly maxEntries: number

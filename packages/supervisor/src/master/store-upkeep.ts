@@ -1,4 +1,4 @@
-import type { IsrStore } from '@svc/cache'
+import type { EntryStore } from '@svc/cache'
 import { asError, type Clock } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import { ShareNotices, type StoreBounds } from './share-notices.ts'
@@ -9,7 +9,7 @@ const LOOK_MS = 1_000
 const LOOKS_PER_SWEEP = 30
 
 /** What upkeep asks of a store. */
-type KeptStore = Pick<IsrStore, 'needsEviction' | 'evict' | 'checkReaders' | 'usages'>
+type KeptStore = Pick<EntryStore, 'needsEviction' | 'evict' | 'checkReaders' | 'usages'>
 
 interface StoreUpkeepOptions {
   readonly store: KeptStore

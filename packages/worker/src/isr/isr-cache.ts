@@ -1,4 +1,4 @@
-import { type EntryFacts, Fills, PassMemory, type Purge, RetryPauses, SecondAsk } from '@svc/cache'
+import { type EntryFacts, Fills, PassMemory, type Purge, RepeatedKeys, RetryPauses } from '@svc/cache'
 import { type BackoffPolicy, delayMs } from '@svc/core'
 import { ClientSink } from '../request/client-sink.ts'
 import { cameBack } from '../request/request-loop.ts'
@@ -29,7 +29,7 @@ export class IsrCache {
 
   constructor(options: IsrCacheOptions) {
     const { store, ledger, clock, leases, onProblem } = options
-    const admission = new SecondAsk(ADMISSION_WINDOW_MS)
+    const admission = new RepeatedKeys(ADMISSION_WINDOW_MS)
     const entries = new PageEntries({ store, ledger, admission, clock })
     this.#parts = { ...options, entries, admission, passes: new PassMemory(clock), bodies: new SharedBodies() }
     this.#fills = new Fills({ ledger, leases, clock, onProblem })
@@ -89,7 +89,7 @@ export class IsrCache {
 
   #miss(key: string, waiter: PageWaiter): void {
     const { admission, clock } = this.#parts
-    const isRepeated = admission.ask(key, clock.monotonic())
+    const isRepeated = admission.note(key, clock.monotonic())
     const fill = this.#fills.joinable(key)?.policy
     if (fill === undefined) this.#open(key, { kind: 'request', opener: waiter, isRepeated })
     else if (!cameBack(waiter.request.context)) fill.join(waiter)

@@ -5,7 +5,7 @@ import {
   type LeaseDesk,
   type PassMemory,
   type PurgeLedger,
-  type SecondAsk,
+  type RepeatedKeys,
   type StoredEntry,
 } from '@svc/cache'
 import type { Clock } from '@svc/core'
@@ -33,7 +33,7 @@ export interface IsrParts {
   readonly passes: PassMemory
   readonly bodies: SharedBodies
   /** Tells the second request for a key from the first. */
-  readonly admission: SecondAsk
+  readonly admission: RepeatedKeys
   readonly onProblem: (error: Error) => void
 }
 

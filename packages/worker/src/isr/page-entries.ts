@@ -4,7 +4,7 @@ import {
   type Fill,
   type PurgeLedger,
   pathTag,
-  type SecondAsk,
+  type RepeatedKeys,
   type StoredEntry,
   type Variance,
 } from '@svc/cache'
@@ -17,7 +17,7 @@ import { type DefaultLifetime, type Storability, storabilityOf } from './storabi
 export interface PageEntriesOptions {
   readonly store: CacheStore
   readonly ledger: PurgeLedger
-  readonly admission: SecondAsk
+  readonly admission: RepeatedKeys
   readonly clock: Clock
 }
 
@@ -76,7 +76,7 @@ export class PageEntries {
   isAdmitted({ entry, key }: PageEntry, fillKey: string, isRepeated: boolean): boolean {
     if (!entry.isQueryKeyed) return true
     const { admission, clock } = this.#options
-    return key === fillKey ? isRepeated : admission.ask(key, clock.monotonic())
+    return key === fillKey ? isRepeated : admission.note(key, clock.monotonic())
   }
 
   /** Whether no purge has come since the fill began that takes the entry. */

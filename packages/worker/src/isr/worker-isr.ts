@@ -1,4 +1,4 @@
-import { IsrStore, type LeaseDesk, type Purge, type PurgeLedger } from '@svc/cache'
+import { EntryStore, type LeaseDesk, type Purge, type PurgeLedger } from '@svc/cache'
 import type { Config } from '@svc/config'
 import { asError, type Clock } from '@svc/core'
 import type { CacheMetrics } from '@svc/telemetry'
@@ -18,7 +18,7 @@ export interface WorkerIsrOptions {
 /** The ISR cache of a worker process and its access to the store: opened when a configuration first wants it. */
 export class WorkerIsr {
   readonly #options: WorkerIsrOptions
-  #store: IsrStore | undefined
+  #store: EntryStore | undefined
   #cache: IsrCache | undefined
 
   constructor(options: WorkerIsrOptions) {
@@ -29,7 +29,7 @@ export class WorkerIsr {
   async prepare({ cache }: Config): Promise<void> {
     if (this.#store !== undefined || !isOn(cache)) return
     try {
-      const store = await IsrStore.join({
+      const store = await EntryStore.join({
         cacheDir: cache.dir,
         maxEntries: cache.isr.max_entries,
         maxBytes: cache.isr.max_bytes,

@@ -1,4 +1,4 @@
-import { IsrStore } from '@svc/cache'
+import { EntryStore } from '@svc/cache'
 import type { Config } from '@svc/config'
 import type { DataStore } from './data-cache.ts'
 
@@ -58,5 +58,5 @@ export class SharedStore {
 
 async function openOnDisk({ dir, isr }: Config['cache']): Promise<OpenStore> {
   const { max_entries: maxEntries, max_bytes: maxBytes, default_swr_ms: graceMs } = isr
-  return await IsrStore.join({ cacheDir: dir, maxEntries, maxBytes, graceMs })
+  return await EntryStore.join({ cacheDir: dir, maxEntries, maxBytes, graceMs })
 }

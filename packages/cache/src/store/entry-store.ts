@@ -1,0 +1,379 @@
+import { join } from 'node:path'
+import { type Clock, messageOf, systemClock } from '@svc/core'
+import type { BegunPurge, CacheStore, PurgedStore, StoreSize } from '../entries/cache-store.ts'
+import type { EntryFacts, KnownVariance, StoredEntry, Variance } from '../entries/entry.ts'
+import { CacheError } from '../errors/errors.ts'
+import { touchesLayer } from '../purge/match-purge.ts'
+import type { Purge } from '../purge/purge.ts'
+import { admits } from './bounds.ts'
+import { readCounts } from './counts.ts'
+import { closeDatabases, type Databases, type EntryFiles } from './databases.ts'
+import { decodeFacts, decodeHead } from './entry-codec.ts'
+import { trimTagged } from './eviction.ts'
+import { ID_BYTES, idOf, ROW, rowKey } from './index-keys.ts'
+import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
+import { LentBytes } from './lent-bytes.ts'
+import { noteReads } from './note-reads.ts'
+import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
+import { RecentFacts, readFacts } from './recent-facts.ts'
+import { joinHome, type OpenedHome, openHome, type StorePlace } from './store-home.ts'
+import { beginPurge, type CountedPurge, finishPurges } from './store-purge.ts'
+import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
+import { StoreTransaction } from './store-transaction.ts'
+import { readUsages, type Usage } from './usage.ts'
+import { readVariance } from './variances.ts'
+
+export interface EntryStoreOptions {
+  /** `cache.dir` of the instance; the store lies in a directory below it. */
+  readonly cacheDir: string
+  /** Name of that directory, and the layer whose purges are about the store. @default 'isr' */
+  readonly layer?: 'isr' | 'proxy'
+  /** Where entries keep bodies that do not lie in the store; undefined: they keep none. */
+  readonly files?: EntryFiles | undefined
+  /** Most entries; 0: nothing is stored. */
+  readonly maxEntries: number
+  /** Most bytes of facts and bodies; 0: nothing is stored. The file may have twice as many. */
+  readonly maxBytes: number
+  /** Milliseconds that an entry is kept after its stale time, for when it cannot be made anew. */
+  readonly graceMs: number
+  readonly clock?: Clock
+}
+
+/** How long closing may take to bring the store to the disk: if it takes longer, a crash of the machine costs the store. */
+const SYNC_MS = 2_000
+/** What lmdb says when the file is not as it must be. */
+const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH)/
+
+/**
+ * The lmdb store that all processes of an instance share. Its master opens it, before workers and render hosts join it. Reads
+ * and small writes are synchronous calls into shared memory. Without a usable directory the store is off: every read is a miss and nothing is kept.
+ */
+export class EntryStore implements CacheStore, PurgedStore {
+  readonly stats: StoreStats = { lostWrites: 0, failedReads: 0 }
+  /** Why the store is off; undefined when it works, or is not wanted. */
+  readonly problem: string | undefined
+  /** What was found damaged on opening, and where it went. */
+  readonly damage: string | undefined
+  readonly #options: Options
+  /** Where it lies. */
+  readonly #dir: string
+  readonly #isOwner: boolean
+  readonly #identity: StoreIdentity | undefined
+  readonly #lent = new LentBytes()
+  /** Of answers of upstreams, which are asked for again and again; undefined: nothing is remembered. */
+  readonly #recent: RecentFacts | undefined
+  #parts: StoreParts | undefined
+  #isSnapshotHeld = false
+  /** Settles when the store follows all purges so far. Never rejects. */
+  #lastPurge: Promise<void> = Promise.resolve()
+  #damageInUse: string | undefined
+  #evicting: Promise<number> | undefined
+  #closing: Promise<void> | undefined
+
+  private constructor(home: OpenedHome, options: Options, isOwner: boolean, identity?: StoreIdentity) {
+    this.problem = home.problem
+    this.damage = home.damage
+    this.#options = options
+    this.#dir = join(options.cacheDir, options.layer)
+    this.#isOwner = isOwner
+    this.#recent = options.layer === 'proxy' ? new RecentFacts() : undefined
+    this.#identity = identity
+    const onFailure = (error: unknown) => this.#fail(error)
+    if (home.databases !== undefined)
+      this.#parts = partsOf({ ...home.databases, files: options.files }, { ...options, onFailure })
+  }
+
+  /** Opens the store as the master of an instance. A store that cannot be used is moved aside and a new one begun. */
+  static async open(given: EntryStoreOptions): Promise<EntryStore> {
+    const options = { ...defaults, ...given }
+    const home = isWanted(options) ? await openHome(placeOf(options), options.maxBytes).then(finished) : NOT_WANTED
+    const identity = await identityOf(join(options.cacheDir, options.layer))
+    return new EntryStore(home, options, true, identity)
+  }
+
+  /** Opens the store as another process of the instance, after its master. */
+  static async join(given: EntryStoreOptions): Promise<EntryStore> {
+    const options = { ...defaults, ...given }
+    const home = isWanted(options) ? await joinHome(placeOf(options), options.maxBytes) : NOT_WANTED
+    return new EntryStore(home, options, false)
+  }
+
+  get(key: string): StoredEntry | undefined {
+    return this.#read(({ databases: { heads, records }, access, promotions }) => {
+      const id = this.#recent?.idOf(key) ?? idOf(key)
+      // Both lie in the same memory, one after the other: the head is decoded before the record is read.
+      const headBytes = heads.getBinaryFast(id)
+      const head = headBytes && decodeHead(headBytes)
+      if (head === undefined || head.isDead) return undefined
+      const record = records.getBinaryFast(id)
+      if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
+      const facts = this.#recent === undefined ? readFacts(key, head, record) : this.#recent.read(key, head, record)
+      if (facts === undefined) return undefined
+      if (head.isNewcomer) promotions.touch(key)
+      else access.touch(key)
+      return { ...facts, body: this.#lent.copyOf(record, head.factsBytes, head.recordBytes) }
+    })
+  }
+
+  /** The body must not be changed until the promise has resolved. */
+  async put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean> {
+    const entry = { key, facts, body }
+    return this.#parts !== undefined && admits(this.#options, entry) ? this.#parts.queue.add(entry) : false
+  }
+
+  /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
+  async purge(purge: Purge): Promise<number> {
+    const { count, followed } = await this.beginPurge(purge)
+    await followed
+    return count
+  }
+
+  async beginPurge(purge: Purge): Promise<BegunPurge> {
+    const parts = this.#parts
+    if (parts === undefined || !touchesLayer(purge, this.#options.layer)) return { count: 0, followed: undefined }
+    // One after the other: what an earlier one has counted is not to be counted again.
+    const earlier = this.#lastPurge
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#lastPurge = promise
+    await earlier
+    const { maintenance, databases } = parts
+    const failed = (error: unknown) => this.#failPurge(error)
+    const counted = maintenance.first(() => this.#countPurge(databases, purge)).catch(failed)
+    const followed = counted.then(({ follow }) => follow && maintenance.first(follow).catch(failed))
+    // Whoever has asked may not have come to listen.
+    followed.catch(() => undefined).finally(resolve)
+    const { count, follow } = await counted
+    return { count, followed: follow && followed }
+  }
+
+  /** Whether there is an entry with this key that is not purged. Notes no access. */
+  has(key: string): boolean {
+    const found = this.#read(({ databases }) => {
+      const head = databases.heads.getBinaryFast(idOf(key))
+      return head !== undefined && !decodeHead(head).isDead
+    })
+    return found ?? false
+  }
+
+  /** Whether a file beside the store is the body of an entry. Its name begins with the id. Undefined: that cannot be told. */
+  ownsFile(name: string): boolean | undefined {
+    return this.#read(({ databases: { heads, records } }) => {
+      const id = Buffer.from(name.slice(0, 2 * ID_BYTES), 'hex')
+      const head = heads.getBinary(id)
+      const record = head === undefined ? undefined : records.getBinaryFast(id)
+      return head !== undefined && record !== undefined && decodeFacts(decodeHead(head), record).facts.bodyFile?.name === name
+    })
+  }
+
+  /** How many entries carry a tag: those that are purged count until they are cleared away. */
+  countTagged(tag: string): number {
+    return this.#read(({ databases }) => databases.index.getValuesCount(rowKey(ROW.tag, tag))) ?? 0
+  }
+
+  /** Drops the least recently used entries of a tag until there are no more than so many. */
+  trimTagged(tag: string, maxEntries: number): void {
+    try {
+      if (this.#parts !== undefined && this.countTagged(tag) > maxEntries) trimTagged(this.#parts.databases, tag, maxEntries)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  variance(label: string, path: string): KnownVariance | undefined {
+    return this.#read(({ databases }) => readVariance(databases, label, path))
+  }
+
+  async noteReads(label: string, path: string, reads: Variance, seq: number): Promise<void> {
+    if (this.#parts === undefined) return
+    await this.flushed()
+    try {
+      noteReads(this.#parts.databases, label, path, reads, seq)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Reads after this call see all that any process has committed before it. */
+  refresh(): void {
+    this.#parts?.databases.root.resetReadTxn()
+  }
+
+  /** Resolves when all that this process has put so far is committed or given up. */
+  async flushed(): Promise<void> {
+    await this.#parts?.queue.flushed()
+  }
+
+  /** Notes that an entry was used, also where a copy of it was. `get` notes it by itself. */
+  touch(key: string): void {
+    this.#parts?.access.touch(key)
+  }
+
+  size(): StoreSize {
+    const counts = this.#read(({ databases }) => readCounts(databases))
+    return { entries: counts?.entries ?? 0, bytes: counts?.bytes ?? 0 }
+  }
+
+  /** How many entries have given way to others since the store was begun, in all processes. */
+  get evictions(): number {
+    return this.#read(({ databases }) => readCounts(databases).evictions) ?? 0
+  }
+
+  /** How much of the store each label has, of all that have had entries since the store was begun. */
+  usages(): readonly Readonly<Usage>[] {
+    return this.#read(({ databases }) => readUsages(databases)) ?? []
+  }
+
+  /** Sets the weights of labels, for all processes: of one process, the master. Entries of labels that are not named go first. */
+  setWeights(weights: ReadonlyMap<string, number>): void {
+    try {
+      if (this.#parts !== undefined) StoreTransaction.run(this.#parts.databases, (one) => one.setWeights(weights))
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Why the store cannot be relied on at the moment; undefined: it can, or is not wanted. Looks at its files. */
+  async trouble(): Promise<string | undefined> {
+    if (this.#parts === undefined || this.problem !== undefined) return this.problem
+    return (await troubleOf(this.#dir, this.#identity)) ?? this.#damageInUse
+  }
+
+  /** Lists entries without their bodies, and notes no access. */
+  list(query: ListingQuery): Listing {
+    return this.#read(({ databases }) => listEntries(databases, query)) ?? { entries: [], cursor: null }
+  }
+
+  /** Whether `evict` has something to do, but for entries whose deadline has passed. */
+  get needsEviction(): boolean {
+    return this.#read(({ maintenance }) => maintenance.isNeeded) ?? false
+  }
+
+  /**
+   * Clears away what is purged or expired, and evicts what is too much. One process should do this now and then: the master.
+   * Resolves with how many entries were evicted; never rejects.
+   */
+  evict(): Promise<number> {
+    this.#evicting ??= this.#evict().finally(() => {
+      this.#evicting = undefined
+    })
+    return this.#evicting
+  }
+
+  /** Frees what processes that died have held in the store. Returns how many there were. */
+  checkReaders(): number {
+    return this.#read(({ databases }) => databases.root.readerCheck() as unknown as number) ?? 0
+  }
+
+  /** Waits for writes under way and gives the store back. Everything is a miss from then on. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #evict(): Promise<number> {
+    const parts = this.#parts
+    if (parts === undefined) return 0
+    try {
+      return await parts.maintenance.run(() => this.#parts === undefined)
+    } catch (error) {
+      this.#fail(error)
+      return 0
+    }
+  }
+
+  async #close(): Promise<void> {
+    const parts = this.#parts
+    if (parts === undefined) return
+    await parts.queue.flushed()
+    parts.promotions.merge()
+    parts.access.merge()
+    this.#parts = undefined
+    await this.#evicting
+    await this.#lastPurge
+    await closeDatabases(parts.databases)
+    if (!this.#isOwner || this.#damageInUse !== undefined) return
+    // The store is in order, even if the seal cannot be written: it is then looked at once more.
+    const sealed = sealLeft(this.#dir).catch(() => undefined)
+    const { promise: tooLate, resolve } = Promise.withResolvers<void>()
+    const cancel = systemClock.after(SYNC_MS, resolve)
+    await Promise.race([sealed, tooLate])
+    cancel()
+  }
+
+  /** Runs a read in the snapshot of this turn. A read that fails is a miss. */
+  #read<Result>(read: (parts: StoreParts) => Result): Result | undefined {
+    if (this.#parts === undefined) return undefined
+    this.#beginSnapshot()
+    try {
+      return read(this.#parts)
+    } catch (error) {
+      this.stats.failedReads++
+      this.#noteDamage(error)
+      return undefined
+    }
+  }
+
+  /**
+   * The first read of a turn begins a snapshot: it sees all that was committed until then. The end of the turn gives it back,
+   * since as long as it is held no page that others free can be used again, and the file grows.
+   */
+  #beginSnapshot(): void {
+    if (this.#isSnapshotHeld) return
+    this.#isSnapshotHeld = true
+    this.refresh()
+    queueMicrotask(() => {
+      this.#isSnapshotHeld = false
+      this.refresh()
+    })
+  }
+
+  async #countPurge(databases: Databases, purge: Purge): Promise<CountedPurge> {
+    await this.flushed()
+    this.refresh()
+    return beginPurge(databases, purge)
+  }
+
+  #failPurge(error: unknown): never {
+    this.#fail(error)
+    throw new CacheError('CACHE_PURGE_FAILED', `the ${this.#options.layer} store could not be purged`, { cause: error })
+  }
+
+  #fail(error: unknown): void {
+    this.stats.lostWrites++
+    this.#noteDamage(error)
+  }
+
+  /** A damaged file is not repaired in use: the next master moves it aside. */
+  #noteDamage(error: unknown): void {
+    if (this.#damageInUse !== undefined || !DAMAGE.test(messageOf(error))) return
+    this.#damageInUse = messageOf(error)
+    // Where even this cannot be written, the next master finds the damage by looking.
+    noteDamage(this.#dir, messageOf(error)).catch(() => undefined)
+  }
+}
+
+type Options = Required<Omit<EntryStoreOptions, 'files'>> & Pick<EntryStoreOptions, 'files'>
+
+const defaults = { clock: systemClock, layer: 'isr' } as const
+
+function placeOf({ cacheDir, layer }: Options): StorePlace {
+  return { cacheDir, name: layer }
+}
+
+/** A store whose last owner did not come to the end of its purges. If this one does not either, it must not be used. */
+async function finished(home: OpenedHome): Promise<OpenedHome> {
+  if (home.databases === undefined) return home
+  try {
+    await finishPurges(home.databases)
+    return home
+  } catch (error) {
+    await closeDatabases(home.databases)
+    return { ...home, databases: undefined, problem: `purges could not be finished: ${messageOf(error)}` }
+  }
+}
+
+const NOT_WANTED: OpenedHome = { databases: undefined, problem: undefined, damage: undefined }
+
+function isWanted({ maxEntries, maxBytes }: EntryStoreOptions): boolean {
+  return maxEntries > 0 && maxBytes > 0
+}

@@ -1,5 +1,0 @@
-import { tempDir } from '@svc/testkit'
-import { cacheStoreContract } from './cache-store-contract.ts'
-import { openStore, roomy } from './isr/isr-fixture.ts'
-
-cacheStoreContract('lmdb store', (t) => openStore(t, roomy(tempDir(t))))
