@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { codeOf } from '@svc/core'
 import type { BodyAck } from '@svc/http'
-import { tempDir, waitFor } from '@svc/testkit'
+import { emptyBelow, openBelow, tempDir, waitFor } from '@svc/testkit'
 import { BodyBlocks } from '../../http/src/bodies/body-blocks.ts'
 import { UwsBody } from '../src/uws/uws-body.ts'
-import { emptyBelow, openBelow } from './open-files.ts'
 
 const MB = 1024 * 1024
 /** What the library reads at once. */

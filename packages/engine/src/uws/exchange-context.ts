@@ -1,8 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import { canonicalAddress } from '@svc/http'
+import { type BodyStore, canonicalAddress } from '@svc/http'
 import type { HeaderBlocks } from '../exchange/header-block.ts'
 import type { EngineContext } from '../listener/exchange-watch.ts'
-import type { BodyStore } from './body-backlog.ts'
 import type { CloseGuard } from './closing.ts'
 
 /** What all exchanges of one engine share. */

@@ -1,8 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { asError } from '@svc/core'
-import { HttpError, type RequestBody } from '@svc/http'
+import { BodyQueue, type BodyStore, HttpError, type QueuedPiece, type RequestBody } from '@svc/http'
 import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '../exchange/body-reader.ts'
-import { BodyBacklog, type BodyPiece, type BodyStore } from './body-backlog.ts'
 
 /** Unacknowledged bytes past which nothing more is handed on, and with what waits, past which reading from the socket stops. */
 const HIGH_WATER_BYTES = 128 * 1024
@@ -43,7 +42,7 @@ export class UwsBody implements RequestBody {
   readonly #owner: BodyOwner
   readonly #store: BodyStore
   readonly #maxBytes: number
-  readonly #backlog: BodyBacklog
+  readonly #queue: BodyQueue
   readonly #reader = new BodyReader()
   #isPaused = false
   #isHandingOn = false
@@ -63,7 +62,7 @@ export class UwsBody implements RequestBody {
     this.#store = store
     this.length = length
     this.#maxBytes = maxBytes
-    this.#backlog = new BodyBacklog(store, { ready: () => this.#handOn(), failed: (error) => this.#lost(error) })
+    this.#queue = new BodyQueue(store, { ready: () => this.#handOn(), failed: (error) => this.#lost(error) })
     res.onData((chunk, isLast) => this.#received(chunk, isLast))
   }
 
@@ -93,7 +92,7 @@ export class UwsBody implements RequestBody {
   discard(): void {
     this.#isDiscarding = true
     this.#waitingBytes = 0
-    this.#backlog.close()
+    this.#queue.close()
     this.resume()
   }
 
@@ -146,7 +145,7 @@ export class UwsBody implements RequestBody {
   #wait(bytes: Uint8Array): void {
     const missing = this.length === undefined ? Number.POSITIVE_INFINITY : this.length - this.#receivedBytes
     try {
-      this.#backlog.add(bytes, missing + bytes.byteLength)
+      this.#queue.add(bytes, missing + bytes.byteLength)
       this.#waitingBytes += bytes.byteLength
     } catch (error) {
       this.#lost(asError(error))
@@ -173,7 +172,7 @@ export class UwsBody implements RequestBody {
   #handOn(): void {
     if (this.#isHandingOn) return
     while (this.#reader.isReading && this.#unackedBytes < HIGH_WATER_BYTES) {
-      const piece = this.#waitingBytes > 0 ? this.#backlog.take() : undefined
+      const piece = this.#waitingBytes > 0 ? this.#queue.take() : undefined
       if (piece === undefined) break
       this.#waitingBytes -= piece.bytes.byteLength
       this.#hand(piece)
@@ -183,7 +182,7 @@ export class UwsBody implements RequestBody {
   }
 
   /** What is acknowledged meanwhile makes nothing more come before the receiver has returned. */
-  #hand({ bytes, block }: BodyPiece): void {
+  #hand({ bytes, block }: QueuedPiece): void {
     this.#unackedBytes += bytes.byteLength
     this.#isHandingOn = true
     try {

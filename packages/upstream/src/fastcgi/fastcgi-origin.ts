@@ -1,4 +1,4 @@
-import type { ResponseSink } from '@svc/http'
+import type { BodyStore, ResponseSink } from '@svc/http'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import type { CallSettings } from '../http/call-settings.ts'
 import type { HttpConnections, UpstreamProtocol } from '../http/http-connections.ts'
@@ -7,7 +7,7 @@ import type { NextUpstream, UpstreamTimeouts } from '../http/origin-settings.ts'
 import { RepeatedHead } from '../http/repeated-head.ts'
 import type { Origin, OriginRequest } from '../origin/origin.ts'
 import { FastcgiReader } from './fastcgi-reader.ts'
-import { PatientCall, type WaitingPlace } from './patient-call.ts'
+import { PatientCall } from './patient-call.ts'
 import { RequestTexts } from './request-params.ts'
 import { FastcgiSender } from './request-sender.ts'
 
@@ -32,7 +32,8 @@ interface FastcgiOriginSettings {
   readonly connections: HttpConnections
   readonly timeouts: UpstreamTimeouts
   readonly nextUpstream: NextUpstream
-  readonly place: WaitingPlace
+  /** For bodies that wait for slow clients. */
+  readonly bodies: BodyStore
 }
 
 /** Answers by asking a group of FastCGI applications. */
@@ -40,14 +41,14 @@ export class FastcgiOrigin implements Origin {
   /** Names the group. */
   readonly name: string
   readonly #call: CallSettings
-  readonly #place: WaitingPlace
+  readonly #bodies: BodyStore
 
-  constructor({ group, connections, timeouts, nextUpstream, place }: FastcgiOriginSettings) {
+  constructor({ group, connections, timeouts, nextUpstream, bodies }: FastcgiOriginSettings) {
     const way = { tls: undefined, protocol: FASTCGI }
     const pools = new LastPool((peer) => connections.pool(group, peer, way))
     const texts = new RequestTexts()
     this.name = group.spec.name
-    this.#place = place
+    this.#bodies = bodies
     this.#call = {
       group,
       timeouts,
@@ -60,6 +61,6 @@ export class FastcgiOrigin implements Origin {
   }
 
   fetch(request: OriginRequest, sink: ResponseSink): void {
-    new PatientCall(this.#call, request, sink, this.#place).start()
+    new PatientCall(this.#call, request, sink, this.#bodies).start()
   }
 }

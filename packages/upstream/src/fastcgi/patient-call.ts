@@ -1,5 +1,13 @@
 import { asError } from '@svc/core'
-import { type BodyBlocks, type HeaderList, type ResponseHead, type ResponseSink, type ResponseSource, SpoolFile } from '@svc/http'
+import {
+  BodyQueue,
+  type BodyStore,
+  FILE_ONLY,
+  type HeaderList,
+  type ResponseHead,
+  type ResponseSink,
+  type ResponseSource,
+} from '@svc/http'
 import type { CallSettings } from '../http/call-settings.ts'
 import { HttpCall } from '../http/http-call.ts'
 import type { OriginRequest } from '../origin/origin.ts'
@@ -10,13 +18,6 @@ const MAX_WAITING_BYTES = 1024 * 1024 * 1024
 
 const nothing = Buffer.alloc(0)
 
-/** Where what is too much for memory waits. */
-export interface WaitingPlace {
-  /** Directory for files; made when it is needed. */
-  readonly dir: string
-  readonly blocks: BodyBlocks
-}
-
 /**
  * One request whose application does not wait for its client: the body of the request is read before it is sent, and the part of the
  * response that the sink does not take yet goes to a file without a name. A process that a slow client holds is one of few.
@@ -25,11 +26,11 @@ export class PatientCall implements ResponseSource, ResponseSink {
   readonly #settings: CallSettings
   readonly #request: OriginRequest
   readonly #sink: ResponseSink
-  readonly #place: WaitingPlace
+  readonly #store: BodyStore
   #call: ResponseSource | undefined
   #body: SpooledBody | undefined
-  #file: SpoolFile | undefined
-  /** Behind what is in the file: what could not be written, and what came with it. */
+  #queue: BodyQueue | undefined
+  /** Behind the queue: bytes that could not be written, and those that came with them. */
   #unwritten: Buffer[] = []
   /** The sink takes no more until `resume`. */
   #isHeld = false
@@ -39,11 +40,11 @@ export class PatientCall implements ResponseSource, ResponseSink {
   #trailers: HeaderList | undefined
   #isOver = false
 
-  constructor(settings: CallSettings, request: OriginRequest, sink: ResponseSink, place: WaitingPlace) {
+  constructor(settings: CallSettings, request: OriginRequest, sink: ResponseSink, store: BodyStore) {
     this.#settings = settings
     this.#request = request
     this.#sink = sink
-    this.#place = place
+    this.#store = store
   }
 
   /**
@@ -58,7 +59,7 @@ export class PatientCall implements ResponseSource, ResponseSink {
       this.#send(this.#request)
       return
     }
-    spoolBody(body, this.#place.dir).then(
+    spoolBody(body, this.#store.dir()).then(
       (spooled) => {
         this.#body = spooled
         if (this.#isOver) this.#finish()
@@ -116,30 +117,38 @@ export class PatientCall implements ResponseSource, ResponseSink {
   }
 
   get #isAnythingWaiting(): boolean {
-    return this.#hasFileBytes || this.#unwritten.length > 0
-  }
-
-  get #hasFileBytes(): boolean {
-    return this.#file !== undefined && (this.#file.bytes > 0 || this.#file.isReading)
+    return this.#queue?.isEmpty === false || this.#unwritten.length > 0
   }
 
   #keep(bytes: Uint8Array): boolean {
     const written = this.#unwritten.length === 0 ? this.#write(bytes) : 0
     if (written < bytes.byteLength) this.#unwritten.push(Buffer.from(bytes.subarray(written)))
-    this.#isPaused = this.#unwritten.length > 0 || (this.#file?.bytes ?? 0) >= MAX_WAITING_BYTES
+    this.#isPaused = this.#unwritten.length > 0 || (this.#queue?.bytes ?? 0) >= MAX_WAITING_BYTES
     return !this.#isPaused
   }
 
-  /** How many bytes are in the file now. On a full disk, or where no file can be made, the application has to wait. */
+  /** How many bytes the queue has taken. On a full disk, or where no file can be made, the application has to wait. */
   #write(bytes: Uint8Array): number {
-    const before = this.#file?.bytes ?? 0
+    this.#queue ??= this.#makeQueue()
+    const queue = this.#queue
+    const before = queue.bytes
     try {
-      this.#file ??= SpoolFile.open(this.#place.dir)
-      this.#file.append(bytes)
+      queue.add(bytes, Number.POSITIVE_INFINITY)
     } catch {
-      return (this.#file?.bytes ?? 0) - before
+      return queue.bytes - before
     }
     return bytes.byteLength
+  }
+
+  #makeQueue(): BodyQueue {
+    const events = {
+      ready: () => this.#handOn(),
+      failed: (error: Error) => {
+        this.#call?.abort()
+        this.fail(error)
+      },
+    }
+    return new BodyQueue(this.#store, events, FILE_ONLY)
   }
 
   #send(request: OriginRequest): void {
@@ -149,8 +158,10 @@ export class PatientCall implements ResponseSource, ResponseSink {
   /** Hands on the bytes that wait, as far as the sink takes them, and the end behind them. */
   #handOn(): void {
     if (this.#isOver) return
-    if (this.#file !== undefined && this.#hasFileBytes) {
-      if (!this.#isHeld && !this.#file.isReading) this.#readFrom(this.#file)
+    this.#handOnQueue()
+    if (this.#isOver) return
+    if (this.#queue?.isEmpty === false) {
+      this.#letMoreCome()
       return
     }
     while (!this.#isHeld && !this.#isOver && this.#unwritten.length > 0) {
@@ -165,23 +176,17 @@ export class PatientCall implements ResponseSource, ResponseSink {
     }
   }
 
-  #readFrom(file: SpoolFile): void {
-    const block = this.#place.blocks.take()
-    file.read(block, (outcome) => {
-      if (typeof outcome === 'number') {
-        this.#isHeld = !this.#sink.chunk(block.subarray(0, outcome))
-        this.#place.blocks.give(block)
-        this.#letMoreCome()
-        this.#handOn()
-      } else {
-        this.#call?.abort()
-        this.fail(outcome)
-      }
-    })
+  #handOnQueue(): void {
+    while (!this.#isHeld && !this.#isOver) {
+      const piece = this.#queue?.take()
+      if (piece === undefined) return
+      this.#isHeld = !this.#sink.chunk(piece.bytes)
+      if (piece.block !== undefined) this.#store.blocks.give(piece.block)
+    }
   }
 
   #letMoreCome(): void {
-    const isFull = this.#unwritten.length > 0 || (this.#file?.bytes ?? 0) > MAX_WAITING_BYTES / 2
+    const isFull = this.#unwritten.length > 0 || (this.#queue?.bytes ?? 0) > MAX_WAITING_BYTES / 2
     if (!this.#isPaused || isFull) return
     this.#isPaused = false
     this.#call?.resume()
@@ -189,7 +194,7 @@ export class PatientCall implements ResponseSource, ResponseSink {
 
   #finish(): void {
     this.#isOver = true
-    this.#file?.close()
+    this.#queue?.close()
     // What cannot be closed is closed already.
     this.#body?.close().catch(() => undefined)
   }

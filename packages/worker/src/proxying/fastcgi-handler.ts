@@ -105,7 +105,7 @@ export class FastcgiHandler implements LocationHandler {
       connections,
       timeouts: { connectMs, readMs, sendMs },
       nextUpstream: parseNextUpstream(nextUpstream),
-      place: { dir, blocks },
+      bodies: { blocks, dir: () => dir },
     })
   }
 }

@@ -1,32 +1,41 @@
-import type { BodyBlocks } from '@svc/http'
-import { SpoolFile } from '@svc/http'
+import type { BodyBlocks } from './body-blocks.ts'
+import { SpoolFile } from './spool-file.ts'
 
-/** Most memory for the bytes of one body that wait. */
-const MAX_MEMORY_BYTES = 1024 * 1024
 /** A body, or a first piece of one, that is no longer than this gets memory of just its length. */
 const SHORT_BYTES = 8 * 1024
 /** What is still to come and no longer than this gets no block either. */
 const MAX_PLAIN_BYTES = 32 * 1024
-/** Pieces that are kept ready in memory while there are more in the file. */
-const READY_PIECES = 2
 
-/** Where the bodies of an engine's requests wait. */
+/** Where bodies wait. */
 export interface BodyStore {
   readonly blocks: BodyBlocks
   /** Directory for what is too much for memory; made when it is needed. */
   dir(): string
 }
 
-/** Told what a backlog does by itself. */
-interface BacklogEvents {
+/** How much memory a body takes while it waits. */
+export interface QueueMemory {
+  /** Past that the file takes the bytes. */
+  readonly maxBytes: number
+  /** Pieces that are read from the file before they are taken. */
+  readonly readyPieces: number
+}
+
+/** For bodies that are taken soon. */
+const MEMORY_FIRST: QueueMemory = { maxBytes: 1024 * 1024, readyPieces: 2 }
+/** For bodies whose receiver is slow: nothing of them is in memory while it takes nothing. */
+export const FILE_ONLY: QueueMemory = { maxBytes: 0, readyPieces: 0 }
+
+/** Told what a queue does by itself. */
+export interface QueueEvents {
   /** There is more to take. */
   ready(): void
-  /** What is in the file cannot be read. */
+  /** The bytes in the file cannot be read. */
   failed(error: Error): void
 }
 
-/** Bytes that come out of a backlog. */
-export interface BodyPiece {
+/** Bytes that come out of a queue. */
+export interface QueuedPiece {
   readonly bytes: Uint8Array
   /** To be given back once nobody looks at the bytes any more. */
   readonly block: Buffer | undefined
@@ -38,17 +47,28 @@ interface HeldPiece {
   usedBytes: number
 }
 
-/** Bytes of one body that nobody has taken yet, in their order: in memory as long as they are few, else in a file too. */
-export class BodyBacklog {
+/**
+ * The bytes of one body between its sender and its one receiver, in their order: in memory as long as they are few, else in a file too.
+ * Adding blocks until the file has the bytes, so that memory stays bounded however much comes in one turn.
+ */
+export class BodyQueue {
   readonly #store: BodyStore
-  readonly #events: BacklogEvents
+  readonly #events: QueueEvents
+  readonly #memory: QueueMemory
   #pieces: HeldPiece[] = []
   #memoryBytes = 0
+  #usedBytes = 0
   #file: SpoolFile | undefined
 
-  constructor(store: BodyStore, events: BacklogEvents) {
+  constructor(store: BodyStore, events: QueueEvents, memory: QueueMemory = MEMORY_FIRST) {
     this.#store = store
     this.#events = events
+    this.#memory = memory
+  }
+
+  /** Bytes that wait. */
+  get bytes(): number {
+    return this.#usedBytes + (this.#file?.bytes ?? 0)
   }
 
   get isEmpty(): boolean {
@@ -58,7 +78,7 @@ export class BodyBacklog {
   /**
    * Takes a copy of bytes.
    * @param missingBytes of the body, these included; infinite: nobody knows
-   * @throws what the file system says
+   * @throws what the file system says; `bytes` tells how much was taken
    */
   add(bytes: Uint8Array, missingBytes: number): void {
     const kept = this.#hasFileBytes ? 0 : this.#keep(bytes, missingBytes)
@@ -69,10 +89,14 @@ export class BodyBacklog {
   }
 
   /** The next bytes. Undefined: there are none, or they are being read from the file. */
-  take(): BodyPiece | undefined {
+  take(): QueuedPiece | undefined {
     const piece = this.#pieces.shift()
-    if (piece === undefined) return undefined
+    if (piece === undefined) {
+      this.#read()
+      return undefined
+    }
     this.#memoryBytes -= piece.memory.byteLength
+    this.#usedBytes -= piece.usedBytes
     this.#readAhead()
     const bytes = piece.memory.subarray(0, piece.usedBytes)
     return { bytes, block: piece.isBlock ? piece.memory : undefined }
@@ -83,6 +107,7 @@ export class BodyBacklog {
     for (const { memory, isBlock } of this.#pieces) if (isBlock) this.#store.blocks.give(memory)
     this.#pieces = []
     this.#memoryBytes = 0
+    this.#usedBytes = 0
     this.#file?.close()
     this.#file = undefined
   }
@@ -102,6 +127,7 @@ export class BodyBacklog {
       tail.usedBytes += part.byteLength
       kept += part.byteLength
     }
+    this.#usedBytes += kept
     return kept
   }
 
@@ -111,7 +137,7 @@ export class BodyBacklog {
   }
 
   #grow(wantedBytes: number, missingBytes: number): HeldPiece | undefined {
-    if (this.#memoryBytes >= MAX_MEMORY_BYTES) return undefined
+    if (this.#memoryBytes >= this.#memory.maxBytes) return undefined
     const isFirst = this.#pieces.length === 0
     const plainBytes = isFirst && wantedBytes <= SHORT_BYTES ? wantedBytes : missingBytes
     const isBlock = plainBytes > MAX_PLAIN_BYTES
@@ -126,11 +152,16 @@ export class BodyBacklog {
   }
 
   #readAhead(): void {
+    if (this.#pieces.length < this.#memory.readyPieces) this.#read()
+  }
+
+  #read(): void {
     const file = this.#file
-    if (file === undefined || file.isReading || file.bytes === 0 || this.#pieces.length >= READY_PIECES) return
+    if (file === undefined || file.isReading || file.bytes === 0) return
     const memory = this.#store.blocks.take()
     file.read(memory, (outcome) => {
       if (typeof outcome === 'number') {
+        this.#usedBytes += outcome
         this.#push({ memory, isBlock: true, usedBytes: outcome })
         this.#readAhead()
         this.#events.ready()
