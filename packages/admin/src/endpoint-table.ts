@@ -3,7 +3,7 @@ import { type Endpoint, type EndpointAnswer, jsonAnswer } from './contract/endpo
 /** Everything below this prefix belongs to the service, on every host. */
 export const RESERVED_PREFIX = '/__svc/'
 
-/** What a lookup says. */
+/** Result of a lookup. */
 export type EndpointMatch =
   | { readonly kind: 'endpoint'; readonly endpoint: Endpoint; readonly params: Readonly<Record<string, string>> }
   /** The path is known, the method is not: the answer is 405 with Allow. `endpoint`: one of those that the path has. */
@@ -50,7 +50,7 @@ export class EndpointTable {
     for (const endpoint of endpoints) this.#add(endpoint)
   }
 
-  /** Whether the service answers this path whatever the addressed site defines. */
+  /** Returns true if the service answers this path whatever the addressed site defines. */
   static isReserved(path: string): boolean {
     return path.startsWith(RESERVED_PREFIX) || path === '/__svc'
   }

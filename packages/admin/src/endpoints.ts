@@ -3,7 +3,7 @@ import { type ProbeSettings, probeEndpoints } from './endpoints/probes.ts'
 import { adminPurgeEndpoints, apiEndpoints, maintenanceEndpoints } from './endpoints/purges.ts'
 import { adminRendererEndpoints, debugEndpoints } from './endpoints/renderers.ts'
 
-/** What the configuration says about the built-in endpoints. */
+/** Settings of the built-in endpoints. */
 export interface EndpointSettings extends ProbeSettings {
   readonly apiGroup: boolean
   readonly adminGroup: boolean

@@ -1,6 +1,6 @@
 import { CidrSet, type HeaderList, parseHost } from '@svc/http'
 
-/** What is known of a request when it is decided whether it comes from the host itself. */
+/** The parts of a request that tell if it comes from the host itself. */
 export interface LoopbackFacts {
   /** It came over the control socket of the instance, which only its user can open. */
   readonly isControlSocket: boolean
@@ -12,18 +12,18 @@ export interface LoopbackFacts {
   readonly headers: HeaderList
 }
 
-/** What the configuration says about it. */
+/** Settings for the decision. */
 export interface LoopbackPolicy {
   /** `server.loopback_trust`: whether a TCP peer on the loopback interface counts. */
   readonly trustsTcp: boolean
-  /** Whether an address is in `server.trusted_proxies`. */
+  /** Returns true if an address is in `server.trusted_proxies`. */
   isTrustedProxy(address: string): boolean
-  /** Whether a configured site claims this host name (lower case, without port), not just gets it for want of another. */
+  /** Returns true if a configured site claims this host name (lower case, without port), not just gets it for want of another. */
   isSiteHost(hostname: string): boolean
 }
 
 const loopback = new CidrSet(['127.0.0.0/8', '::1'])
-/** Fields that a proxy adds: with one of them the peer speaks for somebody else. */
+/** Fields that a proxy adds: with one of them the peer speaks for another client. */
 const forwardingFields: ReadonlySet<string> = new Set(['forwarded', 'via', 'x-real-ip', 'cf-connecting-ip', 'cdn-loop'])
 const FORWARDED_PREFIX = 'x-forwarded-'
 
@@ -51,7 +51,7 @@ function withoutDefaultPort(host: string, origin: string): string {
   return URL.parse(`${URL.parse(origin)?.protocol ?? 'http:'}//${host}`)?.host ?? host
 }
 
-/** A page of another site makes the browser of somebody on this host send requests. */
+/** A page of another site can make a browser on this host send requests. */
 function isCrossSite(host: string, headers: HeaderList): boolean {
   return headers.some(([name, value]) => {
     if (name === 'sec-fetch-site') return value.trim().toLowerCase() === 'cross-site'
@@ -60,8 +60,8 @@ function isCrossSite(host: string, headers: HeaderList): boolean {
 }
 
 /**
- * Whether a request counts as one of the host itself, which opens the loopback endpoints: the peer is local, names this host or
- * one of its sites, speaks for nobody else, and is not a browser that a foreign page drives.
+ * Returns true if a request counts as one of the host itself, which opens the loopback endpoints: the peer is local, names this host or
+ * one of its sites, speaks for no other client, and is not a browser that a foreign page drives.
  */
 export function isLoopback(facts: LoopbackFacts, policy: LoopbackPolicy): boolean {
   const { isControlSocket, peerAddress, host, headers } = facts

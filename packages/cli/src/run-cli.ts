@@ -23,7 +23,7 @@ const MAX_WIDTH = 100
 /** Told by the parser of a wrong command line (`message`), or of what a command threw (`error`). */
 function refuse(message: string | null, error: Error | undefined): never {
   if (message === null && error !== undefined) throw error
-  throw new CliError('CLI_USAGE', message ?? 'the command line is not understood')
+  throw new CliError('CLI_USAGE', message ?? 'invalid command line')
 }
 
 function buildParser(args: readonly string[], settle: (exitCode: number) => void): Argv {

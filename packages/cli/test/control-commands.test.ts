@@ -99,7 +99,7 @@ test('a reload that fails exits 78 and prints every error, and is possible while
   assert.deepEqual(await runSvc(t, ['reload'], { cwd: dir }), {
     code: 78,
     stdout: '',
-    stderr: `${errors.join('\n')}\nsvc: not reloaded: generation 7 is still served\n`,
+    stderr: `${errors.join('\n')}\nsvc: reload failed: generation 7 is still served\n`,
   })
 })
 
@@ -121,7 +121,7 @@ test('stop waits until the process has ended, and says 75 when it does not', asy
     stderr: '',
   })
   const late = await runSvc(t, ['stop', '--timeout', '0.1'], { cwd: dir })
-  assert.deepEqual([late.code, late.stderr], [75, `svc: ${pid} is still ending its requests after 0.1 s\n`])
+  assert.deepEqual([late.code, late.stderr], [75, `svc: ${pid} is still draining after 0.1 s\n`])
   isEnding = true
   const [stopped] = await Promise.all([runSvc(t, ['stop'], { cwd: dir }), once(patient, 'exit')])
   assert.deepEqual(stopped, { code: 0, stdout: `stopped ${pid}\n`, stderr: '' })

@@ -10,11 +10,11 @@ export interface ResolvedConfig {
   readonly sites: readonly SiteConfig[]
   /** Absolute path of the directory for compiled modules. */
   readonly moduleDir: string
-  /** What the vhost files say. */
+  /** Content of the vhost files. */
   readonly web: WebSpec
 }
 
-/** What a reload changes. */
+/** Changes of a reload. */
 export interface ConfigDiff {
   /** Site ids. */
   readonly sites: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly changed: readonly string[] }

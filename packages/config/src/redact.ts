@@ -2,7 +2,7 @@ import { type SchemaNode, schemaTree, visitValues } from './schema/schema-tree.t
 import type { Config } from './schema/types.ts'
 import { type KeyPath, setAt } from './values/key-path.ts'
 
-/** What is shown in place of a secret. */
+/** Placeholder for a secret. */
 export const REDACTED = '***'
 
 const userInfo = /\/\/[^/?#@\s]+@/g

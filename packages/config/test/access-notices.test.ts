@@ -24,7 +24,7 @@ function listening(t: TestContext, path: string): Promise<void> {
   return new Promise((resolve) => server.listen(path, resolve))
 }
 
-const later = 'until then requests for it are answered 502'
+const later = 'until then requests for it get 502'
 const start = 'start the program that listens on it, or correct the path'
 
 test('sockets of upstreams that do not exist are noticed, wherever they are written, each once', async (t) => {
@@ -64,8 +64,8 @@ test('roots and files of passwords are noticed where they cannot be used, and wh
     files,
   )
   const correct = 'create it, or correct the path'
-  const files404 = 'until then requests for its files are answered 404 or 403'
-  const refused = 'until then every request that needs it is refused'
+  const files404 = 'until then requests for its files get 404 or 403'
+  const refused = 'until then requests that need it are rejected'
   assert.deepEqual(notices, [
     `a.conf:1:40: root directory gone does not exist (the user X would read it): ${correct}; ${files404}`,
     `a.conf:1:65: file of passwords none does not exist (the user X would read it): create it (htpasswd -c), or correct the path; ${refused}`,
@@ -93,9 +93,9 @@ test('what is no socket is noticed without being opened, and a socket that liste
     [
       `p: socket file is a regular file, not a socket: correct the path; ${later}`,
       `p: socket pipe is a named pipe, not a socket: correct the path; ${later}`,
-      `p: socket loop is a symbolic link that leads to itself: correct the link; ${later}`,
+      `p: socket loop is a symbolic link loop: correct the link; ${later}`,
       `p: socket a\\x0ab does not exist (the user www would connect to it): ${start}; ${later}`,
-      'p: file of passwords pipe is a named pipe, not a regular file: correct the path; until then every request that needs it is refused',
+      'p: file of passwords pipe is a named pipe, not a regular file: correct the path; until then requests that need it are rejected',
     ],
   )
 })

@@ -39,26 +39,26 @@ test('a chain in the wrong order is told from a key that is another one', async 
   assert.deepEqual(await readCertificate({ cert: chain, key: one.key }), [
     {
       file: 'key',
-      message: `${one.key} is not the key of ${chain}`,
-      hint: 'certificate 2 of the file is the one of this key: it has to be the first',
+      message: `${one.key} does not match the certificate ${chain}`,
+      hint: 'certificate 2 of the file belongs to this key: it must come first',
     },
   ])
   const unordered = await readCertificate({ cert: chain, key: two.key })
   assert.ok(!Array.isArray(unordered))
   assert.equal(unordered.isChainInOrder, false)
   assert.deepEqual(await readCertificate({ cert: two.cert, key: one.key }), [
-    { file: 'key', message: `${one.key} is not the key of ${two.cert}` },
+    { file: 'key', message: `${one.key} does not match the certificate ${two.cert}` },
   ])
   assert.deepEqual(await readCertificate({ cert: one.key, key: one.cert }), [
     {
       file: 'cert',
       message: `${one.key} is not a certificate in PEM form`,
-      hint: 'there is a private key in it: are the two files swapped?',
+      hint: 'it contains a private key: are the two files swapped?',
     },
     {
       file: 'key',
       message: `${one.cert} is not a private key in PEM form`,
-      hint: 'there is a certificate in it: are the two files swapped?',
+      hint: 'it contains a certificate: are the two files swapped?',
     },
   ])
 })
@@ -73,8 +73,8 @@ test('pairs that do not fit are errors with their place, in vhost files too, eac
   const read = await loadText(t, toml, {}, { 'a.conf': `${server('x.test')}${server('y.test')}` })
   const lines = problemLines(read.dir, read.result).map((line) => line.replaceAll(`${dir}/`, ''))
   assert.deepEqual(lines, [
-    'svc.config.toml:5:1: tls.certs[0].key: one.key is not the key of two.crt',
-    'a.conf:3:22: ssl_certificate_key: two.key is not the key of one.crt',
+    'svc.config.toml:5:1: tls.certs[0].key: one.key does not match the certificate two.crt',
+    'a.conf:3:22: ssl_certificate_key: two.key does not match the certificate one.crt',
   ])
 })
 
@@ -92,8 +92,8 @@ test('certificates that clients will refuse are noticed', async (t) => {
   const { notices, certificates, files } = loaded((await loadText(t, sites)).result)
   assert.deepEqual(notices.map((notice) => notice.replaceAll(`${dir}/`, '')).toSorted(), [
     'the certificate new.crt is not valid before 2120-01-01: clients will refuse it',
-    'the certificate old.crt has expired on 2020-02-01: clients will refuse it',
-    'the certificate old.crt is not for x.y.a.test, c.test',
+    'the certificate old.crt does not cover x.y.a.test, c.test',
+    'the certificate old.crt expired on 2020-02-01: clients will refuse it',
   ])
   assert.deepEqual(certificates.map(({ cert }) => cert).toSorted(), [future.cert, old.cert])
   for (const file of [old.cert, old.key, future.cert, future.key]) assert.ok(files.includes(file), file)
@@ -109,7 +109,7 @@ test('a certificate of a thousand servers that it is not for is noticed once', a
   writeFileSync(join(dir, 'all.conf'), servers.join('\n'))
   const { notices } = loaded((await loadText(t, `[server]\nvhosts = ["${dir}/all.conf"]\n`)).result)
   const first = Array.from({ length: 10 }, (_, at) => `h${at}.test`).join(', ')
-  assert.deepEqual(notices, [`the certificate ${cert} is not for ${first} and 990 more`])
+  assert.deepEqual(notices, [`the certificate ${cert} does not cover ${first} and 990 more`])
 })
 
 test('a wildcard is for one label and not for itself', () => {
@@ -148,10 +148,12 @@ test('what keeps certificates from coming is told', async (t) => {
     { 'a.conf': 'server { listen 8; }' },
   )
   assert.deepEqual(problemLines(bare.dir, bare.result), [
-    'svc.config.toml:2:1: server.listen_tls: there is no certificate to serve (set ssl_certificate in a vhost file, tls.certs, tls.auto or tls_cert and tls_key of a site)',
+    'svc.config.toml:2:1: server.listen_tls: no certificate is configured (set ssl_certificate in a vhost file, tls.certs, tls.auto or tls_cert and tls_key of a site)',
   ])
   const { notices } = loaded((await loadText(t, '[server]\nlisten_tls = "127.0.0.1:9"\n[tls]\nauto = true\n')).result)
-  assert.deepEqual(notices, ['tls.auto is set and no address speaks plain HTTP: hosts are proved over it (set server.listen)'])
+  assert.deepEqual(notices, [
+    'tls.auto is set but no address listens for plain HTTP, which is needed to verify hosts (set server.listen)',
+  ])
 })
 
 test('a certificate that ends soon is noticed', async (t) => {
@@ -202,7 +204,7 @@ test('a key that no client can be served with is an error', async (t) => {
   ] as const) {
     const files = ['-nodes', '-subj', '/CN=weak', '-keyout', key, '-out', cert]
     execFileSync('openssl', ['req', '-x509', '-newkey', ...wish, ...files], { stdio: 'ignore' })
-    const message = `${key} is ${flaw}: no client can be served with it`
+    const message = `${key} is ${flaw}: TLS handshakes with it fail`
     assert.deepEqual(await readCertificate({ cert, key }), [{ file: 'key', message }])
   }
 })

@@ -43,9 +43,9 @@ test('ids and labels are taken once, by sites of the config file too', async (t)
   const conf = 'server { server_name a.org; }\nserver { server_name b.org; }\nserver { server_name c.org; svc_label l; }\n'
   const { dir, result } = await loadText(t, toml, {}, { 'a.conf': conf })
   assert.deepEqual(problemLines(dir, result), [
-    'a.conf:1:1: site id "a.org" is already taken at svc.config.toml:4:1 (svc_site gives a server another id)',
-    'a.conf:2:1: site id "b.org" is already taken at svc.config.toml:9:1 (svc_site gives a server another id)',
-    'a.conf:3:1: label "l" is already taken at svc.config.toml:4:1 (svc_label gives a server another label)',
+    'a.conf:1:1: site id "a.org" is already taken at svc.config.toml:4:1 (set another id with svc_site)',
+    'a.conf:2:1: site id "b.org" is already taken at svc.config.toml:9:1 (set another id with svc_site)',
+    'a.conf:3:1: label "l" is already taken at svc.config.toml:4:1 (set another label with svc_label)',
   ])
 })
 

@@ -135,10 +135,10 @@ const refused: readonly (readonly [text: string, error: RegExp])[] = [
   ['[[:nope:]]', /^unknown POSIX class "nope"$/],
   ['[[.a.]]', /^POSIX collating elements/],
   ['('.repeat(300), /^groups are nested too deeply$/],
-  ['a(?!b)(c+)+', /^matching it can take without bound$/],
-  ['.*a.*(?!b).*', /^matching it can take without bound$/],
-  ['((?:a{2}){20}x)+', /^matching it can take without bound$/],
-  ['(a){1,40}(b*)*', /^matching it can take without bound$/],
+  ['a(?!b)(c+)+', /^matching it could take unbounded time$/],
+  ['.*a.*(?!b).*', /^matching it could take unbounded time$/],
+  ['((?:a{2}){20}x)+', /^matching it could take unbounded time$/],
+  ['(a){1,40}(b*)*', /^matching it could take unbounded time$/],
 ]
 
 test('what cannot be translated, or not be bounded, is refused with a reason', () => {

@@ -6,7 +6,7 @@ export const purgeMessage = guard.object({ purge: guard.anything as guard.Guard<
 export const purgeOrder = guard.anything as guard.Guard<PurgeOrder>
 export const purgeState = guard.anything as guard.Guard<PurgeState>
 
-/** What a purge did, once no process of the instance serves anything that it took away. */
+/** Result of a purge, once no process of the instance serves purged entries. */
 export const purgeOutcome = guard.object({
   number: guard.number,
   /** Entries dropped or marked, by layer; L0 summed over all workers. */
@@ -32,7 +32,7 @@ export const leaseReply = guard.object({
 })
 export type LeaseReply = Guarded<typeof leaseReply>
 
-/** What of compiled code is to be forgotten. */
+/** Compiled modules to evict. */
 export const modulePurge = guard.object({
   /** Absolute files; their transitive dependents go too. */
   paths: guard.optional(guard.arrayOf(guard.string)),
@@ -51,11 +51,11 @@ export const restartStatus = guard.object({
 })
 export type RestartStatus = Guarded<typeof restartStatus>
 
-/** What one worker keeps in memory. */
+/** Memory caches of one worker. */
 export const workerCacheStats = guard.object({ l0Entries: guard.number, l0Bytes: guard.number })
 export type WorkerCacheStats = Guarded<typeof workerCacheStats>
 
-/** What a reset of a site by the directory of its app did; `roots`: those that there are, when no site has this one. */
+/** Result of a reset of a site by its app directory; `roots`: the known directories, when no site has this one. */
 export const appReset = guard.object({
   sites: guard.arrayOf(guard.string),
   roots: guard.arrayOf(guard.string),
@@ -71,7 +71,7 @@ export type AppReset = Guarded<typeof appReset>
 export const loadedModule = guard.object({
   /** Absolute real path of its source. */
   file: guard.string,
-  /** What it is compiled from and to: `esm`, `cjs`, `css` or `json`. */
+  /** Kind of source and output: `esm`, `cjs`, `css` or `json`. */
   format: guard.string,
   /** Files that it imports. */
   imports: guard.arrayOf(guard.string),

@@ -2,7 +2,7 @@ import { guard, method } from '@svc/core'
 import { appReset, modulePurge, purgeOrder, purgeOutcome, restartStatus } from './cache-messages.ts'
 import { reloadReport, siteManifestInfo, siteStatus, statusReport } from './reports.ts'
 
-/** What the master answers on `<run_dir>/control.sock`. */
+/** Methods of the master on `<run_dir>/control.sock`. */
 export const controlMethods = {
   status: method(guard.nothing, statusReport),
   reload: method(guard.nothing, reloadReport),
@@ -21,5 +21,5 @@ export const controlMethods = {
   ),
 } as const
 
-/** What a client of the control socket answers: nothing. */
+/** Methods of a client of the control socket: none. */
 export const controlClientMethods = {} as const

@@ -30,13 +30,13 @@ export interface GenerationSpec {
   readonly loopToken: string
   /** Absolute addresses to listen on, ports resolved. */
   readonly listen: readonly ListenAddress[]
-  /** What the vhost files say. */
+  /** Content of the vhost files. */
   readonly web: WebSpec
   /** Certificates of the listen addresses that speak TLS, by the name of the address. */
   readonly tls: Readonly<Record<string, ListenerTls>>
 }
 
-/** What of a generation a render host is told. */
+/** The part of a generation that render hosts get. */
 export interface HostSpec extends Pick<GenerationSpec, 'generation' | 'sites' | 'moduleDir' | 'loopToken' | 'listen'> {
   readonly config: Pick<Config, 'render' | 'cache' | 'scaling' | 'logging'>
 }

@@ -14,7 +14,7 @@ const poolStatus = guard.object({
   lastBuildMs: guard.optional(guard.arrayOf(guard.number)),
 })
 
-/** What a render host answers to the master, whoever started it. */
+/** Methods of a render host for the master, whichever process started it. */
 export const hostCommandMethods = {
   /** Builds generation n+1 beside the current one (site settings only: no isolate is started for it). */
   prepare: method(guard.object({ spec: hostSpec, purges: guard.optional(purgeState) }), guard.nothing),
@@ -56,7 +56,7 @@ export const hostCommandMethods = {
   metrics: method(guard.nothing, guard.object({ metrics: guard.anything })),
 } as const
 
-/** What a render host answers to the process that started it, over process IPC. */
+/** Methods of a render host for the process that started it, over process IPC. */
 export const hostMethods = {
   ...hostCommandMethods,
   /** Tells the host where to listen and with which token; the answer comes when it listens and its snapshot is loaded. */
@@ -70,7 +70,7 @@ export const hostMethods = {
   drain: method(guard.object({ timeoutMs: guard.number }), guard.nothing),
 } as const
 
-/** What the master answers to a render host. */
+/** Methods of the master for a render host. */
 export const hostParentMethods = {
   /** Code of a site asks for a purge (`revalidateTag`, `revalidatePath`); the host has cut the order down to that site. */
   purge: method(guard.object({ order: purgeOrder }), purgeOutcome),

@@ -1,7 +1,7 @@
 /** How an instance knows in CDN-Loop (RFC 8586) what it has sent itself. */
 export interface LoopMark {
   readonly instanceId: string
-  /** Made anew at each start of the master. Nobody knows it whom the instance has sent nothing. */
+  /** Generated at each start of the master. Only receivers of the instance's requests know it. */
   readonly token: string
 }
 
@@ -23,7 +23,7 @@ export function timesNamed(value: string, { instanceId }: LoopMark): number {
   return membersOf(value).filter((member) => member === name || member.startsWith(`${name};`)).length
 }
 
-/** Whether a value of CDN-Loop proves that the instance has sent the request, maybe by way of others. */
+/** Returns true if a value of CDN-Loop proves that the instance has sent the request, maybe by way of others. */
 export function wasSentBy(value: string, mark: LoopMark): boolean {
   const own = loopMember(mark)
   return membersOf(value).includes(own)

@@ -48,7 +48,7 @@ export async function unpackGeneration(
   return { ...rest, web: { servers, ...web } }
 }
 
-/** What of a generation concerns a render host: it serves no request, and vhost files say nothing about rendering. */
+/** The part of a generation that concerns a render host: it serves no request, and vhost files do not affect rendering. */
 export function withoutWeb(spec: GenerationSpec): GenerationSpec {
   return { ...spec, web: { servers: [], upstreams: [], maps: [] }, tls: {} }
 }

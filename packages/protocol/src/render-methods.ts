@@ -3,7 +3,7 @@ import { type Guarded, guard, method } from '@svc/core'
 const headerList = guard.arrayOf(guard.anything) as guard.Guard<[name: string, value: string][]>
 const params = guard.anything as guard.Guard<Record<string, string | string[]>>
 
-/** What the guest is asked to run for a request. */
+/** The task of the guest for a request. */
 export const renderKind = guard.oneOf('page', 'handler', 'metadata', 'not-found', 'middleware', 'static-paths')
 
 /** One request for a render host. A request body follows as chunks of the caller (`hasChunks`) once the host wants it. */
@@ -22,7 +22,7 @@ export const renderRequest = guard.object({
   headers: headerList,
   /** Client address after trusted proxies. */
   remoteAddress: guard.string,
-  /** Whether the answer may be streamed; false: it is collected whole and comes as bytes of the reply. */
+  /** True if the answer may be streamed; false: it is collected whole and comes as bytes of the reply. */
   mayStream: guard.boolean,
   /** The host says `begun` when it begins to work on this request. */
   reportsStart: guard.optional(guard.boolean),
@@ -43,7 +43,7 @@ export type RenderHead = Guarded<typeof renderHead>
 export const renderProgress = guard.object({ progress: guard.oneOf('queued', 'begun', 'wants-body') })
 export type RenderProgress = Guarded<typeof renderProgress>
 
-/** What middleware decided. */
+/** Decision of a middleware. */
 export const middlewareVerdict = guard.object({
   action: guard.oneOf('next', 'rewrite', 'respond'),
   /** For `rewrite`: the new absolute URL. */
@@ -55,7 +55,7 @@ export const middlewareVerdict = guard.object({
 })
 export type MiddlewareVerdict = Guarded<typeof middlewareVerdict>
 
-/** What a render read of its request and wants for its caching. */
+/** The parts of its request that a render read, and its wishes for caching. */
 export const cacheFacts = guard.object({
   /** Any of: headers, cookies, query, host, no-store. */
   reads: guard.arrayOf(guard.string),
@@ -80,7 +80,7 @@ export const renderReply = guard.object({
 })
 export type RenderReply = Guarded<typeof renderReply>
 
-/** What a render host answers to a worker, over its unix socket. `hello` must come first. */
+/** Methods of a render host for a worker, over its unix socket. `hello` must come first. */
 export const renderMethods = {
   hello: method(guard.object({ token: guard.string, worker: guard.number }), guard.object({ host: guard.string })),
   /** The frozen manifest of a site (`SiteManifest` of the site package) with middleware matchers filled in. */
@@ -91,5 +91,5 @@ export const renderMethods = {
   render: method(renderRequest, renderReply),
 } as const
 
-/** What a worker answers to a render host: nothing so far. */
+/** Methods of a worker for a render host: none so far. */
 export const renderClientMethods = {} as const

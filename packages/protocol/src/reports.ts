@@ -16,7 +16,7 @@ export const routeInfo = guard.object({
 })
 export type RouteInfo = Guarded<typeof routeInfo>
 
-/** What is known of a site's app directory. */
+/** State of a site's app directory. */
 export const siteManifestInfo = guard.object({
   routes: guard.arrayOf(routeInfo),
   problems: guard.arrayOf(guard.string),

@@ -5,7 +5,7 @@ import { hostCommandMethods, hostParentMethods } from './host-methods.ts'
 
 const hostSpec = guard.anything as guard.Guard<HostSpec>
 
-/** What a site unit, a process with a render host for one site, answers to the master: most of it for its render host. */
+/** Methods of a site unit, a process with a render host for one site, for the master: most of them for its render host. */
 export const unitMethods = {
   ...hostCommandMethods,
   /**
@@ -17,7 +17,7 @@ export const unitMethods = {
   replace: method(guard.nothing, guard.nothing),
 } as const
 
-/** What the master answers to a site unit, on `<run_dir>/units.sock`. */
+/** Methods of the master for a site unit, on `<run_dir>/units.sock`. */
 export const unitParentMethods = {
   /** The first call. Refused when the site has no process of its own, or the token is not the one of its file. */
   hello: method(
@@ -33,7 +33,7 @@ export const unitParentMethods = {
   filesChanged: method(guard.object({ files: guard.arrayOf(guard.string) }), guard.nothing),
 } as const
 
-/** What `<run_dir>/sites/<id>.json` says: all that the unit of a site knows before it has spoken to the master. */
+/** Content of `<run_dir>/sites/<id>.json`: all that the unit of a site knows before it connects to the master. */
 export const siteFile = guard.object({
   site: guard.string,
   /** Proves a worker to the unit, and the unit to the master. */

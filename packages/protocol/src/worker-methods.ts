@@ -24,13 +24,13 @@ const hostEndpoints = guard.arrayOf(
 
 const acmeProof = guard.object({ token: guard.string, proof: guard.string })
 
-/** What is answered below `/.well-known/acme-challenge/` to a certificate authority (RFC 8555 section 8.3). */
+/** The response below `/.well-known/acme-challenge/` for a certificate authority (RFC 8555 section 8.3). */
 export interface AcmeProof {
   readonly token: string
   readonly proof: string
 }
 
-/** What a worker answers to the master. */
+/** Methods of a worker for the master. */
 export const workerMethods = {
   /** Builds generation n+1 beside the current one. Rejects when it cannot. */
   prepare: method(
@@ -48,8 +48,8 @@ export const workerMethods = {
   /** A site's files changed: forget its manifest. */
   siteChanged: method(guard.object({ site: guard.string }), guard.nothing),
   /**
-   * A purge: drops what it matches in memory, keeps fills under way from being stored, waits for its own writes that are under
-   * way, and answers with how many L0 entries it dropped. From then on the worker serves nothing older that matches.
+   * A purge: drops matching entries from memory, keeps fills in flight from being stored, waits for its own writes in
+   * flight, and answers with how many L0 entries it dropped. From then on the worker serves nothing older that matches.
    */
   purge: method(purgeMessage, guard.object({ l0: guard.number })),
   /** The shared stores hold nothing any more that this purge matches. */
@@ -66,7 +66,7 @@ export const workerMethods = {
   metrics: method(guard.nothing, guard.object({ metrics: guard.anything })),
 } as const
 
-/** What the master answers to a worker. */
+/** Methods of the master for a worker. */
 export const masterMethods = {
   /** The worker serves this generation. Sent once after each commit, the first time when it listens. */
   ready: method(guard.object({ generation: guard.number, pid: guard.number }), guard.nothing),
@@ -79,7 +79,7 @@ export const masterMethods = {
   metrics: method(guard.nothing, guard.object({ text: guard.string })),
   /** Asks for the right to make the entry of a key. Answered when it is granted, or when another holder has ended. */
   lease: method(guard.object({ key: guard.string }), leaseReply),
-  /** Whether somebody makes an entry whose key begins with one of these. */
+  /** True if an entry whose key begins with one of these is being filled. */
   leaseHeld: method(guard.object({ prefixes: guard.arrayOf(guard.string) }), guard.object({ isHeld: guard.boolean })),
   leaseEnded: method(guard.object({ id: guard.number, outcome: leaseOutcome }), guard.nothing),
   /** Carries out a purge in the whole instance. */
@@ -94,7 +94,7 @@ export const masterMethods = {
   modules: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.arrayOf(isolateModules) })),
   /** Gives a site fresh isolates in every host. */
   flushIsolates: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
-  /** Begins a rolling restart of all render workers, or joins the one under way. */
+  /** Begins a rolling restart of all render workers, or joins the one in progress. */
   restartRenderers: method(guard.nothing, restartStatus),
   /** Of a restart begun before; `wait`: answered at its end. Undefined: none of that id. */
   restartStatus: method(

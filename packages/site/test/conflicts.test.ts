@@ -50,7 +50,7 @@ test('two parameter names of one position are an error, for one URL and for diff
 
 test('catch-alls that compete are errors', (t) => {
   assert.deepEqual(scanFiles(t, ['app/d/[...a]/page.tsx', 'app/d/[[...b]]/page.tsx']).problems, [
-    'error app/d/[...a]/page.tsx: /d/[...a] and /d/[[...b]] are catch-alls of one place + app/d/[[...b]]/page.tsx',
+    'error app/d/[...a]/page.tsx: /d/[...a] and /d/[[...b]] are catch-alls at the same position + app/d/[[...b]]/page.tsx',
   ])
   assert.deepEqual(scanFiles(t, ['app/d/page.tsx', 'app/d/[[...b]]/page.tsx']).problems, [
     'error app/d/page.tsx: /d is also answered by /d/[[...b]] + app/d/[[...b]]/page.tsx',
@@ -61,7 +61,7 @@ test('catch-alls that compete are errors', (t) => {
 test('patterns that cannot work are left out with an error', (t) => {
   const cases: [string, string][] = [
     ['app/[...a]/b/page.tsx', 'a catch-all must be the last part of the URL (/[...a]/b)'],
-    ['app/[id]/x/[id]/page.tsx', 'the parameter "id" is there twice (/[id]/x/[id])'],
+    ['app/[id]/x/[id]/page.tsx', 'the parameter "id" is defined twice (/[id]/x/[id])'],
     ['app/[a-b]/[a_b]/page.tsx', 'x'],
     ['app/[a-b]/[ab]/page.tsx', 'the parameters "a-b" and "ab" differ only in punctuation (/[a-b]/[ab])'],
   ]
@@ -82,11 +82,11 @@ test('directory names that cannot be routed are errors, and what is below them i
     ['(..)(..)photo', 'intercepting routes such as "(..)(..)photo" are not supported'],
     ['(...)photo', 'intercepting routes such as "(...)photo" are not supported'],
     ['[[id]]', 'optional parameters such as "[[id]]" do not exist; only [[...id]] does'],
-    ['[]', '"[]" names no parameter'],
-    ['[...]', '"[...]" names no parameter'],
-    ['[__proto__]', '"[__proto__]" names no parameter'],
+    ['[]', '"[]" has no parameter name'],
+    ['[...]', '"[...]" has no parameter name'],
+    ['[__proto__]', '"[__proto__]" has no parameter name'],
     ['[..id]', 'parameter names must not begin with a full stop ("[..id]")'],
-    ['[…id]', '"[…id]" has an ellipsis character where three full stops belong'],
+    ['[…id]', '"[…id]" contains an ellipsis character instead of three dots'],
     ['[[...id]', 'the brackets of "[[...id]" do not pair up'],
     ['[[...id]]]', 'parameter names must not contain brackets ("[[...id]]]")'],
     ['[id].json', 'a parameter must be the whole name of a directory ("[id].json")'],
@@ -104,8 +104,8 @@ test('directory names that cannot be routed are errors, and what is below them i
 test('a role that two files fill goes to the first of tsx, ts, jsx, js, with an error', (t) => {
   const site = scanFiles(t, ['app/page.js', 'app/page.tsx', 'app/layout.jsx', 'app/layout.ts'])
   assert.deepEqual(site.problems, [
-    'error app/layout.jsx: layout is there twice; this file is not used + app/layout.ts',
-    'error app/page.js: page is there twice; this file is not used + app/page.tsx',
+    'error app/layout.jsx: layout is defined twice; this file is not used + app/layout.ts',
+    'error app/page.js: page is defined twice; this file is not used + app/page.tsx',
   ])
   assert.deepEqual(site.tree('/'), { segment: '', layout: 'app/layout.ts', page: 'app/page.tsx' })
 })

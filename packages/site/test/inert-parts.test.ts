@@ -50,14 +50,14 @@ test('conventions that do not exist here are reported, each with what to do', (t
     site.toSorted(),
     [
       'error app/(.)photo: intercepting routes such as "(.)photo" are not supported',
-      'error app/a/forbidden.tsx: is not supported and never shown: answer with status 403 in a route or in middleware',
+      'error app/a/forbidden.tsx: is not supported: respond with status 403 in a route or in middleware',
       'error app/a/page.mdx: is not read: rewrite it as page.tsx',
       'error pages: the Pages Router is not supported: nothing of this directory is served; move its pages into app/',
       `error .env.local: ${env}`,
       'warning app/a/global-error.tsx: has no effect here: it belongs in the app directory itself',
       'warning app/a/robots.ts: has no effect here: it belongs in the app directory itself',
       'warning app/global-not-found.tsx: has no effect: use not-found in the app directory',
-      'warning instrumentation.ts: is never run: the server itself gives metrics, logs and traces',
+      'warning instrumentation.ts: never runs: the server itself provides metrics, logs and traces',
       `warning .env.development: ${env}`,
     ].toSorted(),
   )
@@ -78,13 +78,13 @@ export default function Page() {
   assert.deepEqual(noticesOf(t, { 'app/a/page.tsx': page, 'app/a/actions.ts': "'use server'\nexport async function f() {}" }), [
     'error app/a/actions.ts:1: "use server" is not supported: answer the form or the fetch with a handler in a route.ts',
     'error app/a/page.tsx:7: "use server" is not supported: answer the form or the fetch with a handler in a route.ts',
-    'warning app/a/page.tsx:4: "runtime" has no effect: code of a site always runs in the isolate',
+    'warning app/a/page.tsx:4: "runtime" has no effect: site code always runs in an isolate',
   ])
 })
 
 test('middleware without a function to run is an error', (t) => {
   assert.deepEqual(noticesOf(t, { 'proxy.ts': 'export const config = {}' }), [
-    'error proxy.ts: exports neither middleware, proxy nor a default function: every request that its matcher takes fails',
+    'error proxy.ts: exports neither middleware, proxy nor a default function: every request that its matcher matches fails',
   ])
   assert.deepEqual(noticesOf(t, { 'proxy.ts': 'export function proxy() {}' }), [])
 })

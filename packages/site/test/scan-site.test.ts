@@ -174,7 +174,7 @@ test('a site with two files of middleware is refused whole: the one that is left
   ]
   for (const [one = '', other = ''] of pairs) {
     const site = scanFiles(t, { 'app/page.tsx': '', [one]: 'export const middleware = 1', [other]: 'export const proxy = 1' })
-    const message = 'a site has one middleware.* or proxy.*, at its root or in src/: no request is answered until one is left'
+    const message = 'a site has one middleware.* or proxy.*, at its root or in src/: every request fails until one is left'
     assert.deepEqual(site.problems, [`error ${one}: ${message} + ${other}`])
     assert.equal(site.manifest.refusal, `${join(site.root, one)}: ${message} (${join(site.root, other)})`)
   }
@@ -184,7 +184,7 @@ test('middleware in any other place is an error', (t) => {
   const site = scanFiles(t, ['app/page.tsx', 'app/middleware.ts', 'app/a/proxy.js', 'middleware.mjs'])
   assert.equal(site.manifest.middleware, null)
   assert.deepEqual(site.problems, [
-    'error middleware.mjs: is not read, and guards nothing: write it as middleware.ts',
+    'error middleware.mjs: is ignored and protects nothing: rewrite it as middleware.ts',
     "error app/middleware.ts: has no effect here: move it to the site's root, or to src/",
     "error app/a/proxy.js: has no effect here: move it to the site's root, or to src/",
   ])

@@ -118,7 +118,7 @@ test('a worker that dies again and again is waited for longer and longer, and he
   )
   const health = JSON.parse(await server.fetch('/health'))
   assert.equal(health.status, 'degraded')
-  assert.match(health.checks.workers, /^degraded: workers die in a loop/)
+  assert.match(health.checks.workers, /^degraded: workers are crash-looping/)
 })
 
 test('a worker that stops answering is killed and replaced', async (t) => {
@@ -165,7 +165,7 @@ test('the site that was in flight at two deaths of its host gets a host of its o
   const knowsBoth = ({ hosts }: WorkerFacts) => JSON.stringify(hosts.map(({ sites }) => sites)) === '["*",["shop"]]'
   await waitFor('the worker to know both hosts', async () => knowsBoth(await server.worker()))
   const health = JSON.parse(await server.fetch('/health'))
-  assert.equal(health.checks.render_pool, 'degraded: isolates die in a loop: shop')
+  assert.equal(health.checks.render_pool, 'degraded: isolates are crash-looping: shop')
 })
 
 test('a render host past its memory limit is replaced by a new one that takes over first', async (t) => {

@@ -17,12 +17,16 @@ test('each part can degrade the instance and says why', () => {
   const cases: [Partial<HealthInputs>, string, string][] = [
     [{ renderPool: { ...well.renderPool, hostsReady: 0 } }, 'render_pool', 'degraded: 0 of 1 render hosts are up'],
     [{ renderPool: { ...well.renderPool, starvedSites: ['a'] } }, 'render_pool', 'degraded: no render thread for a'],
-    [{ renderPool: { ...well.renderPool, loopingSites: ['a', 'b'] } }, 'render_pool', 'degraded: isolates die in a loop: a, b'],
+    [
+      { renderPool: { ...well.renderPool, loopingSites: ['a', 'b'] } },
+      'render_pool',
+      'degraded: isolates are crash-looping: a, b',
+    ],
     [{ isrCache: { problem: 'map full' } }, 'isr_cache', 'degraded: map full'],
     [{ redis: { problem: 'refused' } }, 'redis', 'degraded: refused'],
     [{ tlsCerts: { problems: ['a.pem expired'] } }, 'tls_certs', 'degraded: a.pem expired'],
     [{ disks: [{ path: '/x', freeRatio: 0.049 }] }, 'disk_space', 'degraded: 4.9 % free at /x'],
-    [{ workers: { wanted: 2, ready: 1, isCrashLooping: true } }, 'workers', 'degraded: workers die in a loop, 1 of 2 are up'],
+    [{ workers: { wanted: 2, ready: 1, isCrashLooping: true } }, 'workers', 'degraded: workers are crash-looping, 1 of 2 are up'],
     [{ workers: { wanted: 2, ready: 0, isCrashLooping: false } }, 'workers', 'degraded: no worker is up'],
   ]
   for (const [change, check, expected] of cases) {

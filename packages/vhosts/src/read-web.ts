@@ -19,7 +19,7 @@ import type { ConfigProblem, Place } from './syntax/config-problem.ts'
 import { VhostProblems } from './syntax/vhost-problems.ts'
 import { VariableTable } from './variables/variable-table.ts'
 
-/** What vhost files are read for. */
+/** Inputs of reading vhost files. */
 interface WebSource {
   /** Absolute globs of `server.vhosts`, and where they are written. */
   readonly globs: readonly { readonly glob: string; readonly place: Place }[]

@@ -69,8 +69,8 @@ test('everything in a usual site that is not known here says what to do instead'
 test('includes of other packages are told of where they are included, with what to write in their place', async (t) => {
   const conf = (include: string) => `server { root /; location ~ \\.php$ { ${include} fastcgi_pass unix:/run/php.sock; } }`
   const { lines } = await readFiles(t, { ...installed, 'a.conf': conf('include snippets/fastcgi-php.conf;') })
-  const hint = 'write in its place: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;'
-  assert.deepEqual(lines, [`a.conf:1:38: snippets/fastcgi-php.conf has a "set", which is not known here (${hint})`])
+  const hint = 'replace it with: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;'
+  assert.deepEqual(lines, [`a.conf:1:38: snippets/fastcgi-php.conf has a "set", which is not supported (${hint})`])
   const place = { ...installed, 'a.conf': conf('try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;') }
   assert.deepEqual((await readFiles(t, place)).lines, [])
   const edited = { 'snippets/fastcgi-php.conf': 'try_files $uri =404;\n', 'a.conf': conf('include snippets/fastcgi-php.conf;') }

@@ -81,7 +81,7 @@ test('what cannot be read is a problem at its include', async (t) => {
   const { lines } = await readDir(dir)
   assert.deepEqual(lines, [
     'a.conf:1:1: dir: is a directory, not a file (write dir/* for the files in it)',
-    'a.conf:2:1: loop: is a symbolic link that leads to itself',
+    'a.conf:2:1: loop: is a symbolic link loop',
     'a.conf:3:1: no such file: gone.part (looked in ., /etc/nginx)',
     'a.conf:5:1: invalid number of arguments in "include" directive',
     'd.conf: is a directory, not a file (write d.conf/* for the files in it)',
@@ -102,8 +102,8 @@ test('a file without permission is a problem', async (t) => {
 test('a file that is not there because nginx is not is told of with what to do', async (t) => {
   const { lines } = await readFiles(t, { 'a.conf': 'include /none/fastcgi.conf;\ninclude none/fastcgi-php.conf;' })
   assert.deepEqual(lines, [
-    'a.conf:1:1: no such file: /none/fastcgi.conf (it comes with nginx, and docs/fastcgi.md has its lines)',
-    'a.conf:2:1: no such file: none/fastcgi-php.conf (looked in ., /etc/nginx; write in its place: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;)',
+    'a.conf:1:1: no such file: /none/fastcgi.conf (it is part of nginx; docs/fastcgi.md lists its lines)',
+    'a.conf:2:1: no such file: none/fastcgi-php.conf (looked in ., /etc/nginx; replace it with: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;)',
   ])
 })
 
@@ -112,9 +112,9 @@ test('a directory that cannot be read is a problem, and not one without vhost fi
   writeFiles(dir, { 'a.conf': 'include loop/*.part; include gone/*.part;' })
   symlinkSync('loop', join(dir, 'loop'))
   const { lines, notices } = await readDir(dir)
-  assert.deepEqual([lines, notices], [['a.conf:1:1: loop is a symbolic link that leads to itself'], []])
+  assert.deepEqual([lines, notices], [['a.conf:1:1: loop is a symbolic link loop'], []])
   const named = await readDir(dir, {}, 'loop/*.conf')
-  assert.deepEqual([named.lines, named.notices], [['svc.config.toml:1:1: loop is a symbolic link that leads to itself'], []])
+  assert.deepEqual([named.lines, named.notices], [['svc.config.toml:1:1: loop is a symbolic link loop'], []])
 })
 
 test('the parameter files of Debian are found where nginx has them', async (t) => {

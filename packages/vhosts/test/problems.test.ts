@@ -72,7 +72,7 @@ test('what is most likely mistyped though it may be meant is noticed', async (t)
   ]
   const { lines, notices } = await readFiles(t, { 'a.conf': text.join('\n') })
   assert.deepEqual(lines, [])
-  assert.deepEqual(notices, ['a.conf:3:15: no upstream "apii" is written: it is looked up as a host (did you mean "api"?)'])
+  assert.deepEqual(notices, ['a.conf:3:15: upstream "apii" is not defined: it is resolved as a host name (did you mean "api"?)'])
 })
 
 test('an upstream that the client chooses is noticed, one that a map or the configuration chooses is not', async (t) => {
@@ -94,7 +94,7 @@ test('an upstream that the client chooses is noticed, one that a map or the conf
   assert.deepEqual(lines, [])
   assert.deepEqual(
     notices.map((notice) =>
-      /^a\.conf:(\d+):22: the client chooses "\$(\w+)", and so which server "(\w+)" asks/.exec(notice)?.slice(1),
+      /^a\.conf:(\d+):22: "\$(\w+)" lets the client choose the server that "(\w+)" connects to/.exec(notice)?.slice(1),
     ),
     [
       ['3', 'arg_to', 'proxy_pass'],
@@ -112,12 +112,12 @@ test('accepted directives without effect are noticed once each', async (t) => {
     'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x; }\n'
   const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'server { listen 81; sendfile on; }' })
   assert.deepEqual(notices, [
-    'a.conf:1:1: "sendfile" has no effect here: files are sent as this server does',
-    'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 is spoken over TLS with server.engine = "node", and else not',
-    'a.conf:2:41: "tcp_nopush" has no effect here: connections are set up as this server does',
-    'a.conf:2:56: versions before TLSv1.2 are never spoken',
-    'a.conf:2:56: TLSv1.3 is spoken wherever TLSv1.2 is',
-    'a.conf:2:85: "access_log" has no file and format of its own: requests are logged in the log of this server',
+    'a.conf:1:1: "sendfile" has no effect here: this server chooses how files are sent',
+    'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 needs TLS and server.engine = "node"',
+    'a.conf:2:41: "tcp_nopush" has no effect here: this server sets socket options itself',
+    'a.conf:2:56: versions before TLSv1.2 are not supported',
+    'a.conf:2:56: TLSv1.3 is always enabled with TLSv1.2',
+    'a.conf:2:85: file and format of "access_log" are ignored: requests go to the log of this server',
   ])
 })
 
@@ -177,7 +177,7 @@ test('a whole nginx.conf is one problem, with the files to name instead', async 
     'user www-data;\nworker_processes auto;\npid /run/x;\nevents { worker_connections 768; }\nhttp { server { listen 80; } }\n'
   const { lines } = await readFiles(t, { 'a.conf': conf, 'b.conf': 'server { listen 80; frob x; }' })
   assert.deepEqual(lines, [
-    'a.conf:1:1: "user" belongs to a whole nginx.conf, not to a file of servers (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+    'a.conf:1:1: "user" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
     'b.conf:1:21: unknown directive "frob"',
   ])
 })

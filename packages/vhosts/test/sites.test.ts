@@ -26,7 +26,7 @@ test('server blocks of one site must not contradict each other', async (t) => {
     'a.conf': `server { listen 1; server_name a; svc_app x; svc_tenant t; svc_label l; svc_process own; }
 server { listen 2; server_name a; svc_app y; svc_tenant u; svc_label m; svc_process in-process; }`,
   })
-  const hint = '(it is the same site as at a.conf:1:1; svc_site tells them apart)'
+  const hint = '(it is the same site as at a.conf:1:1; use svc_site to separate them)'
   assert.deepEqual(lines, [
     `a.conf:2:1: "svc_app" differs between the server blocks of "a" ${hint}`,
     `a.conf:2:1: "svc_label" differs between the server blocks of "a" ${hint}`,
@@ -50,9 +50,9 @@ server { listen 10; server_name xn--d-bga.org; }`,
   })
   const hint = '(write svc_site <id>; in one of the two servers)'
   assert.deepEqual(lines, [
-    `a.conf:2:32: server name "wildcard.a.org" leads to the same site id "wildcard.a.org" as "*.a.org" at a.conf:1:32 ${hint}`,
-    `a.conf:4:32: server name "default" leads to the same site id "default" as "_" at a.conf:3:1 ${hint}`,
-    `a.conf:10:33: server name "xn--d-bga.org" leads to the same site id "xn--d-bga.org" as "d\u00e9.org" at a.conf:9:32 ${hint}`,
+    `a.conf:2:32: server name "wildcard.a.org" results in the same site id "wildcard.a.org" as "*.a.org" at a.conf:1:32 ${hint}`,
+    `a.conf:4:32: server name "default" results in the same site id "default" as "_" at a.conf:3:1 ${hint}`,
+    `a.conf:10:33: server name "xn--d-bga.org" results in the same site id "xn--d-bga.org" as "d\u00e9.org" at a.conf:9:32 ${hint}`,
   ])
   assert.equal(web.servers[6]?.site, 'wildcard.b.org')
 })

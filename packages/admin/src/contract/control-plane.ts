@@ -11,7 +11,7 @@ import type {
   SiteManifestInfo,
 } from '@svc/protocol'
 
-/** What somebody wants purged. Tags may be in their short forms; paths and hosts as somebody wrote them. */
+/** A purge as requested. Tags may be in their short forms; paths and hosts are as written. */
 export type PurgeOrder = Guarded<typeof purgeOrder>
 
 /** A site as an endpoint needs it. */
@@ -19,11 +19,11 @@ export interface SiteFacts {
   readonly id: string
   readonly label: string
   readonly hostnames: readonly string[]
-  /** Whether hosts that no site claims come here. */
+  /** True if hosts that no site claims come here. */
   readonly anyHost: boolean
   readonly root: string
   readonly mode: string
-  /** Whether there is an application: something that has routes. */
+  /** True if there is an application: something that has routes. */
   readonly hasApp: boolean
 }
 
@@ -63,7 +63,7 @@ export interface Purges {
 export interface Renderers {
   /** Gives a site fresh isolates; resolves with how many were replaced. @throws SUP_UNKNOWN_SITE */
   flush(site: string): Promise<number>
-  /** Begins a rolling restart, or joins the one under way. */
+  /** Begins a rolling restart, or joins the one in progress. */
   restart(): Promise<RestartStatus>
   /** `wait`: resolves at its end. Undefined: there was none of that id. */
   restartStatus(id: string, wait: boolean): Promise<RestartStatus | undefined>
@@ -84,13 +84,13 @@ export interface Sites {
   routes(site: string): Promise<SiteManifestInfo>
 }
 
-/** What the endpoints ask of the instance. The worker implements it over its channel to the master; tests fake it. */
+/** The operations that endpoints need from the instance. The worker implements it over its channel to the master; tests fake it. */
 export interface ControlPlane {
   /** Health of the whole instance. Rejects when the master cannot be asked. */
   health(): Promise<HealthReport>
   /** All metrics of the instance in the Prometheus text exposition format. Rejects when the master cannot be asked. */
   metrics(): Promise<string>
-  /** Whether this process has been told to stop. */
+  /** Returns true if this process has been told to stop. */
   isDraining(): boolean
   readonly purges: Purges
   readonly renderers: Renderers

@@ -8,7 +8,7 @@ import type { FieldSchema, FieldValues } from './fields.ts'
  */
 export type EndpointGroup = 'health' | 'metrics' | 'api' | 'admin' | 'maintenance'
 
-/** Who may call an endpoint: everybody; the host itself; who has a role. */
+/** Access to an endpoint: everyone, the host itself, or users with a role. */
 export type EndpointAccess = 'open' | 'loopback' | 'role'
 
 /** A request as an endpoint sees it: what it declares has been checked. */
@@ -21,14 +21,14 @@ export interface EndpointRequest {
   readonly host: string
 }
 
-/** What an endpoint answers with. */
+/** The response of an endpoint. */
 export interface EndpointAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: string
 }
 
-/** What an endpoint answers with when it cannot do what it was asked for. */
+/** The response of an endpoint that failed. */
 export interface EndpointRefusal {
   readonly problem: Problem
 }
@@ -45,12 +45,12 @@ export interface Endpoint {
   readonly access: EndpointAccess
   readonly summary: string
   /**
-   * Whether requests count in logs and limits. Probes come every second from every load balancer and would drown the rest.
+   * True if requests count in logs and limits. Probes come every second from every load balancer and would drown the rest.
    */
   readonly isLogged: boolean
-  /** What its JSON body may hold; POST only. @default nothing */
+  /** Fields of its JSON body; POST only. @default none */
   readonly body?: FieldSchema
-  /** What its query may hold; undefined: the query is ignored. */
+  /** Parameters of its query; undefined: the query is ignored. */
   readonly query?: FieldSchema
   handle(plane: ControlPlane, request: EndpointRequest): EndpointResult | Promise<EndpointResult>
 }

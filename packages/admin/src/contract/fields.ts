@@ -1,4 +1,4 @@
-/** What a field of a request body, or a parameter of a query, may be. */
+/** Type of a field of a request body, or of a parameter of a query. */
 export interface Field {
   readonly type: 'string' | 'string[]'
   /** `path`: an absolute URL path; `directory` and `file`: absolute on this machine. */
@@ -13,7 +13,7 @@ export type FieldSchema = Readonly<Record<string, Field>>
 /** Values that fit their schema. */
 export type FieldValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What is wrong with which field. */
+/** Errors by field. */
 export interface FieldError {
   readonly path: string
   readonly message: string

@@ -1,13 +1,13 @@
 import type { ControlPlane } from '../contract/control-plane.ts'
 import { type Endpoint, type EndpointAnswer, jsonAnswer } from '../contract/endpoint.ts'
 
-/** What the configuration says about probes. */
+/** Settings of the probes. */
 export interface ProbeSettings {
   readonly healthGroup: boolean
   readonly metricsGroup: boolean
   /** Paths of the health report; duplicates count once, none when the report is off. */
   readonly healthPaths: readonly string[]
-  /** Whether the health report names its components. */
+  /** True if the health report names its components. */
   readonly hasHealthDetails: boolean
   /** Paths of the metrics; none when they are off. */
   readonly metricsPaths: readonly string[]

@@ -1,17 +1,17 @@
 import type { PurgeOutcome } from '@svc/protocol'
 import { type EndpointAnswer, jsonAnswer } from '../contract/endpoint.ts'
 
-/** What the answer of a purge or flush calls the thing that it dropped. */
+/** Name of the dropped layer in the response of a purge or flush. */
 export type PurgedLayer = 'l0' | 'isr' | 'proxy' | 'modules' | 'isolates' | 'app'
 
-/** What was dropped, before it is put in the form of the answer. */
+/** The result of a purge, before it becomes a response. */
 export interface PurgeReport {
   readonly layer: PurgedLayer
   /** Of the layer itself; undefined: as the outcome says. */
   readonly purged?: number
-  /** What the request asked for, as it was understood. */
+  /** The parsed request. */
   readonly scope: Readonly<Record<string, unknown>>
-  /** What a purge of cached responses did; undefined: none was part of it. */
+  /** Result of a purge of cached responses; undefined: there was none. */
   readonly outcome?: Pick<PurgeOutcome, 'l0' | 'isr' | 'proxy' | 'workersAcked' | 'workersTotal'> | undefined
   readonly tookMs: number
 }

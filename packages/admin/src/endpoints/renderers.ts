@@ -18,7 +18,7 @@ async function restart(plane: ControlPlane, { query }: EndpointRequest): Promise
   }
   const ended = (await plane.renderers.restartStatus(begun.id, true)) ?? begun
   if (ended.state === 'failed') {
-    const detail = `${ended.replaced} of ${ended.total} render hosts were replaced. The log says why no more.`
+    const detail = `${ended.replaced} of ${ended.total} render hosts were replaced. The log has the reason.`
     return { problem: { status: 500, code: 'restart_failed', detail } }
   }
   return jsonAnswer(200, { ...progress(ended), render_workers: ended.total })
@@ -26,7 +26,7 @@ async function restart(plane: ControlPlane, { query }: EndpointRequest): Promise
 
 async function restartStatus(plane: ControlPlane, { params, query }: EndpointRequest): Promise<EndpointResult> {
   const status = await plane.renderers.restartStatus(params['id'] ?? '', stringOf(query, 'wait') === '1')
-  if (status === undefined) return { problem: { status: 404, code: 'unknown_restart', detail: 'There was no such restart.' } }
+  if (status === undefined) return { problem: { status: 404, code: 'unknown_restart', detail: 'No such restart.' } }
   return jsonAnswer(200, progress(status))
 }
 
@@ -51,7 +51,7 @@ async function router(plane: ControlPlane): Promise<EndpointResult> {
   return jsonAnswer(200, { ok: true, generation: served.generation(), sites: await Promise.all(sites), vhosts: served.vhosts() })
 }
 
-/** What is served by whom, for the host itself. */
+/** Lists the sites and their hosts, for the host itself. */
 export function debugEndpoints(): Endpoint[] {
   const local = { method: 'GET', isLogged: true, group: 'maintenance', access: 'loopback' } as const
   return [

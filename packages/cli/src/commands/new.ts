@@ -29,7 +29,7 @@ async function writeSite(dir: string): Promise<string[]> {
   for (const [name, content] of files) {
     const path = join(dir, name)
     await makeDirectory(dirname(path))
-    // Never over a file that somebody made in the meantime.
+    // Never overwrites a file that was created in the meantime.
     await writeFile(path, content, { flag: 'wx' })
   }
   return files.map(([name]) => name)

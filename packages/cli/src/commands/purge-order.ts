@@ -2,7 +2,7 @@ import type { RequestOf } from '@svc/core'
 import type { controlMethods } from '@svc/protocol'
 import { CliError } from '../command-line/errors.ts'
 
-/** What the running server is asked to purge. */
+/** A purge for the running server. */
 export type PurgeOrder = RequestOf<(typeof controlMethods)['purge']>['order']
 
 type Scopes = PurgeOrder['scopes']

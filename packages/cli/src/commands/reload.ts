@@ -25,7 +25,7 @@ export const reloadCommand: Command<SourceArgs> = {
     const report = await askServer(socket, { method: 'reload', request: undefined, timeoutMs: TIMEOUT_MS })
     for (const error of report.errors) printMessage(error)
     if (!report.ok) {
-      printMessage(`svc: not reloaded: generation ${report.generation} is still served`)
+      printMessage(`svc: reload failed: generation ${report.generation} is still served`)
       return ExitCode.config
     }
     if (report.needs_restart.length > 0) printMessage(`needs a restart to take effect: ${report.needs_restart.join(', ')}`)

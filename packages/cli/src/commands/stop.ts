@@ -59,7 +59,7 @@ export const stopCommand: Command<StopArgs> = {
       return ExitCode.ok
     }
     if (!(await hasEnded(pid, timeout * 1000))) {
-      throw new CliError('CLI_NOT_DONE', `${pid} is still ending its requests after ${timeout} s`)
+      throw new CliError('CLI_NOT_DONE', `${pid} is still draining after ${timeout} s`)
     }
     printData(`stopped ${pid}`)
     return ExitCode.ok

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** What a unit file is made of. All paths are absolute. */
+/** Inputs of a unit file. All paths are absolute. */
 export interface UnitFacts {
   /** Directory that the product is installed in. */
   readonly installation: string
@@ -14,7 +14,7 @@ export interface UnitFacts {
   readonly site: string | undefined
 }
 
-/** What systemd makes by itself, and where. */
+/** Directories that systemd creates. */
 const MADE: Readonly<Record<keyof UnitFacts['directories'], readonly [setting: string, path: string]>> = {
   run: ['RuntimeDirectory', '/run/svc'],
   state: ['StateDirectory', '/var/lib/svc'],

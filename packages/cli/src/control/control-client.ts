@@ -17,7 +17,7 @@ export interface ControlCall<Name extends keyof ControlMethods> {
   readonly timeoutMs: number
 }
 
-/** Where a server is looked for when nobody says and no file is there: it cannot be a mistake in a file. */
+/** Where a server is looked for without options and files: it cannot be a mistake in a file. */
 function isNothingNamed(args: SourceArgs): boolean {
   return args.config === undefined && args.dir === undefined && !process.env['SVC_CONFIG']
 }
@@ -62,7 +62,7 @@ async function open(path: string): Promise<Socket> {
   }
 }
 
-/** What the server refuses because of what it was asked, in the words of the command line. */
+/** Errors of the server about the arguments of a request, in the words of the command line. */
 function refusalOf(error: unknown): CliError | undefined {
   const code = codeOf(error)
   if (code === 'SUP_BAD_PURGE' || code === 'SUP_UNKNOWN_SITE')

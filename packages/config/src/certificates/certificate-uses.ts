@@ -12,7 +12,7 @@ export interface CertificateUse extends CertificateFiles {
   readonly at: Readonly<Record<keyof CertificateFiles, Finding['path'] | Place>>
 }
 
-/** Whether it is of a vhost file. */
+/** Returns true if it is of a vhost file. */
 export function isPlace(at: Finding['path'] | Place): at is Place {
   return 'line' in at
 }

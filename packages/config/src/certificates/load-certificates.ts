@@ -38,10 +38,10 @@ type Read = LoadedCertificate | CertificateFault[]
 
 /** Files that have changed so shortly ago may be about to change again. */
 const FRESH_MS = 5_000
-/** What replaces a certificate takes no longer for its key. */
+/** Tools that replace a certificate write its key within this time. */
 const SETTLE_MS = 500
 
-/** Whether something of a pair has changed a moment ago: a file, or a link to it. */
+/** Returns true if something of a pair has changed a moment ago: a file, or a link to it. */
 async function isFresh({ cert, key }: CertificateFiles, now: number): Promise<boolean> {
   const looks = [cert, key].flatMap((path) => [stat(path), lstat(path)])
   const found = (await Promise.allSettled(looks)).flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []))
@@ -77,17 +77,18 @@ function listOf(names: readonly string[]): string {
   return more > 0 ? `${listed} and ${more} more` : listed
 }
 
-/** What is not wrong but worth knowing: clients will refuse it. */
+/** Warnings about a certificate that clients will reject. */
 function noticesFor(certificate: LoadedCertificate, names: readonly string[], now: number): string[] {
   const { cert, notBefore, notAfter, isChainInOrder } = certificate
   const day = (time: number) => new Date(time).toISOString().slice(0, 10)
   const uncovered = names.filter((name) => !coversName(certificate.names, name))
   const notices: string[] = []
-  if (notAfter <= now) notices.push(`the certificate ${cert} has expired on ${day(notAfter)}: clients will refuse it`)
+  if (notAfter <= now) notices.push(`the certificate ${cert} expired on ${day(notAfter)}: clients will refuse it`)
   else if (notAfter - now < SOON_MS) notices.push(`the certificate ${cert} expires on ${day(notAfter)}`)
   if (notBefore > now) notices.push(`the certificate ${cert} is not valid before ${day(notBefore)}: clients will refuse it`)
-  if (!isChainInOrder) notices.push(`the certificates in ${cert} are not in order: each has to be followed by its issuer`)
-  if (uncovered.length > 0) notices.push(`the certificate ${cert} is not for ${listOf(uncovered)}`)
+  if (!isChainInOrder)
+    notices.push(`the certificates in ${cert} are out of order: each certificate must be followed by its issuer`)
+  if (uncovered.length > 0) notices.push(`the certificate ${cert} does not cover ${listOf(uncovered)}`)
   return notices
 }
 
@@ -135,14 +136,14 @@ export async function loadCertificates(
 function nothingToServe({ server, tls }: Config, uses: readonly CertificateUse[]): Finding[] {
   if (server.listen_tls === undefined || server.vhosts.length === 0 || tls.auto || uses.length > 0) return []
   const hint = 'set ssl_certificate in a vhost file, tls.certs, tls.auto or tls_cert and tls_key of a site'
-  return [{ path: ['server', 'listen_tls'], message: 'there is no certificate to serve', hint }]
+  return [{ path: ['server', 'listen_tls'], message: 'no certificate is configured', hint }]
 }
 
 function directiveOf(file: keyof CertificateFiles): string {
   return file === 'cert' ? 'ssl_certificate' : 'ssl_certificate_key'
 }
 
-/** Whether a certificate for these names is good for a host name or for all names of `*.suffix` (RFC 6125 section 6.4.3). */
+/** Returns true if a certificate for these names is good for a host name or for all names of `*.suffix` (RFC 6125 section 6.4.3). */
 export function coversName(names: readonly string[], name: string): boolean {
   if (names.includes(name)) return true
   const dot = name.indexOf('.')

@@ -26,7 +26,7 @@ export interface LoadedCertificate extends CertificateFiles {
   /** Milliseconds since the epoch. */
   readonly notBefore: number
   readonly notAfter: number
-  /** Whether each certificate of the chain was issued by the next one. */
+  /** True if each certificate of the chain was issued by the next one. */
   readonly isChainInOrder: boolean
 }
 
@@ -69,7 +69,7 @@ async function readText(files: CertificateFiles, file: keyof CertificateFiles): 
   }
 }
 
-/** What each of the two files has. */
+/** Contents of the two files. */
 const CONTENTS = {
   cert: { what: 'certificate', mark: /^-----BEGIN (?:\w+ )*CERTIFICATE-----/m },
   key: { what: 'private key', mark: /^-----BEGIN (?:\w+ )*PRIVATE KEY-----/m },
@@ -87,7 +87,7 @@ function parse<T>(
     const { what, mark } = CONTENTS[file]
     const other = CONTENTS[file === 'cert' ? 'key' : 'cert']
     const isSwapped = other.mark.test(text) && !mark.test(text)
-    const hint = isSwapped ? `there is a ${other.what} in it: are the two files swapped?` : messageOf(error)
+    const hint = isSwapped ? `it contains a ${other.what}: are the two files swapped?` : messageOf(error)
     return { file, message: `${files[file]} is not a ${what} in PEM form`, hint }
   }
 }
@@ -108,17 +108,17 @@ function namesOf(certificate: X509Certificate): string[] {
 
 function mismatch(files: CertificateFiles, chain: readonly X509Certificate[], key: KeyObject): CertificateFault {
   const place = chain.findIndex((certificate) => certificate.checkPrivateKey(key))
-  const hint = place === -1 ? {} : { hint: `certificate ${place + 1} of the file is the one of this key: it has to be the first` }
-  return { file: 'key', message: `${files.key} is not the key of ${files.cert}`, ...hint }
+  const hint = place === -1 ? {} : { hint: `certificate ${place + 1} of the file belongs to this key: it must come first` }
+  return { file: 'key', message: `${files.key} does not match the certificate ${files.cert}`, ...hint }
 }
 
 function keyOf(files: CertificateFiles, text: string): KeyObject | CertificateFault {
   if (!ENCRYPTED_KEY.test(text)) return parse(files, 'key', text, createPrivateKey)
-  const hint = `nobody is there to give its passphrase: openssl pkey -in ${files.key} -out <a file that only the server may read>`
+  const hint = `the server cannot ask for its passphrase; decrypt it with: openssl pkey -in ${files.key} -out <a file that only the server may read>`
   return { file: 'key', message: `${files.key} is encrypted`, hint }
 }
 
-/** What keeps a key from being used in a handshake. */
+/** Returns the reason why a key cannot be used in a handshake. */
 function flawOf({ asymmetricKeyType: type, asymmetricKeyDetails: details = {} }: KeyObject): string | undefined {
   const { modulusLength: bits = MIN_RSA_BITS, namedCurve } = details
   if (type === undefined || !KEY_TYPES.has(type)) return `a key of type ${type}`
@@ -136,7 +136,7 @@ export async function readCertificate(files: CertificateFiles): Promise<LoadedCe
   const [first] = chain
   if (!first.checkPrivateKey(key)) return [mismatch(files, chain, key)]
   const flaw = flawOf(key)
-  if (flaw !== undefined) return [{ file: 'key', message: `${files.key} is ${flaw}: no client can be served with it` }]
+  if (flaw !== undefined) return [{ file: 'key', message: `${files.key} is ${flaw}: TLS handshakes with it fail` }]
   const chainPem = chain.map((certificate) => certificate.toString()).join('')
   const keyPem = key.export({ type: 'pkcs8', format: 'pem' }).toString()
   return {

@@ -85,7 +85,7 @@ function checkTls({ server, tls, sites }: Config): Finding[] {
     ...findingIf(
       server.listen_tls !== undefined && !hasCertificates,
       ['server', 'listen_tls'],
-      'there is no certificate to serve',
+      'no certificate is configured',
       'set tls.certs, tls.auto or tls_cert and tls_key of a site',
     ),
     ...sites.flatMap(checkSitePair),

@@ -33,9 +33,9 @@ function checkAction(rule: RouteRule, path: KeyPath): Finding[] {
   const given = targets.filter((key) => rule[key] !== undefined)
   const [first, second] = given
   if (first !== undefined && second !== undefined)
-    return [{ path: [...path, second], message: `a rule with "${first}" has its target already` }]
+    return [{ path: [...path, second], message: `"${first}" is already the target of the rule` }]
   if (rule.action === 'headers') {
-    if (first !== undefined) return [{ path: [...path, 'action'], message: `does not go with "${first}"` }]
+    if (first !== undefined) return [{ path: [...path, 'action'], message: `cannot be combined with "${first}"` }]
     return findingIf(
       isEmptyHeaders(rule),
       path,
@@ -47,7 +47,7 @@ function checkAction(rule: RouteRule, path: KeyPath): Finding[] {
   const isForeign = first !== undefined && first !== needed
   return [
     ...findingIf(needed !== undefined && first === undefined, [...path, 'action'], `"${rule.action}" needs "${needed}"`),
-    ...findingIf(isForeign, [...path, 'action'], `does not go with "${first}"`),
+    ...findingIf(isForeign, [...path, 'action'], `cannot be combined with "${first}"`),
     ...findingIf(rule.strip_prefix !== undefined && rule.action !== 'proxy', [...path, 'strip_prefix'], 'needs "upstream"'),
   ]
 }

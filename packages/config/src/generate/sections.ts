@@ -11,7 +11,7 @@ export interface SectionKey {
 export interface Section {
   /** Name in the file, such as `cache.isr`; "" for the top level. */
   readonly name: string
-  /** Whether there may be several: `[[name]]`. */
+  /** True if there may be several: `[[name]]`. */
   readonly isArray: boolean
   readonly node: SchemaNode
   readonly keys: readonly SectionKey[]

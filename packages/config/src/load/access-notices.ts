@@ -24,7 +24,7 @@ const FILES = {
   verb: 'read',
   make: 'create it, or correct the path',
   permit: 'give the user, or a group of its own, the right to read it',
-  until: 'requests for its files are answered 404 or 403',
+  until: 'requests for its files get 404 or 403',
 }
 
 const needs: Readonly<Record<NeedKind, Need>> = {
@@ -34,7 +34,7 @@ const needs: Readonly<Record<NeedKind, Need>> = {
     verb: 'connect to',
     isRight: (info) => info.isSocket(),
     expected: 'a socket',
-    until: 'requests for it are answered 502',
+    until: 'requests for it get 502',
     make: 'start the program that listens on it, or correct the path',
     permit:
       'add the user to the group of the socket, or change its mode where its program is configured (listen.mode of php-fpm)',
@@ -47,7 +47,7 @@ const needs: Readonly<Record<NeedKind, Need>> = {
     verb: 'read',
     isRight: (info) => info.isFile(),
     expected: 'a regular file',
-    until: 'every request that needs it is refused',
+    until: 'requests that need it are rejected',
     make: 'create it (htpasswd -c), or correct the path',
     permit: 'give the user, or a group of its own, the right to read it',
   },
@@ -98,7 +98,7 @@ async function whyNot({ kind, path: written }: NeededPath, user: string): Promis
     const code = codeOf(error)
     if (code === 'ENOENT') return `${noun} ${path} does not exist (${who} would ${verb} it): ${make}`
     if (code === 'ENOTDIR') return `${noun} ${path} does not exist: a part of the path is not a directory; correct it`
-    if (code === 'ELOOP') return `${noun} ${path} is a symbolic link that leads to itself: correct the link`
+    if (code === 'ELOOP') return `${noun} ${path} is a symbolic link loop: correct the link`
     const dir = code === 'EACCES' ? await unsearchable(written) : undefined
     if (dir === undefined) return `${who} cannot use the ${noun} ${path}: ${code ?? messageOf(error)}`
     return `${who} may not search ${printable(dir)}, so it cannot ${verb} the ${noun} ${path}: give the user the right to search (chmod +x) that directory`

@@ -8,7 +8,7 @@ import type { Finding } from '../values/finding.ts'
 import type { KeyPath } from '../values/key-path.ts'
 import { readDotenv } from './read-document.ts'
 
-/** What sites are built from beside the configuration. */
+/** Inputs of sites besides the configuration. */
 export interface SiteFacts {
   /** Sites of vhost files. */
   readonly vhosts: readonly SiteDraft[]
@@ -21,7 +21,7 @@ export interface SiteFacts {
 export interface BuiltSites {
   readonly sites: readonly SiteConfig[]
   readonly findings: readonly Finding[]
-  /** What is wrong with sites of vhost files. */
+  /** Problems of sites of vhost files. */
   readonly problems: readonly ConfigProblem[]
   /** `.env` files that were read. */
   readonly files: readonly string[]
@@ -75,7 +75,7 @@ interface Fault {
 }
 
 async function rootFault({ site }: Draft): Promise<Fault | undefined> {
-  // The files of a server without an application are nobody's business until they are asked for, as in nginx.
+  // The files of a server without an application are not checked until they are requested, as in nginx.
   if (!hasApp(site)) return undefined
   try {
     const info = await stat(site.root)

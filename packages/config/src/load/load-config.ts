@@ -31,7 +31,7 @@ export interface LoadedConfig {
   readonly sites: readonly SiteConfig[]
   /** Absolute path of the directory for compiled modules. */
   readonly moduleDir: string
-  /** What the vhost files say. */
+  /** Content of the vhost files. */
   readonly web: WebSpec
   /** The addresses to listen on. */
   readonly listen: readonly ListenName[]
@@ -122,11 +122,11 @@ export async function loadConfig(source: ConfigSource, host: HostFacts = hostFac
   return read.ok ? resolveAll(read, root, source, host) : read
 }
 
-/** What is left of a document after the schema has seen it. */
+/** A document after validation against the schema. */
 interface Validated {
   /** The valid part, with defaults. Undefined when nothing can be made of it. */
   readonly parsed: ParsedConfig | undefined
-  /** What the schema found, with paths in the whole document. */
+  /** Schema violations, with paths in the whole document. */
   readonly findings: readonly Finding[]
   /** Leads from a path in `parsed` to the path in the whole document. */
   readonly originalPath: (path: KeyPath) => KeyPath
@@ -150,10 +150,10 @@ function inReadingOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return problems.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column)
 }
 
-/** What keeps automatic certificates from coming. */
+/** Warns if automatic certificates cannot be issued. */
 function proofNotices({ tls }: Config, listen: readonly ListenName[]): string[] {
   if (!tls.auto || listen.some(({ isTls }) => !isTls)) return []
-  return ['tls.auto is set and no address speaks plain HTTP: hosts are proved over it (set server.listen)']
+  return ['tls.auto is set but no address listens for plain HTTP, which is needed to verify hosts (set server.listen)']
 }
 
 /** Says in plain lines what is not wrong but worth knowing. */
@@ -162,7 +162,7 @@ function noticesOf(root: SchemaNode, data: unknown, config: Config): string[] {
   const inert = inertKeysIn(root, data)
   if (inert.length > 0) notices.push(`these keys have no effect yet in this version: ${inert.join(', ')}`)
   if (config.server.trusted_proxies.length > 0 && config.server.engine === 'uws') {
-    notices.push('server.trusted_proxies is set: engine "node" is recommended behind a proxy, its parser is the stricter one')
+    notices.push('server.trusted_proxies is set: engine "node" is recommended behind a proxy, its parser is stricter')
   }
   return notices
 }

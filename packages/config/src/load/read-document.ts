@@ -29,7 +29,7 @@ export interface ReadDocument {
 
 const MAX_DOTENV_BYTES = 1024 * 1024
 
-/** What could not even be read. */
+/** Result for a document that could not be read. */
 export interface Unreadable {
   readonly ok: false
   readonly problems: readonly ConfigProblem[]

@@ -4,11 +4,11 @@ import type { ParsedConfig } from './config-schema.ts'
 import type { Directories } from './directories.ts'
 import type { Config, RouteRule } from './types.ts'
 
-/** What the machine and the terminal say, for defaults that depend on them. */
+/** Properties of the machine and the terminal that defaults depend on. */
 export interface HostFacts {
   readonly cores: number
   readonly hostname: string
-  /** Whether log lines go to a terminal. */
+  /** True if log lines go to a terminal. */
   readonly isTerminal: boolean
 }
 
@@ -50,7 +50,7 @@ export function completeConfig(parsed: ParsedConfig, directories: Directories, h
     deploy: { ...parsed.deploy, sources: parsed.deploy.sources ?? join(stateDir, 'incoming') },
     scaling: { ...parsed.scaling, instance_id: parsed.scaling.instance_id ?? instanceIdOf(host.hostname, stateDir) },
     logging: { ...parsed.logging, format: parsed.logging.format ?? (host.isTerminal ? 'pretty' : 'json') },
-    // What there is of the group needs no panel: it is open to the host itself alone.
+    // The endpoints of the group need no panel: they are open to the host itself only.
     endpoints: { ...parsed.endpoints, admin: parsed.endpoints.admin ?? true },
     route_rules: completeRules(parsed.route_rules),
     sites: parsed.sites.map((site) => ({

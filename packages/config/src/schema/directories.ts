@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 /** The name of the directory that an instance makes beside its config file. No socket lies in it. */
 export const OWN_NAME = '.svc'
 
-/** What the default directories depend on. */
+/** Inputs of the default directories. */
 export interface DirectoryFacts {
   readonly isRoot: boolean
   readonly isStandalone: boolean

@@ -41,7 +41,7 @@ export function inertKeysIn(root: SchemaNode, data: unknown): string[] {
     const key = genericKey(path)
     const inert = inertKeys.find((candidate) => covers(candidate, key, value))
     if (inert === undefined) return
-    // A list is named as a whole: nobody needs to know which of its elements has no effect.
+    // A list is named as a whole, without the index of the element.
     const name = inert.split('=')[0] ?? ''
     found.add(name + (key.slice(name.length).split('[]')[0] ?? ''))
   })

@@ -28,7 +28,7 @@ export interface SchemaNode {
   readonly host?: boolean
 }
 
-/** Returns the schema as a tree of plain data, made anew at each call. */
+/** Returns the schema as a tree of plain data, built at each call. */
 export function schemaTree(): SchemaNode {
   return z.toJSONSchema(configSchema, { io: 'input' }) as SchemaNode
 }

@@ -52,7 +52,7 @@ export interface SiteConfig {
   readonly env: Readonly<Record<string, string>>
   /** Local and private targets that the site may fetch: host names, CIDRs, `host:port`. */
   readonly fetch_allow: readonly string[]
-  /** Whether every local and private target may be fetched: standalone development. */
+  /** True if every local and private target may be fetched: standalone development. */
   readonly fetch_allow_local: boolean
   readonly mode: 'production' | 'development'
   readonly maintenance: boolean
@@ -63,7 +63,7 @@ export interface SiteConfig {
   readonly has_app?: boolean | undefined
 }
 
-/** Whether there is an application: something to render, to watch and to route. */
+/** Returns true if there is an application: something to render, to watch and to route. */
 export function hasApp(site: Pick<SiteConfig, 'has_app'>): boolean {
   return site.has_app !== false
 }

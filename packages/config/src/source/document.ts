@@ -12,7 +12,7 @@ interface Overlay {
 
 /** The data of a configuration put together from its sources, which knows where each value was written. */
 export class ConfigDocument {
-  /** What the sources state, unchecked. Owned by the document and changed while it is put together. */
+  /** Values of the sources, unchecked. Owned by the document and changed while it is put together. */
   readonly data: Table
   readonly #place: (path: KeyPath) => Place
   readonly #directory: string

@@ -7,7 +7,7 @@ export interface PrunedData {
   readonly originalPath: (path: KeyPath) => KeyPath
 }
 
-/** What can be left out in place of a faulty value: itself, or what is around it when it is required there. */
+/** The part to remove for a faulty value: the value, or its parent where the value is required. */
 function removable(root: SchemaNode, path: KeyPath): KeyPath {
   const last = path.at(-1)
   const parent = path.slice(0, -1)
@@ -44,7 +44,7 @@ export function pruneFaults(root: SchemaNode, data: unknown, faulty: readonly Ke
   return { data: copy(data, []), originalPath }
 }
 
-/** Whether a finding at `path` may only follow from a known fault: one at it, around it or within it. */
+/** Returns true if a finding at `path` may only follow from a known fault: one at it, around it or within it. */
 export function followsFrom(path: KeyPath, faulty: readonly KeyPath[]): boolean {
   return faulty.some((fault) => startsWith(path, fault) || startsWith(fault, path))
 }

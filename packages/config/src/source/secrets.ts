@@ -6,7 +6,7 @@ import type { Finding } from '../values/finding.ts'
 import { type KeyPath, setAt } from '../values/key-path.ts'
 import type { ConfigDocument } from './document.ts'
 
-/** What came of replacing references to secrets. */
+/** Result of replacing references to secrets. */
 export interface ResolvedSecrets {
   readonly findings: readonly Finding[]
   /** Files that secrets were read from. */

@@ -41,7 +41,7 @@ export function parseListenAddress(text: string): HostPort | undefined {
   return { host: bracketed ?? plain ?? '', port }
 }
 
-/** Whether a text names what a site's `fetch` may reach: a host name, `*.suffix`, an address, a CIDR or `host:port`. */
+/** Returns true if a text names what a site's `fetch` may reach: a host name, `*.suffix`, an address, a CIDR or `host:port`. */
 export function isFetchTarget(text: string): boolean {
   if (isCidr(text) || normalizeHostPattern(text) !== undefined) return true
   const address = parseListenAddress(text)
@@ -55,7 +55,7 @@ export function parseUrl(text: string, schemes: readonly string[]): URL | undefi
   return schemes.includes(url.protocol.slice(0, -1)) && url.hostname !== '' ? url : undefined
 }
 
-/** Whether a text is a Redis URL or a comma-separated list of cluster nodes (URLs or `host:port`). */
+/** Returns true if a text is a Redis URL or a comma-separated list of cluster nodes (URLs or `host:port`). */
 export function isRedisUrl(text: string): boolean {
   const nodes = text.split(',').map((node) => node.trim())
   const isNode = (node: string) => parseUrl(node, ['redis', 'rediss']) !== undefined

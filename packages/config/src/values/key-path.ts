@@ -4,7 +4,7 @@ export type KeyPath = readonly (string | number)[]
 /** A table of a parsed file. */
 export type Table = Record<string, unknown>
 
-/** Whether a value is a table: an object that is neither an array nor a date. */
+/** Returns true if a value is a table: an object that is neither an array nor a date. */
 export function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 }
@@ -40,7 +40,7 @@ export function setAt(data: unknown, path: KeyPath, value: unknown): void {
     (parent as Record<string | number, unknown>)[last] = value
 }
 
-/** Whether `path` is `prefix` or lies below it. */
+/** Returns true if `path` is `prefix` or lies below it. */
 export function startsWith(path: KeyPath, prefix: KeyPath): boolean {
   return prefix.length <= path.length && prefix.every((part, index) => part === path[index])
 }

@@ -4,7 +4,7 @@
 export interface Frame {
   readonly head: unknown
   readonly bytes: Uint8Array | undefined
-  /** Whether `bytes` is valid only until the listener returns; else it belongs to the receiver. */
+  /** True if `bytes` is valid only until the listener returns; else it belongs to the receiver. */
   readonly isLent?: boolean
 }
 

@@ -22,10 +22,10 @@ export interface FrameOutput {
 export class FrameEncoder {
   readonly #output: FrameOutput
   #slab = Buffer.alloc(0)
-  /** What lies in the slab from here to `#used` is not written yet. */
+  /** The slab from here to `#used` is not written yet. */
   #from = 0
   #used = 0
-  /** Writes from the slab that are under way. */
+  /** Writes from the slab in flight. */
   #inFlight = 0
 
   constructor(output: FrameOutput) {
@@ -76,7 +76,7 @@ export class FrameEncoder {
     this.#used = 0
   }
 
-  /** Makes room for a frame. A slab that is full is left to the writes that are under way. */
+  /** Makes room for a frame. A full slab is left to the writes in flight. */
   #reserve(byteCount: number): void {
     if (this.#used + byteCount <= this.#slab.byteLength) return
     this.flush()
@@ -94,9 +94,9 @@ const MAX_KEPT_BYTES = 1024 * 1024
 export class FrameDecoder {
   readonly #maxFrameBytes: number
   readonly #prefix = Buffer.alloc(PREFIX_BYTES)
-  /** The frame under way once its length is known; else what has come is in `#prefix`. */
+  /** The partial frame once its length is known; before that its bytes are in `#prefix`. */
   #frame: Buffer | undefined
-  /** How much of the frame under way has come. */
+  /** Bytes received of the partial frame. */
   #filled = 0
   #kept = Buffer.alloc(0)
 
@@ -120,7 +120,7 @@ export class FrameDecoder {
     }
   }
 
-  /** Adds to the frame under way, each byte copied once. Returns how many bytes of `data` belong to it. */
+  /** Adds to the partial frame, each byte copied once. Returns how many bytes of `data` belong to it. */
   #assemble(data: Buffer, isLent: boolean, deliver: (frame: Frame) => void): number {
     const target = this.#frame ?? this.#prefix
     const count = data.copy(target, this.#filled, 0, target.byteLength - this.#filled)

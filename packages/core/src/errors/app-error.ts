@@ -1,4 +1,4 @@
-/** What an error code of a package's table stands for. */
+/** Definition of an error code in the table of a package. */
 export interface ErrorSpec {
   /** HTTP status to answer with, when the error can reach a client. */
   readonly status?: number

@@ -54,7 +54,7 @@ export function userName(): string {
   }
 }
 
-/** Why a file or directory cannot be read, in words. */
+/** Explains why a file or directory cannot be read. */
 export function whyUnreadable(error: unknown): string {
   const code = codeOf(error)
   switch (code) {
@@ -63,9 +63,9 @@ export function whyUnreadable(error: unknown): string {
     case 'EISDIR':
       return 'is a directory, not a file'
     case 'ELOOP':
-      return 'is a symbolic link that leads to itself'
+      return 'is a symbolic link loop'
     case 'EACCES':
-      return `may not be read by the user ${userName()}: look at its owner and mode, and at those of the directories above it`
+      return `is not readable by the user ${userName()}: check owner and mode of the file and of the directories above it`
     default:
       return `cannot be read: ${code ?? messageOf(error)}`
   }

@@ -15,7 +15,7 @@ export class Gate {
   /** Settles as the task does. */
   async run<T>(task: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--
-    // Who ends hands the place on.
+    // A task that ends passes its slot on.
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     try {
       return await task()

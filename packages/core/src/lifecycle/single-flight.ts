@@ -2,7 +2,7 @@
 export class SingleFlight<Key, T> {
   readonly #running = new Map<Key, Promise<T>>()
 
-  /** Runs `task`, or joins the run under way for `key`. */
+  /** Runs `task`, or joins the run in flight for `key`. */
   run(key: Key, task: () => Promise<T>): Promise<T> {
     const current = this.#running.get(key)
     if (current !== undefined) return current

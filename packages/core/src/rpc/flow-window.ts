@@ -1,7 +1,7 @@
 import { CoreError } from '../errors/errors.ts'
 import { type Deferred, deferred } from '../timing/deadline.ts'
 
-/** Bytes of chunks that may be under way unacknowledged in one direction of one call. */
+/** Bytes of unacknowledged chunks in flight in one direction of one call. */
 export const WINDOW_BYTES = 256 * 1024
 
 /** So much must have been consumed before it is acknowledged: an acknowledgement is a message of its own. */
@@ -48,7 +48,7 @@ export class FlowWindow {
     return this.#waiting.promise
   }
 
-  /** Ends the window: whoever waits is told. Runs once for every call, so it makes an error only when somebody does. */
+  /** Ends the window and rejects the waiters. Runs once for every call, so it creates an error only if there is a waiter. */
   fail(): void {
     this.#hasEnded = true
     this.#waiting?.reject(callEnded())

@@ -17,11 +17,11 @@ export function method<Request, Reply>(request: Guard<Request>, reply: Guard<Rep
   return { request, reply }
 }
 
-/** What a handler gets besides the request. */
+/** Arguments of a handler besides the request. */
 export interface CallContext {
   /** Bytes that came with the request. */
   readonly bytes: Uint8Array | undefined
-  /** Whether the caller sends chunks after the request. */
+  /** True if the caller sends chunks after the request. */
   readonly hasChunks: boolean
   /** Receives the caller's chunks; `ack` must be called when the chunk has been dealt with, to let more come. */
   onChunk(listener: (bytes: Uint8Array, ack: () => void) => void): void

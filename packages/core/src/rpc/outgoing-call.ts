@@ -44,7 +44,7 @@ export interface RpcCall<Reply> {
   abort(): void
 }
 
-/** What a call needs of its peer. */
+/** The parts of a peer that a call uses. */
 export interface CallPort {
   send(frame: RpcFrame, bytes?: Uint8Array): void
   /** The call has ended without a reply. */

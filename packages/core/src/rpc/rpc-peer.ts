@@ -8,7 +8,7 @@ import { type Handlers, type MethodTable, type ReplyOf, ReplyWithBytes, type Req
 import { type CallOptions, type CallPort, OutgoingCall, type RpcCall } from './outgoing-call.ts'
 import { parseFrame, type RpcFrame } from './wire.ts'
 
-/** What a peer is made of. */
+/** Settings of a peer. */
 export interface RpcPeerOptions<Local extends MethodTable, Remote extends MethodTable> {
   readonly channel: Channel
   /** Methods that the other side may call here. */

@@ -6,7 +6,7 @@ export interface BackoffPolicy {
   readonly resetAfterMs: number
 }
 
-/** What is remembered about the failures so far. */
+/** State of the failures so far. */
 export interface BackoffState {
   readonly failures: number
   readonly lastFailureAt: number

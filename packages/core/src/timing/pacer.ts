@@ -1,4 +1,4 @@
-/** Long enough to get on, short enough that nobody notices the wait. */
+/** Long enough to make progress, short enough that the wait goes unnoticed. */
 const DEFAULT_SLICE_MS = 8
 
 /** Cuts a long piece of work into slices, between which the process does whatever else there is to do. */
@@ -10,7 +10,7 @@ export class Pacer {
     this.#sliceMs = sliceMs
   }
 
-  /** Whether the slice is over. */
+  /** True if the slice has ended. */
   get isDue(): boolean {
     return performance.now() - this.#sliceBeganAt >= this.#sliceMs
   }

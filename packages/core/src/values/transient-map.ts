@@ -7,7 +7,7 @@ interface Held<Value> {
  *
  * When the table of a `Map` is full of deleted entries, V8 replaces it by another, and the old table keeps what it held and a
  * reference to its successor. Once a full garbage collection has moved one table to the old generation, each table therefore
- * keeps the next one alive, down to the next full collection: of a `Map` with 32 requests under way, nearly every request ever
+ * keeps the next one alive, down to the next full collection: of a `Map` with 32 requests in flight, nearly every request ever
  * made, which all the collections of the young generation then copy. Here an entry lets go of its value when it is deleted.
  */
 export class TransientMap<Key extends string | number, Value extends NonNullable<unknown>> {
@@ -40,7 +40,7 @@ export class TransientMap<Key extends string | number, Value extends NonNullable
     return value
   }
 
-  /** Whether there was such an entry. */
+  /** Returns true if there was such an entry. */
   delete(key: Key): boolean {
     return this.take(key) !== undefined
   }

@@ -4,7 +4,7 @@ import { hexValue } from '../syntax/characters.ts'
 export interface DecodedPath {
   /** Escapes decoded, runs of "/" merged, dot segments removed. */
   readonly path: string
-  /** Whether escapes or a plus sign stood in it: parts of it are escaped again where they go into a URL. */
+  /** True if escapes or a plus sign stood in it: parts of it are escaped again where they go into a URL. */
   readonly isQuoted: boolean
 }
 

@@ -1,8 +1,8 @@
-/** What is matched: a value and the host names that lead to it. */
+/** A value and the host names that lead to it. */
 export interface HostEntry<T> {
   /** Exact names, `*.suffix`, `.suffix` (the name itself and everything below it) or `prefix.*`; lower case. */
   readonly hostnames: readonly string[]
-  /** Whether hosts that nothing else matches come here. */
+  /** True if hosts that nothing else matches come here. */
   readonly isDefault: boolean
   readonly value: T
 }

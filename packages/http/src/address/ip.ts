@@ -15,7 +15,7 @@ export function canonicalAddress(text: string): string | undefined {
   return address?.kind() === 'ipv6' ? (address as ipaddr.IPv6).toRFC5952String() : address?.toString()
 }
 
-/** What one client is counted by: an IPv4 address, or the /64 that an IPv6 client has to itself. "" for what is no address. */
+/** Key of a client in counters: an IPv4 address, or the /64 that an IPv6 client has to itself. "" for any other text. */
 export function clientNetwork(address: string): string {
   const parsed = ipv4Number(address) === -1 ? parseAddress(address) : undefined
   if (parsed === undefined) return canonicalAddress(address) ?? ''
@@ -40,7 +40,7 @@ export class CidrSet {
     return this.#ipv4.length === 0 && this.#ipv6.length === 0
   }
 
-  /** Whether an address lies in one of the ranges. An IPv4-mapped address counts as IPv4; no address is in no range. */
+  /** Returns true if an address lies in one of the ranges. An IPv4-mapped address counts as IPv4; no address is in no range. */
   contains(address: string): boolean {
     if (this.isEmpty) return false
     const number = ipv4Number(address)
@@ -115,7 +115,7 @@ function ipv4Number(text: string): number {
   return dots === 3 && part !== -1 ? result * 256 + part : -1
 }
 
-/** Whether a text is an address or a network in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
+/** Returns true if a text is an address or a network in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
 export function isCidr(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/')
   const family = isIP(address)

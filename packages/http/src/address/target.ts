@@ -58,7 +58,7 @@ export function normalizePath(path: string): string | undefined {
 }
 
 /**
- * Whether a response for this normalised path may be stored: not with an escaped slash, backslash or NUL in it, which
+ * Returns true if a response for this normalised path may be stored: not with an escaped slash, backslash or NUL in it, which
  * backends and file systems read differently.
  */
 export function isCacheSafePath(path: string): boolean {

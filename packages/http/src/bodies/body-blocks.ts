@@ -20,7 +20,7 @@ export class BodyBlocks {
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#blockBytes)
   }
 
-  /** Takes a block back that nobody looks at any more. */
+  /** Takes back a block that is no longer used. */
   give(block: Buffer): void {
     if (this.#free.length * this.#blockBytes < MAX_FREE_BYTES) this.#free.push(block)
   }

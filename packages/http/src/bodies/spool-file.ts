@@ -7,7 +7,7 @@ import { HttpError } from '../errors/errors.ts'
 type OnRead = (outcome: number | Error) => void
 
 /**
- * Bytes in a file that has no name any more: appended at once, read back in order. It begins anew when all is read, so it is never longer
+ * Bytes in a file that has no name any more: appended at once, read back in order. It restarts at 0 when all is read, so it is never longer
  * than what was in it at one time.
  */
 export class SpoolFile {

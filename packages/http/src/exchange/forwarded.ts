@@ -3,14 +3,14 @@ import { type CidrSet, canonicalAddress } from '../address/ip.ts'
 import { splitOutsideQuotes, splitPair } from '../syntax/quoted-list.ts'
 import type { HeaderList, HttpRequest } from './http-exchange.ts'
 
-/** Who asks, and for what, as far as trusted proxies vouch for it. */
+/** The client and its request, as far as trusted proxies vouch for them. */
 export interface ClientInfo {
   /** Canonical address of the client; "" when the connection has none (a unix socket). */
   readonly address: string
   readonly scheme: 'http' | 'https'
   /** Host as the client named it, lower case, with port. */
   readonly host: string
-  /** Whether the peer is a trusted proxy. */
+  /** True if the peer is a trusted proxy. */
   readonly isPeerTrusted: boolean
 }
 
@@ -49,7 +49,7 @@ export function clientOf(request: Connection, trusted: CidrSet): ClientInfo {
   return { address: client, ...found, isPeerTrusted: true }
 }
 
-/** The peer itself, where nobody is trusted: its address, which costs a system call, is asked for by who needs it. */
+/** The peer itself, where no proxy is trusted. Its address costs a system call and is read on demand. */
 class DirectClient implements ClientInfo {
   readonly #connection: Connection
   readonly scheme: 'http' | 'https'
@@ -96,7 +96,7 @@ function elementsOf(headers: HeaderList, name: string, split: (value: string) =>
   return values.flatMap(([, value]) => split(value))
 }
 
-/** Whether every quoted string in a text has an end. */
+/** True if every quoted string in a text has an end. */
 const closedQuotes = /^[^"]*(?:"(?:[^"\\]|\\.)*"[^"]*)*$/
 
 /** A quote that a client leaves open must not hide what the proxies behind it have added. */

@@ -39,14 +39,14 @@ export interface ResponseHead {
 }
 
 /**
- * Lets more of a body come. `isUnused`: nobody looks at the chunk any more, neither now nor later, so its memory may be used again;
+ * Lets more of a body come. `isUnused`: the receiver does not use the chunk any more, so its memory may be reused;
  * without it the chunk stays the receiver's.
  */
 export type BodyAck = (isUnused?: boolean) => void
 
 /** The body of a request, read once. Not reading it is allowed: the engine discards it. */
 export interface RequestBody {
-  /** Whether the request declares a body at all. */
+  /** True if the request declares a body at all. */
   readonly isPresent: boolean
   /** Declared Content-Length, or undefined when unknown (chunked). */
   readonly length: number | undefined
@@ -61,7 +61,7 @@ export interface RequestBody {
 export interface BodyWriter {
   /**
    * Queues a chunk. False: the peer is slow, wait for `onDrain` before writing more. `onUnused` is called at most once, maybe at once and
-   * maybe never: nobody looks at the chunk any more, so its memory may be used again.
+   * maybe never: the receiver does not use the chunk any more, so its memory may be reused.
    */
   write(chunk: Uint8Array, onUnused?: () => void): boolean
   /** Sets the one listener that is called when more may be written. */
@@ -78,7 +78,7 @@ export interface StreamOptions {
   readonly length?: number
 }
 
-/** What happens on a WebSocket. */
+/** Events of a WebSocket. */
 export interface WebSocketEvents {
   /** A whole message. Belongs to the receiver. `ack` lets more come. */
   message(data: Uint8Array, isBinary: boolean, ack: () => void): void
@@ -127,7 +127,7 @@ export interface HttpExchange {
   respond(head: ResponseHead, body?: Uint8Array): void
   /** Sends the head and returns a writer for the body. */
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter
-  /** Called once when the exchange is over: response written, or client gone (then `true`). At most one listener. */
+  /** Called once when the exchange ends: response written, or client gone (then `true`). At most one listener. */
   onClosed(listener: (isAborted: boolean) => void): void
   /**
    * No time limit of the engine ends the wait for the answer from now on: whoever gives it has limits of its own. How long the

@@ -11,11 +11,11 @@ export interface Problem {
   readonly code: string
   /** @default the reason phrase of the status */
   readonly title?: string
-  /** What this client may know about this very failure. Never the message of an internal error. */
+  /** Explanation of this failure for the client. Never the message of an internal error. */
   readonly detail?: string
   /** Id under which the log has more. */
   readonly requestId?: string
-  /** What is wrong with which part of the request body. */
+  /** Errors by part of the request body. */
   readonly errors?: ReadonlyArray<{ readonly path: string; readonly message: string }>
 }
 
@@ -53,7 +53,7 @@ export function problemOf(error: unknown, requestId?: string): Problem {
   return { status: error.status, code: error.code.toLowerCase(), ...detail, ...id }
 }
 
-/** Whether an Accept field names HTML and likes nothing that is JSON better (RFC 9110 section 12.5.1). */
+/** Returns true if an Accept field names HTML and likes nothing that is JSON better (RFC 9110 section 12.5.1). */
 export function prefersHtml(accept: string): boolean {
   let html = 0
   let json = 0

@@ -43,7 +43,7 @@ export function guardTrailers(trailers: HeaderList): HeaderList {
   return areClean(trailers) ? trailers : cleaned(trailers, undefined)
 }
 
-/** Whether a field belongs to the connection or to the engine; `name` in any case. */
+/** Returns true if a field belongs to the connection or to the engine; `name` in any case. */
 export function isEngineField(name: string): boolean {
   return engineFields.has(name) || engineFields.has(name.toLowerCase())
 }

@@ -15,7 +15,7 @@ export const IDLE_TIMEOUT_SECONDS = 120
 /** RFC 6455 section 5.5.1: what a close frame takes besides its code. */
 const MAX_REASON_BYTES = 123
 
-/** What a close frame may say. */
+/** Status codes that a close frame may carry. */
 export interface CloseFrame {
   /** undefined: none is sent. */
   readonly code: number | undefined

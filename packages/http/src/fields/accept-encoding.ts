@@ -9,7 +9,7 @@ export type ContentCoding = 'br' | 'zstd' | 'gzip' | 'identity'
  */
 export const codingPreference: readonly ContentCoding[] = Object.freeze(['br', 'zstd', 'gzip', 'identity'] as const)
 
-/** What browsers send; saves them the parse. */
+/** The value that browsers send, parsed in advance. */
 const commonValues: ReadonlyMap<string, ContentCoding> = new Map([
   ['gzip, deflate, br, zstd', 'br'],
   ['gzip, deflate, br', 'br'],
@@ -47,7 +47,7 @@ export function negotiateEncoding(acceptEncoding: string | undefined, available:
   return best
 }
 
-/** Whether a client accepts a response without coding: unless it says `identity;q=0`, or `*;q=0` without naming identity. */
+/** Returns true if a client accepts a response without coding: unless it says `identity;q=0`, or `*;q=0` without naming identity. */
 export function acceptsIdentity(acceptEncoding: string | undefined): boolean {
   if (acceptEncoding === undefined) return true
   const weights = parseWeights(acceptEncoding)

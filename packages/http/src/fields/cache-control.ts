@@ -23,7 +23,7 @@ export interface CacheControl {
   readonly minFresh: number | undefined
 }
 
-/** What larger numbers become (RFC 9111 section 1.2.2). */
+/** Upper bound of numbers (RFC 9111 section 1.2.2). */
 const MAX_DELTA_SECONDS = 2 ** 31
 
 /**

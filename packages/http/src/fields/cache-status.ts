@@ -3,17 +3,17 @@ import { isToken } from '../syntax/characters.ts'
 /** Why a cache passed a request on (RFC 9211 section 2.2). */
 export type ForwardReason = 'bypass' | 'method' | 'uri-miss' | 'vary-miss' | 'miss' | 'request' | 'stale' | 'partial'
 
-/** What one cache did with a request (RFC 9211). */
+/** How one cache handled a request (RFC 9211). */
 export interface CacheStatus {
   /** Name of the cache, e.g. "svc-isr". */
   readonly cache: string
   /** "hit": answered from the cache; else why it was not. */
   readonly outcome: 'hit' | ForwardReason
-  /** Seconds of freshness left; negative when it is over. */
+  /** Seconds of freshness left; negative for a stale response. */
   readonly ttlSeconds?: number
-  /** Whether the response was stored. */
+  /** True if the response was stored. */
   readonly isStored?: boolean
-  /** Whether the request was joined to another one's. */
+  /** True if the request was joined to another one's. */
   readonly isCollapsed?: boolean
   /** A word for people, e.g. "cookies". */
   readonly detail?: string

@@ -1,6 +1,6 @@
 import { parseHttpDate } from './http-date.ts'
 
-/** What is known of the representation that a request is about. */
+/** The representation that a request is about. */
 export interface Validators {
   readonly etag: EntityTag | undefined
   /** Milliseconds since the epoch; compared in whole seconds. */
@@ -35,7 +35,7 @@ export function evaluateConditions(request: ConditionalRequest, validators: Vali
 }
 
 /**
- * Whether the Range of a request may be honoured: without If-Range always, else only if its validator names this very
+ * Returns true if the Range of a request may be honoured: without If-Range always, else only if its validator names this very
  * representation (RFC 9110 section 13.1.5). A date counts only if it is strong: older than the second we are in.
  */
 export function isRangeCurrent(ifRange: string | undefined, validators: Validators, nowMs: number): boolean {
@@ -76,17 +76,17 @@ export type EntityTag = string
 
 const tagPattern = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/
 
-/** Whether the text is one entity tag (RFC 9110 section 8.8.3). */
+/** Returns true if the text is one entity tag (RFC 9110 section 8.8.3). */
 export function isEntityTag(text: string): text is EntityTag {
   return tagPattern.test(text)
 }
 
-/** Whether two tags are equal and both strong (RFC 9110 section 8.8.3.2). */
+/** Returns true if two tags are equal and both strong (RFC 9110 section 8.8.3.2). */
 export function equalStrongly(a: EntityTag, b: EntityTag): boolean {
   return a === b && !a.startsWith('W/')
 }
 
-/** Whether two tags are equal but for their weakness (RFC 9110 section 8.8.3.2). */
+/** Returns true if two tags are equal but for their weakness (RFC 9110 section 8.8.3.2). */
 export function equalWeakly(a: EntityTag, b: EntityTag): boolean {
   return opaquePart(a) === opaquePart(b)
 }

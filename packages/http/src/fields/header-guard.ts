@@ -84,7 +84,7 @@ export class HeaderGuard {
     return this.#contentLength
   }
 
-  /** Whether the body comes in chunks. */
+  /** True if the body comes in chunks. */
   get isChunked(): boolean {
     return this.#hasTransferEncoding
   }

@@ -17,7 +17,7 @@ export function formatHttpDate(timeMs: number): string {
 
 /**
  * Parses any of the three date formats of RFC 9110 section 5.6.7 to ms since the epoch, or undefined.
- * @param nowMs decides the century of a two-digit year: one that is over 50 years ahead is in the past
+ * @param nowMs decides the century of a two-digit year: one more than 50 years ahead is in the past
  */
 export function parseHttpDate(text: string, nowMs: number = Date.now()): number | undefined {
   const fixed = imfFixdate.exec(text)

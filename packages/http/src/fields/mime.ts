@@ -8,7 +8,7 @@ const moreTypes: ReadonlyMap<string, string> = new Map([
   ['ndjson', 'application/x-ndjson'],
 ])
 
-/** What a file is whose extension says nothing. */
+/** Type of a file with an unknown extension. */
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 /**
@@ -51,7 +51,7 @@ const compressibleTypes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether content of this type gets smaller when compressed. Event streams do not count: they live long, their messages are
+ * Returns true if content of this type gets smaller when compressed. Event streams do not count: they live long, their messages are
  * small, and each would hold a compressor.
  */
 export function isCompressibleType(contentType: string): boolean {

@@ -6,7 +6,7 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** More ranges than this in one request are not honoured (RFC 9110 section 14.2): nobody asks so but to do harm. */
+/** More ranges than this in one request are not honoured (RFC 9110 section 14.2): only attackers send more. */
 const MAX_RANGES = 32
 /** Ranges closer than this are sent as one: the head of a part costs about as much (RFC 9110 section 15.3.7.2). */
 const MIN_GAP_BYTES = 80

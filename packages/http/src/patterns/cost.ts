@@ -15,19 +15,19 @@ export function replicationOf({ min, max }: RepeatNode): number {
   return Math.max(1, max === Number.POSITIVE_INFINITY ? min : max)
 }
 
-/** Whether counted repetitions stay within what the matcher without backtracking takes. */
+/** Returns true if counted repetitions stay within what the matcher without backtracking takes. */
 export function fitsReplication(node: PatternNode, factor = 1): boolean {
   const inner = node.kind === 'repeat' ? factor * replicationOf(node) : factor
   return inner <= MAX_REPLICATION && childrenOf(node).every((child) => fitsReplication(child, inner))
 }
 
-/** Whether a pattern looks ahead; a `$` that something follows does. */
+/** Returns true if a pattern looks ahead; a `$` that something follows does. */
 export function looksAhead(node: PatternNode): boolean {
   const isAhead = node.kind === 'look' ? node.isAhead : node.kind === 'assert' && node.at === 'endOrNewline'
   return isAhead || childrenOf(node).some(looksAhead)
 }
 
-/** Whether a pattern looks behind at something that it captures. */
+/** Returns true if a pattern looks behind at something that it captures. */
 export function capturesBehind(node: PatternNode): boolean {
   return (node.kind === 'look' && countCaptures(node.body) > 0) || childrenOf(node).some(capturesBehind)
 }
@@ -51,7 +51,7 @@ function hasChoiceRepeated(node: PatternNode, isInside = false): boolean {
   return childrenOf(node).some((child) => hasChoiceRepeated(child, isInside || isWide(node)))
 }
 
-/** Whether backtracking over a pattern is at most quadratic in the length of the path. */
+/** Returns true if backtracking over a pattern is at most quadratic in the length of the path. */
 export function isCheapWithBacktracking(node: PatternNode): boolean {
   return !nestsRepeats(node) && !hasChoiceRepeated(node) && countWide(node) <= MAX_WIDE
 }

@@ -48,7 +48,7 @@ export function translatePattern(text: string, isCaseless: boolean): TranslatedP
     const isLinear = isMatchedLinearly(node)
     if (!isLinear && !isCheapWithBacktracking(parsed)) {
       const hint = 'look-ahead and large counted groups cannot be combined with nested or many repetitions; split the pattern'
-      return { error: 'matching it can take without bound', hint }
+      return { error: 'matching it could take unbounded time', hint }
     }
     return { pattern: { source, flags: '', names: parser.names }, captures: countCaptures(parsed), isLinear }
   } catch (error) {

@@ -25,12 +25,12 @@ export function sizeOf(node: PatternNode): number {
   return node.kind === 'repeat' ? inner * replicationOf(node) : inner
 }
 
-/** Whether a repetition can be spelled out: captures would be numbered anew. */
+/** Returns true if a repetition can be spelled out: captures would be renumbered. */
 function canSpell(node: RepeatNode): boolean {
   return countCaptures(node) === 0 && sizeOf(node) <= MAX_SPELLED
 }
 
-/** Whether a count stays that the matcher without backtracking does not take. */
+/** Returns true if a count stays that the matcher without backtracking does not take. */
 export function keepsLargeCounts(node: PatternNode): boolean {
   const isLarge = node.kind === 'repeat' && !fitsReplication(node) && !canSpell(node)
   return isLarge || childrenOf(node).some(keepsLargeCounts)

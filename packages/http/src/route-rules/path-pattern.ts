@@ -1,6 +1,6 @@
 import { hexValue } from '../syntax/characters.ts'
 
-/** What a path is compared with, segment by segment. */
+/** One segment of a pattern. */
 type Part =
   | { readonly kind: 'text'; readonly text: string }
   /** `:name`: a whole segment that is not empty. */
@@ -8,12 +8,12 @@ type Part =
   /** `*`: anything between what stands before and behind it in its segment; alone, a segment that is not empty. */
   | { readonly kind: 'any'; readonly before: string; readonly behind: string }
 
-/** What a pattern found in a path: decoded, one character for each byte (latin-1). */
+/** Captures of a pattern in a path: decoded, one character for each byte (latin-1). */
 export interface PathCaptures {
   readonly names: ReadonlyMap<string, string>
-  /** What each `*` stood for, in their order. */
+  /** Text that each `*` matched, in their order. */
   readonly wildcards: readonly string[]
-  /** What `**` stood for, without a slash in front; undefined without one. */
+  /** Text that `**` matched, without a slash in front; undefined without one. */
   readonly rest: string | undefined
 }
 

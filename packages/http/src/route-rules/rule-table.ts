@@ -1,7 +1,7 @@
 import { HostMatcher } from '../address/host-match.ts'
 import { compilePathPattern, type PathCaptures, type PathPattern, segmentsOf } from './path-pattern.ts'
 
-/** What narrows a rule. */
+/** Conditions of a rule. */
 export interface RuleSource {
   readonly pattern: string
   /** Host name, or a pattern such as `*.example.org`. */
@@ -9,7 +9,7 @@ export interface RuleSource {
   readonly methods?: readonly string[] | undefined
 }
 
-/** What a request is matched by. */
+/** The parts of a request that rules match. */
 export interface RuleRequest {
   /** Decoded and normalised, one character for each byte. */
   readonly path: string
@@ -22,9 +22,9 @@ export interface RuleRequest {
 export interface RuleMatch<Rule> {
   readonly rule: Rule
   readonly captures: PathCaptures
-  /** Whether it is one rule for GET and another for HEAD. */
+  /** True if it is one rule for GET and another for HEAD. */
   readonly tellsHeadFromGet: boolean
-  /** Whether the method of the request is one of the rule's. */
+  /** True if the method of the request is one of the rule's. */
   readonly isForMethod: boolean
 }
 

@@ -33,13 +33,13 @@ function has(code: number, flag: number): boolean {
   return code < 256 && ((table[code] ?? 0) & flag) !== 0
 }
 
-/** Whether every character of a non-empty text is a `tchar` (RFC 9110 section 5.6.2). */
+/** Returns true if every character of a non-empty text is a `tchar` (RFC 9110 section 5.6.2). */
 export function isToken(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (!has(text.charCodeAt(i), TOKEN)) return false
   return text.length > 0
 }
 
-/** Whether a field value holds no control character but TAB (RFC 9110 section 5.5). Characters over U+00FF pass. */
+/** Returns true if a field value holds no control character but TAB (RFC 9110 section 5.5). Characters over U+00FF pass. */
 export function isFieldValue(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -48,7 +48,7 @@ export function isFieldValue(text: string): boolean {
   return true
 }
 
-/** Whether a field value holds only what can be written as it is: no control character but TAB, nothing over U+00FF. */
+/** Returns true if a field value holds only what can be written as it is: no control character but TAB, nothing over U+00FF. */
 export function isLatin1FieldValue(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (!has(text.charCodeAt(i), FIELD_VALUE)) return false
   return true
@@ -81,7 +81,7 @@ export function hexValue(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-/** Whether the text is one or more ASCII digits. */
+/** Returns true if the text is one or more ASCII digits. */
 export function isDigits(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)

@@ -13,8 +13,8 @@ const otherExtensions = ['mdx', 'md', 'mjs', 'cjs', 'mts', 'cts']
 
 /** Conventions of Next.js inside of an app directory that do not exist here, by name without extension. */
 const unknownConventions: Readonly<Record<string, Notice>> = {
-  forbidden: error('is not supported and never shown: answer with status 403 in a route or in middleware'),
-  unauthorized: error('is not supported and never shown: answer with status 401 in a route or in middleware'),
+  forbidden: error('is not supported: respond with status 403 in a route or in middleware'),
+  unauthorized: error('is not supported: respond with status 401 in a route or in middleware'),
   'global-not-found': warning('has no effect: use not-found in the app directory'),
   head: warning('has no effect: export metadata or generateMetadata'),
 }
@@ -49,8 +49,8 @@ function isRootMetadata(name: string): boolean {
 
 /** Exports of route modules that Next.js reads and that have no effect here. */
 export const inertExports: ReadonlyMap<string, string> = new Map([
-  ['runtime', 'code of a site always runs in the isolate'],
-  ['preferredRegion', 'a site runs where its server is'],
+  ['runtime', 'site code always runs in an isolate'],
+  ['preferredRegion', 'a site always runs on its server'],
   ['maxDuration', 'the limit is render.timeout_ms of the configuration'],
   ['experimental_ppr', 'remove it; pages stream behind Suspense without it'],
   ['prefetch', 'links are not prefetched'],
@@ -77,8 +77,8 @@ export const inertRootFiles: ReadonlyMap<string, Notice> = new Map([
 
 /** The same for modules, at the root and in src/, by name without extension. */
 export const inertRootModules: ReadonlyMap<string, Notice> = new Map([
-  ['instrumentation', warning('is never run: the server itself gives metrics, logs and traces')],
-  ['instrumentation-client', warning('is never run: pages have no JavaScript in the browser')],
+  ['instrumentation', warning('never runs: the server itself provides metrics, logs and traces')],
+  ['instrumentation-client', warning('never runs: pages have no JavaScript in the browser')],
   ['mdx-components', warning('has no effect: MDX is not read')],
 ])
 

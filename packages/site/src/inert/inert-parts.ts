@@ -61,7 +61,7 @@ export class InertParts {
     if (middleware === undefined) return
     const exports = files.look(middleware)?.exports
     if (exports === undefined || ['middleware', 'proxy', 'default'].some((name) => exports.has(name))) return
-    const message = 'exports neither middleware, proxy nor a default function: every request that its matcher takes fails'
+    const message = 'exports neither middleware, proxy nor a default function: every request that its matcher matches fails'
     this.#say(middleware, { severity: 'error', message })
   }
 
@@ -77,7 +77,7 @@ export class InertParts {
   }
 
   #unreadGuard(file: string, stem: string): void {
-    if (isFile(file)) this.#say(file, { severity: 'error', message: `is not read, and guards nothing: write it as ${stem}.ts` })
+    if (isFile(file)) this.#say(file, { severity: 'error', message: `is ignored and protects nothing: rewrite it as ${stem}.ts` })
   }
 
   #pagesRouter(directory: string): void {

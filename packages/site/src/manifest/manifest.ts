@@ -6,7 +6,7 @@ export type PatternSegment =
   | { readonly kind: 'static'; readonly value: string }
   | { readonly kind: 'dynamic' | 'catch-all' | 'optional-catch-all'; readonly name: string }
 
-/** What answers a route. */
+/** The handler of a route. */
 export type RouteKind = 'page' | 'handler' | 'metadata'
 
 /** Which metadata convention a file follows. */
@@ -29,7 +29,7 @@ export interface MetadataFile {
   /** Media type for a file that is sent as it is; null for a module whose default export makes the answer. */
   readonly contentType: string | null
   /**
-   * Whether the module exports `generateSitemaps` or `generateImageMetadata`: the pattern then ends in
+   * True if the module exports `generateSitemaps` or `generateImageMetadata`: the pattern then ends in
    * "/[__metadata_id__]", and a sitemap's id arrives with ".xml" behind it.
    */
   readonly hasIds: boolean
@@ -40,7 +40,7 @@ export interface MetadataFile {
 /**
  * One segment of the tree that a page is made of, from the app directory down. All files are absolute paths.
  *
- * What stands inside the segment is the one of `page`, `default` and `slots.children` that is there. From the outside in it is wrapped
+ * The content of the segment is the one of `page`, `default` and `slots.children` that exists. From the outside in it is wrapped
  * by `layout`, `template`, `error`, `loading`, `notFound` of the same node. `layout` takes one prop for each key of `slots`
  * besides `children`; a slot of a segment without layout is not shown.
  *

@@ -24,7 +24,7 @@ export function shapeOf(segments: readonly PatternSegment[]): string {
   return spellPattern(segments.map((segment) => (segment.kind === 'static' ? segment : { kind: segment.kind, name: '' })))
 }
 
-/** Whether a pattern has no parameters. */
+/** Returns true if a pattern has no parameters. */
 export function isStaticPattern(segments: readonly PatternSegment[]): boolean {
   return segments.every((segment) => segment.kind === 'static')
 }

@@ -3,7 +3,7 @@ import { SiteError } from '../errors/errors.ts'
 import type { MiddlewareFile } from '../manifest/manifest.ts'
 import { compilePathPattern, compileWholeRegex } from './path-pattern.ts'
 
-/** What `has` and `missing` of a matcher may ask of a request. */
+/** The parts of a request that `has` and `missing` of a matcher can test. */
 export interface RequestFacts {
   /** Host name without port, lower case. */
   readonly host: string
@@ -14,7 +14,7 @@ export interface RequestFacts {
   query(name: string): string | undefined
 }
 
-/** Whether the middleware runs for a request. `path` is `HttpRequest.path`. */
+/** True if the middleware runs for a request. `path` is `HttpRequest.path`. */
 export type MiddlewareMatcher = (path: string, facts: RequestFacts) => boolean
 
 type Condition = (facts: RequestFacts) => boolean

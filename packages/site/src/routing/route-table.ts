@@ -1,7 +1,7 @@
 import type { Route, RouteParams, SiteManifest } from '../manifest/manifest.ts'
 import { isStaticPattern } from '../manifest/pattern.ts'
 
-/** What a path leads to: a route, or a redirect (308) to its form without the slash at the end; the query is the caller's. */
+/** The result for a path: a route, or a redirect (308) to its form without the slash at the end; the query is the caller's. */
 export type RouteMatch =
   | { readonly route: Route; readonly params: RouteParams; readonly redirect?: undefined }
   | { readonly redirect: string }
@@ -10,7 +10,7 @@ export type RouteMatch =
 export interface RouteTable {
   /** Finds the route of a normalised path (`HttpRequest.path`), or undefined. */
   match(path: string): RouteMatch | undefined
-  /** Whether a route without parameters answers exactly this path. */
+  /** Returns true if a route without parameters answers exactly this path. */
   isStaticRoute(path: string): boolean
 }
 

@@ -39,7 +39,7 @@ function flawOf(segments: readonly PatternSegment[]): string | undefined {
     }
     const word = segment.name.replace(/\W/g, '')
     const other = names.get(word)
-    if (other === segment.name) return `the parameter "${segment.name}" is there twice (${spellPattern(segments)})`
+    if (other === segment.name) return `the parameter "${segment.name}" is defined twice (${spellPattern(segments)})`
     if (other !== undefined) {
       return `the parameters "${other}" and "${segment.name}" differ only in punctuation (${spellPattern(segments)})`
     }

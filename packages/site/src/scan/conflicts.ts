@@ -49,7 +49,7 @@ function contradiction(claims: readonly [Claim, ...Claim[]]): SiteProblem | unde
   return undefined
 }
 
-/** What stands at one position of the URL, over all routes. */
+/** Segments at one position of the URL, over all routes. */
 interface Position {
   readonly statics: Map<string, Position>
   /** Names of the dynamic segment here, with a file that has it. */
@@ -125,7 +125,7 @@ export function findAmbiguities(claims: readonly Claim[]): SiteProblem[] {
     }
     const { catchAll, optionalCatchAll, own } = position
     if (catchAll !== undefined && optionalCatchAll !== undefined) {
-      report(`${catchAll.pattern} and ${optionalCatchAll.pattern} are catch-alls of one place`, catchAll.file, [
+      report(`${catchAll.pattern} and ${optionalCatchAll.pattern} are catch-alls at the same position`, catchAll.file, [
         optionalCatchAll.file,
       ])
     }

@@ -78,7 +78,7 @@ export class PageTrees {
     return Object.freeze({ ...head, ...inside, metadata, slots: Object.freeze(slots) })
   }
 
-  /** What a slot shows when it has nothing for a URL. Its own layout is not around it, as in Next.js. */
+  /** Content of a slot that has no page for a URL. Its own layout does not wrap it, as in Next.js. */
   #standIn(slot: Directory): SegmentNode | null {
     const file = slot.files.get('default')
     if (file === undefined) return null
@@ -125,7 +125,7 @@ export class PageTrees {
     for (const group of directory.groups) yield [group, index]
   }
 
-  /** What fills `children` when only a slot has a page for the URL. */
+  /** Content of `children` when only a slot has a page for the URL. */
   #mainStandIn(
     directory: Directory,
     segments: readonly PatternSegment[],

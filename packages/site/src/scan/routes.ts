@@ -5,7 +5,7 @@ import type { Claim } from './claims.ts'
 import { findAmbiguities, groupByUrl, type UrlClaims } from './conflicts.ts'
 import type { PageTrees } from './page-tree.ts'
 
-/** What routes are made of. */
+/** Inputs of the routes. */
 export interface RouteSources {
   readonly claims: readonly Claim[]
   readonly trees: PageTrees
@@ -105,7 +105,7 @@ function sentenceOf(problem: SiteProblem): string {
   return `${problem.message}: ${[problem.file, ...(problem.related ?? [])].join(', ')}`
 }
 
-/** What a finished page tree shows besides its pages. */
+/** Problems that a finished page tree shows. */
 interface TreeSurvey {
   /** Parameters that only slots define. */
   readonly slotParams: readonly SlotParam[]

@@ -11,7 +11,7 @@ import { collectClaims } from './claims.ts'
 import { PageTrees } from './page-tree.ts'
 import { buildRoutes } from './routes.ts'
 
-/** What to scan. */
+/** Inputs of a scan. */
 export interface ScanOptions {
   /** Directory of the site. */
   readonly root: string
@@ -81,7 +81,7 @@ function findMiddleware(
   if (file === undefined) return { middleware: null, refusal: null }
   const middleware = { file, matcher: null }
   if (others.length === 0) return { middleware, refusal: null }
-  const message = 'a site has one middleware.* or proxy.*, at its root or in src/: no request is answered until one is left'
+  const message = 'a site has one middleware.* or proxy.*, at its root or in src/: every request fails until one is left'
   const problem: SiteProblem = { severity: 'error', file, message, related: others }
   problems.push(problem)
   return { middleware, refusal: problemText(problem) }

@@ -25,7 +25,7 @@ export function roleOf(fileName: string): FileRole | undefined {
   return roleByFileName.get(fileName)
 }
 
-/** Whether `left` goes before `right` when both files fill one role: by extension. */
+/** Returns true if `left` goes before `right` when both files fill one role: by extension. */
 export function isPreferred(left: string, right: string): boolean {
   const rank = (file: string) => codeExtensions.findIndex((extension) => file.endsWith(`.${extension}`))
   return rank(left) < rank(right)

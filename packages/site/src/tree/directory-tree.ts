@@ -30,7 +30,7 @@ export interface Directory {
   readonly children: ReadonlyMap<string, readonly Directory[]>
 }
 
-/** What a walk through an app directory is told and what it collects besides the tree. */
+/** Inputs of a walk through an app directory, and its results besides the tree. */
 export interface WalkContext {
   readonly appDir: string
   /** Names left out in the app directory itself (when it is the site's root). */
@@ -207,7 +207,7 @@ function rolesIn(place: Place, names: readonly string[], context: WalkContext): 
     context.problems.push({
       severity: 'error',
       file: unused,
-      message: `${role} is there twice; this file is not used`,
+      message: `${role} is defined twice; this file is not used`,
       related: [used],
     })
   }

@@ -1,7 +1,7 @@
 import type { MetadataType } from '../manifest/manifest.ts'
 import { codeExtensions } from './conventions.ts'
 
-/** What the name of a metadata file says. */
+/** A parsed name of a metadata file. */
 export interface MetadataName {
   readonly type: MetadataType
   /** Last part of the URL without extension: "sitemap", "icon1". */
@@ -19,9 +19,9 @@ interface MetadataRule {
   readonly staticExtensions: readonly string[]
   /** Extension in the URL of a module; null: no module may make it. */
   readonly moduleExtension: string | null
-  /** Whether it counts in the app directory alone. */
+  /** True if it counts in the app directory alone. */
   readonly isRootOnly: boolean
-  /** Whether a digit may follow the stem, for several images of a kind. */
+  /** True if a digit may follow the stem, for several images of a kind. */
   readonly mayBeNumbered: boolean
 }
 
@@ -73,7 +73,7 @@ export function parseMetadataName(fileName: string, isAppDirectory: boolean): Me
 }
 
 /**
- * What is put behind the stem of an image in a group or slot, so that images of two groups have two URLs: the first
+ * Suffix of the stem of an image in a group or slot, so that images of two groups have two URLs: the first
  * six characters of a djb2 hash of the directory, as Next.js does it. A sitemap keeps its name.
  */
 export function metadataSuffix(type: MetadataType, directory: string): string {

@@ -1,6 +1,6 @@
 import type { PatternSegment } from '../manifest/manifest.ts'
 
-/** What the name of a directory means in an app directory. */
+/** Meaning of a directory name in an app directory. */
 export type SegmentName =
   | PatternSegment
   /** `(shop)`: groups files, adds nothing to the URL. */
@@ -25,10 +25,10 @@ function parseBrackets(name: string): SegmentName {
   const isCatchAll = inner.startsWith('...')
   if (isCatchAll) inner = inner.slice(3)
   if (isOptional && !isCatchAll) return invalid(`optional parameters such as "${name}" do not exist; only [[...${inner}]] does`)
-  if (inner === '' || inner === '__proto__') return invalid(`"${name}" names no parameter`)
+  if (inner === '' || inner === '__proto__') return invalid(`"${name}" has no parameter name`)
   if (inner.includes('[') || inner.includes(']')) return invalid(`parameter names must not contain brackets ("${name}")`)
   if (inner.startsWith('.')) return invalid(`parameter names must not begin with a full stop ("${name}")`)
-  if (inner.startsWith('…')) return invalid(`"${name}" has an ellipsis character where three full stops belong`)
+  if (inner.startsWith('…')) return invalid(`"${name}" contains an ellipsis character instead of three dots`)
   if (!isCatchAll) return { kind: 'dynamic', name: inner }
   return { kind: isOptional ? 'optional-catch-all' : 'catch-all', name: inner }
 }
@@ -50,7 +50,7 @@ export function parseSegmentName(name: string): SegmentName {
   return { kind: 'static', value: name.replaceAll('%5F', '_') }
 }
 
-/** Whether a parsed name takes a part of the URL. */
+/** Returns true if a parsed name takes a part of the URL. */
 export function isPatternSegment(name: SegmentName): name is PatternSegment {
   switch (name.kind) {
     case 'static':

@@ -46,13 +46,13 @@ function renderPoolProblem(pool: HealthInputs['renderPool']): string | undefined
   if (pool.hostsReady < pool.hostsWanted) return `${pool.hostsReady} of ${pool.hostsWanted} render hosts are up`
   const { absentSites = [] } = pool
   if (absentSites.length > 0) return `no process serves ${absentSites.join(', ')}`
-  if (pool.loopingSites.length > 0) return `isolates die in a loop: ${pool.loopingSites.join(', ')}`
+  if (pool.loopingSites.length > 0) return `isolates are crash-looping: ${pool.loopingSites.join(', ')}`
   if (pool.starvedSites.length > 0) return `no render thread for ${pool.starvedSites.join(', ')}`
   return undefined
 }
 
 function workersProblem(workers: HealthInputs['workers']): string | undefined {
-  if (workers.isCrashLooping) return `workers die in a loop, ${workers.ready} of ${workers.wanted} are up`
+  if (workers.isCrashLooping) return `workers are crash-looping, ${workers.ready} of ${workers.wanted} are up`
   return workers.ready === 0 ? 'no worker is up' : undefined
 }
 

@@ -1,4 +1,4 @@
-/** What is logged of one request. */
+/** Fields of the log line of one request. */
 export interface AccessEntry {
   /** When the request began, milliseconds since the epoch. */
   readonly startedAt: number
@@ -12,7 +12,7 @@ export interface AccessEntry {
   /** Body bytes sent. */
   readonly bytes: number
   readonly durationMs: number
-  /** What the caches did, e.g. "l0-hit", or "" when none was asked. */
+  /** Result of the caches, e.g. "l0-hit", or "" when none was asked. */
   readonly cache: string
   /** Client address after trusted proxies. */
   readonly client: string

@@ -21,7 +21,7 @@ const RETRY_MS = 20
 const NEWLINE = 0x0a
 
 /**
- * Writes access lines in batches: those of one turn of the event loop leave together, at most one write is under way, and
+ * Writes access lines in batches: those of one turn of the event loop leave together, at most one write is in flight, and
  * a reader that does not keep up costs lines, never time. Closing it writes out what is left.
  */
 export class AccessLog {

@@ -29,7 +29,7 @@ export class CacheMetrics {
   readonly hits: Readonly<Record<CacheLayer, Series>>
   readonly misses: Readonly<Record<CacheLayer, Series>>
   readonly evictions: Readonly<Record<CacheLayer, Series>>
-  /** Requests that joined a render under way. */
+  /** Requests that joined a render in flight. */
   readonly coalesced: Series
   readonly revalidations: Readonly<Record<'success' | 'error', Series>>
   readonly proxyHits: Series

@@ -5,7 +5,7 @@ export interface Series {
   value: number
 }
 
-/** What a metric is called. */
+/** Name of a metric. */
 export interface MetricOptions {
   readonly name: string
   readonly help: string

@@ -1,7 +1,7 @@
 import { NumberFamily, type Series } from './families.ts'
 import type { MetricSet } from './metric-set.ts'
 
-/** What L0 holds, asked at each scrape. */
+/** Contents of L0, read at each scrape. */
 export interface L0Figures {
   readonly entries: number
   readonly bytes: number

@@ -3,7 +3,7 @@ import type { MetricJson } from './metric-set.ts'
 
 type Snapshot = readonly MetricJson[]
 
-/** What prom-client's own type of this argument leaves open. */
+/** Narrows prom-client's own type of this argument. */
 function aggregate(snapshots: readonly Snapshot[]) {
   return AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot]))
 }

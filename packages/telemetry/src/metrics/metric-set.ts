@@ -54,7 +54,7 @@ export class MetricSet {
     return source
   }
 
-  /** What `mergeMetrics` takes, plain data. */
+  /** Input of `mergeMetrics`, plain data. */
   async toJson(): Promise<readonly MetricJson[]> {
     return (await this.#registry.getMetricsAsJSON()) as unknown as MetricJson[]
   }

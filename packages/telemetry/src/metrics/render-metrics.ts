@@ -4,7 +4,7 @@ import type { MetricSet } from './metric-set.ts'
 
 /** Threads of all pools of a render host at the moment of a scrape. */
 export interface PoolGauges {
-  /** Threads with at least one render under way. */
+  /** Threads with at least one render in flight. */
   readonly active: number
   readonly idle: number
 }

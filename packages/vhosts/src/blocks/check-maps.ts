@@ -17,9 +17,15 @@ export function checkMaps(maps: readonly MapSpec[], calls: ReadonlyMap<string, D
   const graph: Graph = new Map(maps.map((map) => [map.variable, readsOf(map).filter((name) => names.has(name))]))
   const depths = depthsOf(graph)
   for (const [name, depth] of depths) {
-    // What is deeper still is so because of this one. The variable that the innermost reads counts as well.
+    // Deeper chains contain this one and need no report. The variable that the innermost reads counts as well.
     if (depth === MAX_DEPTH) {
-      calls.get(name)?.fail(`"${name}" variable is made from too many others`, 1, `${MAX_DEPTH} may read one another at most`)
+      calls
+        .get(name)
+        ?.fail(
+          `variable "${name}" depends on too many other variables`,
+          1,
+          `at most ${MAX_DEPTH} variables may depend on each other`,
+        )
     }
   }
   for (const circle of circlesOf(graph, depths)) reportCircle(circle, calls)

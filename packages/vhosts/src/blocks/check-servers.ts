@@ -11,11 +11,11 @@ interface HostClaim {
   readonly place: Place
 }
 
-/** What is known outside of the vhost files. */
+/** Configuration outside of the vhost files. */
 export interface ServerSurroundings {
   readonly hosts: readonly HostClaim[]
   readonly taken: readonly TakenSite[]
-  /** Whether certificates come from elsewhere too: `tls.certs`, `tls.auto`, a site. */
+  /** True if certificates come from elsewhere too: `tls.certs`, `tls.auto`, a site. */
   readonly hasCertificates: boolean
   readonly engine: 'uws' | 'node'
 }
@@ -75,7 +75,7 @@ function checkTls(drafts: readonly ServerDraft[], { hasCertificates, engine }: S
   }
 }
 
-/** What speaks TLS for one server of an address does for all. */
+/** An address speaks TLS for all of its servers or for none. */
 function noticeMixedTls(drafts: readonly ServerDraft[], { problems }: ReadingTools): void {
   const tls = new Map<string, Place>()
   for (const { listens } of drafts) for (const { address, isTls, call } of listens) if (isTls) tls.set(address, call.place)

@@ -17,13 +17,9 @@ export function checkSiteNames(drafts: readonly SiteDraft[], taken: readonly Tak
     const sameId = ids.get(id)
     const sameLabel = labels.get(label)
     if (sameId !== undefined) {
-      problems.add(place, `site id "${id}" is already taken at ${formatPlace(sameId)}`, 'svc_site gives a server another id')
+      problems.add(place, `site id "${id}" is already taken at ${formatPlace(sameId)}`, 'set another id with svc_site')
     } else if (sameLabel !== undefined) {
-      problems.add(
-        place,
-        `label "${label}" is already taken at ${formatPlace(sameLabel)}`,
-        'svc_label gives a server another label',
-      )
+      problems.add(place, `label "${label}" is already taken at ${formatPlace(sameLabel)}`, 'set another label with svc_label')
     }
     ids.set(id, place)
     labels.set(label, place)

@@ -9,7 +9,7 @@ import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import type { VariableTable } from '../variables/variable-table.ts'
 
-/** What a level has of one slot. */
+/** Directives of one slot at one level. */
 interface Slot {
   /** Directive that was first. */
   readonly first: DirectiveCall
@@ -27,7 +27,7 @@ export class Level {
     this.#parent = parent
   }
 
-  /** What the directives of a rule say at this level itself. */
+  /** Values of the directives of a rule at this level itself. */
   own<Value>({ slot }: Rule<Value>): readonly Value[] {
     // Values of a slot are made by the rules of that slot alone.
     return (this.#slots.get(slot)?.values ?? []) as readonly Value[]

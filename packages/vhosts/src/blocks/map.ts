@@ -25,8 +25,7 @@ function addEntry(draft: Draft, entry: Directive, tools: ReadingTools): void {
   if (entry.block !== undefined || call.args.length !== 1) {
     if (entry.block === undefined && call.args.length === 0 && FLAGS.includes(key)) {
       if (key === 'hostnames') draft.areHostnames = true
-      else
-        call.notice('"volatile" has no effect here: values of a map are not kept beyond what they are made for', 'map volatile')
+      else call.notice('"volatile" has no effect here: map values are never cached across requests', 'map volatile')
       return
     }
     call.fail('invalid number of the map parameters')
@@ -59,8 +58,7 @@ export function readMap(call: DirectiveCall, tools: ReadingTools, known: Map<str
   if (name === undefined) return call.fail(`invalid variable name "${shown(call.arg(1))}"`, 1)
   const before = known.get(name)
   if (before !== undefined) return call.fail(`the duplicate "${name}" variable`, 1, `first at ${formatPlace(before.place)}`)
-  if (tools.variables.isBuiltIn(name))
-    return call.fail(`the duplicate "${name}" variable`, 1, 'every request has one of this name')
+  if (tools.variables.isBuiltIn(name)) return call.fail(`the duplicate "${name}" variable`, 1, 'it is a built-in variable')
   known.set(name, call)
   tools.variables.define(name)
   if (source === undefined) return undefined

@@ -21,7 +21,7 @@ function authBasic(level: Level): LocationSettings['authBasic'] {
   return { realm, userFile }
 }
 
-/** What holds for requests of a level: its own directives, and what it inherits. */
+/** Settings for requests of a level: its own directives, and those that it inherits. */
 export function settingsOf(level: Level, content: ContentSpec): LocationSettings {
   return {
     // Those of a server run before a location is looked for, and not once more where none is found.
@@ -43,7 +43,7 @@ export function settingsOf(level: Level, content: ContentSpec): LocationSettings
 }
 
 /**
- * What makes the answer where a location names nothing that does: files, if it has a root of its own or its server has no
+ * The handler of a location that names none: files, if it has a root of its own or its server has no
  * application; else that application.
  */
 export function inheritedContent(level: Level, serverApp: ContentSpec | undefined): ContentSpec {

@@ -33,7 +33,7 @@ function placeOf(call: DirectiveCall): Place {
   return call.place
 }
 
-/** What server blocks of one site say of it: they must not say different things, but not all of them need to say it. */
+/** A setting that the server blocks of one site must agree on; not all of them need to have it. */
 function agreed<Value>(
   drafts: readonly ServerDraft[],
   directive: string,
@@ -45,7 +45,7 @@ function agreed<Value>(
     if (value === undefined) continue
     first ??= { value, draft }
     if (value !== first.value) {
-      const hint = `it is the same site as at ${formatPlace(placeOf(first.draft.call))}; svc_site tells them apart`
+      const hint = `it is the same site as at ${formatPlace(placeOf(first.draft.call))}; use svc_site to separate them`
       draft.call.fail(`"${directive}" differs between the server blocks of "${draft.spec.site}"`, undefined, hint)
     }
   }

@@ -68,7 +68,7 @@ export class SiteIds {
     }
     if (known.name === name) return id
     const other = `"${shown(known.name)}" at ${formatPlace(known.place)}`
-    const message = `server name "${shown(name)}" leads to the same site id "${id}" as ${other}`
+    const message = `server name "${shown(name)}" results in the same site id "${id}" as ${other}`
     const hint = 'write svc_site <id>; in one of the two servers'
     if (first === undefined) call.fail(message, undefined, hint)
     else first.call.fail(message, first.index, hint)

@@ -43,7 +43,7 @@ function nextUpstream(level: Level, family: proxying.UpstreamFamily): readonly s
   return words.includes('off') ? [] : words
 }
 
-/** What `proxy_redirect default` says when it stands beside others. */
+/** Meaning of `proxy_redirect default` beside others. */
 function defaultRedirect({ scheme, host, uri }: PassTarget, match: LocationMatch): { from: Template; to: Template } {
   const url = `${scheme}://${leadingText(host)}`
   if (uri === undefined || (match.kind !== 'prefix' && match.kind !== 'exact')) return { from: [`${url}/`], to: ['/'] }
@@ -71,7 +71,7 @@ function checkUri({ call, host, uri }: PassTarget, match: LocationMatch): void {
   }
 }
 
-/** What `proxy_pass` or `fastcgi_pass` of a location says, with all that it inherits. */
+/** Resolves `proxy_pass` or `fastcgi_pass` of a location, with all that it inherits. */
 export function upstreamContent(level: Level, pass: PassTarget, target: UpstreamTarget, match: LocationMatch): ContentSpec {
   if (pass.scheme === 'fastcgi') {
     const family = proxying.fastcgiFamily

@@ -70,7 +70,7 @@ export class UpstreamTable {
   #noticeMistyped(call: DirectiveCall, text: string): void {
     const near = /^[\w-]+$/.test(text) && text !== 'localhost' ? nearestName(text, this.#groups.keys()) : undefined
     if (near === undefined) return
-    call.notice(`no upstream "${text}" is written: it is looked up as a host (did you mean "${near}"?)`)
+    call.notice(`upstream "${text}" is not defined: it is resolved as a host name (did you mean "${near}"?)`)
   }
 
   get specs(): UpstreamSpec[] {
@@ -83,7 +83,7 @@ export class UpstreamTable {
 /** A word without port is more often the name of a group than an address. */
 function hintFor(text: string, error: string): string | undefined {
   if (error !== 'no port' || !/^[\w.-]*[A-Za-z][\w.-]*$/.test(text)) return undefined
-  return `no upstream has this name; an address needs a port, such as ${text}:9000`
+  return `no such upstream; an address needs a port, such as ${text}:9000`
 }
 
 function decoded(template: Template): Template {

@@ -100,7 +100,7 @@ export const accessLog = rule<boolean>('access_log', {
   isMany: true,
   parse: (call) => {
     if (call.arg(0) === 'off') return call.args.length === 1 ? false : call.invalidParameter(1)
-    call.notice('"access_log" has no file and format of its own: requests are logged in the log of this server')
+    call.notice('file and format of "access_log" are ignored: requests go to the log of this server')
     return true
   },
 })

@@ -10,7 +10,7 @@ import { isConstant, leadingText, readTemplate, variablesOf } from '../values/te
 import type { VariableTable } from '../variables/variable-table.ts'
 import type { NeededPaths, NeedKind } from './needed-paths.ts'
 
-/** What readers of directives share. */
+/** Shared state of the directive parsers. */
 export interface ReadingTools {
   readonly problems: VhostProblems
   readonly variables: VariableTable

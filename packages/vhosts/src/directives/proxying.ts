@@ -35,7 +35,7 @@ const USE_STALE = [
 const FASTCGI_USE_STALE = USE_STALE.filter((word) => word !== 'http_502' && word !== 'http_504')
 const SECOND_MS = 1000
 const [LOWEST_STATUS, HIGHEST_STATUS] = [100, 599]
-/** What `proxy_cache_valid` with a time alone is about. */
+/** Statuses that `proxy_cache_valid` with a time alone applies to. */
 const USUAL_STATUSES = [200, 301, 302]
 
 function wordsOf(call: DirectiveCall, known: readonly string[]): readonly string[] | undefined {

@@ -3,17 +3,17 @@ import type { DirectiveCall } from './directive-call.ts'
 /** Where a directive stands. `main`: outside of all blocks. */
 export type Context = 'main' | 'server' | 'location' | 'upstream' | 'map'
 
-/** What is known of a directive. `Value` is what its parser makes of it. */
+/** Definition of a directive. `Value` is the result of its parser. */
 export interface Rule<Value> {
   readonly name: string
   readonly contexts: readonly Context[]
   /** Fewest and most arguments. */
   readonly args: readonly [min: number, max: number]
-  /** What it sets. Directives of one slot share a list in the order of the file; with `isMany` false they exclude each other. */
+  /** The setting. Directives of one slot share a list in the order of the file; with `isMany` false they exclude each other. */
   readonly slot: string
-  /** Whether it may be given several times at one level. */
+  /** True if it may be given several times at one level. */
   readonly isMany: boolean
-  /** What to do about a second one at a level that nginx would take; "" where it would not. */
+  /** Advice about a second one at a level, where nginx accepts it; "" elsewhere. */
   readonly onceHint: string
   /** `block`: braces follow. */
   readonly form: 'simple' | 'block'

@@ -22,7 +22,7 @@ export const listen = rule<WrittenListen>('listen', {
     const read = readListen(call.args.map((_, index) => call.text(index)))
     if ('error' in read) return call.fail(shown(read.error), read.index, read.hint)
     for (const name of read.ignored) {
-      const instead = name === 'http2' ? ': HTTP/2 is spoken over TLS with server.engine = "node", and else not' : ''
+      const instead = name === 'http2' ? ': HTTP/2 needs TLS and server.engine = "node"' : ''
       call.notice(`"${name}" of "listen" has no effect here${instead}`, `listen ${name}`)
     }
     return { ...read.listen, call }
@@ -57,7 +57,11 @@ function parseName(call: DirectiveCall, index: number): WrittenName | undefined 
   // The one variable that nginx knows here.
   const name = asciiLowerCase(text === '$hostname' ? hostname() : text).replace(/\.$/, '')
   if (!NAME.test(name))
-    return call.fail(`server name "${shown(text)}" is invalid`, index, '"*" stands at the beginning or the end, beside a dot')
+    return call.fail(
+      `server name "${shown(text)}" is invalid`,
+      index,
+      '"*" is allowed only at the beginning or the end, next to a dot',
+    )
   return { spec: { kind: 'name', name }, text: name.replace(/^\./, ''), call, index }
 }
 
@@ -85,7 +89,7 @@ function pathOf(call: DirectiveCall): WrittenPath | undefined {
 }
 
 /** Several are there for old clients that know no ECDSA. */
-const onceHint = 'a server has one pair here: of those for RSA and ECDSA keep the latter'
+const onceHint = 'only one pair per server is supported: of RSA and ECDSA keep ECDSA'
 
 /** `ssl_certificate`. */
 export const sslCertificate = rule('ssl_certificate', { in: ['main', 'server'], args: 1, onceHint, parse: pathOf })
@@ -102,13 +106,13 @@ export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
     const versions = call.args.map((_, index) => call.oneOf(index, TLS_VERSIONS))
     if (versions.includes(undefined)) return undefined
     const old = versions.filter((version) => version !== 'TLSv1.2' && version !== 'TLSv1.3')
-    if (old.length > 0) call.notice('versions before TLSv1.2 are never spoken', 'ssl_protocols old')
+    if (old.length > 0) call.notice('versions before TLSv1.2 are not supported', 'ssl_protocols old')
     if (versions.includes('TLSv1.2')) {
-      if (!versions.includes('TLSv1.3')) call.notice('TLSv1.3 is spoken wherever TLSv1.2 is', 'ssl_protocols 1.3')
+      if (!versions.includes('TLSv1.3')) call.notice('TLSv1.3 is always enabled with TLSv1.2', 'ssl_protocols 1.3')
       return '1.2'
     }
     if (versions.includes('TLSv1.3')) return '1.3'
-    return call.fail('none of these versions is spoken', 0, 'set TLSv1.2 TLSv1.3')
+    return call.fail('none of these versions is supported', 0, 'set TLSv1.2 TLSv1.3')
   },
 })
 
@@ -118,7 +122,7 @@ export const svcApp = rule('svc_app', { in: ['server', 'location'], args: 1, slo
 function identifierOf(call: DirectiveCall): string | undefined {
   return isIdentifier(call.arg(0))
     ? call.arg(0)
-    : call.invalidValue(0, 'expected up to 63 of a-z, 0-9, ".", "_" and "-", the first a letter or digit')
+    : call.invalidValue(0, 'expected at most 63 characters of a-z, 0-9, ".", "_" and "-", starting with a letter or digit')
 }
 
 /** `svc_site`. */

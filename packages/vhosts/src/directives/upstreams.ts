@@ -108,7 +108,7 @@ function noticeOpen(call: DirectiveCall, host: Template): void {
   const said = host.flatMap((piece) => (typeof piece !== 'string' && isSaidByClient(piece.variable) ? [piece.variable] : []))
   const [name] = said
   if (name === undefined) return
-  const message = `the client chooses "$${name}", and so which server "${call.name}" asks: any that can be reached from here; a map can say which it may be`
+  const message = `"$${name}" lets the client choose the server that "${call.name}" connects to, any that is reachable; restrict it with a map`
   call.notice(message, `${call.name} ${formatPlace(call.place)}`)
 }
 

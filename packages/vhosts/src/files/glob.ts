@@ -5,7 +5,7 @@ import { codeOf } from '@svc/core'
 /** There is nothing, which is no reason to complain. */
 const MISSING = new Set(['ENOENT', 'ENOTDIR'])
 
-/** Whether a path has wildcards. */
+/** Returns true if a path has wildcards. */
 export function isGlob(path: string): boolean {
   return /[*?[]/.test(path)
 }

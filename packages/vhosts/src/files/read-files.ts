@@ -131,7 +131,7 @@ export class VhostFiles {
     const known = inPlaceOf(path, directives)
     if (known === undefined) return this.#expand(directives, [...open, path])
     this.#areWhole = false
-    this.#problems.add(place, `${path} has a "${known.directive}", which is not known here`, known.hint)
+    this.#problems.add(place, `${path} has a "${known.directive}", which is not supported`, known.hint)
     return []
   }
 
@@ -161,25 +161,25 @@ interface KnownFile {
 const KNOWN_FILES: Readonly<Record<string, KnownFile>> = {
   'fastcgi-php.conf': {
     directive: 'set',
-    hint: 'write in its place: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;',
+    hint: 'replace it with: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;',
   },
   'options-ssl-nginx.conf': {
     directive: 'ssl_prefer_server_ciphers',
-    hint: 'leave the include out: protocols and ciphers are good without it',
+    hint: 'remove the include: the default protocols and ciphers are secure',
   },
 }
 
 const PARAMETER_FILES: ReadonlySet<string> = new Set(['fastcgi.conf', 'fastcgi_params'])
 
-/** What to do about a file that is not there because nginx is not. Nothing for an ordinary file. */
+/** Advice about a missing file that comes with nginx. Undefined for an ordinary file. */
 function withoutNginx(path: string): string[] {
   const name = basename(path)
-  if (PARAMETER_FILES.has(name)) return ['it comes with nginx, and docs/fastcgi.md has its lines']
+  if (PARAMETER_FILES.has(name)) return ['it is part of nginx; docs/fastcgi.md lists its lines']
   const hint = Object.hasOwn(KNOWN_FILES, name) ? KNOWN_FILES[name]?.hint : undefined
   return hint === undefined ? [] : [hint]
 }
 
-/** What to write in place of the include of a file that cannot be read as it is. Undefined: it is an ordinary file. */
+/** The replacement for the include of a file that is not supported as it is. Undefined: an ordinary file. */
 function inPlaceOf(path: string, directives: readonly Directive[]): KnownFile | undefined {
   const name = basename(path)
   const known = Object.hasOwn(KNOWN_FILES, name) ? KNOWN_FILES[name] : undefined

@@ -5,7 +5,7 @@ import type { ExpiresSpec } from '../spec/spec.ts'
 interface ExpiresFields {
   readonly expires: string
   readonly cacheControl: string
-  /** Whether they are others in the next second. */
+  /** True if they change every second. */
   readonly isFleeting: boolean
 }
 

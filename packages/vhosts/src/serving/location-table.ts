@@ -3,12 +3,12 @@ import { type CaptureSink, Pattern } from './pattern.ts'
 
 interface LocationEntry<Location> {
   readonly match: LocationMatch
-  /** Whether a path that lacks only its final slash is redirected to it. */
+  /** True if a path that lacks only its final slash is redirected to it. */
   readonly addsSlash: boolean
   readonly value: Location
 }
 
-/** What answers a path. */
+/** The location for a path. */
 type LocationChoice<Location> =
   | { readonly kind: 'location'; readonly value: Location; readonly isExact: boolean }
   /** The path lacks its final slash. `value`: the location that it then leads to. */
@@ -56,7 +56,7 @@ export class LocationTable<Location> {
     return this.#named.get(name)
   }
 
-  /** Whether a path has an `=` location of its own. */
+  /** Returns true if a path has an `=` location of its own. */
   hasExact(path: string): boolean {
     return this.#exact.has(path)
   }

@@ -1,6 +1,6 @@
 import type { PatternSpec } from '../spec/spec.ts'
 
-/** What a match found: the whole text, and the captures from 1 on. */
+/** Result of a match: the whole text, and the captures from 1 on. */
 export type Captures = readonly (string | undefined)[]
 
 /** Takes what a match found: numbered captures replace those of the match before, named ones stay. */
@@ -20,7 +20,7 @@ export class Pattern {
     this.#expression = new RegExp(source.source, source.flags)
   }
 
-  /** Whether the text matches; then the captures are set. */
+  /** Returns true if the text matches; then the captures are set. */
   test(text: string, sink: CaptureSink): boolean {
     const match = this.#expression.exec(text)
     if (match === null) return false

@@ -3,7 +3,7 @@ import type { Template } from '../spec/spec.ts'
 /** How a variable is read. */
 export interface VariableReader<Scope> {
   read(scope: Scope): string
-  /** Whether all requests for one URL on one address find the same value. */
+  /** True if all requests for one URL on one address find the same value. */
   readonly isShared: boolean
 }
 

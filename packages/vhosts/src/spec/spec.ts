@@ -66,7 +66,7 @@ export interface ServerSpec {
   readonly minTlsVersion: '1.2' | '1.3' | undefined
   /** `rewrite` and `return` of the server level, in their order. They run before a location is looked for. */
   readonly rewrites: readonly RewriteStep[]
-  /** What holds where no location matches. Its `rewrites` are empty: those of the server have run. */
+  /** Settings where no location matches. Its `rewrites` are empty: those of the server have run. */
   readonly fallback: LocationSettings
   readonly locations: readonly LocationSpec[]
 }
@@ -84,7 +84,7 @@ export type LocationMatch =
   /** `@name`: only inner redirects lead there. */
   | { readonly kind: 'named'; readonly name: string }
 
-/** What is set for requests of a location, or of a server outside of all locations. */
+/** Settings for requests of a location, or of a server outside of all locations. */
 export interface LocationSettings {
   /** `rewrite` and `return` of this level, in their order. */
   readonly rewrites: readonly RewriteStep[]
@@ -101,7 +101,7 @@ export interface LocationSettings {
   readonly errorPages: readonly ErrorPageSpec[]
   readonly isInternal: boolean
   readonly hasAccessLog: boolean
-  /** Whether answers may be compressed (`gzip`); undefined: as everywhere else. */
+  /** True if answers may be compressed (`gzip`); undefined: as everywhere else. */
   readonly gzip: boolean | undefined
   readonly content: ContentSpec
 }
@@ -113,7 +113,7 @@ export type RewriteStep =
       readonly replacement: Template
       /** `next`: no flag, go on with the next step. A replacement that begins with a scheme redirects. */
       readonly then: 'next' | 'last' | 'break' | 'redirect' | 'permanent'
-      /** Whether the arguments of the request are added: not with a final "?" in the replacement. */
+      /** True if the arguments of the request are added: not with a final "?" in the replacement. */
       readonly keepsArgs: boolean
     }
   /** `text`: body, or target of a redirect. */
@@ -166,7 +166,7 @@ export interface ErrorPageSpec {
     | { readonly kind: 'redirect'; readonly url: Template }
 }
 
-/** What makes the answer. */
+/** The handler of a location. */
 export type ContentSpec =
   | { readonly kind: 'files' }
   /** `svc_app`: id of the application's site. */
@@ -199,7 +199,7 @@ export interface ProxySpec extends UpstreamTimeouts {
   readonly setHeaders: readonly { readonly name: string; readonly value: Template }[]
   readonly httpVersion: '1.0' | '1.1'
   readonly isBuffered: boolean
-  /** Whether the certificate of an upstream behind `https` has to be valid for its name or address. */
+  /** True if the certificate of an upstream behind `https` has to be valid for its name or address. */
   readonly isVerified: boolean
   /** Words of `proxy_next_upstream`; [] for "off". */
   readonly nextUpstream: readonly string[]
@@ -221,7 +221,7 @@ export interface FastcgiSpec extends UpstreamTimeouts {
 
 /** `proxy_cache` or `fastcgi_cache` that is on. */
 export interface CacheSpec {
-  /** What is kept under one name is not found under another. */
+  /** Entries of one zone are not found in another. */
   readonly zone: string
   readonly valid: readonly { readonly statuses: readonly number[] | 'any'; readonly seconds: number }[]
   /** Words of `proxy_cache_use_stale`; [] for "off". */

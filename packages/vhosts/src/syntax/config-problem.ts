@@ -9,7 +9,7 @@ export interface ConfigProblem {
   /** Key as written in messages, such as `sites[0].hostnames[1]`; "" for the file as a whole. */
   readonly path: string
   readonly message: string
-  /** What may help, without final stop. */
+  /** Advice, without a full stop. */
   readonly hint?: string
 }
 

@@ -13,6 +13,6 @@ export interface Directive {
   readonly source: SourceFile
   readonly name: Word
   readonly args: readonly Word[]
-  /** What lies between the braces; undefined when it ends with a semicolon. */
+  /** Directives between the braces; undefined when it ends with a semicolon. */
   readonly block: readonly Directive[] | undefined
 }

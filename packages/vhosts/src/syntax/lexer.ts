@@ -9,7 +9,7 @@ type Token =
 /** Takes what is wrong, and where. */
 export type ReportAt = (offset: number, message: string, hint?: string) => void
 
-/** nginx's: a longer word is almost always a quote that nobody closed. */
+/** nginx's: a longer word is almost always a missing closing quote. */
 const MAX_WORD_BYTES = 4096
 const SPACES = ' \t\r\n'
 const ESCAPES: Readonly<Record<string, string>> = { '"': '"', "'": "'", '\\': '\\', t: '\t', r: '\r', n: '\n' }
@@ -84,7 +84,7 @@ export class Lexer {
     return { text: withoutEscapes(this.#text.slice(offset, this.#at)), offset, end: this.#at }
   }
 
-  /** What of a regular expression begins here, as in "\\d{4}": the brace would open a block. "" for none. */
+  /** Returns the part of a regular expression that begins here, as in "\\d{4}": the brace would open a block. "" for none. */
   #repetition(): string {
     const repetition = /\{\d+(?:,\d*)?\}/y
     repetition.lastIndex = this.#at

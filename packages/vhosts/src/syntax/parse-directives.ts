@@ -76,7 +76,7 @@ class TreeBuilder {
     return this.#root
   }
 
-  /** What is left of a file that cannot be read to its end. What is open would be wrong only for what it lacks. */
+  /** Returns the complete blocks of a file that cannot be read to its end. Open blocks would only report missing parts. */
   cut(): Directive[] {
     return this.#root
   }
@@ -98,7 +98,7 @@ class TreeBuilder {
     this.semicolon(last.end)
   }
 
-  /** Whether a word is the first of its line and names a directive: then the semicolon of the line before is missing. */
+  /** Returns true if a word is the first of its line and names a directive: then the semicolon of the line before is missing. */
   #beginsDirective(name: Word, before: Word, word: Word): boolean {
     if (!this.#isDirectiveName(word.text) || !this.#isDirectiveName(name.text)) return false
     return this.#source.text.slice(before.end, word.offset).includes('\n')

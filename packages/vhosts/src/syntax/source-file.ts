@@ -20,7 +20,7 @@ export class SourceFile {
   readonly path: string
   readonly text: string
   #lineStarts: number[] | undefined
-  /** What was asked for last: it is mostly asked from left to right, and a line may be as long as a file. */
+  /** The last lookup: lookups mostly go from left to right, and a line may be as long as a file. */
   #last = { offset: 0, column: 1 }
 
   constructor(path: string, text: string) {

@@ -24,7 +24,7 @@ export function readTemplate(text: string): ReadTemplate {
   return { template: pieces }
 }
 
-/** Whether a text is the same for every request. */
+/** Returns true if a text is the same for every request. */
 export function isConstant(template: Template): boolean {
   return template.every((piece) => typeof piece === 'string')
 }

@@ -56,7 +56,7 @@ const SAID_BY_CLIENT: ReadonlySet<string> = new Set([
   'uri',
 ])
 
-/** Whether the client chooses the value of a variable. Of maps and of what patterns capture by name that is not known. */
+/** Returns true if the client chooses the value of a variable. Unknown for maps and named captures. */
 export function isSaidByClient(name: string): boolean {
   return SAID_BY_CLIENT.has(name) || /^[1-9]$/.test(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
@@ -72,7 +72,7 @@ export class VariableTable {
     this.#defined.add(name)
   }
 
-  /** Whether every request has it. */
+  /** Returns true if every request has it. */
   isBuiltIn(name: string): boolean {
     return WEB_VARIABLES.includes(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
   }

@@ -35,21 +35,21 @@ export const grammarCases: readonly VhostCase[] = [
     'main',
     'http { server { } }',
     [
-      '1:1: "http" belongs to a whole nginx.conf, not to a file of servers (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+      '1:1: "http" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
     ],
   ],
   [
     'main',
     'events { }',
     [
-      '1:1: "events" belongs to a whole nginx.conf, not to a file of servers (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+      '1:1: "events" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
     ],
   ],
   [
     'main',
     'user www-data;',
     [
-      '1:1: "user" belongs to a whole nginx.conf, not to a file of servers (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+      '1:1: "user" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
     ],
   ],
   ['main', 'server { server { } }', ['1:10: "server" directive is not allowed here']],
@@ -88,7 +88,7 @@ export const grammarCases: readonly VhostCase[] = [
     'server',
     'error_log /dev/null;',
     [
-      '1:1: directive "error_log" is not available here ([logging] of the config file sets the log of this server; no answer changes without it)',
+      '1:1: directive "error_log" is not available here ([logging] in the config file configures the log; removing it changes no response)',
     ],
     'differs',
   ],
@@ -96,7 +96,7 @@ export const grammarCases: readonly VhostCase[] = [
     'server',
     'limit_req zone=a;',
     [
-      '1:1: directive "limit_req" is not available here (requests are not limited in this version ([rate_limit] of the config file has no effect yet): keep the limit in front)',
+      '1:1: directive "limit_req" is not available here (rate limits are not available yet ([rate_limit] in the config file has no effect): keep them in the proxy in front)',
     ],
   ],
 ]

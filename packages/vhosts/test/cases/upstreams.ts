@@ -170,7 +170,7 @@ export const upstreamsCases: readonly VhostCase[] = [
   [
     'location',
     'fastcgi_pass php-fpm;',
-    ['1:14: no port in upstream "php-fpm" (no upstream has this name; an address needs a port, such as php-fpm:9000)'],
+    ['1:14: no port in upstream "php-fpm" (no such upstream; an address needs a port, such as php-fpm:9000)'],
   ],
   ['location', 'fastcgi_pass "";', ['1:14: no host in upstream ""']],
   ['location', 'fastcgi_pass http://a;', ['1:14: invalid URL prefix (fastcgi_pass takes an address without scheme)']],
@@ -250,7 +250,7 @@ export const upstreamsCases: readonly VhostCase[] = [
   [
     'server',
     'proxy_buffers 8 4k;',
-    ['1:1: directive "proxy_buffers" is not available here (answers are streamed; no answer changes without it)'],
+    ['1:1: directive "proxy_buffers" is not available here (responses are streamed; removing it changes no response)'],
     'differs',
   ],
 ]
