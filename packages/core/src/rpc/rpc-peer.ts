@@ -13,7 +13,8 @@ export interface RpcPeerOptions<Local extends MethodTable, Remote extends Method
   readonly channel: Channel
   /** Methods that the other side may call here. */
   readonly local: Local
-  readonly handlers: Handlers<Local>
+  /** A function is called once with the new peer, before any frame arrives: for handlers whose objects call the other side. */
+  readonly handlers: Handlers<Local> | ((peer: RpcPeer<Local, Remote>) => Handlers<Local>)
   /** Methods that this side may call there. */
   readonly remote: Remote
   /** Both sides must state the same number in their first frame. */
@@ -31,6 +32,7 @@ export interface RpcPeerOptions<Local extends MethodTable, Remote extends Method
 export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
   readonly #options: RpcPeerOptions<Local, Remote>
   readonly #channel: Channel
+  readonly #handlers: Handlers<Local>
   readonly #outgoing = new TransientMap<number, OutgoingCall>()
   readonly #incoming = new TransientMap<number, IncomingCall>()
   readonly #closed = Promise.withResolvers<Error | undefined>()
@@ -48,6 +50,7 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
   constructor(options: RpcPeerOptions<Local, Remote>) {
     this.#options = options
     this.#channel = options.channel
+    this.#handlers = typeof options.handlers === 'function' ? options.handlers(this) : options.handlers
     this.#channel.onClosed((reason) => this.#end(reason))
     this.#send({ t: 'hello', v: options.protocolVersion })
     this.#channel.onFrame((frame) => this.#receive(frame))
@@ -182,7 +185,7 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
 
   #requested(frame: Extract<RpcFrame, { t: 'req' }>, bytes: Uint8Array | undefined): void {
     const definition = this.#options.local[frame.m]
-    const handler = this.#options.handlers[frame.m]
+    const handler = this.#handlers[frame.m]
     const call = new IncomingCall(this.#channel, frame, bytes)
     this.#incoming.set(frame.i, call)
     if (definition === undefined || handler === undefined) {
@@ -214,7 +217,7 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
 
   #notified(name: string, body: unknown): void {
     const definition = this.#options.local[name]
-    const handler = this.#options.handlers[name]
+    const handler = this.#handlers[name]
     if (definition === undefined || handler === undefined) throw new CoreError('CORE_NO_METHOD', `no method ${name}`)
     const context = new IncomingCall(this.#channel, { t: 'req', i: 0, m: name, b: body }, undefined)
     const report = (error: unknown) => this.#options.onProblem(asError(error))

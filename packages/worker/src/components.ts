@@ -1,0 +1,164 @@
+import { type LeaseDesk, PurgeLedger } from '@svc/cache'
+import { systemClock } from '@svc/core'
+import type { EngineLimits, EngineOptions } from '@svc/engine'
+import { addProcessMetrics, CacheMetrics, createRequestIds, type HttpMetrics, type MetricSet } from '@svc/telemetry'
+import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
+import { Generations } from './generation/generations.ts'
+import { bodyDirectory } from './generation/listen-addresses.ts'
+import { Warmer } from './isr/warmer.ts'
+import { WorkerIsr } from './isr/worker-isr.ts'
+import { WorkerL0 } from './l0/worker-l0.ts'
+import { createRequestHandler, Pipeline } from './pipeline/pipeline.ts'
+import { createStages } from './pipeline/stages.ts'
+import { WorkerProxyCache } from './proxy-cache/index.ts'
+import { UpstreamHandlers } from './proxying/upstream-handlers.ts'
+import { HostRenderer } from './render-client/host-renderer.ts'
+import { HostSet } from './render-client/host-set.ts'
+import { sendFailure } from './request/error-response.ts'
+import { EventStreams } from './request/event-streams.ts'
+import { createVhosts } from './vhost/index.ts'
+import { WorkerEngine } from './worker-engine.ts'
+import type { WorkerLog } from './worker-log.ts'
+
+export const MASTER_TIMEOUT_MS = 5_000
+
+/** What the components of a worker are made with. */
+export interface ComponentOptions {
+  readonly workerId: number
+  /** Program of the thread that checks passwords. */
+  readonly passwordThread: URL
+  readonly master: MasterPeer
+  readonly log: WorkerLog
+  readonly metrics: MetricSet
+  readonly httpMetrics: HttpMetrics
+}
+
+export type WorkerComponents = ReturnType<typeof createComponents>
+
+/** Makes the components of a worker, each with those that it needs. Nothing listens or connects yet. */
+export function createComponents({ workerId, passwordThread, master, log, metrics, httpMetrics }: ComponentOptions) {
+  const { onProblem } = log
+  const generations = new Generations()
+  const generation = () => generations.current
+  const draining = new AbortController()
+  const plane = createControlPlane({ master, generation, isDraining: () => draining.signal.aborted })
+  const hosts = new HostSet({
+    workerId,
+    limits: () => generations.current.config.render,
+    events: { problem: onProblem, lost: (host, sites) => master.notify('hostLost', { host, sites: [...sites] }) },
+  })
+  const renderer = new HostRenderer(hosts)
+  const caches = createCaches({ master, log, metrics, httpMetrics, generations, renderer, purge: plane.purges.purge })
+  const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
+  const vhosts = createVhosts({
+    passwordThread,
+    handlersFor: (served) => upstreams.handlersFor(served),
+    onProblem,
+  })
+  const eventStreams = new EventStreams()
+  const proofs = new Map<string, string>()
+  const stages = createStages({
+    plane,
+    renderer,
+    isr: (config) => caches.isr.cacheFor(config),
+    vhosts,
+    proofs,
+    settleSite: (site) => master.call('settleSite', { site }, { timeoutMs: MASTER_TIMEOUT_MS }),
+  })
+  const onExchange = createRequestHandler({
+    generation,
+    pipeline: new Pipeline(stages, sendFailure),
+    log: log.requests,
+    tools: { makeRequestId: caches.makeRequestId, l0: caches.l0, eventStreams, reportFailure: log.reportFailure },
+  })
+  const engine = new WorkerEngine({
+    engine: engineOptions(generations, log, { ready: caches.l0, onExchange }),
+    onFallback: log.onEngineFallback,
+    onListenFailure: log.onListenFailure,
+  })
+  return {
+    ...caches,
+    master,
+    log,
+    metrics,
+    httpMetrics,
+    generations,
+    draining,
+    hosts,
+    renderer,
+    vhosts,
+    eventStreams,
+    proofs,
+    engine,
+  }
+}
+
+interface CacheOptions extends Pick<ComponentOptions, 'master' | 'log' | 'metrics' | 'httpMetrics'> {
+  readonly generations: Generations
+  readonly renderer: HostRenderer
+  readonly purge: ConstructorParameters<typeof WorkerProxyCache>[0]['purge']
+}
+
+function createCaches({ master, log, metrics, httpMetrics, generations, renderer, purge }: CacheOptions) {
+  const { onProblem } = log
+  const clock = systemClock
+  const ledger = new PurgeLedger()
+  const shared = { ledger, leases: leasesOf(master), metrics: new CacheMetrics(metrics), clock, onProblem }
+  const isr = new WorkerIsr({ ...shared, renderer })
+  const proxyCache = new WorkerProxyCache({ ...shared, purge })
+  const warmer = new Warmer({
+    generation: () => generations.inService,
+    cache: () => generations.inService && isr.cacheFor(generations.inService.config),
+    renderer,
+    onProblem,
+  })
+  const makeRequestId = createRequestIds()
+  const l0 = new WorkerL0({
+    generation: () => generations.current,
+    ledger,
+    metrics,
+    httpMetrics,
+    log: log.requests,
+    makeRequestId,
+    clock,
+    onProblem,
+  })
+  addProcessMetrics(metrics)
+  return { ledger, isr, proxyCache, warmer, l0, makeRequestId }
+}
+
+function leasesOf(master: MasterPeer): LeaseDesk {
+  return {
+    lease: (key) => master.call('lease', { key }, { timeoutMs: Number.POSITIVE_INFINITY }),
+    leaseEnded: (id, outcome) => master.notify('leaseEnded', { id, outcome }),
+    isHeld: async (prefixes) =>
+      (await master.call('leaseHeld', { prefixes: [...prefixes] }, { timeoutMs: MASTER_TIMEOUT_MS })).isHeld,
+  }
+}
+
+function engineOptions(
+  generations: Generations,
+  log: WorkerLog,
+  { ready, onExchange }: Required<Pick<EngineOptions, 'ready' | 'onExchange'>>,
+): EngineOptions {
+  return {
+    ready,
+    onExchange,
+    limits: () => limitsOf(generations),
+    bodyDir: () => bodyDirectory(generations.current.config),
+    isTrustedProxy: (address) => generations.current.trustedProxies.contains(address),
+    onProblem: log.onProblem,
+    onRefused: log.onRefused,
+  }
+}
+
+function limitsOf(generations: Generations): EngineLimits {
+  const { config, maxBodyBytes } = generations.current
+  const { server } = config
+  return {
+    maxBodyBytes,
+    requestTimeoutMs: server.request_timeout_secs * 1000,
+    idleTimeoutMs: server.idle_timeout_secs * 1000,
+    maxHeaderBytes: server.max_header_bytes,
+  }
+}

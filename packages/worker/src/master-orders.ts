@@ -1,0 +1,131 @@
+import type { Purge, PurgeState } from '@svc/cache'
+import type { Handlers } from '@svc/core'
+import { type HostEndpoint, type KnownServers, type PackedGeneration, unpackGeneration, type workerMethods } from '@svc/protocol'
+import { MASTER_TIMEOUT_MS, type WorkerComponents } from './components.ts'
+import { buildGeneration, retireSites } from './generation/serving-generation.ts'
+
+/** Handles what the master orders its worker to do. */
+export function masterOrders(components: WorkerComponents): Handlers<typeof workerMethods> {
+  const { engine, hosts, isr, l0, ledger, proofs, proxyCache, warmer } = components
+  const knownServers: KnownServers = new Map()
+  return {
+    prepare: ({ spec, hosts: endpoints, purges }) => prepare(components, { packed: spec, knownServers, endpoints, purges }),
+    commit: ({ generation }) => commit(components, generation),
+    abandon({ generation }) {
+      components.generations.abandon(generation)
+      engine.abandon(generation)
+      return undefined
+    },
+    hosts({ hosts: endpoints }) {
+      hosts.update(endpoints)
+      return undefined
+    },
+    proofs({ proofs: published }) {
+      proofs.clear()
+      for (const { token, proof } of published) proofs.set(token, proof)
+      return undefined
+    },
+    siteChanged: ({ site }) => siteChanged(components, site),
+    purge: ({ purge: order }) => purge(components, order),
+    purgeSettled({ number }) {
+      isr.refresh()
+      proxyCache.refresh()
+      ledger.settled(number)
+      return undefined
+    },
+    warm({ site }) {
+      warmer.add(site)
+      return undefined
+    },
+    cacheStats: () => l0.stats(),
+    drain: ({ timeoutMs }) => drain(components, timeoutMs),
+    cut() {
+      engine.cut()
+      return undefined
+    },
+    ping: () => ({ connections: engine.connections, inFlight: engine.inFlight }),
+    async metrics() {
+      components.httpMetrics.activeConnections.value = engine.connections
+      return { metrics: await components.metrics.toJson() }
+    },
+  }
+}
+
+interface PrepareOrder {
+  readonly packed: PackedGeneration
+  readonly knownServers: KnownServers
+  readonly endpoints: readonly HostEndpoint[]
+  readonly purges: PurgeState | undefined
+}
+
+async function prepare(
+  components: WorkerComponents,
+  { packed, knownServers, endpoints, purges }: PrepareOrder,
+): Promise<undefined> {
+  const { engine, generations, hosts, isr, log, proxyCache, renderer, vhosts } = components
+  // In this turn: purges that come while the generation is unpacked are later ones.
+  if (purges !== undefined) takePurges(components, purges)
+  const spec = await unpackGeneration(packed, knownServers)
+  await isr.prepare(spec.config)
+  await proxyCache.prepare(spec.config)
+  const next = buildGeneration(spec, generations.inService, { renderer, onProblem: log.onProblem })
+  generations.add(next)
+  hosts.update(endpoints)
+  await next.prepareRoutes()
+  await vhosts.prepare(next)
+  await engine.prepare(spec)
+  return undefined
+}
+
+function takePurges({ l0, ledger }: WorkerComponents, purges: PurgeState): void {
+  // Only the number of a missed purge is known: it may concern anything in L0.
+  if (purges.last > ledger.last) l0.clear()
+  ledger.reset(purges)
+}
+
+async function commit({ engine, generations, hosts, l0, log, master }: WorkerComponents, number: number): Promise<undefined> {
+  const next = generations.prepared(number)
+  await engine.open(next.spec)
+  const previous = generations.serve(next)
+  engine.serve(next.spec)
+  if (engine.wearsOut()) master.notify('wornOut', { reason: 'certificates were exchanged many times' })
+  retireSites(previous, next)
+  hosts.sitesChanged((site) => next.sites.has(site))
+  l0.apply(next, previous)
+  log.apply(next, previous)
+  await master.call('ready', { generation: number, pid: process.pid }, { timeoutMs: MASTER_TIMEOUT_MS })
+  return undefined
+}
+
+/** A site that is both in service and prepared is told twice: it may be two objects. */
+function siteChanged({ generations, isr }: WorkerComponents, id: string): undefined {
+  for (const generation of generations.all()) {
+    const site = generation.sites.get(id)
+    if (site === undefined) continue
+    site.forget()
+    isr.siteChanged(site.config.label)
+  }
+  return undefined
+}
+
+async function purge({ isr, l0, ledger, proxyCache }: WorkerComponents, order: Purge): Promise<{ l0: number }> {
+  ledger.add(order)
+  const dropped = l0.purge(order)
+  await Promise.all([isr.purged(order), proxyCache.purged(order)])
+  return { l0: dropped }
+}
+
+async function drain(components: WorkerComponents, timeoutMs: number): Promise<{ cut: number }> {
+  const { draining, engine, eventStreams, hosts, isr, log, proxyCache, warmer } = components
+  draining.abort()
+  warmer.stop()
+  const drained = engine.drain(timeoutMs)
+  // Now that the engine knows that connections are to close.
+  eventStreams.end()
+  const result = await drained
+  hosts.close()
+  await isr.close()
+  await proxyCache.close()
+  await log.close()
+  return result
+}

@@ -1,0 +1,79 @@
+import type { Refusal } from '@svc/engine'
+import { AccessLog, createLogger, type HttpMetrics, type Logger } from '@svc/telemetry'
+import type { ServingGeneration } from './generation/serving-generation.ts'
+import type { RequestContext } from './request/request-context.ts'
+import { RequestLog } from './request/request-log.ts'
+
+const CLOSE_TIMEOUT_MS = 1_000
+
+/** The logs of a worker, as the generation in service configures them. The functions may be passed on without their object. */
+export class WorkerLog {
+  readonly #workerId: number
+  readonly #accessLogFd: number
+  readonly #httpMetrics: HttpMetrics
+  #logger: Logger
+  #accessLog: AccessLog | undefined
+  #requests: RequestLog
+
+  /** @param accessLogFd where access lines go */
+  constructor(workerId: number, accessLogFd: number, httpMetrics: HttpMetrics) {
+    this.#workerId = workerId
+    this.#accessLogFd = accessLogFd
+    this.#httpMetrics = httpMetrics
+    this.#logger = this.#createLogger({ level: 'info', format: 'json' })
+    this.#requests = new RequestLog(httpMetrics, undefined)
+  }
+
+  /** The log of finished requests. A reload may replace it. */
+  readonly requests = (): RequestLog => this.#requests
+
+  readonly onProblem = (error: Error): void => {
+    this.#logger.warn({ err: error }, error.message)
+  }
+
+  readonly onListenFailure = (error: Error): void => {
+    this.#logger.error({ alert: 'listen_failed', err: error }, error.message)
+  }
+
+  readonly onEngineFallback = (err: unknown): void => {
+    this.#logger.warn({ err }, 'there is no uWebSockets.js for this platform: engine node serves instead')
+  }
+
+  readonly onRefused = (refusal: Refusal): void => {
+    this.#requests.refused(refusal)
+    const { status, code, method, target, listener, remoteAddress } = refusal
+    this.#logger.debug({ status, code, method, target, listener, client: remoteAddress }, 'a request was refused')
+  }
+
+  readonly reportFailure = (context: RequestContext, error: Error, status: number): void => {
+    const fields = {
+      request_id: context.requestId,
+      site: context.site?.config.id,
+      path: context.exchange.request.rawPath,
+      status,
+      err: error,
+    }
+    if (status >= 500) this.#logger.error(fields, error.message)
+    else this.#logger.warn(fields, error.message)
+  }
+
+  /** A generation takes over. */
+  apply(next: ServingGeneration, previous: ServingGeneration | undefined): void {
+    const { level, format, access } = next.config.logging
+    const before = previous?.config.logging
+    if (before?.level === level && before.format === format && before.access === access) return
+    this.#logger = this.#createLogger({ level, format })
+    const old = this.#accessLog
+    this.#accessLog = access ? new AccessLog({ format, fd: this.#accessLogFd }) : undefined
+    this.#requests = new RequestLog(this.#httpMetrics, this.#accessLog)
+    old?.close(CLOSE_TIMEOUT_MS).catch(this.onProblem)
+  }
+
+  async close(): Promise<void> {
+    await this.#accessLog?.close(CLOSE_TIMEOUT_MS)
+  }
+
+  #createLogger(options: Pick<Parameters<typeof createLogger>[0], 'level' | 'format'>): Logger {
+    return createLogger({ ...options, base: { proc: 'worker', worker: this.#workerId } })
+  }
+}
