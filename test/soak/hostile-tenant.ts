@@ -3,10 +3,14 @@ import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { fetchHttp, type LoadReport, startLoad, startServer, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { type HostileChange, hostileModules, hostileTrees, remove } from '../hostile-files.ts'
-import { MemoryWatch } from './memory-watch.ts'
+import { MemoryWatch, megabytes, type Settled } from './memory-watch.ts'
 import { repeat, type SoakPart, type SoakRun } from './soak-part.ts'
 
 const REQUESTS_PER_ROUND = 50
+/** Rounds in which code is compiled and caches fill. */
+const WARM_UP_ROUNDS = 20
+/** The memory that the master may have more at the end than after the warm-up, its garbage collected: it knows a few more file names. */
+const GROWTH_BYTES = 32 * 1024 * 1024
 /** Only ends a run that hangs. */
 const PATIENCE_MS = 120_000
 
@@ -63,7 +67,9 @@ export const hostileTenant: SoakPart = {
     // A connection that is kept may be closed by the server in the very moment in which it is used again.
     const agent = new Agent({ keepAlive: false })
     const memory = new MemoryWatch(server.ready.pid)
-    const rounds = await repeat(run, async () => {
+    let early: Settled | undefined
+    const rounds = await repeat(run, async (round) => {
+      if (round === WARM_UP_ROUNDS) early = await memory.settled()
       const act = pick(Object.keys(hostileActs), run.random)
       await hostileActs[act]?.(hostile, run)
       const answers = ['/', '/a', '/sitemap.xml', '/icon'].map(async (path) => {
@@ -76,6 +82,10 @@ export const hostileTenant: SoakPart = {
     })
     const report: LoadReport = await load.stop()
     run.report(memory.summary())
+    const before = early?.roles.master
+    const after = (await memory.settled()).roles.master
+    run.report(`master at rest: ${before === undefined ? 'unknown' : megabytes(before)} -> ${megabytes(after)} MB`)
+    assert.ok(before === undefined || after <= before + GROWTH_BYTES, 'the memory of the master grows')
     const { stderr } = server.child
     const deaths = stderr.split('\n').filter((line) => /died|killed|replaced|uncaught|fatal/i.test(line))
     assert.deepEqual(report.failures.slice(0, 10), [], deaths.slice(-20).join('\n'))

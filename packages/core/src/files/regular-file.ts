@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, realpathSync, type Stats } from 'node:fs'
+import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { codeOf } from '../errors/app-error.ts'
 import { CoreError } from '../errors/errors.ts'
@@ -9,82 +10,144 @@ export interface RegularFileLimits {
   readonly maxBytes: number
   /** Real path of a directory that must contain the file after all links are resolved. @default anywhere */
   readonly within?: string
+  /** Refuses a file that is not for the user of the process alone: a link, a second name, another owner, access by others. */
+  readonly isPrivate?: boolean
+}
+
+/** A file that was read. */
+export interface RegularFile {
+  readonly bytes: Buffer
+  /** Of the open file, taken before its content was read. */
+  readonly stat: Stats
 }
 
 /** Not blocking: opening a FIFO returns at once. Never the controlling terminal. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
+const OF_OTHERS = 0o077
+/** Files of some file systems, as /proc, have no size before they are read. */
+const LEAST_ROOM = 4_096
 
 /** True if a real path lies below a directory, also given by its real path. */
 export function isBelow(path: string, directory: string): boolean {
   return path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
 }
 
+/** Returns the content of a file. See `loadRegularFileSync`. */
+export function readRegularFileSync(path: string, limits: RegularFileLimits): Buffer {
+  return loadRegularFileSync(path, limits).bytes
+}
+
 /**
  * Reads a file whose content, size and kind others choose. Only regular files are read; a FIFO, socket or device neither blocks
  * nor is read, and a file that grows meanwhile is refused at the limit.
+ * @param path a Buffer for a name that is not UTF-8
  * @throws CORE_FILE_REFUSED, or the error of the system
  */
-export function readRegularFileSync(path: string, limits: RegularFileLimits): Buffer {
+export function loadRegularFileSync(path: string | Buffer, limits: RegularFileLimits): RegularFile {
   // Resolved before it is opened: opening some devices already has effects.
-  const fd = opened(path, resolvedWithin(path, limits))
+  const real = limits.within === undefined ? path : resolvedWithin(path, realpathSync.native(path), limits)
+  const fd = openedSync(path, real, limits)
   try {
-    checkOpened(path, fd, limits)
-    const buffer = roomFor(path, fstatSync(fd), limits)
-    let used = 0
-    while (used < buffer.byteLength) {
-      const count = readSync(fd, buffer, used, buffer.byteLength - used, null)
-      if (count === 0) break
+    if (limits.within !== undefined) resolvedWithin(path, readlinkSync(`/proc/self/fd/${fd}`), limits)
+    const stat = fstatSync(fd)
+    check(path, stat, limits)
+    let room: Buffer = Buffer.allocUnsafe(roomFor(stat))
+    for (let used = 0; ; ) {
+      const count = readSync(fd, room, used, room.byteLength - used, null)
+      if (count === 0) return { bytes: room.subarray(0, used), stat }
       used += count
+      room = enlarged(path, room, used, limits)
     }
-    return filled(path, buffer, used)
   } finally {
     closeSync(fd)
   }
 }
 
-function opened(path: string, realPath: string): number {
+/** The same without holding the thread up. */
+export async function loadRegularFile(path: string | Buffer, limits: RegularFileLimits): Promise<RegularFile> {
+  const real = limits.within === undefined ? path : resolvedWithin(path, await realpath(path), limits)
+  const handle = await openedAsync(path, real, limits)
   try {
-    return openSync(realPath, OPEN_FLAGS)
+    if (limits.within !== undefined) resolvedWithin(path, await readlink(`/proc/self/fd/${handle.fd}`), limits)
+    const stat = await handle.stat()
+    check(path, stat, limits)
+    let room: Buffer = Buffer.allocUnsafe(roomFor(stat))
+    for (let used = 0; ; ) {
+      const { bytesRead } = await handle.read(room, used, room.byteLength - used, null)
+      if (bytesRead === 0) return { bytes: room.subarray(0, used), stat }
+      used += bytesRead
+      room = enlarged(path, room, used, limits)
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+function flagsFor({ isPrivate }: RegularFileLimits): number {
+  return isPrivate === true ? OPEN_FLAGS | constants.O_NOFOLLOW : OPEN_FLAGS
+}
+
+function openedSync(path: string | Buffer, real: string | Buffer, limits: RegularFileLimits): number {
+  try {
+    return openSync(real, flagsFor(limits))
+  } catch (error) {
+    throw refusedKind(path, error)
+  }
+}
+
+async function openedAsync(path: string | Buffer, real: string | Buffer, limits: RegularFileLimits): Promise<FileHandle> {
+  try {
+    return await open(real, flagsFor(limits))
   } catch (error) {
     throw refusedKind(path, error)
   }
 }
 
 /** Sockets, and devices without a driver, cannot be opened at all. */
-function refusedKind(path: string, error: unknown): unknown {
+function refusedKind(path: string | Buffer, error: unknown): unknown {
   return codeOf(error) === 'ENXIO' || codeOf(error) === 'ENODEV' ? refused(path, 'is not a regular file') : error
 }
 
-function resolvedWithin(path: string, { within }: RegularFileLimits): string {
-  if (within === undefined) return path
-  const real = realpathSync.native(path)
-  if (!isBelow(real, within)) throw outside(path, real, within)
+/**
+ * Returns the real path of a file. Called for its name and again for the open file: a directory on the way may have been replaced by
+ * a link since the path was resolved.
+ */
+function resolvedWithin(path: string | Buffer, real: string, { within }: RegularFileLimits): string {
+  if (within !== undefined && !isBelow(real, within)) throw refused(path, `leads to ${real}, outside of ${within}`)
   return real
 }
 
-/** A directory on the way may have been replaced by a link since the path was resolved: the open file itself is asked. */
-function checkOpened(path: string, fd: number, { within }: RegularFileLimits): void {
-  if (within === undefined) return
-  const real = readlinkSync(`/proc/self/fd/${fd}`)
-  if (!isBelow(real, within)) throw outside(path, real, within)
+function check(path: string | Buffer, stat: Stats, { maxBytes, isPrivate }: RegularFileLimits): void {
+  if (stat.isDirectory()) throw refused(path, 'is not a regular file', { why: 'is a directory, not a file', code: 'EISDIR' })
+  if (!stat.isFile()) throw refused(path, 'is not a regular file')
+  if (stat.size > maxBytes) throw refused(path, `has ${stat.size} bytes; the limit is ${maxBytes}`, { why: tooLarge(maxBytes) })
+  const isOwn = stat.nlink === 1 && stat.uid === process.geteuid?.() && (stat.mode & OF_OTHERS) === 0
+  if (isPrivate === true && !isOwn) throw refused(path, 'is not for the user of this process alone')
 }
 
 /** One byte more than the file has, so that growth shows. */
-function roomFor(path: string, stat: { isFile(): boolean; readonly size: number }, { maxBytes }: RegularFileLimits): Buffer {
-  if (!stat.isFile()) throw refused(path, 'is not a regular file')
-  if (stat.size > maxBytes) throw refused(path, `has ${stat.size} bytes; the limit is ${maxBytes}`)
-  return Buffer.allocUnsafe(stat.size + 1)
+function roomFor({ size }: Stats): number {
+  return Math.max(size, LEAST_ROOM) + 1
 }
 
-function filled(path: string, buffer: Buffer, used: number): Buffer {
-  if (used === buffer.byteLength) throw refused(path, 'grew while it was read')
-  return buffer.subarray(0, used)
+/** Returns a buffer with room for the rest of a file. */
+function enlarged(path: string | Buffer, room: Buffer, used: number, { maxBytes }: RegularFileLimits): Buffer {
+  if (used > maxBytes) throw refused(path, tooLarge(maxBytes))
+  if (used < room.byteLength) return room
+  const larger = Buffer.allocUnsafe(Math.min(2 * used, maxBytes + 1))
+  room.copy(larger, 0, 0, used)
+  return larger
 }
 
-function outside(path: string, real: string, within: string): CoreError {
-  return refused(path, `leads to ${real}, outside of ${within}`)
+function tooLarge(maxBytes: number): string {
+  return `is larger than ${maxBytes} bytes`
 }
 
-function refused(path: string, why: string): CoreError {
-  return new CoreError('CORE_FILE_REFUSED', `${path} ${why}`)
+/** @param data the reason in other words, and the code that the system has for it */
+function refused(
+  path: string | Buffer,
+  why: string,
+  data: { readonly why: string; readonly code?: string } = { why },
+): CoreError {
+  return new CoreError('CORE_FILE_REFUSED', `${path} ${why}`, { data })
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { constants, open, rename, unlink } from 'node:fs/promises'
+import { loadRegularFile } from '@svc/core'
 
 const PRIVATE_FILE = 0o600
-const OF_OTHERS = 0o077
 const TEMPORARY = /^(.+)\.[0-9a-f]{8}\.tmp$/
-/** What is opened is what has this name, not what a link leads to; a pipe keeps nobody waiting. */
-const UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+/** Certificates and keys have a few KB. */
+const MAX_BYTES = 1024 * 1024
 
 /**
  * Writes a file so that it is there whole or not at all, for its owner alone. One that says the same already and is no one
@@ -44,15 +44,12 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Text of a file that is this user's and nobody else's. Undefined: there is none that can be used. */
+/** Text of a file that is for this user alone. Undefined: there is none that can be used. */
 async function readOwn(path: string): Promise<string | undefined> {
-  const handle = await open(path, UNFOLLOWED).catch(() => undefined)
-  if (handle === undefined) return undefined
   try {
-    const info = await handle.stat()
-    const isOurs = info.isFile() && info.nlink === 1 && info.uid === process.geteuid?.()
-    return isOurs && (info.mode & OF_OTHERS) === 0 ? await handle.readFile('utf8') : undefined
-  } finally {
-    await handle.close()
+    return (await loadRegularFile(path, { maxBytes: MAX_BYTES, isPrivate: true })).bytes.toString('utf8')
+  } catch {
+    // It is written anew.
+    return undefined
   }
 }

@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
+import { codeOf, loadRegularFileSync, messageOf } from '@svc/core'
 import { WorkerError } from '../../errors/errors.ts'
 
 /** Users of a file in the format of `htpasswd`: names to stored passwords. One character for each byte. */
@@ -8,8 +9,6 @@ export type PasswordTable = ReadonlyMap<string, string>
 const MAX_FILES = 64
 /** Some hundred thousand users. All requests of the worker wait while it is read. */
 const MAX_BYTES = 16 * 1024 * 1024
-/** Does not wait for the writer of a pipe. */
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
 
 /** Reads lines of "name:password[:comment]". Lines that begin with "#" say nothing; the first of two entries counts. */
 export function parsePasswords(text: string): PasswordTable {
@@ -35,7 +34,7 @@ export class PasswordFiles {
     const stat = statSync(name)
     const known = this.#files.get(path)
     if (known !== undefined && isSame(known.stat, stat)) return known.users
-    const read = readRegular(name)
+    const read = readLatin1(name)
     const users = parsePasswords(read.text)
     if (this.#files.size >= MAX_FILES) this.#files.clear()
     this.#files.set(path, { stat: read.stat, users })
@@ -43,19 +42,14 @@ export class PasswordFiles {
   }
 }
 
-function readRegular(name: Buffer): { readonly stat: Stats; readonly text: string } {
-  const fd = openSync(name, OPEN_FLAGS)
+/** One character for each byte. */
+function readLatin1(name: Buffer): { readonly stat: Stats; readonly text: string } {
   try {
-    const stat = fstatSync(fd)
-    if (!stat.isFile()) throw new WorkerError('WORKER_PASSWORD_FILE', `${name} is not a regular file`)
-    if (stat.size > MAX_BYTES) throw new WorkerError('WORKER_PASSWORD_FILE', `${name} is larger than ${MAX_BYTES} bytes`)
-    const bytes = Buffer.alloc(stat.size)
-    let length = 0
-    for (let read = -1; read !== 0 && length < bytes.length; length += read)
-      read = readSync(fd, bytes, length, bytes.length - length, null)
-    return { stat, text: bytes.toString('latin1', 0, length) }
-  } finally {
-    closeSync(fd)
+    const { stat, bytes } = loadRegularFileSync(name, { maxBytes: MAX_BYTES })
+    return { stat, text: bytes.toString('latin1') }
+  } catch (error) {
+    if (codeOf(error) === 'CORE_FILE_REFUSED') throw new WorkerError('WORKER_PASSWORD_FILE', messageOf(error), { cause: error })
+    throw error
   }
 }
 
