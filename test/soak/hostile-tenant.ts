@@ -10,7 +10,7 @@ const REQUESTS_PER_ROUND = 50
 /** Rounds in which code is compiled and caches fill. */
 const WARM_UP_ROUNDS = 20
 /** The memory that the master may have more at the end than after the warm-up, its garbage collected: it knows a few more file names. */
-const GROWTH_BYTES = 32 * 1024 * 1024
+const GROWTH_BYTES = 64 * 1024 * 1024
 /** Only ends a run that hangs. */
 const PATIENCE_MS = 120_000
 
