@@ -1,7 +1,7 @@
 import { type Endpoint, type EndpointAnswer, jsonAnswer } from './contract/endpoint.ts'
 
 /** Everything below this prefix belongs to the service, on every host. */
-export const RESERVED_PREFIX = '/__svc/'
+const RESERVED_PREFIX = '/__svc/'
 
 /** Result of a lookup. */
 export type EndpointMatch =

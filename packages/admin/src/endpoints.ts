@@ -4,7 +4,7 @@ import { adminPurgeEndpoints, apiEndpoints, maintenanceEndpoints } from './endpo
 import { adminRendererEndpoints, debugEndpoints } from './endpoints/renderers.ts'
 
 /** Settings of the built-in endpoints. */
-export interface EndpointSettings extends ProbeSettings {
+interface EndpointSettings extends ProbeSettings {
   readonly apiGroup: boolean
   readonly adminGroup: boolean
 }

@@ -1,5 +1,5 @@
 import type { PurgeOutcome } from '@svc/protocol'
-import type { ControlPlane, PurgeOrder, SiteFacts, VhostFacts } from '../src/index.ts'
+import type { ControlPlane, PurgeOrder, VhostFacts } from '../src/index.ts'
 
 /** A server of a vhost file. */
 export const vhost: VhostFacts = {
@@ -11,7 +11,7 @@ export const vhost: VhostFacts = {
   locations: [{ match: '/', place: 'shop.conf:3', content: 'files', target: '' }],
 }
 
-const site = (id: string, label = id): SiteFacts => ({
+const site = (id: string, label = id): ReturnType<ControlPlane['sites']['list']>[number] => ({
   id,
   label,
   hostnames: [`${id}.test`, `www.${id}.test`],

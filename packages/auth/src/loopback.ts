@@ -1,7 +1,7 @@
 import { CidrSet, type HeaderList, parseHost } from '@svc/http'
 
 /** The parts of a request that tell if it comes from the host itself. */
-export interface LoopbackFacts {
+interface LoopbackFacts {
   /** It came over the control socket of the instance, which only its user can open. */
   readonly isControlSocket: boolean
   /** Canonical address of the TCP peer; "" when the connection has none (a unix socket that the configuration listens on). */
@@ -13,7 +13,7 @@ export interface LoopbackFacts {
 }
 
 /** Settings for the decision. */
-export interface LoopbackPolicy {
+interface LoopbackPolicy {
   /** `server.loopback_trust`: whether a TCP peer on the loopback interface counts. */
   readonly trustsTcp: boolean
   /** Returns true if an address is in `server.trusted_proxies`. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isLoopback, type LoopbackFacts } from '../src/index.ts'
+import { isLoopback } from '../src/index.ts'
+
+type LoopbackFacts = Parameters<typeof isLoopback>[0]
 
 interface Case extends Partial<LoopbackFacts> {
   readonly trustsTcp?: boolean

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DirectoryFacts, defaultDirectories, socketDirectory } from '../src/schema/directories.ts'
+import { defaultDirectories, socketDirectory } from '../src/schema/directories.ts'
+
+type DirectoryFacts = Parameters<typeof defaultDirectories>[0]
 
 const user: DirectoryFacts = {
   isRoot: false,

@@ -4,10 +4,10 @@ const headerList = guard.arrayOf(guard.anything) as guard.Guard<[name: string, v
 const params = guard.anything as guard.Guard<Record<string, string | string[]>>
 
 /** The task of the guest for a request. */
-export const renderKind = guard.oneOf('page', 'handler', 'metadata', 'not-found', 'middleware', 'static-paths')
+const renderKind = guard.oneOf('page', 'handler', 'metadata', 'not-found', 'middleware', 'static-paths')
 
 /** One request for a render host. A request body follows as chunks of the caller (`hasChunks`) once the host wants it. */
-export const renderRequest = guard.object({
+const renderRequest = guard.object({
   site: guard.string,
   /** Version of the manifest that the worker matched with; the host answers RENDER_STALE_MANIFEST when it has another. */
   manifestVersion: guard.string,
@@ -69,7 +69,7 @@ export type CacheFacts = Guarded<typeof cacheFacts>
  * The end of a render. `head` is set, with the body as bytes, when nothing was streamed; when it was streamed, the head was
  * the body of the first chunk and this reply only ends it.
  */
-export const renderReply = guard.object({
+const renderReply = guard.object({
   head: guard.optional(renderHead),
   middleware: guard.optional(middlewareVerdict),
   cache: guard.optional(cacheFacts),

@@ -9,12 +9,11 @@ export const healthReport = guard.object({
 export type HealthReport = Guarded<typeof healthReport>
 
 /** One line of a route listing. */
-export const routeInfo = guard.object({
+const routeInfo = guard.object({
   pattern: guard.string,
   kind: guard.oneOf('page', 'handler', 'metadata'),
   file: guard.string,
 })
-export type RouteInfo = Guarded<typeof routeInfo>
 
 /** State of a site's app directory. */
 export const siteManifestInfo = guard.object({

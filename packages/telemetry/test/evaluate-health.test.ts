@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { evaluateHealth, type HealthInputs } from '../src/index.ts'
+import { evaluateHealth } from '../src/index.ts'
+
+type HealthInputs = Parameters<typeof evaluateHealth>[0]
 
 const well: HealthInputs = {
   uptimeMs: 61_900,

@@ -15,7 +15,7 @@ import type {
 export type PurgeOrder = Guarded<typeof purgeOrder>
 
 /** A site as an endpoint needs it. */
-export interface SiteFacts {
+interface SiteFacts {
   readonly id: string
   readonly label: string
   readonly hostnames: readonly string[]

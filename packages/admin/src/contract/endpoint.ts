@@ -9,7 +9,7 @@ import type { FieldSchema, FieldValues } from './fields.ts'
 export type EndpointGroup = 'health' | 'metrics' | 'api' | 'admin' | 'maintenance'
 
 /** Access to an endpoint: everyone, the host itself, or users with a role. */
-export type EndpointAccess = 'open' | 'loopback' | 'role'
+type EndpointAccess = 'open' | 'loopback' | 'role'
 
 /** A request as an endpoint sees it: what it declares has been checked. */
 export interface EndpointRequest {
@@ -29,7 +29,7 @@ export interface EndpointAnswer {
 }
 
 /** The response of an endpoint that failed. */
-export interface EndpointRefusal {
+interface EndpointRefusal {
   readonly problem: Problem
 }
 

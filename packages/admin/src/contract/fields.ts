@@ -20,7 +20,7 @@ export interface FieldError {
 }
 
 /** Values, or every mistake in them. */
-export type ParsedFields =
+type ParsedFields =
   | { readonly isOk: true; readonly values: FieldValues }
   | { readonly isOk: false; readonly errors: readonly FieldError[] }
 

@@ -37,7 +37,7 @@ const optionNames = [
 ]
 
 /** Finds the known name that a mistyped one most likely means. */
-export type FindNearest = (name: string, known: Iterable<string>) => string | undefined
+type FindNearest = (name: string, known: Iterable<string>) => string | undefined
 
 /** Finds an option on the command line as it was typed; the parser tells of `--no-cache` as `cache`. */
 function typedOption(name: string, args: readonly string[]): string | undefined {

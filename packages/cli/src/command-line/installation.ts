@@ -42,7 +42,7 @@ export function shellWord(text: string): string {
 }
 
 /** Absolute paths of the programs that the master starts. */
-export interface Programs {
+interface Programs {
   readonly worker: string
   readonly renderHost: string
 }

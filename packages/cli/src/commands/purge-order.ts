@@ -8,19 +8,19 @@ export type PurgeOrder = RequestOf<(typeof controlMethods)['purge']>['order']
 type Scopes = PurgeOrder['scopes']
 
 /** Options of `svc purge l0`. */
-export interface L0Choice {
+interface L0Choice {
   readonly path: readonly string[]
   readonly host: string | undefined
 }
 
 /** Options of `svc purge isr`. */
-export interface IsrChoice {
+interface IsrChoice {
   readonly tag: string | undefined
   readonly pattern: string | undefined
 }
 
 /** Options of `svc purge proxy`. */
-export interface ProxyChoice {
+interface ProxyChoice {
   readonly host: string
   readonly path: readonly string[]
   readonly prefix: readonly string[]

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 /** Inputs of a unit file. All paths are absolute. */
-export interface UnitFacts {
+interface UnitFacts {
   /** Directory that the product is installed in. */
   readonly installation: string
   readonly user: string

@@ -11,7 +11,7 @@ type ControlMethods = typeof controlMethods
 type Peer = RpcPeer<typeof controlClientMethods, ControlMethods>
 
 /** One question to the running server. */
-export interface ControlCall<Name extends keyof ControlMethods> {
+interface ControlCall<Name extends keyof ControlMethods> {
   readonly method: Name
   readonly request: RequestOf<ControlMethods[Name]>
   readonly timeoutMs: number

@@ -13,7 +13,7 @@ import {
 } from './read-certificate.ts'
 
 /** The certificates of a configuration, or what is wrong with them. */
-export interface ReadCertificates {
+interface ReadCertificates {
   /** Each pair of files once. */
   readonly certificates: readonly LoadedCertificate[]
   /** At keys of the configuration. */

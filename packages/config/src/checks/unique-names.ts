@@ -7,13 +7,13 @@ import type { KeyPath } from '../values/key-path.ts'
 export type PlaceOf = (path: KeyPath) => Place
 
 /** A name and where it was given. */
-export interface Claim {
+interface Claim {
   readonly name: string
   readonly path: KeyPath
 }
 
 /** Finds names given twice and names the place of the first. */
-export function findRepeats(claims: readonly Claim[], what: string, placeOf: PlaceOf): Finding[] {
+function findRepeats(claims: readonly Claim[], what: string, placeOf: PlaceOf): Finding[] {
   const first = new Map<string, KeyPath>()
   return claims.flatMap(({ name, path }) => {
     const before = first.get(name)

@@ -9,7 +9,7 @@ import type { KeyPath } from '../values/key-path.ts'
 import { readDotenv } from './read-document.ts'
 
 /** Inputs of sites besides the configuration. */
-export interface SiteFacts {
+interface SiteFacts {
   /** Sites of vhost files. */
   readonly vhosts: readonly SiteDraft[]
   readonly standalone: { readonly dir: string; readonly production: boolean } | undefined
@@ -18,7 +18,7 @@ export interface SiteFacts {
 }
 
 /** The sites of a configuration, or what is wrong with them. */
-export interface BuiltSites {
+interface BuiltSites {
   readonly sites: readonly SiteConfig[]
   readonly findings: readonly Finding[]
   /** Problems of sites of vhost files. */

@@ -19,7 +19,7 @@ function textAt(read: ReadDocument, path: KeyPath): string | undefined {
 }
 
 /** The directories of an instance, and a line for the log where they are not in their usual place. */
-export interface ChosenDirectories extends Directories {
+interface ChosenDirectories extends Directories {
   readonly notices: readonly string[]
 }
 

@@ -30,7 +30,7 @@ export interface ReadDocument {
 const MAX_DOTENV_BYTES = 1024 * 1024
 
 /** Result for a document that could not be read. */
-export interface Unreadable {
+interface Unreadable {
   readonly ok: false
   readonly problems: readonly ConfigProblem[]
 }
@@ -65,7 +65,7 @@ async function readTomlFile(file: string, parse = parseToml): Promise<TomlFile |
 }
 
 /** Variables of a `.env` file, or why it cannot be read. */
-export type ReadDotenv =
+type ReadDotenv =
   | { readonly ok: true; readonly variables: Variables; readonly isThere: boolean }
   | { readonly ok: false; readonly why: string }
 

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 export const OWN_NAME = '.svc'
 
 /** Inputs of the default directories. */
-export interface DirectoryFacts {
+interface DirectoryFacts {
   readonly isRoot: boolean
   readonly isStandalone: boolean
   /** User id of the process. */

@@ -34,7 +34,7 @@ export function schemaTree(): SchemaNode {
 }
 
 /** Returns the node of one key or index below a node. */
-export function childOf(node: SchemaNode | undefined, part: string | number): SchemaNode | undefined {
+function childOf(node: SchemaNode | undefined, part: string | number): SchemaNode | undefined {
   if (typeof part === 'number') return node?.items
   const own = node?.properties?.[part]
   if (own !== undefined) return own

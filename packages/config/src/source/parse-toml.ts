@@ -4,7 +4,7 @@ import toml from 'toml'
 import type { Table } from '../values/key-path.ts'
 
 /** A text as data, or what is wrong with it. */
-export type ParsedToml = { readonly ok: true; readonly data: Table } | { readonly ok: false; readonly problem: ConfigProblem }
+type ParsedToml = { readonly ok: true; readonly data: Table } | { readonly ok: false; readonly problem: ConfigProblem }
 
 interface SyntaxFault {
   readonly location?: { readonly start: { readonly line: number; readonly column: number } }

@@ -2,7 +2,7 @@ import { nodeAt, type SchemaNode } from '../schema/schema-tree.ts'
 import { isTable, type KeyPath, startsWith } from '../values/key-path.ts'
 
 /** Data without its faulty parts, and the way back from a path in it to the path in the whole. */
-export interface PrunedData {
+interface PrunedData {
   readonly data: unknown
   readonly originalPath: (path: KeyPath) => KeyPath
 }

@@ -3,7 +3,7 @@ import parser, { type EntryNode, type ValueNode } from 'toml/lib/parser.js'
 import type { KeyPath } from '../values/key-path.ts'
 
 /** A place in a text, both counted from 1. */
-export interface Position {
+interface Position {
   readonly line: number
   readonly column: number
 }

@@ -9,7 +9,7 @@ const name = new RegExp(`^${label}(?:\\.${label})*$`)
  * Brings a host name to the form it is compared in: lower case, international names as ASCII, no trailing dot.
  * Undefined when the text is no host name.
  */
-export function normalizeHostname(text: string): string | undefined {
+function normalizeHostname(text: string): string | undefined {
   const bare = text.replace(/\.$/, '')
   if (/^\[.*\]$/.test(bare)) return isIP(bare.slice(1, -1)) === 6 ? bare.toLowerCase() : undefined
   const ascii = /^[\x21-\x7e]+$/.test(bare) ? bare.toLowerCase() : domainToASCII(bare)

@@ -1,7 +1,7 @@
 import { hexValue } from '../syntax/characters.ts'
 
 /** The path of a request as vhosts read it. One character for each byte (latin-1). */
-export interface DecodedPath {
+interface DecodedPath {
   /** Escapes decoded, runs of "/" merged, dot segments removed. */
   readonly path: string
   /** True if escapes or a plus sign stood in it: parts of it are escaped again where they go into a URL. */

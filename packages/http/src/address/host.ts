@@ -2,7 +2,7 @@ import { hexValue, isDigits, isRegNameCharacter } from '../syntax/characters.ts'
 import { canonicalAddress } from './ip.ts'
 
 /** A Host field taken apart. */
-export interface ParsedHost {
+interface ParsedHost {
   /** Lower case, without port and trailing dot. An IPv6 literal keeps its brackets and is in RFC 5952 form. */
   readonly hostname: string
   /** Undefined when none is named, which a trailing ":" also means (RFC 3986 section 3.2.3). */

@@ -11,7 +11,7 @@ export interface ParsedTarget {
 }
 
 /** Why a target is refused. All of them are answered with status 400. */
-export type TargetError =
+type TargetError =
   /** Not a path: absolute form, `*`, an authority, or empty. */
   | 'target_not_origin_form'
   /** A control character, space, `#`, a byte over 0x7e, or a backslash in the path. */

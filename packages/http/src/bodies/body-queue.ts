@@ -27,7 +27,7 @@ const MEMORY_FIRST: QueueMemory = { maxBytes: 1024 * 1024, readyPieces: 2 }
 export const FILE_ONLY: QueueMemory = { maxBytes: 0, readyPieces: 0 }
 
 /** Told what a queue does by itself. */
-export interface QueueEvents {
+interface QueueEvents {
   /** There is more to take. */
   ready(): void
   /** The bytes in the file cannot be read. */

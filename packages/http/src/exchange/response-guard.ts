@@ -14,14 +14,14 @@ export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /** Why a field of a response is not written. */
-export type DropReason =
+type DropReason =
   /** The name is not a token. */
   | 'bad_name'
   /** The value holds CR, LF, NUL or another control character. */
   | 'bad_value'
 
 /** Told about each field that is dropped for what it contains, and of a status that is none (`name` is then ":status"). */
-export type DropListener = (name: string, reason: DropReason | 'bad_status') => void
+type DropListener = (name: string, reason: DropReason | 'bad_status') => void
 
 /** Fields that describe the connection or are written by the engine. Dropped without a report. */
 const engineFields: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'content-length', 'date'])

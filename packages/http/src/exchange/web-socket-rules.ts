@@ -16,7 +16,7 @@ export const IDLE_TIMEOUT_SECONDS = 120
 const MAX_REASON_BYTES = 123
 
 /** Status codes that a close frame may carry. */
-export interface CloseFrame {
+interface CloseFrame {
   /** undefined: none is sent. */
   readonly code: number | undefined
   readonly reason: string

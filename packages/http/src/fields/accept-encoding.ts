@@ -7,7 +7,7 @@ export type ContentCoding = 'br' | 'zstd' | 'gzip' | 'identity'
  * Codings in the order in which the server prefers them when a client likes several equally: br first, since it makes text
  * smallest at the levels used here, then zstd, which is cheaper than gzip and smaller.
  */
-export const codingPreference: readonly ContentCoding[] = Object.freeze(['br', 'zstd', 'gzip', 'identity'] as const)
+const codingPreference: readonly ContentCoding[] = Object.freeze(['br', 'zstd', 'gzip', 'identity'] as const)
 
 /** The value that browsers send, parsed in advance. */
 const commonValues: ReadonlyMap<string, ContentCoding> = new Map([

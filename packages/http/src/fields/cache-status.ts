@@ -1,7 +1,7 @@
 import { isToken } from '../syntax/characters.ts'
 
 /** Why a cache passed a request on (RFC 9211 section 2.2). */
-export type ForwardReason = 'bypass' | 'method' | 'uri-miss' | 'vary-miss' | 'miss' | 'request' | 'stale' | 'partial'
+type ForwardReason = 'bypass' | 'method' | 'uri-miss' | 'vary-miss' | 'miss' | 'request' | 'stale' | 'partial'
 
 /** How one cache handled a request (RFC 9211). */
 export interface CacheStatus {

@@ -8,7 +8,7 @@ export interface Validators {
 }
 
 /** The parts of a request that conditions are read from. */
-export interface ConditionalRequest {
+interface ConditionalRequest {
   readonly method: string
   /** First value of a field by lower-case name. */
   header(name: string): string | undefined

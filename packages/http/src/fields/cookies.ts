@@ -3,7 +3,7 @@ import { isToken } from '../syntax/characters.ts'
 import { formatHttpDate } from './http-date.ts'
 
 /** A cookie to set, with its attributes (RFC 6265 section 4.1). */
-export interface CookieToSet {
+interface CookieToSet {
   readonly name: string
   /** Written as it is: only `cookie-octet`s are allowed. */
   readonly value: string

@@ -73,7 +73,7 @@ function coalesced(ranges: readonly ByteRange[]): readonly ByteRange[] {
 }
 
 /** A `multipart/byteranges` body: for each part its head, then the bytes of its range; then the tail. */
-export interface MultipartPlan {
+interface MultipartPlan {
   readonly contentType: string
   /** Length of the whole body in bytes. */
   readonly length: number

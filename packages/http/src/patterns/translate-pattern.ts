@@ -66,7 +66,7 @@ export function parseRegex(source: string): PatternNode {
 }
 
 /** A pattern for RE2 that whole texts are tested with. */
-export interface WholeTextPattern {
+interface WholeTextPattern {
   readonly source: string
   /** The text has to be reversed first: RE2 has look-behinds, but no look-aheads. */
   readonly isReversed: boolean

@@ -2,7 +2,7 @@ import { HostMatcher } from '../address/host-match.ts'
 import { compilePathPattern, type PathCaptures, type PathPattern, segmentsOf } from './path-pattern.ts'
 
 /** Conditions of a rule. */
-export interface RuleSource {
+interface RuleSource {
   readonly pattern: string
   /** Host name, or a pattern such as `*.example.org`. */
   readonly host?: string | undefined

@@ -25,7 +25,7 @@ function pushTrimmed(parts: string[], text: string): void {
 }
 
 /** Takes the quotes and escapes off a quoted string; other text comes back as it is. */
-export function unquote(text: string): string {
+function unquote(text: string): string {
   if (text.length < 2 || !text.startsWith('"') || !text.endsWith('"')) return text
   return text.slice(1, -1).replace(/\\(.)/g, '$1')
 }

@@ -9,7 +9,7 @@ import { inertExports, inertRootFiles, inertRootModules, moduleNames, type Notic
 import { nextConfigKeys } from './next-config.ts'
 
 /** The site to look through. */
-export interface InertPartsOptions {
+interface InertPartsOptions {
   readonly root: string
   readonly appDir: string | null
   readonly files: SiteFiles

@@ -21,7 +21,7 @@ const decisiveKeys: ReadonlyMap<string, string> = new Map([
 ])
 
 /** A key of a configuration with its line. */
-export interface ConfigKey {
+interface ConfigKey {
   readonly name: string
   readonly line: number
   /** Advice for keys that decide who gets what answer. */

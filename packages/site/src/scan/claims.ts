@@ -15,7 +15,7 @@ export interface Claim {
 }
 
 /** All claims of an app directory, and the metadata files by directory. */
-export interface Claims {
+interface Claims {
   readonly list: readonly Claim[]
   readonly metadataByDirectory: ReadonlyMap<Directory, readonly MetadataFile[]>
 }

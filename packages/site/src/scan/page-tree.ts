@@ -6,14 +6,14 @@ import { headFilesOf } from '../tree/metadata-routes.ts'
 import { isPatternSegment } from '../tree/segment-name.ts'
 
 /** The tree of one page. */
-export interface PageTree {
+interface PageTree {
   readonly node: SegmentNode
   /** "none": neither a page nor a default for the main part; it can only be a 404. */
   readonly fit: Fit
 }
 
 /** How well the inside of a segment fits: its own page; a catch-all's page or a default; nothing. */
-export type Fit = 'page' | 'stand-in' | 'none'
+type Fit = 'page' | 'stand-in' | 'none'
 
 /** A catch-all below a directory that takes the segments from `index` on. */
 interface Cover {

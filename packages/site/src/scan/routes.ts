@@ -6,7 +6,7 @@ import { findAmbiguities, groupByUrl, type UrlClaims } from './conflicts.ts'
 import type { PageTrees } from './page-tree.ts'
 
 /** Inputs of the routes. */
-export interface RouteSources {
+interface RouteSources {
   readonly claims: readonly Claim[]
   readonly trees: PageTrees
   readonly appDir: string
@@ -17,7 +17,7 @@ export interface RouteSources {
 }
 
 /** Most routes of a site, and most characters of them as JSON: a manifest goes to other processes in one message. */
-export const MAX_ROUTES = 10_000
+const MAX_ROUTES = 10_000
 const MAX_ROUTE_CHARS = 8 * 1024 * 1024
 
 /** Turns claims into routes, one for each URL, sorted by pattern. Past the limit of routes the last ones are left out. */

@@ -65,7 +65,7 @@ interface Listing {
 }
 
 /** Past this many directories a walk stops. */
-export const MAX_DIRECTORIES = 20_000
+const MAX_DIRECTORIES = 20_000
 /** Past this many links to directories no more are followed: a few that name each other multiply what is on the disk without end. */
 export const MAX_LINKS = 500
 /** Directories below each other. */

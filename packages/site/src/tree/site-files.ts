@@ -14,7 +14,7 @@ export const MAX_ENTRIES = 20_000
 const MAX_ENTRIES_IN_ALL = 200_000
 
 /** The target of a path when all links are followed. */
-export interface LinkTarget {
+interface LinkTarget {
   readonly stats: Stats
   readonly realPath: string
   /** True if it is the site's directory or lies below it. */

@@ -1,5 +1,5 @@
 /** The body of the health endpoint. */
-export interface Health {
+interface Health {
   readonly status: 'healthy' | 'degraded'
   readonly uptime_secs: number
   readonly checks: Record<string, string>
@@ -13,7 +13,7 @@ export interface DiskSpace {
 }
 
 /** Parts of the instance, measured. A part that is left out is not there and gets no check. */
-export interface HealthInputs {
+interface HealthInputs {
   readonly uptimeMs: number
   readonly renderPool: {
     /** Render hosts that should be up, and those that are. */

@@ -2,7 +2,7 @@ import { fstatSync, write, writeSync } from 'node:fs'
 import { type AccessEntry, createAccessFormatter } from './access-line.ts'
 
 /** How an access log is written. */
-export interface AccessLogOptions {
+interface AccessLogOptions {
   readonly format: 'json' | 'pretty'
   /** Open file descriptor; it is not closed. @default standard output */
   readonly fd?: number

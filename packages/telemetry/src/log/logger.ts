@@ -5,10 +5,10 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 export type { Logger } from 'pino'
 
 /** Levels of the configuration key `logging.level`. */
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /** How a logger is made. */
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: LogLevel
   /** "json": one object per line. "pretty": for a person at a terminal. */
   readonly format: 'json' | 'pretty'

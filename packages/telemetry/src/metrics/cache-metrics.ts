@@ -2,7 +2,7 @@ import { NumberFamily, type Series } from './families.ts'
 import type { MetricSet } from './metric-set.ts'
 
 /** The shared layers that `cache_*` metrics tell apart: `l1` is the ISR store of the instance, `l2` the shared key-value store. */
-export type CacheLayer = 'l1' | 'l2'
+type CacheLayer = 'l1' | 'l2'
 
 const hits = { name: 'cache_hits_total', help: 'Look-ups that a cache layer could answer.', labels: ['layer'] }
 const misses = { name: 'cache_misses_total', help: 'Look-ups that a cache layer could not answer.', labels: ['layer'] }

@@ -6,7 +6,7 @@ export interface Series {
 }
 
 /** Name of a metric. */
-export interface MetricOptions {
+interface MetricOptions {
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]

@@ -4,12 +4,12 @@ import type { MetricSet } from './metric-set.ts'
 /** Upper bounds in seconds of every duration histogram. */
 export const DURATION_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 /** Upper bounds in bytes of the size histograms. */
-export const SIZE_BUCKETS: readonly number[] = [256, 1024, 4096, 16384, 65536, 262144, 1048576, 10485760]
+const SIZE_BUCKETS: readonly number[] = [256, 1024, 4096, 16384, 65536, 262144, 1048576, 10485760]
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
 
 /** The method as a label: the registered nine (RFC 9110 section 9, RFC 5789), else "OTHER". */
-export function methodLabel(method: string): string {
+function methodLabel(method: string): string {
   return METHODS.has(method) ? method : 'OTHER'
 }
 

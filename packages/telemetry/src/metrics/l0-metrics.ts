@@ -2,7 +2,7 @@ import { NumberFamily, type Series } from './families.ts'
 import type { MetricSet } from './metric-set.ts'
 
 /** Contents of L0, read at each scrape. */
-export interface L0Figures {
+interface L0Figures {
   readonly entries: number
   readonly bytes: number
   /** Since the process began. */

@@ -3,7 +3,7 @@ import { DURATION_BUCKETS } from './http-metrics.ts'
 import type { MetricSet } from './metric-set.ts'
 
 /** Threads of all pools of a render host at the moment of a scrape. */
-export interface PoolGauges {
+interface PoolGauges {
   /** Threads with at least one render in flight. */
   readonly active: number
   readonly idle: number
