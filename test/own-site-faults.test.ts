@@ -93,7 +93,7 @@ test('a second unit of a site is refused, and the first goes on', async (t) => {
   const unit = await attachUnit(t, server, 'one')
   const second = await refused(t, runDir, 'one')
   assert.equal(second.code, 69)
-  assert.match(second.stderr, /another unit of the site "one" is running/)
+  assert.match(second.stderr, /another unit of the site "one" is already running/)
   assert.equal((await get('/')).status, 200)
   assert.equal((await unit.child.stop()).code, 0)
   assert.equal(existsSync(unit.ready.socket), false, 'nothing is left behind')
