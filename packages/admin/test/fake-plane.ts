@@ -1,8 +1,8 @@
 import type { PurgeOutcome } from '@svc/protocol'
-import type { ControlPlane, PurgeOrder, VhostFacts } from '../src/index.ts'
+import type { ControlPlane, PurgeOrder, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
-export const vhost: VhostFacts = {
+export const vhost: VhostSummary = {
   site: 'shop',
   place: 'shop.conf:1',
   listen: ['0.0.0.0:80'],

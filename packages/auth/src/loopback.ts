@@ -1,7 +1,7 @@
 import { CidrSet, type HeaderList, parseHost } from '@svc/http'
 
 /** The parts of a request that tell if it comes from the host itself. */
-interface LoopbackFacts {
+interface LoopbackRequest {
   /** It came over the control socket of the instance, which only its user can open. */
   readonly isControlSocket: boolean
   /** Canonical address of the TCP peer; "" when the connection has none (a unix socket that the configuration listens on). */
@@ -63,8 +63,8 @@ function isCrossSite(host: string, headers: HeaderList): boolean {
  * Returns true if a request counts as one of the host itself, which opens the loopback endpoints: the peer is local, names this host or
  * one of its sites, speaks for no other client, and is not a browser that a foreign page drives.
  */
-export function isLoopback(facts: LoopbackFacts, policy: LoopbackPolicy): boolean {
-  const { isControlSocket, peerAddress, host, headers } = facts
+export function isLoopback(request: LoopbackRequest, policy: LoopbackPolicy): boolean {
+  const { isControlSocket, peerAddress, host, headers } = request
   const isLocalPeer = isControlSocket || (policy.trustsTcp && loopback.contains(peerAddress))
   if (!isLocalPeer || policy.isTrustedProxy(peerAddress)) return false
   return isOwnHost(host, policy) && !isForwarded(headers) && !isCrossSite(host, headers)

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isLoopback } from '../src/index.ts'
 
-type LoopbackFacts = Parameters<typeof isLoopback>[0]
+type LoopbackRequest = Parameters<typeof isLoopback>[0]
 
-interface Case extends Partial<LoopbackFacts> {
+interface Case extends Partial<LoopbackRequest> {
   readonly trustsTcp?: boolean
   readonly proxies?: readonly string[]
 }
 
 function decide({ trustsTcp = true, proxies = [], ...facts }: Case): boolean {
-  const all: LoopbackFacts = { isControlSocket: false, peerAddress: '127.0.0.1', host: 'localhost:8080', headers: [], ...facts }
+  const all: LoopbackRequest = { isControlSocket: false, peerAddress: '127.0.0.1', host: 'localhost:8080', headers: [], ...facts }
   return isLoopback(all, {
     trustsTcp,
     isTrustedProxy: (address) => proxies.includes(address),

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultDirectories, socketDirectory } from '../src/schema/directories.ts'
 
-type DirectoryFacts = Parameters<typeof defaultDirectories>[0]
+type DirectoryInputs = Parameters<typeof defaultDirectories>[0]
 
-const user: DirectoryFacts = {
+const user: DirectoryInputs = {
   isRoot: false,
   isStandalone: false,
   uid: 1000,
@@ -28,7 +28,7 @@ const inState = {
   modules: '/var/lib/svc/.svc/cache/modules',
 }
 
-const cases: readonly [name: string, facts: Partial<DirectoryFacts>, expected: object][] = [
+const cases: readonly [name: string, facts: Partial<DirectoryInputs>, expected: object][] = [
   ['root uses the directories of the system, and .svc beside the config file for modules', { isRoot: true }, system],
   [
     'root keeps modules in the state directory where the config file lies in /etc',

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type Cleanup, tempDir, writeFiles } from '@svc/testkit'
-import { formatProblem, type HostFacts, type LoadedConfig, type LoadResult, loadConfig } from '../src/index.ts'
+import { formatProblem, type LoadedConfig, type LoadResult, loadConfig, type MachineProperties } from '../src/index.ts'
 import type { ConfigSource } from '../src/load/config-source.ts'
 
 /** A machine that never changes. */
-export const testHost: HostFacts = { cores: 4, hostname: 'Web.Example_1', isTerminal: false }
+export const testHost: MachineProperties = { cores: 4, hostname: 'Web.Example_1', isTerminal: false }
 
 /** A directory with the given files and a `site` to serve. */
 export function configDir(t: Cleanup, files: Readonly<Record<string, string>>): string {

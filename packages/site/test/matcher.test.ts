@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileMiddlewareMatcher, type RequestFacts } from '../src/matcher/middleware-matcher.ts'
+import { compileMiddlewareMatcher, type MatcherRequest } from '../src/matcher/middleware-matcher.ts'
 import { compileWholeRegex } from '../src/matcher/path-pattern.ts'
 
-const noFacts: RequestFacts = { host: 'a.example', header: () => undefined, cookie: () => undefined, query: () => undefined }
+const noFacts: MatcherRequest = { host: 'a.example', header: () => undefined, cookie: () => undefined, query: () => undefined }
 
 function compile(matcher: unknown) {
   return compileMiddlewareMatcher({ file: '/site/middleware.ts', matcher })
@@ -124,7 +124,7 @@ test('has and missing look at header, cookie, query and host', () => {
     query: string | undefined,
     host: string,
     cookie: string | undefined,
-  ): RequestFacts => ({
+  ): MatcherRequest => ({
     host,
     header: (name) => (name === 'x-kind' ? header : undefined),
     query: (name) => (name === 'draft' ? query : undefined),

@@ -15,7 +15,7 @@ import type {
 export type PurgeOrder = Guarded<typeof purgeOrder>
 
 /** A site as an endpoint needs it. */
-interface SiteFacts {
+interface SiteSummary {
   readonly id: string
   readonly label: string
   readonly hostnames: readonly string[]
@@ -28,7 +28,7 @@ interface SiteFacts {
 }
 
 /** A server of a vhost file as an endpoint lists it. */
-export interface VhostFacts {
+export interface VhostSummary {
   /** Id of its site. */
   readonly site: string
   /** "file:line". */
@@ -75,9 +75,9 @@ export interface Renderers {
 /** The sites as this process serves them. */
 export interface Sites {
   generation(): number
-  list(): readonly SiteFacts[]
+  list(): readonly SiteSummary[]
   /** Servers of vhost files, in their order. */
-  vhosts(): readonly VhostFacts[]
+  vhosts(): readonly VhostSummary[]
   /** The host names of the site that claims a host (which may have a port), with that one; undefined: no site claims it. */
   hostsBeside(host: string): readonly string[] | undefined
   /** @throws SUP_UNKNOWN_SITE */

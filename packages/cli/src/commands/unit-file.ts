@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 /** Inputs of a unit file. All paths are absolute. */
-interface UnitFacts {
+interface UnitFileInputs {
   /** Directory that the product is installed in. */
   readonly installation: string
   readonly user: string
@@ -15,7 +15,7 @@ interface UnitFacts {
 }
 
 /** Directories that systemd creates. */
-const MADE: Readonly<Record<keyof UnitFacts['directories'], readonly [setting: string, path: string]>> = {
+const MADE: Readonly<Record<keyof UnitFileInputs['directories'], readonly [setting: string, path: string]>> = {
   run: ['RuntimeDirectory', '/run/svc'],
   state: ['StateDirectory', '/var/lib/svc'],
   cache: ['CacheDirectory', '/var/cache/svc'],
@@ -46,7 +46,7 @@ function word(text: string): string {
   return /^[\w@%+=:,./$-]+$/.test(plain) ? plain : `"${plain.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
-function directoryLines({ directories }: UnitFacts): string[] {
+function directoryLines({ directories }: UnitFileInputs): string[] {
   const names = Object.keys(MADE) as (keyof typeof MADE)[]
   const lines = names.map((name) => {
     const [setting, path] = MADE[name]
@@ -55,14 +55,14 @@ function directoryLines({ directories }: UnitFacts): string[] {
   return [...lines, 'RuntimeDirectoryPreserve=yes']
 }
 
-function commandOf({ installation, configFile, site }: UnitFacts): string {
+function commandOf({ installation, configFile, site }: UnitFileInputs): string {
   const rest = site === undefined ? ['--config', configFile] : ['--site', site]
   return [join(installation, 'bin/node'), join(installation, 'dist/cli.js'), 'serve', ...rest].map(word).join(' ')
 }
 
 /** Makes the unit file of the server, or of a site with a process of its own. */
-export function unitFile(facts: UnitFacts): string {
-  const { site, user, directories, drainSeconds, installation } = facts
+export function unitFile(inputs: UnitFileInputs): string {
+  const { site, user, directories, drainSeconds, installation } = inputs
   const isServer = site === undefined
   return [
     '[Unit]',
@@ -76,12 +76,12 @@ export function unitFile(facts: UnitFacts): string {
     'Type=notify',
     'NotifyAccess=all',
     `User=${user}`,
-    `ExecStart=${commandOf(facts)}`,
+    `ExecStart=${commandOf(inputs)}`,
     'ExecReload=/bin/kill -HUP $MAINPID',
     // The configuration file, and with it the secrets of others, is none of a site's business.
     ...(isServer
       ? []
-      : [`Environment=${word(`SVC_SERVER__RUN_DIR=${directories.run}`)}`, `InaccessiblePaths=-${word(facts.configFile)}`]),
+      : [`Environment=${word(`SVC_SERVER__RUN_DIR=${directories.run}`)}`, `InaccessiblePaths=-${word(inputs.configFile)}`]),
     'CPUSchedulingPolicy=batch',
     'KillMode=mixed',
     `TimeoutStopSec=${drainSeconds + STOP_MARGIN_SECONDS}`,
@@ -89,7 +89,7 @@ export function unitFile(facts: UnitFacts): string {
     `RestartSec=${isServer ? '1' : '2'}`,
     'RestartPreventExitStatus=64 78',
     `WorkingDirectory=${word(installation)}`,
-    ...directoryLines(facts),
+    ...directoryLines(inputs),
     ...HARDENING,
     '',
     '[Install]',

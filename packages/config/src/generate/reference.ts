@@ -43,8 +43,8 @@ function isInert(section: Section, key: SectionKey): boolean {
 /** Writes one key as an item of a list: a table of these texts would be wider than a page. */
 function keyText(section: Section, key: SectionKey): string {
   const meaning = `${key.node.description}${isInert(section, key) ? ' _Not yet._' : ''}`
-  const facts = key.isRequired ? `${typeOf(key.node)}, required` : `${typeOf(key.node)}; default: ${defaultOf(key)}`
-  return wrapped(`**\`${key.name}\`** (${facts}): ${meaning}`)
+  const details = key.isRequired ? `${typeOf(key.node)}, required` : `${typeOf(key.node)}; default: ${defaultOf(key)}`
+  return wrapped(`**\`${key.name}\`** (${details}): ${meaning}`)
 }
 
 /** Breaks the text of an item at spaces outside of code. */

@@ -9,7 +9,7 @@ import type { KeyPath } from '../values/key-path.ts'
 import { readDotenv } from './read-document.ts'
 
 /** Inputs of sites besides the configuration. */
-interface SiteFacts {
+interface SiteInputs {
   /** Sites of vhost files. */
   readonly vhosts: readonly SiteDraft[]
   readonly standalone: { readonly dir: string; readonly production: boolean } | undefined
@@ -50,11 +50,11 @@ const plainSite = {
 
 function vhostDraft({ app, files, place, ...site }: SiteDraft): Draft {
   const root = app ?? files
-  const facts = { ...site, root, public: app === undefined ? files : join(app, 'public'), has_app: app !== undefined }
-  return { path: undefined, place, site: { ...plainSite, ...facts } }
+  const resolved = { ...site, root, public: app === undefined ? files : join(app, 'public'), has_app: app !== undefined }
+  return { path: undefined, place, site: { ...plainSite, ...resolved } }
 }
 
-function draftsOf(config: Config, { standalone, vhosts }: SiteFacts): Draft[] {
+function draftsOf(config: Config, { standalone, vhosts }: SiteInputs): Draft[] {
   const sites = config.sites.map((site, index) => ({ path: ['sites', index, 'root'], site: { ...plainSite, ...site } }))
   const apps = config.apps.map(({ name, hostname, source }, index) => ({
     path: ['apps', index, 'source'],
@@ -86,13 +86,13 @@ async function rootFault({ site }: Draft): Promise<Fault | undefined> {
   }
 }
 
-async function withEnv({ site }: Draft, config: Config, facts: SiteFacts, files: string[]): Promise<SiteConfig | Fault> {
+async function withEnv({ site }: Draft, config: Config, inputs: SiteInputs, files: string[]): Promise<SiteConfig | Fault> {
   if (!hasApp(site)) return site
   const file = join(site.root, '.env')
   const dotenv = await readDotenv(file)
   if (!dotenv.ok) return { message: `cannot read ${file}`, hint: dotenv.why }
   if (dotenv.isThere) files.push(file)
-  const { osVariables: os, secretNames } = facts
+  const { osVariables: os, secretNames } = inputs
   const env = resolveSiteEnv({ mode: site.mode, os, site: site.env, shared: config.env, dotenv: dotenv.variables, secretNames })
   return { ...site, env }
 }
@@ -101,13 +101,13 @@ async function withEnv({ site }: Draft, config: Config, facts: SiteFacts, files:
  * Makes the list of sites: the standalone one, `[[sites]]`, `[[apps]]` and those of vhost files, each with its root checked
  * and its environment resolved.
  */
-export async function buildSites(config: Config, facts: SiteFacts): Promise<BuiltSites> {
+export async function buildSites(config: Config, inputs: SiteInputs): Promise<BuiltSites> {
   const sites: SiteConfig[] = []
   const findings: Finding[] = []
   const problems: ConfigProblem[] = []
   const files: string[] = []
-  for (const draft of draftsOf(config, facts)) {
-    const built = (await rootFault(draft)) ?? (await withEnv(draft, config, facts, files))
+  for (const draft of draftsOf(config, inputs)) {
+    const built = (await rootFault(draft)) ?? (await withEnv(draft, config, inputs, files))
     if (!('message' in built)) sites.push(built)
     else if (draft.path !== undefined) findings.push({ path: draft.path, ...built })
     else if (draft.place !== undefined) problems.push({ ...draft.place, path: '', ...built })

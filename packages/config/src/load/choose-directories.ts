@@ -35,7 +35,7 @@ export async function chooseDirectories(read: ReadDocument, source: ConfigSource
     const text = textAt(read, path)
     return text === undefined || !isInOwn(text, read.baseDir) ? text : join(baseDir, relative(read.baseDir, text))
   }
-  const facts = {
+  const inputs = {
     isRoot,
     uid: process.getuid?.() ?? 0,
     isStandalone: source.standalone !== undefined,
@@ -44,15 +44,15 @@ export async function chooseDirectories(read: ReadDocument, source: ConfigSource
     isBaseDirSafe,
     stateDir: configured(['server', 'state_dir']),
   }
-  const placed = (path: string | undefined) => (path === undefined ? undefined : placeOf(path, facts))
-  const defaults = defaultDirectories(facts)
+  const placed = (path: string | undefined) => (path === undefined ? undefined : placeOf(path, inputs))
+  const defaults = defaultDirectories(inputs)
   const chosen = {
-    state: placed(facts.stateDir) ?? defaults.state,
+    state: placed(inputs.stateDir) ?? defaults.state,
     run: placed(configured(['server', 'run_dir'])) ?? defaults.run,
     cache: placed(configured(['cache', 'dir'])) ?? defaults.cache,
     modules: defaults.modules,
   }
-  const hasMoved = chosen.modules !== defaultDirectories({ ...facts, isBaseDirSafe: true }).modules
+  const hasMoved = chosen.modules !== defaultDirectories({ ...inputs, isBaseDirSafe: true }).modules
   return {
     ...chosen,
     notices: hasMoved

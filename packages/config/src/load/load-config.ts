@@ -5,7 +5,7 @@ import type { ConfigProblem, WebSpec } from '@svc/vhosts'
 import { loadCertificates } from '../certificates/load-certificates.ts'
 import type { LoadedCertificate } from '../certificates/read-certificate.ts'
 import { checkConfig } from '../checks/check-config.ts'
-import { completeConfig, type HostFacts } from '../schema/computed-defaults.ts'
+import { completeConfig, type MachineProperties } from '../schema/computed-defaults.ts'
 import { configSchema, type ParsedConfig } from '../schema/config-schema.ts'
 import { inertKeysIn } from '../schema/inert-keys.ts'
 import { type SchemaNode, schemaTree } from '../schema/schema-tree.ts'
@@ -48,7 +48,7 @@ export type LoadResult = LoadedConfig | { readonly ok: false; readonly problems:
 
 const STANDARD_ERROR = 2
 
-function hostFacts(): HostFacts {
+function hostFacts(): MachineProperties {
   return { cores: availableParallelism(), hostname: hostname(), isTerminal: isatty(STANDARD_ERROR) }
 }
 
@@ -62,7 +62,12 @@ async function referToSecrets(read: ReadDocument, root: SchemaNode): Promise<Res
   return resolveSecrets(read.document, root, lookup)
 }
 
-async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSource, host: HostFacts): Promise<LoadResult> {
+async function resolveAll(
+  read: ReadDocument,
+  root: SchemaNode,
+  source: ConfigSource,
+  host: MachineProperties,
+): Promise<LoadResult> {
   const { document } = read
   const secrets = await referToSecrets(read, root)
   normalizeValues(document, root)
@@ -116,7 +121,7 @@ async function resolveAll(read: ReadDocument, root: SchemaNode, source: ConfigSo
  * Reads, checks and resolves a configuration. Never throws for what a user wrote: every problem of all sources is in the result,
  * each with its place. Nothing is written to `process.env`.
  */
-export async function loadConfig(source: ConfigSource, host: HostFacts = hostFacts()): Promise<LoadResult> {
+export async function loadConfig(source: ConfigSource, host: MachineProperties = hostFacts()): Promise<LoadResult> {
   const root = schemaTree()
   const read = await readDocument(source, root)
   return read.ok ? resolveAll(read, root, source, host) : read

@@ -5,7 +5,7 @@ import type { Directories } from './directories.ts'
 import type { Config, RouteRule } from './types.ts'
 
 /** Properties of the machine and the terminal that defaults depend on. */
-export interface HostFacts {
+export interface MachineProperties {
   readonly cores: number
   readonly hostname: string
   /** True if log lines go to a terminal. */
@@ -40,7 +40,7 @@ function completeRules(rules: readonly ParsedRule[]): RouteRule[] {
 }
 
 /** Fills in every default that is computed rather than written in the schema. */
-export function completeConfig(parsed: ParsedConfig, directories: Directories, host: HostFacts): Config {
+export function completeConfig(parsed: ParsedConfig, directories: Directories, host: MachineProperties): Config {
   const stateDir = directories.state
   return {
     ...parsed,

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 export const OWN_NAME = '.svc'
 
 /** Inputs of the default directories. */
-interface DirectoryFacts {
+interface DirectoryInputs {
   readonly isRoot: boolean
   readonly isStandalone: boolean
   /** User id of the process. */
@@ -57,14 +57,14 @@ export function isInOwn(path: string, baseDir: string): boolean {
  */
 export function placeOf(
   path: string,
-  { isRoot, isBaseDirSafe, baseDir }: Pick<DirectoryFacts, 'isRoot' | 'isBaseDirSafe' | 'baseDir'>,
+  { isRoot, isBaseDirSafe, baseDir }: Pick<DirectoryInputs, 'isRoot' | 'isBaseDirSafe' | 'baseDir'>,
 ): string {
   if (!isRoot || isBaseDirSafe || !isInOwn(path, baseDir)) return path
   return join(STANDALONE_STATE, shortHash(baseDir), relative(join(baseDir, OWN_NAME), path))
 }
 
 /** Returns where an instance keeps what is not configured, when that is not the place of the system. */
-function ownDirectory({ isRoot, isStandalone, baseDir, stateDir }: DirectoryFacts): string {
+function ownDirectory({ isRoot, isStandalone, baseDir, stateDir }: DirectoryInputs): string {
   const keepsOwn = stateDir === undefined ? isStandalone : isInOwn(stateDir, baseDir)
   if (isRoot && keepsOwn) return join(STANDALONE_STATE, shortHash(baseDir))
   return join(stateDir ?? systemDirectories.state, OWN_NAME)
@@ -77,11 +77,11 @@ function ownDirectory({ isRoot, isStandalone, baseDir, stateDir }: DirectoryFact
  * there is a place: the state directory, or for root one of its own. An instance of root whose `server.state_dir` lies in `.svc` has
  * its sockets where that of another user has them.
  */
-export function defaultDirectories(facts: DirectoryFacts): Directories {
-  const { isRoot, isStandalone, uid, baseDir, stateDir } = facts
+export function defaultDirectories(inputs: DirectoryInputs): Directories {
+  const { isRoot, isStandalone, uid, baseDir, stateDir } = inputs
   const hasOtherPlace = isRoot || stateDir !== undefined
-  const isBeside = facts.isBaseDirWritable && !`${baseDir}/`.startsWith('/etc/') && (facts.isBaseDirSafe || !hasOtherPlace)
-  const own = isBeside ? join(baseDir, OWN_NAME) : ownDirectory(facts)
+  const isBeside = inputs.isBaseDirWritable && !`${baseDir}/`.startsWith('/etc/') && (inputs.isBaseDirSafe || !hasOtherPlace)
+  const own = isBeside ? join(baseDir, OWN_NAME) : ownDirectory(inputs)
   const modules = join(own, 'cache/modules')
   if (isRoot && !isStandalone) {
     const keepsOwn = stateDir !== undefined && isInOwn(stateDir, baseDir)

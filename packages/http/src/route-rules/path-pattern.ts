@@ -1,7 +1,7 @@
 import { hexValue } from '../syntax/characters.ts'
 
 /** One segment of a pattern. */
-type Part =
+type SegmentPattern =
   | { readonly kind: 'text'; readonly text: string }
   /** `:name`: a whole segment that is not empty. */
   | { readonly kind: 'name'; readonly name: string }
@@ -38,21 +38,21 @@ const nothing: PathCaptures = { names: noNames, wildcards: [], rest: undefined }
 export function compilePathPattern(pattern: string): PathPattern {
   const segments = segmentsOf(bytesOf(pattern))
   const hasRest = segments.at(-1) === '**'
-  const parts = (hasRest ? segments.slice(0, -1) : segments).map(partOf)
-  const names = parts.flatMap((part) => (part.kind === 'name' ? [part.name] : []))
-  const wildcards = parts.filter(({ kind }) => kind === 'any').length
+  const pieces = (hasRest ? segments.slice(0, -1) : segments).map(pieceOf)
+  const names = pieces.flatMap((piece) => (piece.kind === 'name' ? [piece.name] : []))
+  const wildcards = pieces.filter(({ kind }) => kind === 'any').length
   const isPlain = names.length === 0 && wildcards === 0
-  const [first] = parts
+  const [first] = pieces
   return {
     firstText: first?.kind === 'text' ? first.text : undefined,
     names,
     wildcards,
     hasRest,
     match(path) {
-      if (hasRest ? path.length < parts.length : path.length !== parts.length) return undefined
-      if (isPlain) return areText(parts, path) ? (hasRest ? withRest(nothing, path, parts.length) : nothing) : undefined
-      const captures = capture(parts, path)
-      return captures !== undefined && hasRest ? withRest(captures, path, parts.length) : captures
+      if (hasRest ? path.length < pieces.length : path.length !== pieces.length) return undefined
+      if (isPlain) return areText(pieces, path) ? (hasRest ? withRest(nothing, path, pieces.length) : nothing) : undefined
+      const captures = capture(pieces, path)
+      return captures !== undefined && hasRest ? withRest(captures, path, pieces.length) : captures
     },
   }
 }
@@ -70,29 +70,29 @@ function bytesOf(text: string): string {
   )
 }
 
-function partOf(segment: string): Part {
+function pieceOf(segment: string): SegmentPattern {
   if (/^:[A-Za-z_]\w*$/.test(segment)) return { kind: 'name', name: segment.slice(1) }
   const star = segment.indexOf('*')
   if (star === -1) return { kind: 'text', text: segment }
   return { kind: 'any', before: segment.slice(0, star), behind: segment.slice(star + 1) }
 }
 
-function areText(parts: readonly Part[], path: readonly string[]): boolean {
-  return parts.every((part, index) => part.kind === 'text' && part.text === path[index])
+function areText(pieces: readonly SegmentPattern[], path: readonly string[]): boolean {
+  return pieces.every((piece, index) => piece.kind === 'text' && piece.text === path[index])
 }
 
-function capture(parts: readonly Part[], path: readonly string[]): PathCaptures | undefined {
+function capture(pieces: readonly SegmentPattern[], path: readonly string[]): PathCaptures | undefined {
   const names = new Map<string, string>()
   const wildcards: string[] = []
-  for (const [index, part] of parts.entries()) {
+  for (const [index, piece] of pieces.entries()) {
     const segment = path[index] ?? ''
-    if (part.kind === 'text') {
-      if (part.text !== segment) return undefined
-    } else if (part.kind === 'name') {
+    if (piece.kind === 'text') {
+      if (piece.text !== segment) return undefined
+    } else if (piece.kind === 'name') {
       if (segment === '') return undefined
-      names.set(part.name, segment)
+      names.set(piece.name, segment)
     } else {
-      const { before, behind } = part
+      const { before, behind } = piece
       if (segment === '' || segment.length < before.length + behind.length) return undefined
       if (!segment.startsWith(before) || !segment.endsWith(behind)) return undefined
       wildcards.push(segment.slice(before.length, segment.length - behind.length))

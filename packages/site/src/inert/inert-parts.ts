@@ -66,11 +66,12 @@ export class InertParts {
   }
 
   #module(file: string, name: string): void {
-    const facts = this.#options.files.look(file)
-    if (facts === undefined) return
-    if (facts.useServerLine !== undefined) this.#say(file, { severity: 'error', message: NO_SERVER_ACTIONS }, facts.useServerLine)
+    const survey = this.#options.files.look(file)
+    if (survey === undefined) return
+    if (survey.useServerLine !== undefined)
+      this.#say(file, { severity: 'error', message: NO_SERVER_ACTIONS }, survey.useServerLine)
     if (roleOf(name) === undefined && parseMetadataName(name, true) === undefined) return
-    for (const [exported, line] of facts.exports) {
+    for (const [exported, line] of survey.exports) {
       const why = inertExports.get(exported)
       if (why !== undefined) this.#say(file, { severity: 'warning', message: `"${exported}" has no effect: ${why}` }, line)
     }

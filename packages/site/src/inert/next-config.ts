@@ -1,5 +1,5 @@
 import { Visitor } from 'oxc-parser'
-import { lineAt, parseModule } from '../tree/module-facts.ts'
+import { lineAt, parseModule } from '../tree/module-survey.ts'
 
 /** Keys of a `next.config.*` that decide who gets what answer, and what to do instead. */
 const decisiveKeys: ReadonlyMap<string, string> = new Map([

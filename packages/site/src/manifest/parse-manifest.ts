@@ -96,8 +96,8 @@ function digest(parts: readonly string[]): string {
  */
 export function sealManifest(manifest: Unversioned, seen: readonly string[]): SiteManifest {
   const { root, appDir, publicDir, middleware, problems, refusal } = manifest
-  const facts = JSON.stringify([appDir, middleware, problems, refusal])
-  const version = digest([root, publicDir, facts, ...seen])
+  const content = JSON.stringify([appDir, middleware, problems, refusal])
+  const version = digest([root, publicDir, content, ...seen])
   for (const problem of problems) Object.freeze(problem.related)
   return Object.freeze({
     version,

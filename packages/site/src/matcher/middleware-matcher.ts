@@ -4,7 +4,7 @@ import type { MiddlewareFile } from '../manifest/manifest.ts'
 import { compilePathPattern, compileWholeRegex } from './path-pattern.ts'
 
 /** The parts of a request that `has` and `missing` of a matcher can test. */
-export interface RequestFacts {
+export interface MatcherRequest {
   /** Host name without port, lower case. */
   readonly host: string
   /** Value of a header field by lower-case name. */
@@ -15,9 +15,9 @@ export interface RequestFacts {
 }
 
 /** True if the middleware runs for a request. `path` is `HttpRequest.path`. */
-export type MiddlewareMatcher = (path: string, facts: RequestFacts) => boolean
+export type MiddlewareMatcher = (path: string, request: MatcherRequest) => boolean
 
-type Condition = (facts: RequestFacts) => boolean
+type Condition = (request: MatcherRequest) => boolean
 
 /** Matchers of one site; more cost every request of the worker too much. */
 const MAX_MATCHERS = 64
@@ -37,9 +37,9 @@ export function compileMiddlewareMatcher(middleware: MiddlewareFile): Middleware
   const compiled = entries.map((entry, index) =>
     compileEntry(entry, file, Array.isArray(matcher) ? `config.matcher[${index}]` : 'config.matcher'),
   )
-  return (path, facts) => {
+  return (path, request) => {
     const decoded = path.includes('%') ? decodePath(path) : path
-    return compiled.some((entry) => entry(path, facts) || (decoded !== path && entry(decoded, facts)))
+    return compiled.some((entry) => entry(path, request) || (decoded !== path && entry(decoded, request)))
   }
 }
 
@@ -74,8 +74,8 @@ function compileEntry(entry: unknown, file: string, where: string): MiddlewareMa
   const matches = compileSource(source, file, `${where}.source`)
   const wanted = compileConditions(has, file, `${where}.has`)
   const unwanted = compileConditions(missing, file, `${where}.missing`)
-  return (path, facts) =>
-    matches(path, facts) && wanted.every((condition) => condition(facts)) && !unwanted.some((condition) => condition(facts))
+  return (path, request) =>
+    matches(path, request) && wanted.every((condition) => condition(request)) && !unwanted.some((condition) => condition(request))
 }
 
 function compileSource(source: unknown, file: string, where: string): MiddlewareMatcher {
@@ -96,26 +96,26 @@ function compileCondition(item: unknown, file: string, where: string): Condition
   if (value !== undefined && typeof value !== 'string') throw fault(file, `${where}.value`, 'must be a string')
   const read = readerOf(type, key, file, where)
   if (type === 'host' && value === undefined) throw fault(file, where, 'needs a value')
-  if (value === undefined) return (facts) => (read(facts) ?? '') !== ''
+  if (value === undefined) return (request) => (read(request) ?? '') !== ''
   const matches = attempt(file, `${where}.value`, () => compileWholeRegex(value))
-  return (facts) => {
-    const text = read(facts)
+  return (request) => {
+    const text = read(request)
     return text !== undefined && matches(text)
   }
 }
 
-function readerOf(type: unknown, key: unknown, file: string, where: string): (facts: RequestFacts) => string | undefined {
-  if (type === 'host') return (facts) => facts.host
+function readerOf(type: unknown, key: unknown, file: string, where: string): (request: MatcherRequest) => string | undefined {
+  if (type === 'host') return (request) => request.host
   if (typeof key !== 'string' || key === '') throw fault(file, `${where}.key`, 'must be a string')
   switch (type) {
     case 'header': {
       const name = key.toLowerCase()
-      return (facts) => facts.header(name)
+      return (request) => request.header(name)
     }
     case 'cookie':
-      return (facts) => facts.cookie(key)
+      return (request) => request.cookie(key)
     case 'query':
-      return (facts) => facts.query(key)
+      return (request) => request.query(key)
     default:
       throw fault(file, `${where}.type`, 'must be "header", "cookie", "query" or "host"')
   }

@@ -5,7 +5,7 @@ import { InertParts } from '../inert/inert-parts.ts'
 import type { MiddlewareFile, SiteManifest, SiteProblem } from '../manifest/manifest.ts'
 import { problemText, sealManifest } from '../manifest/parse-manifest.ts'
 import { codeExtensions, middlewareNames, STATIC_PARAMS } from '../tree/conventions.ts'
-import { type FoundFile, type WalkContext, walkDirectories } from '../tree/directory-tree.ts'
+import { type FoundFile, type ScanContext, scanDirectories } from '../tree/directory-tree.ts'
 import { SiteFiles } from '../tree/site-files.ts'
 import { collectClaims } from './claims.ts'
 import { PageTrees } from './page-tree.ts'
@@ -43,8 +43,8 @@ export function scanSite(options: ScanOptions): SiteManifest {
   if (appDir === null) return seal({ routes: [], notFound: null, globalError: null }, [])
   const ignoredAtTop = new Set(dirname(publicDir) === appDir ? [basename(publicDir)] : [])
   const onFile = (file: FoundFile) => inert.foundFile(file)
-  const context: WalkContext = { appDir, ignoredAtTop, files, problems, seen: [], onFile }
-  const tree = walkDirectories(context)
+  const context: ScanContext = { appDir, ignoredAtTop, files, problems, seen: [], onFile }
+  const tree = scanDirectories(context)
   const claims = collectClaims(tree, problems)
   const trees = new PageTrees(tree, claims.metadataByDirectory)
   const hasStaticParams = (file: string) => files.exports(file, STATIC_PARAMS)

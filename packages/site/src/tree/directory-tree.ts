@@ -30,8 +30,8 @@ export interface Directory {
   readonly children: ReadonlyMap<string, readonly Directory[]>
 }
 
-/** Inputs of a walk through an app directory, and its results besides the tree. */
-export interface WalkContext {
+/** Inputs of a scan of an app directory, and its results besides the tree. */
+export interface ScanContext {
   readonly appDir: string
   /** Names left out in the app directory itself (when it is the site's root). */
   readonly ignoredAtTop: ReadonlySet<string>
@@ -51,7 +51,7 @@ export interface FoundFile {
   readonly isTop: boolean
 }
 
-interface Place {
+interface OpenDirectory {
   readonly path: string
   readonly segment: string
   readonly name: SegmentName | null
@@ -64,7 +64,7 @@ interface Listing {
   readonly directories: { name: string; realPath: string }[]
 }
 
-/** Past this many directories a walk stops. */
+/** Past this many directories a scan stops. */
 const MAX_DIRECTORIES = 20_000
 /** Past this many links to directories no more are followed: a few that name each other multiply what is on the disk without end. */
 export const MAX_LINKS = 500
@@ -75,10 +75,10 @@ export const MAX_DEPTH = 64
  * Walks an app directory. Links are followed as long as they stay in the site's directory. What cannot be read or routed becomes
  * a problem, and the rest goes on; of a directory that cannot be listed whole nothing is served, since its layout may guard it.
  */
-export function walkDirectories(context: WalkContext): Directory {
+export function scanDirectories(context: ScanContext): Directory {
   const { appDir, files } = context
   const left: Budget = { directories: MAX_DIRECTORIES, links: MAX_LINKS }
-  const tree = walk({ path: appDir, segment: '', name: null, realChain: [files.realPath(appDir)] }, context, left)
+  const tree = scanDirectory({ path: appDir, segment: '', name: null, realChain: [files.realPath(appDir)] }, context, left)
   if (left.directories < 0) report(context, `more than ${MAX_DIRECTORIES} directories; those after them are not served`)
   if (left.links < 0) report(context, `more than ${MAX_LINKS} links to directories; those after them are not followed`)
   return tree
@@ -90,7 +90,7 @@ interface Budget {
   links: number
 }
 
-function report({ appDir, problems }: WalkContext, message: string): void {
+function report({ appDir, problems }: ScanContext, message: string): void {
   problems.push({ severity: 'error', file: appDir, message })
 }
 
@@ -98,9 +98,9 @@ function leadsOut(realPath: string): string {
   return `leads to ${realPath}, outside of the site's directory, and is not followed: copy it into the site`
 }
 
-function walk(place: Place, context: WalkContext, left: Budget): Directory {
+function scanDirectory(directory: OpenDirectory, context: ScanContext, left: Budget): Directory {
   left.directories--
-  const listing = list(place, context, left)
+  const listing = list(directory, context, left)
   const groups: Directory[] = []
   const slots: Directory[] = []
   const children = new Map<string, Directory[]>()
@@ -110,47 +110,47 @@ function walk(place: Place, context: WalkContext, left: Budget): Directory {
       break
     }
     const name = parseSegmentName(segment)
-    const path = `${place.path}/${segment}`
+    const path = `${directory.path}/${segment}`
     if (name.kind === 'private') continue
-    const flaw = name.kind === 'invalid' ? name.message : place.realChain.length >= MAX_DEPTH ? tooDeep : undefined
+    const flaw = name.kind === 'invalid' ? name.message : directory.realChain.length >= MAX_DEPTH ? tooDeep : undefined
     if (flaw !== undefined || name.kind === 'invalid') {
       context.problems.push({ severity: 'error', file: path, message: flaw ?? '' })
       continue
     }
-    const child = walk({ path, segment, name, realChain: [...place.realChain, realPath] }, context, left)
+    const child = scanDirectory({ path, segment, name, realChain: [...directory.realChain, realPath] }, context, left)
     if (name.kind === 'group') groups.push(child)
     else if (name.kind === 'slot') {
       slots.push(child)
       context.seen.push(path)
     } else if (isPatternSegment(name)) children.set(spellSegment(name), [...(children.get(spellSegment(name)) ?? []), child])
   }
-  const files = rolesIn(place, listing.files, context)
-  const metadata = metadataIn(place, listing.files, context)
-  return { path: place.path, segment: place.segment, name: place.name, files, metadata, groups, slots, children }
+  const files = rolesIn(directory, listing.files, context)
+  const metadata = metadataIn(directory, listing.files, context)
+  return { path: directory.path, segment: directory.segment, name: directory.name, files, metadata, groups, slots, children }
 }
 
 const tooDeep = `is more than ${MAX_DEPTH} directories deep and is not served`
 
-function list(place: Place, context: WalkContext, left: Budget): Listing {
+function list(directory: OpenDirectory, context: ScanContext, left: Budget): Listing {
   const listing: Listing = { files: [], directories: [] }
   let entries: Dirent[]
   try {
-    entries = context.files.entries(place.path)
+    entries = context.files.entries(directory.path)
   } catch (error) {
     const message = `cannot be read, and nothing in it is served: ${messageOf(error)}`
-    context.problems.push({ severity: 'error', file: place.path, message })
+    context.problems.push({ severity: 'error', file: directory.path, message })
     return listing
   }
-  const isTop = place.segment === ''
+  const isTop = directory.segment === ''
   for (const entry of entries) {
     if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
     if (isTop && context.ignoredAtTop.has(entry.name)) continue
-    if (entry.isSymbolicLink()) addLink({ place, name: entry.name, listing, context, left })
+    if (entry.isSymbolicLink()) addLink({ directory, name: entry.name, listing, context, left })
     else if (entry.isDirectory()) {
-      listing.directories.push({ name: entry.name, realPath: `${place.realChain.at(-1)}/${entry.name}` })
+      listing.directories.push({ name: entry.name, realPath: `${directory.realChain.at(-1)}/${entry.name}` })
     } else if (entry.isFile() || isMeant(entry.name)) listing.files.push(entry.name)
   }
-  for (const name of listing.files) context.onFile({ directory: place.path, name, isTop })
+  for (const name of listing.files) context.onFile({ directory: directory.path, name, isTop })
   return listing
 }
 
@@ -163,26 +163,26 @@ function isMeant(name: string): boolean {
 }
 
 interface Link {
-  readonly place: Place
+  readonly directory: OpenDirectory
   readonly name: string
   readonly listing: Listing
-  readonly context: WalkContext
+  readonly context: ScanContext
   readonly left: Budget
 }
 
-function addLink({ place, name, listing, context, left }: Link): void {
-  const path = `${place.path}/${name}`
+function addLink({ directory, name, listing, context, left }: Link): void {
+  const path = `${directory.path}/${name}`
   const warn = (message: string) => context.problems.push({ severity: 'warning', file: path, message })
   try {
     const { stats, realPath, isInside } = context.files.target(path)
     if (!stats.isDirectory()) {
       if ((isInside && stats.isFile()) || isMeant(name)) listing.files.push(name)
-      else if (!isInside && parseMetadataName(name, place.segment === '') !== undefined) warn(leadsOut(realPath))
+      else if (!isInside && parseMetadataName(name, directory.segment === '') !== undefined) warn(leadsOut(realPath))
       return
     }
     if (--left.links < 0) return
     if (!isInside) context.problems.push({ severity: 'error', file: path, message: leadsOut(realPath) })
-    else if (place.realChain.includes(realPath)) warn(`leads back to ${realPath} and is not followed`)
+    else if (directory.realChain.includes(realPath)) warn(`leads back to ${realPath} and is not followed`)
     else listing.directories.push({ name, realPath })
   } catch (error) {
     if (isMeant(name)) listing.files.push(name)
@@ -190,12 +190,12 @@ function addLink({ place, name, listing, context, left }: Link): void {
   }
 }
 
-function rolesIn(place: Place, names: readonly string[], context: WalkContext): Map<FileRole, string> {
+function rolesIn(directory: OpenDirectory, names: readonly string[], context: ScanContext): Map<FileRole, string> {
   const files = new Map<FileRole, string>()
   for (const name of names) {
     const role = roleOf(name)
     if (role === undefined) continue
-    const file = `${place.path}/${name}`
+    const file = `${directory.path}/${name}`
     context.seen.push(context.files.exports(file, STATIC_PARAMS) ? `${file}$` : file)
     const other = files.get(role)
     if (other === undefined) {
@@ -214,18 +214,18 @@ function rolesIn(place: Place, names: readonly string[], context: WalkContext): 
   return files
 }
 
-function metadataIn(place: Place, names: readonly string[], context: WalkContext): FoundMetadata[] {
+function metadataIn(directory: OpenDirectory, names: readonly string[], context: ScanContext): FoundMetadata[] {
   const found: FoundMetadata[] = []
   const all = new Set(names)
   for (const fileName of names) {
-    const name = parseMetadataName(fileName, place.segment === '')
+    const name = parseMetadataName(fileName, directory.segment === '')
     if (name === undefined) continue
-    const file = `${place.path}/${fileName}`
+    const file = `${directory.path}/${fileName}`
     const alt = `${name.stem}.alt.txt`
     // The number of URLs of a metadata module depends on one export; a look at the text saves running it.
     const hasIds = name.contentType === null && idExports.some((id) => context.files.exports(file, id))
     const hasAlt = name.type.endsWith('-image') && all.has(alt)
-    found.push({ name, file, hasIds, ...(hasAlt ? { altFile: `${place.path}/${alt}` } : {}) })
+    found.push({ name, file, hasIds, ...(hasAlt ? { altFile: `${directory.path}/${alt}` } : {}) })
     context.seen.push(`${file}${hasIds ? '*' : ''}${hasAlt ? '+' : ''}`)
   }
   return found

@@ -2,7 +2,7 @@ import { type Dirent, opendirSync, realpathSync, type Stats, statSync } from 'no
 import { isBelow, messageOf, readRegularFileSync } from '@svc/core'
 import { SiteError } from '../errors/errors.ts'
 import type { SiteProblem } from '../manifest/manifest.ts'
-import { type ModuleFacts, moduleFacts } from './module-facts.ts'
+import { type ModuleSurvey, surveyModule } from './module-survey.ts'
 
 /** Largest file whose text is looked at, in bytes. */
 export const MAX_LOOK_BYTES = 4 * 1024 * 1024
@@ -30,7 +30,7 @@ export class SiteFiles {
   /** The root with all links resolved; the root itself when it is not there. */
   readonly realRoot: string
   readonly #problems: SiteProblem[]
-  readonly #looked = new Map<string, ModuleFacts | undefined>()
+  readonly #looked = new Map<string, ModuleSurvey | undefined>()
   #bytesLeft = MAX_LOOKED_BYTES
   #entriesLeft = MAX_ENTRIES_IN_ALL
 
@@ -76,7 +76,7 @@ export class SiteFiles {
   }
 
   /** Exports and directives of a module; undefined when it cannot be read, which is a problem then. */
-  look(file: string): ModuleFacts | undefined {
+  look(file: string): ModuleSurvey | undefined {
     if (!this.#looked.has(file)) this.#looked.set(file, this.#look(file))
     return this.#looked.get(file)
   }
@@ -86,9 +86,9 @@ export class SiteFiles {
     return this.look(file)?.exports.has(name) === true
   }
 
-  #look(file: string): ModuleFacts | undefined {
+  #look(file: string): ModuleSurvey | undefined {
     const text = this.text(file)
-    return text === undefined ? undefined : this.parsed(file, () => moduleFacts(file, text))
+    return text === undefined ? undefined : this.parsed(file, () => surveyModule(file, text))
   }
 
   /** Runs a look at a parsed text. Undefined when it fails, as for syntax nested without end; it is a problem then. */

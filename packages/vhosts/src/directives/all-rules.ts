@@ -11,9 +11,9 @@ import * as upstreams from './upstreams.ts'
 const { fieldName: _, ...answerRules } = answers
 const { proxyFamily, fastcgiFamily, ...proxyRules } = proxying
 
-const ignoredRules = Object.entries(IGNORED_DIRECTIVES).map(([name, { reason, ...facts }]) =>
+const ignoredRules = Object.entries(IGNORED_DIRECTIVES).map(([name, { reason, ...definition }]) =>
   rule(name, {
-    ...facts,
+    ...definition,
     parse: (call) => {
       call.notice(`"${name}" has no effect here: ${reason}`, name)
       return undefined

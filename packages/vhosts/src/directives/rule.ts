@@ -24,7 +24,7 @@ export interface Rule<Value> {
 /** Outside of blocks, in servers and in locations: what a level has not, it inherits. */
 export const EVERYWHERE: readonly Context[] = ['main', 'server', 'location']
 
-interface RuleFacts<Value> {
+interface RuleDefinition<Value> {
   readonly in?: readonly Context[]
   readonly args: number | readonly [min: number, max: number]
   readonly slot?: string
@@ -38,16 +38,16 @@ interface RuleFacts<Value> {
 export const MANY = Number.POSITIVE_INFINITY
 
 /** Defines a directive: by default one that stands everywhere, once at a level. */
-export function rule<Value>(name: string, facts: RuleFacts<Value>): Rule<Value> {
-  const { args } = facts
+export function rule<Value>(name: string, definition: RuleDefinition<Value>): Rule<Value> {
+  const { args } = definition
   return {
     name,
-    contexts: facts.in ?? EVERYWHERE,
+    contexts: definition.in ?? EVERYWHERE,
     args: typeof args === 'number' ? [args, args] : args,
-    slot: facts.slot ?? name,
-    isMany: facts.isMany ?? false,
-    onceHint: facts.onceHint ?? '',
-    form: facts.form ?? 'simple',
-    parse: facts.parse,
+    slot: definition.slot ?? name,
+    isMany: definition.isMany ?? false,
+    onceHint: definition.onceHint ?? '',
+    form: definition.form ?? 'simple',
+    parse: definition.parse,
   }
 }

@@ -1,4 +1,4 @@
-import type { ControlPlane, Purges, Renderers, Sites, VhostFacts } from '@svc/admin'
+import type { ControlPlane, Purges, Renderers, Sites, VhostSummary } from '@svc/admin'
 import { hasApp } from '@svc/config'
 import type { RpcPeer } from '@svc/core'
 import { parseHost } from '@svc/http'
@@ -81,7 +81,7 @@ export function hostsBeside(generation: Pick<ServingGeneration, 'matchHost'>, ho
 }
 
 /** The servers of vhost files as endpoints list them. */
-export function vhostFacts({ servers }: WebSpec): readonly VhostFacts[] {
+export function vhostFacts({ servers }: WebSpec): readonly VhostSummary[] {
   return servers.map(({ site, place, listen, names, locations, fallback }) => ({
     site,
     place,

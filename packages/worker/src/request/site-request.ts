@@ -1,5 +1,5 @@
 import { isTrustedOnlyField, type ParsedTarget, parseCookies, parseHost, removeCookies } from '@svc/http'
-import type { RequestFacts } from '@svc/site'
+import type { MatcherRequest } from '@svc/site'
 import type { RequestContext } from './request-context.ts'
 
 /**
@@ -59,7 +59,7 @@ function valueForSite({ client }: RequestContext, name: string, value: string): 
  * What conditions of a middleware matcher may ask about a request: what the site's code may see. Parsed when they do. An answer
  * that hangs on a field is kept out of L0: for another request the middleware might have run.
  */
-export function conditionFacts(context: RequestContext): RequestFacts {
+export function conditionFacts(context: RequestContext): MatcherRequest {
   const { request, client } = context
   const header = (name: string) => {
     context.withdrawFromL0()

@@ -1,7 +1,7 @@
 import { parseSync, Visitor } from 'oxc-parser'
 
 /** Facts of a module that its text tells without running it. */
-export interface ModuleFacts {
+export interface ModuleSurvey {
   /** Names of its exports ("default" for the default one) with their line. Types and `export *` are left out. */
   readonly exports: ReadonlyMap<string, number>
   /** Line of the first `"use server"` directive, of the file or of a function. */
@@ -29,7 +29,7 @@ export function lineAt(text: string, offset: number): number {
 }
 
 /** Looks at the text of a module. */
-export function moduleFacts(file: string, text: string): ModuleFacts {
+export function surveyModule(file: string, text: string): ModuleSurvey {
   const parsed = parseModule(file, text)
   const exports = new Map<string, number>()
   for (const { exportName, isType } of parsed.module.staticExports.flatMap(({ entries }) => entries)) {
