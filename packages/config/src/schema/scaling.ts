@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { identifier, integer, urlPath } from './fields.ts'
+import { filePath, identifier, integer, urlPath } from './fields.ts'
 
 /** `[scaling]`: one instance among several. */
 export const scaling = z
@@ -26,3 +26,15 @@ export const scaling = z
   })
   .prefault({})
   .describe('Several instances behind a load balancer.')
+
+/** `[deploy]`: where releases come from. */
+export const deploy = z
+  .strictObject({
+    sources: filePath()
+      .optional()
+      .describe('Directory from which releases may be deployed.')
+      .meta({ computed: '`<state_dir>/incoming`', examples: ['/var/lib/svc/incoming'] }),
+    max_bytes: integer(1).default(1_073_741_824).describe('Maximum size of an unpacked release, in bytes.'),
+  })
+  .prefault({})
+  .describe('Deployment over the management interface.')
