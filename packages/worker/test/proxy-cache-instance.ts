@@ -238,6 +238,16 @@ export class CacheWorker {
     return visitor
   }
 
+  /** Asks for a target; what comes goes to a sink. */
+  fetch(target: string, sink: ResponseSink): void {
+    const address =
+      proxyAddress({ scheme: 'http', host: 'a.org', path: target, query: '', label: 'site', via: ['up'] }) ?? assert.fail(target)
+    const rules: CacheRules = { useStale: new Set(), validSeconds: () => undefined }
+    const quiet = { isBypassed: false, isUnkept: false, report: () => undefined, offer: () => undefined }
+    const origin = new CachingOrigin(this.cache, this.#upstream, { address, rules, ...quiet })
+    origin.fetch({ method: 'GET', target, headers: [], body: undefined }, sink)
+  }
+
   /** Asks and waits for the end of the answer. */
   async get(target: string, asked: Asked = {}): Promise<CacheVisitor> {
     const visitor = this.ask(target, asked)
