@@ -89,7 +89,7 @@ export class CacheFiles {
     removeFile(file)
   }
 
-  /** What a file holds behind its head, until the next file is read. */
+  /** The content of a file behind its head; valid until the next file is read. */
   #lend(file: string): Buffer | undefined {
     let content: Buffer | undefined
     try {
@@ -149,6 +149,6 @@ function removeFile(file: string): void {
   try {
     rmSync(file, { force: true })
   } catch {
-    // What cannot be removed is found unusable again next time.
+    // A file that cannot be removed is found unusable again next time.
   }
 }

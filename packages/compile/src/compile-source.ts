@@ -6,7 +6,7 @@ import { positionAt, sourceError } from './source-problem.ts'
 import type { StyleCompiler } from './style-module.ts'
 import { type CompiledScript, compileCommonJs, compileEsm } from './transform-script.ts'
 
-/** The result of compiling one source text: what is kept on disk by content. Imports are not resolved yet. */
+/** The result of compiling one source text, stored on disk by content. Imports are not resolved yet. */
 export interface CompiledSource extends CompiledScript {
   readonly format: ModuleFormat
   /** Other files whose text is part of the result. */
@@ -16,7 +16,7 @@ export interface CompiledSource extends CompiledScript {
   readonly warnings: readonly string[]
 }
 
-/** What `compileSource` is given. */
+/** A source text for `compileSource`. */
 export interface SourceInput {
   readonly file: string
   readonly source: string

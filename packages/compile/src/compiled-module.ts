@@ -40,7 +40,7 @@ export class ResolvedModule implements CompiledModule {
     this.#source = source
   }
 
-  /** What it was made of. */
+  /** The source text that it was compiled from. */
   get source(): CompiledSource {
     return this.#source
   }

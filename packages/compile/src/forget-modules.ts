@@ -63,7 +63,7 @@ async function namesIn(directory: string): Promise<string[]> {
   return names.filter((name) => ownName.test(name))
 }
 
-/** Whether this call has removed it. */
+/** True if this call has removed it. */
 async function isRemoved(file: string): Promise<boolean> {
   return await unlink(file).then(
     () => true,

@@ -3,7 +3,7 @@ import type { IndexEntry, ModuleCache } from './module-cache.ts'
 /** So many modules are looked at before other requests of the process come in between. */
 const BATCH = 64
 
-/** What a module is made of beside its own file. */
+/** Files that a module depends on, beside its own. */
 interface ModuleUse {
   /** Ids of the modules that it imports. */
   readonly imports: readonly string[]
@@ -11,7 +11,7 @@ interface ModuleUse {
   readonly watches: readonly string[]
 }
 
-/** What of some modules a change touches. */
+/** The part of some modules that a change touches. */
 interface Touched {
   /** The changed files, and the modules that they are part of. */
   readonly modules: ReadonlySet<string>

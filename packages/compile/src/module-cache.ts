@@ -10,7 +10,7 @@ export interface FileStamp {
   readonly ctime: string
 }
 
-/** What was last known of a source path. */
+/** The last known state of a source path. */
 export interface IndexEntry extends FileStamp {
   readonly path: string
   /** Name of its compiled source. */
@@ -24,7 +24,7 @@ function formatEntry({ path, hash, size, mtime, ctime, imports }: IndexEntry): s
   return `${JSON.stringify({ path, hash, size, mtime, ctime })}\n${JSON.stringify(imports)}`
 }
 
-/** What `formatEntry` wrote. The imports are parsed when somebody asks: an unchanged file is resolved without them. */
+/** Reads the text of `formatEntry`. The imports are parsed on demand: an unchanged file is resolved without them. */
 class StoredEntry implements IndexEntry {
   readonly path: string
   readonly hash: string
@@ -60,7 +60,7 @@ export function formatSource({ code, maps, ...rest }: CompiledSource): string {
 }
 
 /**
- * What `formatSource` wrote. The source maps, which are most of what is known of a module, are read when something throws. A class,
+ * Reads the text of `formatSource`. The source maps, most of a module's size, are read only for stack traces. A class,
  * because V8 keeps an object literal with a getter, and all that it refers to, until the next full collection.
  */
 export class StoredSource implements CompiledSource {
@@ -164,7 +164,7 @@ export class ModuleCache {
     this.#files.write(`${this.#dirs.bytecode}/${hash}`, data)
   }
 
-  /** Source maps that are gone or damaged come back when the module is compiled anew: its code is forgotten. */
+  /** Source maps that are gone or damaged come back when the module is compiled again: its code is deleted. */
   #maps(hash: string): readonly string[] {
     const text = this.#files.text(this.#mapsFile(hash))
     if (text !== undefined) return JSON.parse(text) as string[]

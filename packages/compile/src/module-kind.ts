@@ -19,7 +19,7 @@ export function scriptOf({ format, code }: { readonly format: ModuleFormat; read
   return `(function (${parameters[format]}) {${directive}\n${code}\n})`
 }
 
-/** Whether V8's code cache of a script is kept on disk. */
+/** True if V8's code cache of a script is stored on disk. */
 export function hasBytecode(format: ModuleFormat, script: string): boolean {
   return (format === 'esm' || format === 'cjs') && script.length > BYTECODE_ABOVE_CHARS
 }
@@ -27,7 +27,7 @@ export function hasBytecode(format: ModuleFormat, script: string): boolean {
 /** How a source file is compiled: the format of its result, and what tells styles apart. */
 export type ModuleKind = Exclude<ModuleFormat, 'css'> | 'css' | 'css-module'
 
-/** What the kind of a file depends on. */
+/** Facts that decide the kind of a file. */
 interface KindFacts {
   readonly file: string
   readonly source: string

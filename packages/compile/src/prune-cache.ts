@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { codeOf } from '@svc/core'
 import { ModuleCache, type ModuleCacheDirs } from './module-cache.ts'
 
-/** What is kept whatever refers to it: somebody may be about to. */
+/** Age below which a file stays even when no entry refers to it: an entry may be about to. */
 const MIN_AGE_MS = 3_600_000
 
-/** What a run took away and left. */
+/** Numbers of removed and remaining files of a run. */
 export interface PruneReport {
   readonly removed: number
   readonly kept: number
@@ -15,7 +15,7 @@ export interface PruneReport {
 /** How a run is made. */
 interface PruneOptions {
   readonly dirs: ModuleCacheDirs
-  /** Whether a site of this instance may use the source at an absolute path. */
+  /** True if a site of this instance may use the source at an absolute path. */
   readonly isUsed: (path: string) => boolean
   /** Milliseconds of the wall clock. */
   readonly now: number

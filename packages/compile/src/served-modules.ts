@@ -2,7 +2,7 @@ import { builtinModules } from '@svc/site'
 
 const served = new Set(builtinModules)
 
-/** Packages that the server stands in for: a copy in the site's `node_modules` is never run. */
+/** Packages that the server replaces: a copy in the site's `node_modules` is never run. */
 const replacedPackages = ['react', 'react-dom', 'next'] as const
 type ReplacedPackage = (typeof replacedPackages)[number]
 
@@ -19,7 +19,7 @@ export function servedName(specifier: string): string | undefined {
 }
 
 /**
- * The specifier of a file in a package that the server stands in for, however it was reached: by a relative path, in a nested
+ * The specifier of a file in a package that the server replaces, however it was reached: by a relative path, in a nested
  * copy, through a link of a package manager. undefined: it is in another package, or in none.
  */
 export function replacedSpecifier(file: string): string | undefined {

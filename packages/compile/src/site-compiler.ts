@@ -10,7 +10,7 @@ import { EMPTY_MODULE, isPackageFile, type Resolution, type SiteResolver } from 
 import { positionAt, sourceError } from './source-problem.ts'
 import type { StyleCompiler } from './style-module.ts'
 
-/** What a compiler is made of. */
+/** Options of a `SiteCompiler`. */
 interface SiteCompilerOptions {
   readonly resolver: SiteResolver
   readonly cache: ModuleCache
@@ -44,7 +44,7 @@ function stampOf(file: string): FileStamp {
   return { size: Number(stat.size), mtime: String(stat.mtimeNs), ctime: String(stat.ctimeNs) }
 }
 
-/** Hash of the content of some files of a bounded size; "" for none, and for one that cannot be read: it is then compiled anew. */
+/** Hash of the content of some files of a bounded size; "" for no files, "gone" when one cannot be read. */
 function hashOfFiles(files: readonly string[]): string {
   if (files.length === 0) return ''
   try {
@@ -67,12 +67,12 @@ function isSameFile(entry: FileStamp, stamp: FileStamp): boolean {
   return entry.size === stamp.size && entry.mtime === stamp.mtime && entry.ctime === stamp.ctime
 }
 
-/** What is known of a module before its source is read. */
+/** Facts about a module before its source is read. */
 interface Seen {
   /** Of its file now, or why it has none. */
   readonly stamp: FileStamp | Error
   readonly entry: IndexEntry | undefined
-  /** Whether the entry is of a file with this stamp. */
+  /** True if the entry is of a file with this stamp. */
   readonly isSame: boolean
 }
 
@@ -221,7 +221,7 @@ function importKindOf({ format }: CompiledSource): 'import' | 'require' {
   return format === 'cjs' ? 'require' : 'import'
 }
 
-/** Where a specifier stands in a source text: only looked for when it could not be resolved. */
+/** Finds a specifier in a source text, for the error when it could not be resolved. */
 async function offsetOfSpecifier(file: string, source: string, specifier: string): Promise<number> {
   const { parseSync, Visitor } = await import('oxc-parser')
   const { module, program } = parseSync(file, source, { lang: languageOf(file), sourceType: 'unambiguous' })

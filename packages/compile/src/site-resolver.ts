@@ -11,7 +11,7 @@ import { TSCONFIG_NAMES } from './tsconfig-paths.ts'
 /** Id of the module that stands for what a package leaves out in browsers (`"fs": false` in its `browser` field). */
 export const EMPTY_MODULE = 'svc:empty'
 
-/** What a specifier leads to: a file, a module that is no file (served by the guest, or empty), or nothing. */
+/** The target of a specifier: a file, a module that is no file (served by the guest, or empty), or nothing. */
 export type Resolution =
   | { readonly kind: 'file'; readonly id: string; readonly packageType: 'module' | 'commonjs' | undefined }
   | { readonly kind: 'builtin'; readonly id: string }
@@ -60,7 +60,7 @@ function isFile(file: string): boolean {
   }
 }
 
-/** Whether the file is part of a package and not of the site's own source. */
+/** True if the file is part of a package and not of the site's own source. */
 export function isPackageFile(file: string): boolean {
   return file.includes(`${sep}node_modules${sep}`)
 }
@@ -113,12 +113,12 @@ export class SiteResolver {
     return found.kind === 'file' ? found.packageType : undefined
   }
 
-  /** Whether a file is a real path inside of the site, as far as that was seen since the last look at the disk. */
+  /** True if a file is known to be a real path inside of the site since the last `clear`. */
   hasFound(file: string): boolean {
     return this.#files.has(file)
   }
 
-  /** Whether a file may be part of the site. `file` is a real path. */
+  /** True if a file may be part of the site. `file` is a real path. */
   contains(file: string): boolean {
     return file.startsWith(this.root + sep) || this.#hoistedDirs.some((dir) => file.startsWith(dir))
   }

@@ -8,7 +8,7 @@ export interface SourceProblem {
   readonly message: string
   /** The lines around the place, with a marker under it. */
   readonly frame: string
-  /** What to do about it. */
+  /** Advice to the author. */
   readonly hint?: string
 }
 
@@ -51,7 +51,7 @@ function codeFrame(source: string, { line, column }: SourcePosition): string {
   return rows.join('\n')
 }
 
-/** What `sourceError` is made from. */
+/** Facts for `sourceError`. */
 export interface SourceErrorFacts {
   readonly code: 'RENDER_COMPILE' | 'RENDER_RESOLVE'
   readonly file: string

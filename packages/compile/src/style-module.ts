@@ -10,7 +10,7 @@ import { circleOf, faultOf, isModuleSheet, StyleFiles, StyleRefusal, styleError,
 export interface StyleSource {
   readonly file: string
   readonly source: string
-  /** Whether the text is made short rather than readable. */
+  /** True if the text is made short rather than readable. */
   readonly isMinified: boolean
   /** Path that makes generated class names unique in the site and equal on every machine: relative to its root. */
   readonly sitePathOf: (file: string) => string

@@ -5,8 +5,8 @@ interface ContextOwner {
 }
 
 /**
- * What belongs to the code that is running: its request and the values of `AsyncLocalStorage`. Immutable: a change makes a
- * new one, so that work under way keeps what it began with.
+ * Context of the running code: its request and the values of `AsyncLocalStorage`. Immutable: a change makes a
+ * new one, so that running work keeps the context it began with.
  */
 export interface Context {
   readonly request: ContextOwner | undefined

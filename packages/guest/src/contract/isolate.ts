@@ -27,7 +27,7 @@ export type ModuleFormat =
   /** No factory: the text is `{"css": string, "classes": {name: generated}}`. Default and named exports are the classes. */
   | 'css'
 
-/** What the thread tells the guest about its site, once, before any module is defined. */
+/** Settings of the site. The thread sends them once, before it defines any module. */
 export interface GuestSettings {
   readonly site: string
   readonly mode: 'production' | 'development'
@@ -35,7 +35,7 @@ export interface GuestSettings {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** What `begin` is asked to run. */
+/** Kinds of requests that `begin` runs. */
 export type BeginKind = 'page' | 'handler' | 'metadata' | 'not-found' | 'middleware' | 'static-paths' | 'inspect'
 
 /** The JSON argument of `begin`. For `inspect` see `InspectRequest`. */
@@ -48,7 +48,7 @@ export interface BeginRequest {
   readonly params: Readonly<Record<string, string | string[]>>
   readonly remoteAddress: string
   readonly mayStream: boolean
-  /** Whether `bodyChunk` calls follow for this request. */
+  /** True if `bodyChunk` calls follow for this request. */
   readonly hasBody: boolean
 }
 
@@ -154,12 +154,12 @@ export type HostOperation =
    * Those of a request that `abort` was called for do not settle any more.
    */
   | 'fetch'
-  /** Gives up a fetch under way. json: `{callId}`. Neither this call nor that fetch settles any more. */
+  /** Aborts a fetch in flight. json: `{callId}`. Neither this call nor that fetch settles. */
   | 'fetch-abort'
   /**
    * Looks up what `unstable_cache` has kept. json: `{requestNumber, mode, parts, tags, revalidate}`. Settles with `{kind: 'hit',
    * isStale, tags}` and the entry as bytes, `{kind: 'fill', fill}` for whoever is to make it, or `{kind: 'pass'}`. `mode`
-   * is `read`, `refresh` (the right to make a stale entry anew) or `fallback` (the entry at any age).
+   * is `read`, `refresh` (the right to refresh a stale entry) or `fallback` (the entry at any age).
    */
   | 'data-read'
   /** Gives a fill back with its result. json: `{fill, tags, revalidate}`, bytes: the entry. Settles with `{isStored}`. */
@@ -175,7 +175,7 @@ export type HostOperation =
   /** json: `{direction, key: base64, iv: base64, additionalData?: base64, tagLength}`; bytes: data. AES-GCM. */
   | 'aes-gcm'
 
-/** What the thread gives to `install`. All but `randomBytes` are fire-and-forget and return nothing. */
+/** Callbacks that the thread gives to `install`. All but `randomBytes` are fire-and-forget and return nothing. */
 export interface HostCallbacks {
   emit(requestNumber: number, kind: EmitKind, a: string | undefined, b: string | ArrayBuffer | undefined): void
   call(callId: number, operation: HostOperation, json: string, bytes: ArrayBuffer | undefined): void

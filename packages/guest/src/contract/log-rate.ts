@@ -32,7 +32,7 @@ export class LogRate {
     this.#at = now
   }
 
-  /** Whether a line of so many characters may be written now. */
+  /** True if a line of this many characters may be written now. */
   take(charCount: number, now: number): boolean {
     // A clock may be set back.
     const seconds = Math.max(0, now - this.#at) / 1000

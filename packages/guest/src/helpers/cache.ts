@@ -35,7 +35,7 @@ export function unstableCacheOf(file: string): UnstableCache {
       scope.facts.addTags(tags)
       if (revalidate !== undefined) scope.facts.limitRevalidate(revalidate)
       const run = async () => await compute(...args)
-      // Within another cached function the outer result is what is kept.
+      // Within another cached function only the outer result is stored.
       if (scope.isCached || scope.fetchCache === 'force-no-store') return await freshResult(scope, run)
       const parts = [...name, JSON.stringify(args)]
       return await remembered(scope, compute, parts.join('\0'), async () => {

@@ -152,7 +152,7 @@ function once<T>(scope: RequestScope, key: unknown, make: () => T): T {
 
 const draftCookie = '__prerender_bypass'
 
-/** Whether drafts are shown to this client. */
+/** True if drafts are shown to this client. */
 interface DraftMode {
   readonly isEnabled: boolean
   /** Turns it on for this client. In a route handler only. */

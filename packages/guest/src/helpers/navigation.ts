@@ -4,7 +4,7 @@ import { RouterError } from '../scope/router-error.ts'
 import { layoutSegments } from './layout-segments.ts'
 import { StandardURLSearchParams } from './standard-classes.ts'
 
-/** Whether the browser's history gets an entry; without client navigation it makes no difference. */
+/** Says if the browser's history gets an entry; without client navigation it makes no difference. */
 export const RedirectType = { push: 'push', replace: 'replace' } as const
 
 /** Leaves the page or handler with a redirect, status 307. Never returns. */
@@ -63,7 +63,7 @@ export function useSelectedLayoutSegment(slot = 'children'): string | null {
   return useSelectedLayoutSegments(slot)[0] ?? null
 }
 
-/** A router whose methods do nothing: pages are rendered on the server only, where nobody navigates. */
+/** A router whose methods do nothing: pages are rendered on the server only, where there is no navigation. */
 export function useRouter(): Readonly<Record<'push' | 'replace' | 'refresh' | 'back' | 'forward' | 'prefetch', () => void>> {
   return router
 }

@@ -1,7 +1,7 @@
 import { RequestCookies } from '../scope/cookies.ts'
 import { StandardRequest, StandardURL } from './standard-classes.ts'
 
-/** What an observed `NextURL` reports when site code reads a part of it. */
+/** Called when site code reads a part of an observed `NextURL`. */
 type NoteRead = (read: 'query' | 'host') => void
 
 /** A URL as `request.nextUrl` has it: a URL with `clone()` and an empty `basePath` and `locale`. */
@@ -24,7 +24,7 @@ export class NextURL extends StandardURL {
   }
 }
 
-/** What each part of a URL says of the request. The path is not among them: an answer always depends on it. */
+/** The fact about the request that each part of a URL reveals. The path is not among them: an answer always depends on it. */
 const observed = {
   search: ['query'],
   searchParams: ['query'],
@@ -54,10 +54,10 @@ function observedUrl(text: string, note: NoteRead): NextURL {
   return url
 }
 
-/** What a `NextRequest` reports when site code reads a part of it. */
+/** Called when site code reads a part of a `NextRequest`. */
 type NoteRequestRead = (read: 'headers' | 'cookies' | 'query' | 'host') => void
 
-/** What a request has besides the standard; kept apart so that a received request can become one without being copied. */
+/** Parts of a request beyond the standard; kept apart so that a received request can become one without being copied. */
 interface Parts {
   readonly url: string
   readonly headers: Headers

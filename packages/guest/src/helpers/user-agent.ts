@@ -1,4 +1,4 @@
-/** What a User-Agent field tells at a glance: a short list of browsers and systems, no complete detection. */
+/** Facts of a User-Agent field: a short list of browsers and systems, no complete detection. */
 interface UserAgent {
   readonly ua: string
   readonly isBot: boolean

@@ -76,7 +76,7 @@ export function emittedError(error: unknown, where?: string): EmittedError {
   }
 }
 
-/** Logs an error that nobody caught. */
+/** Logs an uncaught error. */
 export function logUncaught(error: unknown, what: string): void {
   const { name, message, stack } = emittedError(error)
   siteLog('error', `${what}: ${stack === '' ? `${name}: ${message}` : stack}`)

@@ -106,7 +106,7 @@ class AsyncRun {
 
 type GeneratorFunction = (...args: unknown[]) => Generator<unknown, unknown, unknown>
 
-/** What an async function is called with to be asked for the generator function that it was made of. */
+/** Called with this argument, an async function returns the generator function that it was made of. */
 const bodyWanted = Object.freeze({})
 
 /** Turns a generator function back into an async function. */

@@ -12,7 +12,7 @@ interface UsingContext {
   d(): unknown
 }
 
-/** An error thrown while another one was under way (ECMA-262 explicit resource management). */
+/** An error thrown while another one was being handled (ECMA-262 explicit resource management). */
 function suppressed(error: unknown, before: unknown): Error {
   const Type = (globalThis as { SuppressedError?: new (error: unknown, suppressed: unknown) => Error }).SuppressedError
   if (Type !== undefined) return new Type(error, before)

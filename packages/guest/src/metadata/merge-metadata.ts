@@ -9,7 +9,7 @@ export interface TitleTemplates {
 
 export const noTemplates: TitleTemplates = { title: null, openGraph: null, twitter: null }
 
-/** What a page has whose site says nothing. */
+/** Metadata of a page whose site sets none. */
 export const emptyMetadata: ResolvedMetadata = { title: null, openGraph: null, twitter: null }
 
 /**
@@ -102,7 +102,7 @@ function iconOf(file: MetadataFileTag): Record<string, unknown> {
   return { url: file.url, type: file.contentType, sizes: file.sizes ?? (file.type === 'favicon' ? 'any' : undefined) }
 }
 
-/** Whether a value is a plain object (no array, URL or Date). */
+/** True if a value is a plain object (no array, URL or Date). */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof URL) && !(value instanceof Date)

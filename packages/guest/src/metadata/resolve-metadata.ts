@@ -2,7 +2,7 @@ import { defaultViewport } from './head-tags.ts'
 import { emptyMetadata, isRecord, mergeMetadata, noTemplates, type TitleTemplates, templatesOf } from './merge-metadata.ts'
 import type { MetadataExport, MetadataFileTag, ResolvedMetadata } from './tag-list.ts'
 
-/** What one layout or page has to say about the head. */
+/** Exports of one layout or page about the head. */
 export interface MetadataLevel {
   /** Exports of the module; null: the segment has no layout (it still counts for title templates). */
   readonly exports: Readonly<Record<string, unknown>> | null

@@ -1,6 +1,6 @@
 import type { SegmentNode } from '@svc/site'
 
-/** What stands in for the content of a segment. */
+/** Replacement of the content of a segment. */
 export type Replacement =
   | { readonly kind: 'error'; readonly error: unknown }
   | { readonly kind: 'http'; readonly status: 401 | 403 | 404 }
@@ -17,7 +17,7 @@ export interface BoundaryPlan {
   readonly replaced: ReadonlyMap<SegmentNode, Replacement>
   /** undefined: boundaries cost nothing. */
   readonly probe: BoundaryKind | undefined
-  /** Whether `loading.*` shows a fallback first. When the answer is collected whole there is nothing to show early. */
+  /** True if `loading.*` shows a fallback first. A response that is collected whole shows none. */
   readonly streams: boolean
 }
 

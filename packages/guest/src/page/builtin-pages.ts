@@ -7,7 +7,7 @@ const texts: Readonly<Record<number, string>> = {
   404: 'This page could not be found.',
 }
 
-/** What is shown inside the layout when the site has no `not-found.*` of its own. */
+/** The content inside the layout when the site has no `not-found.*` of its own. */
 export function builtinHttpPage(jsx: Jsx, status: 401 | 403 | 404): unknown {
   return [
     jsx('title', { children: `${status}: ${texts[status]}` }),
@@ -16,7 +16,7 @@ export function builtinHttpPage(jsx: Jsx, status: 401 | 403 | 404): unknown {
   ]
 }
 
-/** What stands in for a part of a page that failed after the page had begun to stream and that has no `error.*`. */
+/** Replaces a part of a page that failed after streaming began, without an `error.*` around it. */
 export const builtinErrorPart = '<p role="alert">Something went wrong.</p>'
 
 /** The whole page when nothing of the site could be shown, not even `global-error.*`. The digest is in the site's log. */

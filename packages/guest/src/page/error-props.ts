@@ -21,7 +21,7 @@ function fnv1a(text: string): string {
   return (hash >>> 0).toString(16).padStart(8, '0')
 }
 
-/** Message that `error.*` gets in production: what an error says may be meant for nobody outside. */
+/** Message that `error.*` gets in production: an error's own message may be confidential. */
 const genericMessage =
   'An error occurred while this page was rendered. Its message is left out in production builds to keep sensitive details ' +
   'private. The digest of this error is also in the log of the server.'

@@ -29,7 +29,7 @@ export interface GuestRoute extends Route {
 /** Parameters of a request. */
 export type Params = Readonly<Record<string, string | readonly string[]>>
 
-/** What pages and layouts get of their request; each value is made on first use. */
+/** The request as pages and layouts get it; each value is made on first use. */
 export class PageInput {
   readonly scope: RequestScope
   readonly #failedFiles = new Set<string>()

@@ -17,7 +17,7 @@ type Recovery =
   /** No boundary of the page could take it. */
   | { readonly kind: 'unhandled'; readonly error: unknown; readonly flow: ControlFlow | undefined }
 
-/** What recovery needs of the page. */
+/** The parts of a page that recovery needs. */
 interface RecoverablePage {
   readonly scope: RequestScope
   readonly tree: SegmentNode
@@ -31,7 +31,7 @@ interface Hit {
 
 type Probe = { readonly kind: 'hits'; readonly hits: readonly Hit[] } | { readonly kind: 'fine'; readonly html: string }
 
-/** A page has one boundary per segment; each round replaces at least one or gives up. */
+/** A page has one boundary per segment; each round replaces at least one or fails. */
 const maxRounds = 16
 
 /**
@@ -139,7 +139,7 @@ function unhandled(error: unknown): Recovery {
 }
 
 /**
- * Renders what stands in for a boundary that failed after the page had begun: the nearest `error.*` or `not-found.*` around
+ * Renders the replacement of a boundary that failed after the page had begun: the nearest `error.*` or `not-found.*` around
  * it, then the next one outwards when that fails too, at last a line of built-in text. A redirect becomes a meta refresh.
  */
 export async function latePart(

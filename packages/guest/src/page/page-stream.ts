@@ -3,7 +3,7 @@ import type { GuestRequest } from '../request/guest-request.ts'
 import { endOfBoundary, failedBoundary, giveUpScript, pendingBoundary } from './boundaries.ts'
 import { withDoctype } from './render-pass.ts'
 
-/** A boundary of a page that is under way and has failed. */
+/** A boundary that failed while its page was being sent. */
 export interface StreamFailure {
   /** Digest that React was given for the error. */
   readonly digest: string
@@ -81,7 +81,7 @@ class StreamFilter {
 const pendingEdge = '$?-->'
 
 /**
- * Whether nothing in a text concerns the filter, which is so for nearly all. Looks for what is rare in documents, and so takes a
+ * True if a text has nothing for the filter, as nearly all have. Looks for what is rare in documents, and so takes a
  * fraction of the time of the expressions: no mark of ours, no failed boundary, no boundary given up, and at the end neither an
  * open script nor a waiting boundary whose mark may follow.
  */
@@ -122,10 +122,10 @@ function completionText(target: string, html: string, isFirst: boolean): string 
   return `<div hidden id="${part}">${html}</div><script>${isFirst ? completeFunction : ''}$SC("${target}","${part}")</script>`
 }
 
-/** Renders what stands in for a boundary that failed after the page had begun. Never rejects. */
+/** Renders the replacement of a boundary that failed after the page had begun. Never rejects. */
 type RenderFailure = (failure: StreamFailure) => Promise<LatePart>
 
-/** What is sent for a failed boundary. */
+/** Replacement of a failed boundary. */
 export interface LatePart {
   /** Content of the boundary; undefined: the fallback may stay (the page is about to be left). */
   readonly html: string | undefined
@@ -142,7 +142,7 @@ export class PageStream {
   readonly #renderFailure: RenderFailure
   readonly #filter = new StreamFilter()
   readonly #late = new Set<Promise<void>>()
-  /** What React has written and not flushed. */
+  /** Text that React has written and not flushed. */
   #text = ''
   /** The end of the document, filtered: kept back until the last late part is sent. */
   #end = ''

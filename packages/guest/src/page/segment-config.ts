@@ -7,7 +7,7 @@ import { exportsOf, type ModuleExports } from './module-exports.ts'
 interface SegmentConfig {
   readonly dynamic: DynamicMode
   readonly fetchCache: FetchCacheMode
-  /** The lowest of the chain; undefined: nobody says. */
+  /** The lowest of the chain; undefined: not set. */
   readonly revalidate: number | false | undefined
   /** False when any segment says so. */
   readonly dynamicParams: boolean

@@ -8,7 +8,7 @@ import { errorProps } from './error-props.ts'
 import { componentOf } from './module-exports.ts'
 import { namesWith, type PageInput, pageProps } from './page-input.ts'
 
-/** What the elements of one build of a page share. */
+/** Parts that the elements of one build of a page share. */
 export interface TreeContext {
   readonly runtime: ReactRuntime
   readonly jsx: Jsx

@@ -13,7 +13,7 @@ interface ParamLevel {
 
 /**
  * All parameter sets that the `generateStaticParams` of a chain name, from the root down: each is called once for each set
- * of those above it and adds to it. undefined: nobody in the chain generates any.
+ * of those above it and adds to it. undefined: no module of the chain generates any.
  */
 async function staticParams(levels: readonly ParamLevel[]): Promise<readonly Params[] | undefined> {
   let sets: readonly Params[] | undefined
@@ -31,7 +31,7 @@ async function staticParams(levels: readonly ParamLevel[]): Promise<readonly Par
   return sets
 }
 
-/** Whether `dynamicParams = false` lets a request through: its parameters are one of the generated sets. */
+/** True if `dynamicParams = false` lets a request through: its parameters are one of the generated sets. */
 export async function isKnownParams(levels: readonly ParamLevel[], params: Params): Promise<boolean> {
   const names = Object.keys(params)
   if (names.length === 0) return true

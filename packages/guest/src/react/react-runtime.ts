@@ -4,7 +4,7 @@ import { jsxRuntime, react, server } from 'svc:react'
 /** Takes the pieces of a page. `write` returns whether there is room for more. */
 export interface HtmlSink {
   write(text: string): boolean
-  /** What was written so far belongs together and may be sent. */
+  /** Marks the text so far as complete: it may be sent. */
   flush(): void
   end(): void
   error(error: unknown): void

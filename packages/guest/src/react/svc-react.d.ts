@@ -2,7 +2,7 @@
 declare module 'svc:react' {
   type Exports = Readonly<Record<string, unknown>>
 
-  /** What React's direct stream is; has the shape of `HtmlSource`. */
+  /** React's direct stream; has the shape of `HtmlSource`. */
   interface DirectStream {
     readonly allReady: Promise<void>
     pull(sink: { write(text: string): boolean; flush(): void; end(): void; error(error: unknown): void }): void

@@ -18,7 +18,7 @@ export function registerImporterBuiltin(specifier: string, load: (importer: stri
   loaders.set(specifier, () => load(''))
 }
 
-/** What one importer gets of such a module; undefined: all importers get the same. */
+/** Exports of such a module for one importer; undefined: all importers get the same. */
 export function builtinFor(specifier: string, importer: string): BuiltinExports | undefined {
   return importerLoaders.get(specifier)?.(importer)
 }

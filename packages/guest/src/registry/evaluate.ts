@@ -11,7 +11,7 @@ type ModuleState =
   /** Thrown again for the request that it failed for; the next request tries once more. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly attempt: number }
 
-/** What `module` is inside a CommonJS factory. */
+/** The `module` of a CommonJS factory. */
 interface CommonJsModule {
   exports: unknown
   readonly id: string
@@ -33,7 +33,7 @@ export interface ModuleRecord {
   /** Factory function, or text for JSON and CSS. */
   readonly source: unknown
   state: ModuleState
-  /** What ESM sees; for CommonJS made when it is first imported. */
+  /** The namespace for ESM; for CommonJS made on first import. */
   namespace: Namespace | undefined
   readonly module: CommonJsModule
   /** By id: those that are made for each importer. */
@@ -63,7 +63,7 @@ function directoryOf(id: string): string {
   return end <= 0 ? '/' : id.slice(0, end)
 }
 
-/** What a factory may ask of the registry, bound to the module that runs. */
+/** Functions of the registry for a factory, bound to the module that runs. */
 export interface ModuleLinks {
   import(specifier: string): Namespace
   require(specifier: string): unknown

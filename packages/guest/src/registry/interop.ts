@@ -72,7 +72,7 @@ export function namespaceOfExports(exports: unknown): Namespace {
   return namespace
 }
 
-/** What `require` returns for an ES module: its namespace marked with `__esModule`. */
+/** The result of `require` for an ES module: its namespace marked with `__esModule`. */
 export function commonJsOfNamespace(namespace: Namespace): Namespace {
   if (Object.hasOwn(namespace, '__esModule')) return namespace
   Object.defineProperty(namespace, '__esModule', { value: true })

@@ -44,7 +44,7 @@ export function defineModule(id: string, format: ModuleFormat, dependencies: Dep
 
 /**
  * Drops modules and their instances. The caller names all that depend on them too, and defines what a request needs before it
- * begins: what is found here later is for requests that are under way.
+ * begins: later changes are for requests in flight.
  */
 export function evictModules(ids: readonly string[]): void {
   for (const id of ids) {
@@ -59,7 +59,7 @@ function findRecord(id: string): ModuleRecord | undefined {
   return records.get(id) ?? retired.get(id)
 }
 
-/** Whether a module is defined. */
+/** True if a module is defined. */
 export function hasModule(id: string): boolean {
   return records.has(id)
 }

@@ -39,7 +39,7 @@ export interface GuestRequest {
   readonly request: Request
   /** Fires when the client is gone or the deadline has passed. */
   readonly signal: AbortSignal
-  /** Calls `task` when the request is given up, before `signal` fires: cheaper than making a signal. The last one set counts. */
+  /** Calls `task` when the request is aborted, before `signal` fires: cheaper than making a signal. The last one set counts. */
   onAbort(task: () => void): void
   readonly isEnded: boolean
   readonly facts: FactsCollector

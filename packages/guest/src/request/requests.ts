@@ -51,7 +51,7 @@ const configNames = [
   'runtime',
 ] as const
 
-/** Whether a value survives JSON as it is; functions and class instances do not. */
+/** True if a value survives JSON as it is; functions and class instances do not. */
 function isPlainData(value: unknown, depth = 0): boolean {
   if (value === null || ['string', 'number', 'boolean', 'undefined'].includes(typeof value)) return true
   if (typeof value !== 'object' || depth > 10) return false
@@ -109,7 +109,7 @@ export function beginRequest(number: number, kind: BeginKind, routeId: string, j
   })
 }
 
-/** Hands a piece of a request's body over; undefined ends it. Unknown numbers are ignored: the request is over. */
+/** Hands a piece of a request's body over; undefined ends it. Unknown numbers are ignored: the request has ended. */
 export function takeBodyChunk(number: number, bytes: ArrayBuffer | undefined): void {
   running.get(number)?.takeBody(bytes)
 }
@@ -129,6 +129,6 @@ export function abortRequest(number: number): void {
     clearTimersOf(request)
     runInContext(request.context, () => request.abort())
   }
-  // The host has let go of them, also of those that a request left behind which has ended here meanwhile.
-  dropFetchesOf(number, request?.signal.reason ?? new DOMException('The request is over', 'AbortError'))
+  // The host has dropped them, also those of a request that has ended here meanwhile.
+  dropFetchesOf(number, request?.signal.reason ?? new DOMException('The request has ended', 'AbortError'))
 }

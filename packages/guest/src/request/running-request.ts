@@ -10,7 +10,7 @@ import { ByteQueue } from '../prelude/fetch/byte-queue.ts'
 import { Request } from '../prelude/fetch/request.ts'
 import { type AnswerHead, Facts, type GuestRequest } from './guest-request.ts'
 
-/** What a running request is made of. */
+/** Options of a `RunningRequest`. */
 interface RunningRequestInit {
   readonly number: number
   readonly kind: BeginKind
@@ -22,7 +22,7 @@ interface RunningRequestInit {
 
 const settled = Promise.resolve()
 
-/** One request under way in the isolate. */
+/** One request in flight in the isolate. */
 export class RunningRequest implements GuestRequest {
   readonly number: number
   readonly kind: BeginKind
@@ -110,7 +110,7 @@ export class RunningRequest implements GuestRequest {
     this.#isEnded = true
     this.#held?.resolve()
     this.#held = undefined
-    this.#body?.fail(new TypeError('The request is over'))
+    this.#body?.fail(new TypeError('The request has ended'))
     this.#onEnd()
   }
 

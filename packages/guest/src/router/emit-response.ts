@@ -3,7 +3,7 @@ import type { AnswerHead, GuestRequest } from '../request/guest-request.ts'
 
 type Fields = readonly (readonly [name: string, value: string])[]
 
-/** Whether a value is a `Response`, of whatever copy of the class. */
+/** True if a value is a `Response`, of whatever copy of the class. */
 export function isResponse(value: unknown): value is Response {
   return (
     typeof value === 'object' && value !== null && 'status' in value && 'headers' in value && 'body' in value && 'clone' in value
@@ -21,7 +21,7 @@ export function headOf(response: Response, cookies: readonly string[]): AnswerHe
 
 /**
  * Sends a response and ends the request. A body is read piece by piece and only as fast as the client takes it. Without
- * `withBody` (HEAD) the body is given up unread.
+ * `withBody` (HEAD) the body is cancelled unread.
  */
 export async function emitResponse(
   guest: GuestRequest,
@@ -65,7 +65,7 @@ async function emitStream(guest: GuestRequest, head: AnswerHead, body: ReadableS
   await soon(first)
   guest.emitHead(head)
   const giveUp = () => {
-    // Ends the read that waits; what the body says to being given up interests nobody any more.
+    // Ends the read that waits; an error of the cancelled body is of no use any more.
     reader.cancel(guest.signal.reason).catch(() => undefined)
   }
   guest.signal.addEventListener('abort', giveUp, { once: true })

@@ -10,7 +10,7 @@ import { RouterError } from './router-error.ts'
 
 /** One call of a function whose results are kept. */
 interface CachedCall {
-  /** What the key is made of: file and text of the function, key parts, arguments. */
+  /** Parts of the key: file and text of the function, key parts, arguments. */
   readonly parts: readonly string[]
   readonly tags: readonly string[]
   /** Seconds; false: for ever. */
@@ -18,11 +18,11 @@ interface CachedCall {
   readonly compute: () => Promise<unknown>
 }
 
-/** What is kept. */
+/** The stored form of a result. */
 interface KeptResult {
   /** Absent: undefined. */
   readonly value?: unknown
-  /** What the function wanted beside its options: the times of its own fetches. */
+  /** Limits that the function's own fetches add to its options. */
   readonly revalidate?: number | false
 }
 
@@ -113,7 +113,7 @@ async function makeOrFallBack(scope: RequestScope, call: CachedCall, fill: numbe
   }
 }
 
-/** After the answer: makes a stale result anew. When it fails, the stale one goes on being used. */
+/** Refreshes a stale result after the response. On failure the stale one stays in use. */
 async function refresh(scope: RequestScope, call: CachedCall): Promise<void> {
   const { answer } = await ask(scope, call, 'refresh')
   if (answer.kind === 'fill') await make(scope, call, answer.fill)

@@ -1,4 +1,4 @@
-/** What `redirect`, `notFound` and their kin throw, read back from the error. */
+/** The error of `redirect`, `notFound` and their kin, read back into its parts. */
 export type ControlFlow =
   | { readonly kind: 'redirect'; readonly url: string; readonly status: number }
   | { readonly kind: 'http'; readonly status: 401 | 403 | 404 }

@@ -44,7 +44,7 @@ class PendingPurges {
       throw new RouterError('ROUTER_PURGE_FAILED', `revalidateTag() or revalidatePath() could not be carried out: ${why}`)
     })
     this.#sent = Promise.all([this.#sent, done])
-    // Whoever waits for it is told; with nobody waiting it is logged where it was scheduled.
+    // A caller that waits gets the error; without one it is logged where the purge was scheduled.
     this.#sent.catch(() => undefined)
     return this.#sent
   }
@@ -54,7 +54,7 @@ class PendingPurges {
     throw new RouterError('ROUTER_MISUSE', `One request purges at most ${MAX_PURGES} tags and paths. Purge a layout instead.`)
   }
 
-  /** Code that goes on after the answer has nobody who would send its purges. */
+  /** Purges of code that runs after the response: the router has already sent its own, so they go out here. */
   #schedule(scope: RequestScope): void {
     if (this.#isScheduled || !(scope.isAnswered || scope.guest.isEnded)) return
     this.#isScheduled = true

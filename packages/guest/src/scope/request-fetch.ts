@@ -11,7 +11,7 @@ interface NextFetchOptions {
 }
 
 type FetchInit = RequestInit & { readonly cache?: string; readonly next?: NextFetchOptions }
-/** What `fetch` is called like. */
+/** Signature of `fetch`. */
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 /** The fetch behind it, which may be told to go through the data cache. */
 export type SendFetch = (input: string | URL | Request, init?: RequestInit, cache?: FetchCache) => Promise<Response>
@@ -36,7 +36,7 @@ export function requestFetch(send: SendFetch): Fetch {
   }
 }
 
-/** What this request has purged must not come back to it. */
+/** Data that this request has purged must not come back to it. */
 function sendCached(scope: RequestScope, send: () => Promise<Response>): Promise<Response> {
   const purged = flushPurges(scope.guest)
   return purged === undefined ? send() : purged.then(send)
@@ -87,7 +87,7 @@ function mayBeKept(input: unknown, init: FetchInit | undefined, isAsked: boolean
   return method === 'GET' || method === 'HEAD' || (method === 'POST' && isAsked)
 }
 
-/** Whether a fetch asks to be left out of caches, after the segment's `fetchCache` had its say. */
+/** True if a fetch bypasses caches, after the segment's `fetchCache` was applied. */
 function cacheMode(scope: RequestScope, cache: string | undefined, revalidate: unknown): 'no-store' | 'cache' | 'unsaid' {
   const isOff = cache === 'no-store' || cache === 'no-cache' || revalidate === 0
   const isOn = cache === 'force-cache' || (revalidate !== undefined && revalidate !== 0)

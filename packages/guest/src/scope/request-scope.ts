@@ -4,7 +4,7 @@ import { currentRequest, Facts, type FactsCollector, type GuestRequest, type Req
 import { ResponseCookies } from './cookies.ts'
 import { RouterError } from './router-error.ts'
 
-/** What kind of site code is running: it decides which helpers may do what. */
+/** The kind of site code that is running: it decides which helpers it may call. */
 type Phase = 'page' | 'handler' | 'metadata' | 'middleware'
 
 /** `dynamic` of the segments that answer. */
@@ -20,19 +20,19 @@ export type FetchCacheMode =
   | 'default-no-store'
   | 'only-no-store'
 
-/** What the router keeps for one request, beside what the guest keeps. */
+/** State of the router for one request. */
 export class RequestScope {
   readonly guest: GuestRequest
   readonly phase: Phase
-  /** What the running code reads and wants for its caching. */
+  /** Facts that the running code reads and sets for its caching. */
   readonly facts: FactsCollector
-  /** Whether the running code makes a result of `unstable_cache`, which is not of this request alone. */
+  /** True while the running code makes a result of `unstable_cache`, which other requests share. */
   readonly isCached: boolean
   /** Cookies to set: those of `cookies().set` in handlers and middleware. */
   readonly responseCookies = new ResponseCookies()
   /** Runs a task in the context of this request, from code that lost it. */
   readonly run: <T>(task: () => T) => T
-  /** Whether the answer is on its way. */
+  /** True once the response is on its way. */
   isAnswered = false
   dynamic: DynamicMode = 'auto'
   fetchCache: FetchCacheMode = 'auto'

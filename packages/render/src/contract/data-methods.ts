@@ -14,11 +14,11 @@ export type RoutePlace = Guarded<typeof routePlace>
 /** A look-up in the data cache. */
 const dataQuestion = guard.object({
   /**
-   * `read`: the entry, or the right to make it. `refresh`: the right to make a stale entry anew, unless somebody does.
+   * `read`: the entry, or the right to make it. `refresh`: the right to refresh a stale entry, unless a refresh is in flight.
    * `fallback`: the entry at any age, because making it has failed.
    */
   mode: guard.oneOf('read', 'refresh', 'fallback'),
-  /** What the key is made of, beside the label of the site, which the host adds. */
+  /** Parts of the key; the host adds the label of the site. */
   parts: guard.arrayOf(guard.string),
   /** Names of tags that the caller gives the entry. */
   tags: guard.arrayOf(guard.string),
@@ -37,7 +37,7 @@ export type DataQuestion = Guarded<typeof dataQuestion>
  */
 const dataReply = guard.object({
   kind: guard.oneOf('hit', 'fill', 'pass'),
-  /** With `hit`: it should be made anew in the background. */
+  /** With `hit`: the entry should be refreshed in the background. */
   isStale: guard.optional(guard.boolean),
   /** With `hit`: names of its tags. */
   tags: guard.optional(guard.arrayOf(guard.string)),
@@ -45,7 +45,7 @@ const dataReply = guard.object({
 })
 export type DataReply = Guarded<typeof dataReply>
 
-/** `pass`: the result cannot be stored. `failed`: there is none. `lost`: nobody works on it any more, another may. */
+/** `pass`: the result cannot be stored. `failed`: there is none. `lost`: the producer is gone; another caller may take over. */
 const fillOutcome = guard.oneOf('pass', 'failed', 'lost')
 export type FillOutcome = Guarded<typeof fillOutcome>
 
@@ -53,7 +53,7 @@ export type FillOutcome = Guarded<typeof fillOutcome>
 const pathPurge = guard.object({ path: guard.string, type: guard.optional(guard.oneOf('page', 'layout')) })
 export type PathPurge = Guarded<typeof pathPurge>
 
-/** What a render host answers to a thread of its own, for one site: the label of the site is the host's to add. */
+/** Methods of a render host for its threads, each for one site: the host adds the label of the site. */
 export const siteServiceMethods = {
   readData: method(dataQuestion, dataReply),
   /** The entry of a fill comes as bytes. False: it was not kept. */
@@ -68,7 +68,7 @@ export const siteServiceMethods = {
   purge: method(guard.object({ tags: guard.arrayOf(guard.string), paths: guard.arrayOf(pathPurge) }), guard.nothing),
 } as const
 
-/** What a thread answers on this channel about the compiled modules of its isolate. */
+/** Methods of a thread for its host, about the compiled modules of its isolate. */
 export const siteServiceClientMethods = {
   /** Forgets compiled modules in its isolate. `evicted`: how many there were. */
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),

@@ -6,10 +6,10 @@ import type { LoopMark } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
 import type { EgressRules } from '../thread/egress/address-policy.ts'
 
-/** What a render thread is told when it starts: what the sites of a host have in common. */
+/** Settings of a render thread at its start: those that all sites of a host share. */
 export type ThreadBase = Pick<ThreadSettings, 'guestDir' | 'timeoutMs' | 'memoryLimitMb'>
 
-/** Everything that a render thread is told of its site. */
+/** All settings of a site for its render thread. */
 export interface ThreadSettings {
   readonly site: string
   /** Absolute path of the site's directory. */
@@ -36,7 +36,7 @@ export interface RenderTask {
   readonly requestId: string
   /** A whole body that came with the request. */
   readonly body: Uint8Array | undefined
-  /** Whether pieces of a body follow as `body` messages, once the thread has asked for them. */
+  /** True if pieces of a body follow as `body` messages, once the thread has asked for them. */
   readonly hasBodyPieces: boolean
   readonly mayStream: boolean
   /** CDN-Loop of the request, or "". */
@@ -46,7 +46,7 @@ export interface RenderTask {
 /** A body or a piece of one. What is text stays text: memory for its bytes would have to be collected in every thread it passes. */
 export type BodyPiece = Uint8Array | string
 
-/** What becomes of a task. Times are milliseconds in the isolate. */
+/** The outcome of a task. Times are milliseconds in the isolate. */
 export type RenderResult =
   /** `head`: JSON of `EmittedHead` with facts. */
   | {
@@ -74,7 +74,7 @@ export type StreamPart =
   | { readonly kind: 'end'; readonly facts: string; readonly body: BodyPiece | undefined; readonly renderMs: number }
   | { readonly kind: 'broken'; readonly error: WireError }
 
-/** What the host sends over a thread's link. */
+/** Messages from the host to a thread. */
 export type HostToThread =
   /** Makes the thread that of a site. The first message, and sent once. On `services` the host answers what the site needs of it. */
   | { readonly t: 'assign'; readonly settings: ThreadSettings; readonly services: MessagePort }
@@ -89,10 +89,10 @@ export type HostToThread =
 /** Why an isolate is no more. */
 export type LossReason = 'memory' | 'timeout' | 'crash'
 
-/** What became of the request with this number, or a part of its answer. */
+/** The outcome of the request with this number, or a part of its response. */
 export type TaskResult = readonly [number: number, result: RenderResult | StreamPart]
 
-/** What a thread sends over its link. */
+/** Messages from a thread to the host. */
 export type ThreadToHost =
   /** Results, and parts of streamed answers, of one turn of the thread's event loop. */
   | { readonly t: 'results'; readonly results: readonly TaskResult[] }
@@ -101,7 +101,7 @@ export type ThreadToHost =
   | { readonly t: 'log'; readonly level: string; readonly requestId: string; readonly text: string }
   /** An isolate is ready; time since the beginning of its creation. */
   | { readonly t: 'built'; readonly buildMs: number }
-  /** The isolate was given up; the next request gets a fresh one. */
+  /** The isolate was stopped; the next request gets a fresh one. */
   | { readonly t: 'lost'; readonly reason: LossReason }
   /** Native code of the isolate cannot be stopped: only the end of the process ends it. */
   | { readonly t: 'stuck'; readonly reason: LossReason }

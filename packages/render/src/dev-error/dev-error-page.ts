@@ -1,7 +1,7 @@
 import { type CodeLine, codeFrame } from './code-frame.ts'
 import { frameToShow, isOwn, type StackFrame, stackFrames } from './stack-frames.ts'
 
-/** What the page is made of. Everything is shown as text, whatever it contains. */
+/** Content of the page. Everything is shown as text, whatever it contains. */
 export interface DevErrorInput {
   readonly error: {
     readonly name: string

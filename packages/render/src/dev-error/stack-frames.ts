@@ -61,7 +61,7 @@ export function frameToShow(frames: readonly StackFrame[], root: string): StackF
   return frames.find((frame) => isOwn(frame, root)) ?? frames[0]
 }
 
-/** Whether a frame is in the site's own code: below its root and in no package. */
+/** True if a frame is in the site's own code: below its root and in no package. */
 export function isOwn(frame: StackFrame, root: string): boolean {
   return frame.file.startsWith(root.endsWith('/') ? root : `${root}/`) && !frame.file.includes('/node_modules/')
 }

@@ -8,7 +8,7 @@ export const RenderError = errorClass('RenderError', {
   RENDER_TIMEOUT: { template: 'the render took longer than {timeoutMs} ms', status: 504, retryable: true },
   /** The isolate went past its memory limit while the request was in it. */
   RENDER_MEMORY: { status: 500 },
-  /** The isolate was given up because of another request, or its thread ended. */
+  /** The isolate was stopped because of another request, or its thread ended. */
   RENDER_ISOLATE_LOST: { status: 502, retryable: true },
   /** More renders are waiting for the site than `render.queue_max`. */
   RENDER_QUEUE_FULL: { status: 503, retryable: true },

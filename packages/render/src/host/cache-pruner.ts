@@ -4,13 +4,13 @@ import { type PruneReport, pruneCache } from '@svc/compile/caches'
 import type { Logger } from '@svc/telemetry'
 import type { SiteSpec } from './site-runtime.ts'
 
-/** After the start, when nobody waits for a cold page any more, and from then on. */
+/** First run: late enough to leave start-up alone. */
 const FIRST_MS = 300_000
 const EVERY_MS = 24 * 3_600_000
 /** In the directory of the index: touched by each run, so that of several hosts one does it. */
 const MARK = '.pruned'
 
-/** What a pruner works with. */
+/** Options of a `CachePruner`. */
 interface CachePrunerOptions {
   readonly specs: () => readonly SiteSpec[]
   readonly log: () => Logger
@@ -50,9 +50,9 @@ export class CachePruner {
     this.#timer = setTimeout(() => this.#due(), EVERY_MS).unref()
     this.prune().then(
       (report) => {
-        if (report !== undefined && report.removed > 0) this.#options.log().info(report, 'unused compiled modules were removed')
+        if (report !== undefined && report.removed > 0) this.#options.log().info(report, 'deleted unused compiled modules')
       },
-      (error) => this.#options.log().warn({ err: error }, 'the caches of compiled modules could not be pruned'),
+      (error) => this.#options.log().warn({ err: error }, 'failed to prune the caches of compiled modules'),
     )
   }
 }
@@ -63,7 +63,7 @@ function packageDirsAbove(root: string): string[] {
   return found
 }
 
-/** Whether the last run was long enough ago; then it is this one's turn. */
+/** Claims the next run; false if the last one was too recent. */
 async function takeTurn(mark: string, now: number): Promise<boolean> {
   const last = await stat(mark).then(
     ({ mtimeMs }) => mtimeMs,

@@ -31,7 +31,7 @@ function read<T>(json: unknown, what: string, check: guard.Guard<T>): T {
     if (text.length > MAX_HEAD_CHARS && what !== 'facts') throw new RangeError(`it has more than ${MAX_HEAD_CHARS} characters`)
     return check(JSON.parse(text), what)
   } catch (error) {
-    throw new RenderError('RENDER_FAILED', `the isolate gave no usable ${what}: ${messageOf(error)}`, { cause: error })
+    throw new RenderError('RENDER_FAILED', `the isolate sent invalid ${what}: ${messageOf(error)}`, { cause: error })
   }
 }
 
@@ -45,7 +45,7 @@ export function readHead(json: unknown): { readonly head: RenderHead; readonly c
   return { head: { status, headers }, cache: facts === undefined ? undefined : plainFacts(facts) }
 }
 
-/** What middleware decided. */
+/** The verdict of middleware. */
 export function readVerdict(json: unknown): { readonly verdict: MiddlewareVerdict; readonly cache: CacheFacts | undefined } {
   const checked = read(json, 'verdict', (value, path) => ({
     ...middlewareVerdict(value, path),

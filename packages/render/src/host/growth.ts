@@ -1,7 +1,7 @@
 /** Requests in flight in each thread from which another thread is worth its memory. */
 const BUSY_ABOVE = 4
 
-/** What the decision to add a thread depends on. */
+/** Facts for the decision to add a thread. */
 interface PoolLoad {
   readonly threads: number
   /** Threads that are starting. */
@@ -13,7 +13,7 @@ interface PoolLoad {
   readonly queued: number
 }
 
-/** Whether a pool should start another thread: one at a time, when those it has are busy or full. */
+/** True if a pool should start another thread: one at a time, when those it has are busy or full. */
 export function shouldGrow({ threads, starting, maxThreads, concurrency, active, queued }: PoolLoad): boolean {
   if (threads >= maxThreads || starting > 0) return false
   if (threads === 0) return queued > 0

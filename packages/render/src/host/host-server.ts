@@ -6,7 +6,7 @@ import { createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/co
 import { PROTOCOL_VERSION, renderClientMethods, renderMethods } from '@svc/protocol'
 import { RenderError } from '../errors/errors.ts'
 
-/** What answers the workers, but for their hello. */
+/** Handlers of the workers' calls, except `hello`. */
 type RenderHandlers = Omit<Handlers<typeof renderMethods>, 'hello'>
 
 /** How a host server is made. */

@@ -20,7 +20,7 @@ function rulesFor(site: SiteConfig, { listen }: HostSpec): EgressRules {
   }
 }
 
-/** What the threads of all sites of a generation have in common. */
+/** Settings that the threads of all sites of a generation share. */
 export function threadBase({ config: { render } }: HostSpec, guestDir: string): ThreadBase {
   return { guestDir, timeoutMs: render.timeout_ms, memoryLimitMb: render.memory_limit_mb }
 }
@@ -61,7 +61,7 @@ export function siteSpecs(generation: HostSpec, guestDir: string): Map<string, S
   return new Map(specs)
 }
 
-/** What the sites of a host are made with. */
+/** Options of `HostSites`. */
 interface HostSitesOptions {
   readonly threads: SpareThread
   readonly scanner: SiteDependencies['scanner']

@@ -24,7 +24,7 @@ const SWEEP_MS = 1_000
 const LAST_RENDERS_MS = 300
 const DRAIN_CHECK_MS = 20
 
-/** What a render host is made of. */
+/** Options of a `RenderHost`. */
 interface RenderHostOptions {
   /** URL of the program of render threads. */
   readonly threadProgram: string
@@ -67,7 +67,7 @@ export class RenderHost {
       budget: this.#budget,
       isQuiet: () => this.#active === 0,
       onFailed: (error) => this.#log.error({ err: error }, 'a spare render thread ended'),
-      onCloseFailed: (error) => this.#log.error({ err: error }, 'a spare render thread could not be closed'),
+      onCloseFailed: (error) => this.#log.error({ err: error }, 'failed to close a spare render thread'),
     })
     this.#caches = new HostCaches({
       sendPurge: options.sendPurge,
@@ -82,13 +82,13 @@ export class RenderHost {
       budget: this.#budget,
       eventsFor: (site) => this.#eventsFor(site),
       serve: (site, port, compile) => this.#caches.services.serve(site, port, compile),
-      onRetireFailed: (error) => this.#log.error({ err: error }, 'a pool could not be closed'),
+      onRetireFailed: (error) => this.#log.error({ err: error }, 'failed to close a pool'),
     })
     this.#sweep = setInterval(() => this.#sweepPools(), SWEEP_MS)
     this.#sweep.unref()
   }
 
-  /** What the master may ask. */
+  /** Methods for the master. */
   get handlers(): Handlers<typeof hostMethods> {
     return {
       start: async ({ id, socket, token }) => await this.#start(id, socket, token),
@@ -136,7 +136,7 @@ export class RenderHost {
       id,
       token,
       onWelcome: () => this.#threads.want(),
-      onProblem: (error) => this.#log.warn({ err: error }, 'a connection of a worker failed'),
+      onProblem: (error) => this.#log.warn({ err: error }, 'connection of a worker failed'),
       handlers: {
         describe: async ({ site, reportsStart }, context) => {
           this.#refuseUnlessServing()
@@ -200,7 +200,7 @@ export class RenderHost {
     return {
       lost: (reason) => {
         if (reason === 'memory') this.#renderMetrics.oomKills.value++
-        this.#log.error({ site, reason }, 'an isolate was given up')
+        this.#log.error({ site, reason }, 'an isolate was stopped')
         this.#options.onLost(site, reason)
       },
       stuck: (reason) => this.#stuck(site, reason),
@@ -238,7 +238,7 @@ export class RenderHost {
     return undefined
   }
 
-  /** Resolves when no render is under way and `isDone` says so too, or after the time. */
+  /** Resolves when no render is in flight and `isDone` returns true, or after the time. */
   #whenIdle(timeoutMs: number, isDone = () => true): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const deadline = performance.now() + timeoutMs

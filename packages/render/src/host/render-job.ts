@@ -7,7 +7,7 @@ import { readFacts, readHead, readVerdict } from './emitted.ts'
 import type { PoolJob, SitePool } from './site-pool.ts'
 import type { ThreadSlot } from './thread-slot.ts'
 
-/** What a render job is made of. */
+/** Options of a `RenderJob`. */
 interface RenderJobOptions {
   readonly number: number
   readonly request: RenderRequest
@@ -39,7 +39,7 @@ export function report(context: CallContext, progress: RenderProgress['progress'
 /** One render of a worker: between its call and a thread. */
 export class RenderJob implements PoolJob {
   readonly task: RenderTask
-  /** What the worker gets. */
+  /** The result for the worker. */
   readonly reply: Promise<Reply>
   deadlineAt = Number.POSITIVE_INFINITY
   readonly #options: RenderJobOptions
@@ -157,10 +157,10 @@ export class RenderJob implements PoolJob {
   #abort(): void {
     if (this.#slot === undefined) this.#options.pool.cancel(this)
     else this.#slot.abort(this)
-    this.fail(new RenderError('RENDER_ISOLATE_LOST', 'the render was given up'))
+    this.fail(new RenderError('RENDER_ISOLATE_LOST', 'the render was aborted'))
   }
 
-  /** Whether it went well; else the job has failed with the error. */
+  /** True on success; otherwise the job has failed with the error. */
   #attempt(act: () => void): boolean {
     try {
       act()

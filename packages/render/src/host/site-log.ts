@@ -8,7 +8,7 @@ const LONGEST_SILENCE_MS = 60_000
 
 const levels = new Set(['debug', 'info', 'warn', 'error'])
 
-/** What a site log is made with. */
+/** Options of a `SiteLog`. */
 interface SiteLogOptions {
   readonly site: string
   /** The logger of now: another generation may bring another. */

@@ -23,7 +23,7 @@ export interface PoolJob extends ThreadJob {
   started(slot: ThreadSlot): void
 }
 
-/** What a pool tells its host. */
+/** Events of a pool, for its host. */
 export interface PoolEvents {
   lost(reason: LossReason): void
   stuck(reason: LossReason): void
@@ -33,7 +33,7 @@ export interface PoolEvents {
   serve(port: MessagePort): void
 }
 
-/** What a pool is made of. */
+/** Options of a `SitePool`. */
 export interface PoolOptions {
   /** Where its threads come from. */
   readonly threads: Pick<SpareThread, 'take'>
@@ -177,7 +177,10 @@ export class SitePool implements BudgetMember {
 
   /** The host itself may go on: only the request has to be matched again. */
   #closed(): RenderError {
-    return new RenderError('RENDER_STALE_MANIFEST', `${this.#options.settings.site} has other isolates now`)
+    return new RenderError(
+      'RENDER_STALE_MANIFEST',
+      `${this.#options.settings.site} was reloaded meanwhile: match the request again`,
+    )
   }
 
   #freeSlot(): ThreadSlot | undefined {
@@ -256,7 +259,7 @@ export class SitePool implements BudgetMember {
       this.#queue = []
       this.#failedStarts = 0
       for (const job of waiting)
-        job.fail(new RenderError('RENDER_ISOLATE_LOST', 'the render thread does not start', { cause: error }))
+        job.fail(new RenderError('RENDER_ISOLATE_LOST', 'failed to start the render thread', { cause: error }))
     }
     this.#checkDrained()
   }

@@ -25,13 +25,13 @@ export interface SiteSpec {
   readonly config: Pick<SiteConfig, 'id' | 'root' | 'public'>
   readonly thread: Omit<ThreadSettings, 'manifest'>
   readonly limits: PoolLimits
-  /** What the threads of the site are served as by their host. */
+  /** Identity and limits of the site, for the host's services to its threads. */
   readonly served: ServedSite
 }
 
 type OnScanFailed = ScannedSiteOptions['onFailed']
 
-/** What a site runtime shares with the others of its host. */
+/** Parts that all site runtimes of a host share. */
 export interface SiteDependencies {
   readonly threads: PoolOptions['threads']
   readonly budget: ThreadBudget

@@ -39,7 +39,7 @@ const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--single-threaded-g
 
 type ScanPeer = RpcPeer<typeof scanParentMethods, typeof scanMethods>
 
-/** What a process is asked for, and the error when it cannot answer. */
+/** A job for a process, and its error when the process cannot answer. */
 interface ScanTask<Reply> {
   readonly root: string
   readonly ask: (peer: ScanPeer) => Promise<Reply>

@@ -9,12 +9,12 @@ const MAX_BUSY_LOOKS = 25
 /** After a spare that did not start, this many looks pass before the next one; twice as many after each further failure. */
 const MAX_PASSED_LOOKS = 64
 
-/** What a spare thread is kept with. */
+/** Options of a `SpareThread`. */
 interface SpareThreadOptions {
   /** URL of the program of render threads. */
   readonly program: string
   readonly budget: ThreadBudget
-  /** Whether nobody waits for the processor just now. */
+  /** True if the host is idle. */
   readonly isQuiet: () => boolean
   readonly onFailed: (error: Error) => void
   readonly onCloseFailed: (error: unknown) => void
@@ -38,12 +38,12 @@ export class SpareThread {
     this.#options = options
   }
 
-  /** Whether one waits for its site. */
+  /** True if a spare thread is ready. */
   get isReady(): boolean {
     return this.#thread?.isLinked === true
   }
 
-  /** What threads are started with from now on; a spare that was started with something else is closed. */
+  /** Sets the start settings of threads; a spare with other settings is closed. */
   useBase(base: ThreadBase): void {
     this.#base = base
     this.#failures = 0

@@ -9,7 +9,7 @@ import { RenderError } from '../errors/errors.ts'
  */
 const MAX_START_MS = 5_000
 
-/** What a started thread tells whoever has it. */
+/** Events of a started thread, for its owner. */
 interface ThreadEvents {
   /** It runs; messages go over the port. Told once, in a later turn than the one that asks for it. */
   linked(port: MessagePort): void
@@ -22,7 +22,7 @@ interface ThreadEvents {
  * settings of a site over its port first.
  */
 export class StartedThread {
-  /** What it was started with. */
+  /** The settings that it was started with. */
   readonly base: ThreadBase
   readonly #pool: Piscina
   /** Resolves when the program has been loaded, or never will be. */
@@ -55,7 +55,7 @@ export class StartedThread {
     this.#pool.on('workerDestroy', () => queueMicrotask(lost))
   }
 
-  /** Whether it runs and waits for nothing but its settings. */
+  /** True if it runs and waits for its settings only. */
   get isLinked(): boolean {
     return this.#port !== undefined
   }

@@ -42,17 +42,17 @@ export class ThreadBudget {
     this.#spare = count
   }
 
-  /** Whether there are more threads than there may be, which a lower limit leads to. */
+  /** True if there are more threads than the limit allows, which happens after the limit was lowered. */
   get isOverfull(): boolean {
     return this.#total() + this.#spare > this.#max
   }
 
-  /** Whether a thread that no pool has asked for may be started. */
+  /** True if a thread that no pool has asked for may be started. */
   get hasRoomForSpare(): boolean {
     return this.#waiting.size === 0 && this.#total() + this.#spare < this.#max
   }
 
-  /** Whether the pool may start a thread now. If not, the longest idle thread of another is closed and it is told later. */
+  /** True if the pool may start a thread now. If not, the longest idle thread of another is closed and it is told later. */
   mayStart(member: BudgetMember): boolean {
     if (this.#total() < this.#max || member.mayExceed === true) {
       this.#waiting.delete(member)

@@ -22,7 +22,7 @@ const GRACE_MS = 5_000
 /** One request on its way through a thread: where its messages go. */
 export interface ThreadJob {
   readonly task: RenderTask
-  /** When the thread itself should have given up, on the clock of `performance.now()`; infinite once it is streamed. */
+  /** When the thread itself should have timed out, on the clock of `performance.now()`; infinite once it is streamed. */
   readonly deadlineAt: number
   result(result: RenderResult): void
   head(head: string, body: BodyPiece | undefined): void
@@ -33,7 +33,7 @@ export interface ThreadJob {
   fail(error: Error): void
 }
 
-/** What a slot tells its pool. */
+/** Events of a slot, for its pool. */
 interface SlotEvents {
   ready(slot: ThreadSlot): void
   /** A job has ended: there is room. */
@@ -66,7 +66,7 @@ export class ThreadSlot {
   readonly #options: SlotOptions
   readonly #thread: StartedThread
   readonly #jobs = new TransientMap<number, ThreadJob>()
-  /** What has come in this turn and is handed over at its end. */
+  /** Tasks that arrived in this turn; they are sent together at its end. */
   #turn: RenderTask[] = []
   readonly #opened = Promise.withResolvers<void>()
   readonly #updates: ((evicted: readonly string[]) => void)[] = []
@@ -137,7 +137,7 @@ export class ThreadSlot {
     return await promise
   }
 
-  /** Whether the thread has let a job pass its deadline by far: it does not run any more. */
+  /** True if a job is far past its deadline: the thread is stalled. */
   hasOverdueJob(now: number): boolean {
     for (const job of this.#jobs.values()) if (job.deadlineAt + GRACE_MS < now) return true
     return false

@@ -5,15 +5,15 @@ import { filesOfRoute } from '../thread/route-files.ts'
 
 /** Files that decide where imports lead. */
 const resolverFiles = new Set(['package.json', 'tsconfig.json', 'jsconfig.json'])
-/** What an import can lead to. */
+/** Files that an import can name. */
 const moduleFile = /\.(?:[cm]?[jt]s|[jt]sx|json|css)$/
 
-/** What is known of a change before the isolates take it in. */
+/** Facts about a change before the isolates apply it. */
 interface Change {
   /** Undefined: this process did not know the site's routes before. */
   readonly before: SiteManifest | undefined
   readonly after: SiteManifest
-  /** Absolute paths, and whether they are there; none: anything may have changed. */
+  /** Absolute path -> true if the file exists; empty: anything may have changed. */
   readonly files: ReadonlyMap<string, boolean>
   /** The site's directory with all links resolved. */
   readonly realRoot: string
@@ -51,7 +51,7 @@ function filesNamed(route: Route, manifest: SiteManifest): Set<string> {
   return found
 }
 
-/** What stands before every route, or in for all: the pages that are made of it have no pattern. */
+/** Files that affect every route: middleware, the not-found page and the global error page. */
 function filesOfAll({ notFound, middleware, globalError }: SiteManifest): Set<string> {
   const found = new Set<string>()
   addTree(notFound, false, found)
@@ -132,13 +132,13 @@ class LookedAt {
   #touchesAll(touched: ReadonlySet<string>): boolean {
     const { before, after } = this.#change
     if (before !== undefined && !isSameForAll(before, after)) return true
-    // What nobody has compiled yet has made nothing.
+    // A module that was never compiled is part of no response.
     return this.#manifests().some((manifest) =>
       [...filesOfAll(manifest)].some((file) => touched.has(file) && this.#known.has(file)),
     )
   }
 
-  /** Whether a file may decide where imports of others lead, or what is a route. */
+  /** True if a file may decide where imports of others lead, or what is a route. */
   #isUnclear(): boolean {
     const { before, after, files } = this.#change
     return [...files].some(([file, isThere]) => {
@@ -152,7 +152,7 @@ class LookedAt {
 
 /**
  * Looks for the routes whose code a change touches: in the import graph on disk, which knows also what no isolate of this process
- * has loaded. Called before anything is compiled anew; the answer comes when the isolates have taken the change in.
+ * has loaded. Called before any module is compiled again; the answer comes when the isolates have taken the change in.
  */
 export async function touchedRoutes(change: Change): Promise<TouchedRoutes> {
   const { before, after, realRoot, cacheDirs } = change

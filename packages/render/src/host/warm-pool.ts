@@ -7,10 +7,10 @@ import type { SitePool } from './site-pool.ts'
 /** How long the modules of the routes in use may take to be loaded; the rest is left to their first requests. */
 const WARM_TIMEOUT_MS = 10_000
 
-/** What is wrong with the site's own code shows, and is logged, when a request needs it. */
+/** Errors of the site's own code: they are reported and logged by the request that needs the code. */
 const ofTheSite = new Set(['RENDER_FAILED', 'RENDER_COMPILE', 'RENDER_RESOLVE', 'RENDER_TIMEOUT', 'RENDER_MEMORY'])
 
-/** What a pool is warmed with. */
+/** Options of `warmPool`. */
 interface Warming {
   readonly manifest: SiteManifest
   /** Ids of the routes that were in use; unknown ones are left out. */

@@ -13,7 +13,7 @@ function bodyOf(piece: Piece): BodyPiece | undefined {
   return piece === undefined || piece.byteLength === 0 ? undefined : new Uint8Array(piece)
 }
 
-/** What an active request asks of its session. */
+/** The parts of a session that an active request uses. */
 export interface RequestOwner {
   readonly link: ThreadLink
   /** The first byte is out: the deadline no longer holds. */
@@ -60,7 +60,7 @@ export class ActiveRequest {
     try {
       this.#take(kind, a, b)
     } catch (cause) {
-      this.fail(new RenderError('RENDER_FAILED', `the isolate gave no usable answer: ${messageOf(cause)}`, { cause }))
+      this.fail(new RenderError('RENDER_FAILED', `the isolate sent an invalid response: ${messageOf(cause)}`, { cause }))
     }
   }
 
@@ -111,7 +111,7 @@ export class ActiveRequest {
     if (this.#state !== 'ended') this.#end({ kind: 'untouched' })
   }
 
-  /** The client is gone: nobody waits for a result. */
+  /** Aborts the request because its client is gone; no result is sent. */
   drop(): void {
     if (this.#state !== 'ended') this.#end({ kind: 'aborted' })
   }

@@ -41,7 +41,7 @@ export class CompileClient implements Compiler {
     this.#options = options
   }
 
-  /** Has imports resolved anew from now on: files were added, removed or changed. */
+  /** Resolves imports again from now on: files were added, removed or changed. */
   clear(): void {
     this.#looks++
   }
@@ -70,7 +70,7 @@ export class CompileClient implements Compiler {
       if (lastGood !== undefined) this.#options.onLastGood(id, lastGood)
       return new ResolvedModule(id, hash, source, dependencies)
     }
-    if (tries === MAX_TRIES) return new CompileError('RENDER_COMPILE', `the compiled code of ${id} is deleted again and again`)
+    if (tries === MAX_TRIES) return new CompileError('RENDER_COMPILE', `the compiled code of ${id} was deleted on every attempt`)
     return (await this.#compile([id], tries + 1))[0] ?? new CompileError('RENDER_COMPILE', `${id} was not compiled`)
   }
 

@@ -25,7 +25,7 @@ const apiNames = [
 type ApiName = (typeof apiNames)[number]
 type Argument = string | number | boolean | undefined | ArrayBuffer
 
-/** What an isolate tells its owner. */
+/** Events of an isolate, for its owner. */
 export interface IsolateEvents {
   /** The site's code left a rejection or threw outside of any request. */
   backgroundError(message: string): void
@@ -37,7 +37,7 @@ export interface IsolateEvents {
   snapshotFailed(error: unknown): void
 }
 
-/** What an isolate is made of. */
+/** Options of a `GuestIsolate`. */
 export interface IsolateOptions {
   readonly files: GuestFiles
   readonly memoryLimitMb: number
@@ -47,7 +47,7 @@ export interface IsolateOptions {
   readonly events: IsolateEvents
 }
 
-/** A module as it is brought into an isolate. */
+/** A module in the form that an isolate takes. */
 export interface IsolateModule {
   readonly id: string
   readonly format: ModuleFormat
@@ -97,7 +97,7 @@ export class GuestIsolate {
     try {
       return await GuestIsolate.#start(options, undefined)
     } catch (error) {
-      throw new RenderError('RENDER_GUEST', `the guest does not start: ${messageOf(error)}`, { cause: error })
+      throw new RenderError('RENDER_GUEST', `failed to start the guest: ${messageOf(error)}`, { cause: error })
     }
   }
 
@@ -155,7 +155,7 @@ export class GuestIsolate {
       return define === undefined ? undefined : this.#track(define.apply(undefined, values, { timeout: this.#options.timeoutMs }))
     })
     await Promise.all(defined)
-    if (this.#isGone) throw new RenderError('RENDER_ISOLATE_LOST', 'the isolate was given up while modules were loaded')
+    if (this.#isGone) throw new RenderError('RENDER_ISOLATE_LOST', 'the isolate was stopped while modules were loaded')
     return produced
   }
 
@@ -202,7 +202,7 @@ export class GuestIsolate {
   }
 
   /**
-   * Whether a call that `enter` returned still waits behind another. Calls run one after the other, so all but the oldest do.
+   * True if a call that `enter` returned still waits behind another. Calls run one after the other, so all but the oldest do.
    */
   isWaiting(entry: Promise<void>): boolean {
     const [oldest] = this.#pending

@@ -13,7 +13,7 @@ interface DueTimer {
 export class GuestTimers {
   readonly #timers = new Map<number, NodeJS.Timeout>()
   readonly #fire: (timerIds: readonly number[]) => void
-  /** What has come in this turn, in order. */
+  /** Timers that fired in this turn, in order. */
   #due: DueTimer[] = []
 
   /** @param fire gets at most one timer of each request */
@@ -43,7 +43,7 @@ export class GuestTimers {
     this.#due.push({ timerId, requestNumber })
   }
 
-  /** What a task puts into the microtask queue runs before the next task of its request: that one needs an entry of its own. */
+  /** Microtasks of a task run before the next task of its request, so each task needs its own entry. */
   #fireDue(): void {
     let due = this.#due
     this.#due = []

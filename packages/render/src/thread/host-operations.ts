@@ -37,7 +37,7 @@ export class KeptLoops {
   }
 }
 
-/** Path and pattern of a request under way. Undefined for one without a URL. */
+/** Path and pattern of a request in flight. Undefined for one without a URL. */
 export function placeOf({ begin, route }: Pick<RenderTask, 'begin' | 'route'>): RoutePlace | undefined {
   const { url } = JSON.parse(begin) as Partial<BeginRequest>
   const parsed = url === undefined ? null : URL.parse(url)
@@ -60,14 +60,14 @@ interface RunningFetch {
   readonly controller: AbortController
 }
 
-/** What host operations are made of. */
+/** Options of `HostOperations`. */
 interface HostOperationsOptions {
   readonly isolate: Pick<GuestIsolate, 'enter'>
   readonly fetch: FetchClient
   readonly data: DataClient
-  /** The request under way with this number. */
+  /** The request in flight with this number. */
   readonly taskOf: (requestNumber: number) => RenderTask | undefined
-  /** Data that is served stale could not be made anew. */
+  /** Reports that stale data could not be refreshed. */
   readonly onRefreshFailed: (what: string, error: unknown) => void
 }
 
@@ -82,7 +82,7 @@ const errorNames: Readonly<Partial<Record<HostOperation, string>>> = {
 function emittedError(error: Error, operation: HostOperation): EmittedError {
   const name = errorNames[operation] ?? 'Error'
   const code = codeOf(error)
-  // What the host itself refuses tells the site more than that it was refused.
+  // An error of the host itself keeps its message: the site learns why the call was refused.
   const message = operation === 'purge' && code !== undefined ? `${error.message} (${code})` : error.message
   return { name, message, stack: `${name}: ${message}` }
 }
@@ -115,15 +115,15 @@ export class HostOperations {
     })
   }
 
-  /** A request has ended; what its code has left running goes on. */
+  /** Notes that a request has ended; operations that its code left running continue. */
   ended({ number, cdnLoop }: RenderTask): void {
     this.#keptLoops.keep(number, cdnLoop)
   }
 
-  /** Gives up what a request that is over has under way. */
+  /** Aborts the operations of a request that has ended. */
   abortOf(requestNumber: number): void {
     for (const { requestNumber: owner, controller } of this.#running.values()) {
-      if (owner === requestNumber) controller.abort(new RenderError('RENDER_FETCH_FAILED', 'the request is over'))
+      if (owner === requestNumber) controller.abort(new RenderError('RENDER_FETCH_FAILED', 'the request has ended'))
     }
     this.#data.abortOf(requestNumber)
   }
@@ -131,7 +131,7 @@ export class HostOperations {
   /** Gives up everything. */
   abortAll(): void {
     for (const { controller } of this.#running.values())
-      controller.abort(new RenderError('RENDER_FETCH_FAILED', 'the isolate is gone'))
+      controller.abort(new RenderError('RENDER_FETCH_FAILED', 'the isolate was stopped'))
     this.#cachedFetch.close()
     this.#data.abortAll()
   }
@@ -188,7 +188,7 @@ export class HostOperations {
       if (wish === undefined) await this.#options.fetch.run(site, sink, controller.signal)
       else await this.#cachedFetch.run({ site, wish, asked: this.#askedBy(requestNumber) }, sink, controller.signal)
     } catch (error) {
-      // Nobody waits for it any more, and its number would stand in the way of those that somebody waits for.
+      // It has no caller any more, and its slot would block calls that have one.
       if (controller.signal.aborted) return
       throw error
     } finally {
@@ -201,7 +201,7 @@ export class HostOperations {
     return this.#options.taskOf(requestNumber)?.cdnLoop ?? this.#keptLoops.of(requestNumber)
   }
 
-  /** What the data cache has to know of the request that asks. */
+  /** Facts about the request that the data cache needs. */
   #askedBy(requestNumber: number): Pick<DataQuestion, 'place' | 'cameBack'> {
     const task = this.#options.taskOf(requestNumber)
     const place = task === undefined ? undefined : placeOf(task)

@@ -52,7 +52,7 @@ export class ModuleGraph {
     return found
   }
 
-  /** What is not here of these modules and all that they import. */
+  /** Lists the modules that are missing here among these and everything they import. */
   missingFrom(ids: Iterable<string>): string[] {
     const seen = new Set<string>()
     const missing: string[] = []

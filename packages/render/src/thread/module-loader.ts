@@ -9,7 +9,7 @@ export interface Compiler {
   compile(ids: readonly string[]): Promise<(CompiledModule | Error)[]>
 }
 
-/** What a module loader is made of. */
+/** Options of a `ModuleLoader`. */
 interface ModuleLoaderOptions {
   readonly compiler: Compiler
   readonly cache: ModuleCache
@@ -74,7 +74,7 @@ export class ModuleLoader {
     return await this.#evict(this.graph.dependentsOf(this.graph.ids().filter(isMeant)))
   }
 
-  /** What is being loaded would otherwise come in afterwards as it was before. */
+  /** Waits for running loads: one that ends later would define the old version. */
   async #settled(): Promise<void> {
     await Promise.allSettled([...this.#loads])
   }

@@ -8,7 +8,7 @@ export type CreateIsolate = (options: IsolateOptions) => Promise<GuestIsolate>
 
 type Owner = Pick<IsolateOptions, 'callbacks' | 'events'>
 
-/** The guest and the events of isolated-vm speak to whoever owns the isolate at that moment; before that, to nobody. */
+/** The guest and the events of isolated-vm go to the isolate's current owner; without an owner they are dropped. */
 function speakingTo(owner: () => Owner | undefined): Owner {
   const callbacks: HostCallbacks = {
     emit: (...args) => owner()?.callbacks.emit(...args),

@@ -28,7 +28,7 @@ export function imageFilesOf(route: Route): Set<string> {
   return files
 }
 
-/** The module files that a render of a route may need: its tree, and what stands in when it fails. */
+/** Lists the module files that a render of a route may need: its tree and the fallbacks. */
 export function filesOfRoute(route: Route, manifest: SiteManifest): string[] {
   const files = new Set<string>()
   if (route.tree !== null) addTree(route.tree, files)
@@ -42,7 +42,7 @@ function addFallbacks(manifest: SiteManifest, files: Set<string>): void {
   if (manifest.globalError !== null) files.add(manifest.globalError)
 }
 
-/** A route as the guest gets it: with what stands in when even the root layout fails. */
+/** A route as the guest gets it: with the page for a failure of the root layout. */
 type DefinedRoute = Route & { readonly globalError: string | null }
 
 const unrouted = { pattern: '', segments: [], metadata: null, slotParams: [], hasStaticParams: false } as const

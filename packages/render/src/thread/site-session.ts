@@ -20,7 +20,7 @@ import { mapStack } from './stack-mapper.ts'
 import type { ThreadLink } from './thread-link.ts'
 
 /**
- * How long an isolate may take to answer when a request in it is given up: more than the requests before it take on a busy
+ * Longest time that an isolate may take to answer when a request in it is aborted: more than the requests before it take on a busy
  * machine. Code that runs in circles is ended by its own time limit in any case.
  */
 const YIELD_TIMEOUT_MS = 5_000
@@ -30,7 +30,7 @@ const YIELD_TIMEOUT_MS = 5_000
  */
 const MAX_TIMEOUTS_IN_A_ROW = 3
 
-/** What a session is made of. */
+/** Options of a `SiteSession`. */
 interface SessionOptions {
   readonly settings: ThreadSettings
   readonly guestSettings: GuestSettings
@@ -75,7 +75,7 @@ export class SiteSession implements RequestOwner {
       fetch: this.#fetch,
       data,
       taskOf: (number) => this.#requests.get(number)?.task,
-      onRefreshFailed: (what, error) => link.log('warn', '', `${what} could not be made anew: ${messageOf(error)}`),
+      onRefreshFailed: (what, error) => link.log('warn', '', `failed to refresh ${what}: ${messageOf(error)}`),
     })
     this.#loader = new ModuleLoader({
       compiler,
@@ -99,7 +99,8 @@ export class SiteSession implements RequestOwner {
         backgroundError: (message) => session?.backgroundError(message),
         lost: (reason) => session?.lose(reason),
         catastrophe: () => link.post({ t: 'stuck', reason: 'memory' }),
-        snapshotFailed: (error) => link.log('warn', '', `the guest snapshot cannot be used: ${String(error)}`),
+        snapshotFailed: (error) =>
+          link.log('warn', '', `the guest snapshot is unusable, isolates start without it: ${String(error)}`),
       },
     })
     session = new SiteSession(options, isolate)
@@ -174,7 +175,7 @@ export class SiteSession implements RequestOwner {
     return this.#loader.graph.has(id)
   }
 
-  /** What is in the isolate of compiled code. */
+  /** Lists the compiled modules in the isolate. */
   modules(): LoadedModule[] {
     return this.#loader.graph.list()
   }
@@ -274,7 +275,7 @@ export class SiteSession implements RequestOwner {
     else this.#ready.delete(id)
   }
 
-  /** Logs an image whose module a page goes on without, once until files change. */
+  /** Logs once, until files change, that a page is rendered without the module of an image. */
   #skipped(file: string, error: unknown): void {
     if (this.#skippedFiles.has(file)) return
     this.#skippedFiles.add(file)
@@ -346,8 +347,8 @@ function timeoutError(timeoutMs: number): RenderError {
 }
 
 function lossError(reason: LossReason): RenderError {
-  if (reason === 'memory') return new RenderError('RENDER_MEMORY', 'the isolate went past its memory limit')
-  return new RenderError('RENDER_ISOLATE_LOST', 'the isolate was given up')
+  if (reason === 'memory') return new RenderError('RENDER_MEMORY', 'the isolate exceeded its memory limit')
+  return new RenderError('RENDER_ISOLATE_LOST', 'the isolate was stopped')
 }
 
 const MAX_RANDOM_BYTES = 65_536

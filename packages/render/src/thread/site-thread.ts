@@ -17,7 +17,7 @@ import { ThreadLink } from './thread-link.ts'
 /** In how many isolates a request may wait in vain behind another that ruins it. */
 const MAX_TRIES = 3
 
-/** What a thread has from its start. */
+/** Parts of a thread that exist before it has a site. */
 interface ThreadStart {
   readonly files: GuestFiles
   readonly isolate: PreparedIsolate
@@ -25,7 +25,7 @@ interface ThreadStart {
   readonly services: MessagePort
 }
 
-/** What runs in one render thread: one site, at most one isolate at a time. */
+/** Runs one site in a render thread, in at most one isolate at a time. */
 export class SiteThread {
   readonly #link: ThreadLink
   readonly #start: ThreadStart
@@ -37,7 +37,7 @@ export class SiteThread {
   #settings: ThreadSettings
   #session: Promise<SiteSession> | undefined
   #current: SiteSession | undefined
-  /** Requests that were given up before they reached the isolate. */
+  /** Requests that were aborted before they reached the isolate. */
   readonly #aborted = new Set<number>()
   readonly #running = new Set<number>()
 
@@ -89,7 +89,7 @@ export class SiteThread {
         if (this.#aborted.has(task.number)) return { kind: 'aborted' }
         const result = await session.run(task)
         if (result.kind !== 'untouched') return result
-        if (tries === MAX_TRIES) throw new RenderError('RENDER_ISOLATE_LOST', 'one isolate after the other was given up')
+        if (tries === MAX_TRIES) throw new RenderError('RENDER_ISOLATE_LOST', 'the isolate crashed on every attempt')
       }
     } catch (error) {
       return { kind: 'failed', error: wireOf(asError(error)) }

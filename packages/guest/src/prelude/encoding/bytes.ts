@@ -1,7 +1,7 @@
 /** Anything that holds bytes. */
 type BufferSource = ArrayBuffer | ArrayBufferView
 
-/** Whether a value is an ArrayBuffer or a view of one. */
+/** True if a value is an ArrayBuffer or a view of one. */
 export function isBufferSource(value: unknown): value is BufferSource {
   return value instanceof ArrayBuffer || ArrayBuffer.isView(value)
 }
@@ -31,7 +31,7 @@ export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return joined
 }
 
-/** What windows-1252 has at 0x80-0x9F; the rest equals the byte (Encoding standard, index windows-1252). */
+/** Characters of windows-1252 at 0x80-0x9F; the rest equals the byte (Encoding standard, index windows-1252). */
 const upper =
   '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
 

@@ -89,7 +89,7 @@ export class Event {
     return 'Event'
   }
 
-  /** For `EventTarget` only: marks the begin of a dispatch. Throws when one is under way. */
+  /** For `EventTarget` only: marks the begin of a dispatch. Throws during another dispatch. */
   static begin(event: Event, target: object): boolean {
     if (event.#isDispatching) return false
     event.#target = target

@@ -63,7 +63,7 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<A
 // The polyfill keeps what the standard calls [[disturbed]] under this name.
 const isDisturbed = (stream: object) => Reflect.get(stream, '_disturbed') === true
 
-/** What `Request` and `Response` share (Fetch standard, section 5.2). */
+/** Common base of `Request` and `Response` (Fetch standard, section 5.2). */
 export class Body {
   #content: Content = null
   /** The stream that was given out of text, bytes or a queue. */

@@ -1,7 +1,7 @@
 import { concatBytes } from '../encoding/bytes.ts'
 import { ReadableStream } from './streams.ts'
 
-/** Bytes that arrive over time from the host, read once: whole, or as a stream that is made only when somebody asks. */
+/** Bytes that arrive over time from the host, read once: whole, or as a stream that is made on demand. */
 export class ByteQueue {
   readonly #pieces: Uint8Array[] = []
   #isEnded = false

@@ -25,7 +25,7 @@ export interface FetchCache {
   /** Seconds; false: for ever. */
   readonly revalidate: number | false
   readonly tags: readonly string[]
-  /** Whether the code has named the time itself. */
+  /** True if the code has named the time itself. */
   readonly isExplicit: boolean
   /** Told the tags of the entry, when one was found. */
   onTags(tags: readonly string[]): void
@@ -69,7 +69,7 @@ const turns = new Turns(MAX_RUNNING)
 const open = new Set<OpenFetch>()
 let begun = 0
 
-/** Ends the fetches of a request that is given up. */
+/** Ends the fetches of an aborted request. */
 export function dropFetchesOf(requestNumber: number, reason: unknown): void {
   for (const fetch of open) if (fetch.requestNumber === requestNumber) fetch.drop(reason)
 }
@@ -144,10 +144,10 @@ function send(request: Request, bytes: ArrayBuffer | undefined, cache: FetchCach
 
 /**
  * Fetch standard `fetch`, carried out by the host (http and https only). Rejects with TypeError for network errors and with
- * the signal's reason when aborted; a request of the site that is given up aborts its fetches.
+ * the signal's reason when aborted; an aborted request of the site aborts its fetches.
  */
 export async function fetch(input: unknown, init?: RequestInit, cache?: FetchCache): Promise<Response> {
-  if (begun >= MAX_BEGUN) throw new TypeError(`fetch failed: ${MAX_BEGUN} fetches of this site are under way already`)
+  if (begun >= MAX_BEGUN) throw new TypeError(`fetch failed: ${MAX_BEGUN} fetches of this site are in flight already`)
   begun++
   let isSent = false
   try {

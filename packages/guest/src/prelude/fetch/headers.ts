@@ -1,4 +1,4 @@
-/** Who may change a header list, and which fields (Fetch standard, section 5.1). */
+/** Rules for changes of a header list (Fetch standard, section 5.1). */
 type HeadersGuard = 'none' | 'request' | 'response' | 'immutable'
 
 export type HeadersInit = Headers | Iterable<Iterable<string>> | Readonly<Record<string, string>>

@@ -10,7 +10,7 @@ interface ResponseInit {
   headers?: HeadersInit
 }
 
-/** What only the guest can say about a response. */
+/** Facts about a response that only the guest can set. */
 interface ResponseOrigin {
   readonly url: string
   readonly isRedirected: boolean

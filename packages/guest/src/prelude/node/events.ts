@@ -70,7 +70,7 @@ export class EventEmitter {
     return this
   }
 
-  /** Calls the listeners in order. An `error` that nobody listens to is thrown. */
+  /** Calls the listeners in order. An `error` without a listener is thrown. */
   emit(name: EventName, ...args: unknown[]): boolean {
     const list = this.#entries.get(name)
     if (list === undefined) {

@@ -1,6 +1,6 @@
 import { queueMicrotask } from '../time/timers.ts'
 
-/** What a site sees as `process`: its environment and no more. */
+/** The global `process` of a site: its environment and `nextTick`. */
 interface GuestProcess {
   readonly env: Record<string, string>
   nextTick(task: unknown, ...args: readonly unknown[]): void

@@ -87,7 +87,7 @@ const types = Object.freeze({
   isAnyArrayBuffer: (value: unknown) => value instanceof ArrayBuffer,
 })
 
-/** What `util` exports here. */
+/** Exports of the module `util`. */
 export const util = Object.freeze({
   format,
   inspect: Object.assign((value: unknown, options?: { depth?: number }) => inspect(value, options), {

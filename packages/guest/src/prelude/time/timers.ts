@@ -15,7 +15,7 @@ let lastId = 0
 
 function delayOf(value: unknown): number {
   const delay = Math.trunc(Number(value))
-  // What does not fit a 32-bit integer counts as 0, as in browsers.
+  // A delay that does not fit a 32-bit integer counts as 0, as in browsers.
   return delay > 0 && delay < 2 ** 31 ? delay : 0
 }
 
@@ -69,7 +69,7 @@ function fireTimer(id: number): void {
   }
 }
 
-/** Cancels the timers of a request that was given up. */
+/** Cancels the timers of an aborted request. */
 export function clearTimersOf(request: object): void {
   for (const [id, timer] of timers) if (timer.context?.request === request) clearTimeout(id)
 }

@@ -7,7 +7,7 @@ interface OwnAddress {
   readonly port: number
 }
 
-/** What a site's `fetch` may reach beyond public addresses. */
+/** Addresses that a site's `fetch` may reach beside public ones. */
 export interface EgressRules {
   /** Host names, `*.suffix`, addresses, CIDRs or `host:port`, as configured. */
   readonly allow: readonly string[]

@@ -1,9 +1,9 @@
 import { wasSentBy } from '@svc/protocol'
 import type { SiteFetch, SiteFetchOptions } from './site-fetch.ts'
 
-/** What a thread asks of the site's `fetch`. */
+/** The `fetch` of a site as its thread uses it. */
 export interface FetchClient extends Pick<SiteFetch, 'run' | 'close'> {
-  /** Whether a request that has this CDN-Loop field was sent by this instance, maybe by way of others. */
+  /** True if a request that has this CDN-Loop field was sent by this instance, maybe by way of others. */
   hasSent(cdnLoop: string): boolean
 }
 

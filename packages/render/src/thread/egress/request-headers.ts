@@ -21,7 +21,7 @@ const forbidden = new Set([
 const credentials = new Set(['authorization', 'cookie', 'cookie2'])
 const ofBody = new Set(['content-encoding', 'content-language', 'content-location', 'content-type'])
 
-/** What the host adds to every request of a site. */
+/** Header fields that the host adds to every request of a site. */
 interface HostFields {
   /** Value of CDN-Loop (RFC 8586): where the request that is being answered came through, then this instance. */
   readonly cdnLoop: string

@@ -59,7 +59,7 @@ const forbiddenMethods = new Set(['CONNECT', 'TRACE', 'TRACK'])
 const redirectStatus = new Set([301, 302, 303, 307, 308])
 const nullBodyStatus = new Set([101, 103, 204, 205, 304])
 
-/** What a `SiteFetch` is made of. */
+/** Options of a `SiteFetch`. */
 export interface SiteFetchOptions {
   readonly rules: EgressRules
   readonly loopMark: LoopMark
@@ -80,7 +80,7 @@ export class SiteFetch {
       connect: checkedConnector(this.#guard, limits.connectTimeoutMs),
       headersTimeout: limits.headTimeoutMs,
       bodyTimeout: limits.idleTimeoutMs,
-      // No fewer than an isolate has under way at once: streams that do not end must not keep others out.
+      // As many as an isolate may have in flight: endless streams must not block other fetches.
       connections: 256,
     })
   }
@@ -165,7 +165,7 @@ export class SiteFetch {
       const bytes = piece as Buffer
       count += bytes.byteLength
       if (count > this.#options.limits.maxResponseBytes) {
-        throw new RenderError('RENDER_FETCH_FAILED', `the response is over ${this.#options.limits.maxResponseBytes} bytes`)
+        throw new RenderError('RENDER_FETCH_FAILED', `the response is larger than ${this.#options.limits.maxResponseBytes} bytes`)
       }
       await sink.piece(bytes)
     }
@@ -173,12 +173,12 @@ export class SiteFetch {
 }
 
 function tooLate(timeoutMs: number): RenderError {
-  return new RenderError('RENDER_FETCH_TIMEOUT', `no answer within ${timeoutMs} ms`)
+  return new RenderError('RENDER_FETCH_TIMEOUT', `no response within ${timeoutMs} ms`)
 }
 
 function parseUrl(text: string, base?: string): URL {
   const url = URL.parse(text, base)
-  if (url === null) throw new RenderError('RENDER_FETCH_FAILED', `not a URL: ${text.slice(0, 200)}`)
+  if (url === null) throw new RenderError('RENDER_FETCH_FAILED', `invalid URL: ${text.slice(0, 200)}`)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new RenderError('RENDER_FETCH_REFUSED', `scheme ${url.protocol.slice(0, -1)} is not allowed`)
   }
