@@ -152,7 +152,7 @@ describe('certificates', () => {
     assert.equal(status, 503)
     assert.match(text, /"tls_certs":"degraded: .*old\.crt has expired"/)
     assert.match(server.child.stderr, /old\.crt expired on 2020-02-01/)
-    assert.match(server.child.stderr, /old\.crt is not for b\.test/)
+    assert.match(server.child.stderr, /old\.crt does not cover b\.test/)
   })
 })
 

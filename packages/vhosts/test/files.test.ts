@@ -93,10 +93,10 @@ test('a file without permission is a problem', async (t) => {
   const dir = tempDir(t, 'vhosts')
   writeFiles(dir, { 'a.conf': '' })
   chmodSync(join(dir, 'a.conf'), 0)
-  assert.match((await readDir(dir)).lines.join(), /^a\.conf: may not be read by the user /)
+  assert.match((await readDir(dir)).lines.join(), /^a\.conf: is not readable by the user /)
   chmodSync(dir, 0o111)
   t.after(() => chmodSync(dir, 0o755))
-  assert.match((await readDir(dir)).lines.join(), /:1: \. may not be read by the user /)
+  assert.match((await readDir(dir)).lines.join(), /:1: \. is not readable by the user /)
 })
 
 test('a file that is not there because nginx is not is told of with what to do', async (t) => {
