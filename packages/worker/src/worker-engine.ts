@@ -5,7 +5,7 @@ import { ListenAddresses } from './generation/listen-addresses.ts'
 const MAX_LOST_BYTES = 32 * 1024 * 1024 // some three hundred exchanges of a few certificates
 
 /** What the engine of a worker is made with. */
-export interface WorkerEngineOptions {
+interface WorkerEngineOptions {
   readonly engine: EngineOptions
   /** Called when there is no binary of uWebSockets.js for this platform. */
   readonly onFallback: (cause: unknown) => void

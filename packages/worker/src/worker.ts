@@ -6,7 +6,7 @@ import { masterOrders } from './master-orders.ts'
 import { WorkerLog } from './worker-log.ts'
 
 /** What a worker is given when it starts. */
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly workerId: number
   /** Leads to the master. */
   readonly endpoint: Parameters<typeof createIpcChannel>[0]

@@ -2,7 +2,7 @@ import { mkdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
-import { createStaticFiles, type StaticFiles, type StaticFilesOptions } from '../src/static/index.ts'
+import { createStaticFiles, type StaticFiles } from '../src/static/index.ts'
 import { type ClientBehaviour, type Recorded, RecordedExchange } from './recorded-exchange.ts'
 
 /** A public directory of its own for one test, beside which lies a secret. */
@@ -15,7 +15,7 @@ export class StaticSite {
   constructor(
     t: TestContext,
     contents: Readonly<Record<string, string | Buffer>> = {},
-    options: Partial<StaticFilesOptions> = {},
+    options: Partial<Parameters<typeof createStaticFiles>[0]> = {},
   ) {
     this.dir = tempDir(t, 'static')
     this.root = join(this.dir, 'public')

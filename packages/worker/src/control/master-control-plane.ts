@@ -10,7 +10,7 @@ import type { ServingGeneration } from '../generation/serving-generation.ts'
 export type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
 
 /** What a control plane is made of. */
-export interface ControlPlaneParts {
+interface ControlPlaneParts {
   readonly master: Pick<MasterPeer, 'call'>
   readonly generation: () => ServingGeneration
   readonly isDraining: () => boolean

@@ -41,7 +41,7 @@ class NameCaptures implements CaptureSink {
 }
 
 /** Ids of the sites that belong to servers of vhost files: they are not on every address. */
-export function sitesOfVhosts({ servers }: WebSpec): ReadonlySet<string> {
+function sitesOfVhosts({ servers }: WebSpec): ReadonlySet<string> {
   const ids = new Set<string>()
   for (const { site, fallback, locations } of servers) {
     ids.add(site)

@@ -34,7 +34,7 @@ export interface ServingGeneration {
 }
 
 /** What a generation is built with. */
-export interface GenerationTools {
+interface GenerationTools {
   readonly renderer: Renderer
   readonly onProblem: (error: Error) => void
 }

@@ -12,7 +12,7 @@ import { SharedBodies } from './shared-bodies.ts'
 import { storabilityOf } from './storability.ts'
 import { type IsrStatus, isrStatus, sendStored } from './stored-sender.ts'
 
-export type IsrCacheOptions = Omit<IsrParts, 'entries' | 'passes' | 'admission' | 'bodies'>
+type IsrCacheOptions = Omit<IsrParts, 'entries' | 'passes' | 'admission' | 'bodies'>
 
 /** How often a request looks again because the fill it waited for did not answer it, before it is rendered alone. */
 const MAX_ROUNDS = 4

@@ -16,7 +16,7 @@ import type { PageEntries } from './page-entries.ts'
 import type { SharedBodies } from './shared-bodies.ts'
 
 /** The store as a worker uses it: shared with all processes of the instance. */
-export interface SharedStore extends CacheStore {
+interface SharedStore extends CacheStore {
   /** Reads after this call see all that any process has committed before it. */
   refresh(): void
 }

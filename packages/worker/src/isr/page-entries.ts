@@ -14,7 +14,7 @@ import type { CacheFacts } from '@svc/protocol'
 import { isOfDynamicRoute, isOpenEnded, isWider, keyOf, NARROW, type PageAddress, purgeableOf, union } from './page-address.ts'
 import { type DefaultLifetime, type Storability, storabilityOf } from './storability.ts'
 
-export interface PageEntriesOptions {
+interface PageEntriesOptions {
   readonly store: CacheStore
   readonly ledger: PurgeLedger
   readonly admission: RepeatedKeys

@@ -25,7 +25,7 @@ export interface PageWaiter {
 export type PageFills = Fills<PageWaiter, PageFill>
 
 /** Where requests go that a fill cannot answer. */
-export interface PageFillExits {
+interface PageFillExits {
   /** Looks again, from the start. */
   again(waiter: PageWaiter): void
   /** Renders for this request alone. */

@@ -25,7 +25,7 @@ export type RenderEnd =
   /** Its client left while it waited for a host: nothing was rendered. */
   | { readonly kind: 'unsent' }
 
-export interface SharedRenderOptions {
+interface SharedRenderOptions {
   /** undefined: the render is for the store alone. */
   readonly leader: RenderLeader | undefined
   readonly maxBodyBytes: number

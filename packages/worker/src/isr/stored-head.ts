@@ -13,7 +13,7 @@ function seconds(ms: number): number {
 }
 
 /** The Cache-Control of a stored response: browsers ask each time, shared caches may keep it as long as this one does. */
-export function sharedCacheControl(entry: EntryFacts, now: number): string {
+function sharedCacheControl(entry: EntryFacts, now: number): string {
   return `public, max-age=0, s-maxage=${seconds(ttlLeftMs(entry, now))}, stale-while-revalidate=${seconds(swrLeftMs(entry, now))}`
 }
 

@@ -24,7 +24,7 @@ export function isrStatus(status: IsrStatus): string {
 }
 
 /** What sending takes. */
-export interface SenderParts {
+interface SenderParts {
   readonly clock: Clock
   readonly bodies: SharedBodies
 }

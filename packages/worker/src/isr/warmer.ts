@@ -10,7 +10,7 @@ import { type BackgroundRender, settingsOf } from './page-request.ts'
 import { routesWithStaticParams, staticPathsOf } from './static-paths.ts'
 
 /** What warming works with. */
-export interface WarmerOptions {
+interface WarmerOptions {
   readonly generation: () => ServingGeneration | undefined
   readonly cache: () => IsrCache | undefined
   readonly renderer: Renderer

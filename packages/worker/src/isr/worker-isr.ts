@@ -6,7 +6,7 @@ import type { Renderer } from '../render-client/renderer.ts'
 import { IsrCache } from './isr-cache.ts'
 
 /** What the ISR cache of a worker process is made of. */
-export interface WorkerIsrOptions {
+interface WorkerIsrOptions {
   readonly ledger: PurgeLedger
   readonly leases: LeaseDesk
   readonly renderer: Renderer

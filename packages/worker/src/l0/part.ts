@@ -2,7 +2,7 @@ import type { L0Entry } from '@svc/cache'
 import { contentRange, parseRange, type ResponseHead } from '@svc/http'
 
 /** A part of a stored body. */
-export interface Part {
+interface Part {
   readonly head: ResponseHead
   readonly body: Uint8Array
 }

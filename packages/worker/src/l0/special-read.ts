@@ -3,7 +3,7 @@ import type { ReadyRequest } from '@svc/engine'
 import { type CidrSet, clientOf } from '@svc/http'
 
 /** A read with special fields that can be answered from L0 all the same. */
-export interface SpecialRead {
+interface SpecialRead {
   /** Scheme and host as the client named them, where a trusted proxy vouches for it. */
   readonly origin: L0Origin
   /** Value of the Range field, for GET. */

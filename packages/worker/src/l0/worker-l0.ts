@@ -25,7 +25,7 @@ import { partOf } from './part.ts'
 import { readSpecial } from './special-read.ts'
 
 /** Writes down hits in the access log. */
-export interface HitLog {
+interface HitLog {
   /** Whether there is an access log. */
   readonly isWritten: boolean
   /** One request that L0 has answered. */
@@ -33,7 +33,7 @@ export interface HitLog {
 }
 
 /** What L0 works with. */
-export interface WorkerL0Options {
+interface WorkerL0Options {
   /** The generation that new requests are served by. */
   readonly generation: () => ServingGeneration
   readonly ledger: PurgeLedger

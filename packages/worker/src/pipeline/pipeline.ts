@@ -5,7 +5,7 @@ import type { RequestLog } from '../request/request-log.ts'
 import type { Stage } from '../request/stage.ts'
 
 /** Told of a stage that threw; must answer the request if nothing was answered yet. */
-export type StageFailure = (context: RequestContext, error: unknown) => void
+type StageFailure = (context: RequestContext, error: unknown) => void
 
 /** Runs stages in order until one answers. Stays synchronous as long as the stages do. */
 export class Pipeline {

@@ -13,7 +13,7 @@ import { SitePaths } from './stages/site-paths.ts'
 import { VhostStage } from './stages/vhost-stage.ts'
 
 /** What stages work with. */
-export interface StageParts {
+interface StageParts {
   readonly plane: ControlPlane
   readonly renderer: Renderer
   readonly isr: IsrOf

@@ -36,7 +36,7 @@ export interface Delivered {
 }
 
 /** A request that a response is delivered to. */
-export interface Receiver {
+interface Receiver {
   readonly method: string
   readonly headers: HeaderList
 }

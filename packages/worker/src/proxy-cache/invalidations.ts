@@ -6,7 +6,7 @@ import { leasePrefix } from './proxy-fill.ts'
 const MAX_URIS = 256
 
 /** What invalidations are made with. */
-export interface InvalidationsOptions {
+interface InvalidationsOptions {
   readonly store: Pick<ProxyStore, 'hasUri' | 'refresh'>
   readonly leases: Pick<LeaseDesk, 'isHeld'>
   /** Has the master carry out a purge. */

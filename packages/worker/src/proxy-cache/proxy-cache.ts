@@ -33,7 +33,7 @@ const noBytes = new Uint8Array(0)
 /** A stale entry is refreshed no more often than this. */
 const PAUSE_MS = 1_000
 
-export interface ProxyCacheParts extends ProxyParts {
+interface ProxyCacheParts extends ProxyParts {
   readonly invalidations: Invalidations
 }
 

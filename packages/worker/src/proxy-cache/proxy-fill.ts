@@ -54,7 +54,7 @@ export interface ProxyFillStart {
 }
 
 /** Where clients go that a fill does not answer itself. */
-export interface ProxyFillExits {
+interface ProxyFillExits {
   /** Looks for a response again. */
   again(client: CacheClient): void
   /** Sends the request of a client on by itself. */

@@ -25,7 +25,7 @@ export interface SharedResponseOptions {
 }
 
 /** How the response reaches one client: fields of Cache-Status. */
-export interface DeliveryStatus extends Pick<ProxyStatus, 'outcome'> {
+interface DeliveryStatus extends Pick<ProxyStatus, 'outcome'> {
   readonly isCollapsed: boolean
   /** Why it is not stored. */
   readonly refused: string | undefined

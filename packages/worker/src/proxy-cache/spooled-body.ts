@@ -12,7 +12,7 @@ interface Piece {
   readonly bytes: Uint8Array
 }
 
-export interface SpoolOptions {
+interface SpoolOptions {
   /** Begins a file. Rejects when there can be none. */
   readonly begin: () => Promise<IncomingBody>
   readonly clock: Pick<Clock, 'after'>

@@ -3,7 +3,7 @@ import { codeOf } from '@svc/core'
 import type { StaleRules } from './cache-ask.ts'
 
 /** The word of `proxy_cache_use_stale` that an error of an upstream falls under. */
-export function wordOfError(error: Error): string {
+function wordOfError(error: Error): string {
   switch (codeOf(error)) {
     case 'UPSTREAM_TIMEOUT':
       return 'timeout'
@@ -15,7 +15,7 @@ export function wordOfError(error: Error): string {
 }
 
 /** The word that a status falls under. */
-export function wordOfStatus(status: number): string {
+function wordOfStatus(status: number): string {
   return `http_${status}`
 }
 

@@ -8,7 +8,7 @@ import { LocationCache } from './location-cache.ts'
 import { ProxyCache } from './proxy-cache.ts'
 
 /** What the proxy cache of a worker process is made of. */
-export interface WorkerProxyCacheOptions {
+interface WorkerProxyCacheOptions {
   readonly ledger: PurgeLedger
   readonly leases: LeaseDesk
   readonly metrics: CacheMetrics

@@ -23,7 +23,7 @@ const HIDDEN_FIELDS = [
 const AS_ASKED = { target: { kind: 'fixed', upstream: '', host: '' }, uri: undefined } as const
 
 /** What asking FastCGI applications needs of the worker. */
-export interface FastcgiTools {
+interface FastcgiTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
   readonly spoolDir: string

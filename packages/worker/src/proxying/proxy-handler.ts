@@ -11,7 +11,7 @@ import { proxyHost, proxyPort } from './upstream-name.ts'
 import { FieldFilter, UpstreamSink } from './upstream-sink.ts'
 
 /** Fields of an upstream that its clients do not see, besides those that the location names: nginx's list. */
-export const HIDDEN_FIELDS = [
+const HIDDEN_FIELDS = [
   'date',
   'server',
   'x-pad',
@@ -23,7 +23,7 @@ export const HIDDEN_FIELDS = [
 ] as const
 
 /** What proxying needs of the worker. */
-export interface ProxyTools {
+interface ProxyTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
   readonly blocks: BodyBlocks

@@ -19,7 +19,7 @@ const MAX_LENT_BYTES = 32 * 1024
 const READ_AHEAD_BYTES = 256 * 1024
 
 /** How the answers of an upstream become answers of a location. */
-export interface ResponseRules {
+interface ResponseRules {
   /** Names (lower case) that clients do not see. */
   readonly hidden: ReadonlySet<string>
   readonly redirects: RedirectRewriter | undefined

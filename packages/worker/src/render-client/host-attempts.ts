@@ -15,7 +15,7 @@ export interface HostCall {
 }
 
 /** The failures after which a call may be sent again. */
-export interface Repeatable {
+interface Repeatable {
   /** After a refusal: the host has taken nothing. */
   readonly ifRefused: boolean
   /** After a loss: the host may have carried it out (RFC 9110 section 9.2.2). */

@@ -24,14 +24,14 @@ interface Host {
 }
 
 /** What a host set reports. */
-export interface HostSetEvents {
+interface HostSetEvents {
   problem(error: Error): void
   /** A host went away while these sites had renders on it. */
   lost(hostId: string, sites: readonly string[]): void
 }
 
 /** Options of a host set. */
-export interface HostSetOptions {
+interface HostSetOptions {
   readonly workerId: number
   readonly events: HostSetEvents
   /** The settings in force: how long calls wait for a host, and how many for one site. */

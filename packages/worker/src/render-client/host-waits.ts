@@ -13,7 +13,7 @@ export interface WaitingCall {
 }
 
 /** Options of the waiting calls. */
-export interface WaitOptions {
+interface WaitOptions {
   /** Calls of one site that may wait at a time. */
   readonly queueMax: () => number
   /** A host that the site's calls can be sent to. */

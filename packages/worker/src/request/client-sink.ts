@@ -15,7 +15,7 @@ function withCacheControl(head: ResponseHead): ResponseHead {
 const MAX_LENT_BYTES = 32 * 1024
 
 /** Who else is told of a response on its way to the client. */
-export interface ClientSinkEvents {
+interface ClientSinkEvents {
   /** The render failed before anything was sent: answers the client in another way. Later errors cut the response. */
   failed(error: Error): void
   /** The response is complete: told before it is sent when it is whole, else when it has ended. */

@@ -43,7 +43,7 @@ export interface L0Intake {
 }
 
 /** What a fill works with. */
-export interface L0FillOptions {
+interface L0FillOptions {
   readonly ticket: L0Ticket
   /** The request that gave rise to it. */
   readonly request: Pick<HttpRequest, 'header'>

@@ -34,7 +34,7 @@ export interface RequestOutcome {
 }
 
 /** An answer that its client does not get whole. */
-export interface UnsentWhole {
+interface UnsentWhole {
   readonly head: ResponseHead
   /** Length of its body as it is, before compression. */
   readonly bytes: number
@@ -54,7 +54,7 @@ export interface ContextTools {
 }
 
 /** Bucket of a request in metrics: a route pattern, or one of these. */
-export type PathGroup = 'static' | 'proxy' | 'builtin' | 'other' | (string & {})
+type PathGroup = 'static' | 'proxy' | 'builtin' | 'other' | (string & {})
 
 /**
  * One request on its way through the pipeline: the exchange, what the stages found out, and what will be logged of it. The

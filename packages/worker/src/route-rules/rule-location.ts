@@ -10,7 +10,7 @@ export interface RulePlace {
 }
 
 /** Where a rule sends requests, as a location would say it. */
-export interface RuleLocation {
+interface RuleLocation {
   readonly settings: LocationSettings
   readonly place: RulePlace
 }

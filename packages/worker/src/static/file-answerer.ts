@@ -21,7 +21,7 @@ function readWhole(file: OpenFile): Buffer | undefined {
 }
 
 /** A whole file that its client does not get, since it has it already or asks for the head alone. */
-export interface UnsentFile {
+interface UnsentFile {
   readonly head: ResponseHead
   /** Size of the form that would be sent. */
   readonly bytes: number
@@ -42,7 +42,7 @@ export interface WholeFileL0 {
 }
 
 /** A file by its name. Whoever keeps an answer keeps this: it must hold on to nothing of a request. */
-export interface NamedFile {
+interface NamedFile {
   readonly source: FileSource
   readonly name: string
   /** Says what the file is that was found in this state. */

@@ -12,7 +12,7 @@ const CHUNK_BYTES = 256 * 1024
 const blocks = new BodyBlocks(CHUNK_BYTES)
 
 /** What is sent of an open file. */
-export interface FileTransfer {
+interface FileTransfer {
   readonly file: OpenFile
   readonly head: ResponseHead
   readonly pieces: readonly BodyPiece[]

@@ -1,5 +1,5 @@
 /** A file kept in memory, valid as long as the file on disk is in the same state. */
-export interface CachedFile {
+interface CachedFile {
   readonly state: string
   readonly content: Buffer
 }

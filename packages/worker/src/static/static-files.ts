@@ -7,7 +7,7 @@ import { fileNameOf, PublicRoot } from './public-root.ts'
 import { findResource } from './variant.ts'
 
 /** How files are served. */
-export interface StaticFilesOptions extends FileAnswererOptions {
+interface StaticFilesOptions extends FileAnswererOptions {
   /** Absolute path of the public directory; it may be missing, or a link. */
   readonly root: string
   /** Whether `index.html` answers for its directory: for sites that are only files. @default false */
@@ -15,7 +15,7 @@ export interface StaticFilesOptions extends FileAnswererOptions {
 }
 
 /** Whether a request was answered, or there is no such file. */
-export type StaticOutcome = 'served' | 'missing'
+type StaticOutcome = 'served' | 'missing'
 
 /** A file below a root. */
 interface Place {

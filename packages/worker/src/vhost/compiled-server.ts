@@ -42,7 +42,7 @@ export interface CompiledLocation {
 }
 
 /** Compiles what is set for a location, or for a server outside of all. */
-export function compileLocation(
+function compileLocation(
   settings: LocationSettings | LocationSpec,
   templates: Templates,
   handlers: LocationHandlers,

@@ -6,7 +6,7 @@ import { readForAnswer, type Templates } from './templates.ts'
 import { splitArgs } from './try-files.ts'
 
 /** What shows an error. */
-export type ErrorPage =
+type ErrorPage =
   | { readonly kind: 'inside'; readonly target: InnerTarget }
   | { readonly kind: 'redirect'; readonly status: number; readonly url: string }
 

@@ -22,7 +22,7 @@ const CLOSE = 444
 const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503, limited: 429 } as const
 
 /** Answers a request from the application of a site. */
-export type AnswerFromApp = (state: RunState, site: string) => Outcome
+type AnswerFromApp = (state: RunState, site: string) => Outcome
 
 /** One request on its way through the phases of nginx: rewriting, location, access, `try_files`, content. */
 export class LocationRun implements PhaseRun {

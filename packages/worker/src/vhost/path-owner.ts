@@ -10,7 +10,7 @@ import type { VhostRuntime } from './vhost-runtime.ts'
 import type { Found } from './web-files.ts'
 
 /** The owner of a path at a server: the server itself, none (a catch-all at most), or an application that may know the path. */
-export type PathClaim =
+type PathClaim =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'free' }
   | { readonly kind: 'app'; readonly site: string; readonly path: string }

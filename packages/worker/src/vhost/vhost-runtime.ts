@@ -14,7 +14,7 @@ import { Templates } from './templates.ts'
 import { WebFiles } from './web-files.ts'
 
 /** What the servers of all generations share. */
-export interface VhostParts {
+interface VhostParts {
   readonly basicAuth: FileAuth
   readonly handlersFor: (generation: ServingGeneration) => LocationHandlers
   readonly onProblem: (error: Error) => void
@@ -71,7 +71,7 @@ export class VhostRuntime {
 }
 
 /** What is known of files, which no reload changes. */
-export type SharedFiles = Pick<VhostTools, 'files' | 'answerer'>
+type SharedFiles = Pick<VhostTools, 'files' | 'answerer'>
 
 /** The servers of all generations that have requests. */
 export class VhostRuntimes {

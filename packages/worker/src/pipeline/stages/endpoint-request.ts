@@ -8,7 +8,7 @@ import type { RequestContext } from '../../request/request-context.ts'
 const MAX_BODY_BYTES = 1024 * 1024
 
 /** What an endpoint gets, or why the request is refused. */
-export type ReadRequest = { readonly request: EndpointRequest } | { readonly problem: Problem }
+type ReadRequest = { readonly request: EndpointRequest } | { readonly problem: Problem }
 
 function invalid(errors: readonly FieldError[]): { readonly problem: Problem } {
   const detail = errors.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')
