@@ -1,9 +1,8 @@
-import type { OnReadOpts, Socket } from 'node:net'
+import { type OnReadOpts, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { asError } from '@svc/core'
 import { UpstreamError } from '../errors/errors.ts'
 import type { AddressBook, ServerAddress } from './addresses.ts'
-import { UpstreamSocket } from './upstream-socket.ts'
 
 /** How a server is spoken to. */
 export interface Transport {
@@ -180,5 +179,27 @@ class DialAttempt implements Dialing {
   get #name(): string {
     const { server } = this.#options.transport
     return server.kind === 'unix' ? `unix:${server.path}` : `${server.host}:${server.port}`
+  }
+}
+
+/**
+ * A socket of which what the server has said is read although nothing more can be written: a server that refuses a body answers and
+ * closes the connection, which is found out by writing before the answer is read.
+ */
+class UpstreamSocket extends Socket {
+  #isFailing = false
+
+  constructor(onread: OnReadOpts | undefined) {
+    super(onread === undefined ? {} : { onread })
+    this.setNoDelay(true)
+  }
+
+  override destroy(error?: Error & { readonly syscall?: string }): this {
+    if (error?.syscall !== 'write') return super.destroy(error)
+    if (this.#isFailing) return this
+    this.#isFailing = true
+    // Between the two the system is asked for everything that has come.
+    setImmediate(() => setImmediate(() => super.destroy(error)))
+    return this
   }
 }

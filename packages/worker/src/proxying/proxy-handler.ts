@@ -7,7 +7,6 @@ import { refuseLoop } from '../request/request-loop.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
-import { proxyHost, proxyPort } from './upstream-name.ts'
 import { FieldFilter, UpstreamSink } from './upstream-sink.ts'
 
 /** Fields of an upstream that its clients do not see, besides those that the location names: nginx's list. */
@@ -165,4 +164,24 @@ function addressOf(host: string, scheme: 'http' | 'https'): string | undefined {
   if (parseServerAddress(host) !== undefined) return host
   const withPort = `${host}:${scheme === 'https' ? 443 : 80}`
   return parseServerAddress(withPort) === undefined ? undefined : withPort
+}
+
+type Scheme = 'http' | 'https'
+
+const USUAL_PORTS: Readonly<Record<Scheme, string>> = { http: ':80', https: ':443' }
+
+/** `$proxy_host`, and the Host field where none is set: without the port that the scheme has anyway. A socket is called localhost. */
+function proxyHost(host: string, scheme: Scheme): string {
+  if (host.startsWith('unix:')) return 'localhost'
+  const usual = USUAL_PORTS[scheme]
+  return host.endsWith(usual) ? host.slice(0, -usual.length) : host
+}
+
+/**
+ * `$proxy_port` where it is not the one in `$proxy_host`, else 80.
+ * @param name of the upstream group
+ */
+function proxyPort(host: string, name: string, scheme: Scheme): string | undefined {
+  if (name.startsWith('unix:')) return ''
+  return scheme === 'https' && !/:\d+$/.test(host) ? '443' : undefined
 }
