@@ -179,7 +179,7 @@ test('an answer past the size limit is cut off, counted after decompression', as
     response.end(gzipSync(Buffer.alloc(100_000)))
   })
   const run = fetcher(t, { allow: [host], limits: { maxResponseBytes: 50_000 } })
-  await assert.rejects(run({ url: `http://${host}/` }), { code: 'RENDER_FETCH_FAILED', message: /over 50000 bytes/ })
+  await assert.rejects(run({ url: `http://${host}/` }), { code: 'RENDER_FETCH_FAILED', message: /larger than 50000 bytes/ })
 })
 
 test('a server that does not answer is given up, and an abort ends the wait', async (t) => {
