@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_ENTRY_TAGS } from '@svc/cache'
 import type { PageAddress } from '../src/isr/page-address.ts'
-import { type MadeResponse, type Storability, storabilityOf } from '../src/isr/storability.ts'
+import { type Storability, storabilityOf } from '../src/isr/storability.ts'
 import { facts } from './isr-instance.ts'
+
+type MadeResponse = Parameters<typeof storabilityOf>[0]
 
 const address: PageAddress = {
   label: 'shop',

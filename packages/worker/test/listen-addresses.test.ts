@@ -4,7 +4,9 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startEngine } from '../../engine/test/start-engine.ts'
 import { anyCertificate, makeCertificate } from '../../engine/test/test-certificates.ts'
-import { ListenAddresses, type ListenSpec } from '../src/generation/listen-addresses.ts'
+import { ListenAddresses } from '../src/generation/listen-addresses.ts'
+
+type ListenSpec = Parameters<ListenAddresses['prepare']>[0]
 
 async function takePort(t: TestContext): Promise<{ readonly port: number; release(): Promise<void> }> {
   const server = createServer().listen(0, '127.0.0.1')

@@ -68,7 +68,7 @@ export class RequestTexts {
 }
 
 /** The parameters that a request brings with it. What is said of its method and of its length is what is sent. */
-export function ownParams(request: OriginRequest): readonly Param[] {
+function ownParams(request: OriginRequest): readonly Param[] {
   const { method, cgi = noParams } = request
   const params = cgi.params.filter(([name]) => !OF_ASKER.has(name))
   return withLength(withMethod(params, method), bodyLength(request))
@@ -79,7 +79,7 @@ export function ownParams(request: OriginRequest): readonly Param[] {
  * Fields that come several times are joined (RFC 3875 section 4.1.18). Names of fields that hold something other than letters,
  * digits and "-" are left out: another name could come to the same.
  */
-export function fieldParams(headers: HeaderList, configured: ReadonlySet<string>): Param[] {
+function fieldParams(headers: HeaderList, configured: ReadonlySet<string>): Param[] {
   const fields = new Map<string, string>()
   for (const [name, value] of headers) {
     if (NOT_PASSED.has(name) || !/^[a-z\d-]+$/.test(name)) continue

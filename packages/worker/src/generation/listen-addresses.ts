@@ -5,7 +5,7 @@ import type { Engine } from '@svc/engine'
 import type { GenerationSpec, ListenAddress } from '@svc/protocol'
 
 /** The generation, as far as addresses are concerned. */
-export type ListenSpec = Pick<GenerationSpec, 'generation' | 'listen' | 'tls'>
+type ListenSpec = Pick<GenerationSpec, 'generation' | 'listen' | 'tls'>
 
 /**
  * The listen addresses of a worker over its generations. New ones are opened when a generation takes over and not before, so that a

@@ -4,7 +4,7 @@ import type { CacheFacts } from '@svc/protocol'
 import type { PageAddress } from './page-address.ts'
 
 /** What is known of a response when it has been made. */
-export interface MadeResponse {
+interface MadeResponse {
   readonly status: number
   readonly headers: HeaderList
   /** undefined: the render said nothing about caching. */
