@@ -126,6 +126,19 @@ test('the architecture page describes each package, and its imports as they are 
   assert.deepEqual(described.toSorted(), [...Object.keys(table), 'testkit'].toSorted())
 })
 
+test('the walk of a miss names files that exist, and counts them', () => {
+  const text = pages.find(({ name }) => name === 'docs/architecture.md')?.text ?? ''
+  const [, walk = ''] = text.split('## A miss, file by file')
+  const steps = walk.split(/^\d\. /m).slice(1)
+  const files = steps.flatMap((step) => {
+    const named = Array.from((step.split('\n\n')[0] ?? '').matchAll(/`([a-z-]+)\/([a-z0-9/-]+)`/g))
+    assert.equal(named.length, Number(/\((\d+)\)/.exec(step)?.[1]), step)
+    return named.map(([, name = '', path = '']) => `packages/${name}/src/${path}.ts`)
+  })
+  for (const file of files) assert.ok(existsSync(join(repositoryRoot, file)), file)
+  assert.equal(new Set(files).size, Number(/The (\d+) files/.exec(walk)?.[1]))
+})
+
 /** Words that stand for plainer ones: see "Language" in CONTRIBUTING.md. */
 const BANNED = /\b(?:nobody|somebody|anew|under way|is over|begun anew|what is kept|of which|there are not yet)\b/i
 
