@@ -12,9 +12,9 @@ import {
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
 import { type Cleanup, ManualClock, tempDir, waitFor } from '@svc/testkit'
 import type { Origin, OriginRequest } from '../../upstream/src/origin/origin.ts'
-import type { CacheRules, OfferedFacts } from '../src/proxy-cache/cache-ask.ts'
-import { CachingOrigin } from '../src/proxy-cache/caching-origin.ts'
+import type { CacheRules, OfferedFacts } from '../src/proxy-cache/cache-client.ts'
 import { Invalidations } from '../src/proxy-cache/invalidations.ts'
+import { CachingOrigin } from '../src/proxy-cache/location-cache.ts'
 import { ProxyCache } from '../src/proxy-cache/proxy-cache.ts'
 import { InstanceLeases } from './isr-instance.ts'
 

@@ -1,13 +1,13 @@
 import { type ProxyAddress, varyFields } from '@svc/cache'
-import { cacheStatus, type HeaderList } from '@svc/http'
+import { cacheStatus, type HeaderList, type ResponseSink } from '@svc/http'
 import type { Origin, OriginRequest } from '@svc/upstream'
 import type { CacheSpec, Template } from '@svc/vhosts'
+import type { RequestContext } from '../request/request-context.ts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
-import type { CacheAsk, CacheRules } from './cache-ask.ts'
-import { CachingOrigin } from './caching-origin.ts'
+import { CacheClient, type CacheContext, type CacheRules, type OfferedFacts, type ProxyStatus } from './cache-client.ts'
 import type { ProxyCache } from './proxy-cache.ts'
 
-/** The cache of an upstream whose location says nothing of it: what RFC 9111 says, and a stale answer when it is down. */
+/** The cache of an upstream without directives about it: the rules of RFC 9111, and a stale response when it is down. */
 export const plainCache: CacheSpec = { zone: '', valid: [], useStale: ['error', 'timeout'], bypass: [], noCache: [] }
 
 /** The cache of a location (`proxy_cache`, `fastcgi_cache`) or of a route rule. */
@@ -32,9 +32,10 @@ export class LocationCache {
 
   /**
    * Puts the cache in front of an origin for one request, unless no layer may store what it is about.
-   * @param place names the upstream: what several say is kept apart
+   * @param place names the upstream: the responses of several are kept apart
    */
   originFor(visit: LocationExchange, origin: Origin, request: OriginRequest, place: string): Origin {
+    const { bypass, noCache, zone } = this.#spec
     const { client, site, exchange } = visit.context
     const { path, query, host, target } = exchange.request
     const address = this.#cache.addresses.of({
@@ -46,55 +47,93 @@ export class LocationCache {
       target,
       sent: request.target,
       label: site?.config.label ?? '',
-      zone: this.#spec.zone,
+      zone,
       place,
     })
     if (address === undefined) {
       visit.context.cacheStatus = proxyStatus({ outcome: 'bypass', detail: 'path' })
       return origin
     }
-    return new CachingOrigin(this.#cache, origin, this.#askOf(visit, address))
-  }
-
-  #askOf(visit: LocationExchange, address: ProxyAddress): CacheAsk {
-    const { context } = visit
-    const cache = this.#cache
-    return {
-      address,
-      rules: this.#rules,
-      // What decides that nothing stored is used decides the same for L0.
-      isBypassed: isAnySet(this.#spec.bypass, (template) => visit.text(template)),
-      isUnkept: isAnySet(this.#spec.noCache, (template) => visit.requestText(template)),
-      report(status) {
-        context.cacheStatus = proxyStatus(status)
-      },
-      offer({ createdAt, ttlMs, label, path, tags, seq, headers }, key) {
-        // L0 sees what goes out, and the location may hide Vary.
-        if (!isForEveryCoding(headers)) return
-        const expiresAt = createdAt + (ttlMs ?? 0)
-        context.offerToL0({
-          expiresAt,
-          label,
-          path,
-          tags,
-          seq,
-          dependsOnCookies: false,
-          keepsLifetime: true,
-          isCurrent: () => cache.isKept(key),
-        })
-      },
-    }
+    // Directives that turn the use of stored responses off do the same for L0.
+    const isBypassed = bypass.length > 0 && isAnySet(bypass, (template) => visit.text(template))
+    const isUnkept = noCache.length > 0 && isAnySet(noCache, (template) => visit.requestText(template))
+    const context = new LocationRequest(visit.context, this.#cache, address, this.#rules, isBypassed, isUnkept)
+    return new CachingOrigin(this.#cache, origin, context)
   }
 }
 
-/** Whether an answer depends on no field of its request but the codings that are wanted, which L0 keeps apart. */
+/** A request of a location, for the cache. A class, because one is made for each hit. */
+class LocationRequest implements CacheContext {
+  readonly address: ProxyAddress
+  readonly rules: CacheRules
+  readonly isBypassed: boolean
+  readonly isUnkept: boolean
+  readonly #context: RequestContext
+  readonly #cache: ProxyCache
+
+  constructor(
+    context: RequestContext,
+    cache: ProxyCache,
+    address: ProxyAddress,
+    rules: CacheRules,
+    isBypassed: boolean,
+    isUnkept: boolean,
+  ) {
+    this.#context = context
+    this.#cache = cache
+    this.address = address
+    this.rules = rules
+    this.isBypassed = isBypassed
+    this.isUnkept = isUnkept
+  }
+
+  report(status: ProxyStatus): void {
+    this.#context.cacheStatus = proxyStatus(status)
+  }
+
+  offer({ createdAt, ttlMs, label, path, tags, seq, headers }: OfferedFacts, key: string): void {
+    // L0 sees what goes out, and the location may hide Vary.
+    if (!isForEveryCoding(headers)) return
+    this.#context.offerToL0({
+      expiresAt: createdAt + (ttlMs ?? 0),
+      label,
+      path,
+      tags,
+      seq,
+      dependsOnCookies: false,
+      keepsLifetime: true,
+      isCurrent: () => this.#cache.isKept(key),
+    })
+  }
+}
+
+/** The cache in front of an origin, for one request. */
+export class CachingOrigin implements Origin {
+  readonly #cache: ProxyCache
+  readonly #origin: Origin
+  readonly #context: CacheContext
+
+  constructor(cache: ProxyCache, origin: Origin, context: CacheContext) {
+    this.#cache = cache
+    this.#origin = origin
+    this.#context = context
+  }
+
+  fetch(request: OriginRequest, sink: ResponseSink): void {
+    const client = new CacheClient(this.#context, request, sink, this.#origin)
+    sink.attach(client)
+    if (!client.isGone) this.#cache.fetch(client)
+  }
+}
+
+/** Whether a response depends on no field of its request but Accept-Encoding, whose classes L0 keeps apart. */
 function isForEveryCoding(headers: HeaderList): boolean {
   const fields = varyFields(headers)
   return fields !== '*' && fields.every((name) => name === 'accept-encoding')
 }
 
 /** The member of this cache in the Cache-Status field. */
-function proxyStatus(status: Parameters<CacheAsk['report']>[0]): string {
+function proxyStatus(status: ProxyStatus): string {
   return cacheStatus({ cache: 'svc-proxy', ...status })
 }
 

@@ -14,7 +14,7 @@ import {
   touchesLayer,
 } from '@svc/cache'
 import { type HeaderList, parseCacheControl, type ResponseHead, type ResponseSink } from '@svc/http'
-import type { CacheClient, ProxyStatus } from './cache-ask.ts'
+import type { CacheClient, ProxyStatus } from './cache-client.ts'
 import type { Invalidations } from './invalidations.ts'
 import { KnownAddresses } from './known-addresses.ts'
 import { ProxyFill, type ProxyFillStart, type ProxyFills } from './proxy-fill.ts'
@@ -53,10 +53,10 @@ export class ProxyCache {
 
   /** Answers a client, now or later. */
   fetch(client: CacheClient): void {
-    const { request, ask } = client
+    const { request, context } = client
     const { method } = request
     if ((method !== 'GET' && method !== 'HEAD') || request.body !== undefined) this.#passOther(client)
-    else if (ask.isBypassed) this.#fill(client, ask.address.key, undefined, 'bypass')
+    else if (context.isBypassed) this.#fill(client, context.address.key, undefined, 'bypass')
     else this.#lookUp(client)
   }
 
@@ -72,8 +72,8 @@ export class ProxyCache {
   }
 
   #lookUp(client: CacheClient): void {
-    const { ask, request } = client
-    const lookup = this.#parts.store.find(ask.address, request.headers)
+    const { context, request } = client
+    const lookup = this.#parts.store.find(context.address, request.headers)
     const { found } = lookup
     const isServable = found !== undefined && this.#parts.ledger.mayServe(found.entry.seq, found.entry, 'proxy')
     if (!isServable) {
@@ -106,7 +106,7 @@ export class ProxyCache {
       sendEntry(client, served, clock.now())
       return
     }
-    client.leave = () => undefined
+    client.leave = undefined
     void store.files.open(bodyFile).then((file) => {
       if (client.isGone) void file?.close()
       else if (file === undefined) this.#refill(client, served.key)
@@ -121,10 +121,10 @@ export class ProxyCache {
   }
 
   #miss(client: CacheClient, lookup: ProxyLookup): void {
-    const { request, ask } = client
+    const { request, context } = client
     this.#parts.metrics.proxyMisses.value++
     if (parseCacheControl(joinedField(request.headers, 'cache-control')).onlyIfCached) {
-      ask.report({ outcome: 'miss', detail: 'only-if-cached' })
+      context.report({ outcome: 'miss', detail: 'only-if-cached' })
       client.sink.whole({ status: 504, headers: [] }, noBytes)
       return
     }
@@ -141,17 +141,17 @@ export class ProxyCache {
   }
 
   #fill(client: CacheClient, key: string, lookup: ProxyLookup | undefined, reason: ProxyStatus['outcome']): void {
-    const { ask, request } = client
-    const isShared = lookup !== undefined && !ask.isUnkept && !isForItself(request.headers)
-    const first = isShared ? this.#joinable(key, ask.address) : undefined
+    const { context, request } = client
+    const isShared = lookup !== undefined && !context.isUnkept && !isForItself(request.headers)
+    const first = isShared ? this.#joinable(key, context.address) : undefined
     // A fill that has its head knows on which fields the response depends, and so which fill is that of this client.
     const own = first?.keyFor(client) ?? key
-    const known = first === undefined || first.suits(client) ? first : this.#joinable(own, ask.address)
+    const known = first === undefined || first.suits(client) ? first : this.#joinable(own, context.address)
     if (known === undefined) {
       const fill = this.#open({ source: client, key: own, stale: lookup?.found, isShared, isRefresh: false, reason })
       fill.join(client)
       fill.shared.start()
-    } else if (known.stale !== undefined && mayServeWhileUpdating(known.stale, ask.rules.useStale)) {
+    } else if (known.stale !== undefined && mayServeWhileUpdating(known.stale, context.rules.useStale)) {
       this.#serve(client, { key, entry: known.stale, how: 'stale', isCollapsed: true })
     } else {
       this.#parts.metrics.coalesced.value++
@@ -178,24 +178,24 @@ export class ProxyCache {
   }
 
   /** Refreshes a stale entry in the background: one request at a time in the instance, by the lease of its fill. */
-  #refresh({ ask, origin, request: asked }: CacheClient, { key, found: stale }: ProxyLookup): void {
-    const isInFlight = this.#joinable(key, ask.address) !== undefined
+  #refresh({ context, origin, request: asked }: CacheClient, { key, found: stale }: ProxyLookup): void {
+    const isInFlight = this.#joinable(key, context.address) !== undefined
     if (isInFlight || !this.#fills.hasRoomToRefresh || this.#pauses.isPaused(key)) return
     this.#pauses.failed(key)
     const { clientAddress: _client, ...request } = asked
     // It is for all: the wishes of this client do not count.
     const headers = request.headers.filter(([name]) => name !== 'cache-control')
-    const source = { ask, origin, request: { ...request, method: 'GET', headers } }
+    const source = { context, origin, request: { ...request, method: 'GET', headers } }
     this.#open({ source, key, stale, isShared: true, isRefresh: true, reason: 'stale' }).shared.start()
   }
 
   /** Sends a request on whose last response could not be stored. One that could be ends that: the other may have been due to its client. */
   #passKnown(client: CacheClient, key: string, outcome: ProxyStatus['outcome'], detail: string): void {
-    const { request, ask } = client
+    const { request, context } = client
     const { clock, passes } = this.#parts
     const sentAt = clock.now()
     const watch = new WatchedHead(client.sink, (head) => {
-      const ruleSeconds = ask.rules.validSeconds(head.status)
+      const ruleSeconds = context.rules.validSeconds(head.status)
       const storing = storingOf({ request, head, ruleSeconds, sentAt, receivedAt: clock.now() })
       if (!('refused' in storing)) passes.delete(key)
       return undefined
@@ -206,14 +206,14 @@ export class ProxyCache {
   /** Sends a request on by itself. */
   #pass(client: CacheClient, outcome: ProxyStatus['outcome'], detail?: string, sink: ResponseSink = client.sink): void {
     if (client.isGone) return
-    client.ask.report({ outcome, ...(detail !== undefined && { detail }) })
+    client.context.report({ outcome, ...(detail !== undefined && { detail }) })
     client.origin.fetch(client.request, sink)
   }
 
   #passOther(client: CacheClient): void {
-    const { request, ask, origin, sink } = client
-    ask.report({ outcome: isUnsafe(request.method) ? 'method' : 'bypass' })
-    const target = isUnsafe(request.method) ? new WatchedHead(sink, (head) => this.#invalidate(ask.address, head)) : sink
+    const { request, context, origin, sink } = client
+    context.report({ outcome: isUnsafe(request.method) ? 'method' : 'bypass' })
+    const target = isUnsafe(request.method) ? new WatchedHead(sink, (head) => this.#invalidate(context.address, head)) : sink
     origin.fetch(request, target)
   }
 

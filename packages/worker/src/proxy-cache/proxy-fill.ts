@@ -16,7 +16,7 @@ import {
   validatingFields,
 } from '@svc/cache'
 import type { HeaderList, ResponseHead, ResponseSink, ResponseSource } from '@svc/http'
-import type { CacheClient, ProxyStatus } from './cache-ask.ts'
+import type { CacheClient, ProxyStatus } from './cache-client.ts'
 import type { Delivered } from './delivery.ts'
 import type { ProxyParts, ServedEntry } from './proxy-parts.ts'
 import { purgeableAt, SharedResponse, type SharedResponseOptions } from './shared-response.ts'
@@ -41,7 +41,7 @@ export type ProxyFills = Fills<CacheClient, ProxyFill>
 /** The beginning of a fill. */
 export interface ProxyFillStart {
   /** The request that is sent on; that of the client that leads the fill replaces it. */
-  readonly source: Pick<CacheClient, 'ask' | 'origin' | 'request'>
+  readonly source: Pick<CacheClient, 'context' | 'origin' | 'request'>
   /** The key of the response, as far as it is known. */
   readonly key: string
   /** A stored response to validate. */
@@ -63,7 +63,7 @@ interface ProxyFillExits {
   serve(client: CacheClient, served: ServedEntry): void
 }
 
-/** One request to an upstream, and all clients that ask for the same: the policy of the proxy cache for one fill. */
+/** One request to an upstream, and all clients that want its response: the policy of the proxy cache for one fill. */
 export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   readonly shared: SharedFill<CacheClient, ProxyFill>
   readonly #start: ProxyFillStart
@@ -95,7 +95,7 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   }
 
   get address(): ProxyAddress {
-    return this.#start.source.ask.address
+    return this.#start.source.context.address
   }
 
   /** A stored response for clients that do not want to wait. */
@@ -181,7 +181,7 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
       this.#validated(stale, head)
       return
     }
-    if (stale !== undefined && mayReplaceStatus(stale, head.status, this.#asked.ask.rules.useStale, this.#now())) {
+    if (stale !== undefined && mayReplaceStatus(stale, head.status, this.#asked.context.rules.useStale, this.#now())) {
       this.#serveInstead(stale)
       return
     }
@@ -218,7 +218,7 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
       return
     }
     const stale = this.#stale
-    if (stale !== undefined && mayReplaceFailure(stale, error, this.#asked.ask.rules.useStale, this.#now())) {
+    if (stale !== undefined && mayReplaceFailure(stale, error, this.#asked.context.rules.useStale, this.#now())) {
       this.#serveInstead(stale)
       return
     }
@@ -253,9 +253,9 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   }
 
   #storingOf(head: ResponseHead): Storing | Refusal {
-    const { ask, request } = this.#asked
-    if (ask.isUnkept) return { refused: 'no-cache' }
-    const ruleSeconds = ask.rules.validSeconds(head.status)
+    const { context, request } = this.#asked
+    if (context.isUnkept) return { refused: 'no-cache' }
+    const ruleSeconds = context.rules.validSeconds(head.status)
     const times = { sentAt: this.#sentAt, receivedAt: this.#now() }
     return storingOf({ request: { ...request, method: 'GET' }, head, ruleSeconds, ...times })
   }

@@ -1,7 +1,7 @@
 import { mayBeShared, type ProxyAddress, type Purgeable, type Storing, uriTag } from '@svc/cache'
 import type { HeaderList } from '@svc/http'
 import { BodyDelivery } from './body-delivery.ts'
-import type { CacheClient, ProxyStatus } from './cache-ask.ts'
+import type { CacheClient, ProxyStatus } from './cache-client.ts'
 import { type Delivered, deliveryOf } from './delivery.ts'
 import type { ProxyParts } from './proxy-parts.ts'
 import { SpooledBody } from './spooled-body.ts'
@@ -69,9 +69,9 @@ export class SharedResponse {
   }
 
   /** The key of the response to a client; undefined: this one is not stored. */
-  keyFor({ ask, request }: CacheClient): string | undefined {
+  keyFor({ context, request }: CacheClient): string | undefined {
     const { parts, stored } = this.#options
-    return stored && parts.store.keyOf(ask.address, stored.storing.vary, request.headers)
+    return stored && parts.store.keyOf(context.address, stored.storing.vary, request.headers)
   }
 
   /** Whether the response is for this client too. */
@@ -85,13 +85,13 @@ export class SharedResponse {
   deliver(client: CacheClient, { outcome, isCollapsed, refused }: DeliveryStatus): void {
     const { address, parts, response, seq, stored, whole } = this.#options
     if (client.isGone) return
-    const { ask, request, sink } = client
+    const { context, request, sink } = client
     const { head, from, to, length } = deliveryOf(request, response, parts.clock.now())
-    ask.report({ outcome, isStored: this.isStored, isCollapsed, ...(refused !== undefined && { detail: refused }) })
+    context.report({ outcome, isStored: this.isStored, isCollapsed, ...(refused !== undefined && { detail: refused }) })
     if (stored !== undefined && head.status === response.status) {
       const { label, path, tags } = purgeableAt(address)
       const { createdAt, ttlMs, headers } = stored.storing
-      ask.offer({ createdAt, ttlMs, label, path, tags, seq, headers }, stored.key)
+      context.offer({ createdAt, ttlMs, label, path, tags, seq, headers }, stored.key)
     }
     const isHead = request.method === 'HEAD'
     if (whole !== undefined && !isHead && length !== undefined) {

@@ -1,6 +1,6 @@
 import { type EntryFacts, freshnessOf, responseDirectives } from '@svc/cache'
 import { codeOf } from '@svc/core'
-import type { StaleRules } from './cache-ask.ts'
+import type { StaleRules } from './cache-client.ts'
 
 /** The word of `proxy_cache_use_stale` that an error of an upstream falls under. */
 function wordOfError(error: Error): string {
@@ -39,7 +39,7 @@ export function mayServeStale(entry: EntryFacts, now: number): boolean {
   return freshnessOf(entry, now) === 'stale' && !isForbidden(entry)
 }
 
-/** Whether those who ask while another request is under way get the stale response (`updating`). */
+/** Whether clients that come while another request is in flight get the stale response (`updating`). */
 export function mayServeWhileUpdating(entry: EntryFacts, rules: StaleRules): boolean {
   return rules.has('updating') && !isForbidden(entry)
 }

@@ -1,6 +1,6 @@
 import { freshnessOf, ttlLeftMs } from '@svc/cache'
 import { BodyDelivery } from './body-delivery.ts'
-import type { CacheClient, ProxyStatus } from './cache-ask.ts'
+import type { CacheClient, ProxyStatus } from './cache-client.ts'
 import { type Delivery, deliveryOf } from './delivery.ts'
 import type { ServedEntry } from './proxy-parts.ts'
 import type { FileBody } from './readable-body.ts'
@@ -47,7 +47,7 @@ function prepare(client: CacheClient, served: ServedEntry, bytes: number, now: n
   const { entry, key } = served
   const { status, headers, createdAt } = entry
   const delivery = deliveryOf(client.request, { status, headers, createdAt, length: bytes, isStored: true }, now)
-  client.ask.report(statusOf(served, now))
-  if (delivery.head.status === status && freshnessOf(entry, now) === 'fresh') client.ask.offer(entry, key)
+  client.context.report(statusOf(served, now))
+  if (delivery.head.status === status && freshnessOf(entry, now) === 'fresh') client.context.offer(entry, key)
   return delivery
 }

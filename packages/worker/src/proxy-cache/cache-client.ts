@@ -5,47 +5,47 @@ import type { Origin, OriginRequest } from '@svc/upstream'
 /** What the cache did for a request. */
 export type ProxyStatus = Omit<CacheStatus, 'cache'>
 
-/** What keeps an answer in L0 in step with the entry that it was made of. */
+/** The facts of an entry that keep a copy of it in L0 in step. */
 export type OfferedFacts = Pick<EntryFacts, 'createdAt' | 'ttlMs' | 'label' | 'path' | 'tags' | 'seq' | 'headers'>
 
-/** When a stale response may stand in for an answer that did not come: words of `proxy_cache_use_stale`. */
+/** When a stale response may replace one that failed: words of `proxy_cache_use_stale`. */
 export type StaleRules = ReadonlySet<string>
 
-/** What a location says about its cache. */
+/** The directives of a location about its cache. */
 export interface CacheRules {
   readonly useStale: StaleRules
-  /** `proxy_cache_valid`, in seconds; undefined: nothing is said of this status. */
+  /** `proxy_cache_valid`, in seconds; undefined: it does not name this status. */
   validSeconds(status: number): number | undefined
 }
 
-/** A request as the cache sees it. */
-export interface CacheAsk {
+/** The request of a client as the cache sees it. */
+export interface CacheContext {
   readonly address: ProxyAddress
   readonly rules: CacheRules
-  /** Nothing stored is to be used (`proxy_cache_bypass`). */
+  /** Stored responses are not used (`proxy_cache_bypass`). */
   readonly isBypassed: boolean
-  /** What the upstream says is not to be kept (`proxy_no_cache`). */
+  /** The response of the upstream is not stored (`proxy_no_cache`). */
   readonly isUnkept: boolean
-  /** Tells what the cache did; before the head is sent. */
+  /** Takes what the cache did; before the head is sent. */
   report(status: ProxyStatus): void
-  /** Offers the answer to L0; before the head is sent. `key`: where the store has it. */
+  /** Offers the response to L0; before the head is sent. `key`: where the store has it. */
   offer(facts: OfferedFacts, key: string): void
 }
 
 /** One client of the cache, and the source of its response until another one takes over. */
 export class CacheClient implements ResponseSource {
-  readonly ask: CacheAsk
+  readonly context: CacheContext
   readonly request: OriginRequest
   readonly sink: ResponseSink
   readonly origin: Origin
-  /** How often it has joined a flight whose answer was not for it. */
+  /** How many fills it has joined whose response was not for it. */
   rounds = 0
-  /** Ends its wait, where something waits for it; set by whoever serves it. */
-  leave: () => void = () => undefined
+  /** Ends its wait; set by the fill that it waits for. */
+  leave: (() => void) | undefined
   isGone = false
 
-  constructor(ask: CacheAsk, request: OriginRequest, sink: ResponseSink, origin: Origin) {
-    this.ask = ask
+  constructor(context: CacheContext, request: OriginRequest, sink: ResponseSink, origin: Origin) {
+    this.context = context
     this.request = request
     this.sink = sink
     this.origin = origin
@@ -58,6 +58,6 @@ export class CacheClient implements ResponseSource {
   abort(): void {
     if (this.isGone) return
     this.isGone = true
-    this.leave()
+    this.leave?.()
   }
 }
