@@ -1,9 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { L0Cache } from '@svc/cache'
+import type { L0Cache, L0Facts } from '@svc/cache'
 import type { Config } from '@svc/config'
+import type { HttpSeries } from '@svc/telemetry'
 import { secureNames } from '../generation/secure-hosts.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
-import type { WorkerFacts } from './l0-facts.ts'
+
+/** What a worker notes with a response in L0, so that a hit is counted and logged like any other answer. */
+export interface WorkerFacts extends L0Facts {
+  /** Id of the site. */
+  readonly site: string
+  readonly isAccessLogged: boolean
+  /** Whether it is for the path as it was spelled: normalised. */
+  readonly isOfSpelling: boolean
+  readonly get: HttpSeries
+  readonly head: HttpSeries
+}
 
 /**
  * Drops what a new generation may answer otherwise: everything when more than sites and logging changed, else the entries of

@@ -16,7 +16,7 @@ import type { ReadyHead } from '@svc/engine'
 import { type ContentCoding, encodingClass, parseHost, type ResponseHead } from '@svc/http'
 import type { HttpMetrics } from '@svc/telemetry'
 import type { L0Ticket, OfferingRequest } from '../request/l0-fill.ts'
-import type { WorkerFacts } from './l0-facts.ts'
+import type { WorkerFacts } from './drop-outdated.ts'
 
 /** What admission works with. */
 export interface AdmissionTools {

@@ -18,11 +18,10 @@ import { type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@s
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { L0Intake, L0Ticket, OfferingRequest } from '../request/l0-fill.ts'
 import type { HitRequest } from '../request/request-log.ts'
+import type { WorkerFacts } from './drop-outdated.ts'
 import { dropOutdated } from './drop-outdated.ts'
 import { type AdmissionTools, admit } from './l0-admission.ts'
-import type { WorkerFacts } from './l0-facts.ts'
-import { partOf } from './part.ts'
-import { readSpecial } from './special-read.ts'
+import { partOf, readSpecial } from './special-read.ts'
 
 /** Writes down hits in the access log. */
 interface HitLog {
