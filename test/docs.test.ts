@@ -43,7 +43,7 @@ test('no line of the documentation is longer than a screen', () => {
   const long = pages.flatMap(({ name, text }) =>
     text.split('\n').flatMap((line, index) => (line.length > MAX_WIDTH && /\S\s+\S/.test(line) ? [`${name}:${index + 1}`] : [])),
   )
-  assert.deepEqual(long, [])
+  assert.deepEqual(long, [], `lines over ${MAX_WIDTH} characters: wrap them`)
 })
 
 test('each link leads to a file, and to a heading of it', () => {
