@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { fetchHttp, type Server, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, type Server, waitFor } from '@svc/testkit'
 import { AcmeServer, Refusal } from './acme/acme-server.ts'
 import { issuedAt, reconfigure, restart, seenAt, startWith, stateOf } from './acme/automatic-server.ts'
 
@@ -15,7 +15,11 @@ function failuresOf(server: Server): Record<string, { failures: number; retryAt:
 }
 
 async function healthWith(server: Server, wanted: RegExp): Promise<void> {
-  await waitFor(`health with ${wanted}`, async () => wanted.test((await fetchHttp(`${server.url}/__svc/health`)).text))
+  await waitFor(
+    `health with ${wanted}`,
+    async () => wanted.test((await fetchHttp(`${server.url}/__svc/health`)).text),
+    PROCESS_WAIT_MS,
+  )
 }
 
 /** From now on no order is answered. Resolves with the first that comes. */
@@ -121,7 +125,7 @@ describe('automatic certificates in trouble', () => {
       for (const file of ['failures.json', 'account.json']) writeFileSync(join(state, file), broken)
       const again = await restart(t, server.configFile ?? '')
       acme.lead(again.url)
-      await waitFor('the second certificate', async () => (await seenAt(again, 'a.test')).subject === 'issued 2')
+      await waitFor('the second certificate', async () => (await seenAt(again, 'a.test')).subject === 'issued 2', PROCESS_WAIT_MS)
       assert.equal((await again.child.stop()).code, 0)
     })
   }

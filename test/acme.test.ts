@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Child, fetchHttp, svcCommand, waitFor } from '@svc/testkit'
+import { Child, fetchHttp, PROCESS_WAIT_MS, svcCommand, waitFor } from '@svc/testkit'
 import { AcmeServer, Refusal } from './acme/acme-server.ts'
 import { issuedAt, reconfigure, restart, seenAt, startWith, stateOf } from './acme/automatic-server.ts'
 
@@ -115,7 +115,7 @@ describe('automatic certificates', () => {
     writeFileSync(failures, '{}')
     const again = await restart(t, server.configFile ?? '')
     acme.lead(again.url)
-    await waitFor('the renewal', async () => (await seenAt(again, 'a.test')).subject === 'issued 2')
+    await waitFor('the renewal', async () => (await seenAt(again, 'a.test')).subject === 'issued 2', PROCESS_WAIT_MS)
     assert.deepEqual(acme.orders, ['a.test', 'a.test'])
     assert.equal((await again.child.stop()).code, 0)
   })
@@ -128,7 +128,7 @@ describe('automatic certificates', () => {
     const { configFile = '' } = server
     writeFileSync(configFile, readFileSync(configFile, 'utf8').replace('admin@', 'other@'))
     await reconfigure(t, server, '"a.test"', '"a.test","c.test"')
-    await waitFor('the other certificate', async () => (await seenAt(server, 'c.test')).subject === 'issued 2')
+    await waitFor('the other certificate', async () => (await seenAt(server, 'c.test')).subject === 'issued 2', PROCESS_WAIT_MS)
     assert.deepEqual(acme.orders, ['a.test', 'c.test'])
     assert.deepEqual(acme.contacts, [['mailto:admin@a.test'], ['mailto:other@a.test']])
     assert.deepEqual(readdirSync(stateOf(server)).sort(), ['a.test.pem', 'account.json', 'c.test.pem', 'failures.json'])

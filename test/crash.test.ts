@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchHttp, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'
 import { statusOf } from './control.ts'
 
 const config = (root: string) =>
@@ -13,19 +13,27 @@ test('no GET fails when a render host is killed under load', async (t) => {
   const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive: 6, fresh: 2 })
   for (let round = 1; round <= 3; round++) {
     const before = load.done()
-    await waitFor('some load', () => load.done() > before + 500)
+    await waitFor('some load', () => load.done() > before + 500, PROCESS_WAIT_MS)
     // What takes over is there: a second death before that is another matter.
-    const { hosts } = await waitFor('a spare', async () => {
-      const now = await statusOf(server)
-      return now.hosts.some((host) => host.state === 'spare') && now
-    })
+    const { hosts } = await waitFor(
+      'a spare',
+      async () => {
+        const now = await statusOf(server)
+        return now.hosts.some((host) => host.state === 'spare') && now
+      },
+      PROCESS_WAIT_MS,
+    )
     const victim = hosts.find((host) => host.state === 'ready')
     assert.ok(victim, 'a host is ready')
     process.kill(victim.pid, 'SIGKILL')
-    await waitFor('a replacement', async () => {
-      const now = await statusOf(server)
-      return now.hosts.some((host) => host.state === 'ready' && host.pid !== victim.pid)
-    })
+    await waitFor(
+      'a replacement',
+      async () => {
+        const now = await statusOf(server)
+        return now.hosts.some((host) => host.state === 'ready' && host.pid !== victim.pid)
+      },
+      PROCESS_WAIT_MS,
+    )
   }
   const report = await load.stop()
   assert.deepEqual(report.failures.slice(0, 5), [])
@@ -37,18 +45,22 @@ test('a killed worker is replaced, and only its own connections fail', async (t)
   const server = await startServer(t, { config: config(root) })
   const keepAlive = 8
   const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive, fresh: 0 })
-  await waitFor('some load', () => load.done() > 500)
+  await waitFor('some load', () => load.done() > 500, PROCESS_WAIT_MS)
   const { workers } = await statusOf(server)
   assert.equal(workers.length, 2)
   const victim = workers[0]
   assert.ok(victim)
   process.kill(victim.pid, 'SIGKILL')
-  await waitFor('a new worker', async () => {
-    const now = await statusOf(server)
-    return now.workers.length === 2 && now.workers.every((worker) => worker.pid !== victim.pid && worker.state === 'ready')
-  })
+  await waitFor(
+    'a new worker',
+    async () => {
+      const now = await statusOf(server)
+      return now.workers.length === 2 && now.workers.every((worker) => worker.pid !== victim.pid && worker.state === 'ready')
+    },
+    PROCESS_WAIT_MS,
+  )
   const before = load.done()
-  await waitFor('more load', () => load.done() > before + 500)
+  await waitFor('more load', () => load.done() > before + 500, PROCESS_WAIT_MS)
   const report = await load.stop()
   // A client that comes back at once may get into the queue of the dying process, and is cut once more.
   assert.ok(report.failures.length <= 2 * keepAlive, `others fail too: ${report.failures.join('; ')}`)

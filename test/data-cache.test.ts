@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { type Server, startServer, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, type Server, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, restart, shown } from './backend.ts'
 import { fileCleanup } from './file-cleanup.ts'
 
@@ -82,7 +82,7 @@ test('what was being made when a purge came is not kept', async () => {
     const name = `held-${path.slice(1)}`
     const release = backend.hold(name)
     const early = one(path)
-    await waitFor(`${path} to ask`, () => backend.count(name) === 1)
+    await waitFor(`${path} to ask`, () => backend.count(name) === 1, PROCESS_WAIT_MS)
     await write(one, { tags: ['posts'] })
     const late = one(path)
     release()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { Child, fetchHttp, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
+import { Child, fetchHttp, PROCESS_WAIT_MS, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
 
 const sources = {
   'app/page.tsx': `export const dynamic = 'force-dynamic'
@@ -39,7 +39,7 @@ test('SIGTERM refuses new connections, lets the request in flight finish and exi
   request.write('fini')
   await server.child.waitForLine('the handler to begin', (line) => line.includes('echo begins'))
   server.child.signal('SIGTERM')
-  await waitFor('connections to be refused', async () => !(await canConnect(server.url)))
+  await waitFor('connections to be refused', async () => !(await canConnect(server.url)), PROCESS_WAIT_MS)
   request.end('shed')
   const [response] = (await answered) as [IncomingMessage]
   assert.equal(response.statusCode, 200)

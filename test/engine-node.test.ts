@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { fetchHttp, startServer, tempSite, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, startServer, tempSite, waitFor } from '@svc/testkit'
 
 const sources = {
   'app/page.tsx': 'export const revalidate = 60\nexport default function Page() { return <p>kept page</p> }\n',
@@ -42,7 +42,11 @@ test('the product on engine node: pages from the caches, bodies, streams, files,
   const ask = (path: string, options = {}) => fetchHttp(`${server.url}${path}`, { host, ...options })
   for (const _ of [1, 2, 3]) assert.match((await ask('/')).text, /kept page/)
   // Each worker takes it into its own L0 sooner or later.
-  await waitFor('an answer from L0', async () => /hit/.test(String((await ask('/')).headers['cache-status'] ?? '')))
+  await waitFor(
+    'an answer from L0',
+    async () => /hit/.test(String((await ask('/')).headers['cache-status'] ?? '')),
+    PROCESS_WAIT_MS,
+  )
   assert.equal((await ask('/echo', { method: 'POST', body: 'x'.repeat(300_000) })).text.length, 300_000)
   assert.equal((await ask('/stream')).text.length, 1_000_000)
   assert.equal((await ask('/file.txt')).text, 'a file')

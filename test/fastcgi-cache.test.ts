@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { requireProgram, startPhpFpm, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, requireProgram, startPhpFpm, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { client } from './backend.ts'
 
 test('answers of a FastCGI application are cached by what they say, and by the rules of the location', async (t) => {
@@ -20,7 +20,11 @@ test('answers of a FastCGI application are cached by what they say, and by the r
   const get = client(server, 'a.localhost')
   const isKept = async (path: string) => {
     const first = await get(path)
-    await waitFor('the flight to end', async () => !/collapsed/.test(String((await get(path)).headers['cache-status'])))
+    await waitFor(
+      'the flight to end',
+      async () => !/collapsed/.test(String((await get(path)).headers['cache-status'])),
+      PROCESS_WAIT_MS,
+    )
     return (await get(path)).text === first.text
   }
   assert.equal(await isKept('/made.php?s=1'), true)

@@ -3,7 +3,17 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Child, fetchHttp, startLoad, startServer, svcCommand, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import {
+  Child,
+  fetchHttp,
+  PROCESS_WAIT_MS,
+  startLoad,
+  startServer,
+  svcCommand,
+  tempSite,
+  waitFor,
+  writeFiles,
+} from '@svc/testkit'
 import { hostileModules, hostileTrees } from './hostile-files.ts'
 
 const page = (text: string) => `export default function Page() { return <p>${text}</p> }`
@@ -62,10 +72,14 @@ test('whatever a tenant puts into its directory, its neighbours are served, and 
     },
     120_000,
   )
-  await waitFor('what is known in advance', async () => {
-    const known = await fetchHttp(`${server.url}/known`, { host: 'neighbour.localhost' })
-    return known.status === 200
-  })
+  await waitFor(
+    'what is known in advance',
+    async () => {
+      const known = await fetchHttp(`${server.url}/known`, { host: 'neighbour.localhost' })
+      return known.status === 200
+    },
+    PROCESS_WAIT_MS,
+  )
   const report = await load.stop()
   assert.deepEqual(report.failures, [])
   assert.ok(report.ok > 0)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Child, type Server, startServer, svcCommand, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { Child, PROCESS_WAIT_MS, type Server, startServer, svcCommand, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { client, isr, restart } from './backend.ts'
 
 const page = (text: string) => `import { brand } from '../lib/brand'
@@ -29,19 +29,23 @@ test('an edit of a page, of what it imports, and of the routes show without a pu
   for (let i = 0; i < 3; i++) assert.match((await get('/')).text, /acme<!-- --> first/)
   const other = String((await get('/other')).headers['etag'])
   writeFileSync(join(root, 'app/page.tsx'), page('second'))
-  await waitFor('the edited page', async () => /acme<!-- --> second/.test((await get('/')).text))
+  await waitFor('the edited page', async () => /acme<!-- --> second/.test((await get('/')).text), PROCESS_WAIT_MS)
   writeFileSync(join(root, 'lib/brand.ts'), "export const brand = 'globex'\n")
-  await waitFor('the edited import', async () => /globex<!-- --> second/.test((await get('/')).text))
+  await waitFor('the edited import', async () => /globex<!-- --> second/.test((await get('/')).text), PROCESS_WAIT_MS)
   writeFiles(root, { 'app/new/page.tsx': 'export default function Page() { return <p>new</p> }\n' })
-  await waitFor('the new route', async () => (await get('/new')).status === 200)
+  await waitFor('the new route', async () => (await get('/new')).status === 200, PROCESS_WAIT_MS)
   writeFiles(root, {
     'app/layout.tsx':
       'export default function Layout({ children }: any) { return <html><body><main>{children}</main></body></html> }\n',
   })
-  await waitFor('the layout around every page', async () => {
-    const [home, last] = [await get('/'), await get('/other')]
-    return home.text.includes('<main>') && last.text.includes('<main>') && last.headers['etag'] !== other
-  })
+  await waitFor(
+    'the layout around every page',
+    async () => {
+      const [home, last] = [await get('/'), await get('/other')]
+      return home.text.includes('<main>') && last.text.includes('<main>') && last.headers['etag'] !== other
+    },
+    PROCESS_WAIT_MS,
+  )
 })
 
 test('a page that was changed while the server was down is made anew, the others are still there', async (t) => {
@@ -51,7 +55,7 @@ test('a page that was changed while the server was down is made anew, the others
   await server.child.stop()
   writeFileSync(join(root, 'app/page.tsx'), page('second'))
   const get = client(await restart(t, server))
-  await waitFor('the changed page', async () => /second/.test((await get('/')).text))
+  await waitFor('the changed page', async () => /second/.test((await get('/')).text), PROCESS_WAIT_MS)
 })
 
 test('a site that got another directory while the server was down shows nothing of the old one', async (t) => {
@@ -108,10 +112,14 @@ test('in development an edit is seen by all', async (t) => {
   assert.match((await get('/')).text, /first/)
   writeFileSync(join(root, 'app/page.tsx'), page('second'))
   // One worker may hear of it a moment before the other.
-  await waitFor('every worker to show the edited page', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => get('/')))
-    return answers.every(({ text }) => /second/.test(text))
-  })
+  await waitFor(
+    'every worker to show the edited page',
+    async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => get('/')))
+      return answers.every(({ text }) => /second/.test(text))
+    },
+    PROCESS_WAIT_MS,
+  )
 })
 
 test('pages whose parameters are known in advance are there before anyone asks', async (t) => {
@@ -127,7 +135,7 @@ export async function GET() { return new Response('a handler') }
   const server = await start(t, tempSite(t, files))
   const get = client(server)
   const metrics = async () => (await get('/__svc/metrics')).text
-  await waitFor('three entries', async () => /^cache_entries\{layer="l1"\} 3$/m.test(await metrics()))
+  await waitFor('three entries', async () => /^cache_entries\{layer="l1"\} 3$/m.test(await metrics()), PROCESS_WAIT_MS)
   for (const path of ['/posts/hello', '/posts/a%20b', '/docs/intro']) {
     const answer = await get(path)
     assert.equal(answer.status, 200)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startServer, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, isr, restart, shown } from './backend.ts'
 
 const noL0 = '[cache.l0]\nenabled = false\n'
@@ -36,17 +36,21 @@ test('a stale page is served at once and made anew once', async (t) => {
   const get = client(server)
   assert.equal(shown((await get('/')).text), 1)
   const release = backend.hold('home')
-  const stale = await waitFor('the page to be stale', async () => {
-    const answer = await get('/')
-    assert.equal(shown(answer.text), 1, 'whoever asks gets the old page')
-    return /ttl=-/.test(isr(answer)) && backend.count('home') === 2
-  })
+  const stale = await waitFor(
+    'the page to be stale',
+    async () => {
+      const answer = await get('/')
+      assert.equal(shown(answer.text), 1, 'whoever asks gets the old page')
+      return /ttl=-/.test(isr(answer)) && backend.count('home') === 2
+    },
+    PROCESS_WAIT_MS,
+  )
   assert.ok(stale)
   const many = await Promise.all(Array.from({ length: 40 }, () => get('/')))
   assert.deepEqual(new Set(many.map(({ text }) => shown(text))), new Set([1]))
   assert.equal(backend.count('home'), 2, 'one revalidation, whoever asks')
   release()
-  await waitFor('the new page', async () => shown((await get('/')).text) >= 2)
+  await waitFor('the new page', async () => shown((await get('/')).text) >= 2, PROCESS_WAIT_MS)
 })
 
 test('an expired page is served when it cannot be made anew', async (t) => {
@@ -57,15 +61,19 @@ test('an expired page is served when it cannot be made anew', async (t) => {
   const get = client(server)
   assert.equal(shown((await get('/')).text), 1)
   backend.fail('home', true)
-  const kept = await waitFor('a failure that the old page stands in for', async () => {
-    const answer = await get('/')
-    assert.equal(answer.status, 200)
-    assert.equal(shown(answer.text), 1)
-    return isr(answer) === 'svc-isr; fwd=stale; detail=error' && answer
-  })
+  const kept = await waitFor(
+    'a failure that the old page stands in for',
+    async () => {
+      const answer = await get('/')
+      assert.equal(answer.status, 200)
+      assert.equal(shown(answer.text), 1)
+      return isr(answer) === 'svc-isr; fwd=stale; detail=error' && answer
+    },
+    PROCESS_WAIT_MS,
+  )
   assert.ok(kept)
   backend.fail('home', false)
-  await waitFor('the page to be back', async () => shown((await get('/')).text) > 1)
+  await waitFor('the page to be back', async () => shown((await get('/')).text) > 1, PROCESS_WAIT_MS)
 })
 
 test('whatever a page reads of its request decides who gets it', async (t) => {
@@ -120,10 +128,14 @@ test('a page that reads its query or its host is kept apart by it', async (t) =>
   for (let i = 0; i < 10; i++) await get(`/plain?random=${i}`)
   assert.equal(backend.count('plain'), 1)
   // The second request of a worker for one query stores it.
-  const kept = await waitFor('the entry of a query', async () => {
-    const answer = await get('/query?a=1')
-    return /hit/.test(isr(answer)) && answer
-  })
+  const kept = await waitFor(
+    'the entry of a query',
+    async () => {
+      const answer = await get('/query?a=1')
+      return /hit/.test(isr(answer)) && answer
+    },
+    PROCESS_WAIT_MS,
+  )
   assert.match(kept.text, /<p>\d+<\/p>/)
   assert.notEqual(shown((await get('/query?a=2')).text), shown(kept.text))
   for (const host of ['one.localhost', 'two.localhost']) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 import { EntryStore, responseKey, responseTags } from '@svc/cache'
-import { fetchHttp, type Server, startServer, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, isr, shown } from './backend.ts'
 import { fileCleanup } from './file-cleanup.ts'
 
@@ -87,14 +87,22 @@ test('a purge by tag, path or pattern takes what carries it on its site, and not
 
 test('a stale page is brought up to date as the decision guide says: L0 by path, ISR by tag', async () => {
   const get = client(server, 'stale.localhost')
-  await waitFor('an answer from L0', async () => /^svc-l0; hit$/.test(String((await get('/')).headers['cache-status'])))
+  await waitFor(
+    'an answer from L0',
+    async () => /^svc-l0; hit$/.test(String((await get('/')).headers['cache-status'])),
+    PROCESS_WAIT_MS,
+  )
   // L0 alone: the page comes from ISR, as it was.
   await purgeL0(server, ['/'], 'stale.localhost')
   const answer = await get('/')
   assert.match(isr(answer), /hit/)
   assert.equal(shown(answer.text), 1)
   // ISR by tag: what L0 had made of it is gone too.
-  await waitFor('an answer from L0', async () => /^svc-l0; hit$/.test(String((await get('/')).headers['cache-status'])))
+  await waitFor(
+    'an answer from L0',
+    async () => /^svc-l0; hit$/.test(String((await get('/')).headers['cache-status'])),
+    PROCESS_WAIT_MS,
+  )
   await purge(server, 'tag=/')
   for (let i = 0; i < 10; i++) assert.equal(shown((await get('/')).text), 2)
 })
@@ -103,7 +111,7 @@ test('a render that was under way when its page was purged is not kept', async (
   const get = client(server, 'held.localhost')
   const release = backend.hold('held')
   const before = get('/')
-  await waitFor('the render', () => backend.count('held') === 1)
+  await waitFor('the render', () => backend.count('held') === 1, PROCESS_WAIT_MS)
   await purge(server, 'tag=route:held:/')
   release()
   assert.equal(shown((await before).text), 1)
@@ -134,7 +142,7 @@ test('under load and purges no worker ever serves a byte older than the last ack
     // All that was rendered before the purge was ordered is older than it.
     least = Math.max(least, rendered + 1)
     const seen = reads
-    await waitFor('reads that began after the purge', () => reads > seen + 10)
+    await waitFor('reads that began after the purge', () => reads > seen + 10, PROCESS_WAIT_MS)
   }
   isOver = true
   await Promise.all(readers)
@@ -165,10 +173,14 @@ test('a purge of thousands of pages is answered with their number, and none of t
     answers.filter(({ status, text }) => status !== 200 || text.includes('old')).map(({ status, text }) => `${status} ${text}`),
     [],
   )
-  await waitFor('the store follows', () => {
-    store.refresh()
-    return ids.every((id) => store.get(keyOf(id))?.seq !== rendered.seq)
-  })
+  await waitFor(
+    'the store follows',
+    () => {
+      store.refresh()
+      return ids.every((id) => store.get(keyOf(id))?.seq !== rendered.seq)
+    },
+    PROCESS_WAIT_MS,
+  )
   assert.equal((await purge(server, 'tag=route:posts:posts')).purged, 0)
 })
 

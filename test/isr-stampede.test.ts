@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type HttpAnswer, type Server, startServer, waitFor } from '@svc/testkit'
+import { type HttpAnswer, PROCESS_WAIT_MS, type Server, startServer, waitFor } from '@svc/testkit'
 import { Backend, client, configOf, isr, shown } from './backend.ts'
 import { statusOf } from './control.ts'
 
@@ -29,7 +29,11 @@ async function stampede(server: Server, path: string): Promise<Promise<HttpAnswe
       answers.push(answer)
     }
     const arrived = before + answers.length
-    await waitFor('all requests to wait', async () => (await counter(server, 'cache_misses_total{layer="l1"}')) >= arrived)
+    await waitFor(
+      'all requests to wait',
+      async () => (await counter(server, 'cache_misses_total{layer="l1"}')) >= arrived,
+      PROCESS_WAIT_MS,
+    )
   }
   return answers
 }
@@ -58,12 +62,16 @@ test('a thousand requests for a stale page are all served at once, and cause one
   const get = client(server)
   await get('/')
   const release = backend.hold('home')
-  await waitFor('the page to be stale', async () => /ttl=-/.test(isr(await get('/'))))
+  await waitFor('the page to be stale', async () => /ttl=-/.test(isr(await get('/'))), PROCESS_WAIT_MS)
   const answers = await Promise.all(Array.from({ length: CLIENTS }, () => get('/', { timeoutMs: 60_000 })))
   for (const answer of answers) assert.equal(`${answer.status} ${shown(answer.text)}`, '200 1')
   assert.equal(backend.count('home'), 2)
   release()
-  await waitFor('the revalidation', async () => (await counter(server, 'isr_revalidations_total{status="success"}')) === 1)
+  await waitFor(
+    'the revalidation',
+    async () => (await counter(server, 'isr_revalidations_total{status="success"}')) === 1,
+    PROCESS_WAIT_MS,
+  )
 })
 
 test('when the worker that renders is killed, those who wait elsewhere are served by one more render', async (t) => {
@@ -84,7 +92,7 @@ test('when the worker that renders is killed, those who wait elsewhere are serve
   let cutOff = 0
   for (const answer of answers) answer.catch(() => cutOff++)
   process.kill(victim.pid, 'SIGKILL')
-  await waitFor('the clients of the killed worker to notice', () => cutOff > 0)
+  await waitFor('the clients of the killed worker to notice', () => cutOff > 0, PROCESS_WAIT_MS)
   release()
   const results = await Promise.allSettled(answers)
   const served = results.filter((result) => result.status === 'fulfilled')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { type Cleanup, waitFor } from '@svc/testkit'
+import { type Cleanup, PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { WebSocket, WebSocketServer } from 'ws'
 
 /** What streams of events and WebSockets lead to. */
@@ -78,6 +78,6 @@ export class Events {
   }
 
   async has(text: string): Promise<void> {
-    await waitFor(`${text} in ${this.text}`, () => this.text.includes(text))
+    await waitFor(`${text} in ${this.text}`, () => this.text.includes(text), PROCESS_WAIT_MS)
   }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { Child, type Server, startServer, svcCommand, waitFor } from '@svc/testkit'
+import { Child, PROCESS_WAIT_MS, type Server, startServer, svcCommand, waitFor } from '@svc/testkit'
 import { runDirOf } from './control.ts'
 import { type SiteProcess, startUnit } from './site-unit.ts'
 import { beginUpload, startUploads, UploadLedger, uploadSite } from './uploads-under-load.ts'
@@ -77,7 +77,7 @@ test('no upload fails and none is carried out twice while a reload moves its sit
   const load = startUploads(t, server, ledger)
   const goesOn = async (what: string) => {
     const before = load.done()
-    await waitFor(`uploads after ${what}`, () => load.done() > before + 20)
+    await waitFor(`uploads after ${what}`, () => load.done() > before + 20, PROCESS_WAIT_MS)
   }
   await goesOn('the start')
   await move(t, server, 'own')
@@ -100,7 +100,7 @@ test('no upload fails and none is carried out twice under rolling restarts and f
   ]) {
     const before = load.done()
     await svc(t, server, ...command)
-    await waitFor('uploads', () => load.done() > before + 20)
+    await waitFor('uploads', () => load.done() > before + 20, PROCESS_WAIT_MS)
   }
   const { failures, done } = await load.stop()
   assert.deepEqual(failures.slice(0, 5), [], `of ${done}`)

@@ -6,7 +6,18 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createSocketChannel, RpcPeer } from '@svc/core'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
-import { Child, fetchHttp, startLoad, startServer, svcCommand, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import {
+  Child,
+  fetchHttp,
+  PROCESS_WAIT_MS,
+  startLoad,
+  startServer,
+  svcCommand,
+  tempDir,
+  tempSite,
+  waitFor,
+  writeFiles,
+} from '@svc/testkit'
 import { client, restart } from './backend.ts'
 import { runDirOf, statusOf } from './control.ts'
 import { attachUnit, renderHostOf, siteState, spawnUnit, startUnit, wellOrSoon } from './site-unit.ts'
@@ -114,7 +125,7 @@ test('SIGHUP while a unit starts is carried out when the service manager knows t
   await hostListens
   for (let signal = 0; signal < 20; signal++) child.signal('SIGHUP')
   await child.waitForLine('ready line', (text) => text.startsWith('{"event":"ready"'))
-  await waitFor('the reload', () => said().length >= 3)
+  await waitFor('the reload', () => said().length >= 3, PROCESS_WAIT_MS)
   assert.deepEqual(said().slice(0, 3), ['READY=1', 'RELOADING=1', 'READY=1'])
   assert.equal((await child.stop()).code, 0)
 })
@@ -178,7 +189,7 @@ for (const [name, nonsense] of Object.entries({
     // The server asks as soon as the unit serves, so "ok" may be too short to be seen.
     await peer.closed.catch(() => undefined)
     assert.equal(surveys, 1)
-    await waitFor('the reason in the log', () => server.child.stderr.includes('reply to survey'))
+    await waitFor('the reason in the log', () => server.child.stderr.includes('reply to survey'), PROCESS_WAIT_MS)
     await siteState(server, 'one', 'degraded')
     assert.equal((await two('/')).status, 200)
     const after = await pids()
@@ -196,7 +207,11 @@ test('while its unit is away a site answers from what is stored, else 503; its n
   const away = await get('/')
   assert.equal(away.status, 503)
   assert.match(String(away.headers['retry-after']), /^\d+$/)
-  await waitFor('what to do', () => server.child.stderr.includes('\\"svc serve --site one\\" is the process of this site'))
+  await waitFor(
+    'what to do',
+    () => server.child.stderr.includes('\\"svc serve --site one\\" is the process of this site'),
+    PROCESS_WAIT_MS,
+  )
   await siteState(server, 'one', 'degraded')
   const health = await fetchHttp(`${server.url}/__svc/health`)
   assert.deepEqual([health.status, JSON.parse(health.text).checks.render_pool], [503, 'degraded: no process serves one'])
@@ -208,7 +223,7 @@ test('while its unit is away a site answers from what is stored, else 503; its n
   await siteState(server, 'one', 'degraded')
   for (let i = 0; i < 4; i++) assert.match((await get('/kept')).text, /first/)
   await startUnit(t, runDirOf(server), 'one')
-  await waitFor('the site to be back', async () => (await get('/')).status === 200)
+  await waitFor('the site to be back', async () => (await get('/')).status === 200, PROCESS_WAIT_MS)
   assert.equal((await two('/')).status, 200)
 })
 
@@ -217,14 +232,14 @@ test('a unit that is restarted fails no request for good, and shows the code tha
   const unit = await attachUnit(t, server, 'one')
   assert.match((await get('/kept')).text, /first/)
   const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive: 3, fresh: 1, check: wellOrSoon })
-  await waitFor('some load', () => load.done() > 100)
+  await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
   assert.equal((await unit.child.stop()).code, 0)
   writeFileSync(join(root, 'app/kept/page.tsx'), kept('second'))
   await startUnit(t, runDirOf(server), 'one')
   const before = load.done()
-  await waitFor('some more load', () => load.done() > before + 100)
+  await waitFor('some more load', () => load.done() > before + 100, PROCESS_WAIT_MS)
   assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
-  await waitFor('the new code', async () => (await get('/kept')).text.includes('second'))
+  await waitFor('the new code', async () => (await get('/kept')).text.includes('second'), PROCESS_WAIT_MS)
 })
 
 test('a unit goes on over a restart of the server, and over one that was killed', async (t) => {
@@ -288,10 +303,10 @@ test('a reload gives a site its own process, other settings, and takes the proce
     assert.equal((await child.exited).code, 0, child.stderr)
   }
   const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive: 2, fresh: 1, check: wellOrSoon })
-  await waitFor('some load', () => load.done() > 50)
+  await waitFor('some load', () => load.done() > 50, PROCESS_WAIT_MS)
   await reload('own', 'green')
   const unit = await startUnit(t, runDirOf(server), 'one')
-  await waitFor('the unit to serve', async () => (await get('/')).text.includes('green'))
+  await waitFor('the unit to serve', async () => (await get('/')).text.includes('green'), PROCESS_WAIT_MS)
   await reload('own', 'blue')
   for (let i = 0; i < 5; i++) assert.match((await get('/')).text, /blue/)
   await reload('in-process', 'white')
@@ -310,7 +325,7 @@ test('a unit that is killed at once takes its render host with it', async (t) =>
   const unit = await attachUnit(t, server, 'one')
   const host = await renderHostOf(unit)
   await unit.child.kill()
-  await waitFor('the end of its host', () => !existsSync(`/proc/${host}`))
+  await waitFor('the end of its host', () => !existsSync(`/proc/${host}`), PROCESS_WAIT_MS)
   const next = await attachUnit(t, server, 'one')
   assert.notEqual(next.ready.pid, unit.ready.pid)
 })

@@ -3,7 +3,18 @@ import { writeFileSync } from 'node:fs'
 import { get as httpGet } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Child, fetchHttp, type Server, startLoad, startServer, svcCommand, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import {
+  Child,
+  fetchHttp,
+  PROCESS_WAIT_MS,
+  type Server,
+  startLoad,
+  startServer,
+  svcCommand,
+  tempSite,
+  waitFor,
+  writeFiles,
+} from '@svc/testkit'
 import { Backend, client, isr, shown } from './backend.ts'
 import { statusOf } from './control.ts'
 import { attachUnit, renderHostOf, type SiteProcess, type Unit, wellOrSoon } from './site-unit.ts'
@@ -108,9 +119,9 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
   'an edit, a new route and a removed one show by themselves': async (_t, { get, root }) => {
     assert.match((await get('/text')).text, /first text/)
     writeFileSync(join(root, 'app/text/page.tsx'), textPage('second'))
-    await waitFor('the edited page', async () => (await get('/text')).text.includes('second text'))
+    await waitFor('the edited page', async () => (await get('/text')).text.includes('second text'), PROCESS_WAIT_MS)
     writeFiles(root, { 'app/later/page.tsx': textPage('later') })
-    await waitFor('the new route', async () => (await get('/later')).text.includes('later text'))
+    await waitFor('the new route', async () => (await get('/later')).text.includes('later text'), PROCESS_WAIT_MS)
   },
   'fresh isolates, forgotten modules and a reset by the app directory fail no request': async (t, setting) => {
     const { id, get, root, server } = setting
@@ -140,26 +151,30 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
     const load = startLoad({ url: `${server.url}/data`, host, keepAlive: 4, fresh: 1, ...check })
     for (let round = 0; round < 2; round++) {
       const before = load.done()
-      await waitFor('some load', () => load.done() > before + 200)
+      await waitFor('some load', () => load.done() > before + 200, PROCESS_WAIT_MS)
       const victim = await hostPid()
       // What stands in for it is there: a second death before that is another matter.
       if (unit === undefined)
-        await waitFor('a spare', async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'))
+        await waitFor(
+          'a spare',
+          async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'),
+          PROCESS_WAIT_MS,
+        )
       process.kill(victim, 'SIGKILL')
-      await waitFor('another host', async () => (await hostPid()) !== victim)
+      await waitFor('another host', async () => (await hostPid()) !== victim, PROCESS_WAIT_MS)
     }
     const before = load.done()
-    await waitFor('some more load', () => load.done() > before + 200)
+    await waitFor('some more load', () => load.done() > before + 200, PROCESS_WAIT_MS)
     assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
   },
   'no request fails while the renderers are replaced': async (t, setting) => {
     const { host, server, get } = setting
     assert.equal((await get('/data')).status, 200)
     const load = startLoad({ url: `${server.url}/data`, host, keepAlive: 4, fresh: 1 })
-    await waitFor('some load', () => load.done() > 100)
+    await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
     await svc(t, setting, 'workers', 'restart')
     const before = load.done()
-    await waitFor('some more load', () => load.done() > before + 100)
+    await waitFor('some more load', () => load.done() > before + 100, PROCESS_WAIT_MS)
     assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
   },
   'a reload that changes nothing of it keeps its pages': async (t, setting) => {

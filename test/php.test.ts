@@ -6,6 +6,7 @@ import {
   fetchHttp,
   type HttpAnswer,
   type PhpPeer,
+  PROCESS_WAIT_MS,
   requireProgram,
   type Server,
   startPhpFpm,
@@ -51,10 +52,14 @@ async function startProduct(t: TestContext, rules = ''): Promise<PhpProduct | un
 
 /** The answer once it comes from a cache: what has been sent is stored a little later. */
 function untilCached(url: string, word: string): Promise<HttpAnswer> {
-  return waitFor(`${word} at ${url}`, async () => {
-    const answer = await fetchHttp(url)
-    return String(answer.headers['cache-status']).includes(word) ? answer : undefined
-  })
+  return waitFor(
+    `${word} at ${url}`,
+    async () => {
+      const answer = await fetchHttp(url)
+      return String(answer.headers['cache-status']).includes(word) ? answer : undefined
+    },
+    PROCESS_WAIT_MS,
+  )
 }
 
 test('answers of PHP are kept as long as they say, for all workers', async (t) => {

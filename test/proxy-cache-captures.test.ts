@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { client } from './backend.ts'
 import { CachedOrigin } from './cached-origin.ts'
 
@@ -25,5 +25,5 @@ test('what a map captures of the fields of one client is not in the answer to an
   for (let i = 0; i < 3; i++) assert.equal(await isHit('/family'), false)
   const { headers } = await get('/family')
   assert.deepEqual([headers['x-family'], headers['x-first']], [undefined, undefined])
-  await waitFor('a hit of L0', () => isHit('/plain'))
+  await waitFor('a hit of L0', () => isHit('/plain'), PROCESS_WAIT_MS)
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { CachedOrigin } from './cached-origin.ts'
 
 const SIZES = [1, 1_000, 10_000, 32_768, 32_769, 40_000, 60_000]
@@ -46,7 +46,11 @@ test('answers from the store that many ask for at once do not get into each othe
   const { url } = await startServer(t, { config })
   const paths = SIZES.map((size) => `/body-${size}`)
   for (const path of paths) {
-    await waitFor(`${path} to be stored`, async () => /hit/.test(String((await ask(url, path, {})).headers['cache-status'])))
+    await waitFor(
+      `${path} to be stored`,
+      async () => /hit/.test(String((await ask(url, path, {})).headers['cache-status'])),
+      PROCESS_WAIT_MS,
+    )
   }
   const before = paths.map((path) => origin.count(path))
   for (let round = 0; round < 5; round++) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { Child, fetchHttp, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { Child, fetchHttp, PROCESS_WAIT_MS, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { client } from './backend.ts'
 import { CachedOrigin, cachingConfig } from './cached-origin.ts'
 import { freePlaces } from './nginx/differential.ts'
@@ -29,7 +29,11 @@ test('what locations and route rules say about the cache', async (t) => {
   const twice = async (path: string) => {
     const first = await get(path)
     // The answer is out before it is stored.
-    await waitFor('the flight to end', async () => !/collapsed/.test(String((await get(path)).headers['cache-status'])))
+    await waitFor(
+      'the flight to end',
+      async () => !/collapsed/.test(String((await get(path)).headers['cache-status'])),
+      PROCESS_WAIT_MS,
+    )
     return (await get(path)).text === first.text
   }
   const cases: readonly (readonly [string, boolean])[] = [
@@ -50,7 +54,7 @@ test('what locations and route rules say about the cache', async (t) => {
   const old = (await get(skipped)).text
   const renewed = (await get(skipped, { headers: { cookie: 'new=1' } })).text
   assert.notEqual(renewed, old)
-  await waitFor('the new answer', async () => (await get(skipped)).text === renewed)
+  await waitFor('the new answer', async () => (await get(skipped)).text === renewed, PROCESS_WAIT_MS)
   assert.equal((await get(skipped, { headers: { cookie: 'new=0' } })).text, renewed)
   assert.equal(await twice(`${skipped}?own=1`), false)
 
@@ -79,7 +83,7 @@ test('the cache is switched on and off by reloads', async (t) => {
     writeFileSync(file, text.replace('[cache.proxy]\nenabled = false', `[cache.proxy]\nenabled = ${isOn}`))
     const command = new Child(t, svcCommand, ['reload', '--config', file])
     assert.equal((await command.exited).code, 0, command.stderr)
-    if (isOn) await waitFor('a hit', hits)
+    if (isOn) await waitFor('a hit', hits, PROCESS_WAIT_MS)
     else assert.equal(await hits(), false)
   }
 })
@@ -100,11 +104,15 @@ test('servers of one site share what they keep in one zone, and a purge of a pat
   const [first, second, third] = addresses
   const ask = async (address: string | undefined) => (await fetchHttp(`http://${address}/x`, { host: 'a.localhost' })).text
   const kept = (address: string | undefined, text: string) =>
-    waitFor(`${text} at ${address}`, async () => {
-      const answer = await fetchHttp(`http://${address}/x`, { host: 'a.localhost' })
-      assert.equal(answer.text, text)
-      return /svc-proxy; hit/.test(String(answer.headers['cache-status']))
-    })
+    waitFor(
+      `${text} at ${address}`,
+      async () => {
+        const answer = await fetchHttp(`http://${address}/x`, { host: 'a.localhost' })
+        assert.equal(answer.text, text)
+        return /svc-proxy; hit/.test(String(answer.headers['cache-status']))
+      },
+      PROCESS_WAIT_MS,
+    )
   await kept(first, '1')
   assert.equal(await ask(second), '1')
   await kept(third, '2')

@@ -9,6 +9,7 @@ import {
   fetchHttp,
   type HttpAnswer,
   type HttpOptions,
+  PROCESS_WAIT_MS,
   type Server,
   startServer,
   svcCommand,
@@ -44,7 +45,7 @@ test('what is stored answers on both workers, from L0 too, and after a restart',
   const get = client(server, 'a.localhost')
   const first = await get('/x')
   assert.match(String(first.headers['cache-status']), /svc-proxy; fwd=uri-miss; stored, svc-l0; fwd=uri-miss/)
-  await waitFor('a hit of L0', async () => String((await get('/x')).headers['cache-status']) === 'svc-l0; hit')
+  await waitFor('a hit of L0', async () => String((await get('/x')).headers['cache-status']) === 'svc-l0; hit', PROCESS_WAIT_MS)
   assert.deepEqual(await answers(get, '/x'), new Set(['1']))
   const again = await restart(t, server)
   const warm = await client(again, 'a.localhost')('/x')
@@ -70,7 +71,7 @@ test('purges of the proxy cache are seen by the next request of every worker, wh
   }
   const fill = async () => {
     for (const path of ['/x/1', '/x/2?q', '/y']) {
-      for (const get of [a, b]) await waitFor('one answer', async () => (await answers(get, path)).size === 1)
+      for (const get of [a, b]) await waitFor('one answer', async () => (await answers(get, path)).size === 1, PROCESS_WAIT_MS)
     }
   }
   await fill()
@@ -130,7 +131,7 @@ test('what a worker had asked for before a request that changes something is not
   const paths = Array.from({ length: 8 }, (_, index) => `/${index}`)
   const before = paths.map((path) => get(path))
   for (const one of before) one.catch(() => undefined)
-  await waitFor('all to be asked for', () => paths.every((path) => origin.count(path) === 1))
+  await waitFor('all to be asked for', () => paths.every((path) => origin.count(path) === 1), PROCESS_WAIT_MS)
   for (const path of paths) assert.equal((await get(path, { method: 'POST', body: 'change' })).text, 'new')
   gate.resolve()
   for (const { text } of await Promise.all(before)) assert.equal(text, 'old')
@@ -197,10 +198,14 @@ test('200 MB are stored while they are sent, and need no memory to speak of', as
   }, 50)
   t.after(() => clearInterval(watch))
   assert.equal(await download(server, '/large'), BYTES)
-  await waitFor('it to be stored', async () => {
-    const headers = { 'cache-control': 'only-if-cached', range: 'bytes=0-0' }
-    return (await fetchHttp(`${server.url}/large`, { host: 'a.localhost', headers })).status === 206
-  })
+  await waitFor(
+    'it to be stored',
+    async () => {
+      const headers = { 'cache-control': 'only-if-cached', range: 'bytes=0-0' }
+      return (await fetchHttp(`${server.url}/large`, { host: 'a.localhost', headers })).status === 206
+    },
+    PROCESS_WAIT_MS,
+  )
   assert.equal(await download(server, '/large'), BYTES)
   const part = await fetchHttp(`${server.url}/large`, { host: 'a.localhost', headers: { range: `bytes=${BYTES - 5}-` } })
   assert.deepEqual([part.status, part.text], [206, 'xxxxx'])
@@ -223,18 +228,30 @@ test('a worker that is killed in the middle of a fill costs its own clients alon
     () => false,
     () => true,
   )
-  await waitFor('the fill to begin', () => origin.count('/x') === 1)
+  await waitFor('the fill to begin', () => origin.count('/x') === 1, PROCESS_WAIT_MS)
   for (const { pid } of workers) process.kill(pid, 'SIGKILL')
   assert.equal(await failed, true)
-  await waitFor('new workers', async () => {
-    const now = await statusOf(server)
-    return now.workers.length === 2 && now.workers.every(({ pid }) => !workers.some((old) => old.pid === pid))
-  })
+  await waitFor(
+    'new workers',
+    async () => {
+      const now = await statusOf(server)
+      return now.workers.length === 2 && now.workers.every(({ pid }) => !workers.some((old) => old.pid === pid))
+    },
+    PROCESS_WAIT_MS,
+  )
   const incoming = join(dirname(server.configFile ?? ''), 'cache/proxy/incoming')
-  await waitFor('what they have written to go', () => !existsSync(incoming) || readdirSync(incoming).length === 0)
-  await waitFor('an answer', async () => (await download(server, '/x').catch(() => 0)) === 300_000)
-  await waitFor('a hit', async () => {
-    const { headers } = await fetchHttp(`${server.url}/x`, { host: 'a.localhost' })
-    return /svc-proxy; hit/.test(String(headers['cache-status']))
-  })
+  await waitFor(
+    'what they have written to go',
+    () => !existsSync(incoming) || readdirSync(incoming).length === 0,
+    PROCESS_WAIT_MS,
+  )
+  await waitFor('an answer', async () => (await download(server, '/x').catch(() => 0)) === 300_000, PROCESS_WAIT_MS)
+  await waitFor(
+    'a hit',
+    async () => {
+      const { headers } = await fetchHttp(`${server.url}/x`, { host: 'a.localhost' })
+      return /svc-proxy; hit/.test(String(headers['cache-status']))
+    },
+    PROCESS_WAIT_MS,
+  )
 })

@@ -3,7 +3,17 @@ import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { StatusReport } from '@svc/protocol'
-import { Child, fetchHttp, type Server, startLoad, startServer, svcCommand, tempSite, waitFor } from '@svc/testkit'
+import {
+  Child,
+  fetchHttp,
+  PROCESS_WAIT_MS,
+  type Server,
+  startLoad,
+  startServer,
+  svcCommand,
+  tempSite,
+  waitFor,
+} from '@svc/testkit'
 import { statusOf } from './control.ts'
 
 const cached = `
@@ -39,10 +49,14 @@ async function purgeAll(t: TestContext, server: Server): Promise<{ readonly acke
 }
 
 async function twoWorkers(server: Server): Promise<StatusReport> {
-  return waitFor('two workers', async () => {
-    const status = await statusOf(server)
-    return status.workers.length === 2 && status.workers.every(({ state }) => state === 'ready') ? status : undefined
-  })
+  return waitFor(
+    'two workers',
+    async () => {
+      const status = await statusOf(server)
+      return status.workers.length === 2 && status.workers.every(({ state }) => state === 'ready') ? status : undefined
+    },
+    PROCESS_WAIT_MS,
+  )
 }
 
 test('a stopped worker is killed by a purge, which is answered, and nothing old is served afterwards', async (t) => {
@@ -73,9 +87,13 @@ test('purges go on while a worker is killed under them, and nothing old is serve
 
 test('no request fails while all render workers are replaced under load', async (t) => {
   const server = await start(t)
-  await waitFor('a spare host', async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'))
+  await waitFor(
+    'a spare host',
+    async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'),
+    PROCESS_WAIT_MS,
+  )
   const load = startLoad({ url: `${server.url}/live`, host: 'one.localhost', keepAlive: 4, fresh: 2 })
-  await waitFor('some load', () => load.done() > 100)
+  await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
   const before = (await statusOf(server)).hosts.map(({ pid }) => pid)
   const begun = await fetchHttp(`${server.url}/__svc/admin/api/workers/restart`, { method: 'POST' })
   assert.equal(begun.status, 202, begun.text)
@@ -92,7 +110,7 @@ test('no request fails while all render workers are replaced under load', async 
   )
   assert.deepEqual(ended, { ok: true, restart_id: id, state: 'done', replaced: 2, total: 2 })
   const done = load.done()
-  await waitFor('more load', () => load.done() > done + 100)
+  await waitFor('more load', () => load.done() > done + 100, PROCESS_WAIT_MS)
   const report = await load.stop()
   assert.deepEqual(report.failures.slice(0, 5), [])
   const after = (await statusOf(server)).hosts.map(({ pid }) => pid)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { fetchHttp, startServer, tempSite, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, startServer, tempSite, waitFor } from '@svc/testkit'
 
 const site = {
   'app/page.tsx': 'export default function Page() { return <p>home</p> }',
@@ -29,15 +29,23 @@ test('requests that never reach a site are counted and in the access log, once',
   const body = `${'5\r\nhello\r\n'.repeat(400)}0\r\n\r\n`
   const long = `POST /taken HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body}`
   assert.match(await raw(server.url, long), /^HTTP\/1\.1 413 /)
-  const metrics = await waitFor('all three in the metrics', async () => {
-    const { text } = await fetchHttp(`${server.url}/metrics`)
-    return ['"GET",status="400"', '"PUT",status="413"', '"POST",status="413"'].every((one) => text.includes(one)) && text
-  })
+  const metrics = await waitFor(
+    'all three in the metrics',
+    async () => {
+      const { text } = await fetchHttp(`${server.url}/metrics`)
+      return ['"GET",status="400"', '"PUT",status="413"', '"POST",status="413"'].every((one) => text.includes(one)) && text
+    },
+    PROCESS_WAIT_MS,
+  )
   assert.match(metrics, /^http_requests_total\{method="GET",status="400",path_group="other"\} 1$/m)
   assert.match(metrics, /^http_requests_total\{method="PUT",status="413",path_group="other"\} 1$/m)
   assert.match(metrics, /^http_requests_total\{method="POST",status="413",path_group="[^"]+"\} 1$/m)
-  await waitFor('all three in the access log', () => {
-    const lines = server.child.stdout
-    return (lines.match(line(400)) ?? []).length === 1 && (lines.match(line(413)) ?? []).length === 2
-  })
+  await waitFor(
+    'all three in the access log',
+    () => {
+      const lines = server.child.stdout
+      return (lines.match(line(400)) ?? []).length === 1 && (lines.match(line(413)) ?? []).length === 2
+    },
+    PROCESS_WAIT_MS,
+  )
 })

@@ -3,7 +3,18 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
-import { Child, fetchHttp, startLoad, startServer, svcCommand, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import {
+  Child,
+  fetchHttp,
+  PROCESS_WAIT_MS,
+  startLoad,
+  startServer,
+  svcCommand,
+  tempDir,
+  tempSite,
+  waitFor,
+  writeFiles,
+} from '@svc/testkit'
 
 /** The full proof asks for 100,000; each run of the tests makes do with fewer. */
 const LOAD_REQUESTS = Number(process.env.LOAD_REQUESTS ?? 15_000)
@@ -54,10 +65,14 @@ test('SIGHUP adds and removes sites without a restart', async (t) => {
   writeFileSync(file, text.replace('one.localhost', 'uno.localhost') + siteConfig({ two: other }))
   server.child.signal('SIGHUP')
   await server.child.waitForLine('the reload', (line) => line.includes('"msg":"reloaded"'))
-  const answer = await waitFor('the new site', async () => {
-    const found = await fetchHttp(`${server.url}/`, { host: 'two.localhost' })
-    return found.text.includes('two') ? found : undefined
-  })
+  const answer = await waitFor(
+    'the new site',
+    async () => {
+      const found = await fetchHttp(`${server.url}/`, { host: 'two.localhost' })
+      return found.text.includes('two') ? found : undefined
+    },
+    PROCESS_WAIT_MS,
+  )
   assert.equal(answer.status, 200)
   assert.match((await fetchHttp(`${server.url}/`, { host: 'uno.localhost' })).text, /one/)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startServer, tempSite, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, startServer, tempSite, waitFor } from '@svc/testkit'
 
 const site = {
   'app/loop/route.ts': `export async function POST(request: Request) {
@@ -42,5 +42,5 @@ test('a site that fetches itself is stopped by the service, also where its reque
     assert.equal(await text(path, 'GET'), first, `${path} from the store`)
   }
   assert.equal(await text('/late'), 'later')
-  await waitFor('the end of the chain', async () => (await text('/last', 'GET')) === '508')
+  await waitFor('the end of the chain', async () => (await text('/last', 'GET')) === '508', PROCESS_WAIT_MS)
 })

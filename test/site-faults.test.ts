@@ -1,7 +1,7 @@
 // Starts first: it waits for many limits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchHttp, type HttpAnswer, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'
+import { fetchHttp, type HttpAnswer, PROCESS_WAIT_MS, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'
 
 /** A neighbour that has to share the machine with endless loops must not reach it, nor must what begins anew. */
 const TIMEOUT_MS = 5_000
@@ -64,7 +64,7 @@ test('whatever one site does, its neighbour loses nothing, and it is served agai
       120_000,
     )
     const before = load.done()
-    await waitFor(`the neighbour of ${name}`, () => load.done() > before + 20)
+    await waitFor(`the neighbour of ${name}`, () => load.done() > before + 20, PROCESS_WAIT_MS)
   }
   const report = await load.stop()
   assert.deepEqual(report.failures.slice(0, 5), [])

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Child, type Cleanup, type HttpAnswer, type Server, svcCommand, waitFor } from '@svc/testkit'
+import { Child, type Cleanup, type HttpAnswer, PROCESS_WAIT_MS, type Server, svcCommand, waitFor } from '@svc/testkit'
 import { runDirOf, sitesOf } from './control.ts'
 
 /** Where the code of a site runs. */
@@ -27,9 +27,13 @@ export async function startUnit(t: Cleanup, runDir: string, site: string): Promi
 
 /** Waits until a site is in a state. */
 export function siteState(server: Server, site: string, state: string): Promise<unknown> {
-  return waitFor(`the site ${site} to be ${state}`, async () => {
-    return (await sitesOf(server)).some((one) => one.id === site && one.state === state)
-  })
+  return waitFor(
+    `the site ${site} to be ${state}`,
+    async () => {
+      return (await sitesOf(server)).some((one) => one.id === site && one.state === state)
+    },
+    PROCESS_WAIT_MS,
+  )
 }
 
 /** Starts the unit of a site and waits until the server sends it requests. */
@@ -59,8 +63,12 @@ function commandOf(pid: number): string {
 
 /** The pid of the render host that a unit has started. */
 export function renderHostOf({ ready: { pid } }: Unit): Promise<number> {
-  return waitFor('the render host of the unit', () => {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-    return children.map(Number).find((child) => child > 0 && commandOf(child).includes('render-host'))
-  })
+  return waitFor(
+    'the render host of the unit',
+    () => {
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+      return children.map(Number).find((child) => child > 0 && commandOf(child).includes('render-host'))
+    },
+    PROCESS_WAIT_MS,
+  )
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Child, fetchHttp, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { Child, fetchHttp, PROCESS_WAIT_MS, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
 
 test('a scaffolded site is served at once, and an edit shows without a restart', async (t) => {
   const dir = join(tempDir(t), 'mysite')
@@ -15,10 +15,14 @@ test('a scaffolded site is served at once, and an edit shows without a restart',
   const file = join(dir, 'app/page.tsx')
   assert.ok(readFileSync(file, 'utf8').length > 0)
   writeFileSync(file, 'export default function Page() { return <h1>edited by hand</h1> }\n')
-  await waitFor('the edit', async () => (await fetchHttp(`${server.url}/`)).text.includes('edited by hand'))
+  await waitFor('the edit', async () => (await fetchHttp(`${server.url}/`)).text.includes('edited by hand'), PROCESS_WAIT_MS)
 
   writeFiles(dir, { 'app/later/page.tsx': 'export default function Page() { return <h1>added later</h1> }\n' })
-  await waitFor('the new route', async () => (await fetchHttp(`${server.url}/later`)).text.includes('added later'))
+  await waitFor(
+    'the new route',
+    async () => (await fetchHttp(`${server.url}/later`)).text.includes('added later'),
+    PROCESS_WAIT_MS,
+  )
 })
 
 test('in development an error shows its source, and the mended page comes back', async (t) => {
@@ -32,7 +36,7 @@ test('in development an error shows its source, and the mended page comes back',
   assert.equal(failed.status, 500)
   assert.match(failed.text, /app\/page\.tsx:3/)
   writeFiles(dir, { 'app/page.tsx': 'export default function Page() { return <p>mended</p> }\n' })
-  await waitFor('the mended page', async () => (await fetchHttp(`${server.url}/`)).text.includes('mended'))
+  await waitFor('the mended page', async () => (await fetchHttp(`${server.url}/`)).text.includes('mended'), PROCESS_WAIT_MS)
 })
 
 test('in development a request sees every write that came before it: pages, styles, data, routes', async (t) => {

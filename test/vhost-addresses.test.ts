@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Child, fetchHttp, startServer, svcCommand, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { Child, fetchHttp, PROCESS_WAIT_MS, startServer, svcCommand, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
 
 /** Asks over a unix socket. */
 function askSocket(socketPath: string, host: string, path = '/'): Promise<{ readonly status: number; readonly text: string }> {
@@ -70,7 +70,11 @@ test('addresses of vhost files are opened and closed by reloads, while the other
   assert.deepEqual(await listenOf(configFile), [server.url, `http://unix:${socket}`])
   assert.equal((await askSocket(socket, 'files.test')).text, 'on a socket')
   const { port } = new URL(added ?? '')
-  await waitFor('the address to be closed', async () => ((await isOpen('127.0.0.2', Number(port))) ? undefined : true))
+  await waitFor(
+    'the address to be closed',
+    async () => ((await isOpen('127.0.0.2', Number(port))) ? undefined : true),
+    PROCESS_WAIT_MS,
+  )
   assert.equal((await server.child.stop()).code, 0)
   assert.ok(!existsSync(socket))
 })

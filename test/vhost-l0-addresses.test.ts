@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { fetchHttp, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, startServer, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { freePlaces } from './nginx/differential.ts'
 
 for (const engine of ['uws', 'node']) {
@@ -18,11 +18,15 @@ server { listen ${second}; server_name a.test; svc_site a.test; return 200 "seco
       [second, 'second'],
       [first, 'first'],
     ] as const) {
-      await waitFor(`an answer of L0 at ${address}`, async () => {
-        const { headers, text: found } = await ask(address)
-        assert.equal(found, text)
-        return String(headers['cache-status']).includes('svc-l0; hit')
-      })
+      await waitFor(
+        `an answer of L0 at ${address}`,
+        async () => {
+          const { headers, text: found } = await ask(address)
+          assert.equal(found, text)
+          return String(headers['cache-status']).includes('svc-l0; hit')
+        },
+        PROCESS_WAIT_MS,
+      )
     }
   })
 }

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { connect } from 'node:tls'
-import { Child, type Server, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { Child, PROCESS_WAIT_MS, type Server, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import type { AcmeServer } from './acme-server.ts'
 
 /** What a client sees of a certificate: common names. */
@@ -28,10 +28,14 @@ export async function seenAt({ ready }: Server, servername: string): Promise<See
 
 /** Waits until clients of a host get a certificate of the authority. */
 export function issuedAt(server: Server, servername: string): Promise<Seen> {
-  return waitFor(`a certificate for ${servername}`, async () => {
-    const seen = await seenAt(server, servername)
-    return seen.issuer === 'Test Authority' ? seen : undefined
-  })
+  return waitFor(
+    `a certificate for ${servername}`,
+    async () => {
+      const seen = await seenAt(server, servername)
+      return seen.issuer === 'Test Authority' ? seen : undefined
+    },
+    PROCESS_WAIT_MS,
+  )
 }
 
 function configFor(acme: AcmeServer, site: string, hosts: readonly string[]): string {

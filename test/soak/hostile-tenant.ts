@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { fetchHttp, type LoadReport, startLoad, startServer, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { fetchHttp, type LoadReport, PROCESS_WAIT_MS, startLoad, startServer, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { type HostileChange, hostileModules, hostileTrees, remove } from '../hostile-files.ts'
 import { MemoryWatch, megabytes, type Settled } from './memory-watch.ts'
 import { repeat, type SoakPart, type SoakRun } from './soak-part.ts'
@@ -60,7 +60,11 @@ export const hostileTenant: SoakPart = {
     const site = (id: string, dir: string) => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${dir}"\n`
     const config = `[logging]\naccess = false\n[render]\ntimeout_ms = 5000\n${site('hostile', hostile)}${site('neighbour', neighbour)}`
     const server = await startServer(cleanup, { config, env: { SVC_MASQUERADE_ROUTE_WATCH_MS: '200' } })
-    await waitFor('the neighbour', async () => (await fetchHttp(server.url, { host: 'neighbour.localhost' })).status === 200)
+    await waitFor(
+      'the neighbour',
+      async () => (await fetchHttp(server.url, { host: 'neighbour.localhost' })).status === 200,
+      PROCESS_WAIT_MS,
+    )
     const check = ({ status, text }: { status: number; text: string }) =>
       status === 200 && text.includes('unharmed') ? undefined : `${status} ${text.slice(0, 200)}`
     const load = startLoad({ url: `${server.url}/`, host: 'neighbour.localhost', keepAlive: 2, fresh: 1, check })

@@ -1,3 +1,4 @@
+// Runs alone: it counts the open descriptors of its process.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '@svc/core'
-import { tempDir, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 import { ServiceManager } from '../src/lifecycle/service-manager.ts'
 
 const receiver = `
@@ -40,7 +40,7 @@ test('states reach the socket of the service manager in order, and the watchdog 
   t.after(() => manager.close())
   await manager.announce('RELOADING=1')
   await manager.ready()
-  await waitFor('the watchdog', () => received.includes('WATCHDOG=1'))
+  await waitFor('the watchdog', () => received.includes('WATCHDOG=1'), PROCESS_WAIT_MS)
   manager.close()
   assert.deepEqual(problems.map(String), [])
   const lines = received

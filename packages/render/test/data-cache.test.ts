@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MetricJson } from '@svc/telemetry'
-import { waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { fetching, openData as open } from './data-support/open-data.ts'
 
 test('what may be one visitor alone is not stored unless the code says for how long', async (t) => {
@@ -85,7 +85,7 @@ test('any number of requests for missing data cause one fetch', async (t) => {
   const { backend, host } = await open(t, ({ url }) => ({ 'app/route.ts': fetching(`${url}/x`, '{ next: { revalidate: 60 } }') }))
   backend.isHolding = true
   const answers = Array.from({ length: 20 }, () => host.render('a', '/'))
-  await waitFor('the fetch', () => backend.held.length > 0)
+  await waitFor('the fetch', () => backend.held.length > 0, PROCESS_WAIT_MS)
   backend.release()
   const texts = new Set((await Promise.all(answers)).map(({ text }) => text))
   assert.deepEqual([...texts], ['answer 1 to /x'])
@@ -97,7 +97,7 @@ test('those that wait for a fetch that fails or cannot be stored make their own'
   backend.isHolding = true
   backend.answer = (response, text) => response.writeHead(404).end(text)
   const answers = Array.from({ length: 5 }, () => host.render('a', '/'))
-  await waitFor('the fetch', () => backend.held.length > 0)
+  await waitFor('the fetch', () => backend.held.length > 0, PROCESS_WAIT_MS)
   backend.release()
   assert.equal(new Set((await Promise.all(answers)).map(({ text }) => text)).size, 5)
 })
@@ -106,11 +106,11 @@ test('a request that is given up leaves its fetch to those that wait', async (t)
   const { backend, host } = await open(t, ({ url }) => ({ 'app/route.ts': fetching(`${url}/x`, '{ next: { revalidate: 60 } }') }))
   backend.isHolding = true
   const call = host.worker.open('render', await host.request('a', '/'), { timeoutMs: 30_000 })
-  await waitFor('the fetch', () => backend.held.length === 1)
+  await waitFor('the fetch', () => backend.held.length === 1, PROCESS_WAIT_MS)
   const waiting = host.render('a', '/')
   await host.ping()
   call.abort()
-  await waitFor('the second fetch', () => backend.held.length === 2)
+  await waitFor('the second fetch', () => backend.held.length === 2, PROCESS_WAIT_MS)
   backend.release()
   assert.equal((await waiting).text, 'answer 2 to /x')
   assert.equal((await host.render('a', '/')).text, 'answer 2 to /x')

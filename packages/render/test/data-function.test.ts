@@ -1,7 +1,7 @@
 // Runs alone: it starts render hosts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { openData as open } from './data-support/open-data.ts'
 
 const cachedIn = (body: string, call = 'read()') => `import { unstable_cache } from 'next/cache'
@@ -83,7 +83,7 @@ test('any number of requests run the function once', async (t) => {
   }))
   backend.isHolding = true
   const answers = Array.from({ length: 10 }, () => host.render('a', '/'))
-  await waitFor('the run', () => backend.held.length > 0)
+  await waitFor('the run', () => backend.held.length > 0, PROCESS_WAIT_MS)
   backend.release()
   assert.deepEqual([...new Set((await Promise.all(answers)).map(({ text }) => text))], ['["answer 1 to /x"]'])
   assert.equal(backend.count, 1)
@@ -95,11 +95,11 @@ test('another request makes what a request has begun that was given up', async (
   }))
   backend.isHolding = true
   const call = host.worker.open('render', await host.request('a', '/'), { timeoutMs: 30_000 })
-  await waitFor('the first run', () => backend.held.length === 1)
+  await waitFor('the first run', () => backend.held.length === 1, PROCESS_WAIT_MS)
   const waiting = host.render('a', '/')
   await host.ping()
   call.abort()
-  await waitFor('the second run', () => backend.held.length === 2)
+  await waitFor('the second run', () => backend.held.length === 2, PROCESS_WAIT_MS)
   backend.release()
   assert.equal((await waiting).text, '["answer 2 to /x"]')
 })
@@ -134,13 +134,17 @@ test('a stale result is used while the function runs again behind the answer; wh
   }))
   const first = await get('/')
   backend.answer = (response) => response.writeHead(500).end()
-  await waitFor('the failure', async () => {
-    assert.equal(await get('/'), first)
-    return host.log.includes('back end: 500')
-  })
+  await waitFor(
+    'the failure',
+    async () => {
+      assert.equal(await get('/'), first)
+      return host.log.includes('back end: 500')
+    },
+    PROCESS_WAIT_MS,
+  )
   // It waits a second and more before it is tried again.
   backend.answer = (response, text) => response.end(text)
-  await waitFor('the new result', async () => (await get('/')) !== first)
+  await waitFor('the new result', async () => (await get('/')) !== first, PROCESS_WAIT_MS)
 })
 
 test('an expired result is used when the function fails', async (t) => {
@@ -157,7 +161,7 @@ test('an expired result is used when the function fails', async (t) => {
   )
   assert.equal(await get('/'), '[1]')
   assert.equal(await get('/'), '[1]')
-  await waitFor('notFound()', async () => (await get('/')) === '')
+  await waitFor('notFound()', async () => (await get('/')) === '', PROCESS_WAIT_MS)
   assert.equal(await get('/'), '[4]')
 })
 

@@ -1,7 +1,7 @@
 // Runs alone: it starts render hosts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { fetching, openData as open } from './data-support/open-data.ts'
 
 const cached = (url: string, tag: string) => fetching(url, `{ next: { revalidate: 3600, tags: ["${tag}"] } }`)
@@ -24,7 +24,7 @@ test('a purge that cannot be carried out fails the request, also one that ends i
   }
   await assert.rejects(get('/throws'), /its own/)
   assert.equal(await get('/x'), first)
-  await waitFor('the log', () => host.log.includes('could not be carried out'))
+  await waitFor('the log', () => host.log.includes('could not be carried out'), PROCESS_WAIT_MS)
 })
 
 test('nothing is purged while a page is rendered, nor by what is cached itself', async (t) => {
@@ -70,10 +70,10 @@ test('what was under way when a purge came is not stored, and nobody joins it', 
   }))
   backend.isHolding = true
   const early = host.render('a', '/x')
-  await waitFor('the first fetch', () => backend.held.length === 1)
+  await waitFor('the first fetch', () => backend.held.length === 1, PROCESS_WAIT_MS)
   await get('/purge')
   const late = host.render('a', '/x')
-  await waitFor('the second fetch', () => backend.held.length === 2)
+  await waitFor('the second fetch', () => backend.held.length === 2, PROCESS_WAIT_MS)
   backend.release()
   assert.deepEqual([(await early).text, (await late).text], ['answer 1 to /x', 'answer 2 to /x'])
   assert.equal(await get('/x'), 'answer 2 to /x')
@@ -129,14 +129,14 @@ export default () => { after(() => revalidateTag('of-page')); return <p>x</p> }`
     { kind: 'tags', tags: [...new Set(own)].map((name) => `route:a:${name}`) },
     { kind: 'pattern', pattern: 'route:a:/docs/*', labels: ['a'] },
   ])
-  await waitFor('the purges after the answer', () => instance.orders.length > 1)
+  await waitFor('the purges after the answer', () => instance.orders.length > 1, PROCESS_WAIT_MS)
   assert.deepEqual(instance.orders[1]?.scopes, [{ kind: 'tags', tags: ['route:a:late', 'route:a:later'] }])
   await get('/all')
   assert.deepEqual(instance.orders[2]?.scopes.at(-1), { kind: 'pattern', pattern: 'route:a:/*', labels: ['a'] })
   await get('/stream')
-  await waitFor('the purge of the stream', () => instance.orders.length > 3)
+  await waitFor('the purge of the stream', () => instance.orders.length > 3, PROCESS_WAIT_MS)
   await get('/page')
-  await waitFor('the purge behind the page', () => instance.orders.length > 4)
+  await waitFor('the purge behind the page', () => instance.orders.length > 4, PROCESS_WAIT_MS)
   assert.deepEqual(instance.orders[4]?.scopes, [{ kind: 'tags', tags: ['route:a:of-page'] }])
 })
 
@@ -199,7 +199,7 @@ test('a site that floods the master with purges is refused, and no other site wa
   let isOpen = false
   instance.beforeStore = async () => (isOpen ? undefined : gate)
   await get('/flood')
-  await waitFor('the refusal', () => host.log.includes('RENDER_PURGE_REFUSED'))
+  await waitFor('the refusal', () => host.log.includes('RENDER_PURGE_REFUSED'), PROCESS_WAIT_MS)
   isOpen = true
   go()
   await get('/purge', host, 'b')

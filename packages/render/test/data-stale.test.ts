@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { fetching, openData as open } from './data-support/open-data.ts'
 
 /** Stale as soon as it is made. */
@@ -10,10 +10,14 @@ test('a revalidation that fails keeps the stale response and is not tried with e
   const { backend, host, get } = await open(t, ({ url }) => ({ 'app/route.ts': fetching(`${url}/x`, shortly) }))
   const first = await get('/')
   backend.answer = (response) => response.destroy()
-  await waitFor('the failed fetch', async () => {
-    assert.equal(await get('/'), first)
-    return host.log.includes('could not be made anew')
-  })
+  await waitFor(
+    'the failed fetch',
+    async () => {
+      assert.equal(await get('/'), first)
+      return host.log.includes('could not be made anew')
+    },
+    PROCESS_WAIT_MS,
+  )
   const { count } = backend
   for (let i = 0; i < 10; i++) assert.equal(await get('/'), first)
   assert.ok(backend.count <= count + 1)
@@ -22,7 +26,7 @@ test('a revalidation that fails keeps the stale response and is not tried with e
 test('an expired response is better than none: it is served while the back end fails', async (t) => {
   const { backend, get } = await open(t, ({ url }) => ({ 'app/route.ts': fetching(`${url}/x`, shortly) }), { swrMs: 0 })
   const first = await get('/')
-  await waitFor('one made anew', async () => (await get('/')) !== first)
+  await waitFor('one made anew', async () => (await get('/')) !== first, PROCESS_WAIT_MS)
   const last = await get('/')
   backend.answer = (response) => response.writeHead(503).end('away')
   assert.equal(await get('/'), last)
@@ -30,27 +34,31 @@ test('an expired response is better than none: it is served while the back end f
   assert.equal(await get('/'), last)
   backend.isHolding = true
   const waiting = Array.from({ length: 5 }, () => get('/'))
-  await waitFor('the fetch', () => backend.held.length > 0)
+  await waitFor('the fetch', () => backend.held.length > 0, PROCESS_WAIT_MS)
   backend.release()
   assert.deepEqual(new Set(await Promise.all(waiting)), new Set([last]))
   backend.answer = (response) => response.writeHead(404).end('gone')
-  await waitFor('the answer', async () => (await get('/')) === 'gone')
+  await waitFor('the answer', async () => (await get('/')) === 'gone', PROCESS_WAIT_MS)
 })
 
 test('a stale response is served while it is made anew behind the answer, once', async (t) => {
   const { backend, host, get } = await open(t, ({ url }) => ({ 'app/route.ts': fetching(`${url}/x`, shortly) }))
   const first = await get('/')
   backend.isHolding = true
-  await waitFor('the revalidation', async () => {
-    assert.equal(await get('/'), first)
-    return backend.held.length > 0
-  })
+  await waitFor(
+    'the revalidation',
+    async () => {
+      assert.equal(await get('/'), first)
+      return backend.held.length > 0
+    },
+    PROCESS_WAIT_MS,
+  )
   const texts = await Promise.all(Array.from({ length: 10 }, () => get('/')))
   await host.ping()
   assert.deepEqual(new Set(texts), new Set([first]))
   assert.equal(backend.count, 2)
   backend.release()
-  await waitFor('the new response', async () => (await get('/')) !== first)
+  await waitFor('the new response', async () => (await get('/')) !== first, PROCESS_WAIT_MS)
 })
 
 test('what somebody has marked as stale is made anew at once', async (t) => {

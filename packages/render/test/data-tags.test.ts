@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_ENTRY_TAGS } from '@svc/cache'
 import { MAX_EMITTED_TAGS } from '@svc/guest'
-import { waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { openData as open } from './data-support/open-data.ts'
 
 const tags = 'Array.from({ length: 200 }, (_, i) => "t" + i)'
@@ -23,7 +23,7 @@ test('of one fetch 128 tags of 256 characters are kept, and the log says once pe
     assert.deepEqual(long.cache?.tags, ['short', 'y'.repeat(256)])
   }
   await host.render('a', '/last')
-  await waitFor('the log', () => host.log.includes('the last line'))
+  await waitFor('the log', () => host.log.includes('the last line'), PROCESS_WAIT_MS)
   assert.equal(host.log.split('it gives 200 cache tags at once').length, 2)
   assert.equal(host.log.split('a cache tag of it has 257 characters').length, 2)
   assert.match(host.log, /many\/page\.tsx: it gives/)

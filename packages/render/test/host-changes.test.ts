@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { HostInstance } from './host-instance.ts'
 import type { HostProcess } from './host-process.ts'
 
@@ -185,7 +185,7 @@ export default async () => { console.log('page waits'); await globalThis.gate.pr
   await host.changed('s')
   const slow = host.render('s', '/slow')
   const broken = host.render('s', '/broken')
-  await waitFor('both', () => host.log.includes('slow waits') && host.log.includes('page waits'))
+  await waitFor('both', () => host.log.includes('slow waits') && host.log.includes('page waits'), PROCESS_WAIT_MS)
   const { evicted } = await host.master.call('purgeModules', {}, TIMEOUT)
   assert.ok(evicted > 0)
   assert.equal((await host.render('s', '/slow', { method: 'POST' })).text, 'open')

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { tempSite, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempSite, waitFor } from '@svc/testkit'
 import { HostProcess } from './host-process.ts'
 
 const FLOOD = 20_000
@@ -76,12 +76,16 @@ test('fetches of a request that is given up leave no trace in its isolate, howev
 }`
   const host = await hostWith(t, flooding(t, page), [address])
   const call = host.worker.open('render', await host.request('bad', '/'), { timeoutMs: 30_000 })
-  await waitFor('the flood', () => open > 0 && host.log.includes('the flood has begun'))
+  await waitFor('the flood', () => open > 0 && host.log.includes('the flood has begun'), PROCESS_WAIT_MS)
   assert.match((await host.render('good', '/')).text, /good/)
   call.abort()
   await assert.rejects(call.reply, { code: 'CORE_ABORTED' })
   // The end of the flood comes by another way than the next request does.
-  await waitFor('places for other fetches', async () => (await host.render('bad', '/').catch(() => undefined))?.status === 200)
+  await waitFor(
+    'places for other fetches',
+    async () => (await host.render('bad', '/').catch(() => undefined))?.status === 200,
+    PROCESS_WAIT_MS,
+  )
   assert.match((await host.render('bad', '/')).text, /fine/)
   assert.ok(most <= MOST_RUNNING, `${most} fetches at once`)
   assert.deepEqual(host.losses, [])

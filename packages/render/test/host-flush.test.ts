@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { HostProcess } from './host-process.ts'
 
 /** Its page counts its renders in the state of a module; its handler keeps a stream open until it is told to end it. */
@@ -56,7 +56,7 @@ test('after a flush the state of modules is new, and the build times are forgott
   assert.equal(await host.flush('a'), 1)
   assert.deepEqual((await threadsOf(host, 'a'))?.lastBuildMs, [0])
   assert.match((await host.render('a', '/')).text, /count (<!-- -->)?1/)
-  await waitFor('the end of the old isolate', async () => (await threadsOf(host, 'a'))?.threads === 1)
+  await waitFor('the end of the old isolate', async () => (await threadsOf(host, 'a'))?.threads === 1, PROCESS_WAIT_MS)
 })
 
 test('the modules of the routes in use are evaluated before any request comes to the fresh isolates', async (t) => {
@@ -69,13 +69,13 @@ test('the modules of the routes in use are evaluated before any request comes to
   const times = (text: string) => host.log.split(`evaluated the ${text}`).length - 1
   await host.render('a', '/broken').catch(() => undefined)
   await host.render('a', '/')
-  await waitFor('the first lines', () => times('page') === 1 && times('broken') >= 1)
+  await waitFor('the first lines', () => times('page') === 1 && times('broken') >= 1, PROCESS_WAIT_MS)
   const broken = times('broken')
   assert.equal(await host.flush('a'), 1)
-  await waitFor('the lines of the fresh isolate', () => times('page') === 2 && times('broken') > broken)
+  await waitFor('the lines of the fresh isolate', () => times('page') === 2 && times('broken') > broken, PROCESS_WAIT_MS)
   assert.match((await host.render('a', '/')).text, /fine/)
   assert.match((await host.render('a', '/unused')).text, /other/)
-  await waitFor('the line of the other page', () => times('other') === 1)
+  await waitFor('the line of the other page', () => times('other') === 1, PROCESS_WAIT_MS)
   assert.equal(times('page'), 2)
 })
 
@@ -101,7 +101,7 @@ test('requests in flight end in the old isolate, new ones go to the fresh one', 
   call.abort()
   await assert.rejects(call.reply, { code: 'CORE_ABORTED' })
   assert.equal(text, 'begun ')
-  await waitFor('the end of the old isolate', async () => (await threadsOf(host, 'a'))?.threads === 1)
+  await waitFor('the end of the old isolate', async () => (await threadsOf(host, 'a'))?.threads === 1, PROCESS_WAIT_MS)
   assert.match((await host.render('a', '/')).text, /count (<!-- -->)?2/)
 })
 
@@ -127,5 +127,5 @@ test('no request fails while flushes, changes of files and of generations meet',
   await host.serve(2, { render: { timeout_ms: 4_000 }, sites: [{ id: 'a', root }] })
   assert.ok((await flushed) >= 0)
   assert.match((await host.render('a', '/')).text, /changed/)
-  await waitFor('the end of all old isolates', async () => (await threadsOf(host, 'a'))?.threads === 1)
+  await waitFor('the end of all old isolates', async () => (await threadsOf(host, 'a'))?.threads === 1, PROCESS_WAIT_MS)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { tempSite, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempSite, waitFor } from '@svc/testkit'
 import { shouldGrow } from '../src/host/growth.ts'
 import { ThreadBudget } from '../src/host/thread-budget.ts'
 import { HostProcess } from './host-process.ts'
@@ -87,7 +87,7 @@ test('an idle pool is closed, and starts again with the next request', async (t)
     sites: [{ id: 'a', root: tempSite(t, { 'app/page.tsx': page }) }],
   })
   await host.render('a', '/')
-  await waitFor('the idle thread to end', async () => (await host.ping()).pools[0]?.threads === 0)
+  await waitFor('the idle thread to end', async () => (await host.ping()).pools[0]?.threads === 0, PROCESS_WAIT_MS)
   assert.match((await host.render('a', '/')).text, /fine/)
 })
 
@@ -97,7 +97,7 @@ test('many requests at once are spread over more threads', async (t) => {
   await host.render('a', '/')
   const request = await host.request('a', '/hang')
   const calls = Array.from({ length: 6 }, () => host.worker.open('render', request, { timeoutMs: 60_000 }))
-  await waitFor('a second thread', async () => (await host.ping()).pools[0]?.threads === 2)
+  await waitFor('a second thread', async () => (await host.ping()).pools[0]?.threads === 2, PROCESS_WAIT_MS)
   assert.match((await host.render('a', '/')).text, /fine/)
   for (const call of calls) call.abort()
 })

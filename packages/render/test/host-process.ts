@@ -19,7 +19,7 @@ import {
   renderMethods,
 } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import { tempDir, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 
 /** The program that was built, beside the guest that it needs: hosts and their threads start twice as fast as from their sources. */
 const builtProgram = fileURLToPath(new URL('../../../dist/render-host.js', import.meta.url))
@@ -219,8 +219,10 @@ export class HostProcess {
     const request = await this.request(site, path, { method: 'POST', ...more })
     const call = this.worker.open('render', request, { timeoutMs: TIMEOUT_MS, hasChunks: true })
     call.reply.catch(() => undefined)
-    await waitFor('the render to begin', async () =>
-      (await this.ping()).pools.some((pool) => pool.site === site && pool.active > 0),
+    await waitFor(
+      'the render to begin',
+      async () => (await this.ping()).pools.some((pool) => pool.site === site && pool.active > 0),
+      PROCESS_WAIT_MS,
     )
     return async (body) => {
       call.write(Buffer.from(body))
@@ -231,7 +233,7 @@ export class HostProcess {
 
   /** Waits for a text in the log, which comes by a way of its own: later or earlier than answers do. */
   async logged(pattern: RegExp): Promise<void> {
-    await waitFor(`${pattern} in the log`, () => pattern.test(this.log))
+    await waitFor(`${pattern} in the log`, () => pattern.test(this.log), PROCESS_WAIT_MS)
   }
 
   /** Losses that the host has told of since the last time, by the way on which its answer to a ping comes after them. */

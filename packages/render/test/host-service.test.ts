@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { HostProcess } from './host-process.ts'
 
 const page = (text: string) => `export default () => <p>${text}</p>`
@@ -135,7 +135,7 @@ test('a streamed answer comes in pieces, no faster than it is taken', async (t) 
       return isOpen
     },
   })
-  await waitFor('a full window', () => byteCount >= 256 * 1024)
+  await waitFor('a full window', () => byteCount >= 256 * 1024, PROCESS_WAIT_MS)
   // Round trips through the same isolate: it has every chance to run ahead.
   let count = 0
   for (let i = 0; i < 20; i++) count = Number((await host.render('a', '/pulled')).text)

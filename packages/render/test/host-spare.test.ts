@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { MessagePort } from 'node:worker_threads'
-import { tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { SpareThread } from '../src/host/spare-thread.ts'
 import type { StartedThread } from '../src/host/started-thread.ts'
 import { ThreadBudget } from '../src/host/thread-budget.ts'
@@ -45,7 +45,7 @@ test('a spare that does not start is reported, and whoever asks for a thread get
   const { threads, failures } = keeper(t, { program: `file://${dir}/broken.mjs` })
   threads.useBase(base)
   threads.want()
-  await waitFor('the failure', () => failures.length > 0)
+  await waitFor('the failure', () => failures.length > 0, PROCESS_WAIT_MS)
   assert.equal(threads.isReady, false)
   await assert.rejects(linkOf(t, threads.take(base)), /no thread today/)
 })
@@ -70,22 +70,22 @@ test('the spare goes to the first who asks, is replaced, and gives way to other 
   const { threads, budget } = keeper(t)
   threads.useBase(base)
   threads.want()
-  await waitFor('the spare', () => threads.isReady)
+  await waitFor('the spare', () => threads.isReady, PROCESS_WAIT_MS)
   const first = threads.take(base)
   assert.equal(first.isLinked, true)
   assert.equal(threads.isReady, false)
   await linkOf(t, first)
-  await waitFor('its successor', () => threads.isReady)
+  await waitFor('its successor', () => threads.isReady, PROCESS_WAIT_MS)
   const other = { ...base, memoryLimitMb: 48 }
   threads.useBase(other)
   assert.equal(threads.isReady, false)
-  await waitFor('a spare with the new settings', () => threads.isReady)
+  await waitFor('a spare with the new settings', () => threads.isReady, PROCESS_WAIT_MS)
   // A pool of the generation before may still need a thread.
   const late = threads.take(base)
   assert.equal(late.isLinked, false)
   assert.deepEqual([late.base, threads.isReady], [base, false])
   await linkOf(t, late)
-  await waitFor('the spare again', () => threads.isReady)
+  await waitFor('the spare again', () => threads.isReady, PROCESS_WAIT_MS)
   budget.setMax(0)
   threads.refillSoon()
   assert.equal(threads.isReady, false)
@@ -96,11 +96,11 @@ test('a thread that is told its site over its link renders, also when its spare 
   const sites = ['a', 'b'].map((id) => ({ id, root: tempSite(t, { 'app/page.tsx': page }) }))
   const host = await HostProcess.start(t, { sites })
   const hasSpare = async () => (await host.ping()).hasSpareThread === true
-  await waitFor('the spare', hasSpare)
+  await waitFor('the spare', hasSpare, PROCESS_WAIT_MS)
   assert.match((await host.render('a', '/')).text, /fine/)
   await host.serve(2, { render: { memory_limit_mb: 48 }, sites })
   assert.match((await host.render('b', '/')).text, /fine/)
-  await waitFor('a spare of the new generation', hasSpare)
+  await waitFor('a spare of the new generation', hasSpare, PROCESS_WAIT_MS)
   const spared = once(host.child, 'exit')
   host.master.close()
   assert.deepEqual(await spared, [0, null])

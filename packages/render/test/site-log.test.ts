@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LogRate } from '@svc/guest'
-import { tempSite, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempSite, waitFor } from '@svc/testkit'
 import { HostProcess } from './host-process.ts'
 
 interface Line {
@@ -60,7 +60,7 @@ test('a site that logs without end is cut short, every line is accounted for, an
   assert.match((await host.render('calm', '/')).text, /logged/)
   const written = (site: string) => linesOf(host).filter((line) => line.site === site && line.msg === 'line of the flood').length
   const dropped = () => linesOf(host).reduce((sum, line) => sum + (line.site === 'loud' ? (line.dropped ?? 0) : 0), 0)
-  await waitFor('all lines', () => written('loud') + dropped() === 30_000 && written('calm') === 10)
+  await waitFor('all lines', () => written('loud') + dropped() === 30_000 && written('calm') === 10, PROCESS_WAIT_MS)
   assert.ok(dropped() > 0)
   const said = linesOf(host).find((line) => line.dropped !== undefined)
   assert.match(`${said?.level} ${said?.msg}`, /^warn \d+ lines of the site's log were dropped/)
@@ -70,5 +70,5 @@ test('a loop that logs for ever costs its isolate, and the log says that lines w
   const sites = [{ id: 'a', root: tempSite(t, { 'app/page.tsx': 'export default () => { for (;;) console.log("again") }' }) }]
   const host = await HostProcess.start(t, { render: { timeout_ms: 1_500 }, sites })
   await assert.rejects(host.render('a', '/'), { code: 'RENDER_TIMEOUT' })
-  await waitFor('the line', () => linesOf(host).some((line) => (line.dropped ?? 0) > 0))
+  await waitFor('the line', () => linesOf(host).some((line) => (line.dropped ?? 0) > 0), PROCESS_WAIT_MS)
 })

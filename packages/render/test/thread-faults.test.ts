@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Config } from '@svc/config'
 import { codeOf } from '@svc/core'
-import { tempSite, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempSite, waitFor } from '@svc/testkit'
 import { HostProcess } from './host-process.ts'
 
 /** The limit where one is to be reached: what must stay below it takes milliseconds, and seconds on a loaded machine. */
@@ -114,7 +114,7 @@ test('answers that are none fail their requests, and neither the process nor its
 test('a text without end in the log of a site is cut', async (t) => {
   const host = await hostWith(t, faultySite(t, { fault: "console.log('a'.repeat(3_000_000))" }))
   await host.render('bad', '/fault')
-  await waitFor('the end of the cut text', () => host.log.includes('… (3000000 characters)'))
+  await waitFor('the end of the cut text', () => host.log.includes('… (3000000 characters)'), PROCESS_WAIT_MS)
   assert.ok(host.log.length < 200_000, `${host.log.length} characters`)
 })
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { type Clock, createSocketChannel, type Handlers, RpcPeer, systemClock } from '@svc/core'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
-import { tempDir, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 import { type UnitHandlers, type UnitPeer, UnitServer } from '../../supervisor/src/own-site/unit-server.ts'
 import { MasterLink } from '../src/master-link.ts'
 
@@ -91,9 +91,13 @@ for (const [what, end] of [
     // More than the kernel takes for somebody who does not read.
     for (let number = 0; number < 50_000; number++) peer.notify('purgeSettled', { number })
     end(server, peer)
-    await waitFor('the end of its own half', async () => {
-      unit.notify('isolateLost', { site: 'a', reason: 'crash' })
-      return (await Promise.race([lost.promise, undefined])) === 'EPIPE'
-    })
+    await waitFor(
+      'the end of its own half',
+      async () => {
+        unit.notify('isolateLost', { site: 'a', reason: 'crash' })
+        return (await Promise.race([lost.promise, undefined])) === 'EPIPE'
+      },
+      PROCESS_WAIT_MS,
+    )
   })
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, waitFor, writeFiles } from '@svc/testkit'
 import { Instance } from './harness.ts'
 
 test('the control socket answers status, sites and routes, and turns nonsense away', async (t) => {
@@ -73,10 +73,14 @@ test('an edit of a site reaches workers', async (t) => {
   const instance = new Instance(t, { more: 'mode = "development"' })
   const server = await instance.start({ env: { SVC_MASQUERADE_ROUTE_WATCH_MS: '50' } })
   let edits = 0
-  await waitFor('the edit to be seen', async () => {
-    writeFiles(instance.dir, { [`site/app/page-${edits++}.tsx`]: 'x' })
-    return (await server.worker()).sitesChanged.includes('shop')
-  })
+  await waitFor(
+    'the edit to be seen',
+    async () => {
+      writeFiles(instance.dir, { [`site/app/page-${edits++}.tsx`]: 'x' })
+      return (await server.worker()).sitesChanged.includes('shop')
+    },
+    PROCESS_WAIT_MS,
+  )
 })
 
 test('clients that do not end their side hold up no stop', async (t) => {

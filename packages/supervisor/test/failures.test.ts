@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { tempDir, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 import { fetchText, Instance, takePort, type WorkerFacts } from './harness.ts'
 
 /** A process that has ended but that nobody has waited for, which may last where an orphan has no proper parent, is not alive. */
@@ -75,7 +75,7 @@ test('what a killed master leaves behind does not hinder the next, and its child
   const pids = [...workers, ...hosts].map(({ pid }) => pid)
   assert.equal(pids.filter(isAlive).length, 3)
   await first.child.kill()
-  await waitFor('the orphans to end', () => !pids.some(isAlive))
+  await waitFor('the orphans to end', () => !pids.some(isAlive), PROCESS_WAIT_MS)
   const second = await instance.start()
   assert.equal((await second.status()).pid, second.child.pid)
 })
@@ -111,7 +111,7 @@ test('a worker that dies again and again is waited for longer and longer, and he
     pid = status.workers[0]?.pid ?? 0
   }
   const deaths = () => server.child.stderr.split('\n').filter((line) => line.includes('worker died') && line.endsWith('}'))
-  await waitFor('the lines of four deaths', () => deaths().length === 4)
+  await waitFor('the lines of four deaths', () => deaths().length === 4, PROCESS_WAIT_MS)
   assert.deepEqual(
     deaths().map((line) => JSON.parse(line).retry_in_ms),
     [0, 100, 200, 400],
@@ -126,7 +126,7 @@ test('a worker that stops answering is killed and replaced', async (t) => {
   const before = await server.worker()
   await assert.rejects(server.fetch('/hang'))
   await server.logged('worker has stopped answering')
-  const after = await waitFor('a new worker', () => server.worker().catch(() => undefined))
+  const after = await waitFor('a new worker', () => server.worker().catch(() => undefined), PROCESS_WAIT_MS)
   assert.notEqual(after.pid, before.pid)
 })
 
@@ -138,7 +138,7 @@ test('the spare takes over when a render host dies, and workers are told', async
   assert.deepEqual(active?.sites, ['shop'])
   assert.equal((await server.worker()).hosts[0]?.id, active?.id)
   process.kill(active?.pid ?? 0, 'SIGKILL')
-  await waitFor('the worker to know the spare', async () => (await server.worker()).hosts[0]?.id === spare?.id)
+  await waitFor('the worker to know the spare', async () => (await server.worker()).hosts[0]?.id === spare?.id, PROCESS_WAIT_MS)
   const after = await server.statusWhen('a new spare', ({ hosts }) => hosts.filter(({ state }) => state === 'spare').length === 1)
   assert.equal(after.hosts.find(({ id }) => id === spare?.id)?.state, 'ready')
   assert.equal(after.hosts.length, 2)
@@ -163,7 +163,7 @@ test('the site that was in flight at two deaths of its host gets a host of its o
   )
   assert.equal(status.sites[0]?.state, 'quarantined')
   const knowsBoth = ({ hosts }: WorkerFacts) => JSON.stringify(hosts.map(({ sites }) => sites)) === '["*",["shop"]]'
-  await waitFor('the worker to know both hosts', async () => knowsBoth(await server.worker()))
+  await waitFor('the worker to know both hosts', async () => knowsBoth(await server.worker()), PROCESS_WAIT_MS)
   const health = JSON.parse(await server.fetch('/health'))
   assert.equal(health.checks.render_pool, 'degraded: isolates are crash-looping: shop')
 })
@@ -174,11 +174,15 @@ test('a render host past its memory limit is replaced by a new one that takes ov
     timings: { pingIntervalMs: 50, backoff: { firstMs: 10, maxMs: 300, resetAfterMs: 1000 } },
   })
   const first = (await server.worker()).hosts[0]?.id
-  await waitFor('another host', async () => {
-    const { hosts } = await server.worker()
-    assert.equal(hosts.length, 1)
-    return hosts[0]?.id !== first
-  })
+  await waitFor(
+    'another host',
+    async () => {
+      const { hosts } = await server.worker()
+      assert.equal(hosts.length, 1)
+      return hosts[0]?.id !== first
+    },
+    PROCESS_WAIT_MS,
+  )
   assert.match(await server.logged('"reason":"memory"'), /render host is replaced/)
   assert.doesNotMatch(server.child.stderr, /render host died/)
 })
@@ -196,11 +200,11 @@ test('workers that ask for a successor get one, one after another, and no reques
   const server = await new Instance(t, { workers: 2 }).start()
   const before = (await server.status()).workers.map(({ pid }) => pid)
   const asked = new Set<number>()
-  await waitFor('both workers to ask', async () => asked.add(Number(await server.fetch('/worn-out'))).size === 2)
+  await waitFor('both workers to ask', async () => asked.add(Number(await server.fetch('/worn-out'))).size === 2, PROCESS_WAIT_MS)
   const isNew = ({ pid, state }: { pid: number; state: string }) => state === 'ready' && !before.includes(pid)
   await server.statusWhen('two successors', ({ workers }) => workers.every(isNew))
   // Of a connection that the kernel has given to a listening socket in the moment that it is closed nothing more is heard.
-  for (const pid of before) await waitFor(`the end of ${pid}`, () => !isAlive(pid))
+  for (const pid of before) await waitFor(`the end of ${pid}`, () => !isAlive(pid), PROCESS_WAIT_MS)
   assert.equal((await server.worker()).generation, 1)
   assert.doesNotMatch(server.child.stderr, /worker died/)
 })

@@ -7,7 +7,7 @@ import { socketDirectory } from '@svc/config'
 import { createSocketChannel, RpcPeer } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
 import { controlClientMethods, controlMethods, PROTOCOL_VERSION, type StatusReport } from '@svc/protocol'
-import { Child, type Cleanup, type ReadyLine, removeAfter, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { Child, type Cleanup, PROCESS_WAIT_MS, type ReadyLine, removeAfter, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { bundledMaster } from './bundled-programs.ts'
 
 /** More than a loaded machine uses up. A test that is about a limit sets it. */
@@ -137,10 +137,14 @@ export class Running {
 
   /** Waits until the status satisfies `accept`. */
   statusWhen(what: string, accept: (status: StatusReport) => boolean): Promise<StatusReport> {
-    return waitFor(what, async () => {
-      const status = await this.status()
-      return accept(status) ? status : undefined
-    })
+    return waitFor(
+      what,
+      async () => {
+        const status = await this.status()
+        return accept(status) ? status : undefined
+      },
+      PROCESS_WAIT_MS,
+    )
   }
 }
 

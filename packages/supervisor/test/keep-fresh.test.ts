@@ -3,7 +3,7 @@ import { statSync, symlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Clock } from '@svc/core'
-import { tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import { keepFresh } from '../src/run-dir/keep-fresh.ts'
 
 /** A clock whose timers run when the test says so. */
@@ -32,7 +32,7 @@ test('files of a run directory are touched again and again until that ends, link
   for (const _ of [1, 2]) {
     for (const file of files) utimesSync(file, 1, 1)
     tasks.shift()?.()
-    await waitFor('the files', async () => (times().join() === '5000,5000,1000' ? true : undefined))
+    await waitFor('the files', async () => (times().join() === '5000,5000,1000' ? true : undefined), PROCESS_WAIT_MS)
     assert.equal(tasks.length, 1)
   }
   end()

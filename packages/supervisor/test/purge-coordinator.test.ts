@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { BegunPurge, Purge, PurgeOrder } from '@svc/cache'
 import { type Clock, CoreError, type Deferred, deferred } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
-import { tempDir, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 import type { PurgeMember } from '../../processes/src/purges/purge-member.ts'
 import { PurgeCoordinator } from '../src/purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../src/purges/purge-numbers.ts'
@@ -140,12 +140,12 @@ test('hosts are asked first, then workers, then the store; only then it is answe
     isAnswered = true
     return outcome
   })
-  await waitFor('the host is asked', () => host.asked.length === 1)
+  await waitFor('the host is asked', () => host.asked.length === 1, PROCESS_WAIT_MS)
   assert.equal(worker.asked.length, 0)
   assert.deepEqual(coordinator.hostState(), { last: 101, unsettled: [{ ...order, number: 101 }] })
   assert.deepEqual(coordinator.workerState(), { last: 100, unsettled: [] })
   host.answer()
-  await waitFor('the worker is asked', () => worker.asked.length === 1)
+  await waitFor('the worker is asked', () => worker.asked.length === 1, PROCESS_WAIT_MS)
   assert.equal(store.purged.length, 0)
   assert.deepEqual(coordinator.workerState(), { last: 101, unsettled: [{ ...order, number: 101 }] })
   assert.equal(isAnswered, false)
@@ -165,12 +165,12 @@ test('a worker that does not answer in time is killed, and the purge is answered
   const stuck = new ScriptedMember('stuck')
   const { coordinator, clock, store } = await setup(t, { workers: [good, stuck] })
   const answered = coordinator.purge(order)
-  await waitFor('the workers are asked', () => stuck.asked.length === 1)
+  await waitFor('the workers are asked', () => stuck.asked.length === 1, PROCESS_WAIT_MS)
   good.answer(0, 1)
   clock.pass(999)
   assert.equal(stuck.isKilled, false)
   clock.pass(1)
-  await waitFor('it is killed', () => stuck.isKilled)
+  await waitFor('it is killed', () => stuck.isKilled, PROCESS_WAIT_MS)
   assert.equal(store.purged.length, 0)
   stuck.end()
   const { workersAcked, workersTotal, l0 } = await answered
@@ -185,14 +185,14 @@ test('a host that refuses or is gone is ended too, before the workers hear of th
   const worker = new ScriptedMember('worker')
   const { coordinator } = await setup(t, { hosts: [refusing, gone], workers: [worker] })
   const answered = coordinator.purge(order)
-  await waitFor('the hosts are asked', () => gone.asked.length === 1)
+  await waitFor('the hosts are asked', () => gone.asked.length === 1, PROCESS_WAIT_MS)
   refusing.refuse(new Error('no'))
   gone.refuse(new CoreError('CORE_PEER_GONE', 'gone'))
-  await waitFor('both are killed', () => refusing.isKilled && gone.isKilled)
+  await waitFor('both are killed', () => refusing.isKilled && gone.isKilled, PROCESS_WAIT_MS)
   assert.equal(worker.asked.length, 0)
   refusing.end()
   gone.end()
-  await waitFor('the worker is asked', () => worker.asked.length === 1)
+  await waitFor('the worker is asked', () => worker.asked.length === 1, PROCESS_WAIT_MS)
   worker.answer()
   await answered
 })
@@ -202,7 +202,7 @@ test('a process that is starting is not killed: it finds the purge in its pipe b
   starting.isBooting = true
   const { coordinator, clock } = await setup(t, { workers: [starting] })
   const answered = coordinator.purge(order)
-  await waitFor('it is asked', () => starting.asked.length === 1)
+  await waitFor('it is asked', () => starting.asked.length === 1, PROCESS_WAIT_MS)
   clock.pass(1000)
   assert.equal((await answered).workersAcked, 0)
   assert.equal(starting.isKilled, false)
@@ -212,7 +212,7 @@ test('while the master itself is held up nobody is killed for it', async (t) => 
   const worker = new ScriptedMember('worker')
   const { coordinator, clock } = await setup(t, { workers: [worker] })
   const answered = coordinator.purge(order)
-  await waitFor('it is asked', () => worker.asked.length === 1)
+  await waitFor('it is asked', () => worker.asked.length === 1, PROCESS_WAIT_MS)
   clock.pass(1000, 5000)
   assert.equal(worker.isKilled, false)
   worker.answer()
@@ -225,12 +225,12 @@ test('purges overlap, and every process hears of them in their order', async (t)
   const worker = new ScriptedMember('worker', log)
   const { coordinator } = await setup(t, { hosts: [slow], workers: [worker] })
   const both = Promise.all([coordinator.purge(order), coordinator.purge(order)])
-  await waitFor('the host knows both', () => slow.asked.length === 2)
+  await waitFor('the host knows both', () => slow.asked.length === 2, PROCESS_WAIT_MS)
   slow.answer(1)
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(worker.asked.length, 0, 'the second does not overtake the first')
   slow.answer(0)
-  await waitFor('the worker knows both', () => worker.asked.length === 2)
+  await waitFor('the worker knows both', () => worker.asked.length === 2, PROCESS_WAIT_MS)
   assert.deepEqual(
     worker.asked.map(({ number }) => number),
     [101, 102],
@@ -248,7 +248,7 @@ test('however many come at once, no process has more before it than it can answe
   const { clock, coordinator } = await setup(t, { workers: [worker] })
   const all = Promise.all(Array.from({ length: 200 }, () => coordinator.purge(l0Order)))
   for (let answered = 0; answered < 200; ) {
-    await waitFor('the next ones', () => worker.asked.length > answered)
+    await waitFor('the next ones', () => worker.asked.length > answered, PROCESS_WAIT_MS)
     assert.ok(worker.asked.length - answered <= 16, `${worker.asked.length - answered} at a time`)
     clock.pass(900)
     for (const end = worker.asked.length; answered < end; answered++) worker.answer(answered)
@@ -263,7 +263,7 @@ test('a purge of L0 alone asks neither hosts nor the store', async (t) => {
   const worker = new ScriptedMember('worker')
   const { coordinator, store } = await setup(t, { hosts: [host], workers: [worker] })
   const answered = coordinator.purge(l0Order)
-  await waitFor('the worker is asked', () => worker.asked.length === 1)
+  await waitFor('the worker is asked', () => worker.asked.length === 1, PROCESS_WAIT_MS)
   worker.answer(0, 4)
   const { l0, isr } = await answered
   assert.deepEqual([l0, isr, host.asked.length, store.purged.length], [4, 0, 0, 0])
@@ -275,7 +275,7 @@ test('when the store fails the purge fails, and stays known so that nobody uses 
   store.result = () => Promise.reject(new Error('disk full'))
   const answered = coordinator.purge(order)
   const refused = assert.rejects(answered, { code: 'SUP_PURGE_FAILED', status: 500 })
-  await waitFor('the worker is asked', () => worker.asked.length === 1)
+  await waitFor('the worker is asked', () => worker.asked.length === 1, PROCESS_WAIT_MS)
   worker.answer()
   await refused
   assert.deepEqual(worker.settledNumbers, [])
@@ -288,7 +288,7 @@ test('what the store did not follow it follows with the next purge that it can c
   const purgeNext = async () => {
     const asked = worker.asked.length
     const answered = coordinator.purge(order)
-    await waitFor('the worker is asked', () => worker.asked.length > asked)
+    await waitFor('the worker is asked', () => worker.asked.length > asked, PROCESS_WAIT_MS)
     worker.answer(asked)
     return answered
   }
@@ -310,12 +310,12 @@ test('a purge is answered when the store has counted it, and stays known until t
   const { promise, resolve } = Promise.withResolvers<void>()
   store.followed = promise
   const answered = coordinator.purge(order)
-  await waitFor('the host is asked', () => host.asked.length === 1)
+  await waitFor('the host is asked', () => host.asked.length === 1, PROCESS_WAIT_MS)
   host.answer()
   assert.equal((await answered).isr, 7)
   assert.deepEqual([coordinator.workerState().unsettled.length, host.settledNumbers], [1, []])
   resolve()
-  await waitFor('the host is told', () => host.settledNumbers.length === 1)
+  await waitFor('the host is told', () => host.settledNumbers.length === 1, PROCESS_WAIT_MS)
   assert.deepEqual(coordinator.workerState(), { last: 101, unsettled: [] })
 })
 
@@ -343,10 +343,14 @@ test('however many purges the store does not follow, few have to be asked with e
     await assert.rejects(coordinator.purge(tag(i)), { code: 'SUP_PURGE_FAILED' })
     assert.ok(coordinator.workerState().unsettled.length <= 110)
   }
-  await waitFor('it is a purge of everything that is left', () => {
-    const [first] = coordinator.workerState().unsettled
-    return first?.scopes[0]?.kind === 'everything'
-  })
+  await waitFor(
+    'it is a purge of everything that is left',
+    () => {
+      const [first] = coordinator.workerState().unsettled
+      return first?.scopes[0]?.kind === 'everything'
+    },
+    PROCESS_WAIT_MS,
+  )
 })
 
 test('numbers only grow, over restarts, crashes and a lost file', async (t) => {

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { PurgeOrder } from '@svc/cache'
 import type { IsolateModules } from '@svc/protocol'
-import { fetchHttp, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { Instance, type Running, type WorkerFacts } from './harness.ts'
 
 const everything: PurgeOrder = { layers: ['isr'], scopes: [{ kind: 'everything' }], mode: 'drop' }
@@ -42,12 +42,16 @@ class Client {
 /** One client for each of two workers. */
 async function clientsOfTwo(t: TestContext, server: Running): Promise<[Client, Client]> {
   const clients = new Map<number, Client>()
-  await waitFor('a connection to each worker', async () => {
-    const client = new Client(t, server)
-    client.pid = (await client.json<WorkerFacts>('/')).pid
-    clients.set(client.pid, client)
-    return clients.size === 2
-  })
+  await waitFor(
+    'a connection to each worker',
+    async () => {
+      const client = new Client(t, server)
+      client.pid = (await client.json<WorkerFacts>('/')).pid
+      clients.set(client.pid, client)
+      return clients.size === 2
+    },
+    PROCESS_WAIT_MS,
+  )
   const [first, second] = [...clients.values()]
   assert.ok(first !== undefined && second !== undefined)
   return [first, second]
@@ -61,15 +65,15 @@ test('a purge reaches hosts and workers, is settled, and its number is known to 
   assert.ok(outcome.number > purgesKnown.last)
   assert.deepEqual([outcome.l0, outcome.isr, outcome.workersAcked, outcome.workersTotal], [2, 0, 1, 1])
   const told = [`purge ${outcome.number}`, `settled ${outcome.number}`]
-  await waitFor('the worker to know the end', async () => (await server.worker()).purgeLog.length === 2)
+  await waitFor('the worker to know the end', async () => (await server.worker()).purgeLog.length === 2, PROCESS_WAIT_MS)
   assert.deepEqual((await server.worker()).purgeLog, told)
   const hostLog = async () => (await hostFacts(hosts[0]?.socket ?? '')).log
-  await waitFor('the host to know the end', async () => (await hostLog()).length === 2)
+  await waitFor('the host to know the end', async () => (await hostLog()).length === 2, PROCESS_WAIT_MS)
   assert.deepEqual(await hostLog(), told)
 
   const { pid } = await server.worker()
   process.kill(pid, 'SIGKILL')
-  const fresh = await waitFor('a new worker', () => server.worker().catch(() => undefined))
+  const fresh = await waitFor('a new worker', () => server.worker().catch(() => undefined), PROCESS_WAIT_MS)
   assert.notEqual(fresh.pid, pid)
   assert.deepEqual(fresh.purgesKnown, { last: outcome.number, unsettled: [] })
   await server.child.stop()
@@ -114,10 +118,14 @@ test('a render host that refuses a purge is replaced', async (t) => {
   const server = await new Instance(t, { more: '[env]\nHOST = "refuse-purge"' }).start()
   const before = (await server.worker()).hosts[0]?.id
   assert.equal((await purge(server)).workersAcked, 1)
-  await waitFor('another host', async () => {
-    const id = (await server.worker()).hosts[0]?.id
-    return id !== undefined && id !== before
-  })
+  await waitFor(
+    'another host',
+    async () => {
+      const id = (await server.worker()).hosts[0]?.id
+      return id !== undefined && id !== before
+    },
+    PROCESS_WAIT_MS,
+  )
 })
 
 test('the lease of a killed worker goes to the worker that waits, and what that ends wakes the next', async (t) => {

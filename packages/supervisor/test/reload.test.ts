@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { StatusReport } from '@svc/protocol'
-import { waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { fetchText, Instance, takePort } from './harness.ts'
 
 /** A site that brings a process of its own. */
@@ -134,7 +134,7 @@ test('what SIGHUP means during the start is served when the start is over', asyn
   const instance = new Instance(t, { workers: 2 })
   const child = instance.spawn()
   // By then the configuration has been read.
-  await waitFor('the pid file', () => existsSync(join(instance.runDir, 'svc.pid')))
+  await waitFor('the pid file', () => existsSync(join(instance.runDir, 'svc.pid')), PROCESS_WAIT_MS)
   instance.configure({ workers: 2, more: '[[sites]]\nid = "blog"\nhostnames = ["blog.test"]\nroot = "site"' })
   for (let signal = 0; signal < 100; signal++) child.signal('SIGHUP')
   const ready = JSON.parse(await child.waitForLine('ready line', (line) => line.startsWith('{"event":"ready"')))

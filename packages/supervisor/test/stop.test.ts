@@ -5,7 +5,7 @@ import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { codeOf } from '@svc/core'
-import { waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { Instance, type Running } from './harness.ts'
 
 /**
@@ -39,7 +39,7 @@ test('SIGTERM refuses new connections, lets a request in flight end and exits wi
   await server.statusWhen('the drain', ({ workers }) => workers[0]?.state === 'draining')
   // The master says so before the worker has heard of it.
   const isRefused = (error: unknown) => codeOf(error) === 'ECONNREFUSED'
-  await waitFor('connections to be refused', () => server.fetch('/').then(() => false, isRefused))
+  await waitFor('connections to be refused', () => server.fetch('/').then(() => false, isRefused), PROCESS_WAIT_MS)
   finish()
   assert.equal(await end, 'begun\nended')
   assert.deepEqual(await server.child.exited, { code: 0, signal: null })
@@ -81,7 +81,7 @@ test('a stop during the start ends it', async (t) => {
   const instance = new Instance(t, { workers: 2 })
   const child = instance.spawn()
   // The first file of the run directory says that signals are listened to.
-  await waitFor('the pid file', () => existsSync(join(instance.runDir, 'svc.pid')))
+  await waitFor('the pid file', () => existsSync(join(instance.runDir, 'svc.pid')), PROCESS_WAIT_MS)
   child.signal('SIGTERM')
   assert.deepEqual(await child.exited, { code: 0, signal: null })
 })

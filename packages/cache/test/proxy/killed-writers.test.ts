@@ -4,7 +4,7 @@ import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Child, tempDir, waitFor } from '@svc/testkit'
+import { Child, PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 import { isWhole } from '../entries.ts'
 import { addressOf, bodyOf, filesOf, openProxyStore } from './proxy-fixture.ts'
 
@@ -39,7 +39,7 @@ test('writers that are killed leave whole answers or none, and files that are cl
   assert.equal(await countWhole(next), whole)
   const used = Array.from({ length: 100 }, (_, number) => next.find(addressOf(`/${number}`), []).found?.entry.bodyFile?.name)
   const names = () => filesOf(cacheDir).bodies.map((path) => path.split('/')[1] ?? '')
-  await waitFor('only files of answers are left', () => names().every((name) => used.includes(name)))
+  await waitFor('only files of answers are left', () => names().every((name) => used.includes(name)), PROCESS_WAIT_MS)
 })
 
 /** Every answer that is found has its whole body. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { tempDir, waitFor } from '@svc/testkit'
+import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 import type { PurgeScope } from '../../src/index.ts'
 import { bodyOf, filesOf, openProxyStore, put } from './proxy-fixture.ts'
 
@@ -56,10 +56,10 @@ describe('responses of upstreams', () => {
     const store = await openProxyStore(t, dir)
     await put(store, '/a', large('old!'))
     await put(store, '/a', large('new!'))
-    await waitFor('the old file goes', () => filesOf(dir).bodies.length === 1)
+    await waitFor('the old file goes', () => filesOf(dir).bodies.length === 1, PROCESS_WAIT_MS)
     assert.equal((await bodyOf(store, '/a'))?.slice(0, 4), 'new!')
     await put(store, '/a', Buffer.from('short'))
-    await waitFor('the last file goes', () => filesOf(dir).bodies.length === 0)
+    await waitFor('the last file goes', () => filesOf(dir).bodies.length === 0, PROCESS_WAIT_MS)
     assert.equal(await bodyOf(store, '/a'), 'short')
   })
 })
@@ -73,7 +73,7 @@ describe('the bound of the proxy store', () => {
     await store.evict()
     const { entries } = store.size()
     assert.ok(entries >= 8 && entries <= 10, `${entries} entries`)
-    await waitFor('the files go', () => filesOf(dir).bodies.length === entries)
+    await waitFor('the files go', () => filesOf(dir).bodies.length === entries, PROCESS_WAIT_MS)
     assert.equal(await bodyOf(store, '/0'), undefined)
     assert.equal((await bodyOf(store, '/39'))?.length, LARGE)
   })
@@ -161,7 +161,7 @@ describe('a purge of the proxy store', () => {
     await store.purge(purge(6, { kind: 'hosts', hosts: ['a.org'] }))
     assert.equal(await bodyOf(store, '/a', { request: [['foo', '1']] }), undefined)
     await store.evict()
-    await waitFor('the file goes', () => filesOf(dir).bodies.length === 0)
+    await waitFor('the file goes', () => filesOf(dir).bodies.length === 0, PROCESS_WAIT_MS)
   })
 
   test('leaves what was begun after it, and what other layers are about', async (t) => {
@@ -242,5 +242,5 @@ test('a site that fills the cache evicts its own answers, with their files, and 
   const [flood, quiet] = ['flood', 'quiet'].map((label) => store.usages().find((usage) => usage.label === label))
   assert.ok(store.size().bytes <= 2_000_000 && (flood?.evictions ?? 0) > 0 && quiet?.evictions === 0)
   const entries = (flood?.entries ?? 0) + (quiet?.entries ?? 0)
-  await waitFor('the files of evicted entries are deleted', () => filesOf(dir).bodies.length === entries)
+  await waitFor('the files of evicted entries are deleted', () => filesOf(dir).bodies.length === entries, PROCESS_WAIT_MS)
 })

@@ -1,10 +1,13 @@
 const POLL_MS = 15
-/** Far more than a loaded machine needs: it only ends a wait in vain. */
-const DEFAULT_TIMEOUT_MS = 120_000
+const DEFAULT_TIMEOUT_MS = 15_000
+
+/** For waits on processes that start, end or are under load, several at a time on two cores: they take seconds on a busy machine. */
+export const PROCESS_WAIT_MS = 60_000
 
 /**
  * Waits until `probe` returns something other than undefined, null or false, and returns it. For conditions that have no event of
  * their own; whatever has one is awaited directly.
+ * @param timeoutMs default: 15 s; who needs more says why
  * @throws naming `what` after `timeoutMs`, with the last error of the probe as cause
  */
 export async function waitFor<T>(
