@@ -142,3 +142,18 @@ export async function GET() { return new Response('a handler') }
     assert.match(isr(answer), /^svc-isr; hit/, path)
   }
 })
+
+test('another cache_weight drops no page of its site', async (t) => {
+  const root = tempSite(t, {
+    'app/page.tsx': 'export const revalidate = 3600\nexport default function Page() { return <p>{crypto.randomUUID()}</p> }\n',
+  })
+  const server = await start(t, root)
+  const get = client(server)
+  const made = (await get('/')).text
+  await waitFor('the page in L0', async () => /svc-l0; hit/.test(String((await get('/')).headers['cache-status'])))
+  const file = server.configFile ?? assert.fail('a configuration file')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('id = "one"', 'id = "one"\ncache_weight = 3'))
+  const reload = new Child(t, svcCommand, ['reload', '--config', file])
+  assert.equal((await reload.exited).code, 0, reload.stderr)
+  for (let i = 0; i < 6; i++) assert.equal((await get('/')).text, made)
+})

@@ -341,3 +341,22 @@ test('a site of a vhost file has a process of its own when the file says so', as
   const answer = await client(server, 'shop.localhost')('/')
   assert.deepEqual([answer.status, answer.text.includes('from a vhost')], [200, true])
 })
+
+test('routes that are read from the files because a unit ended while it was asked are told of as such', async (t) => {
+  const { server, runDir } = await open(t)
+  const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
+  let surveys = 0
+  const first = Promise.withResolvers<void>()
+  const survey = () => {
+    if (++surveys > 1) peer.close()
+    first.resolve()
+    return { routes: [], problems: [], hasStaticParams: false }
+  }
+  const peer = await dial(t, runDir, { ping: () => ({ rssBytes: 1, pools: [] }), survey })
+  await peer.call('hello', { site: 'one', token, pid: process.pid, version: 'test' }, { timeoutMs: 60_000 })
+  await first.promise
+  const routes = new Child(t, svcCommand, ['routes', 'one', '--config', server.configFile ?? ''])
+  assert.equal((await routes.exited).code, 0, routes.stderr)
+  assert.match(routes.stderr, /the server did not list the routes \(.+\): these are read from the files/)
+  assert.match(routes.stdout, /^\/kept /m)
+})

@@ -205,5 +205,8 @@ test('what has no effect in a site with a process of its own is logged when its 
   const server = await startServer(t, { config: site })
   await attachUnit(t, server, 'one')
   await server.child.waitForLine('the notice', (line) => line.includes(`${root}/.env.local: is not read`))
+  const listing = new Child(t, svcCommand, ['sites', '--config', server.configFile ?? ''])
+  assert.equal((await listing.exited).code, 0)
+  assert.match(listing.stderr, /^one: 1 problem; "svc routes one" lists them$/m)
   assert.doesNotMatch(server.child.stderr, /was not looked at/)
 })

@@ -38,6 +38,8 @@ test('a site that makes problems without end does not flood the log', async () =
   for (let i = 0; i < 100; i++) await surveys.survey('a')
   assert.equal(lines.length, 200 + 4)
   assert.match(lines.at(-1) ?? '', /more problems of the site are not logged: "svc routes a" lists them/)
+  assert.ok(surveys.problemCount('a') > 0)
+  assert.equal(surveys.problemCount('b'), 0)
 })
 
 test('sites in line are looked at a few at a time; one that cannot be holds up no other, and pages known in advance are rendered', async () => {

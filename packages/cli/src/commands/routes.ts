@@ -1,4 +1,4 @@
-import { codeOf, printableLine } from '@svc/core'
+import { codeOf, messageOf, printableLine } from '@svc/core'
 import { ExitCode, type SiteManifestInfo } from '@svc/protocol'
 import type { Command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
@@ -37,12 +37,22 @@ async function fromFiles(args: RoutesArgs): Promise<SiteManifestInfo | undefined
   return { routes, problems: manifest.problems.map(problemText) }
 }
 
+/** True for an error of a server that was reached. */
+function hasServer(error: unknown): boolean {
+  return codeOf(error instanceof Error ? error.cause : undefined)?.startsWith('CORE_') === true
+}
+
 async function findRoutes(args: RoutesArgs): Promise<SiteManifestInfo | undefined> {
   try {
     return await fromServer(args)
   } catch (error) {
     if (codeOf(error) !== 'CLI_UNAVAILABLE') throw error
-    return fromFiles(args)
+    const found = await fromFiles(args)
+    // Without a server there is nothing to be told.
+    if (found !== undefined && hasServer(error)) {
+      printMessage(`the server did not list the routes (${printableLine(messageOf(error))}): these are read from the files`)
+    }
+    return found
   }
 }
 

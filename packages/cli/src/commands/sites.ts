@@ -1,6 +1,6 @@
 import { ExitCode } from '@svc/protocol'
 import type { Command } from '../command-line/command.ts'
-import { formatTable, printData, printJson } from '../command-line/output.ts'
+import { formatTable, printData, printJson, printMessage } from '../command-line/output.ts'
 import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
 import { askServer, findControlSocket } from '../control/control-client.ts'
 
@@ -24,6 +24,9 @@ export const sitesCommand: Command<SitesArgs> = {
     const rows = sites.map((site) => [site.id, site.label, site.state, site.process, site.hostnames.join(' '), site.root])
     if (json) printJson(sites)
     else printData(formatTable(['ID', 'LABEL', 'STATE', 'PROCESS', 'HOSTNAMES', 'ROOT'], rows))
+    for (const { id, problems = 0 } of sites) {
+      if (problems > 0) printMessage(`${id}: ${problems} problem${problems === 1 ? '' : 's'}; "svc routes ${id}" lists them`)
+    }
     return ExitCode.ok
   },
 }

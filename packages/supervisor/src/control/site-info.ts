@@ -7,6 +7,7 @@ export function siteStatuses(
   sites: readonly SiteConfig[],
   hosts: readonly HostEndpoint[],
   quarantined: readonly string[],
+  problemsOf: (site: string) => number = () => 0,
 ): SiteStatus[] {
   const isServed = (id: string) => {
     const own = hosts.find(({ sites }) => sites !== '*' && sites.includes(id))
@@ -26,6 +27,7 @@ export function siteStatuses(
     root: site.root,
     process: site.process,
     state: state(site),
+    ...(problemsOf(site.id) === 0 ? {} : { problems: problemsOf(site.id) }),
   }))
 }
 

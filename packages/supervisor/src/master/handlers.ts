@@ -81,8 +81,8 @@ export function controlHandlers(parts: MasterParts, stop: () => void): ControlHa
       return { pid: process.pid }
     },
     sites: () => {
-      const { spec, hosts } = parts
-      return { sites: siteStatuses(spec().sites, hosts.endpoints, hosts.quarantined) }
+      const { spec, hosts, surveys } = parts
+      return { sites: siteStatuses(spec().sites, hosts.endpoints, hosts.quarantined, (site) => surveys.problemCount(site)) }
     },
     routes: ({ site }) => routesOf(parts, site),
   }

@@ -24,13 +24,18 @@ interface ServedSpec {
 }
 
 function markedSites({ sites, config }: ServedSpec): MarkedSite[] {
-  return sites.filter(hasApp).map((site) => ({ site, env: config.env }))
+  return sites.filter(hasApp).map((site) => marked(site, config.env))
+}
+
+/** The share of a site in the caches says nothing about its pages. */
+function marked(site: SiteConfig, env: MarkedSite['env']): MarkedSite {
+  return { site: { ...site, cache_weight: 1 }, env }
 }
 
 /** Sites of one generation that are not the same in another. */
 function notIn(these: ServedSpec, others: ServedSpec): MarkedSite[] {
-  const known = new Map(markedSites(others).map((marked) => [marked.site.id, marked]))
-  return markedSites(these).filter((marked) => !isDeepStrictEqual(marked, known.get(marked.site.id)))
+  const known = new Map(markedSites(others).map((one) => [one.site.id, one]))
+  return markedSites(these).filter((one) => !isDeepStrictEqual(one, known.get(one.site.id)))
 }
 
 /** The purge for sites that are others now, or gone. */
@@ -73,7 +78,7 @@ export class ServedSites {
 
   /** Whether a site's files or settings are others than those that its stored pages were made of. */
   isChanged(site: SiteConfig, env: MarkedSite['env']): Promise<boolean> {
-    return this.#options.marks.isChanged({ site, env })
+    return this.#options.marks.isChanged(marked(site, env))
   }
 
   /** All processes are up. Sites with a process of their own wait for that. */
@@ -106,12 +111,12 @@ export class ServedSites {
    */
   async changing(site: SiteConfig, env: MarkedSite['env']): Promise<() => Promise<void>> {
     const { marks, survey } = this.#options
-    const marked = { site, env }
-    const mark = await marks.look(marked)
+    const changed = marked(site, env)
+    const mark = await marks.look(changed)
     return async () => {
       survey(site.id)
       try {
-        marks.note(marked, mark)
+        marks.note(changed, mark)
         await marks.save()
       } catch (error) {
         this.#failed(error, site.id)

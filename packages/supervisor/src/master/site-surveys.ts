@@ -45,6 +45,11 @@ export class SiteSurveys {
     void this.#work()
   }
 
+  /** How many problems the last survey of a site found. */
+  problemCount(site: string): number {
+    return this.#reported.get(site)?.texts.size ?? 0
+  }
+
   /** Looks at a site now. Rejects with what asking for it does. */
   async survey(site: string): Promise<SiteSurvey> {
     const survey = await this.#options.ask(site)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { L0Cache, L0Facts } from '@svc/cache'
-import type { Config } from '@svc/config'
+import type { Config, SiteConfig } from '@svc/config'
 import type { HttpSeries } from '@svc/telemetry'
 import { secureNames } from '../generation/secure-hosts.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
@@ -36,15 +36,21 @@ export function dropOutdated<Block>(
     cache.clear()
     return
   }
+  const isKept = memoized((site) => answersAlike(next.sites.get(site)?.config, previous.sites.get(site)?.config))
   if (hasVhosts) {
-    cache.dropWhere(({ site }) => next.sites.get(site) !== previous.sites.get(site))
+    cache.dropWhere(({ site }) => !isKept(site))
     return
   }
   const siteOf = memoized((host) => next.siteOf(host)?.config.id)
   cache.dropWhere(({ site, purgeables }) => {
-    const isKept = next.sites.get(site) === previous.sites.get(site)
-    return !isKept || purgeables.some(({ host }) => siteOf(host) !== site)
+    return !isKept(site) || purgeables.some(({ host }) => siteOf(host) !== site)
   })
+}
+
+/** True if a site has the same settings, but for its share in the caches. */
+function answersAlike(next: SiteConfig | undefined, previous: SiteConfig | undefined): boolean {
+  if (next === undefined || previous === undefined || next === previous) return next === previous
+  return isDeepStrictEqual({ ...next, cache_weight: 1 }, { ...previous, cache_weight: 1 })
 }
 
 /** Whether plain HTTP of the same hosts is answered with a redirect. */
@@ -63,7 +69,7 @@ function addressesOf({ spec, sites }: ServingGeneration): unknown {
   return { web: spec.web, listen: spec.listen, hosts }
 }
 
-function memoized<Result>(find: (host: string) => Result): (host: string) => Result {
+function memoized<Result>(find: (name: string) => Result): (name: string) => Result {
   const known = new Map<string, Result>()
   return (host) => {
     if (known.has(host)) return known.get(host) as Result
