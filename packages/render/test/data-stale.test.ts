@@ -14,7 +14,7 @@ test('a revalidation that fails keeps the stale response and is not tried with e
     'the failed fetch',
     async () => {
       assert.equal(await get('/'), first)
-      return host.log.includes('could not be made anew')
+      return host.log.includes('failed to refresh')
     },
     PROCESS_WAIT_MS,
   )

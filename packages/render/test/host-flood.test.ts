@@ -8,7 +8,7 @@ import { PROCESS_WAIT_MS, tempSite, waitFor } from '@svc/testkit'
 import { HostProcess } from './host-process.ts'
 
 const FLOOD = 20_000
-/** What docs and messages say of fetches under way in one isolate, and of those that are carried out at once. */
+/** What docs and messages say of fetches in flight in one isolate, and of those that are carried out at once. */
 const MOST_BEGUN = 4_096
 const MOST_RUNNING = 256
 
@@ -40,7 +40,7 @@ test('twenty thousand refused fetches at once cost neither their isolate nor a n
   const fetches = Array.from({ length: ${FLOOD} }, (_, i) => fetch('http://127.0.0.1:1/' + i).then(() => 'done', (error) => error.message))
   const messages = await Promise.all(fetches)
   const count = (pattern: RegExp) => messages.filter((text) => pattern.test(text)).length
-  return <p>{count(/not a public address/)} refused, {count(/fetches of this site are under way already/)} too many</p>
+  return <p>{count(/not a public address/)} refused, {count(/fetches of this site are in flight already/)} too many</p>
 }`
   const host = await hostWith(t, flooding(t, page))
   const flooded = host.render('bad', '/')
