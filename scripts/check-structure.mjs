@@ -125,8 +125,12 @@ function main() {
     if (existsSync(dir)) collectSources(dir, all)
   const others = [...all.keys()].filter((path) => /^(?:scripts|bench)\//.test(shown(path)))
   const project = projectOf(all, packagesDir, manifests)
-  const started = /\/(?:main|thread-main)\.ts$/
-  const unused = unusedExports(project, [...users, ...others], (path) => others.includes(path) || started.test(path))
+  const isStarted = (path) => /\/(?:main|thread-main)\.ts$/.test(path)
+  const unused = unusedExports(project, {
+    users: [...users, ...others],
+    tests: [...all.keys()].filter((path) => !users.includes(path) && !others.includes(path)),
+    published: (path) => others.includes(path) || isStarted(path),
+  })
 
   const rows = {}
   for (const [name, sources] of byPackage) {

@@ -31,4 +31,4 @@ export const importTable = {
 export const packagesWithFolderCycles = []
 
 /** Packages with exports that only tests use, or that have no user. The list only gets shorter. */
-export const packagesWithUnusedExports = ['cache', 'core', 'http', 'render', 'site', 'telemetry', 'worker']
+export const packagesWithUnusedExports = []

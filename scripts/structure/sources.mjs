@@ -23,10 +23,9 @@ class Source {
   }
 
   #staticImports() {
-    return this.module.staticImports.map(({ moduleRequest, entries, start, end }) => ({
+    return this.module.staticImports.map(({ moduleRequest, entries }) => ({
       specifier: moduleRequest.value,
       isType: entries.length > 0 && entries.every((entry) => entry.isType),
-      isWholeType: /^import\s+type\b/.test(this.text.slice(start, end)),
       names: namesOf(entries),
     }))
   }
@@ -40,7 +39,6 @@ class Source {
         {
           specifier: from[0].moduleRequest.value,
           isType: isWholeType || from.every((entry) => entry.isType),
-          isWholeType,
           names: namesOf(from),
           isReexport: true,
         },
@@ -51,7 +49,7 @@ class Source {
   /** `import('...')` with a literal, as an expression or in a type. */
   #dynamicImports() {
     const found = this.text.matchAll(/\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g)
-    return Array.from(found, ([, specifier]) => ({ specifier, isType: false, isWholeType: false, names: undefined }))
+    return Array.from(found, ([, specifier]) => ({ specifier, isType: false, names: undefined }))
   }
 
   /** Names that the source exports itself, not from another module. */

@@ -1,4 +1,4 @@
-import { MemoryStore } from '../src/index.ts'
+import { MemoryStore } from '@svc/testkit'
 import { cacheStoreContract } from './cache-store-contract.ts'
 
 cacheStoreContract('memory store', async () => new MemoryStore())

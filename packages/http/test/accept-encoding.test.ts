@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { acceptsIdentity, type ContentCoding, encodingClass, negotiateEncoding } from '../src/index.ts'
+import { type ContentCoding, encodingClass, negotiateEncoding } from '../src/index.ts'
 
 const table: ReadonlyArray<readonly [field: string | undefined, coding: ContentCoding]> = [
   [undefined, 'identity'],
@@ -40,9 +40,4 @@ test('chooses only among what is available', () => {
   assert.equal(negotiateEncoding('gzip, deflate, br, zstd', ['gzip', 'identity']), 'gzip')
   assert.equal(negotiateEncoding('br', ['gzip', 'identity']), 'identity')
   assert.equal(negotiateEncoding('*', ['identity']), 'identity')
-})
-
-test('knows who does not take a response without coding', () => {
-  assert.deepEqual([undefined, '', 'gzip', '*;q=0, identity'].map(acceptsIdentity), [true, true, true, true])
-  assert.deepEqual(['identity;q=0', '*;q=0', 'gzip, *;q=0'].map(acceptsIdentity), [false, false, false])
 })

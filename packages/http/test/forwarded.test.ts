@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CidrSet, clientOf, type HeaderList, withoutTrustedOnlyFields } from '../src/index.ts'
+import { CidrSet, clientOf, type HeaderList, isTrustedOnlyField } from '../src/index.ts'
 
 const trusted = new CidrSet(['10.0.0.0/8', '::1'])
 const ask = (remoteAddress: string, headers: HeaderList) =>
@@ -181,12 +181,6 @@ test('takes out what only a trusted peer may send', () => {
     'x-middleware-next',
     'x-nextjs-data',
   ]
-  const kept: HeaderList = [
-    ['host', 'a'],
-    ['x-forward', 'b'],
-    ['via', 'c'],
-    ['x-svc', 'd'],
-  ]
-  assert.deepEqual(withoutTrustedOnlyFields([...names.map((name) => [name, 'x'] as const), ...kept]), kept)
-  assert.equal(withoutTrustedOnlyFields(kept), kept)
+  assert.ok(names.every(isTrustedOnlyField))
+  assert.deepEqual(['host', 'x-forward', 'via', 'x-svc'].filter(isTrustedOnlyField), [])
 })

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkRequestHeaders, HeaderGuard, isToken, type RequestFault } from '../src/index.ts'
+import { HeaderGuard, isToken, type RequestFault } from '../src/index.ts'
 
 type Fields = ReadonlyArray<readonly [string, string]>
 
 function check(fields: Fields, method = 'GET'): RequestFault['code'] | undefined {
-  const source = {
-    forEach(visit: (name: string, value: string) => void) {
-      for (const [name, value] of fields) visit(name, value)
-    },
-  }
-  return checkRequestHeaders(method, source)?.code
+  const guard = new HeaderGuard()
+  guard.begin(method)
+  for (const [name, value] of fields) guard.field(name, value)
+  return guard.end()?.code
 }
 
 const refused: ReadonlyArray<readonly [name: string, fields: Fields, code: RequestFault['code']]> = [

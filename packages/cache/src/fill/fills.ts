@@ -7,7 +7,7 @@ import { type FillOptions, type FillPolicy, SharedFill } from './shared-fill.ts'
 /** Refreshes in the background at a time: clients come first. A stale entry without a place is refreshed at a later request. */
 const MAX_REFRESHES = 32
 
-export interface FillsOptions {
+interface FillsOptions {
   readonly ledger: PurgeLedger
   /** undefined: this process fills without asking the others. */
   readonly leases?: LeaseDesk

@@ -21,7 +21,7 @@ export interface LeaseDesk {
 }
 
 /** The result of asking for the right to fill a key. */
-export type LeaseAnswer =
+type LeaseAnswer =
   | { readonly kind: 'granted'; readonly lease: Lease }
   /** Another process had the lease, and it has ended. */
   | { readonly kind: 'ended'; readonly outcome: LeaseOutcome }

@@ -59,7 +59,7 @@ export interface FillPolicy<Waiter> {
 }
 
 /** The right to fill that other processes respect. */
-export interface LeaseRequest {
+interface LeaseRequest {
   readonly key: string
   /** How long to wait for the fill of another process. */
   readonly waitMs: number
@@ -77,7 +77,7 @@ export interface FillOptions {
 }
 
 /** What all fills of a cache share. */
-export interface FillContext {
+interface FillContext {
   readonly ledger: PurgeLedger
   /** undefined: the cache never asks for a lease. */
   readonly leases: LeaseDesk | undefined

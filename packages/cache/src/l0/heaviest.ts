@@ -1,5 +1,5 @@
 /** An item of the order, which owns its `place`: -1 while the item is not in it. */
-export interface Weighed {
+interface Weighed {
   readonly level: number
   place: number
 }

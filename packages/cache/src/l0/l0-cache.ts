@@ -7,7 +7,7 @@ import { L0Room } from './l0-room.ts'
 import { RepeatedKeys } from './repeated-keys.ts'
 
 /** How much L0 keeps. */
-export interface L0Bounds {
+interface L0Bounds {
   /** Memory of all entries, at least 1. */
   readonly maxBytes: number
   /** Largest body. */
@@ -15,7 +15,7 @@ export interface L0Bounds {
 }
 
 /** What a response is stored with. */
-export interface L0Response<Facts extends L0Facts = L0Facts> {
+interface L0Response<Facts extends L0Facts = L0Facts> {
   readonly facts: Facts
   /** Without fields of the engine. */
   readonly head: ResponseHead

@@ -4,7 +4,7 @@ import { coversLabel, globPrefix, tagMatcher } from '../tags/tag-glob.ts'
 import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 
 /** What the index needs of an entry. */
-export interface Indexed {
+interface Indexed {
   readonly facts: { readonly purgeables: readonly Purgeable[] }
 }
 

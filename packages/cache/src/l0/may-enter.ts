@@ -20,7 +20,7 @@ export interface L0Offer {
 }
 
 /** What a request says that decides whether its answer may be given to others. */
-export interface L0Asker {
+interface L0Asker {
   readonly method: string
   /** First value of a field by lower-case name. */
   header(name: string): string | undefined

@@ -26,7 +26,7 @@ const MIN_ENTRY_BYTES = 256
 /** Names of the fields that answers of a URI depend on, in an entry of its own: it has no status. */
 const VARY_STATUS = 0
 
-export interface ProxyStoreOptions {
+interface ProxyStoreOptions {
   /** `cache.dir` of the instance; the store lies in `proxy` below it. */
   readonly cacheDir: string
   /** Most bytes of entries and bodies; 0: nothing is stored. */
@@ -52,7 +52,7 @@ export interface ProxyLookup {
 }
 
 /** A response to be kept. */
-export interface ProxyResponse {
+interface ProxyResponse {
   readonly address: ProxyAddress
   /** Of the request that it answers. */
   readonly request: HeaderList

@@ -22,7 +22,7 @@ const NOT_STORED: ReadonlySet<string> = new Set([
 ])
 
 /** What of a request decides whether its answer may be kept. */
-export interface AskingRequest {
+interface AskingRequest {
   readonly method: string
   readonly headers: HeaderList
 }
@@ -45,7 +45,7 @@ export interface Refusal {
 }
 
 /** What is known when a response has come. */
-export interface StorableQuestion extends ExchangeTimes {
+interface StorableQuestion extends ExchangeTimes {
   readonly request: AskingRequest
   readonly head: ResponseHead
   /** What `proxy_cache_valid` says for its status, in seconds. */

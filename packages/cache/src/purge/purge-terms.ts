@@ -4,7 +4,7 @@ import { fullTag, withoutTrailingSlash } from '../tags/tags.ts'
 import type { PurgeScope } from './purge.ts'
 
 /** A tag as somebody wrote it in a purge. */
-export interface TagTerm {
+interface TagTerm {
   /** null: the name on every site. */
   readonly label: string | null
   readonly name: string

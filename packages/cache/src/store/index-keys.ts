@@ -9,7 +9,7 @@ export type RowKind = (typeof ROW)[keyof typeof ROW]
 /** Bytes of an id. */
 export const ID_BYTES = 16
 /** Longest text of a row that is kept whole. lmdb bounds keys. */
-export const MAX_TEXT_BYTES = 480
+const MAX_TEXT_BYTES = 480
 /** Of longer texts this much stays legible, for walks by prefix; then a byte that no UTF-8 has, and a digest. */
 const LEGIBLE_BYTES = 448
 const CUT_MARK = 0xff

@@ -17,7 +17,7 @@ export interface ListingQuery {
 }
 
 /** An entry without its body. */
-export interface ListedEntry {
+interface ListedEntry {
   readonly key: string
   readonly facts: EntryFacts
   /** Bytes of facts and body. */

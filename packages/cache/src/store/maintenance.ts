@@ -12,7 +12,7 @@ const ENTRIES_PER_STEP = 64
 /** Steps that a writer takes for room before it gives up. */
 const STEPS_FOR_ROOM = 16
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly databases: Databases
   readonly space: Space
   readonly bounds: Bounds

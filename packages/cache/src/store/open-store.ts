@@ -27,7 +27,7 @@ export interface StoreParts {
   readonly queue: PutQueue
 }
 
-export interface PartsOptions {
+interface PartsOptions {
   readonly maxEntries: number
   readonly maxBytes: number
   readonly graceMs: number

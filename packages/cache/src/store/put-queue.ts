@@ -23,7 +23,7 @@ interface Waiting extends NewEntry {
   readonly settle: (isStored: boolean) => void
 }
 
-export interface PutQueueOptions {
+interface PutQueueOptions {
   readonly databases: Databases
   readonly maintenance: Maintenance
   /** Bytes of bodies that one transaction may write, unless it is one entry. */

@@ -44,7 +44,7 @@ interface Native {
 }
 
 /** What a writer must do: write, evict first, or give up for now since eviction would not help. */
-export type Room = 'enough' | 'evict' | 'wait'
+type Room = 'enough' | 'evict' | 'wait'
 
 /** Room in the file of a store. */
 export class Space {

@@ -24,7 +24,7 @@ interface DataFile {
 }
 
 /** What the seal says of a store: none there, to be used, to be looked at first, or not to be used. */
-export type SealVerdict =
+type SealVerdict =
   | { readonly kind: 'empty' }
   | { readonly kind: 'sound' }
   | { readonly kind: 'doubtful' }

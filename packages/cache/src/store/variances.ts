@@ -53,7 +53,7 @@ export function readVariance(databases: Databases, label: string, path: string):
 }
 
 /** What a record is to become. */
-export interface NextVariance extends Variance {
+interface NextVariance extends Variance {
   /** Entries were found by more than it says now. */
   readonly isNarrower: boolean
   /** Writes it down. Within a transaction. */

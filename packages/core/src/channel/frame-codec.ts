@@ -11,7 +11,7 @@ const MAX_UTF8_BYTES = 3
 const SLAB_BYTES = 256 * 1024
 
 /** Where a `FrameEncoder` sends what it has gathered. `sent` is called when the memory of `data` is free again. */
-export interface FrameOutput {
+interface FrameOutput {
   write(data: Uint8Array | string, sent?: () => void): void
 }
 

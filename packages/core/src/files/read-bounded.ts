@@ -4,7 +4,7 @@ import type { CoreError } from '../errors/errors.ts'
 import { loadRegularFile } from './regular-file.ts'
 
 /** The content of a file, or why it cannot be had. `code` is that of the system, where it comes from there. */
-export type ReadBounded =
+type ReadBounded =
   | { readonly ok: true; readonly bytes: Buffer }
   | { readonly ok: false; readonly why: string; readonly code: string | undefined }
 

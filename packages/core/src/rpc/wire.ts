@@ -2,7 +2,7 @@ import { CoreError } from '../errors/errors.ts'
 import type { WireError } from '../errors/wire-error.ts'
 
 /** Which end of a call a chunk comes from. */
-export type Side = 'caller' | 'handler'
+type Side = 'caller' | 'handler'
 
 /** The head of every frame of the RPC, told apart by `t`. */
 export type RpcFrame =

@@ -14,8 +14,6 @@ export const HttpError = errorClass('HttpError', {
   HTTP_MISUSE: { status: 500 },
   /** An address range is not `address` or `address/bits`. */
   HTTP_BAD_CIDR: { template: '"{range}" is neither an address nor address/bits' },
-  /** A cookie name, value or attribute cannot be written in a Set-Cookie field. */
-  HTTP_BAD_COOKIE: { template: 'the {part} {text} is not allowed in a cookie', status: 500 },
   /** A spooled body could not be written to its file, or read back. The prefix is that of the package that raised it first. */
   ENGINE_BODY_LOST: {},
 })

@@ -1,14 +1,7 @@
-import type { HeaderList } from './http-exchange.ts'
-
 const names: ReadonlySet<string> = new Set(['forwarded', 'x-real-ip', 'x-original-url', 'x-rewrite-url'])
 const prefixes = ['x-forwarded-', 'x-svc-', 'x-middleware-', 'x-nextjs-'] as const
 
 /** Returns true if a field (lower-case name) speaks for a proxy or for this server, and is believed only from a trusted peer. */
 export function isTrustedOnlyField(name: string): boolean {
   return names.has(name) || (name.startsWith('x-') && prefixes.some((prefix) => name.startsWith(prefix)))
-}
-
-/** Takes out the fields that only a trusted peer may send. Returns the same list when there are none. */
-export function withoutTrustedOnlyFields(headers: HeaderList): HeaderList {
-  return headers.some(([name]) => isTrustedOnlyField(name)) ? headers.filter(([name]) => !isTrustedOnlyField(name)) : headers
 }

@@ -47,13 +47,6 @@ export function negotiateEncoding(acceptEncoding: string | undefined, available:
   return best
 }
 
-/** Returns true if a client accepts a response without coding: unless it says `identity;q=0`, or `*;q=0` without naming identity. */
-export function acceptsIdentity(acceptEncoding: string | undefined): boolean {
-  if (acceptEncoding === undefined) return true
-  const weights = parseWeights(acceptEncoding)
-  return (weights.get('identity') ?? weights.get('*') ?? 1) > 0
-}
-
 function parseWeights(field: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const element of splitOutsideQuotes(field, ',')) {

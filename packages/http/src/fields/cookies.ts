@@ -1,24 +1,3 @@
-import { HttpError } from '../errors/errors.ts'
-import { isToken } from '../syntax/characters.ts'
-import { formatHttpDate } from './http-date.ts'
-
-/** A cookie to set, with its attributes (RFC 6265 section 4.1). */
-interface CookieToSet {
-  readonly name: string
-  /** Written as it is: only `cookie-octet`s are allowed. */
-  readonly value: string
-  readonly path?: string
-  readonly domain?: string
-  /** Lifetime in seconds; 0 removes the cookie. */
-  readonly maxAgeSeconds?: number
-  /** Milliseconds since the epoch. */
-  readonly expiresAt?: number
-  readonly isHttpOnly?: boolean
-  readonly isSecure?: boolean
-  readonly isPartitioned?: boolean
-  readonly sameSite?: 'Strict' | 'Lax' | 'None'
-}
-
 /**
  * Parses a Cookie field (RFC 6265 section 4.2.1). Values come as sent, without the quotes around them and not decoded; of a
  * name sent twice the first counts, which is the one with the longer path (section 5.4). Pairs without "=" are left out.
@@ -42,25 +21,6 @@ export function removeCookies(field: string, names: ReadonlySet<string>): string
   return kept.length === 0 ? undefined : kept.map(([, pair]) => pair).join('; ')
 }
 
-/**
- * Writes a Set-Cookie field.
- * @throws HTTP_BAD_COOKIE when a part cannot be written without changing what the rest means
- */
-export function serializeSetCookie(cookie: CookieToSet): string {
-  if (!isToken(cookie.name)) throw badCookie('name', cookie.name)
-  if (!/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/.test(cookie.value)) throw badCookie('value of', cookie.name)
-  let text = `${cookie.name}=${cookie.value}`
-  if (cookie.path !== undefined) text += `; Path=${attribute('path', cookie.path)}`
-  if (cookie.domain !== undefined) text += `; Domain=${attribute('domain', cookie.domain)}`
-  if (cookie.maxAgeSeconds !== undefined) text += `; Max-Age=${Math.trunc(cookie.maxAgeSeconds)}`
-  if (cookie.expiresAt !== undefined) text += `; Expires=${formatHttpDate(cookie.expiresAt)}`
-  if (cookie.isHttpOnly) text += '; HttpOnly'
-  if (cookie.isSecure) text += '; Secure'
-  if (cookie.sameSite !== undefined) text += `; SameSite=${cookie.sameSite}`
-  if (cookie.isPartitioned) text += '; Partitioned'
-  return text
-}
-
 function pairsOf(field: string): ReadonlyArray<readonly [name: string, pair: string]> {
   const pairs: Array<readonly [string, string]> = []
   for (const part of field.split(';')) {
@@ -73,13 +33,4 @@ function pairsOf(field: string): ReadonlyArray<readonly [name: string, pair: str
 
 function unquoted(value: string): string {
   return value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value
-}
-
-function attribute(kind: string, value: string): string {
-  if (!/^[\x20-\x3a\x3c-\x7e]+$/.test(value)) throw badCookie(kind, value)
-  return value
-}
-
-function badCookie(part: string, text: string): HttpError {
-  return new HttpError('HTTP_BAD_COOKIE', { part, text: JSON.stringify(text) })
 }

@@ -129,13 +129,3 @@ export class HeaderGuard {
     return isToken(value) ? faults.unsupported : faults.encoding
   }
 }
-
-/** Applies `HeaderGuard` to a whole request; undefined when it is good. For a hot path keep a `HeaderGuard` instead. */
-export function checkRequestHeaders(method: string, fields: FieldSource): RequestFault | undefined {
-  const guard = new HeaderGuard()
-  guard.begin(method)
-  fields.forEach((name, value) => {
-    guard.field(name, value)
-  })
-  return guard.end()
-}

@@ -117,7 +117,7 @@ function escapeText(text: string): string {
 }
 
 /** Style of the development error page. */
-export const devErrorStyle = `
+const devErrorStyle = `
 :root { color-scheme: light dark; --text: #1c1c1e; --soft: #5c5c66; --back: #fafafa; --card: #ffffff; --line: #dcdce2; --red: #b3261e; --mark: #fde7e5; }
 @media (prefers-color-scheme: dark) {
   :root { --text: #ececf1; --soft: #a3a3ad; --back: #131316; --card: #1c1c21; --line: #34343c; --red: #ff8a80; --mark: #43211f; }

@@ -21,12 +21,12 @@ function rulesFor(site: SiteConfig, { listen }: HostSpec): EgressRules {
 }
 
 /** Settings that the threads of all sites of a generation share. */
-export function threadBase({ config: { render } }: HostSpec, guestDir: string): ThreadBase {
+function threadBase({ config: { render } }: HostSpec, guestDir: string): ThreadBase {
   return { guestDir, timeoutMs: render.timeout_ms, memoryLimitMb: render.memory_limit_mb }
 }
 
 /** Derives from a generation how each of its sites is run, by site id. */
-export function siteSpecs(generation: HostSpec, guestDir: string): Map<string, SiteSpec> {
+function siteSpecs(generation: HostSpec, guestDir: string): Map<string, SiteSpec> {
   const { render, cache, scaling } = generation.config
   const cacheDirs = {
     modules: generation.moduleDir,

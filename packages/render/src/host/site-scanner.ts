@@ -11,7 +11,7 @@ type ScanRequest = RequestOf<typeof scanMethods.scan>
 /** The result of a scan. */
 export type SiteScan = ReplyOf<typeof scanMethods.scan>
 /** The modules to compile, and of which site. */
-export type CompileRequest = RequestOf<typeof scanMethods.compile>
+type CompileRequest = RequestOf<typeof scanMethods.compile>
 export type CompileReply = ReplyOf<typeof scanMethods.compile>
 
 /** How the processes of a scanner are run. */

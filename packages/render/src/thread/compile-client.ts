@@ -15,7 +15,7 @@ type Reply = ReturnType<typeof moduleReply>
 type Result = Reply['modules'][number]
 
 /** How a compile client works. */
-export interface CompileClientOptions {
+interface CompileClientOptions {
   readonly cache: ModuleCache
   /** Has modules compiled by another process, under a view of the site's files. */
   readonly compile: (view: string, ids: readonly string[]) => Promise<Reply>

@@ -19,7 +19,7 @@ const MAX_KEPT = 1_024
  * Through where the last requests came that are over (CDN-Loop, RFC 8586): code that they left running still fetches for them.
  * Requests that came through nowhere, which are almost all, are not kept.
  */
-export class KeptLoops {
+class KeptLoops {
   readonly #loops = new Map<number, string>()
 
   /** Keeps the field of a request that has ended; "" is nothing to keep. */
@@ -38,7 +38,7 @@ export class KeptLoops {
 }
 
 /** Path and pattern of a request in flight. Undefined for one without a URL. */
-export function placeOf({ begin, route }: Pick<RenderTask, 'begin' | 'route'>): RoutePlace | undefined {
+function placeOf({ begin, route }: Pick<RenderTask, 'begin' | 'route'>): RoutePlace | undefined {
   const { url } = JSON.parse(begin) as Partial<BeginRequest>
   const parsed = url === undefined ? null : URL.parse(url)
   if (parsed === null) return undefined

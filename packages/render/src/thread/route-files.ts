@@ -15,7 +15,7 @@ function addImages(node: SegmentNode, files: Set<string>): void {
 }
 
 /** The modules of images and other metadata files beside a page's segments, which make nothing but tags of its head. */
-export function imageFilesOf(route: Route): Set<string> {
+function imageFilesOf(route: Route): Set<string> {
   const files = new Set<string>()
   const waiting = [route.tree]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {

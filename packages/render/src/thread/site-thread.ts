@@ -26,7 +26,7 @@ interface ThreadStart {
 }
 
 /** Runs one site in a render thread, in at most one isolate at a time. */
-export class SiteThread {
+class SiteThread {
   readonly #link: ThreadLink
   readonly #start: ThreadStart
   /** Real path of the site's directory. */

@@ -38,7 +38,7 @@ export interface DataAsker {
 }
 
 /** What the data cache is made of. */
-export interface DataCacheOptions {
+interface DataCacheOptions {
   /** Undefined: there is none, and everything passes. */
   readonly store: () => DataStore | undefined
   readonly ledger: PurgeLedger
@@ -48,7 +48,7 @@ export interface DataCacheOptions {
 }
 
 /** A larger result is not stored. */
-export const MAX_DATA_BYTES = 2 * 1024 * 1024
+const MAX_DATA_BYTES = 2 * 1024 * 1024
 const MAX_TAG_CHARS = 256
 
 /** How the ends of fills that threads report end the shared fill. */

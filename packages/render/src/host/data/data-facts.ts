@@ -1,7 +1,7 @@
 import type { EntryFacts } from '@svc/cache'
 
 /** What tells one entry of data from another, beside its key and body. */
-export type DataFacts = Pick<EntryFacts, 'label' | 'tags' | 'createdAt' | 'ttlMs' | 'swrMs' | 'seq' | 'isNewcomer'>
+type DataFacts = Pick<EntryFacts, 'label' | 'tags' | 'createdAt' | 'ttlMs' | 'swrMs' | 'seq' | 'isNewcomer'>
 
 /** The facts of an entry of data: it has no path, no host, and nothing of a response. */
 export function dataFacts(facts: DataFacts): EntryFacts {

@@ -9,7 +9,7 @@ const MAX_PAUSE_MS = 60_000
 
 const pauseMs = (failures: number) => Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 16), MAX_PAUSE_MS)
 
-export interface DataFillOptions {
+interface DataFillOptions {
   readonly key: string
   /** What purges can match in the entry. */
   readonly entry: Purgeable
@@ -24,7 +24,7 @@ export interface DataFillOptions {
  * An entry that a thread of a site produces: the policy of the data cache for one fill. The host cannot call the code of the
  * site. It answers the question of the thread with the id of the fill, and the thread gives that back with the result.
  */
-export class DataFill implements FillPolicy<object> {
+class DataFill implements FillPolicy<object> {
   readonly id: number
   readonly entry: Purgeable
   readonly owner: object

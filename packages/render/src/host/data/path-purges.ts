@@ -58,7 +58,7 @@ class SitePaths {
 }
 
 /** Where the records are kept. */
-export type PathPurgeStore = Pick<CacheStore, 'get' | 'put'> & {
+type PathPurgeStore = Pick<CacheStore, 'get' | 'put'> & {
   /** Notes that an entry was used. */
   touch(key: string): void
 }

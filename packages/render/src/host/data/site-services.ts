@@ -34,7 +34,7 @@ export type CompileModules = (
 ) => Promise<ReplyOf<typeof siteServiceMethods.compile>>
 
 /** What site services are made of. */
-export interface SiteServicesOptions {
+interface SiteServicesOptions {
   readonly data: DataCache
   readonly orders: PurgeOrders
   readonly onProblem: (error: Error) => void

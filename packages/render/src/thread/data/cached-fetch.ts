@@ -5,7 +5,7 @@ import type { DataClient } from './data-client.ts'
 import { type FetchWish, fetchKeyParts, isStorableRequest, ResponseCopy, storedResponse } from './stored-response.ts'
 
 /** What a cached fetch is made of. */
-export interface CachedFetchOptions {
+interface CachedFetchOptions {
   readonly fetch: FetchClient
   readonly data: DataClient
   /** A stale response could not be made anew; it goes on being served. */
@@ -13,7 +13,7 @@ export interface CachedFetchOptions {
 }
 
 /** One fetch of a site that may be answered from the data cache. */
-export interface CachedRequest {
+interface CachedRequest {
   readonly site: SiteRequest
   readonly wish: FetchWish
   /** Of the request that it is made for. */
@@ -21,7 +21,7 @@ export interface CachedRequest {
 }
 
 /** Takes the answer, as the sink of a fetch does. */
-export interface CachedSink extends SiteFetchSink {
+interface CachedSink extends SiteFetchSink {
   /** `tags`: those of the entry, when it came from the cache. */
   head(head: SiteResponseHead & { readonly tags?: readonly string[] }): void
 }

@@ -16,7 +16,7 @@ const ANSWER_TIMEOUT_MS = 60_000
 const COMPILE_TIMEOUT_MS = 600_000
 
 /** What was found. */
-export type FoundData =
+type FoundData =
   | { readonly kind: 'hit'; readonly body: Uint8Array; readonly tags: readonly string[]; readonly isStale: boolean }
   /** Make it, and give `fill` back. */
   | { readonly kind: 'fill'; readonly fill: number }
@@ -24,7 +24,7 @@ export type FoundData =
   | { readonly kind: 'pass' }
 
 /** What is made of a fill. */
-export interface MadeData {
+interface MadeData {
   readonly tags: readonly string[]
   /** Milliseconds of freshness; null: for ever. */
   readonly ttlMs: number | null
@@ -32,7 +32,7 @@ export interface MadeData {
 }
 
 /** What a data client is made of. */
-export interface DataClientOptions {
+interface DataClientOptions {
   readonly port: MessagePort
   /** What the host may ask about compiled modules. */
   readonly handlers: Handlers<typeof siteServiceClientMethods>

@@ -1,11 +1,8 @@
-import { purgeMatcher, touchesLayer } from '../purge/match-purge.ts'
-import type { Purge } from '../purge/purge.ts'
-import { withoutTrailingSlash } from '../tags/tags.ts'
-import type { CacheStore, StoreSize } from './cache-store.ts'
-import type { EntryFacts, KnownVariance, StoredEntry, Variance } from './entry.ts'
+import type { CacheStore, EntryFacts, KnownVariance, Purge, StoredEntry, StoreSize, Variance } from '@svc/cache'
+import { purgeMatcher, touchesLayer, withoutTrailingSlash } from '@svc/cache'
 
 /** What a test can make go wrong. */
-export interface StoreFaults {
+interface StoreFaults {
   /** Reads are misses, as when a page of the store is damaged. */
   failReads: boolean
   /** Nothing is kept, as when the store is full and nothing can be evicted. */
