@@ -95,6 +95,22 @@ test('CommonJS and ES modules see each other as bundlers do it', async (t) => {
   assert.deepEqual(await harness.evaluate(source), expected)
 })
 
+test('a package that extends EventEmitter the old way works', async (t) => {
+  const harness = await IsolateHarness.start(t, dir)
+  const emitter = `const { inherits } = require('util')
+const EventEmitter = require('events')
+function Bus() { EventEmitter.call(this) }
+inherits(Bus, EventEmitter)
+module.exports = Bus`
+  await harness.define('/site/bus.cjs', emitter)
+  const source = `import Bus from './bus.cjs'
+    const heard = []
+    const bus = new Bus().once('a', (value) => heard.push(value))
+    bus.emit('a', 1)
+    export const config = [heard, bus.emit('a', 2), bus.listenerCount('a')]`
+  assert.deepEqual(await harness.evaluate(source), [[1], false, 0])
+})
+
 test('a CommonJS cycle sees the exports so far', async (t) => {
   const harness = await IsolateHarness.start(t, dir)
   await harness.define('/site/one.cjs', `exports.early = 1; const two = require('./two.cjs'); exports.late = two.seen`)

@@ -1,9 +1,10 @@
+/// <reference path="../prelude/node/node-packages.d.ts" />
+import EventEmitter from 'events'
 import { AsyncLocalStorage, AsyncResource } from '../context/async-local-storage.ts'
 import { atob, btoa } from '../prelude/encoding/base64.ts'
 import { Blob, File } from '../prelude/fetch/blob.ts'
 import { URL, URLSearchParams } from '../prelude/fetch/url.ts'
 import { Buffer } from '../prelude/node/buffer.ts'
-import { EventEmitter, once } from '../prelude/node/events.ts'
 import * as path from '../prelude/node/path.ts'
 import { process } from '../prelude/node/process.ts'
 import * as nodeUrl from '../prelude/node/url.ts'
@@ -15,7 +16,7 @@ const modules: Readonly<Record<string, () => BuiltinExports>> = {
   async_hooks: () => ({ AsyncLocalStorage, AsyncResource }),
   buffer: () => ({ Buffer, Blob, File, atob, btoa, kMaxLength: 2 ** 32 }),
   // The class itself is the module: `new (require('events'))()`.
-  events: () => Object.assign(EventEmitter, { EventEmitter, once }) as unknown as BuiltinExports,
+  events: () => EventEmitter as unknown as BuiltinExports,
   path: () => ({ ...path, posix: path }),
   url: () => ({ ...nodeUrl, URL, URLSearchParams }),
   util: () => ({ ...util }),
