@@ -209,7 +209,7 @@ test('while its unit is away a site answers from what is stored, else 503; its n
   assert.match(String(away.headers['retry-after']), /^\d+$/)
   await waitFor(
     'what to do',
-    () => server.child.stderr.includes('\\"svc serve --site one\\" is the process of this site'),
+    () => server.child.stderr.includes(`start this site's process with \\"svc serve --site one\\"`),
     PROCESS_WAIT_MS,
   )
   await siteState(server, 'one', 'degraded')

@@ -96,7 +96,7 @@ test('uws: who never acknowledges loses the connection in the end', async (t) =>
   assert.ok(typeof socket === 'object')
   const piece = Buffer.alloc(8 * 1024 * 1024)
   for (let sent = 0; sent <= MAX_UNACKED_BYTES; sent += piece.byteLength) socket.send(piece, true)
-  assert.deepEqual(await socket.closed, [1013, 'too much is waiting'])
+  assert.deepEqual(await socket.closed, [1013, 'too much data is waiting to be sent'])
 })
 
 test('node: who never acknowledges is not sent more than the connection holds', async (t) => {

@@ -58,46 +58,50 @@ function read(pieces: readonly Buffer[], isHead = false): { heard: Heard; reader
 }
 
 const BROKEN: readonly (readonly [what: string, bytes: Buffer, problem: string, state?: string])[] = [
-  ['another version', Buffer.from([2, 6, 0, 1, 0, 0, 0, 0]), 'bytes that are no records of FastCGI'],
-  ['HTTP', Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), 'bytes that are no records of FastCGI'],
+  ['another version', Buffer.from([2, 6, 0, 1, 0, 0, 0, 0]), 'bytes that are not FastCGI records'],
+  ['HTTP', Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), 'bytes that are not FastCGI records'],
   ['another request', record(RECORD.stdout, Buffer.from('a'), 0, 2), 'a record of another request'],
   ['a type of requests', record(RECORD.stdin, Buffer.from('a')), 'a record of type 5'],
   ['an unknown type', record(77, Buffer.from('a')), 'a record of type 77'],
-  ['no head', Buffer.concat([OUT_END, END]), 'an answer without a whole head'],
-  ['half a head', Buffer.concat([out('X: y\r\n'), OUT_END, END]), 'an answer without a whole head'],
+  ['no head', Buffer.concat([OUT_END, END]), 'a response without a complete head'],
+  ['half a head', Buffer.concat([out('X: y\r\n'), OUT_END, END]), 'a response without a complete head'],
   [
     'a short end',
     Buffer.concat([out('X: y\n\n'), record(RECORD.endRequest, Buffer.alloc(4))]),
-    'an end of a request that is cut short',
+    'a truncated end-of-request record',
   ],
   ['no colon', out('X y\n\n'), 'a field without a colon'],
-  ['a name that is none', out('X y: z\n\n'), 'a field name that is none'],
+  ['a name that is none', out('X y: z\n\n'), 'an invalid field name'],
   ['a CR in a value', out('X: y\rz\n\n'), 'a line break or NUL in a field value'],
   ['a NUL in a value', out('X: y\0z\n\n'), 'a line break or NUL in a field value'],
-  ['a Status of words', out('Status: fine\n\n'), 'a Status that is none'],
-  ['an interim Status', out('Status: 103 Early\n\n'), 'a Status that is none'],
-  ['a Status out of range', out('Status: 600\n\n'), 'a Status that is none'],
-  ['a length of words', out('Content-Length: ten\n\n'), 'a Content-Length that is no number'],
+  ['a Status of words', out('Status: fine\n\n'), 'an invalid Status'],
+  ['an interim Status', out('Status: 103 Early\n\n'), 'an invalid Status'],
+  ['a Status out of range', out('Status: 600\n\n'), 'an invalid Status'],
+  ['a length of words', out('Content-Length: ten\n\n'), 'an invalid Content-Length'],
   ['two lengths', out('Content-Length: 1\nContent-Length: 1\n\n'), 'more than one Content-Length'],
   ['a short body', Buffer.concat([out('Content-Length: 9\n\nshort'), END]), 'a body that is shorter than declared'],
-  ['output behind its end', Buffer.concat([out('X: y\n\na'), OUT_END, out('b')]), 'output behind its end'],
-  ['bytes behind the answer', Buffer.concat([out('X: y\n\na'), END, OUT_END]), 'bytes behind the answer'],
+  [
+    'output after the end of the stream',
+    Buffer.concat([out('X: y\n\na'), OUT_END, out('b')]),
+    'output after the end of the stream',
+  ],
+  ['bytes after the end of the response', Buffer.concat([out('X: y\n\na'), END, OUT_END]), 'bytes after the end of the response'],
   [
     'an endless head',
     Buffer.concat([out('X: '), ...Array.from({ length: 9 }, () => out('y'.repeat(8192)))]),
     'a head that is too long',
   ],
-  ['overload', record(RECORD.endRequest, Buffer.from([0, 0, 0, 0, 2, 0, 0, 0])), 'it is overloaded', 'refused'],
+  ['overload', record(RECORD.endRequest, Buffer.from([0, 0, 0, 0, 2, 0, 0, 0])), 'the application is overloaded', 'refused'],
   [
     'no multiplexing',
     record(RECORD.endRequest, Buffer.from([0, 0, 0, 0, 1, 0, 0, 0])),
-    'it takes one request at a time',
+    'the application takes one request at a time',
     'refused',
   ],
   [
     'no such role',
     record(RECORD.endRequest, Buffer.from([0, 0, 0, 0, 3, 0, 0, 0])),
-    'it does not know the role of a responder',
+    'the application does not support the responder role',
     'refused',
   ],
 ]
@@ -321,7 +325,7 @@ test('lines of an application are told one by one, within bounds', () => {
   )
   for (let i = 0; i < 100; i++) errors.push(Buffer.from(`${'y'.repeat(999)}\n`))
   assert.ok(lines.join('').length < 66_000)
-  assert.match(lines.at(-1) ?? '', /left out/)
+  assert.match(lines.at(-1) ?? '', /further output omitted/)
 })
 
 test('an application that writes many short lines does not fill the log', () => {
@@ -330,7 +334,7 @@ test('an application that writes many short lines does not fill the log', () => 
   for (let i = 0; i < 3; i++) errors.push(Buffer.from('a\n'.repeat(20_000)))
   errors.flush()
   assert.equal(lines.length, 513)
-  assert.match(lines.at(-1) ?? '', /left out/)
+  assert.match(lines.at(-1) ?? '', /further output omitted/)
 })
 
 test('what is left out is said, also where what came before was just as much as there may be', () => {
@@ -339,5 +343,5 @@ test('what is left out is said, also where what came before was just as much as 
   errors.push(Buffer.from(`${'x'.repeat(1023)}\n`.repeat(64)))
   assert.equal(lines.length, 64)
   errors.push(Buffer.from('more\n'))
-  assert.deepEqual(lines.slice(64), ['(more was written and is left out)'])
+  assert.deepEqual(lines.slice(64), ['(further output omitted)'])
 })

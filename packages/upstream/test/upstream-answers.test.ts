@@ -35,7 +35,7 @@ const BAD: Readonly<Record<string, string>> = {
   'a line feed alone in the head': 'HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n',
   'line feeds alone': 'HTTP/1.1 200 OK\nContent-Length: 0\n\n',
   'a head without end': `HTTP/1.1 200 OK\r\nX-A: ${'x'.repeat(70_000)}`,
-  'too many interim answers': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(40),
+  'too many interim responses': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(40),
 }
 
 for (const [name, bytes] of Object.entries(BAD)) {

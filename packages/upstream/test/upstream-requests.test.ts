@@ -62,7 +62,7 @@ for (const [name, more] of Object.entries(UNWRITABLE)) {
   test(`a request with ${name} is not sent`, async (t) => {
     const up = await startRaw(t, (connection) => connection.send(OK))
     const { error } = await ask(originFor(t, groupOf([server(up.address)])), more as Parameters<typeof ask>[1])
-    assert.match(error?.message ?? '', /cannot be written/)
+    assert.match(error?.message ?? '', /cannot write the request/)
     assert.equal(up.connections[0]?.received ?? '', '')
   })
 }

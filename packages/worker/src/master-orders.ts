@@ -88,7 +88,7 @@ async function commit({ engine, generations, hosts, l0, log, master }: WorkerCom
   await engine.open(next.spec)
   const previous = generations.serve(next)
   engine.serve(next.spec)
-  if (engine.wearsOut()) master.notify('wornOut', { reason: 'certificates were exchanged many times' })
+  if (engine.wearsOut()) master.notify('wornOut', { reason: 'certificates were replaced many times' })
   retireSites(previous, next)
   hosts.sitesChanged((site) => next.sites.has(site))
   l0.apply(next, previous)

@@ -36,13 +36,13 @@ export class WorkerLog {
   }
 
   readonly onEngineFallback = (err: unknown): void => {
-    this.#logger.warn({ err }, 'there is no uWebSockets.js for this platform: engine node serves instead')
+    this.#logger.warn({ err }, 'uWebSockets.js is not available for this platform: using engine "node" instead')
   }
 
   readonly onRefused = (refusal: Refusal): void => {
     this.#requests.refused(refusal)
     const { status, code, method, target, listener, remoteAddress } = refusal
-    this.#logger.debug({ status, code, method, target, listener, client: remoteAddress }, 'a request was refused')
+    this.#logger.debug({ status, code, method, target, listener, client: remoteAddress }, 'request refused')
   }
 
   readonly reportFailure = (context: RequestContext, error: Error, status: number): void => {

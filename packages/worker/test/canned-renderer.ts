@@ -46,7 +46,7 @@ export class CannedSink implements RenderSource {
     if (this.#isAborted) return
     this.#hasEnded = true
     if (middleware !== undefined && middleware.action !== 'respond') this.#onVerdict?.(middleware, cache)
-    else if (head === undefined) this.#sink.fail(new TypeError('the render host answered without a head'))
+    else if (head === undefined) this.#sink.fail(new TypeError('the render host sent a response without a head'))
     else this.#sink.whole(head, body ?? new Uint8Array(0), cache)
   }
 

@@ -70,7 +70,7 @@ test('the only application that takes no request is 502, as is one that is not t
     `location / { fastcgi_pass ${full.address}; } location /dead { fastcgi_pass ${await deadAddress()}; }`,
   )
   assert.equal((await fetchHttp(port(server))).status, 502)
-  assert.match(server.failures.join('\n'), /502 .*it is overloaded/)
+  assert.match(server.failures.join('\n'), /502 .*the application is overloaded/)
   assert.equal((await fetchHttp(port(server, '/dead'))).status, 502)
 })
 

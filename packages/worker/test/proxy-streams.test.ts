@@ -70,8 +70,8 @@ for (const engine of engineNames) {
     )
     assert.equal((await open(port)).response.statusCode, 502)
     assert.equal((await open(port, { path: '/late' })).response.statusCode, 504)
-    assert.match(failures[0] ?? '', /^502 no connection to /)
-    assert.match(failures[1] ?? '', /^504 .* no answer in 50 ms$/)
+    assert.match(failures[0] ?? '', /^502 cannot connect to /)
+    assert.match(failures[1] ?? '', /^504 .* no response in 50 ms$/)
   })
 
   test(`${engine}: an answer that breaks off is cut, not ended`, async (t) => {

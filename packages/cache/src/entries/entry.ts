@@ -7,7 +7,7 @@ export interface EntryFacts {
   readonly path: string
   /** Host of the request, where the response read it; else "". */
   readonly host: string
-  /** Whether the query is part of the key: such entries take at most a quarter of the store. */
+  /** True if the query is part of the key: such entries take at most a quarter of the store. */
   readonly isQueryKeyed: boolean
   /** Given to a store: clients can make up such keys, and this one was requested once so far. Stores do not give it back. */
   readonly isNewcomer?: boolean | undefined

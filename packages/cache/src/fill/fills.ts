@@ -37,7 +37,7 @@ export class Fills<Waiter extends object, Policy extends FillPolicy<Waiter>> {
     return Array.from(this.#all, ({ policy }) => policy)
   }
 
-  /** Whether one more stale entry may be refreshed in the background. */
+  /** True if one more stale entry may be refreshed in the background. */
   get hasRoomToRefresh(): boolean {
     return this.#refreshes < MAX_REFRESHES
   }

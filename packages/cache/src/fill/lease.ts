@@ -16,7 +16,7 @@ export interface LeaseDesk {
   /** Answers when the lease is granted, or when the lease of another process has ended. Rejects when the desk is gone. */
   lease(key: string): Promise<LeaseReply>
   leaseEnded(id: number, outcome: LeaseOutcome): void
-  /** Whether a process of the instance holds a lease whose key begins with one of these. Rejects when the desk is gone. */
+  /** True if a process of the instance holds a lease whose key begins with one of these. Rejects when the desk is gone. */
   isHeld(prefixes: readonly string[]): Promise<boolean>
 }
 

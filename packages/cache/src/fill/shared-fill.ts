@@ -129,7 +129,7 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
     return this.#state === 'ended'
   }
 
-  /** Whether requests that come now may join. */
+  /** True if requests that come now may join. */
   get isOpen(): boolean {
     return !this.#isClosed && this.#state !== 'ended'
   }
@@ -139,7 +139,7 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
     return this.#waiters.size
   }
 
-  /** Whether no purge since the value began to be produced takes this entry. */
+  /** True if no purge since the value began to be produced takes this entry. */
   mayStore(entry: Purgeable, layer?: PurgeLayer): boolean {
     return this.#token === undefined || this.#context.ledger.mayStore(this.#token, entry, layer)
   }

@@ -19,7 +19,7 @@ export interface L0Facts {
   readonly expiresAt: number
   readonly dependsOnCookies: boolean
   readonly isCurrent?: (() => boolean) | undefined
-  /** Whether its Cache-Control counts from its creation, as Age does, and so stays as it is. */
+  /** True if its Cache-Control counts from its creation, as Age does, and so stays as it is. */
   readonly keepsLifetime?: boolean | undefined
 }
 

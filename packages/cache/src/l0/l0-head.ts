@@ -27,7 +27,7 @@ export class AgingHead {
     this.#ageSeconds = age === undefined && !isShared ? undefined : Number(age ?? 0)
   }
 
-  /** Whether the fields change from second to second. */
+  /** True if the fields change from second to second. */
   get ages(): boolean {
     return this.#ageSeconds !== undefined
   }
@@ -36,7 +36,7 @@ export class AgingHead {
     return fieldOf(this.#headers, 'etag')
   }
 
-  /** Whether parts of the body may be sent. */
+  /** True if parts of the body may be sent. */
   get hasRanges(): boolean {
     return this.#status === 200 && fieldOf(this.#headers, 'accept-ranges') === 'bytes'
   }

@@ -11,11 +11,11 @@ export interface L0Offer {
   readonly tags: readonly string[]
   /** Number of the last purge that was known when its production began; undefined: it was produced just now. */
   readonly seq?: number
-  /** Whether the response could be another with another cookie. */
+  /** True if the response could be another with another cookie. */
   readonly dependsOnCookies: boolean
-  /** Whether its Cache-Control counts from its creation, as Age does, and so stays as it is. */
+  /** True if its Cache-Control counts from its creation, as Age does, and so stays as it is. */
   readonly keepsLifetime?: boolean
-  /** Whether the response is still current, for sources that change without a purge (files). Called at most once a second. */
+  /** True if the response is still current, for sources that change without a purge (files). Called at most once a second. */
   readonly isCurrent?: () => boolean
 }
 
@@ -31,14 +31,14 @@ const STATUSES: ReadonlySet<number> = new Set([200, 203, 204, 301, 308, 404, 410
 /** Cookies of the service itself never count. */
 const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_SID', 'SVC_ADMIN'])
 
-/** Whether a Cookie field holds a cookie that is not the service's own. */
+/** True if a Cookie field holds a cookie that is not the service's own. */
 export function hasForeignCookie(field: string | undefined): boolean {
   if (field === undefined) return false
   return field.split(';').some((pair) => pair.trim() !== '' && !OWN_COOKIES.has((pair.split('=')[0] ?? '').trim()))
 }
 
 /**
- * Whether a request may be answered from L0, or its answer enter it, as far as credentials go. They are never shared; and
+ * True if a request may be answered from L0, or its answer enter it, as far as credentials go. They are never shared; and
  * with a cookie only what no cookie changes.
  */
 export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean): boolean {
@@ -47,7 +47,7 @@ export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean): boo
 }
 
 /**
- * Whether a response to GET is of a kind that L0 keeps: complete, for everybody, and not bound to more of the request than the
+ * True if a response to GET is of a kind that L0 keeps: complete, for everybody, and not bound to more of the request than the
  * key. A request with HEAD may have led to it.
  * @param coding the encoding class of the request
  */

@@ -47,7 +47,7 @@ export interface ProxyLookup {
   readonly found: ProxyEntry | undefined
   /** Where the answer to such a request lies, as far as it is known what the answer depends on. */
   readonly key: string
-  /** Whether there are answers to other requests for the same resource. */
+  /** True if there are answers to other requests for the same resource. */
   readonly hasVariants: boolean
 }
 
@@ -121,14 +121,14 @@ export class ProxyStore implements PurgedStore {
     return this.#entries.get(key)
   }
 
-  /** Whether an entry is there; notes that it was used. */
+  /** True if an entry is there; notes that it was used. */
   isKept(key: string): boolean {
     const isKept = this.#entries.has(key)
     if (isKept) this.#entries.touch(key)
     return isKept
   }
 
-  /** Whether anything is stored for a URI. */
+  /** True if anything is stored for a URI. */
   hasUri(uri: string): boolean {
     return this.#entries.countTagged(uriTag(uri)) > 0
   }

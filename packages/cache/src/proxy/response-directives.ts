@@ -17,7 +17,7 @@ export interface ResponseDirectives {
   readonly lifetime: number | undefined
   readonly staleWhileRevalidate: number
   readonly staleIfError: number
-  /** Whether CDN-Cache-Control says all this: then Expires says nothing. */
+  /** True if CDN-Cache-Control says all this: then Expires says nothing. */
   readonly isTargeted: boolean
 }
 

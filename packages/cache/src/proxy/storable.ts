@@ -80,7 +80,7 @@ export function storedFields(headers: HeaderList): HeaderList {
   return headers.filter(([name]) => !NOT_STORED.has(name.toLowerCase()))
 }
 
-/** Whether a response with these fields may be given to a request with those, though it was made for another one (RFC 9111 section 3.5). */
+/** True if a response with these fields may be given to a request with those, though it was made for another one (RFC 9111 section 3.5). */
 export function mayBeShared(response: HeaderList, request: HeaderList): boolean {
   return firstField(request, 'authorization') === undefined || responseDirectives(response).allowsShared
 }
@@ -103,7 +103,7 @@ function isCookied({ headers }: AskingRequest): boolean {
 }
 
 /**
- * Whether nobody has said that others may have the response: what was made for a cookie may then be for one alone, and would be
+ * True if nobody has said that others may have the response: what was made for a cookie may then be for one alone, and would be
  * given to others on a guess, or once its upstream is down.
  */
 function isUnsaid(directives: ResponseDirectives, { ms, source }: Lifetime): boolean {

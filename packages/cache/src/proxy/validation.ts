@@ -24,7 +24,7 @@ export function validatingFields(request: HeaderList, stored: HeaderList | undef
   return fields
 }
 
-/** Whether there is anything to validate a stored response by. */
+/** True if there is anything to validate a stored response by. */
 export function canBeValidated(stored: HeaderList): boolean {
   return firstField(stored, 'etag') !== undefined || firstField(stored, 'last-modified') !== undefined
 }

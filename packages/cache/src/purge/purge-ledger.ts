@@ -95,7 +95,7 @@ export class PurgeLedger {
   }
 
   /**
-   * Whether a fill may be stored: no purge since it began takes the entry.
+   * True if a fill may be stored: no purge since it began takes the entry.
    * @param layer where it would be stored; L0 loses what any deeper layer loses
    */
   mayStore({ seq }: Fill, entry: Purgeable, layer: PurgeLayer = 'isr'): boolean {
@@ -103,7 +103,7 @@ export class PurgeLedger {
   }
 
   /**
-   * Whether what a fill makes may be given to another request than its own, though it may not be stored: no purge takes it that
+   * True if what a fill makes may be given to another request than its own, though it may not be stored: no purge takes it that
    * was known when that request came.
    * @param asked number of the last purge at that time
    */
@@ -111,7 +111,7 @@ export class PurgeLedger {
     return this.#isUntaken(seq, asked, entry, 'isr')
   }
 
-  /** Whether no purge after `since`, up to `until`, takes an entry. */
+  /** True if no purge after `since`, up to `until`, takes an entry. */
   #isUntaken(since: number, until: number, entry: Purgeable, layer: PurgeLayer): boolean {
     if (since < this.#floor) return false
     for (let i = this.#kept.length - 1; i >= 0; i--) {
@@ -124,7 +124,7 @@ export class PurgeLedger {
   }
 
   /**
-   * Whether an entry of a shared store may be used: no unsettled purge drops it. One that only marks entries as stale leaves
+   * True if an entry of a shared store may be used: no unsettled purge drops it. One that only marks entries as stale leaves
    * them usable, but nothing that would forget the mark (L0) may be made of them.
    * @param seq that of the fill which made the entry
    */

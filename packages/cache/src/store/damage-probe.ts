@@ -19,7 +19,7 @@ export function probeStore(dir: string): Promise<string | undefined> {
       { timeout: KILL_AFTER_MS, killSignal: 'SIGKILL', env: { ...process.env, NODE_OPTIONS: '' } },
       (error, output) => {
         if (error === null) resolve(undefined)
-        else resolve(output.trim() || `reading it ended with ${error.signal ?? `code ${error.code}`}`)
+        else resolve(output.trim() || `reading it failed with ${error.signal ?? `code ${error.code}`}`)
       },
     )
   })
@@ -57,11 +57,11 @@ async function walkStore(lmdbUrl: string, dir: string, lookForMs: string): Promi
       isWhole = Date.now() < endsAt
       if (!isWhole) break
       const record = records.getBinary(Buffer.from(key))
-      if (record === undefined || record.length !== value.readUInt32LE(32)) fail('an entry has lost its record')
-      else if (crc32(record) !== value.readUInt32LE(4)) fail('an entry has other bytes than were written')
+      if (record === undefined || record.length !== value.readUInt32LE(32)) fail('the record of an entry is missing or truncated')
+      else if (crc32(record) !== value.readUInt32LE(4)) fail('the checksum of an entry is wrong')
     }
     const counted = counters.getBinary(Buffer.from('counts'))?.readDoubleLE(0) ?? 0
-    if (isWhole && counted !== alive) fail(`it counts ${counted} entries and has ${alive}`)
+    if (isWhole && counted !== alive) fail(`it counts ${counted} entries but has ${alive}`)
   } catch (error) {
     fail(error instanceof Error ? error.message : String(error))
   }

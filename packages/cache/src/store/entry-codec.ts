@@ -81,7 +81,7 @@ export function decodeHead(bytes: Buffer): EntryHead {
   }
 }
 
-/** Whether a head is that of an entry which a purge of this number is about: the rest need not be decoded to tell. */
+/** True if a head is that of an entry which a purge of this number is about: the rest need not be decoded to tell. */
 export function isOlderThan(head: Buffer, purgeNumber: number): boolean {
   return (head.readUInt8(AT.flags) & DEAD) === 0 && head.readDoubleLE(AT.seq) < purgeNumber
 }

@@ -106,7 +106,8 @@ export class EntryStore implements CacheStore, PurgedStore {
       const head = headBytes && decodeHead(headBytes)
       if (head === undefined || head.isDead) return undefined
       const record = records.getBinaryFast(id)
-      if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
+      if (record?.length !== head.recordBytes)
+        throw new CacheError('CACHE_TORN_ENTRY', 'the record of an entry is missing or truncated')
       const facts = this.#recent === undefined ? readFacts(key, head, record) : this.#recent.read(key, head, record)
       if (facts === undefined) return undefined
       if (head.isNewcomer) promotions.touch(key)
@@ -146,7 +147,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     return { count, followed: follow && followed }
   }
 
-  /** Whether there is an entry with this key that is not purged. Notes no access. */
+  /** True if there is an entry with this key that is not purged. Notes no access. */
   has(key: string): boolean {
     const found = this.#read(({ databases }) => {
       const head = databases.heads.getBinaryFast(idOf(key))
@@ -155,7 +156,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     return found ?? false
   }
 
-  /** Whether a file beside the store is the body of an entry. Its name begins with the id. Undefined: that cannot be told. */
+  /** True if a file beside the store is the body of an entry. Its name begins with the id. Undefined: that cannot be told. */
   ownsFile(name: string): boolean | undefined {
     return this.#read(({ databases: { heads, records } }) => {
       const id = Buffer.from(name.slice(0, 2 * ID_BYTES), 'hex')
@@ -243,7 +244,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     return this.#read(({ databases }) => listEntries(databases, query)) ?? { entries: [], cursor: null }
   }
 
-  /** Whether `evict` has something to do, but for entries whose deadline has passed. */
+  /** True if `evict` has something to do, but for entries whose deadline has passed. */
   get needsEviction(): boolean {
     return this.#read(({ maintenance }) => maintenance.isNeeded) ?? false
   }
@@ -335,7 +336,7 @@ export class EntryStore implements CacheStore, PurgedStore {
 
   #failPurge(error: unknown): never {
     this.#fail(error)
-    throw new CacheError('CACHE_PURGE_FAILED', `the ${this.#options.layer} store could not be purged`, { cause: error })
+    throw new CacheError('CACHE_PURGE_FAILED', `failed to purge the ${this.#options.layer} store`, { cause: error })
   }
 
   #fail(error: unknown): void {
@@ -368,7 +369,7 @@ async function finished(home: OpenedHome): Promise<OpenedHome> {
     return home
   } catch (error) {
     await closeDatabases(home.databases)
-    return { ...home, databases: undefined, problem: `purges could not be finished: ${messageOf(error)}` }
+    return { ...home, databases: undefined, problem: `failed to finish pending purges: ${messageOf(error)}` }
   }
 }
 

@@ -82,7 +82,7 @@ export class Space {
   }
 
   /**
-   * Whether so many bytes can be written without the file outgrowing its bound. Near the bound free pages must do: more of
+   * Tells a writer how to write so many bytes without the file outgrowing its bound. Near the bound free pages must do: more of
    * them than asked for, since what is large needs neighbouring ones, and many more once the bound is reached.
    */
   roomFor(bytes: number): Room {
@@ -95,7 +95,7 @@ export class Space {
   }
 
   /**
-   * Whether the file grows beyond its bound although it has free pages: then a reader that is slow, or dead, holds them. Dead
+   * True if the file grows beyond its bound although it has free pages: then a reader that is slow, or dead, holds them. Dead
    * ones are cleared away; one try now and then shows whether the others have moved on.
    */
   #isGrowing(fileBytes: number): boolean {

@@ -14,7 +14,7 @@ interface Seal {
   readonly bootId: string
   /** The data file as its last owner left it; null while it is in use. */
   readonly left: DataFile | null
-  /** Whether all that was written has reached the disk. */
+  /** True if all that was written has reached the disk. */
   readonly isSynced: boolean
 }
 
@@ -38,23 +38,23 @@ const DAMAGE_FILE = 'damaged'
 /** Judges the store in a directory. */
 export async function judgeSeal(dir: string): Promise<SealVerdict> {
   const data = await statData(dir)
-  if (data === 'strange') return { kind: 'damaged', reason: 'the data is no file' }
+  if (data === 'strange') return { kind: 'damaged', reason: 'its data file is not a regular file' }
   // Nothing was ever committed: lmdb begins with both its heads.
   if (data === undefined || data.bytes === 0) return { kind: 'empty' }
   if ((await stat(join(dir, DAMAGE_FILE)).catch(() => undefined)) !== undefined) {
-    return { kind: 'damaged', reason: 'it was found damaged in use' }
+    return { kind: 'damaged', reason: 'it was damaged while in use' }
   }
   const seal = await readSeal(dir)
   if (seal === undefined) return { kind: 'damaged', reason: 'it has no readable seal' }
   const foreign = foreignness(seal)
   if (foreign !== undefined) return { kind: 'damaged', reason: foreign }
   const isSameBoot = seal.bootId === (await bootId())
-  if (!isSameBoot && !seal.isSynced) return { kind: 'damaged', reason: 'the machine stopped while it was in use' }
+  if (!isSameBoot && !seal.isSynced) return { kind: 'damaged', reason: 'the machine stopped while the store was in use' }
   const isAsLeft = seal.left !== null && seal.left.bytes === data.bytes && seal.left.mtimeMs === data.mtimeMs
   return { kind: isAsLeft ? 'sound' : 'doubtful' }
 }
 
-/** Whether another process of this instance has opened the store and uses this form. */
+/** True if another process of this instance has opened the store and uses this form. */
 export async function isInUse(dir: string): Promise<boolean> {
   const seal = await readSeal(dir)
   return seal !== undefined && foreignness(seal) === undefined && seal.left === null
@@ -95,8 +95,9 @@ export async function identityOf(dir: string): Promise<StoreIdentity | undefined
 /** What is wrong with the files of a store that is in use; undefined: nothing that shows. */
 export async function troubleOf(dir: string, identity: StoreIdentity | undefined): Promise<string | undefined> {
   const [found, damage] = await Promise.all([identityOf(dir), stat(join(dir, DAMAGE_FILE)).catch(() => undefined)])
-  if (found === undefined || found !== identity) return 'its files were deleted while it was in use; a restart begins a new one'
-  return damage === undefined ? undefined : 'it was found damaged in use; a restart begins a new one'
+  if (found === undefined || found !== identity)
+    return 'its files were deleted while it was in use; restart to create a new store'
+  return damage === undefined ? undefined : 'it was damaged while in use; restart to create a new store'
 }
 
 async function statData(dir: string): Promise<DataFile | 'strange' | undefined> {
@@ -106,8 +107,10 @@ async function statData(dir: string): Promise<DataFile | 'strange' | undefined> 
 }
 
 function foreignness(seal: Seal): string | undefined {
-  if (seal.format !== FORMAT) return 'it has another format'
-  return seal.arch === arch() && seal.endianness === endianness() ? undefined : 'it is from another kind of machine'
+  if (seal.format !== FORMAT) return 'its format is not the one this version uses'
+  return seal.arch === arch() && seal.endianness === endianness()
+    ? undefined
+    : 'it was created on a machine with another architecture'
 }
 
 async function readSeal(dir: string): Promise<Seal | undefined> {

@@ -31,7 +31,8 @@ const PRESENT = Buffer.of(1)
 /** @throws CACHE_TORN_ENTRY */
 export function readFacts({ records }: Databases, id: Buffer, head: EntryHead): EntryFacts {
   const record = records.getBinaryFast(id)
-  if (record?.length !== head.recordBytes) throw new CacheError('CACHE_TORN_ENTRY', 'an entry has lost its record')
+  if (record?.length !== head.recordBytes)
+    throw new CacheError('CACHE_TORN_ENTRY', 'the record of an entry is missing or truncated')
   return decodeFacts(head, record).facts
 }
 

@@ -44,12 +44,12 @@ export function globPrefix(glob: string): string {
   return literalsOf(glob)[0] ?? ''
 }
 
-/** Whether a glob matches every tag. */
+/** True if a glob matches every tag. */
 export function isMatchAll(glob: string): boolean {
   return /^\*+$/.test(glob)
 }
 
-/** Whether a glob matches all tags of a label, so that also what carries no tag goes with them. */
+/** True if a glob matches all tags of a label, so that also what carries no tag goes with them. */
 export function coversLabel(matchesTag: (tag: string) => boolean, label: string): boolean {
   return matchesTag(`route:${label}:`)
 }

@@ -36,38 +36,41 @@ async function changeSeal(cacheDir: string, change: Record<string, unknown>): Pr
 
 /** What can go wrong with a store, and what is said of it. */
 const damages: Readonly<Record<string, { hurt: (cacheDir: string) => Promise<void>; says: RegExp }>> = {
-  'cut to half': { hurt: (dir) => truncate(dataOf(dir), 600_000), says: /reading it ended|MDB_/ },
-  'cut to one page': { hurt: (dir) => truncate(dataOf(dir), 4096), says: /reading it ended|MDB_/ },
-  'cut to a few bytes': { hurt: (dir) => truncate(dataOf(dir), 100), says: /reading it ended|MDB_/ },
+  'cut to half': { hurt: (dir) => truncate(dataOf(dir), 600_000), says: /reading it failed|MDB_/ },
+  'cut to one page': { hurt: (dir) => truncate(dataOf(dir), 4096), says: /reading it failed|MDB_/ },
+  'cut to a few bytes': { hurt: (dir) => truncate(dataOf(dir), 100), says: /reading it failed|MDB_/ },
   'with noise for its head': {
     hurt: (dir) => overwrite(dataOf(dir), 0, Buffer.alloc(8192, 0xa7)),
-    says: /reading it ended|MDB_/,
+    says: /reading it failed|MDB_/,
   },
   'with noise after its head': {
     hurt: (dir) => overwrite(dataOf(dir), 8192, Buffer.alloc(900_000, 0xa7)),
-    says: /reading it ended|MDB_/,
+    says: /reading it failed|MDB_/,
   },
   'with zeros in its middle': {
     hurt: (dir) => overwrite(dataOf(dir), 200_000, Buffer.alloc(800_000)),
-    says: /reading it ended|MDB_|bytes|record/,
+    says: /reading it failed|MDB_|checksum|record/,
   },
-  'with other bytes in a body': { hurt: flipBody, says: /other bytes/ },
-  'of another format': { hurt: (dir) => changeSeal(dir, { format: 0 }), says: /another format/ },
-  'of another architecture': { hurt: (dir) => changeSeal(dir, { arch: 'pdp11' }), says: /another kind of machine/ },
-  'of another byte order': { hurt: (dir) => changeSeal(dir, { endianness: 'BE' }), says: /another kind of machine/ },
+  'with other bytes in a body': { hurt: flipBody, says: /checksum of an entry is wrong/ },
+  'of another format': { hurt: (dir) => changeSeal(dir, { format: 0 }), says: /format is not the one this version uses/ },
+  'of another architecture': { hurt: (dir) => changeSeal(dir, { arch: 'pdp11' }), says: /machine with another architecture/ },
+  'of another byte order': { hurt: (dir) => changeSeal(dir, { endianness: 'BE' }), says: /machine with another architecture/ },
   'without a seal': { hurt: (dir) => rm(sealOf(dir)), says: /no readable seal/ },
   'with a seal that is none': { hurt: (dir) => writeFile(sealOf(dir), '{"format":1'), says: /no readable seal/ },
   'in use when the machine stopped': {
     hurt: (dir) => changeSeal(dir, { bootId: 'another boot', left: null, isSynced: false }),
     says: /machine stopped/,
   },
-  'found damaged in use': { hurt: (dir) => writeFile(join(dir, 'isr', 'damaged'), 'MDB_CORRUPTED'), says: /in use/ },
+  'found damaged in use': {
+    hurt: (dir) => writeFile(join(dir, 'isr', 'damaged'), 'MDB_CORRUPTED'),
+    says: /damaged while in use/,
+  },
   'whose data is a directory': {
     async hurt(dir) {
       await rm(dataOf(dir))
       await mkdir(dataOf(dir))
     },
-    says: /no file/,
+    says: /not a regular file/,
   },
 }
 
@@ -184,7 +187,7 @@ describe('a store in use', () => {
     const cacheDir = tempDir(t)
     const store = await openStore(t, roomy(cacheDir))
     await noteDamage(join(cacheDir, 'isr'), 'a page is gone')
-    assert.match((await store.trouble()) ?? '', /found damaged in use/)
+    assert.match((await store.trouble()) ?? '', /damaged while in use/)
   })
 
   it('is in trouble when its files were deleted, also when there are others in their place', async (t) => {

@@ -15,14 +15,14 @@ export class BodyReader {
   #onChunk: ChunkListener | undefined
   #onEnd: EndListener | undefined
 
-  /** Whether somebody reads who has not been told of the end. */
+  /** True if somebody reads who has not been told of the end. */
   get isReading(): boolean {
     return this.#onChunk !== undefined
   }
 
   /** @throws HTTP_MISUSE the second time */
   begin(onChunk: ChunkListener, onEnd: EndListener): void {
-    if (this.#isTaken) throw new HttpError('HTTP_MISUSE', 'the body of a request was read twice')
+    if (this.#isTaken) throw new HttpError('HTTP_MISUSE', 'the request body was read twice')
     this.#isTaken = true
     this.#onChunk = onChunk
     this.#onEnd = onEnd

@@ -19,7 +19,7 @@ interface RequestParts {
   readonly host: string
   /** Names and values in turn. Values may still be decoded as UTF-8. */
   readonly fields: readonly string[]
-  /** Whether `fields` values were decoded as UTF-8 and have to be read back as latin-1. */
+  /** True if `fields` values were decoded as UTF-8 and have to be read back as latin-1. */
   readonly areUtf8: boolean
   /** Belongs to `fields`. */
   readonly shared: SharedPairs

@@ -46,7 +46,7 @@ export interface ReadyRequest {
   readonly ifNoneMatch: string | undefined
   readonly hasCookie: boolean
   /**
-   * Whether there are fields that make a request more than a plain read: credentials, a range, other conditions than
+   * True if there are fields that make a request more than a plain read: credentials, a range, other conditions than
    * If-None-Match, Cache-Control, Upgrade, or what a proxy says about scheme and host.
    */
   readonly isSpecial: boolean

@@ -40,7 +40,7 @@ export class RequestGate {
   shared: SharedPairs = { pairs: undefined }
   parsed: ParsedTarget | undefined
   host = ''
-  /** Whether the client asks for the connection to be closed after the response. */
+  /** True if the client asks for the connection to be closed after the response. */
   wantsClose = false
   /** First value of the Connection field. */
   connection: string | undefined
@@ -54,7 +54,7 @@ export class RequestGate {
   #goodFields: readonly string[] | undefined
   #goodMethod = ''
   #goodTarget: string | undefined
-  /** Whether this request says the same so far. Then all that was found out of its fields is known, and nothing is copied. */
+  /** True if this request says the same so far. Then all that was found out of its fields is known, and nothing is copied. */
   #isSame = false
   #place = 0
   #method = ''
@@ -81,7 +81,7 @@ export class RequestGate {
     return this.#guard.isChunked
   }
 
-  /** Whether the request declares no body at all. */
+  /** True if the request declares no body at all. */
   get declaresNoBody(): boolean {
     return !this.#guard.isChunked && this.#guard.contentLength === undefined
   }
@@ -219,7 +219,7 @@ export class RequestGate {
   }
 }
 
-/** Whether a Connection field names the `close` option (RFC 9112 section 9.6). */
+/** True if a Connection field names the `close` option (RFC 9112 section 9.6). */
 export function hasCloseOption(value: string): boolean {
   if (value === 'keep-alive') return false
   return value.split(',').some((option) => option.trim().toLowerCase() === 'close')

@@ -15,7 +15,7 @@ const codes: Readonly<Record<string, EngineErrorCode>> = {
 }
 
 const reasons: Readonly<Partial<Record<EngineErrorCode, string>>> = {
-  ENGINE_ADDRESS_IN_USE: 'another program listens there',
+  ENGINE_ADDRESS_IN_USE: 'another program is listening there',
   ENGINE_BAD_ADDRESS: 'it is not an address of this machine',
   ENGINE_ADDRESS_DENIED: 'this process may not listen there',
 }
@@ -24,8 +24,8 @@ const reasons: Readonly<Partial<Record<EngineErrorCode, string>>> = {
 export function bindFailure(address: ListenAddress, cause: unknown): EngineError {
   const code = codes[codeOf(cause) ?? ''] ?? 'ENGINE_LISTEN_FAILED'
   const isClosedPath = address.socket !== undefined && code === 'ENGINE_ADDRESS_DENIED'
-  const known = isClosedPath ? 'its directory is missing, or closed to this process' : reasons[code]
-  const reason = known ?? 'the system did not say why'
+  const known = isClosedPath ? 'its directory is missing or not accessible to this process' : reasons[code]
+  const reason = known ?? 'the system gave no reason'
   const options = cause === undefined ? {} : { cause }
   const place = address.socket === undefined ? `${address.host}, port ${address.port}` : `unix socket ${address.socket}`
   return new EngineError(code, `cannot listen on ${address.name} (${place}): ${reason}`, options)

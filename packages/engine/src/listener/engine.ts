@@ -40,7 +40,7 @@ export interface EngineOptions {
    * node can slow all of them down.
    */
   bodyDir(): string
-  /** Whether a peer (canonical address) is a proxy of ours that shares connections among clients. */
+  /** True if a peer (canonical address) is a proxy of ours that shares connections among clients. */
   isTrustedProxy(address: string): boolean
   /** Told of faults of this program and of response fields that had to be dropped. */
   onProblem(error: Error): void

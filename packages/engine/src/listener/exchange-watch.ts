@@ -72,7 +72,7 @@ export class ExchangeWatch {
 
 /** What all exchanges of one engine share. */
 export interface EngineContext {
-  /** Whether responses ask the client to close its connection. */
+  /** True if responses ask the client to close its connection. */
   readonly isDraining: boolean
   limits(): EngineLimits
   problem(error: unknown): void

@@ -140,11 +140,11 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
 
   async listen(address: ListenAddress): Promise<number> {
     const { name } = address
-    if (this.#load.isClosed || this.isDraining) throw new EngineError('ENGINE_CLOSED', 'the engine is closed or about to close')
-    if (this.#listeners.has(name)) throw new EngineError('ENGINE_ADDRESS_IN_USE', `this engine listens on ${name} already`)
+    if (this.#load.isClosed || this.isDraining) throw new EngineError('ENGINE_CLOSED', 'the engine is closed or closing')
+    if (this.#listeners.has(name)) throw new EngineError('ENGINE_ADDRESS_IN_USE', `this engine is already listening on ${name}`)
     const tls = address.isTls === true ? this.tls.get(name) : undefined
     if (address.isTls === true && tls === undefined) {
-      throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} speaks TLS and has no certificate`)
+      throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} uses TLS but has no certificate`)
     }
     const listener = this.makeListener(address, tls, (counted, change) => this.#counted(counted, change))
     const port = await listener.listen(address)

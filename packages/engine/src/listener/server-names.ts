@@ -9,7 +9,7 @@ const MAX_REMEMBERED = 1024
 export class ServerNames {
   readonly #names: ReadonlyMap<string, string>
   readonly #fallback: string
-  /** Whether a name and a host go together, by `name host`. */
+  /** True if a name and a host go together, by `name host`. */
   readonly #misdirected = new Map<string, boolean>()
 
   constructor({ names, fallback }: Pick<ListenerTls, 'names' | 'fallback'>) {
@@ -34,7 +34,7 @@ export class ServerNames {
   }
 
   /**
-   * Whether a connection that was opened for one name must not be used for a host, because that one has another certificate
+   * True if a connection that was opened for one name must not be used for a host, because that one has another certificate
    * (RFC 9110 section 7.4).
    * @param host value of the Host field in lower case, may have a port
    */
@@ -51,7 +51,7 @@ export class ServerNames {
   }
 }
 
-/** Whether clients are served in the same way, wherever the files of the certificates are named by now. */
+/** True if clients are served in the same way, wherever the files of the certificates are named by now. */
 export function isSameTls(one: ListenerTls | undefined, other: ListenerTls): boolean {
   return one !== undefined && isDeepStrictEqual(served(one), served(other))
 }

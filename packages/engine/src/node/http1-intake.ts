@@ -30,7 +30,7 @@ interface Http1Connection {
   readonly waiting: WaitingRequest[]
   /** Why nothing more is taken from it; to be answered when what came before is. */
   fault: GateFault | undefined
-  /** Whether nothing more is taken from it. */
+  /** True if nothing more is taken from it. */
   isFinal: boolean
 }
 
@@ -74,7 +74,7 @@ export class Http1Intake {
     if (connection.waiting.length > MAX_WAITING) request.socket.pause()
   }
 
-  /** Whether a request may leave HTTP/1: WebSockets, unless answers to requests before it are pending, or its body comes first. */
+  /** True if a request may leave HTTP/1: WebSockets, unless answers to requests before it are pending, or its body comes first. */
   mayUpgrade(request: IncomingMessage): boolean {
     const connection = this.#connections.get(request.socket)
     const isFree = connection === undefined || (connection.current === undefined && connection.waiting.length === 0)

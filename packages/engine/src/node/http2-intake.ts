@@ -99,7 +99,7 @@ export class Http2Intake {
   }
 }
 
-/** Whether the client has sent its request to the end. */
+/** True if the client has sent its request to the end. */
 function hasArrived({ state }: ServerHttp2Stream): boolean {
   return (
     state.state === constants.NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE || state.state === constants.NGHTTP2_STREAM_STATE_CLOSED

@@ -18,9 +18,9 @@ export interface BodyOwner {
 /** Where a body comes from. */
 export interface BodySource {
   readonly stream: Readable
-  /** Whether the last byte has arrived, read or not. */
+  /** True if the last byte has arrived, read or not. */
   hasArrived(): boolean
-  /** Whether the end of the stream is not the end of the body: the client has given up. */
+  /** True if the end of the stream is not the end of the body: the client has given up. */
   isBroken(): boolean
 }
 
@@ -51,12 +51,12 @@ export class NodeBody implements RequestBody {
     source.stream.once('close', () => this.#guard(() => this.#closed()))
   }
 
-  /** Whether bytes are still to come. */
+  /** True if bytes are still to come. */
   get isOpen(): boolean {
     return !this.#isEnded && !this.#source.hasArrived()
   }
 
-  /** Whether the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
+  /** True if the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
   hasStalled(nowMs: number, sinceMs: number, limitMs: number): boolean {
     return this.isOpen && this.#isFlowing && !this.#isPaused && nowMs - Math.max(this.#lastChunkAt, sinceMs) > limitMs
   }

@@ -71,7 +71,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   }
 
   get request(): EngineRequest {
-    if (this.#request === undefined) throw new HttpError('HTTP_MISUSE', 'a refused request has no contents')
+    if (this.#request === undefined) throw new HttpError('HTTP_MISUSE', 'a refused request has no content')
     return this.#request
   }
 
@@ -87,7 +87,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     return this.#ending !== 'none' || this.#wire.isGone
   }
 
-  /** Whether the response says that the connection ends with it. */
+  /** True if the response says that the connection ends with it. */
   get hasClosed(): boolean {
     return this.#hasClosed
   }
@@ -254,13 +254,13 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   }
 
   #claim(): boolean {
-    if (this.#answeredBy === 'app') throw new HttpError('HTTP_MISUSE', 'a request was answered twice')
+    if (this.#answeredBy === 'app') throw new HttpError('HTTP_MISUSE', 'a second response was sent to a request')
     const isFree = this.#answeredBy === undefined && !this.isOver
     this.#answeredBy ??= 'app'
     return isFree
   }
 
-  /** Whether the connection ends with this response. */
+  /** True if the connection ends with this response. */
   get #closes(): boolean {
     return this.#closesAfter || this.#wire.wantsClose || this.#context.isDraining
   }
@@ -331,7 +331,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   #dropBody(): void {
     const body = this.#body
     if (body === undefined) return
-    this.#call(() => body.fail(new HttpError('HTTP_ABORTED', 'the request was answered before its end')))
+    this.#call(() => body.fail(new HttpError('HTTP_ABORTED', 'the response was sent before the request body was complete')))
     body.discard()
   }
 
@@ -371,7 +371,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   #settle(isAborted: boolean): void {
     if (this.#ending !== 'none') return
     this.#ending = isAborted || this.#answeredBy === 'engine' ? 'aborted' : 'written'
-    const why = isAborted ? 'the client went away' : 'the request was answered before its end'
+    const why = isAborted ? 'the client went away' : 'the response was sent before the request body was complete'
     this.#call(() => this.#body?.fail(new HttpError('HTTP_ABORTED', why)))
     this.#body?.discard()
     this.#call(() => this.#writer?.gone())

@@ -35,7 +35,7 @@ export interface Arrival {
   readonly serverName: string | undefined
   readonly wire: ResponseWire
   readonly body: BodySource
-  /** Whether a body comes; undefined: the fields say so. */
+  /** True if a body comes; undefined: the fields say so. */
   readonly hasBody: boolean | undefined
   /** What was found wrong with it already. */
   readonly fault: GateFault | undefined

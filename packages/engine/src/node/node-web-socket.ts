@@ -22,7 +22,7 @@ export class NodeWebSocket implements WebSocketPeer {
   #unackedBytes = 0
   #isAwaitingDrain = false
   #isOver = false
-  /** Whether something has come since the keeper looked last. */
+  /** True if something has come since the keeper looked last. */
   isAlive = true
 
   constructor(socket: WebSocket, events: WebSocketEvents, owner: WebSocketOwner) {

@@ -29,7 +29,7 @@ export class NodeWriter implements BodyWriter {
   #isFinished = false
   /** Since when (monotonic ms) the peer takes nothing, or undefined. */
   blockedSince: number | undefined
-  /** Whether anything, be it the end alone, was handed over. */
+  /** True if anything, be it the end alone, was handed over. */
   hasWritten = false
   /** When something was handed over last. */
   wroteAt = performance.now()

@@ -6,7 +6,7 @@ import type { NodeHead } from './node-head.ts'
 export interface Framing {
   /** Content-Length; undefined: unknown, or none is sent. */
   readonly length: number | undefined
-  /** Whether the connection ends with this response, where the protocol has that. */
+  /** True if the connection ends with this response, where the protocol has that. */
   readonly closes: boolean
 }
 
@@ -14,13 +14,13 @@ export interface Framing {
 export interface ResponseWire {
   /** Takes the body. Emits `finish` when the response has been handed over, and `close`, later or instead. */
   readonly out: Writable
-  /** Whether a response may be complete while its request still comes, without harm to what follows. */
+  /** True if a response may be complete while its request still comes, without harm to what follows. */
   readonly isMultiplexed: boolean
-  /** Whether the client asked for the connection to be closed, or cannot keep it. */
+  /** True if the client asked for the connection to be closed, or cannot keep it. */
   readonly wantsClose: boolean
-  /** Whether only the end of the connection ends a body of unknown length. */
+  /** True if only the end of the connection ends a body of unknown length. */
   readonly needsLength: boolean
-  /** Whether the peer, or this side, has given up. */
+  /** True if the peer, or this side, has given up. */
   readonly isGone: boolean
   /** Sends the head of a response whose body goes to `out`. */
   head(head: NodeHead, framing: Framing): void

@@ -20,7 +20,7 @@ export class TlsContexts {
    */
   constructor(name: string, tls: ListenerTls, before: TlsContexts | undefined) {
     const fallback = tls.certificates.find(({ id }) => id === tls.fallback)
-    if (fallback === undefined) throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} has no certificate to fall back to`)
+    if (fallback === undefined) throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} has no default certificate`)
     const known = before !== undefined && before.#tls.minVersion === tls.minVersion ? before.#contexts : undefined
     this.#tls = tls
     this.names = new ServerNames(tls)
@@ -30,7 +30,7 @@ export class TlsContexts {
     }
   }
 
-  /** Whether these are the contexts for what is wanted. */
+  /** True if these are the contexts for what is wanted. */
   isFor(tls: ListenerTls): boolean {
     return isSameTls(this.#tls, tls)
   }

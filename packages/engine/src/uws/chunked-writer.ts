@@ -128,7 +128,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     this.blockedSince = performance.now()
   }
 
-  /** Whether what is queued can go out in one cork together with the end: then it costs one system call instead of two. */
+  /** True if what is queued can go out in one cork together with the end: then it costs one system call instead of two. */
   #isLastPiece(): boolean {
     return this.#isEnded && this.#isHeadWritten && this.#queuedBytes <= this.#pieceLimit && !this.#mustHold
   }

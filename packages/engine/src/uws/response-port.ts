@@ -4,7 +4,7 @@ import type { HttpResponse } from 'uWebSockets.js'
 export interface ResponsePort {
   /** Not to be touched once `isOver`. */
   readonly res: HttpResponse
-  /** Whether uWebSockets.js has let go of the response: complete, cut, or the client is gone. */
+  /** True if uWebSockets.js has let go of the response: complete, cut, or the client is gone. */
   readonly isOver: boolean
   /** To be called before the call that may complete the response. */
   beforeEnd(): void

@@ -132,7 +132,7 @@ export class SniApp {
     if (certificate === undefined) return
     // The library would serve another one without a word.
     if (!existsSync(certificate.certFile) || !existsSync(certificate.keyFile)) {
-      const message = `the copy of ${certificate.title} or its key is gone: ${name} gets another certificate`
+      const message = `the copy of ${certificate.title} or its key is missing: ${name} gets another certificate`
       this.#problem(new EngineError('ENGINE_BAD_CERTIFICATE', message))
       return
     }
@@ -169,6 +169,6 @@ function planOf({ tls, names }: SniNames): NamePlan {
  */
 export function fallbackOf({ certificates, fallback }: ListenerTls): CertificateSpec {
   const found = certificates.find(({ id }) => id === fallback)
-  if (found === undefined) throw new EngineError('ENGINE_BAD_CERTIFICATE', 'there is no certificate to fall back to')
+  if (found === undefined) throw new EngineError('ENGINE_BAD_CERTIFICATE', 'there is no default certificate')
   return found
 }

@@ -51,7 +51,7 @@ export class UwsBody implements RequestBody {
   #receivedBytes = 0
   #unackedBytes = 0
   #waitingBytes = 0
-  /** Whether bytes are still to come. */
+  /** True if bytes are still to come. */
   isOpen = true
   /** When the last chunk came, or could come again, in ms of the monotonic clock. */
   #lastChunkAt = 0
@@ -66,7 +66,7 @@ export class UwsBody implements RequestBody {
     res.onData((chunk, isLast) => this.#received(chunk, isLast))
   }
 
-  /** Whether the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
+  /** True if the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
   hasStalled(nowMs: number, sinceMs: number, limitMs: number): boolean {
     return this.isOpen && !this.#isPaused && nowMs - Math.max(this.#lastChunkAt, sinceMs) > limitMs
   }

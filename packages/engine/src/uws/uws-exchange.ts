@@ -28,7 +28,7 @@ import { type BodyOwner, UwsBody } from './uws-body.ts'
 import { MAX_SINGLE_BYTES, writeHead, writeWhole, writeWholeCorked } from './whole-answer.ts'
 
 const empty = new Uint8Array(0)
-const ANSWERED_EARLY = 'the request was answered before its end'
+const ANSWERED_EARLY = 'the response was sent before the request body was complete'
 
 /** One request and its response on uWebSockets.js. */
 export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerSource, WatchedExchange {
@@ -69,7 +69,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   get request(): EngineRequest {
-    if (this.#request === undefined) throw new HttpError('HTTP_MISUSE', 'a refused request has no contents')
+    if (this.#request === undefined) throw new HttpError('HTTP_MISUSE', 'a refused request has no content')
     return this.#request
   }
 
@@ -263,13 +263,13 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   #claim(): boolean {
-    if (this.#answeredBy === 'app') throw new HttpError('HTTP_MISUSE', 'a request was answered twice')
+    if (this.#answeredBy === 'app') throw new HttpError('HTTP_MISUSE', 'a second response was sent to a request')
     const isFree = this.#answeredBy === undefined && !this.isOver
     this.#answeredBy ??= 'app'
     return isFree
   }
 
-  /** Whether the connection ends with this response. */
+  /** True if the connection ends with this response. */
   get #closes(): boolean {
     return this.#isLast || this.#context.isDraining
   }

@@ -61,7 +61,7 @@ export class UwsWebSocket implements WebSocketPeer {
         this.#unackedBytes -= bytes
       }),
     )
-    if (this.#unackedBytes > MAX_UNACKED_BYTES) this.close(1013, 'too much is waiting')
+    if (this.#unackedBytes > MAX_UNACKED_BYTES) this.close(1013, 'too much data is waiting to be sent')
   }
 
   pinged(): void {

@@ -136,7 +136,7 @@ export class MemoryExchange implements HttpExchange, MemorySink {
     events: WebSocketEvents,
     client: WebSocketEvents,
   ): WebSocketPeer {
-    if (this.#isAnswered) throw new HttpError('HTTP_MISUSE', 'a request was answered twice')
+    if (this.#isAnswered) throw new HttpError('HTTP_MISUSE', 'a second response was sent to a request')
     this.#isAnswered = true
     const closed = (code: number, reason: string) => {
       events.closed(code, reason)
@@ -156,7 +156,7 @@ export class MemoryExchange implements HttpExchange, MemorySink {
   }
 
   #claim(head: ResponseHead, length: number | undefined): boolean {
-    if (this.#isAnswered) throw new HttpError('HTTP_MISUSE', 'a request was answered twice')
+    if (this.#isAnswered) throw new HttpError('HTTP_MISUSE', 'a second response was sent to a request')
     this.#isAnswered = true
     if (this.isOver) return false
     this.#head = safeHead(head, this.#events.onProblem)
@@ -169,7 +169,10 @@ export class MemoryExchange implements HttpExchange, MemorySink {
     if (this.isOver) return
     this.#ending = ending
     this.body.fail(
-      new HttpError('HTTP_ABORTED', ending === 'aborted' ? 'the client went away' : 'the request was answered before its end'),
+      new HttpError(
+        'HTTP_ABORTED',
+        ending === 'aborted' ? 'the client went away' : 'the response was sent before the request body was complete',
+      ),
     )
     this.#writer?.gone()
     this.#onClosed?.(ending === 'aborted')

@@ -29,7 +29,7 @@ export class Peer {
     this.effectiveWeight = spec.weight
   }
 
-  /** Whether it may be asked: not one that failed too often, until its time is over. */
+  /** True if it may be asked: not one that failed too often, until its time is over. */
   isInService(now: number): boolean {
     const { isDown, maxFails, failTimeoutMs } = this.spec
     if (isDown) return false

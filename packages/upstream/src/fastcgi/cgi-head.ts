@@ -52,10 +52,10 @@ function interpret(fields: HeaderList): Said | Refused {
     const [name, value] = field
     if (name === 'status') {
       said.status ??= statusOf(value)
-      if (said.status === undefined) return { problem: 'a Status that is none' }
+      if (said.status === undefined) return { problem: 'an invalid Status' }
     } else if (name === 'content-length') {
       if (said.length !== undefined) return { problem: 'more than one Content-Length' }
-      if (value.length > MAX_LENGTH_DIGITS || !isDigits(value)) return { problem: 'a Content-Length that is no number' }
+      if (value.length > MAX_LENGTH_DIGITS || !isDigits(value)) return { problem: 'an invalid Content-Length' }
       said.length = Number(value)
     } else if (!isConnectionField(name)) {
       said.headers.push(field)

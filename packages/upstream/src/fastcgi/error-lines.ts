@@ -56,6 +56,6 @@ export class ErrorLines {
   #end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#onLine('(more was written and is left out)')
+    this.#onLine('(further output omitted)')
   }
 }

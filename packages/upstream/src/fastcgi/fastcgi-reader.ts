@@ -13,9 +13,9 @@ const PROTOCOL_STATUS_AT = 4
 /** Protocol status: the request is done. */
 const COMPLETE = 0
 const problems: Readonly<Record<number, string>> = {
-  1: 'it takes one request at a time',
-  2: 'it is overloaded',
-  3: 'it does not know the role of a responder',
+  1: 'the application takes one request at a time',
+  2: 'the application is overloaded',
+  3: 'the application does not support the responder role',
 }
 const nothing = Buffer.alloc(0)
 const noTrailers: HeaderList = []
@@ -77,10 +77,10 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   }
 
   push(bytes: Buffer): void {
-    if (this.#state === 'idle') this.#fail('bytes behind the answer')
+    if (this.#state === 'idle') this.#fail('bytes after the end of the response')
     const left = this.#records.push(bytes)
-    if (left === undefined) this.#fail('bytes that are no records of FastCGI')
-    else if (this.#state === 'idle' && left > 0) this.#fail('bytes behind the answer')
+    if (left === undefined) this.#fail('bytes that are not FastCGI records')
+    else if (this.#state === 'idle' && left > 0) this.#fail('bytes after the end of the response')
     if (this.#state === 'reading') this.#tellPieces()
   }
 
@@ -109,7 +109,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   }
 
   #takeOutput(bytes: Buffer): void {
-    if (this.#hasStdoutEnded) this.#fail('output behind its end')
+    if (this.#hasStdoutEnded) this.#fail('output after the end of the stream')
     else if (this.#head === undefined) this.#takeHead(bytes)
     else this.#takeBody(bytes)
   }
@@ -177,9 +177,9 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
 
   #end(): void {
     const protocolStatus = this.#protocolStatus
-    if (protocolStatus === undefined) this.#fail('an end of a request that is cut short')
+    if (protocolStatus === undefined) this.#fail('a truncated end-of-request record')
     else if (protocolStatus !== COMPLETE) this.#refuse(problems[protocolStatus] ?? `protocol status ${protocolStatus}`)
-    else if (this.#head === undefined) this.#fail('an answer without a whole head')
+    else if (this.#head === undefined) this.#fail('a response without a complete head')
     else if (!this.#isBodiless() && this.#bodyBytes < (this.#length ?? 0)) this.#fail('a body that is shorter than declared')
     else this.#tellEnd(this.#head)
   }

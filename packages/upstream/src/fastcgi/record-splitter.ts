@@ -4,7 +4,7 @@ const VERSION = 1
 
 /** Told of records as they come. Bytes are lent for the call. */
 export interface RecordEvents {
-  /** Whether anything more is to be told. */
+  /** True if anything more is to be told. */
   readonly takesMore: boolean
   /** A piece of the content of a record; a long one comes in several. */
   content(type: number, requestId: number, bytes: Buffer): void

@@ -11,7 +11,7 @@ import { END_OF_BODY, type RequestTexts } from './request-params.ts'
 interface FastcgiSenderOptions {
   readonly texts: RequestTexts
   readonly connection: UpstreamConnection
-  /** Whether the application is to leave the connection open behind its answer. */
+  /** True if the application is to leave the connection open behind its answer. */
   readonly keepsConnection: boolean
   readonly timeouts: UpstreamTimeouts
   readonly onBodyFailed: (error: Error) => void
@@ -93,7 +93,7 @@ export class FastcgiSender implements CallSender {
       return
     }
     this.#acks.push(ack)
-    this.#options.connection.allow(this.#options.timeouts.sendMs, 'the request was not taken')
+    this.#options.connection.allow(this.#options.timeouts.sendMs, 'the request could not be sent')
   }
 
   #bodyEnded(error: Error | undefined): void {
@@ -130,10 +130,10 @@ export class FastcgiSender implements CallSender {
   #sent(): void {
     const { connection, timeouts } = this.#options
     this.isSending = false
-    connection.allow(timeouts.readMs, 'no answer')
+    connection.allow(timeouts.readMs, 'no response')
   }
 }
 
 function wrongLength(): HttpError {
-  return new HttpError('HTTP_ABORTED', 'the body of a request was not as long as declared')
+  return new HttpError('HTTP_ABORTED', 'the length of the request body differs from its Content-Length')
 }

@@ -24,7 +24,7 @@ export function parseServerAddress(address: string): ServerAddress | undefined {
 
 /** Why a server whose address is none is not asked. */
 export function notAPlace(address: string): UpstreamError {
-  return new UpstreamError('UPSTREAM_UNREACHABLE', `${JSON.stringify(address)} is no address of a server`)
+  return new UpstreamError('UPSTREAM_UNREACHABLE', `invalid upstream address ${JSON.stringify(address)}`)
 }
 
 /** What is known of a name. */
@@ -100,7 +100,7 @@ export class AddressBook {
     throw error
   }
 
-  /** Whether an address of a name answered: one that did not is tried last from now on. */
+  /** True if an address of a name answered: one that did not is tried last from now on. */
   tried(host: string, address: string, hasAnswered: boolean): void {
     const known = this.#known.get(host)
     if (hasAnswered) known?.answered(address)

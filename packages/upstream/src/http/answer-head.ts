@@ -14,7 +14,7 @@ export interface AnswerHead {
   /** Names in lower case, without fields of the connection and of the framing. Frozen. */
   readonly headers: HeaderList
   readonly framing: Framing
-  /** Whether the server keeps the connection. */
+  /** True if the server keeps the connection. */
   readonly keepsAlive: boolean
   /** How long the server keeps an idle connection, as it says, in milliseconds. */
   readonly keepAliveMs: number | undefined
@@ -25,7 +25,7 @@ const MAX_LENGTH_DIGITS = 15
 /** Fields that belong to one connection, or that tell its end of a message. */
 const HOP_FIELDS: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'content-length'])
 
-/** Whether a field (lower-case name) is never passed on from one connection to another. */
+/** True if a field (lower-case name) is never passed on from one connection to another. */
 export function isConnectionField(name: string): boolean {
   return HOP_FIELDS.has(name)
 }
@@ -68,7 +68,7 @@ export function parseFields(text: string, start: number): (readonly [string, str
     if (colon === -1 || colon >= end) return { problem: 'a field without a colon' }
     // Blanks before the colon go (RFC 9112 section 5.1); a folded line begins with one, and has no name then.
     const name = text.slice(from, trimmedEnd(text, from, colon)).toLowerCase()
-    if (!isToken(name)) return { problem: 'a field name that is none' }
+    if (!isToken(name)) return { problem: 'an invalid field name' }
     const value = trimmed(text, colon + 1, end)
     if (!isSafeValue(value)) return { problem: 'a line break or NUL in a field value' }
     fields.push([name, value])
@@ -108,7 +108,7 @@ function interpret(status: number, isHttp11: boolean, fields: HeaderList): Answe
   return { status, headers: Object.freeze(headers), framing, keepsAlive, keepAliveMs: keepAliveMs(said.keepAlive) }
 }
 
-/** Whether the field is of the connection; what it says is noted. */
+/** True if the field is of the connection; what it says is noted. */
 function hear(said: Said, [name, value]: readonly [string, string]): boolean {
   if (!HOP_FIELDS.has(name)) return false
   if (name === 'content-length') {
@@ -134,7 +134,7 @@ function framingOf({ length, encoding, lengths, encodings }: Said, isHttp11: boo
     return encoding === 'chunked' ? 'chunked' : { problem: 'a Transfer-Encoding other than chunked' }
   }
   if (length === undefined) return 'until-close'
-  if (length.length > MAX_LENGTH_DIGITS || !isDigits(length)) return { problem: 'a Content-Length that is no number' }
+  if (length.length > MAX_LENGTH_DIGITS || !isDigits(length)) return { problem: 'an invalid Content-Length' }
   return Number(length)
 }
 

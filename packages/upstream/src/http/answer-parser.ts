@@ -88,7 +88,7 @@ export class AnswerParser implements AnswerReader {
     while (rest.byteLength > 0) {
       switch (this.#state) {
         case 'idle':
-          this.#fail('bytes behind the answer')
+          this.#fail('bytes after the end of the response')
           return
         case 'bad':
           return
@@ -177,8 +177,8 @@ export class AnswerParser implements AnswerReader {
 
   /** A switch of protocols was not asked for (RFC 9110 section 15.2.2). */
   #interim(head: AnswerHead, rest: Buffer): Buffer {
-    if (head.status === 101) return this.#fail('101 without being asked for it')
-    if (++this.#interims > MAX_INTERIM) return this.#fail('too many interim answers')
+    if (head.status === 101) return this.#fail('status 101 without an upgrade request')
+    if (++this.#interims > MAX_INTERIM) return this.#fail('too many interim responses')
     this.#events.interim(head)
     return rest
   }
@@ -241,7 +241,7 @@ function bodyOf(bytes: Buffer, length: number): Buffer {
   return length === bytes.byteLength ? bytes : bytes.subarray(0, length)
 }
 
-/** Whether what has come of a head may become one: else nobody waits for its end. */
+/** True if what has come of a head may become one: else nobody waits for its end. */
 function couldBeHead(text: Buffer, from: number): boolean {
   const start = text.toString('latin1', 0, Math.min(text.byteLength, 7))
   if (!'HTTP/1.'.startsWith(start)) return false

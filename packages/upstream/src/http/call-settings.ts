@@ -8,7 +8,7 @@ import type { NextUpstream, UpstreamTimeouts } from './origin-settings.ts'
 
 /** Sends one request on one connection, in the language of its upstream. */
 export interface CallSender {
-  /** Whether more of the request is to be handed to the socket. */
+  /** True if more of the request is to be handed to the socket. */
   readonly isSending: boolean
   /** False: the request cannot be written. */
   start(request: OriginRequest, body: RepeatableBody | undefined): boolean

@@ -97,7 +97,7 @@ export class ChunkedDecoder {
         else if ((code < SPACE && code !== TAB) || ++this.#lineBytes > MAX_LINE_BYTES) return 'a bad chunk extension'
         return undefined
       case 'size-lf':
-        if (code !== LF) return 'a chunk size line that ends wrong'
+        if (code !== LF) return 'a chunk size line without a line end'
         this.#state = this.#size === 0 ? 'trailers' : 'data'
         return undefined
       case 'data-cr':
@@ -107,7 +107,7 @@ export class ChunkedDecoder {
         this.#state = 'size'
         this.#digits = 0
         this.#lineBytes = 0
-        return code === LF ? undefined : 'a chunk that ends wrong'
+        return code === LF ? undefined : 'a chunk without a line end'
     }
   }
 
@@ -122,7 +122,7 @@ export class ChunkedDecoder {
     if (code === CR) this.#state = 'size-lf'
     else if (code === SEMICOLON) this.#state = 'extension'
     else if (code === SPACE || code === TAB) this.#state = 'blank'
-    else return 'a chunk size that is no number'
+    else return 'an invalid chunk size'
     return undefined
   }
 
@@ -131,7 +131,7 @@ export class ChunkedDecoder {
     if (this.#trailers.length > MAX_TRAILER_BYTES) return bad('a trailer section that is too long')
     if (code !== LF) return undefined
     if (this.#trailers === '\r\n') return { kind: 'end', end: this.#position, trailers: [] }
-    if (!this.#trailers.endsWith('\r\n')) return bad('a trailer line that ends wrong')
+    if (!this.#trailers.endsWith('\r\n')) return bad('a trailer line without a line end')
     if (!this.#trailers.endsWith('\r\n\r\n')) return undefined
     const fields = parseFields(this.#trailers.slice(0, -4), 0)
     if ('problem' in fields) return bad(fields.problem)

@@ -39,12 +39,12 @@ export class ConnectionPool implements ConnectionOwner {
     this.#options = options
   }
 
-  /** Whether it has been given up: whoever asks for connections now gets another one. */
+  /** True if it has been given up: whoever asks for connections now gets another one. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  /** Whether a connection may serve another request. */
+  /** True if a connection may serve another request. */
   get keepsConnections(): boolean {
     return this.#options.maxIdle > 0 && !this.#isClosed
   }

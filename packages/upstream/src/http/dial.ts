@@ -14,7 +14,7 @@ export interface Transport {
 export interface TlsTransport {
   /** Name for SNI and for the check of the certificate; undefined: none is sent. */
   readonly serverName: string | undefined
-  /** Whether the certificate is checked. */
+  /** True if the certificate is checked. */
   readonly isVerified: boolean
 }
 
@@ -172,7 +172,7 @@ class DialAttempt implements Dialing {
   }
 
   #unreachable(address: string, cause: Error | undefined): UpstreamError {
-    const message = `no connection to ${this.#name} (${address})`
+    const message = `cannot connect to ${this.#name} (${address})`
     return new UpstreamError('UPSTREAM_UNREACHABLE', message, cause === undefined ? {} : { cause })
   }
 

@@ -21,7 +21,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   #connection: UpstreamConnection | undefined
   #sender: CallSender | undefined
   #isReused = false
-  /** Whether a reused connection was found dead already: then only a new one is trusted. */
+  /** True if a reused connection was found dead already: then only a new one is trusted. */
   #wantsNew = false
   #hasHead = false
   #isOver = false
@@ -118,7 +118,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     return this.#isReused && error.code === 'UPSTREAM_UNREACHABLE' && this.#maySendAgain
   }
 
-  /** Whether all that was sent of the request may be sent once more. */
+  /** True if all that was sent of the request may be sent once more. */
   get #maySendAgain(): boolean {
     return this.#sender === undefined || (this.#attempts.isRepeatable && this.#body?.isRepeatable !== false)
   }
@@ -165,7 +165,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     if (sender.start(this.#request, this.#body)) return
     this.#leaveConnection()
     this.#attempts.release('passed')
-    this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the request cannot be written: a field or its target is malformed'))
+    this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'cannot write the request: a field or the target is malformed'))
   }
 
   /** The client left or sent more than it may, or another upstream had the body: this one makes the page of an error. */
@@ -179,7 +179,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
   }
 
   #allowReading(): void {
-    if (this.#sender?.isSending !== true) this.#connection?.allow(this.#settings.timeouts.readMs, 'no answer')
+    if (this.#sender?.isSending !== true) this.#connection?.allow(this.#settings.timeouts.readMs, 'no response')
   }
 
   /** The answer is complete. */

@@ -21,7 +21,7 @@ export interface HttpOriginSettings {
   /** When another server is asked: words of `proxy_next_upstream`. */
   readonly nextUpstream: NextUpstream
   readonly httpVersion: '1.0' | '1.1'
-  /** Whether connections serve more than one request. With HTTP/1.0 they never do. */
+  /** True if connections serve more than one request. With HTTP/1.0 they never do. */
   readonly keepsConnections: boolean
 }
 

@@ -96,7 +96,7 @@ function writeLines(headers: HeaderList): FieldLines | undefined {
   return { text, hasHost }
 }
 
-/** Whether a target can be written: visible ASCII from a slash on; also `*` for OPTIONS. */
+/** True if a target can be written: visible ASCII from a slash on; also `*` for OPTIONS. */
 export function isTarget(target: string): boolean {
   for (let i = 0; i < target.length; i++) {
     const code = target.charCodeAt(i)

@@ -13,7 +13,7 @@ const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 interface SenderParts {
   readonly settings: HttpOriginSettings
   readonly heads: RequestHeads
-  /** Whether a connection may serve another request. */
+  /** True if a connection may serve another request. */
   readonly keepsAlive: boolean
 }
 
@@ -89,7 +89,7 @@ export class RequestSender implements CallSender {
     }
     this.#acks ??= []
     this.#acks.push(ack)
-    this.#connection.allow(this.#parts.settings.timeouts.sendMs, 'the request was not taken')
+    this.#connection.allow(this.#parts.settings.timeouts.sendMs, 'the request could not be sent')
   }
 
   #bodyEnded(error: Error | undefined): void {
@@ -137,10 +137,10 @@ export class RequestSender implements CallSender {
 
   #done(): void {
     this.isSending = false
-    this.#connection.allow(this.#parts.settings.timeouts.readMs, 'no answer')
+    this.#connection.allow(this.#parts.settings.timeouts.readMs, 'no response')
   }
 }
 
 function wrongLength(): HttpError {
-  return new HttpError('HTTP_ABORTED', 'the body of a request was not as long as declared')
+  return new HttpError('HTTP_ABORTED', 'the length of the request body differs from its Content-Length')
 }

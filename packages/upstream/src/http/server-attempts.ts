@@ -33,7 +33,7 @@ export class ServerAttempts {
     return this.#current
   }
 
-  /** Whether the request may be sent once more although it may have had its effect. */
+  /** True if the request may be sent once more although it may have had its effect. */
   get isRepeatable(): boolean {
     return this.#settings.nextUpstream.evenOnce || !NOT_REPEATED.has(this.#request.method)
   }
@@ -56,7 +56,7 @@ export class ServerAttempts {
     return peer
   }
 
-  /** Whether another server is to be asked in place of passing on an answer with this status. If so, the turn is over. */
+  /** True if another server is to be asked in place of passing on an answer with this status. If so, the turn is over. */
   leaves(status: number, maySendAgain: boolean): boolean {
     if (!this.#settings.nextUpstream.onStatus.has(status) || !maySendAgain || !this.#hasAnother) return false
     this.release(status === 403 || status === 404 ? 'passed' : 'failed')

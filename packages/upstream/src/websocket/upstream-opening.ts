@@ -44,7 +44,7 @@ export class UpstreamOpening {
     this.#attempts = new ServerAttempts(settings, request)
     this.#timer = new LazyTimer(() => {
       const name = this.#attempts.current?.spec.address
-      this.#broken(new UpstreamError('UPSTREAM_TIMEOUT', `${name}: no answer in ${settings.timeouts.readMs} ms`))
+      this.#broken(new UpstreamError('UPSTREAM_TIMEOUT', `${name}: no response in ${settings.timeouts.readMs} ms`))
     })
   }
 
@@ -92,7 +92,7 @@ export class UpstreamOpening {
     const { timeouts, host } = this.#settings
     const { target } = this.#request
     try {
-      if (!isTarget(target)) throw new Error('the target is malformed')
+      if (!isTarget(target)) throw new Error('the request target is malformed')
       // The address is only for the library: the connection is there, and host and target are set below, as they are.
       this.#socket = new WebSocket('ws://upstream/', [...this.#protocols], {
         createConnection: () => socket,
@@ -107,7 +107,7 @@ export class UpstreamOpening {
     } catch (error) {
       socket.destroy()
       this.#attempts.release('passed')
-      this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'the handshake cannot be written', { cause: asError(error) }))
+      this.#fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'cannot write the WebSocket handshake', { cause: asError(error) }))
       return
     }
     this.#timer.set(timeouts.readMs)
@@ -176,7 +176,7 @@ export class UpstreamOpening {
 function limitInterim(request: ClientRequest): void {
   let left = MAX_INTERIM
   request.on('information', () => {
-    if (--left < 0) request.destroy(new Error('too many interim answers'))
+    if (--left < 0) request.destroy(new Error('too many interim responses'))
   })
 }
 

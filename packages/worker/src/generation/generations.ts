@@ -16,7 +16,7 @@ export class Generations {
    */
   get current(): ServingGeneration {
     const generation = this.#inService ?? this.#prepared.values().next().value
-    if (generation === undefined) throw new WorkerError('WORKER_NOT_PREPARED', 'no generation is prepared yet')
+    if (generation === undefined) throw new WorkerError('WORKER_NOT_PREPARED', 'no generation has been prepared yet')
     return generation
   }
 

@@ -18,7 +18,7 @@ export interface ServingGeneration {
   siteOf(host: string): SiteRuntime | undefined
   /** The same, with how the host led there. */
   matchHost(host: string): HostMatch<SiteRuntime> | undefined
-  /** Whether there are servers of vhost files. Without them all addresses serve the same. */
+  /** True if there are servers of vhost files. Without them all addresses serve the same. */
   readonly hasVhosts: boolean
   /** Where requests for a host go on a listen address; undefined when nothing is served there. */
   route(listener: string, host: string): HostRoute | undefined

@@ -66,7 +66,7 @@ export class SiteRuntime {
     if (this.#app !== undefined) return this.#app
     const { id } = this.config
     if (this.#waiting.size >= maxWaiting && !this.#renderer.isReachable(id)) {
-      throw new WorkerError('WORKER_QUEUE_FULL', `too many requests wait for the routes of ${id} already`)
+      throw new WorkerError('WORKER_QUEUE_FULL', `too many requests are already waiting for the routes of ${id}`)
     }
     const waiter = Promise.withResolvers<SiteApp | undefined>()
     this.#waiting.add(waiter)
@@ -85,7 +85,7 @@ export class SiteRuntime {
   }
 
   /**
-   * Whether another configuration is in service. Its label may be another site's by now: what requests that began before still
+   * True if another configuration is in service. Its label may be another site's by now: what requests that began before still
    * make is neither kept nor taken from what is kept.
    */
   get isRetired(): boolean {

@@ -152,7 +152,7 @@ export class IsrCache {
   }
 }
 
-/** Whether the response to this request can be for all clients. The response of a handler to HEAD says nothing of its body. */
+/** True if the response to this request can be for all clients. The response of a handler to HEAD says nothing of its body. */
 function mayShare({ context, address }: PageRequest): boolean {
   return context.request.method === 'GET' || address.kind !== 'handler'
 }

@@ -45,13 +45,13 @@ export function union(left: Variance, right: Variance): Variance {
   return { query: left.query || right.query, host: left.host || right.host }
 }
 
-/** Whether `wide` holds something that `narrow` does not. */
+/** True if `wide` holds something that `narrow` does not. */
 export function isWider(wide: Variance, narrow: Variance): boolean {
   return (wide.query && !narrow.query) || (wide.host && !narrow.host)
 }
 
 /**
- * Whether clients can make up any number of keys like this one. Such entries are kept at their second request only, and take a
+ * True if clients can make up any number of keys like this one. Such entries are kept at their second request only, and take a
  * bounded part of the store.
  */
 export function isOpenEnded(address: PageAddress, variance: Variance, status: number): boolean {

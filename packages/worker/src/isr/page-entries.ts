@@ -72,14 +72,14 @@ export class PageEntries {
     return { verdict: 'store', address, variance, key: keyOf(address, variance), entry }
   }
 
-  /** Whether the entry is to be stored at all: one whose key clients can make up must have been asked for twice. */
+  /** True if the entry is to be stored at all: one whose key clients can make up must have been asked for twice. */
   isAdmitted({ entry, key }: PageEntry, fillKey: string, isRepeated: boolean): boolean {
     if (!entry.isQueryKeyed) return true
     const { admission, clock } = this.#options
     return key === fillKey ? isRepeated : admission.note(key, clock.monotonic())
   }
 
-  /** Whether no purge has come since the fill began that takes the entry. */
+  /** True if no purge has come since the fill began that takes the entry. */
   isCurrent({ entry }: PageEntry, fill: Fill): boolean {
     return this.#options.ledger.mayStore(fill, entry)
   }

@@ -39,7 +39,7 @@ export type PageFillCause =
 
 interface Judged {
   readonly verdict: PageVerdict
-  /** Whether it is stored at all: an entry whose key clients can make up must have been requested twice. */
+  /** True if it is stored at all: an entry whose key clients can make up must have been requested twice. */
   readonly isAdmitted: boolean
 }
 
@@ -49,7 +49,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
   readonly #parts: IsrParts
   readonly #exits: PageFillExits
   readonly #cause: PageFillCause
-  /** Whether the key was requested before, or is again while the fill lasts. */
+  /** True if the key was requested before, or is again while the fill lasts. */
   #isRepeated: boolean
   #leader: PageWaiter | undefined
   #render: SharedRender | undefined
@@ -59,7 +59,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
   #answer: PageEntry | undefined
   /** An error page that holds nothing of the request that it was rendered for. */
   #errorPage: Made | undefined
-  /** Whether a request that waited in vain for another process renders for itself. */
+  /** True if a request that waited in vain for another process renders for itself. */
   #hasLateRender = false
 
   constructor(key: string, cause: PageFillCause, parts: IsrParts, fills: PageFills, exits: PageFillExits) {
@@ -73,7 +73,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
     this.fill = fills.open(key, this, { lease, isRefresh: cause.kind === 'refresh' })
   }
 
-  /** Whether it got as far as a render. */
+  /** True if it got as far as a render. */
   get hasRendered(): boolean {
     return this.#render !== undefined
   }
@@ -334,7 +334,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
       this.#hasLateRender = true
       this.#exits.alone(waiter, undefined)
     } else if (!this.#sendExpired(waiter)) {
-      waiter.request.fail(new WorkerError('WORKER_WAIT_TIMEOUT', 'the render that this request waited for took too long'))
+      waiter.request.fail(new WorkerError('WORKER_WAIT_TIMEOUT', 'timed out waiting for another request to render this page'))
     }
   }
 }

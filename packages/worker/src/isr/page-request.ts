@@ -22,7 +22,7 @@ export interface BackgroundRender {
   readonly settings: IsrSettings
   /** Knows of no client. */
   readonly request: RenderRequest
-  /** Whether the configuration that it was begun for is still in service. */
+  /** True if the configuration that it was begun for is still in service. */
   mayBeKept(): boolean
   /** The site has changed since the request was made. */
   onOutdated(): void
@@ -36,7 +36,7 @@ export interface PageRequest {
   /** `shared`: for this client and others, who may want a body where this one does not. */
   requestFor(use: 'own' | 'shared'): RenderRequest
   background(): BackgroundRender
-  /** Whether the site, or its configuration, has changed since the route was matched. */
+  /** True if the site, or its configuration, has changed since the route was matched. */
   isOutdated(): boolean
   /** Matches the route again with the present site, and answers the request. */
   matchAgain(): void

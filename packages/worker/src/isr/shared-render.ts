@@ -58,7 +58,7 @@ export class SharedRender implements RenderSink, ResponseSource {
     this.#copy = new BodyCopy(options.maxBodyBytes)
   }
 
-  /** Whether the response has begun, in pieces. */
+  /** True if the response has begun, in pieces. */
   get isStreaming(): boolean {
     return this.#head !== undefined
   }
@@ -150,7 +150,10 @@ export class SharedRender implements RenderSink, ResponseSource {
     this.#stop()
     this.#settle({
       kind: 'failed',
-      error: new WorkerError('WORKER_RENDER_ABANDONED', 'its client left, and the render did not end in time'),
+      error: new WorkerError(
+        'WORKER_RENDER_ABANDONED',
+        'the client disconnected and the render did not finish in time for the waiting requests',
+      ),
     })
   }
 

@@ -35,7 +35,8 @@ export async function staticPathsOf(
   const { head, body } = await renderWhole(renderer, { ...request, kind: 'static-paths', route: route.id })
   if (head.status !== 200) throw new WorkerError('WORKER_STATIC_PARAMS', `generateStaticParams of ${route.pattern} failed`)
   const sets: unknown = JSON.parse(body.toString())
-  if (!Array.isArray(sets)) throw new WorkerError('WORKER_STATIC_PARAMS', `${route.pattern} did not name a list of parameters`)
+  if (!Array.isArray(sets))
+    throw new WorkerError('WORKER_STATIC_PARAMS', `generateStaticParams of ${route.pattern} did not return a list of parameters`)
   const paths = sets.filter(isParams).map((params) => normalizePath(fillPattern(route.pattern, params)))
   return paths.filter((path) => path !== undefined)
 }

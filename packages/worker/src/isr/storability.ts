@@ -17,7 +17,7 @@ export interface DefaultLifetime {
   readonly swrMs: number
 }
 
-/** Whether a response may be kept for others. */
+/** Says if a response may be stored and shared, and if not, why. */
 export type Storability =
   | { readonly verdict: 'store'; readonly ttlMs: number | null; readonly swrMs: number; readonly reads: Variance }
   /** It is for this request alone, and the next one's will be too. `detail`: a word for people. */

@@ -10,7 +10,7 @@ export interface WorkerFacts extends L0Facts {
   /** Id of the site. */
   readonly site: string
   readonly isAccessLogged: boolean
-  /** Whether it is for the path as it was spelled: normalised. */
+  /** True if it is for the path as it was spelled: normalised. */
   readonly isOfSpelling: boolean
   readonly get: HttpSeries
   readonly head: HttpSeries
@@ -53,7 +53,7 @@ function answersAlike(next: SiteConfig | undefined, previous: SiteConfig | undef
   return isDeepStrictEqual({ ...next, cache_weight: 1 }, { ...previous, cache_weight: 1 })
 }
 
-/** Whether plain HTTP of the same hosts is answered with a redirect. */
+/** True if plain HTTP of the same hosts is answered with a redirect. */
 function areSentToHttpsAlike({ spec }: ServingGeneration, before: ServingGeneration): boolean {
   return !spec.config.tls.redirect_http || isDeepStrictEqual(secureNames(spec), secureNames(before.spec))
 }

@@ -28,7 +28,7 @@ export interface AdmissionTools {
   readonly filling: Set<string>
   /** What tells a listen address apart; undefined where all answer the same. */
   addressOf(listener: string): string | undefined
-  /** Whether the cache is still in use, and this generation the one that is served. */
+  /** True if the cache is still in use, and this generation the one that is served. */
   isServed(generation: number): boolean
 }
 

@@ -25,7 +25,7 @@ import { partOf, readSpecial } from './special-read.ts'
 
 /** Writes down hits in the access log. */
 interface HitLog {
-  /** Whether there is an access log. */
+  /** True if there is an access log. */
   readonly isWritten: boolean
   /** One request that L0 has answered. */
   hit(request: HitRequest, status: number, bytes: number, durationMs: number): void

@@ -58,7 +58,7 @@ export class BodyDelivery implements BodyPosition, ResponseSource {
     this.#isPumping = false
   }
 
-  /** Whether there may be more to do at once. */
+  /** True if there may be more to do at once. */
   #step(): boolean {
     const part =
       this.position >= this.#end ? 'end' : this.#body.read(this.position, Math.min(READ_BYTES, this.#end - this.position))
@@ -87,7 +87,7 @@ export class BodyDelivery implements BodyPosition, ResponseSource {
   #wasRead(bytes: Uint8Array): void {
     this.#isReading = false
     if (this.#isOver) return
-    if (bytes.byteLength === 0) this.#fail(new UpstreamError('UPSTREAM_CUT', 'the stored body is shorter than it was'))
+    if (bytes.byteLength === 0) this.#fail(new UpstreamError('UPSTREAM_CUT', 'the stored body was truncated'))
     else {
       this.#send(bytes)
       this.wake()

@@ -31,7 +31,7 @@ export interface Delivered {
   readonly createdAt: number
   /** Of its body; undefined: it is not known yet. */
   readonly length: number | undefined
-  /** Whether it comes from the cache, and so says how old it is. */
+  /** True if it comes from the cache, and so says how old it is. */
   readonly isStored: boolean
 }
 

@@ -126,7 +126,7 @@ export class CachingOrigin implements Origin {
   }
 }
 
-/** Whether a response depends on no field of its request but Accept-Encoding, whose classes L0 keeps apart. */
+/** True if a response depends on no field of its request but Accept-Encoding, whose classes L0 keeps apart. */
 function isForEveryCoding(headers: HeaderList): boolean {
   const fields = varyFields(headers)
   return fields !== '*' && fields.every((name) => name === 'accept-encoding')

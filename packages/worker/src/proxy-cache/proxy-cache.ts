@@ -60,7 +60,7 @@ export class ProxyCache {
     else this.#lookUp(client)
   }
 
-  /** Whether an entry is there; notes that it was used. */
+  /** True if an entry is there; notes that it was used. */
   isKept(key: string): boolean {
     return this.#parts.store.isKept(key)
   }
@@ -227,7 +227,7 @@ export class ProxyCache {
   }
 }
 
-/** Whether the response to a request may be for its client alone: it has credentials, or forbids storing. */
+/** True if the response to a request may be for its client alone: it has credentials, or forbids storing. */
 function isForItself(headers: HeaderList): boolean {
   if (firstField(headers, 'authorization') !== undefined) return true
   return parseCacheControl(joinedField(headers, 'cache-control')).noStore

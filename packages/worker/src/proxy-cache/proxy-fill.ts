@@ -46,7 +46,7 @@ export interface ProxyFillStart {
   readonly key: string
   /** A stored response to validate. */
   readonly stale: ProxyEntry | undefined
-  /** Whether other requests may join, and other workers wait. */
+  /** True if other requests may join, and other workers wait. */
   readonly isShared: boolean
   readonly isRefresh: boolean
   /** Why the request is sent on. */
@@ -108,7 +108,7 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
     return this.#response?.keyFor(client) ?? this.#start.key
   }
 
-  /** Whether the response is for this client too, as far as is known. */
+  /** True if the response is for this client too, as far as is known. */
   suits(client: CacheClient): boolean {
     return this.#response === undefined || this.#response.suits(client)
   }
@@ -369,7 +369,7 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   }
 }
 
-/** Whether a request says who asks. */
+/** True if a request says who asks. */
 function isPersonal(headers: HeaderList): boolean {
   return firstField(headers, 'cookie') !== undefined || firstField(headers, 'authorization') !== undefined
 }

@@ -59,7 +59,7 @@ export class SharedResponse {
     if (whole !== undefined && whole.byteLength > 0) this.#spool.add(whole)
   }
 
-  /** Whether the response is being stored. */
+  /** True if the response is being stored. */
   get isStored(): boolean {
     return this.#options.stored !== undefined
   }
@@ -74,7 +74,7 @@ export class SharedResponse {
     return stored && parts.store.keyOf(context.address, stored.storing.vary, request.headers)
   }
 
-  /** Whether the response is for this client too. */
+  /** True if the response is for this client too. */
   suits(client: CacheClient): boolean {
     const { response, stored } = this.#options
     if (!mayBeShared(response.headers, client.request.headers)) return false

@@ -56,7 +56,7 @@ export class SpooledBody implements ReadableBody {
     this.#isKept = options.maxBytes > 0
   }
 
-  /** Whether it will be kept, as far as is known. */
+  /** True if it will be kept, as far as is known. */
   get isKept(): boolean {
     return this.#isKept
   }
@@ -209,7 +209,7 @@ export class SpooledBody implements ReadableBody {
     return [...this.#readers].filter(({ position }) => position < this.#bytes)
   }
 
-  /** Whether some have all that came, and more would come but for others. */
+  /** True if some have all that came, and more would come but for others. */
   get #isHeldUp(): boolean {
     return this.#end === 'open' && this.#lagging.length < this.#readers.size
   }
@@ -221,7 +221,8 @@ export class SpooledBody implements ReadableBody {
     this.#cancelWatch = this.#options.clock.after(LAG_MS, () => {
       this.#cancelWatch = undefined
       const stuck = this.#isHeldUp ? lagging.filter(([reader, position]) => reader.position === position) : []
-      for (const [reader] of stuck) reader.cut(new UpstreamError('UPSTREAM_CUT', 'others waited for a client that takes nothing'))
+      for (const [reader] of stuck)
+        reader.cut(new UpstreamError('UPSTREAM_CUT', 'slow client dropped: it was blocking other readers'))
       if (!this.#isKept && this.#readers.size > 0) this.#forgetRead()
     })
   }

@@ -22,24 +22,24 @@ function wordOfStatus(status: number): string {
 /** Statuses that count as failures of an upstream for stale-if-error (RFC 5861 section 4). */
 const ERROR_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504])
 
-/** Whether a stale response may be used in place of an answer with this status. */
+/** True if a stale response may be used in place of an answer with this status. */
 export function mayReplaceStatus(entry: EntryFacts, status: number, rules: StaleRules, now: number): boolean {
   if (isForbidden(entry)) return false
   return rules.has(wordOfStatus(status)) || (ERROR_STATUSES.has(status) && isWithinErrorTime(entry, now))
 }
 
-/** Whether a stale response may be used in place of an answer that did not come. */
+/** True if a stale response may be used in place of an answer that did not come. */
 export function mayReplaceFailure(entry: EntryFacts, error: Error, rules: StaleRules, now: number): boolean {
   if (isForbidden(entry)) return false
   return rules.has(wordOfError(error)) || isWithinErrorTime(entry, now)
 }
 
-/** Whether a stale response may be used at once while it is made anew. */
+/** True if a stale response may be used at once while it is made anew. */
 export function mayServeStale(entry: EntryFacts, now: number): boolean {
   return freshnessOf(entry, now) === 'stale' && !isForbidden(entry)
 }
 
-/** Whether clients that come while another request is in flight get the stale response (`updating`). */
+/** True if clients that come while another request is in flight get the stale response (`updating`). */
 export function mayServeWhileUpdating(entry: EntryFacts, rules: StaleRules): boolean {
   return rules.has('updating') && !isForbidden(entry)
 }

@@ -45,7 +45,7 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> {
 }
 
 /**
- * Whether a name is made of letters, digits and "-" alone, as nginx wants it. Applications behind CGI or WSGI read `x_forwarded_for`
+ * True if a name is made of letters, digits and "-" alone, as nginx wants it. Applications behind CGI or WSGI read `x_forwarded_for`
  * as `X-Forwarded-For`: it would say what only a trusted proxy may say, or what the location sets.
  */
 function isPlainName(name: string): boolean {

@@ -23,7 +23,7 @@ interface ResponseRules {
   /** Names (lower case) that clients do not see. */
   readonly hidden: ReadonlySet<string>
   readonly redirects: RedirectRewriter | undefined
-  /** Whether a slow client lets the server go on for a while. */
+  /** True if a slow client lets the server go on for a while. */
   readonly isBuffered: boolean
   /** For what is on its way to clients. */
   readonly blocks: BodyBlocks
@@ -32,7 +32,7 @@ interface ResponseRules {
 /** Fields of an answer as its client gets them. */
 interface FilteredFields {
   readonly headers: HeaderList
-  /** Whether the upstream names another path of this server in place of an answer. */
+  /** True if the upstream names another path of this server in place of an answer. */
   readonly redirectsInside: boolean
 }
 

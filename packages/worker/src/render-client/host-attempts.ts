@@ -97,7 +97,9 @@ export class HostAttempts implements WaitingCall {
     if (next === undefined) this.#wait()
     else if (performance.now() < this.deadlineAt) this.#again(next)
     else
-      this.#end(new WorkerError('WORKER_NO_HOST', `render hosts of ${this.site} went away one after another`, { cause: error }))
+      this.#end(
+        new WorkerError('WORKER_NO_HOST', `every render host that was tried for ${this.site} disconnected`, { cause: error }),
+      )
   }
 
   /** Nothing more is sent, and nothing more is told. */

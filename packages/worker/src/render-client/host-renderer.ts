@@ -69,7 +69,7 @@ class DescribeRun implements HostCall {
     const options = {
       timeoutMs: DESCRIBE_TIMEOUT_MS,
       onChunk: (body: unknown) => {
-        this.#attempts.noted(renderProgress(body, 'progress of a description'))
+        this.#attempts.noted(renderProgress(body, 'progress of a site description'))
         return true
       },
     }
@@ -163,7 +163,7 @@ class RenderRun implements RenderSource, HostCall {
     call.reply.catch((error) => this.#failed(peer, asError(error)))
   }
 
-  /** Whether more may come. */
+  /** True if more may come. */
   #chunkArrived(body: unknown, bytes: Uint8Array | undefined): boolean {
     if (this.#isAborted) return true
     if (!this.#hasHead) {
@@ -198,7 +198,7 @@ class RenderRun implements RenderSource, HostCall {
     } else if (middleware !== undefined && middleware.action !== 'respond' && this.#onVerdict !== undefined) {
       this.#onVerdict(middleware, cache)
     } else if (head !== undefined) this.#sink.whole(head, bytes ?? noBytes, cache)
-    else this.#sink.fail(new TypeError('the render host answered without a head'))
+    else this.#sink.fail(new TypeError('the render host sent a response without a head'))
   }
 
   #failed(peer: HostPeer, error: Error): void {
@@ -211,7 +211,9 @@ class RenderRun implements RenderSource, HostCall {
   /** A stale manifest is answered by matching again, which cannot be done for a body that is gone. */
   #asTold(error: Error): Error {
     if (!this.#isBodyRead || codeOf(error) !== 'RENDER_STALE_MANIFEST') return error
-    return new WorkerError('WORKER_SITE_UNSETTLED', `${this.site} changed while it was sent a request body`, { cause: error })
+    return new WorkerError('WORKER_SITE_UNSETTLED', `${this.site} changed while a request body was being sent to it`, {
+      cause: error,
+    })
   }
 
   /** Sends the request body as chunks of the call, no faster than the host takes them. */

@@ -187,8 +187,8 @@ export class HostSet {
   #refusal(site: string): WorkerError {
     const own = this.#ownHost(site)
     const isElsewhere = own?.endpoint.token === '' && own.endpoint.startsAt === undefined
-    const advice = isElsewhere ? `; "svc serve --site ${site}" is the process of this site` : ''
-    return new WorkerError('WORKER_NO_HOST', `no render host for ${site} in time${advice}`)
+    const advice = isElsewhere ? `; start this site's process with "svc serve --site ${site}"` : ''
+    return new WorkerError('WORKER_NO_HOST', `timed out waiting for a render host for ${site}${advice}`)
   }
 
   #ownHost(site: string): Host | undefined {

@@ -93,5 +93,5 @@ export class HostWaits {
 }
 
 function queueFull(site: string): WorkerError {
-  return new WorkerError('WORKER_QUEUE_FULL', `too many requests wait for a render host of ${site} already`)
+  return new WorkerError('WORKER_QUEUE_FULL', `too many requests are already waiting for a render host for ${site}`)
 }

@@ -9,7 +9,7 @@ const GREETING = Buffer.from(':\n\n')
 /** With a `data` line, because an event without one is not dispatched. */
 const FAREWELL = Buffer.from('event: close\ndata:\n\n')
 
-/** Whether a response is a stream of server-sent events to which an event can be added. */
+/** True if a response is a stream of server-sent events to which an event can be added. */
 export function isEventStream({ status, headers }: ResponseHead, options: StreamOptions | undefined): boolean {
   const type = fieldOf(headers, 'content-type')
   const isEvents = type !== undefined && /^text\/event-stream\s*(?:;|$)/i.test(type)

@@ -12,9 +12,9 @@ export interface OfferingRequest {
   /** Id of the site. */
   readonly site: string
   readonly pathGroup: string
-  /** Whether requests for the same are written in the access log. */
+  /** True if requests for the same are written in the access log. */
   readonly isAccessLogged: boolean
-  /** Whether another spelling of the same path may be answered otherwise. */
+  /** True if another spelling of the same path may be answered otherwise. */
   readonly isOfSpelling: boolean
 }
 
@@ -26,7 +26,7 @@ export interface L0Ticket {
    * Asks to make the answer for L0 alone, since the client gets less of it. False: it is there already, or is being made that way.
    */
   beginFill(): boolean
-  /** Whether an answer with this head would be kept now. */
+  /** True if an answer with this head would be kept now. */
   mayStore(head: ResponseHead): boolean
   /** Keeps the answer if it still may be kept. The body is copied. */
   store(head: ResponseHead, body: Uint8Array): void
@@ -36,7 +36,7 @@ export interface L0Ticket {
 
 /** Takes in answers for L0. Owned by the pipeline; all calls are synchronous and throw nothing. */
 export interface L0Intake {
-  /** Whether L0 is in use. */
+  /** True if L0 is in use. */
   readonly isEnabled: boolean
   /** An answer to this request is being made. Undefined: L0 does not want it, mostly because it is asked for the first time. */
   ticketFor(offering: OfferingRequest, offer: L0Offer): L0Ticket | undefined
@@ -49,7 +49,7 @@ interface L0FillOptions {
   readonly request: Pick<HttpRequest, 'header'>
   /** Adds what every answer to the request gets. */
   readonly finalHead: (head: ResponseHead) => ResponseHead
-  /** Whether it may be compressed. */
+  /** True if it may be compressed. */
   readonly mayCompress: boolean
   /** Told when the body could not be compressed. */
   readonly onProblem: (error: Error) => void

@@ -76,7 +76,7 @@ export class RequestContext {
   pathGroup: PathGroup = 'other'
   /** False for probes: they are neither logged nor counted as traffic. */
   isLogged = true
-  /** Whether it is written in the access log, where there is one. */
+  /** True if it is written in the access log, where there is one. */
   isAccessLogged = true
   /** Fields that middleware wants on the response, whatever answers. */
   responseHeaders: readonly (readonly [string, string])[] = []
@@ -86,7 +86,7 @@ export class RequestContext {
   shapeHead: ((head: ResponseHead) => ResponseHead) | undefined
   /** Shows a failure by a page of its own. False: there is none for this status. */
   showFailure: ((status: number) => boolean) | undefined
-  /** Whether answers may be compressed here. */
+  /** True if answers may be compressed here. */
   mayCompress = true
   /** The member of the cache behind the pipeline in the Cache-Status field; "": none was asked. */
   cacheStatus = ''

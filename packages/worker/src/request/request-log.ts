@@ -64,7 +64,7 @@ export class RequestLog {
     })
   }
 
-  /** Whether there is an access log. */
+  /** True if there is an access log. */
   get isWritten(): boolean {
     return this.#accessLog !== undefined
   }

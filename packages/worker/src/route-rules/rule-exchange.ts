@@ -55,7 +55,10 @@ export class RuleExchange implements LocationExchange {
 
   /** A rule has no locations that its upstream could name. */
   redirectInside(): void {
-    this.context.reportFailure(new UpstreamError('UPSTREAM_BAD_ANSWER', 'the upstream of a rule sent X-Accel-Redirect'), 502)
+    this.context.reportFailure(
+      new UpstreamError('UPSTREAM_BAD_ANSWER', 'the upstream of a route rule sent X-Accel-Redirect'),
+      502,
+    )
     this.fail(502)
   }
 

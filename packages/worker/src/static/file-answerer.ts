@@ -120,7 +120,7 @@ export class FileAnswerer {
     }
     const error = new StaticError(
       'STATIC_FILE_CHANGED',
-      `${target.source.pathOf(target.name)} does not stay the same while it is read`,
+      `${target.source.pathOf(target.name)} kept changing while it was being read`,
     )
     this.#onProblem(error)
     target.refuse(problemOf(error).status, [['retry-after', '1']])
@@ -177,7 +177,7 @@ export class FileAnswerer {
   }
 }
 
-/** Whether what was found is a file. */
+/** True if what was found is a file. */
 export function isFile(found: FileFacts | 'directory' | undefined): found is FileFacts {
   return found !== undefined && found !== 'directory'
 }
@@ -203,7 +203,7 @@ function currentCheck({ source, name, describe }: NamedFile, before: StaticResou
   }
 }
 
-/** Whether the same request would be answered with the same bytes and fields. */
+/** True if the same request would be answered with the same bytes and fields. */
 function isUnchanged(target: NamedFile, before: StaticResource, sent: Variant, acceptEncoding: string | undefined): boolean {
   const facts = target.source.find(target.name)
   if (!isFile(facts) || facts.state !== before.identity.facts.state) return false

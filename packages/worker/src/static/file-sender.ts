@@ -129,7 +129,7 @@ class FileSender {
     this.#isOver = true
     this.#closeFile()
     this.#writer?.abort()
-    const what = code === 'STATIC_FILE_CHANGED' ? 'changed while it was being sent' : 'could not be read to its end'
+    const what = code === 'STATIC_FILE_CHANGED' ? 'changed while it was being sent' : 'could not be read to the end'
     this.#onProblem(new StaticError(code, `a file ${what}`, cause === undefined ? {} : { cause: asError(cause) }))
   }
 

@@ -46,7 +46,7 @@ export function factsOf(stat: BigIntStats): FileFacts {
   }
 }
 
-/** Whether two looks found the same file in the same state; what `FileFacts.state` says, without making the text. */
+/** True if two looks found the same file in the same state; what `FileFacts.state` says, without making the text. */
 export function isSameState(a: BigIntStats, b: BigIntStats): boolean {
   return a.ctimeNs === b.ctimeNs && a.ino === b.ino && a.size === b.size && a.dev === b.dev
 }

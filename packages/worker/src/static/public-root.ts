@@ -125,7 +125,7 @@ export function fileNameOf(path: string): string | undefined {
   return hasHiddenSegment(name) ? undefined : name
 }
 
-/** Whether a segment begins with a dot, but for `.well-known` as the first one. */
+/** True if a segment begins with a dot, but for `.well-known` as the first one. */
 function hasHiddenSegment(name: string): boolean {
   if (!name.startsWith('.')) return name.includes('/.')
   if (name !== WELL_KNOWN && !name.startsWith(`${WELL_KNOWN}/`)) return true

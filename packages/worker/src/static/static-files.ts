@@ -10,11 +10,11 @@ import { findResource } from './variant.ts'
 interface StaticFilesOptions extends FileAnswererOptions {
   /** Absolute path of the public directory; it may be missing, or a link. */
   readonly root: string
-  /** Whether `index.html` answers for its directory: for sites that are only files. @default false */
+  /** True if `index.html` answers for its directory: for sites that are only files. @default false */
   readonly hasIndex?: boolean
 }
 
-/** Whether a request was answered, or there is no such file. */
+/** `served`: the request was answered. `missing`: there is no such file. */
 type StaticOutcome = 'served' | 'missing'
 
 /** A file below a root. */
@@ -32,7 +32,7 @@ const refusals: readonly Problem[] = [
   { status: 412, code: 'precondition_failed' },
   { status: 416, code: 'range_not_satisfiable' },
 ]
-const changed: Problem = problemOf(new StaticError('STATIC_FILE_CHANGED', 'a file does not stay the same while it is read'))
+const changed: Problem = problemOf(new StaticError('STATIC_FILE_CHANGED', 'a file kept changing while it was being read'))
 
 /** Makes the files below a directory servable. Holds nothing open between requests. */
 export function createStaticFiles(options: StaticFilesOptions): StaticFiles {
@@ -56,7 +56,7 @@ export class StaticFiles {
     this.#onProblem = options.onProblem
   }
 
-  /** Whether a normalised URL path names a file that would be served. */
+  /** True if a normalised URL path names a file that would be served. */
   has(path: string): boolean {
     const name = this.#nameOf(path)
     return name !== undefined && isFile(this.#root.find(name))

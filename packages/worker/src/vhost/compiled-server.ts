@@ -69,7 +69,7 @@ function compileLocation(
   }
 }
 
-/** Whether a client may come in. */
+/** True if a client may come in. */
 type AccessCheck = (address: string) => boolean
 
 /** Compiles `allow` and `deny`: the first rule that fits decides, and who fits none may come in. */

@@ -17,7 +17,7 @@ export function errorPageOf(state: RunState, templates: Templates, status: numbe
   return page === undefined ? undefined : shown(state, templates, page)
 }
 
-/** Whether an error would be shown by a page. */
+/** True if an error would be shown by a page. */
 export function hasErrorPage(state: RunState, status: number): boolean {
   return pageFor(state, status) !== undefined
 }

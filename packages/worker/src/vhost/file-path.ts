@@ -40,7 +40,7 @@ function fixedPartOf({ dir }: FilesSpec): string | undefined {
   return typeof first === 'string' ? first.slice(0, first.lastIndexOf('/') + 1) : '/'
 }
 
-/** Whether `..` in a path leaves it in a directory. Paths of URLs have none; rewriting, variables and `alias` make some. */
+/** True if `..` in a path leaves it in a directory. Paths of URLs have none; rewriting, variables and `alias` make some. */
 function isInside(path: string, dir: string): boolean {
   if (path.includes('\0')) return false
   if (!path.includes('/..')) return true

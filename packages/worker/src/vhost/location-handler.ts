@@ -13,13 +13,13 @@ export interface LocationExchange {
   readonly method: string
   /** What the location matched by its text, for `alias` and for the URI part of `proxy_pass`; "" for patterns. */
   readonly matchedPrefix: string
-  /** Whether `matchedPrefix` still begins `uri`: not after `rewrite ... break`. Then the URI part of `proxy_pass` is left out. */
+  /** True if `matchedPrefix` still begins `uri`: not after `rewrite ... break`. Then the URI part of `proxy_pass` is left out. */
   readonly isPrefixValid: boolean
   /** `$uri`: decoded and normalised, as rewriting left it. One character for each byte (latin-1). */
   readonly uri: string
   /** `$args`: as rewriting left it. */
   readonly args: string
-  /** Whether a rewrite or an inner redirect changed the path: what is sent on is then made from `uri`, else it is as the client sent it. */
+  /** True if a rewrite or an inner redirect changed the path: what is sent on is then made from `uri`, else it is as the client sent it. */
   readonly isRewritten: boolean
   /** Value of a text with variables. Where it reads what the key of L0 does not hold, the answer is kept out of L0. */
   text(template: Template): string

@@ -8,7 +8,7 @@ export interface Rewritable extends VariableInput {
   uri: string
   args: string
   quotesCaptures: boolean
-  /** Whether escapes or a plus sign stood in the path as sent. */
+  /** True if escapes or a plus sign stood in the path as sent. */
   readonly isQuoted: boolean
   /** The path was rewritten. `isFinal`: no location is looked for again (`break`). */
   rewritten(isFinal: boolean): void
@@ -26,7 +26,7 @@ type Step = (request: Rewritable) => RewriteOutcome | 'next'
 const on: RewriteOutcome = { kind: 'on' }
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** Whether a status is answered with a URL to go to. */
+/** True if a status is answered with a URL to go to. */
 export function isRedirect(status: number): boolean {
   return redirects.has(status)
 }

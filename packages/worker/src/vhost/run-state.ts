@@ -24,11 +24,11 @@ export class RunState implements Rewritable {
   captures: Captures
   quotesCaptures = false
   location: CompiledLocation
-  /** Whether an inner redirect or a rewrite led here: then `internal` locations may be visited. */
+  /** True if an inner redirect or a rewrite led here: then `internal` locations may be visited. */
   isInternal = false
-  /** Whether the path is still the one that the client sent. */
+  /** True if the path is still the one that the client sent. */
   isAsSent = true
-  /** Whether the location's text still begins the path. */
+  /** True if the location's text still begins the path. */
   isPrefixValid = true
   /** A rewrite asks for another look for a location. */
   mustFindLocation = false

@@ -16,7 +16,7 @@ export interface VariableInput extends CaptureSink {
   readonly args: string
   readonly method: string
   captures: Captures
-  /** Whether numbered captures are escaped as arguments when they are read. */
+  /** True if numbered captures are escaped as arguments when they are read. */
   readonly quotesCaptures: boolean
   /** `$document_root`. */
   documentRoot(): string

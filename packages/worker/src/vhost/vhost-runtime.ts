@@ -116,7 +116,7 @@ export function createVhosts({ passwordThread, ...parts }: VhostOptions): VhostR
 export const noHandlers: LocationHandlers = {
   make: ({ content }) => ({
     handle(exchange) {
-      exchange.context.reportFailure(new WorkerError('WORKER_NO_CONTENT', `nothing here answers "${content.kind}"`), 502)
+      exchange.context.reportFailure(new WorkerError('WORKER_NO_CONTENT', `no handler for content "${content.kind}"`), 502)
       exchange.fail(502)
     },
   }),

@@ -40,23 +40,28 @@ function isJson(contentType: string | undefined): boolean {
 async function readJson({ request, exchange, generation }: RequestContext): Promise<{ value: unknown } | { problem: Problem }> {
   const { body } = exchange
   if (!body.isPresent) return { value: {} }
-  const tooLarge: Problem = { status: 413, code: 'body_too_large', detail: `a body may have ${MAX_BODY_BYTES} bytes` }
+  const tooLarge: Problem = {
+    status: 413,
+    code: 'body_too_large',
+    detail: `the request body is limited to ${MAX_BODY_BYTES} bytes`,
+  }
   if ((body.length ?? 0) > MAX_BODY_BYTES) return { problem: tooLarge }
   const limitMs = generation.config.server.request_timeout_secs * 1000
   const bytes = await withDeadline(collect(body), limitMs, 'the request body').catch((error) => {
     if (codeOf(error) !== 'CORE_TIMEOUT') throw error
     return 'late' as const
   })
-  if (bytes === 'late') return { problem: { status: 408, code: 'request_timeout', detail: 'the body did not arrive in time' } }
+  if (bytes === 'late')
+    return { problem: { status: 408, code: 'request_timeout', detail: 'the request body did not arrive in time' } }
   if (bytes === undefined) return { problem: tooLarge }
   if (bytes.byteLength === 0) return { value: {} }
   if (!isJson(request.header('content-type'))) {
-    return { problem: { status: 415, code: 'unsupported_media_type', detail: 'the body must be application/json' } }
+    return { problem: { status: 415, code: 'unsupported_media_type', detail: 'the request body must be application/json' } }
   }
   try {
     return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
   } catch {
-    return invalid([{ path: '', message: 'the body is not JSON' }])
+    return invalid([{ path: '', message: 'the request body is not valid JSON' }])
   }
 }
 
@@ -75,7 +80,7 @@ export async function readEndpointRequest(
   return { request: { params, query: query?.values ?? {}, body: body.values, host: context.request.host } }
 }
 
-/** Whether a request comes from the host itself. */
+/** True if a request comes from the host itself. */
 export function isFromHostItself({ request, generation }: RequestContext): boolean {
   const { remoteAddress, host, headers } = request
   const facts = { isControlSocket: false, peerAddress: remoteAddress, host, headers }
@@ -89,7 +94,7 @@ export function isFromHostItself({ request, generation }: RequestContext): boole
   })
 }
 
-/** Whether a request may call an endpoint. Nobody can show a role yet: the host itself alone stands in for one. */
+/** True if a request may call an endpoint. Nobody can show a role yet: the host itself alone stands in for one. */
 export function mayCall(context: RequestContext, endpoint: Pick<Endpoint, 'access'>): boolean {
   return endpoint.access === 'open' || isFromHostItself(context)
 }

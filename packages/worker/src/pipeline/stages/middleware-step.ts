@@ -58,7 +58,7 @@ function apply({ context, target }: AppExchange, verdict: MiddlewareVerdict): Si
   const url = URL.parse(verdict.url)
   const parsed = url === null ? 'target_not_origin_form' : parseTarget(url.pathname + url.search)
   if (url === null || typeof parsed === 'string') {
-    sendError(context, { status: 500, code: 'bad_rewrite', detail: 'Middleware rewrote to a URL that cannot be read.' })
+    sendError(context, { status: 500, code: 'bad_rewrite', detail: 'Middleware rewrote to an invalid URL.' })
     return 'answered'
   }
   if (url.host !== URL.parse(target.url ?? absoluteUrl(context))?.host) {

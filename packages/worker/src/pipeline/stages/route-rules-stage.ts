@@ -115,7 +115,7 @@ function rewrite(context: RequestContext, target: string): StageResult {
     return 'answered'
   }
   if (path === undefined) {
-    sendError(context, { status: 500, code: 'bad_rewrite', detail: 'A route rule rewrote to a path that cannot be read.' })
+    sendError(context, { status: 500, code: 'bad_rewrite', detail: 'A route rule rewrote to an invalid path.' })
     return 'answered'
   }
   context.rewriteTo({ rawPath, path, query: question === -1 ? '' : target.slice(question + 1) })

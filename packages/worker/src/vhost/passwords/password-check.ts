@@ -10,7 +10,7 @@ export interface SlowChecker {
 }
 
 /**
- * Whether a password is right. `busy`: too many wait to be worked out. `limited`: its client guessed wrong too often.
+ * The result of a password check. `busy`: too many wait to be worked out. `limited`: its client guessed wrong too often.
  */
 export type PasswordVerdict = boolean | 'busy' | 'limited'
 
@@ -32,7 +32,7 @@ interface Question {
 const MAX_WAITING = 256
 
 /**
- * Whether a password fits its stored form. A slow form is worked out once for each pair: what is remembered for a while is a
+ * Compares passwords with their stored forms. A slow form is worked out once for each pair: what is remembered for a while is a
  * keyed digest of both and the outcome, which never changes. Those that ask take turns, by lane and within it by client.
  */
 export class PasswordCheck {
@@ -116,7 +116,7 @@ class GuessLimit {
     this.#clock = clock
   }
 
-  /** Whether a client must wait before it guesses again. */
+  /** True if a client must wait before it guesses again. */
   isReached(client: string): boolean {
     const forgottenAt = this.#forgottenAt.get(client)
     return forgottenAt !== undefined && forgottenAt - this.#clock.monotonic() > (MAX_GUESSES - 1) * RECOVERY_MS

@@ -13,7 +13,7 @@ export function slowCheck(password: Uint8Array, stored: string): boolean {
   return false
 }
 
-/** Whether a stored password is in a form that can be checked. */
+/** True if a stored password is in a form that can be checked. */
 export function isKnownForm(stored: string): boolean {
   return /^\$(?:2[abxy]|apr1|1|5|6)\$/.test(stored)
 }
