@@ -22,7 +22,7 @@ import type { WorkerLog } from './worker-log.ts'
 
 export const MASTER_TIMEOUT_MS = 5_000
 
-/** What the components of a worker are made with. */
+/** Dependencies of the components of a worker. */
 interface ComponentOptions {
   readonly workerId: number
   /** Program of the thread that checks passwords. */

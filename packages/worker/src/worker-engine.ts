@@ -4,7 +4,7 @@ import { ListenAddresses } from './generation/listen-addresses.ts'
 
 const MAX_LOST_BYTES = 32 * 1024 * 1024 // some three hundred exchanges of a few certificates
 
-/** What the engine of a worker is made with. */
+/** Input of the engine of a worker. */
 interface WorkerEngineOptions {
   readonly engine: EngineOptions
   /** Called when there is no binary of uWebSockets.js for this platform. */

@@ -5,14 +5,14 @@ import { createComponents } from './components.ts'
 import { masterOrders } from './master-orders.ts'
 import { WorkerLog } from './worker-log.ts'
 
-/** What a worker is given when it starts. */
+/** Input of a worker at its start. */
 interface WorkerOptions {
   readonly workerId: number
   /** Leads to the master. */
   readonly endpoint: Parameters<typeof createIpcChannel>[0]
   /** Program of the thread that checks passwords. */
   readonly passwordThread: URL
-  /** Where access lines go. */
+  /** Destination of access log lines. */
   readonly accessLogFd: number
 }
 

@@ -39,7 +39,7 @@ export interface CacheStore {
   purge(purge: Purge): Promise<number>
   variance(label: string, path: string): KnownVariance | undefined
   /**
-   * Takes in what a render read: adds it to the variance record, or begins that anew where it is outdated. Drops the entries
+   * Records the request inputs that a render read: adds them to the variance record, or resets an outdated record. Drops the entries
    * that are not found by it any more. Resolves when committed.
    * @param seq number of the last purge that the render knew when it began
    */

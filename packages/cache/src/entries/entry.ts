@@ -1,4 +1,4 @@
-/** What the ISR store keeps beside the body. Times are milliseconds of the wall clock. */
+/** Metadata that the ISR store keeps beside the body. Times are milliseconds of the wall clock. */
 export interface EntryFacts {
   /** A page or handler response, or the result of a `fetch` or of `unstable_cache`. */
   readonly kind: 'response' | 'data'
@@ -16,7 +16,7 @@ export interface EntryFacts {
   readonly createdAt: number
   /** Milliseconds of freshness; null: for ever. */
   readonly ttlMs: number | null
-  /** Milliseconds after that during which the entry is served while it is made anew. */
+  /** Milliseconds after that during which the entry is served while it is refreshed. */
   readonly swrMs: number
   /** Set by a purge of mode `stale`: the entry counts as stale from its creation on, whatever `ttlMs` says. */
   readonly isMarkedStale: boolean
@@ -25,7 +25,7 @@ export interface EntryFacts {
   /** For `response`: status and fields as they are sent, without those computed at each delivery. For `data`: 0 and []. */
   readonly status: number
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Where the body lies when it is not in the store itself; `body` is then empty. */
+  /** Location of a body outside the store; `body` is then empty. */
   readonly bodyFile?: BodyFileRef | undefined
 }
 
@@ -40,14 +40,14 @@ export interface StoredEntry extends EntryFacts {
   readonly body: Uint8Array
 }
 
-/** What the key of a response depends on, beside label and path. Widened by renders that read more, reset by module changes. */
+/** The request inputs that the key of a response depends on, beside label and path. Widened by renders that read more, reset by module changes. */
 export interface Variance {
   readonly query: boolean
   readonly host: boolean
 }
 
-/** What is known of a path. */
+/** The variance record of a path. */
 export interface KnownVariance extends Variance {
-  /** Code of the label has changed since: entries are still found by it, but the next render begins it anew. */
+  /** Code of the label has changed since: look-ups still use the record, but the next render resets it. */
   readonly isOutdated: boolean
 }

@@ -1,11 +1,11 @@
 import type { EntryFacts } from './entry.ts'
 
-/** `fresh`: served. `stale`: served while it is made anew. `expired`: served only when making it anew fails. */
+/** `fresh`: served. `stale`: served while it is refreshed. `expired`: served only if the refresh fails. */
 export type Freshness = 'fresh' | 'stale' | 'expired'
 
 type Lifetime = Pick<EntryFacts, 'createdAt' | 'ttlMs' | 'swrMs' | 'isMarkedStale'>
 
-/** Set back by more than this, the clock has been wrong: nobody knows how old an entry of that time is. */
+/** If the clock was set back by more than this, it was wrong: the age of an entry from that time is unknown. */
 const MAX_AHEAD_MS = 60_000
 
 /** How old an entry is in milliseconds; never negative, though clocks step back. */
@@ -17,7 +17,7 @@ function isOfAnotherTime({ createdAt, ttlMs }: Lifetime, now: number): boolean {
   return ttlMs !== null && createdAt - now > MAX_AHEAD_MS
 }
 
-/** What may be done with an entry at `now`, milliseconds of the wall clock. */
+/** Freshness of an entry at `now`, milliseconds of the wall clock. */
 export function freshnessOf(entry: Lifetime, now: number): Freshness {
   if (isOfAnotherTime(entry, now)) return 'expired'
   const age = ageMs(entry, now)

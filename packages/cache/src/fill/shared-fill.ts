@@ -76,7 +76,7 @@ export interface FillOptions {
   readonly isRefresh?: boolean
 }
 
-/** What all fills of a cache share. */
+/** State shared by all fills of a cache. */
 interface FillContext {
   readonly ledger: PurgeLedger
   /** undefined: the cache never asks for a lease. */

@@ -14,7 +14,7 @@ interface L0Bounds {
   readonly maxEntryBytes: number
 }
 
-/** What a response is stored with. */
+/** Metadata stored with a response. */
 interface L0Response<Facts extends L0Facts = L0Facts> {
   readonly facts: Facts
   /** Without fields of the engine. */

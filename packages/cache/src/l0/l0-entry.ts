@@ -4,16 +4,16 @@ import { AgingHead } from './l0-head.ts'
 import type { L0Key } from './l0-key.ts'
 import type { LabelShelf, Roomed } from './l0-room.ts'
 
-/** What an entry costs beside its texts and its body: objects, its places in the LRU list and in the index (measured). */
+/** Memory cost of an entry beside its texts and its body: objects, its places in the LRU list and in the index (measured). */
 const OVERHEAD_BYTES = 1_600
-/** What each tag costs in the index. */
+/** Memory cost of each tag in the index. */
 const TAG_BYTES = 64
 /** How often an entry is asked whether it still holds. */
 const CHECK_MS = 1_000
 
 /** How long an entry lives and what it belongs to. */
 export interface L0Facts {
-  /** What a purge may match: the response under the path of the request, and under the one that it was rewritten to. */
+  /** Addresses that a purge may match: the response under the path of the request, and under the one that it was rewritten to. */
   readonly purgeables: readonly Purgeable[]
   /** End of freshness, ms of the monotonic clock. */
   readonly expiresAt: number

@@ -3,7 +3,7 @@ import type { Purge, Purgeable, PurgeScope } from '../purge/purge.ts'
 import { coversLabel, globPrefix, tagMatcher } from '../tags/tag-glob.ts'
 import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 
-/** What the index needs of an entry. */
+/** The fields of an entry that the index reads. */
 interface Indexed {
   readonly facts: { readonly purgeables: readonly Purgeable[] }
 }

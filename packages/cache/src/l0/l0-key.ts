@@ -1,15 +1,15 @@
 import type { ContentCoding, ParsedTarget } from '@svc/http'
 
-/** What tells the responses of L0 apart, beside the path and the query. */
+/** The parts of an L0 key beside the path and the query. */
 export interface L0Origin {
   readonly scheme: 'http' | 'https'
   /** As the client named it: lower case, with its port if it named one. */
   readonly host: string
-  /** What tells the listen address apart, without a slash; undefined where all addresses answer the same. */
+  /** Key part of the listen address, without a slash; undefined if all addresses serve the same. */
   readonly address?: string | undefined
 }
 
-/** Where a response is kept: under its origin and coding, and there under its path and query. */
+/** The key of a response: its origin and coding, then its path and query. */
 export interface L0Key {
   readonly prefix: string
   readonly target: string

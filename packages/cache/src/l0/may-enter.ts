@@ -19,7 +19,7 @@ export interface L0Offer {
   readonly isCurrent?: () => boolean
 }
 
-/** What a request says that decides whether its answer may be given to others. */
+/** The parts of a request that decide if its response may be shared. */
 interface L0Asker {
   readonly method: string
   /** First value of a field by lower-case name. */

@@ -8,14 +8,14 @@ import type { EntryFiles } from '../store/databases.ts'
 import { idOf } from '../store/index-keys.ts'
 import { BODIES_DIR } from '../store/store-home.ts'
 
-/** Where bodies are written before they are whole. */
+/** Directory of incomplete bodies. */
 const INCOMING_DIR = 'incoming'
 /** Directories that bodies are spread over, by the first characters of their names. */
 const FAN_CHARS = 2
 /** The id of the entry, and a number that tells it from other bodies of that entry. */
 const NAME = /^[0-9a-f]{32}-[0-9a-f]{16}$/
 
-/** A body on its way into the cache, in a file that nobody else knows. */
+/** A body on its way into the cache, in a file that no other process knows. */
 export interface IncomingBody {
   /**
    * Appends; false: there is more on its way than may be. Rejects when the file cannot be written. Nothing more can be written then.
@@ -161,7 +161,7 @@ interface OpenBodyOptions {
   readonly path: string
   readonly label: string
   readonly room: Room
-  /** Where a body of this name lies in the end. */
+  /** Final path of the body with this name. */
   readonly placeOf: (name: string) => string
 }
 

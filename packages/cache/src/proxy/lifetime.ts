@@ -9,7 +9,7 @@ const HEURISTIC_SHARE = 0.1
 /** Nothing is kept for longer on a guess. */
 const MAX_HEURISTIC_MS = 24 * 3_600_000
 
-/** What longer lifetimes become (RFC 9111 section 1.2.2). */
+/** Longer lifetimes are cut to this (RFC 9111 section 1.2.2). */
 const MAX_MS = 2 ** 31 * 1000
 
 /** When the request was sent and its answer came, in milliseconds of the wall clock. */
@@ -35,7 +35,7 @@ export function initialAgeMs(headers: HeaderList, { sentAt, receivedAt }: Exchan
 /** How long a response is fresh from its creation on, and who says so. */
 export interface Lifetime {
   readonly ms: number
-  /** `response`: its own fields. `rule`: `proxy_cache_valid`. `guess`: by its Last-Modified. `none`: nobody. */
+  /** `response`: its own fields. `rule`: `proxy_cache_valid`. `guess`: by its Last-Modified. `none`: unknown. */
   readonly source: 'response' | 'rule' | 'guess' | 'none'
 }
 

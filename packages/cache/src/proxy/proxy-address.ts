@@ -1,6 +1,6 @@
 import { isCacheSafePath, normalizePath, parseHost } from '@svc/http'
 
-/** What an answer belongs to. */
+/** The resource that a response belongs to. */
 export interface ProxyResource {
   readonly scheme: 'http' | 'https'
   /** As the client named it, lower case, with its port. */
@@ -10,11 +10,11 @@ export interface ProxyResource {
   readonly query: string
   /** Label of the site. */
   readonly label: string
-  /** What the answer depends on beside its URI: where the request was sent, and as what. */
+  /** The inputs of the response beside its URI: where the request was sent, and in which form. */
   readonly via: readonly string[]
 }
 
-/** Where an answer lies in the cache. */
+/** Cache address of a response. */
 export interface ProxyAddress {
   readonly key: string
   /** Absolute and normalised: what invalidation compares. */

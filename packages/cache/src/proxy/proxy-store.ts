@@ -15,7 +15,7 @@ import { variantOf } from './vary.ts'
 export const MAX_INLINE_BYTES = 64 << 10
 /** A body may take at most this share of the cache. */
 const BODY_SHARE = 4
-/** Bodies that a process is writing take at most this share, whoever asks for them: they are in nobody's count yet. */
+/** Maximum share of the bodies that a process is writing, over all sites: no site's usage counts them yet. */
 const INCOMING_SHARE = 2
 /** More variants of one URI than this are not kept: the one that was not used for the longest time goes. */
 const MAX_VARIANTS = 64
@@ -42,10 +42,10 @@ export interface ProxyEntry {
   readonly entry: StoredEntry
 }
 
-/** What was found for a request. */
+/** The result of a look-up. */
 export interface ProxyLookup {
   readonly found: ProxyEntry | undefined
-  /** Where the answer to such a request lies, as far as it is known what the answer depends on. */
+  /** Key of the response to such a request, as far as its variance is known. */
   readonly key: string
   /** True if there are answers to other requests for the same resource. */
   readonly hasVariants: boolean
@@ -96,7 +96,7 @@ export class ProxyStore implements PurgedStore {
     return this.#entries.problem
   }
 
-  /** What was found damaged on opening, and where it went. */
+  /** The damage found on opening, and where the damaged files were moved. */
   get damage(): string | undefined {
     return this.#entries.damage
   }
@@ -133,7 +133,7 @@ export class ProxyStore implements PurgedStore {
     return this.#entries.countTagged(uriTag(uri)) > 0
   }
 
-  /** Where a response with these fields is kept. */
+  /** Key of a response with these fields. */
   keyOf(address: ProxyAddress, vary: readonly string[], request: HeaderList): string {
     return vary.length === 0 ? address.key : variantKey(address.key, vary, request)
   }

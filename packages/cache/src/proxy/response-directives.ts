@@ -2,7 +2,7 @@ import { type HeaderList, parseCacheControl, splitOutsideQuotes } from '@svc/htt
 import { joinedField } from './field-list.ts'
 import { targetedControl } from './targeted-control.ts'
 
-/** What a response says about being kept, as far as a shared cache is concerned. Durations in seconds. */
+/** The cache directives of a response that apply to a shared cache. Durations in seconds. */
 export interface ResponseDirectives {
   readonly isPublic: boolean
   readonly isPrivate: boolean

@@ -12,7 +12,7 @@ const UNDERSTOOD: ReadonlySet<number> = new Set([
   200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 421, 451, 500, 501, 502, 503, 504,
 ])
 
-/** Fields that belong to a connection or to a proxy (RFC 9111 section 3.1), or are made anew at each delivery. */
+/** Fields that belong to a connection or to a proxy (RFC 9111 section 3.1), or are generated at each delivery. */
 const NOT_STORED: ReadonlySet<string> = new Set([
   ...CONNECTION_FIELDS,
   'age',
@@ -21,7 +21,7 @@ const NOT_STORED: ReadonlySet<string> = new Set([
   'proxy-authorization',
 ])
 
-/** What of a request decides whether its answer may be kept. */
+/** The parts of a request that decide if its response may be stored. */
 interface AskingRequest {
   readonly method: string
   readonly headers: HeaderList
@@ -32,7 +32,7 @@ export interface Storing {
   /** When the response was made, as this machine's clock would have said. */
   readonly createdAt: number
   readonly ttlMs: number
-  /** How long after that it may be used while it is made anew. */
+  /** Time after that during which it may be used while it is refreshed. */
   readonly swrMs: number
   readonly vary: readonly string[]
   /** Fields to keep. */
@@ -44,11 +44,11 @@ export interface Refusal {
   readonly refused: string
 }
 
-/** What is known when a response has come. */
+/** The inputs of the decision once a response has arrived. */
 interface StorableQuestion extends ExchangeTimes {
   readonly request: AskingRequest
   readonly head: ResponseHead
-  /** What `proxy_cache_valid` says for its status, in seconds. */
+  /** Lifetime from `proxy_cache_valid` for its status, in seconds. */
   readonly ruleSeconds: number | undefined
 }
 
@@ -103,7 +103,7 @@ function isCookied({ headers }: AskingRequest): boolean {
 }
 
 /**
- * True if nobody has said that others may have the response: what was made for a cookie may then be for one alone, and would be
+ * True if no directive allows sharing the response: a response made for a cookie may then be for one client alone, and would be
  * given to others on a guess, or once its upstream is down.
  */
 function isUnsaid(directives: ResponseDirectives, { ms, source }: Lifetime): boolean {

@@ -1,6 +1,6 @@
 import { isToken, splitOutsideQuotes } from '@svc/http'
 
-/** What stands behind a key of a dictionary: a boolean, a number, a token, a string, or something else. */
+/** The value of a dictionary key: a boolean, a number, a token, a string, or something else. */
 type Item = string | number | boolean | undefined
 
 const KEY = /^[a-z*][a-z0-9_.*-]*$/

@@ -1,7 +1,7 @@
 import { type PurgeMatcher, purgeMatcher, touchesLayer } from './match-purge.ts'
 import type { Purge, Purgeable, PurgeLayer, PurgeState } from './purge.ts'
 
-/** Something under way that will be stored: a render, a fetch of data. Begun and ended by one process. */
+/** Work in flight whose result will be stored: a render or a data fetch. The same process begins and ends it. */
 export interface Fill {
   /** Number of the last purge known when it began; stored with the entry. */
   readonly seq: number
@@ -17,8 +17,8 @@ interface KeptPurge {
 const MAX_KEPT = 10_000
 
 /**
- * What a process knows of the purges of its instance, so that nothing made before a purge is stored or served after it. A
- * purge is kept until it is settled and no older fill is under way. Numbers are compared, never clocks. One per process.
+ * The purges of the instance as one process knows them, so that nothing made before a purge is stored or served after it. A
+ * purge is kept until it is settled and no older fill is in flight. Numbers are compared, never clocks. One per process.
  */
 export class PurgeLedger {
   readonly #maxKept: number
@@ -26,13 +26,13 @@ export class PurgeLedger {
   #kept: KeptPurge[] = []
   /** By number. The master settles one purge before it begins the next, so there are few. */
   #unsettled: KeptPurge[] = []
-  /** How many fills are under way, by `seq`; the oldest `seq` first, since numbers only grow. */
+  /** Number of fills in flight, by `seq`; the oldest `seq` first, since numbers only grow. */
   readonly #open = new Map<number, number>()
   #last: number
-  /** Fills under way with a smaller `seq` have lost the right to be stored; 0 when there is none. */
+  /** Fills in flight with a smaller `seq` must not be stored; 0 when there is none. */
   #floor = 0
 
-  /** @param maxKept how many purges are kept for fills under way */
+  /** @param maxKept how many purges are kept for fills in flight */
   constructor(state: PurgeState = { last: 0, unsettled: [] }, maxKept = MAX_KEPT) {
     this.#last = state.last
     this.#maxKept = maxKept
@@ -83,7 +83,7 @@ export class PurgeLedger {
   }
 
   /**
-   * Takes over what the master knows. Purges that were missed are known only by their numbers: fills under way that are older
+   * Takes over the state of the master. Missed purges are known only by their numbers: fills in flight that are older
    * than those lose the right to be stored.
    */
   reset(state: PurgeState): void {
@@ -142,7 +142,7 @@ export class PurgeLedger {
     else if (!this.#unsettled.includes(known)) insert(this.#unsettled, known)
   }
 
-  /** Drops settled purges that no fill under way is older than. */
+  /** Drops settled purges that are older than every fill in flight. */
   #forget(): void {
     const oldest = this.#open.keys().next().value ?? this.#last
     // Entries of the store may be older than any fill: what was purged of them is not there any more.

@@ -3,7 +3,7 @@ import { isMatchAll } from '../tags/tag-glob.ts'
 import { fullTag, withoutTrailingSlash } from '../tags/tags.ts'
 import type { PurgeScope } from './purge.ts'
 
-/** A tag as somebody wrote it in a purge. */
+/** A tag as written in a purge request. */
 interface TagTerm {
   /** null: the name on every site. */
   readonly label: string | null

@@ -1,4 +1,4 @@
-/** What a purge is about. Hosts are lower case without port; paths are normalised; tags are full: `route:<label>:<name>`. */
+/** The entries that a purge covers. Hosts are lower case without port; paths are normalised; tags are full: `route:<label>:<name>`. */
 export type PurgeScope =
   | { readonly kind: 'everything' }
   /** Whole sites. */
@@ -11,18 +11,18 @@ export type PurgeScope =
   | { readonly kind: 'paths'; readonly paths: readonly string[]; readonly hosts: readonly string[] | null }
   /** All paths that begin like this, on these hosts. */
   | { readonly kind: 'prefixes'; readonly prefixes: readonly string[]; readonly hosts: readonly string[] }
-  /** What the proxy cache holds for these URIs, absolute and normalised. */
+  /** Entries of the proxy cache for these URIs, absolute and normalised. */
   | { readonly kind: 'uris'; readonly uris: readonly string[] }
 
-/** Where entries are dropped. What was made from an entry of a deeper layer goes with it: `isr` and `proxy` include `l0`. */
+/** The layers that a purge covers. Entries made from an entry of a deeper layer go with it: `isr` and `proxy` include `l0`. */
 export type PurgeLayer = 'l0' | 'isr' | 'proxy'
 
-/** What somebody asks for; the master makes a purge of it by giving it a number. */
+/** A purge as it is requested; the master turns it into a purge by giving it a number. */
 export interface PurgeOrder {
   readonly layers: readonly PurgeLayer[]
   /** An entry is taken when any of these matches it. */
   readonly scopes: readonly PurgeScope[]
-  /** `drop`: gone. `stale`: ISR entries are served once more while they are rendered anew; L0 entries are dropped all the same. */
+  /** `drop`: gone. `stale`: ISR entries are served once more while they are re-rendered; L0 entries are dropped all the same. */
   readonly mode: 'drop' | 'stale'
   /** Labels whose code has changed: what their pages were known to read of requests is no longer to be relied on. */
   readonly changedCode?: readonly string[]
@@ -33,7 +33,7 @@ export interface Purge extends PurgeOrder {
   readonly number: number
 }
 
-/** What is known about the purges of an instance: given to a process that begins to take part. */
+/** State of the purges of an instance, for a process that joins. */
 export interface PurgeState {
   /** Number of the last purge. */
   readonly last: number
@@ -41,7 +41,7 @@ export interface PurgeState {
   readonly unsettled: readonly Purge[]
 }
 
-/** What a purge can match in an entry or in a fill under way. */
+/** The properties of an entry, or of a fill in flight, that a purge can match. */
 export interface Purgeable {
   readonly label: string
   /** "" when the entry is not bound to a host. */

@@ -6,7 +6,7 @@ type Table = Database<Buffer, Buffer>
 
 type Root = RootDatabase<Buffer, Buffer>
 
-/** Where the file lies whose lock keeps writers and openers apart. */
+/** Path of the file whose lock keeps writers and openers apart. */
 export const GATE_DIR = 'gate'
 const MAX_READERS = 1024
 /**
@@ -46,7 +46,7 @@ interface Tables {
   readonly records: Table
   /** Row (label, path, host or tag) -> ids. */
   readonly index: Table
-  /** What is due when: last access or deadline, then id. */
+  /** Schedule by due time: last access or deadline, then id. */
   readonly schedule: Table
   /** Label and path -> what of the request the key depends on. */
   readonly variances: Table
@@ -60,7 +60,7 @@ interface Tables {
 
 const BINARY = { keyEncoding: 'binary', encoding: 'binary' } as const
 
-/** What lmdb needs to begin in the middle of the ids of a row. Given at opening it would also be asked to decode. */
+/** Option with which lmdb begins in the middle of the ids of a row. Given at opening, lmdb would also decode with it. */
 const idEncoder = {
   encode: (id: Buffer) => id,
   writeKey(id: Buffer, target: Buffer, position: number): number {
@@ -75,7 +75,7 @@ const idEncoder = {
  *
  * A process that opens an lmdb file sets the shared number of the last transaction back to what it read from the file a moment
  * before (`mdb_env_open2`). If another process commits in between, transactions are lost and pages are given out twice. So
- * nobody writes while somebody opens: both hold the write lock of a second file, into which nothing is ever written.
+ * no process writes while another one opens the store: both hold the write lock of a second file, into which nothing is ever written.
  */
 export async function openDatabases(dir: string, mapBytes: number): Promise<Databases> {
   // Native code: loaded by who opens a store, not by all that import this package. Its CommonJS form is one file instead of ten.

@@ -22,7 +22,7 @@ const AT = {
 } as const
 
 /**
- * What changes in an entry while it is stored, and what tells whether it must change: small and of one size, so that a purge
+ * The part of an entry that changes while it is stored, and the data that decides it: small and of one size, so that a purge
  * rewrites little. What stays the same (facts and body) is the entry's record.
  */
 export interface EntryHead {
@@ -144,7 +144,7 @@ export function decodeFacts(head: EntryHead, record: Buffer): { key: string; fac
   return { key: packed[0], facts: factsOf(head, packed) }
 }
 
-/** What the record of an entry says of it. */
+/** The decoded record of an entry. */
 export function unpackFacts({ factsBytes }: EntryHead, record: Buffer): PackedFacts {
   return JSON.parse(record.toString('utf8', 0, factsBytes)) as PackedFacts
 }

@@ -28,20 +28,20 @@ export interface EntryStoreOptions {
   readonly cacheDir: string
   /** Name of that directory, and the layer whose purges are about the store. @default 'isr' */
   readonly layer?: 'isr' | 'proxy'
-  /** Where entries keep bodies that do not lie in the store; undefined: they keep none. */
+  /** Directory of bodies outside the store; undefined: there are none. */
   readonly files?: EntryFiles | undefined
   /** Most entries; 0: nothing is stored. */
   readonly maxEntries: number
   /** Most bytes of facts and bodies; 0: nothing is stored. The file may have twice as many. */
   readonly maxBytes: number
-  /** Milliseconds that an entry is kept after its stale time, for when it cannot be made anew. */
+  /** Milliseconds that an entry is kept after its stale time, in case a refresh fails. */
   readonly graceMs: number
   readonly clock?: Clock
 }
 
 /** How long closing may take to bring the store to the disk: if it takes longer, a crash of the machine costs the store. */
 const SYNC_MS = 2_000
-/** What lmdb says when the file is not as it must be. */
+/** Error texts of lmdb for a damaged file. */
 const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH)/
 
 /**
@@ -52,10 +52,10 @@ export class EntryStore implements CacheStore, PurgedStore {
   readonly stats: StoreStats = { lostWrites: 0, failedReads: 0 }
   /** Why the store is off; undefined when it works, or is not wanted. */
   readonly problem: string | undefined
-  /** What was found damaged on opening, and where it went. */
+  /** The damage found on opening, and where the damaged files were moved. */
   readonly damage: string | undefined
   readonly #options: Options
-  /** Where it lies. */
+  /** Path of the store. */
   readonly #dir: string
   readonly #isOwner: boolean
   readonly #identity: StoreIdentity | undefined
@@ -141,7 +141,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     const failed = (error: unknown) => this.#failPurge(error)
     const counted = maintenance.first(() => this.#countPurge(databases, purge)).catch(failed)
     const followed = counted.then(({ follow }) => follow && maintenance.first(follow).catch(failed))
-    // Whoever has asked may not have come to listen.
+    // The caller may not have attached a handler yet.
     followed.catch(() => undefined).finally(resolve)
     const { count, follow } = await counted
     return { count, followed: follow && followed }
@@ -199,7 +199,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     this.#parts?.databases.root.resetReadTxn()
   }
 
-  /** Resolves when all that this process has put so far is committed or given up. */
+  /** Resolves when every put of this process so far is committed or dropped. */
   async flushed(): Promise<void> {
     await this.#parts?.queue.flushed()
   }
@@ -265,7 +265,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     return this.#read(({ databases }) => databases.root.readerCheck() as unknown as number) ?? 0
   }
 
-  /** Waits for writes under way and gives the store back. Everything is a miss from then on. */
+  /** Waits for writes in flight and closes the store. Every look-up is a miss from then on. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -348,7 +348,7 @@ export class EntryStore implements CacheStore, PurgedStore {
   #noteDamage(error: unknown): void {
     if (this.#damageInUse !== undefined || !DAMAGE.test(messageOf(error))) return
     this.#damageInUse = messageOf(error)
-    // Where even this cannot be written, the next master finds the damage by looking.
+    // If even this write fails, the next master finds the damage by its own check.
     noteDamage(this.#dir, messageOf(error)).catch(() => undefined)
   }
 }

@@ -16,7 +16,7 @@ interface Access {
   readonly id: Buffer
 }
 
-/** Decides which classes of entries an overuser gives up the least recently used one of. */
+/** Picks the classes of entries from which the least recently used entry of an overuser is evicted. */
 function classesToEvict(usage: Usage, dimension: Dimension): readonly AccessClass[] {
   if (dimension === 'queryEntries' || dimension === 'queryBytes') return ['query']
   const [all, query, newcomers] =

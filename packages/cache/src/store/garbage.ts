@@ -18,7 +18,7 @@ export function sweepRow({ garbage }: Databases, transaction: StoreTransaction):
   for (const { key, value } of garbage.getRange({ limit: 1 })) {
     for (let at = 0; at < value.length; at += ID_BYTES) {
       const id = Buffer.from(value.subarray(at, at + ID_BYTES))
-      // Written anew since: not garbage any more.
+      // Rewritten since: no longer garbage.
       if (transaction.head(id)?.isDead === true) transaction.clear(id)
     }
     garbage.removeSync(key)

@@ -16,7 +16,7 @@ const CUT_MARK = 0xff
 /** Stands between path and label: neither can hold it. */
 const SEPARATOR = '\0'
 
-/** Where an entry lies: a digest of its key, which may be of any length. */
+/** Index key of an entry: a digest of its key, which may be of any length. */
 export function idOf(key: string): Buffer {
   return Buffer.from(hash('sha256', key, 'binary').slice(0, ID_BYTES), 'latin1')
 }

@@ -3,16 +3,16 @@ import type { Databases } from './databases.ts'
 import { decodeFacts, decodeHead } from './entry-codec.ts'
 import { ID_BYTES, ROW, rowKey, rowRange } from './index-keys.ts'
 
-/** What of a store is listed. Of several terms the narrowest leads: tag, then path prefix, then label. */
+/** Selects the entries of a store to list. Of several terms the narrowest leads: tag, then path prefix, then label. */
 export interface ListingQuery {
   readonly label?: string
   /** A full tag. */
   readonly tag?: string
-  /** What the path begins with. */
+  /** Prefix of the path. */
   readonly prefix?: string
   /** Entries to look at; fewer may be listed. */
   readonly limit: number
-  /** Where the last listing ended. */
+  /** Cursor at which the last listing ended. */
   readonly cursor?: string
 }
 
@@ -26,11 +26,11 @@ interface ListedEntry {
 
 export interface Listing {
   readonly entries: readonly ListedEntry[]
-  /** Where to go on; null at the end. */
+  /** Cursor of the next listing; null at the end. */
   readonly cursor: string | null
 }
 
-/** Where in the index an entry was found: the row, which ends with its id. */
+/** Index row in which an entry was found; it ends with the id of the entry. */
 type Place = Buffer
 
 /** Lists entries, with work bounded by the limit. What is written or dropped meanwhile may or may not be listed. */

@@ -22,7 +22,7 @@ export class LentBytes {
   #take(length: number): Buffer {
     let slab = this.#slab
     if (slab === undefined || this.#used + length > SLAB_BYTES) {
-      // What was lent in this turn stays as it is: it keeps the old slab.
+      // Bytes lent in this turn stay valid: they keep the old slab.
       slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
       this.#slab = slab
       this.#used = 0

@@ -9,7 +9,7 @@ import { StoreTransaction } from './store-transaction.ts'
 
 /** Entries of one transaction: others wait for its end. */
 const ENTRIES_PER_STEP = 64
-/** Steps that a writer takes for room before it gives up. */
+/** Eviction steps that a writer runs before it drops its entry. */
 const STEPS_FOR_ROOM = 16
 
 interface MaintenanceOptions {
@@ -22,7 +22,7 @@ interface MaintenanceOptions {
 /** Keeps the store within its bounds, in steps that hold the lock of writers for a moment each. */
 export class Maintenance {
   readonly #options: MaintenanceOptions
-  /** Work that somebody waits for, and that `run` therefore waits for. */
+  /** Work that has waiters, so `run` waits for it too. */
   #urgent: Promise<unknown> = Promise.resolve()
 
   constructor(options: MaintenanceOptions) {

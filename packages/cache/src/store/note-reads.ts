@@ -4,7 +4,7 @@ import { pathText, ROW, rowKey } from './index-keys.ts'
 import { StoreTransaction } from './store-transaction.ts'
 import { nextVariance } from './variances.ts'
 
-/** Takes what a render read into a variance record, and clears away the entries that nobody asks for any more. */
+/** Adds the request inputs that a render read to a variance record, and deletes the entries that no look-up can reach any more. */
 export function noteReads(databases: Databases, label: string, path: string, reads: Variance, seq: number): void {
   StoreTransaction.run(databases, (transaction) => {
     const { query, host, isNarrower, write } = nextVariance(databases, label, path, reads, seq)

@@ -10,7 +10,7 @@ const ACCESS_MERGE_MS = 10_000
 /** How soon a newcomer that was requested again counts as one: others push newcomers out quickly. */
 const PROMOTION_MERGE_MS = 100
 
-/** What a process did with the store since it opened it. */
+/** Counts of this process's use of the store since it opened it. */
 export interface StoreStats {
   /** Writes that were lost: a full disk, a full store, damage. */
   lostWrites: number

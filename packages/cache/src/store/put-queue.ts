@@ -54,7 +54,7 @@ export class PutQueue {
     return promise
   }
 
-  /** Resolves when all that was added before is committed or given up: entries are settled in their order. */
+  /** Resolves when every entry added before is committed or dropped: entries are settled in their order. */
   async flushed(): Promise<void> {
     await this.#last
   }

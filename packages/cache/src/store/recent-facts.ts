@@ -14,13 +14,13 @@ interface Known {
 }
 
 /**
- * What was decoded of entries that were read before: an entry that is read again and again is not taken apart each time. What is
+ * Decoded metadata of recently read entries: an entry that is read often is not decoded each time. What is
  * remembered counts only where the record still has the same bytes.
  */
 export class RecentFacts {
   readonly #known = new Map<string, Known>()
 
-  /** Where an entry lies. Not to be changed. */
+  /** Location of an entry. Not to be changed. */
   idOf(key: string): Buffer {
     return this.#known.get(key)?.id ?? idOf(key)
   }

@@ -1,7 +1,7 @@
 import type { EntryHead } from './entry-codec.ts'
 import { ID_BYTES } from './index-keys.ts'
 
-/** What the rows of the schedule are about; the value is the first byte of their keys. */
+/** Kinds of rows of the schedule; the value is the first byte of their keys. */
 const DEADLINE = 1
 const ACCESS = { regular: 2, query: 3, newcomer: 4 } as const
 

@@ -3,9 +3,9 @@ import type { Databases } from './databases.ts'
 
 /** The file is never smaller bounded than this: each database takes some pages. */
 const LEAST_FILE_BYTES = 4 << 20
-/** What the map has beyond the bound of the file, so that no transaction makes lmdb map it anew. */
+/** Room of the map beyond the bound of the file, so that no transaction makes lmdb remap it. */
 const MAP_SLACK_BYTES = 32 << 20
-/** What a transaction writes beside its entries: pages of the trees that it touches. */
+/** Bytes that a transaction writes beside its entries: pages of the trees that it touches. */
 const OVERHEAD_BYTES = 128 << 10
 /** The share of its bound up to which the file grows freely. */
 const NEAR_BOUND = 3 / 4
@@ -43,7 +43,7 @@ interface Native {
   ensureReadTxn(): void
 }
 
-/** What a writer must do: write, evict first, or give up for now since eviction would not help. */
+/** The next step of a writer: write, evict first, or wait since eviction would not help. */
 type Room = 'enough' | 'evict' | 'wait'
 
 /** Room in the file of a store. */

@@ -9,7 +9,7 @@ import { DATA_FILE, isInUse, judgeSeal, sealInUse } from './store-seal.ts'
 
 /** Damaged stores that are kept for who wants to look into them. */
 const KEPT_DAMAGED = 2
-/** What must be writable before lmdb may run: on a full disk it does not fail but crashes. */
+/** Bytes that must be writable before lmdb may run: on a full disk it does not fail but crashes. */
 const NEEDED_BYTES = 256 << 10
 /** lmdb's lock file, with room for all its readers: a hole in it would crash a reader once the disk is full. */
 const LOCK_BYTES = 72 << 10
@@ -19,7 +19,7 @@ const LMDB_MAGIC = Buffer.from([0xde, 0xc0, 0xef, 0xbe])
 /** A file that is larger than this is not kept: a busy store may outgrow its bound by less. */
 const outgrownBytes = (maxFileBytes: number) => 1.5 * maxFileBytes + (32 << 20)
 
-/** Where a store lies: in the directory of its name below `cacheDir`. */
+/** Location of a store: the directory of its name below `cacheDir`. */
 export interface StorePlace {
   readonly cacheDir: string
   readonly name: string
@@ -33,7 +33,7 @@ export interface OpenedHome {
   readonly databases: Databases | undefined
   /** Why the store could not be opened. */
   readonly problem: string | undefined
-  /** What was found damaged, and where it went. */
+  /** The damage found, and where the damaged files were moved. */
   readonly damage: string | undefined
 }
 
@@ -90,7 +90,7 @@ async function begin(dir: string, mapBytes: number): Promise<Databases> {
   return openDatabases(dir, mapBytes)
 }
 
-/** The gate holds nothing: one that is not as lmdb makes it would crash who opens it, and is made anew. */
+/** The gate holds no data: a gate that lmdb did not write would crash the process that opens it, so it is recreated. */
 async function prepareGate(dir: string): Promise<void> {
   const data = await readFile(join(dir, DATA_FILE)).catch(() => undefined)
   const isWhole =

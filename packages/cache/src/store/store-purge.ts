@@ -97,7 +97,7 @@ async function takeAll(work: Work): Promise<number> {
   return taken.length
 }
 
-/** What `takeAll` would take. */
+/** The entries that `takeAll` would take. */
 function findAll(work: Work): Promise<readonly Buffer[]> {
   const { databases, purge } = work
   return inSteps(work, ({ ids, matchesEntry }) => {

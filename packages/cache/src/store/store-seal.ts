@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** Raised whenever what lies in the databases changes its form, or lmdb the form of its file: stores of another form are not read. */
 const FORMAT = 5
 
-/** What is known of a store without opening it. */
+/** State of a store that can be read without opening it. */
 interface Seal {
   readonly format: number
   readonly arch: string
@@ -23,7 +23,7 @@ interface DataFile {
   readonly mtimeMs: number
 }
 
-/** What the seal says of a store: none there, to be used, to be looked at first, or not to be used. */
+/** The verdict of the seal on a store: there is none, it may be used, it must be checked first, or it must not be used. */
 type SealVerdict =
   | { readonly kind: 'empty' }
   | { readonly kind: 'sound' }
@@ -92,7 +92,7 @@ export async function identityOf(dir: string): Promise<StoreIdentity | undefined
   return (await stat(join(dir, DATA_FILE), { bigint: true }).catch(() => undefined))?.ino
 }
 
-/** What is wrong with the files of a store that is in use; undefined: nothing that shows. */
+/** Describes the damage to the files of a store in use; undefined: none detected. */
 export async function troubleOf(dir: string, identity: StoreIdentity | undefined): Promise<string | undefined> {
   const [found, damage] = await Promise.all([identityOf(dir), stat(join(dir, DAMAGE_FILE)).catch(() => undefined)])
   if (found === undefined || found !== identity)

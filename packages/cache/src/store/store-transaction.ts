@@ -212,7 +212,7 @@ export class StoreTransaction {
     for (const row of rows) if (!oldRows.some((other) => other.equals(row))) index.putSync(row, id)
   }
 
-  /** A variance record goes with the last entry of its path: the next render writes it anew. */
+  /** A variance record goes with the last entry of its path: the next render recreates it. */
   #forgetVariance({ label, path }: EntryFacts): void {
     if (path === '') return
     const { index, variances } = this.#databases

@@ -46,13 +46,13 @@ function readRecord({ variances }: Databases, label: string, path: string): Vari
   return { query: (flags & QUERY) !== 0, host: (flags & HOST) !== 0, isOutdated, seq }
 }
 
-/** What is known of a path; undefined: nothing. */
+/** The variance record of a path; undefined: there is none. */
 export function readVariance(databases: Databases, label: string, path: string): KnownVariance | undefined {
   const record = readRecord(databases, label, path)
   return record && { query: record.query, host: record.host, isOutdated: record.isOutdated }
 }
 
-/** What a record is to become. */
+/** The new state of a record. */
 interface NextVariance extends Variance {
   /** Entries were found by more than it says now. */
   readonly isNarrower: boolean

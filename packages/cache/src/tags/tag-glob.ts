@@ -39,7 +39,7 @@ export function tagMatcher(glob: string): (tag: string) => boolean {
   }
 }
 
-/** What every tag begins with that a glob matches: where to begin in an ordered index. */
+/** Common prefix of all tags that a glob matches: the start of a scan in an ordered index. */
 export function globPrefix(glob: string): string {
   return literalsOf(glob)[0] ?? ''
 }

@@ -10,7 +10,7 @@ import {
   weaken,
 } from '@svc/http'
 
-/** What compression needs to know of a request. */
+/** Input of the choice of a coding. */
 export type CodedRequest = Pick<HttpRequest, 'method' | 'header'>
 
 /**
@@ -23,7 +23,7 @@ export function chooseCoding(request: CodedRequest, head: ResponseHead): Content
   return encodingClass(request.header('accept-encoding'))
 }
 
-/** What was found out of lists that are sent again and again, which their owners freeze: nobody can tell, but for the time it takes. */
+/** Results for lists that are sent again and again, which their owners freeze: the cache changes only the time it takes. */
 const codable = new RecentWeakMap<HeaderList, boolean>()
 const varying = new RecentWeakMap<HeaderList, HeaderList>()
 

@@ -9,7 +9,7 @@ import type { ServingGeneration } from '../generation/serving-generation.ts'
 /** The line to the master. */
 export type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
 
-/** What a control plane is made of. */
+/** Dependencies of a control plane. */
 interface ControlPlaneParts {
   readonly master: Pick<MasterPeer, 'call'>
   readonly generation: () => ServingGeneration
@@ -19,7 +19,7 @@ interface ControlPlaneParts {
 const ANSWER = { timeoutMs: 5_000 } as const
 /** A purge waits for processes that have to be killed, a flush for isolates that compile. */
 const WORK = { timeoutMs: 90_000 } as const
-/** Who waits for the end of a rolling restart waits as long as it takes. */
+/** A call that waits for the end of a rolling restart has no time limit. */
 const WAIT = { timeoutMs: 600_000 } as const
 
 function purgesOf({ master }: ControlPlaneParts): Purges {

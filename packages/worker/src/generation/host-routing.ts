@@ -11,7 +11,7 @@ export interface VhostMatch {
   readonly names: ReadonlyMap<string, string>
 }
 
-/** Where requests for a host go. */
+/** The target of requests for a host. */
 export interface HostRoute {
   /** undefined: a server of a vhost file that has none. */
   readonly site: SiteRuntime | undefined

@@ -77,7 +77,7 @@ export class ListenAddresses {
   }
 }
 
-/** Where bodies of requests wait that are too long for memory, in files without names. */
+/** Directory for request bodies too long for memory, in unnamed files. */
 export function bodyDirectory({ server }: Pick<Config, 'server'>): string {
   return join(server.state_dir, 'bodies')
 }

@@ -20,7 +20,7 @@ export interface ServingGeneration {
   matchHost(host: string): HostMatch<SiteRuntime> | undefined
   /** True if there are servers of vhost files. Without them all addresses serve the same. */
   readonly hasVhosts: boolean
-  /** Where requests for a host go on a listen address; undefined when nothing is served there. */
+  /** Target of requests for a host on a listen address; undefined when nothing is served there. */
   route(listener: string, host: string): HostRoute | undefined
   /** Builds what `route` looks into, for all listen addresses. Does not hold up the process. */
   prepareRoutes(): Promise<void>
@@ -33,7 +33,7 @@ export interface ServingGeneration {
   readonly strictTransport: readonly [name: string, value: string] | undefined
 }
 
-/** What a generation is built with. */
+/** Dependencies of a generation. */
 interface GenerationTools {
   readonly renderer: Renderer
   readonly onProblem: (error: Error) => void

@@ -22,8 +22,8 @@ export interface SiteApp {
 }
 
 /**
- * What a worker keeps of one site while its configuration stays the same, over any number of reloads. Everything is made at
- * the first request: a site that nobody asks for costs no more than its configuration.
+ * State of one site in a worker while its configuration stays the same, over any number of reloads. Everything is created at
+ * the first request: a site without requests costs no more than its configuration.
  */
 export class SiteRuntime {
   readonly config: SiteConfig
@@ -31,7 +31,7 @@ export class SiteRuntime {
   readonly #onProblem: (error: Error) => void
   readonly #describing = new SingleFlight<'app', SiteApp>()
   #app: SiteApp | undefined
-  /** Raised by every change, so that an answer that was under way during one is not kept. */
+  /** Raised by every change, so that a response in flight during a change is not cached. */
   #changes = 0
   #isRetired = false
   /** Requests that wait for the application. */
@@ -135,7 +135,7 @@ export class SiteRuntime {
 
 /** Paths that are remembered of one site. Past them the oldest is forgotten: it costs a run of the middleware. */
 const MAX_PATHS = 4_096
-/** What middleware asks of the world (a flag behind a `fetch`, the time) may change without a change of its code. */
+/** Outside inputs of middleware (a flag behind a `fetch`, the time) may change without a change of its code. */
 const MAX_AGE_MS = 60_000
 
 interface Run {

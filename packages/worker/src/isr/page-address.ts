@@ -7,7 +7,7 @@ import type { RenderRequest } from '@svc/protocol'
  */
 export type HostBinding = 'own' | 'open' | 'unknown'
 
-/** What a response of a site is found by: everything of a request that its key may depend on. */
+/** The address of a response of a site: all parts of a request that its key may depend on. */
 export interface PageAddress {
   readonly label: string
   /** Normalised, as middleware has rewritten it. */
@@ -64,7 +64,7 @@ export function isOfDynamicRoute({ pattern }: PageAddress): boolean {
   return pattern.includes('[')
 }
 
-/** What a purge can match in a response of this address. */
+/** The properties of a response at this address that a purge can match. */
 export function purgeableOf(address: PageAddress, variance: Variance, siteTags: readonly string[]): Purgeable {
   const { label, path, pattern } = address
   return { label, path, host: variance.host ? address.hostname : '', tags: responseTags(label, path, pattern, siteTags) }

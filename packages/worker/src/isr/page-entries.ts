@@ -32,7 +32,7 @@ export interface Made {
 export interface PageEntry {
   readonly verdict: 'store'
   readonly address: PageAddress
-  /** What the key depends on, with all that is known of the path. */
+  /** The inputs of the key, with the variance record of the path. */
   readonly variance: Variance
   readonly key: string
   readonly entry: StoredEntry

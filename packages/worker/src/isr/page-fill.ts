@@ -24,7 +24,7 @@ export interface PageWaiter {
 
 export type PageFills = Fills<PageWaiter, PageFill>
 
-/** Where requests go that a fill cannot answer. */
+/** Fallback for requests that a fill cannot answer. */
 interface PageFillExits {
   /** Looks again, from the start. */
   again(waiter: PageWaiter): void
@@ -32,7 +32,7 @@ interface PageFillExits {
   alone(waiter: PageWaiter, detail: string | undefined): void
 }
 
-/** What a page is filled for: the request that misses it, or the store alone (a refresh). */
+/** The reason for a fill: a request that missed, or the store alone (a refresh). */
 export type PageFillCause =
   | { readonly kind: 'request'; readonly opener: PageWaiter; readonly isRepeated: boolean }
   | { readonly kind: 'refresh'; readonly background: BackgroundRender }
@@ -55,7 +55,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
   #render: SharedRender | undefined
   /** Made of a whole response, once. */
   #judged: Judged | undefined
-  /** What joins get while it is being committed: until then no look-up finds it in the store. */
+  /** The entry for joining requests while it is being committed: until then no look-up finds it in the store. */
   #answer: PageEntry | undefined
   /** An error page that holds nothing of the request that it was rendered for. */
   #errorPage: Made | undefined
@@ -182,7 +182,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
     return this.#cause.kind === 'refresh' ? this.#cause.background : undefined
   }
 
-  /** What decides what is rendered, where no request leads. */
+  /** The inputs of the render, if no request leads the fill. */
   get #subject(): Pick<PageRequest, 'address' | 'settings'> {
     return this.#cause.kind === 'refresh' ? this.#cause.background : this.#cause.opener.request
   }

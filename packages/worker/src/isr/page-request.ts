@@ -22,7 +22,7 @@ export interface BackgroundRender {
   readonly settings: IsrSettings
   /** Knows of no client. */
   readonly request: RenderRequest
-  /** True if the configuration that it was begun for is still in service. */
+  /** True if the configuration that it started with is still in service. */
   mayBeKept(): boolean
   /** The site has changed since the request was made. */
   onOutdated(): void

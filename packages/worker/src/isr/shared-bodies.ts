@@ -1,13 +1,13 @@
 import type { StoredEntry } from '@svc/cache'
 import { type Encode, encodeWhole, type RealCoding } from '../compression/index.ts'
 
-/** Bodies that are looked for; past them the oldest is copied anew when it is asked for again. */
+/** Maximum number of bodies that are indexed; past it the oldest one is copied again when it is requested again. */
 const MAX_BODIES = 1_024
 
 /**
  * Bodies of stored responses that outlive their turn, because they are compressed or their client is slow: all who are sent the
  * same share one copy of it, and one of each coding. Else many slow clients of one large page would take its size each. Nothing
- * is kept that nobody uses: it goes with the next collection of garbage.
+ * stays in memory without a user: it goes with the next garbage collection.
  */
 export class SharedBodies {
   readonly #encode: Encode
@@ -42,7 +42,7 @@ export class SharedBodies {
     const encodings = known ?? new Map<RealCoding, Promise<Uint8Array>>()
     encodings.set(coding, made)
     this.#encodings.set(body, encodings)
-    // Who asks next tries anew; who asked already is told by the promise.
+    // The next caller tries again; earlier callers learn of the failure from the promise.
     made.catch(() => encodings.delete(coding))
     return made
   }

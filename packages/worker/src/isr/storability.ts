@@ -3,7 +3,7 @@ import { type HeaderList, parseCacheControl } from '@svc/http'
 import type { CacheFacts } from '@svc/protocol'
 import type { PageAddress } from './page-address.ts'
 
-/** What is known of a response when it has been made. */
+/** Properties of a finished response. */
 interface MadeResponse {
   readonly status: number
   readonly headers: HeaderList
@@ -31,7 +31,7 @@ export type Storability =
 /** Statuses that mean the same for every client: those of RFC 9110 section 15.1, and temporary redirects. */
 const KEPT_STATUSES: ReadonlySet<number> = new Set([200, 203, 204, 301, 302, 303, 307, 308, 404, 410])
 
-/** What a page reads of its request that no key holds. */
+/** Request inputs of a page that no key holds. */
 const PERSONAL_READS = ['cookies', 'headers', 'no-store'] as const
 
 function fieldValues(headers: HeaderList, wanted: string): string[] {
@@ -59,7 +59,7 @@ export function storabilityOf(response: MadeResponse, address: PageAddress, defa
   if (personal !== undefined) return { verdict: 'pass', detail: personal }
   if (facts.tags.length > MAX_ENTRY_TAGS) return { verdict: 'pass', detail: 'tags' }
   const reads = { query: facts.reads.includes('query'), host: facts.reads.includes('host') }
-  // Whoever names a made-up host would decide what the page says of its own address.
+  // A client that sends a made-up host would decide which address the page gives as its own.
   if (reads.host && address.binding === 'unknown') return { verdict: 'pass', detail: 'host' }
   return withLifetime(facts.revalidate, address, defaults, reads)
 }

@@ -1,7 +1,7 @@
 import { ageSeconds, type EntryFacts, type StoredEntry, ttlLeftMs } from '@svc/cache'
 import { type HeaderList, parseHttpDate, type ResponseHead, type Validators } from '@svc/http'
 
-/** What stands for "for ever" in seconds: a year, as in Next.js. */
+/** "For ever" in seconds: a year, as in Next.js. */
 const FOREVER_SECONDS = 31_536_000
 
 function fieldOf(headers: HeaderList, wanted: string): string | undefined {
@@ -31,7 +31,7 @@ export function deliveredHead(entry: StoredEntry, now: number): ResponseHead {
   return { status: entry.status, headers }
 }
 
-/** What conditions of a request are compared with. */
+/** Validators that conditions of a request are compared with. */
 export function validatorsOf(entry: StoredEntry): Validators {
   const lastModified = fieldOf(entry.headers, 'last-modified')
   return {

@@ -8,7 +8,7 @@ import type { RequestContext } from '../request/request-context.ts'
 import type { SharedBodies } from './shared-bodies.ts'
 import { deliveredHead, notModifiedHead, validatorsOf } from './stored-head.ts'
 
-/** What the cache did for a request. */
+/** The cache outcome for a request. */
 export type IsrStatus = Omit<CacheStatus, 'cache'>
 
 /** Engines send up to this much at once; of a larger body they keep what the client does not take yet. */
@@ -23,7 +23,7 @@ export function isrStatus(status: IsrStatus): string {
   return cacheStatus({ cache: 'svc-isr', ...status })
 }
 
-/** What sending takes. */
+/** Dependencies of sending. */
 interface SenderParts {
   readonly clock: Clock
   readonly bodies: SharedBodies

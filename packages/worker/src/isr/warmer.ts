@@ -9,7 +9,7 @@ import type { PageAddress } from './page-address.ts'
 import { type BackgroundRender, settingsOf } from './page-request.ts'
 import { routesWithStaticParams, staticPathsOf } from './static-paths.ts'
 
-/** What warming works with. */
+/** Dependencies of warming. */
 interface WarmerOptions {
   readonly generation: () => ServingGeneration | undefined
   readonly cache: () => IsrCache | undefined

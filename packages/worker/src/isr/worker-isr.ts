@@ -5,7 +5,7 @@ import type { CacheMetrics } from '@svc/telemetry'
 import type { Renderer } from '../render-client/renderer.ts'
 import { IsrCache } from './isr-cache.ts'
 
-/** What the ISR cache of a worker process is made of. */
+/** The parts of the ISR cache of a worker process. */
 interface WorkerIsrOptions {
   readonly ledger: PurgeLedger
   readonly leases: LeaseDesk

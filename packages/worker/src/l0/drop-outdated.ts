@@ -5,7 +5,7 @@ import type { HttpSeries } from '@svc/telemetry'
 import { secureNames } from '../generation/secure-hosts.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 
-/** What a worker notes with a response in L0, so that a hit is counted and logged like any other answer. */
+/** Notes of a worker on a response in L0, so that a hit is counted and logged like any other response. */
 export interface WorkerFacts extends L0Facts {
   /** Id of the site. */
   readonly site: string
@@ -58,12 +58,12 @@ function areSentToHttpsAlike({ spec }: ServingGeneration, before: ServingGenerat
   return !spec.config.tls.redirect_http || isDeepStrictEqual(secureNames(spec), secureNames(before.spec))
 }
 
-/** What decides about answers, beside the sites, which are looked at one by one. */
+/** Settings that decide about responses, beside the sites, which are compared one by one. */
 function rulesOf({ logging: _logging, sites: _sites, apps: _apps, ...rules }: Config): unknown {
   return rules
 }
 
-/** What decides where a host leads to on an address, and what servers of vhost files answer. */
+/** Settings that decide where a host leads to on an address, and how servers of vhost files respond. */
 function addressesOf({ spec, sites }: ServingGeneration): unknown {
   const hosts = [...sites.values()].map(({ config: { id, hostnames, any_host: anyHost } }) => ({ id, hostnames, anyHost }))
   return { web: spec.web, listen: spec.listen, hosts }

@@ -18,7 +18,7 @@ import type { HttpMetrics } from '@svc/telemetry'
 import type { L0Ticket, OfferingRequest } from '../request/l0-fill.ts'
 import type { WorkerFacts } from './drop-outdated.ts'
 
-/** What admission works with. */
+/** Dependencies of admission. */
 export interface AdmissionTools {
   readonly cache: L0Cache<ReadyHead, WorkerFacts>
   readonly ledger: PurgeLedger
@@ -26,13 +26,13 @@ export interface AdmissionTools {
   readonly clock: Clock
   /** Names of the keys whose answers are being made for L0 alone. */
   readonly filling: Set<string>
-  /** What tells a listen address apart; undefined where all answer the same. */
+  /** Key part of the listen address; undefined if all addresses serve the same. */
   addressOf(listener: string): string | undefined
   /** True if the cache is still in use, and this generation the one that is served. */
   isServed(generation: number): boolean
 }
 
-/** Opens a ticket for an answer that L0 wants: offered for the second time, to somebody without credentials, and not purged. */
+/** Opens a ticket for a response that L0 admits: offered for the second time, to a client without credentials, and not purged. */
 export function admit(tools: AdmissionTools, offering: OfferingRequest, offer: L0Offer): L0Ticket | undefined {
   const { request, client } = offering
   if (!isRead(request.method) || storablePath(request.path) === undefined || storablePath(offer.path) === undefined)
@@ -51,7 +51,7 @@ export function admit(tools: AdmissionTools, offering: OfferingRequest, offer: L
   return new AdmissionTicket(tools, { offering, offer, purgeables, coding, key })
 }
 
-/** What HEAD is answered is what GET gets, but for the body. */
+/** HEAD gets the same response as GET, without the body. */
 function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }

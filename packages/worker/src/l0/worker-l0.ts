@@ -31,7 +31,7 @@ interface HitLog {
   hit(request: HitRequest, status: number, bytes: number, durationMs: number): void
 }
 
-/** What L0 works with. */
+/** Dependencies of L0. */
 interface WorkerL0Options {
   /** The generation that new requests are served by. */
   readonly generation: () => ServingGeneration
@@ -46,7 +46,7 @@ interface WorkerL0Options {
 
 type Entry = L0Entry<ReadyHead, WorkerFacts>
 
-/** A response under way, in one object for all. */
+/** A response in flight, in one object for all. */
 interface Answer extends ReadyResponse {
   head: ReadyHead
   body: Uint8Array | undefined
@@ -66,7 +66,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
   #cache: L0Cache<ReadyHead, WorkerFacts> | undefined
   #admission: AdmissionTools | undefined
   #evictedBefore = 0
-  /** What tells listen addresses apart in keys; undefined where all answer the same. */
+  /** Key part of the listen address; undefined if all addresses serve the same. */
   #addresses: ReadonlyMap<string, string> | undefined
   readonly #answer: Answer = { head: noHead, body: undefined, length: '' }
   // Of the request that is answered.

@@ -47,7 +47,7 @@ export class Pipeline {
   }
 }
 
-/** What a handler of exchanges is made of. */
+/** Dependencies of a handler of exchanges. */
 interface RequestHandlerOptions {
   /** The generation that new requests begin with. */
   readonly generation: () => ServingGeneration

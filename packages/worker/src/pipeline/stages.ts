@@ -12,13 +12,13 @@ import { ProofStage, SecureStage } from './stages/secure-stage.ts'
 import { SitePaths } from './stages/site-paths.ts'
 import { VhostStage } from './stages/vhost-stage.ts'
 
-/** What stages work with. */
+/** Dependencies of the stages. */
 interface StageParts {
   readonly plane: ControlPlane
   readonly renderer: Renderer
   readonly isr: IsrOf
   readonly vhosts: VhostRuntimes
-  /** What certificate authorities are answered, by token; may change. */
+  /** Responses to challenges of certificate authorities, by token; may change. */
   readonly proofs: ReadonlyMap<string, string>
   /** Resolves when every write to a site's files before the call has taken effect. */
   readonly settleSite: (site: string) => Promise<void>

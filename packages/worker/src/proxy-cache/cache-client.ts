@@ -2,7 +2,7 @@ import type { EntryFacts, ProxyAddress } from '@svc/cache'
 import type { CacheStatus, ResponseSink, ResponseSource } from '@svc/http'
 import type { Origin, OriginRequest } from '@svc/upstream'
 
-/** What the cache did for a request. */
+/** The cache outcome for a request. */
 export type ProxyStatus = Omit<CacheStatus, 'cache'>
 
 /** The facts of an entry that keep a copy of it in L0 in step. */

@@ -12,7 +12,7 @@ import {
   type Validators,
 } from '@svc/http'
 
-/** What one client gets of a response. */
+/** The part of a response for one client. */
 export interface Delivery {
   readonly head: ResponseHead
   /** Bytes of the body: from here on, */
@@ -80,7 +80,7 @@ interface Aged {
   readonly headers: HeaderList
 }
 
-/** What was made of lists that are sent again and again, which their owners freeze: the same list for a second. */
+/** Results for lists that are sent again and again, which their owners freeze: the same list for a second. */
 const aged = new RecentWeakMap<HeaderList, Aged>()
 
 function withAge(headers: HeaderList, seconds: number): HeaderList {
@@ -115,7 +115,7 @@ function empty(status: number, headers: HeaderList): Delivery {
   return { head: { status, headers }, from: 0, to: 0, length: status === 304 ? undefined : 0 }
 }
 
-/** Where a response does not say when it was changed, it was not later than it was made. */
+/** A response without Last-Modified was not changed later than it was made. */
 function validatorsOf({ headers, createdAt }: Delivered, mayGuess: boolean): Validators {
   const modified = parseHttpDate(firstField(headers, 'last-modified') ?? '')
   const made = mayGuess ? (parseHttpDate(firstField(headers, 'date') ?? '') ?? createdAt) : undefined

@@ -5,7 +5,7 @@ import { leasePrefix } from './proxy-fill.ts'
 /** URIs of one order; the rest go with the next. */
 const MAX_URIS = 256
 
-/** What invalidations are made with. */
+/** Dependencies of invalidations. */
 interface InvalidationsOptions {
   readonly store: Pick<ProxyStore, 'hasUri' | 'refresh'>
   readonly leases: Pick<LeaseDesk, 'isHeld'>
@@ -15,14 +15,14 @@ interface InvalidationsOptions {
 }
 
 interface Batch {
-  /** URIs of which something is known to be stored or under way. */
+  /** URIs with entries that are known to be stored or in flight. */
   readonly certain: Set<string>
   /** URI -> label of its site: another worker may be about to store something. */
   readonly doubtful: Map<string, string>
   readonly done: PromiseWithResolvers<void>
 }
 
-/** Orders purges of URIs that requests have made invalid: one order under way, the next of all that came meanwhile. */
+/** Orders purges of URIs that requests have made invalid: one order in flight, the next one for all URIs that came meanwhile. */
 export class Invalidations {
   readonly #options: InvalidationsOptions
   #next: Batch | undefined
@@ -35,7 +35,7 @@ export class Invalidations {
   /**
    * Resolves when no process of the instance serves what is stored for these URIs, or stores what was asked for before; also when
    * that cannot be told.
-   * @param isKnown whether something of them is known to be stored or under way
+   * @param isKnown true if an entry of them is known to be stored or in flight
    */
   add(label: string, uris: readonly string[], isKnown: boolean): Promise<void> {
     this.#next ??= { certain: new Set(), doubtful: new Map(), done: Promise.withResolvers() }

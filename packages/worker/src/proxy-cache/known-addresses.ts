@@ -5,12 +5,12 @@ const MAX_KNOWN = 512
 /** Longer targets are not remembered. */
 const MAX_TARGET_CHARS = 1024
 
-/** What decides where the answer to a request lies. */
+/** The inputs of the cache address of a response. */
 export interface Addressed {
   readonly scheme: 'http' | 'https'
   /** As the client named it. */
   readonly clientHost: string
-  /** What the request is for. */
+  /** Target of the request. */
   readonly host: string
   readonly path: string
   readonly query: string
@@ -29,7 +29,7 @@ interface Known {
   readonly address: ProxyAddress
 }
 
-/** Where answers lie: what is asked for again and again has the same address, whose texts are not put together, and hashed, each time. */
+/** Remembers cache addresses, so that the texts of a frequent request are not concatenated and hashed each time. */
 export class KnownAddresses {
   readonly #known = new Map<string, Known>()
 
@@ -74,7 +74,7 @@ function addressOf({
   place,
 }: Addressed): ProxyAddress | undefined {
   const asked = query === '' ? path : `${path}?${query}`
-  // Where the request goes on as something else than what was asked for, or for another host, its answer is another. Upstreams are
+  // If the request is forwarded with another target or for another host, its response is another one. Upstreams are
   // told of path and host as the client wrote them too ($request_uri, $http_host): no odd spelling of them is stored for the plain one.
   const via = [zone, place, sent === asked ? '' : sent, target === asked ? '' : target, clientHost]
   if (host !== clientHost) via.push(host)

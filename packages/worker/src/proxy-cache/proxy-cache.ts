@@ -131,7 +131,7 @@ export class ProxyCache {
     const { found, key } = lookup
     const outcome = found !== undefined ? 'stale' : lookup.hasVariants ? 'vary-miss' : 'uri-miss'
     const detail = this.#parts.passes.get(key)
-    // What is not the whole of a response is neither kept nor waited for by others. Who begins at the beginning gets a part of the whole.
+    // A partial response is neither cached nor shared. A range that begins at byte 0 is served from the complete response.
     const range = firstField(request.headers, 'range')
     const isPart = request.method === 'HEAD' || (range !== undefined && !FROM_BEGINNING.test(range))
     if (isPart && found === undefined) this.#pass(client, outcome, request.method === 'HEAD' ? 'head' : 'range')

@@ -53,7 +53,7 @@ export interface ProxyFillStart {
   readonly reason: ProxyStatus['outcome']
 }
 
-/** Where clients go that a fill does not answer itself. */
+/** Fallback for clients that a fill does not answer itself. */
 interface ProxyFillExits {
   /** Looks for a response again. */
   again(client: CacheClient): void

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { readPart } from '@svc/cache'
 
-/** What a reader finds at a place of a body: bytes, now or later; that more will come; that there is no more; or that it broke off. */
+/** The state of a body at a reader's offset: bytes, now or later; that more will come; that there is no more; or that it broke off. */
 export type BodyPart = Uint8Array | Promise<Uint8Array> | 'later' | 'end' | Error
 
 /** A body that may be read by several at once, each at its own speed. */
@@ -16,7 +16,7 @@ export interface ReadableBody {
   advanced(): void
 }
 
-/** How far somebody has read. */
+/** The offset of a reader. */
 export interface BodyPosition {
   position: number
   wake(): void

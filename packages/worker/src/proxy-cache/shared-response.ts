@@ -10,7 +10,7 @@ export interface SharedResponseOptions {
   readonly parts: ProxyParts
   readonly address: ProxyAddress
   readonly response: Delivered
-  /** Where it is stored; undefined: it is not. */
+  /** Location in the store; undefined: it is not stored. */
   readonly stored: { readonly key: string; readonly storing: Storing } | undefined
   /** The body, where it arrived at once. */
   readonly whole: Buffer | undefined
@@ -31,7 +31,7 @@ interface DeliveryStatus extends Pick<ProxyStatus, 'outcome'> {
   readonly refused: string | undefined
 }
 
-/** What purges can match in the responses of an address. */
+/** The properties of the responses of an address that purges can match. */
 export function purgeableAt({ label, path, hostname, uri }: ProxyAddress): Purgeable {
   return { label, path, host: hostname, tags: [uriTag(uri)] }
 }

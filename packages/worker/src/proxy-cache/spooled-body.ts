@@ -3,7 +3,7 @@ import { asError, type Clock } from '@svc/core'
 import { UpstreamError } from '@svc/upstream'
 import type { BodyPart, BodyPosition, ReadableBody } from './readable-body.ts'
 
-/** Who takes nothing for so long of a body that is not kept, while others wait for more of it, gets no more. */
+/** Milliseconds after which a stalled reader of a body that is not cached is dropped, if other readers wait for more of it. */
 const LAG_MS = 30_000
 
 /** Bytes of a body that are in memory. */
@@ -20,7 +20,7 @@ interface SpoolOptions {
   readonly maxBytes: number
   /** It turned out that the body cannot be kept. */
   readonly onUnkept: (error: Error | undefined) => void
-  /** It is not kept, and nobody reads it any more. */
+  /** It is not cached, and has no reader any more. */
   readonly onUnread: () => void
   /** More may come, after `add` returned false. */
   readonly onRoom: () => void
@@ -34,7 +34,7 @@ interface SpoolOptions {
 export class SpooledBody implements ReadableBody {
   readonly #options: SpoolOptions
   readonly #readers = new Set<BodyPosition>()
-  /** What is not in the file, in order. */
+  /** Chunks that are not in the file, in order. */
   #pieces: Piece[] = []
   #bytes = 0
   #file: IncomingBody | undefined
@@ -73,7 +73,7 @@ export class SpooledBody implements ReadableBody {
   add(bytes: Uint8Array): boolean {
     this.#pieces.push({ start: this.#bytes, bytes })
     this.#bytes += bytes.byteLength
-    // Where an earlier call returned false, `onRoom` is owed.
+    // If an earlier call returned false, `onRoom` is owed.
     this.#isAdding = !this.#isFull
     this.#isFull = true
     if (this.#isKept && this.#bytes > this.#options.maxBytes) this.#stopKeeping(undefined)
@@ -89,7 +89,7 @@ export class SpooledBody implements ReadableBody {
     this.#wakeReaders()
   }
 
-  /** What is to be stored of a complete body; undefined: it could not be kept. To be called once. */
+  /** Takes a complete body for the store; undefined: it could not be stored. To be called once. */
   async kept(key: string): Promise<Uint8Array | BodyFileRef | undefined> {
     if (!this.#isKept) return undefined
     if (this.#file === undefined && !this.#isWriting) {

@@ -34,7 +34,7 @@ export function mayReplaceFailure(entry: EntryFacts, error: Error, rules: StaleR
   return rules.has(wordOfError(error)) || isWithinErrorTime(entry, now)
 }
 
-/** True if a stale response may be used at once while it is made anew. */
+/** True if a stale response may be used at once while it is refreshed. */
 export function mayServeStale(entry: EntryFacts, now: number): boolean {
   return freshnessOf(entry, now) === 'stale' && !isForbidden(entry)
 }

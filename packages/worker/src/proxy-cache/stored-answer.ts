@@ -5,7 +5,7 @@ import { type Delivery, deliveryOf } from './delivery.ts'
 import type { ServedEntry } from './proxy-parts.ts'
 import type { FileBody } from './readable-body.ts'
 
-/** What the Cache-Status field says of an answer from the store. */
+/** The Cache-Status of a response from the store. */
 function statusOf({ entry, how, isCollapsed }: ServedEntry, now: number): ProxyStatus {
   const left = ttlLeftMs(entry, now)
   switch (how) {

@@ -1,7 +1,7 @@
 import type { HeaderList, ResponseHead, ResponseSink, ResponseSource } from '@svc/http'
 
 /**
- * Passes a response on, and shows its head to somebody else first, who may let the client wait: until the entries that the response
+ * Passes a response on, and shows its head to an observer first, which may let the client wait: until the entries that the response
  * invalidates are gone, the client must not have it.
  */
 export class WatchedHead implements ResponseSink, ResponseSource {

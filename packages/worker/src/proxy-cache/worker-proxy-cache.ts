@@ -7,7 +7,7 @@ import { Invalidations } from './invalidations.ts'
 import { LocationCache } from './location-cache.ts'
 import { ProxyCache } from './proxy-cache.ts'
 
-/** What the proxy cache of a worker process is made of. */
+/** The parts of the proxy cache of a worker process. */
 interface WorkerProxyCacheOptions {
   readonly ledger: PurgeLedger
   readonly leases: LeaseDesk

@@ -3,7 +3,7 @@ import { connectionOptions } from '@svc/upstream'
 import type { RequestContext } from '../request/request-context.ts'
 import { OWN_COOKIES } from '../request/site-request.ts'
 
-/** Fields of one connection, and those that are written anew for the next one. */
+/** Fields of one connection, and those that are rewritten for the next one. */
 const NOT_PASSED: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'cdn-loop', 'content-length', 'expect', 'host'])
 
 const nothing: ReadonlySet<string> = new Set()

@@ -22,7 +22,7 @@ const HIDDEN_FIELDS = [
 /** The target of the request is the one of the client, or what rewriting made of it. */
 const AS_ASKED = { target: { kind: 'fixed', upstream: '', host: '' }, uri: undefined } as const
 
-/** What asking FastCGI applications needs of the worker. */
+/** Dependencies of requests to FastCGI applications. */
 interface FastcgiTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
@@ -91,7 +91,7 @@ export class FastcgiHandler implements LocationHandler {
     const { target } = this.#spec
     if (target.kind !== 'computed') return undefined
     const { groups } = this.#tools
-    // Who answers is more than what is sent: another answer of L0's key.
+    // `text`: the variables pick the upstream, so a response that depends on more than L0's key stays out of L0.
     const host = exchange.text(target.host)
     const group = groups.get(host) ?? (parseServerAddress(host) === undefined ? undefined : groups.getOrMake(host))
     return group === undefined ? undefined : this.#origin(group)

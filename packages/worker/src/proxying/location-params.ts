@@ -37,7 +37,7 @@ interface MadeFields {
 }
 
 /**
- * What the requests of a location tell their application. What is made of the same as for the request before is the same list: it
+ * Parameters of the requests of a location to their application. Equal inputs give the same list as for the request before: it
  * is not written out again.
  */
 export class LocationParams {
@@ -57,7 +57,7 @@ export class LocationParams {
     this.#replaced = new Set([...this.names].map(fieldOf).filter((field) => field !== ''))
   }
 
-  /** What is told of a request: parameters, and fields, which become parameters where none of that name is configured. */
+  /** Parameters and fields of a request; fields become parameters where none of that name is configured. */
   of(exchange: LocationExchange): { readonly params: readonly Param[]; readonly fields: HeaderList } {
     const { params, stated } = this.#paramsOf(exchange)
     return { params, fields: this.#fieldsOf(exchange.context, stated) }

@@ -21,7 +21,7 @@ const HIDDEN_FIELDS = [
   'x-accel-redirect',
 ] as const
 
-/** What proxying needs of the worker. */
+/** Dependencies of proxying. */
 interface ProxyTools {
   readonly groups: UpstreamGroups
   readonly connections: HttpConnections
@@ -64,7 +64,7 @@ export class ProxyHandler implements LocationHandler {
     if (refuseLoop(context)) return
     const found = this.#fixed === undefined ? this.#computed(exchange) : { origin: this.#fixed, uri: '' }
     if (found === undefined) {
-      // What the variables made is no address.
+      // The variables did not make a valid address.
       exchange.fail(500)
       return
     }
@@ -123,7 +123,7 @@ export class ProxyHandler implements LocationHandler {
   #computed(exchange: LocationExchange): { readonly origin: HttpOrigin; readonly uri: string } | undefined {
     const { target, scheme } = this.#spec
     if (target.kind !== 'computed') return undefined
-    // Who answers is more than what is sent: another answer of L0's key.
+    // `text`: the variables pick the upstream, so a response that depends on more than L0's key stays out of L0.
     const { host, uri } = splitUrl(exchange.text(target.host))
     const named = this.#tools.groups.get(host)
     const address = addressOf(host, scheme)

@@ -10,7 +10,7 @@ interface SetField {
   readonly value: Template
 }
 
-/** What a list of fields was made from. */
+/** The inputs of a list of fields. */
 interface Made {
   readonly from: HeaderList
   readonly isPeerTrusted: boolean
@@ -35,7 +35,7 @@ export class ProxiedFields {
 
   constructor(setHeaders: ProxySpec['setHeaders']) {
     const all = setHeaders.map(({ name, value }) => ({ name: name.toLowerCase(), value }))
-    // What is said of the connection is heeded elsewhere, and not sent as it is.
+    // Connection fields are handled elsewhere and not forwarded.
     this.#set = all.filter(({ name }) => !isConnectionField(name) && name !== 'expect')
     this.#replaced = new Set(all.map(({ name }) => name))
     this.#setsHost = all.some(({ name }) => name === 'host')
@@ -96,7 +96,7 @@ export function proxiedTarget(exchange: LocationExchange, spec: Pick<ProxySpec, 
   const { context, uri, args, matchedPrefix, isPrefixValid, isRewritten } = exchange
   const { request } = context
   const isComputed = spec.target.kind === 'computed' || spec.uri?.some((piece) => typeof piece !== 'string') === true
-  // What is asked for is more than what is sent along: it decides about the answer.
+  // `text`: the variables decide about the response, so one that depends on more than L0's key stays out of L0.
   const part = uriOfHost + (spec.uri === undefined ? '' : exchange.text(spec.uri))
   if (isComputed && part !== '') return writable(part.startsWith('/') ? part : `/${part}`)
   if (part === '' && !isRewritten) return request.target

@@ -66,7 +66,7 @@ export class FieldFilter {
       if (name === 'location' || name === 'refresh') isOwn = true
       kept.push([name, changed])
     }
-    // Where it leads may depend on the request.
+    // Its target may depend on the request.
     if (isOwn || !Object.isFrozen(headers)) return { headers: kept, redirectsInside }
     const filtered = { headers: Object.freeze(kept), redirectsInside }
     this.#known.set(headers, filtered)
@@ -150,7 +150,7 @@ export class UpstreamSink implements SwitchSink {
     else if (!this.#exchange.context.isAnswered) this.#exchange.fail(status)
   }
 
-  /** What is lent is copied: into a block if it fills one at least by half. */
+  /** Copies lent bytes: into a block if they fill at least half of one. */
   #write(writer: BodyWriter, bytes: Uint8Array): boolean {
     const { blocks } = this.#filter.rules
     if (bytes.byteLength <= BLOCK_BYTES / 2 || bytes.byteLength > BLOCK_BYTES) return writer.write(Buffer.from(bytes))
@@ -198,7 +198,7 @@ export class UpstreamSink implements SwitchSink {
     })
   }
 
-  /** Where it is compressed, or where the client takes only a part at first. */
+  /** True if the body may be used after this call: it is compressed, or the client takes only a part at first. */
   #mayBeKept(body: Uint8Array): boolean {
     if (body.byteLength > MAX_LENT_BYTES) return true
     return this.#exchange.context.mayCompress && this.#exchange.context.request.header('accept-encoding') !== undefined
@@ -245,7 +245,7 @@ function innerRedirect(exchange: LocationExchange, headers: HeaderList): boolean
   return true
 }
 
-/** What an upstream at the other path says of its own body stands. */
+/** Drops the Content-Type that the first upstream set, if the response at the other path has one of its own. */
 function keepOwnType({ context }: LocationExchange, headers: HeaderList): void {
   const { responseHeaders } = context
   if (responseHeaders.length === 0 || !headers.some(([name]) => name === 'content-type')) return

@@ -92,7 +92,7 @@ class DescribeRun implements HostCall {
   }
 }
 
-/** What one render is made of. */
+/** The parts of one render. */
 interface RenderOptions {
   readonly request: RenderRequest
   readonly body: RequestBody | undefined

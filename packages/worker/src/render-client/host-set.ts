@@ -7,7 +7,7 @@ import { HostWaits, type WaitingCall } from './host-waits.ts'
 const RECONNECT_MS = 50
 
 interface Host {
-  /** Announced anew, a host may get other sites. */
+  /** A host that is announced again may get other sites. */
   endpoint: HostEndpoint
   peer: HostPeer | undefined
   isRetired: boolean
@@ -23,7 +23,7 @@ interface Host {
   startsAt: number
 }
 
-/** What a host set reports. */
+/** Events of a host set. */
 interface HostSetEvents {
   problem(error: Error): void
   /** A host went away while these sites had renders on it. */
@@ -49,7 +49,7 @@ function startOf({ startsAt = 0 }: HostEndpoint): number {
   return startsAt === 0 ? 0 : performance.now() + startsAt - Date.now()
 }
 
-/** What makes an endpoint the same one as before: another host may listen at the same place. */
+/** Identity of an endpoint: another host may listen at the same place. */
 function keyOf({ id, socket, token }: HostEndpoint): string {
   return `${id}\n${socket}\n${token}`
 }

@@ -14,7 +14,7 @@ interface WithStatus {
   readonly headers: HeaderList
 }
 
-/** What was made of lists that are sent again and again, which their owners freeze: nobody can tell, but for the time it takes. */
+/** Results for lists that are sent again and again, which their owners freeze: the cache changes only the time it takes. */
 const made = new RecentWeakMap<HeaderList, WithStatus>()
 
 /**
@@ -43,7 +43,7 @@ function isStatus(name: string): boolean {
   return name.length === NAME.length && name.toLowerCase() === NAME
 }
 
-/** What a cache did, as one word for the access log: `svc-isr; fwd=stale; stored` is "isr-stale". */
+/** The outcome of a cache, as one word for the access log: `svc-isr; fwd=stale; stored` is "isr-stale". */
 export function cacheWord(member: string): string {
   const [cache = '', outcome = ''] = member.split(';', 2)
   return `${cache.trim().replace(/^svc-/, '')}-${outcome

@@ -3,7 +3,7 @@ import type { CacheFacts } from '@svc/protocol'
 import type { RenderSink, RenderSource } from '../render-client/renderer.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** What Next.js sends with a page that was rendered for this request alone. */
+/** Cache-Control that Next.js sends with a page rendered for this request alone. */
 const UNCACHED = 'private, no-cache, no-store, max-age=0, must-revalidate'
 
 function withCacheControl(head: ResponseHead): ResponseHead {
@@ -14,7 +14,7 @@ function withCacheControl(head: ResponseHead): ResponseHead {
 /** Engines send up to this much at once; of a larger body they keep what the client does not take yet. */
 const MAX_LENT_BYTES = 32 * 1024
 
-/** Who else is told of a response on its way to the client. */
+/** Observer of a response on its way to the client. */
 interface ClientSinkEvents {
   /** The render failed before anything was sent: answers the client in another way. Later errors cut the response. */
   failed(error: Error): void

@@ -1,6 +1,6 @@
 import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
 
-/** Where an event ends: two line ends one behind the other, each CRLF, LF or CR (HTML, section 9.2.5). */
+/** End of an event: two line ends in a row, each CRLF, LF or CR (HTML, section 9.2.5). */
 const BLANK_LINE = /[\r\n]\r\n|[\r\n]\r|\n\n/g
 /** Longest form of a blank line. */
 const TAIL_CHARS = 3
@@ -22,14 +22,14 @@ function fieldOf(headers: HeaderList, name: string): string | undefined {
 
 /** A stream of events on its way to its client. */
 export interface EventStream extends BodyWriter {
-  /** Its exchange is over. */
+  /** Its exchange has ended. */
   left(): void
 }
 
 /**
  * Streams of events that are open. Their heads are sent with their first bytes; where no event comes at once, a comment takes its
  * place, so that clients know that they are connected. They have no end of their own: when the server drains, each of them is ended behind the event
- * that is being sent, with an event of the type `close`, so that clients connect anew.
+ * that is being sent, with an event of the type `close`, so that clients reconnect.
  */
 export class EventStreams {
   readonly #open = new Set<EndableStream>()

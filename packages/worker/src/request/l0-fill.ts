@@ -42,7 +42,7 @@ export interface L0Intake {
   ticketFor(offering: OfferingRequest, offer: L0Offer): L0Ticket | undefined
 }
 
-/** What a fill works with. */
+/** Dependencies of a fill. */
 interface L0FillOptions {
   readonly ticket: L0Ticket
   /** The request that gave rise to it. */
@@ -96,7 +96,7 @@ export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClos
     this.#onClosed = listener
   }
 
-  /** Gives it up: who writes to it is told that nobody reads. */
+  /** Aborts it: its writer is told that it has no reader. */
   drop(): void {
     this.#end(true)
   }

@@ -25,7 +25,7 @@ import { RewrittenRequest, type RewrittenTarget } from './rewritten-request.ts'
 
 const empty = new Uint8Array(0)
 
-/** What was sent. */
+/** The response as it was sent. */
 export interface RequestOutcome {
   /** 0: nothing. */
   readonly status: number
@@ -42,7 +42,7 @@ interface UnsentWhole {
   send(taker: L0Fill): boolean
 }
 
-/** What contexts share. */
+/** State shared by all contexts. */
 export interface ContextTools {
   makeRequestId(): string
   /** Takes in answers for L0. */
@@ -161,13 +161,13 @@ export class RequestContext {
     return { status: this.#status, bytes: this.#bytes }
   }
 
-  /** Sets who is told when the exchange is over, at once if it is; a later call replaces it. */
+  /** Sets the listener for the end of the exchange; it is called at once if the exchange has ended. A later call replaces it. */
   onClosed(listener: (isAborted: boolean) => void): void {
     if (this.#ending === 'none') this.#onClosed = listener
     else listener(this.#ending === 'aborted')
   }
 
-  /** What the caches did, as one word for the access log; "" when none was asked. */
+  /** Outcome of the caches, as one word for the access log; "" when no cache was queried. */
   get cacheWord(): string {
     return this.cacheStatus === '' ? '' : cacheWord(this.cacheStatus)
   }
@@ -221,7 +221,7 @@ export class RequestContext {
     this.#fill?.drop()
   }
 
-  /** Called once, when the exchange is over. */
+  /** Called once, when the exchange has ended. */
   closed(isAborted: boolean): void {
     this.#ending = isAborted ? 'aborted' : 'written'
     this.#events?.left()

@@ -1,6 +1,6 @@
 import type { HeaderList, HttpRequest } from '@svc/http'
 
-/** What a request is rewritten to. */
+/** The target of a rewritten request. */
 export interface RewrittenTarget {
   /** Path as it would be sent: encoded. */
   readonly rawPath: string

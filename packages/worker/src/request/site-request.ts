@@ -56,7 +56,7 @@ function valueForSite({ client }: RequestContext, name: string, value: string): 
 }
 
 /**
- * What conditions of a middleware matcher may ask about a request: what the site's code may see. Parsed when they do. An answer
+ * The request as conditions of a middleware matcher see it: only the parts that the site's code may see. Parsed on first use. An answer
  * that hangs on a field is kept out of L0: for another request the middleware might have run.
  */
 export function conditionFacts(context: RequestContext): MatcherRequest {

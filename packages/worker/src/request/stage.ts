@@ -1,6 +1,6 @@
 import type { RequestContext } from './request-context.ts'
 
-/** What a stage did with a request. */
+/** Outcome of a stage for a request. */
 export type StageResult = 'answered' | 'next'
 
 /** One step of the pipeline. It either answers the request or passes it on; nothing jumps back. */

@@ -62,7 +62,7 @@ export class RuleExchange implements LocationExchange {
     this.fail(502)
   }
 
-  /** What the settings of a rule read. */
+  /** The variables that the settings of a rule read. */
   #variable(name: string): string {
     const { client, request, vhost } = this.context
     switch (name) {
@@ -80,7 +80,7 @@ export class RuleExchange implements LocationExchange {
   }
 }
 
-/** What trusted proxies in front said is carried on; what anybody else said is not. */
+/** Forwards the values that trusted proxies in front sent, and drops those of all other clients. */
 function forwardedFor({ request, client }: RequestContext): string {
   const address = request.remoteAddress || 'unix:'
   if (!client.isPeerTrusted) return address

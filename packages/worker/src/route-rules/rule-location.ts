@@ -3,13 +3,13 @@ import { plainCache } from '../proxy-cache/index.ts'
 
 const TIMEOUT_MS = 60_000
 
-/** What stands for what in the path of a request that a rule sends on. */
+/** Substitutions in the path of a request that a rule forwards. */
 export interface RulePlace {
   /** Prefix that is left out, without a final slash; "" for none. */
   readonly stripped: string
 }
 
-/** Where a rule sends requests, as a location would say it. */
+/** The target of a rule, as the settings of a location. */
 interface RuleLocation {
   readonly settings: LocationSettings
   readonly place: RulePlace
@@ -25,7 +25,7 @@ interface UpstreamUrl {
 }
 
 /**
- * What a rule says of its upstream, as the settings of a location. Answers are cached, WebSockets are passed on, and the upstream
+ * Turns the upstream settings of a rule into those of a location. Answers are cached, WebSockets are passed on, and the upstream
  * is told who asked for what in X-Forwarded-For, -Proto and -Host.
  * @param upstream URL, or name of an upstream
  * @param stripPrefix is left out of the path, where it begins with it
@@ -77,7 +77,7 @@ const plainSettings = {
   gzip: undefined,
 } satisfies Omit<LocationSettings, 'content'>
 
-/** What is no URL is the name of a group. */
+/** Text that is not a URL is the name of a group. */
 function parseUpstream(upstream: string): UpstreamUrl {
   const [, unixScheme, socket, base = ''] = /^(https?):\/\/(unix:[^:]+)(?::(.*))?$/.exec(upstream) ?? []
   if (socket !== undefined)
@@ -98,7 +98,7 @@ function below({ pathname }: URL): string {
   return pathname.endsWith('/') ? pathname : `${pathname}/`
 }
 
-/** What the group of servers goes by: its name, or an address with its port. */
+/** Name of the group of servers, or an address with its port. */
 function addressOf(host: string, scheme: 'http' | 'https', upstream: string): string {
   if (host === upstream || host.startsWith('unix:') || /:\d+$/.test(host)) return host
   return `${host}:${scheme === 'https' ? 443 : 80}`

@@ -11,7 +11,7 @@ import {
 import type { LocationSettings } from '@svc/vhosts'
 import { type RulePlace, ruleLocation } from './rule-location.ts'
 
-/** What a rule does, once it is a request's. */
+/** The effect of a rule on a request. */
 export type RuleAct =
   /** Nothing but its fields: the next rule is looked at. */
   | { readonly kind: 'headers' }

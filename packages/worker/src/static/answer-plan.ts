@@ -27,7 +27,7 @@ export interface ContentPlan {
   readonly length: number
 }
 
-/** What is to be sent for a request for a file. */
+/** The response to a request for a file. */
 export type AnswerPlan =
   | ContentPlan
   | { readonly kind: 'not-modified'; readonly head: ResponseHead }
@@ -59,7 +59,7 @@ export function planAnswer(request: FileRequest, resource: StaticResource, nowMs
   return partialContent(headers, variant, ranges, resource.contentType, boundary)
 }
 
-/** What a plain GET with these fields is answered, whatever else the request asks for. */
+/** The response to a plain GET with these fields, whatever else the request contains. */
 export function planWhole(request: Pick<FileRequest, 'header'>, resource: StaticResource, nowMs: number): ContentPlan {
   const variant = chooseVariant(resource, request.header('accept-encoding'))
   return wholeContent(wholeFields(resource, variant, sharedFields(resource, variant, nowMs)), variant)

@@ -37,7 +37,7 @@ export interface WholeFileL0 {
    * @returns whether it is wanted
    */
   offer(isCurrent: () => boolean): boolean
-  /** What was wanted is not sent to the client. */
+  /** The requested content is not sent to the client. */
   unsent(file: UnsentFile): void
 }
 
@@ -56,7 +56,7 @@ export interface FileTarget extends NamedFile {
   refuse(status: number, headers: HeaderList): void
 }
 
-/** What answers take. */
+/** Dependencies of responses. */
 export type FileExchange = Omit<FileReceiver, 'request'> & { readonly request: Pick<HttpRequest, 'method' | 'header'> }
 
 /** How files are sent. */

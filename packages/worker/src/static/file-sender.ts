@@ -11,7 +11,7 @@ const CHUNK_BYTES = 256 * 1024
 /** For all files of the process: sites are many. New memory for each chunk costs as much as the rest of its way. */
 const blocks = new BodyBlocks(CHUNK_BYTES)
 
-/** What is sent of an open file. */
+/** The part of an open file that is sent. */
 interface FileTransfer {
   readonly file: OpenFile
   readonly head: ResponseHead
@@ -20,14 +20,14 @@ interface FileTransfer {
   readonly length: number
 }
 
-/** What takes a file: an exchange, or something in its place. */
+/** The receiver of a file: an exchange, or a stand-in. */
 export type FileReceiver = Pick<HttpExchange, 'respond' | 'stream' | 'onClosed'> & {
   readonly request: Pick<HttpRequest, 'method' | 'header'>
 }
 
 /**
  * Streams pieces of a file at the pace of the client, one chunk in memory at a time. Takes the open file over and closes it
- * in all cases. A file that changes under way makes a cut response, never a wrong one.
+ * in all cases. A file that changes while it is sent makes a truncated response, never a wrong one.
  */
 export function sendFile(exchange: FileReceiver, transfer: FileTransfer, onProblem: (error: Error) => void): void {
   const sender = new FileSender(transfer, onProblem)
@@ -133,7 +133,7 @@ class FileSender {
     this.#onProblem(new StaticError(code, `a file ${what}`, cause === undefined ? {} : { cause: asError(cause) }))
   }
 
-  /** Not while a read is under way: its number could by then belong to another file. */
+  /** Not while a read is in flight: its descriptor could by then belong to another file. */
   #closeFile(): void {
     if (this.#isClosed || this.#isReading) return
     this.#isClosed = true

@@ -8,7 +8,7 @@ export interface OpenFile {
 }
 
 /**
- * Where files are found by name. Calls are synchronous. A file that may not be read is reported, and counts as missing. Where nobody can tell
+ * Finds files by name. Calls are synchronous. A file that may not be read is reported, and counts as missing. Where it is unknown
  * (no file descriptors left, a broken disk) they throw `STATIC_READ_FAILED`: a client that is told 404 forgets the page.
  */
 export interface FileSource {
@@ -20,7 +20,7 @@ export interface FileSource {
   open(name: string): OpenFile | undefined
 }
 
-/** What is known of one state of one file. */
+/** Facts of one state of one file. */
 export interface FileFacts {
   /** Equal for two looks at a file exactly if it is the same file with the same content. */
   readonly state: string
@@ -46,12 +46,12 @@ export function factsOf(stat: BigIntStats): FileFacts {
   }
 }
 
-/** True if two looks found the same file in the same state; what `FileFacts.state` says, without making the text. */
+/** True if two looks found the same file in the same state: compares like `FileFacts.state`, without building the text. */
 export function isSameState(a: BigIntStats, b: BigIntStats): boolean {
   return a.ctimeNs === b.ctimeNs && a.ino === b.ino && a.size === b.size && a.dev === b.dev
 }
 
-/** What a change of the content changes, but a rename or a new link to the file does not. */
+/** Changes with the content of a file, but not with a rename of it or a new link to it. */
 export function contentStateOf(stat: BigIntStats): string {
   return `${stat.size}:${stat.mtimeNs}`
 }

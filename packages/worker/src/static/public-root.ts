@@ -19,7 +19,7 @@ const MAX_VERIFIED = 4096
 export class PublicRoot implements FileSource {
   readonly #root: string
   readonly #onProblem: (error: Error) => void
-  /** What names were last found to lead to, inside of the root. */
+  /** Targets that names last resolved to, inside the root. */
   readonly #verified = new Map<string, { readonly stat: BigIntStats; readonly facts: FileFacts }>()
   #realRoot: string | undefined
 
@@ -101,7 +101,7 @@ export class PublicRoot implements FileSource {
   }
 }
 
-/** Where an open file really lies. Linux knows; elsewhere the name is resolved again. */
+/** Real path of an open file. Linux knows it; elsewhere the name is resolved again. */
 function realPathOf(fd: number, path: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)

@@ -4,7 +4,7 @@ interface CachedFile {
   readonly content: Buffer
 }
 
-/** What an entry costs beside its content. */
+/** Memory cost of an entry beside its content. */
 const ENTRY_OVERHEAD_BYTES = 512
 
 /** Contents of small files by absolute path, bounded by bytes; the least recently used go first. */

@@ -126,7 +126,7 @@ function withExpires({ context }: VariableInput, headers: Fields, rule: ExpiresS
   const modified = headers.find(([name]) => name.toLowerCase() === 'last-modified')?.[1]
   const fields = expiresFields(rule, modified === undefined ? undefined : parseHttpDate(modified), Date.now())
   if (fields === undefined) return headers
-  // What was said before an inner redirect led here is said anew too.
+  // Replaces lifetime fields that were set before an inner redirect led here.
   if (context.responseHeaders.length > 0) context.responseHeaders = context.responseHeaders.filter(isNotOfLifetime)
   return [...headers.filter(isNotOfLifetime), ['expires', fields.expires], ['cache-control', fields.cacheControl]]
 }

@@ -5,7 +5,7 @@ import type { RunState } from './run-state.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 import { splitArgs } from './try-files.ts'
 
-/** What shows an error. */
+/** The page of an error: a path inside, or a redirect. */
 type ErrorPage =
   | { readonly kind: 'inside'; readonly target: InnerTarget }
   | { readonly kind: 'redirect'; readonly status: number; readonly url: string }

@@ -11,7 +11,7 @@ export interface LocationExchange {
   readonly settings: LocationSettings
   /** As the client sent it, or GET for the page of an error. */
   readonly method: string
-  /** What the location matched by its text, for `alias` and for the URI part of `proxy_pass`; "" for patterns. */
+  /** The text that the location matched, for `alias` and for the URI part of `proxy_pass`; "" for patterns. */
   readonly matchedPrefix: string
   /** True if `matchedPrefix` still begins `uri`: not after `rewrite ... break`. Then the URI part of `proxy_pass` is left out. */
   readonly isPrefixValid: boolean

@@ -77,9 +77,9 @@ export class LocationRun implements PhaseRun {
   fail(status: number, headers: HeaderList = []): Outcome {
     const { state } = this
     state.status = status
-    // Where an error was to be shown and that failed too, what it carried is sent with this one.
+    // If showing an error failed too, the fields of the first error are sent with this one.
     state.carried = withMissing(headers, state.carried)
-    // What X-Accel-Redirect promised for a file is not the type of its error.
+    // The type that X-Accel-Redirect set for a file does not apply to its error.
     const { context } = state
     if (context.responseHeaders.length > 0) context.responseHeaders = context.responseHeaders.filter(isNoType)
     const page = errorPageOf(state, this.tools.templates, status)
@@ -87,7 +87,7 @@ export class LocationRun implements PhaseRun {
     return page.kind === 'inside' ? this.goInside(page.target) : this.#sendRedirect(page.status, page.url)
   }
 
-  /** What an application or a handler could not do is shown as what an upstream could not do. */
+  /** Shows a failure of an application or a handler as a failure of an upstream. */
   #showFailure(status: number): boolean {
     const { state } = this
     if (!hasErrorPage(state, status)) return false
@@ -275,7 +275,7 @@ function waitFields(verdict: AuthVerdict): HeaderList {
   return verdict === 'limited' ? [['retry-after', String(GUESS_RECOVERY_SECONDS)]] : []
 }
 
-/** What is kept with an answer holds on to nothing of its request. */
+/** Data cached with a response must not keep its request alive. */
 function stillFound(files: WebFiles, found: readonly (readonly [string, Found])[], isCurrent: () => boolean): () => boolean {
   return found.length === 0 ? isCurrent : () => isCurrent() && found.every(([path, before]) => files.look(path) === before)
 }

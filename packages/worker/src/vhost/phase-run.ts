@@ -6,13 +6,13 @@ import type { RunState } from './run-state.ts'
 import type { Templates } from './templates.ts'
 import type { Found, WebFiles } from './web-files.ts'
 
-/** What an answer takes: done at once, or later. */
+/** Completion of a response: done at once, or later. */
 export type Outcome = StageResult | Promise<StageResult>
 
-/** Where an inner redirect leads. */
+/** Target of an inner redirect. */
 export type InnerTarget = { readonly uri: string; readonly args: string } | { readonly named: string }
 
-/** What requests are answered with. */
+/** Content of responses. */
 export interface VhostTools {
   readonly templates: Templates
   readonly files: WebFiles

@@ -80,7 +80,7 @@ function redirectOf(step: Extract<RewriteStep, { kind: 'rewrite' }>, status: num
   return (request) => {
     const url = unescapeRedirect(quoting(request, () => read(request, template)))
     const added = step.keepsArgs && request.args !== '' ? `${hasArgs ? '&' : '?'}${request.args}` : ''
-    // It counts as rewritten, though nobody will see where to.
+    // It counts as rewritten, though the new path is never used.
     request.rewritten(false)
     return { kind: 'redirect', status, url: url + added }
   }

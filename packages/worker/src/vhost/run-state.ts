@@ -39,7 +39,7 @@ export class RunState implements Rewritable {
   isBodyRefused = false
   /** An error has been seen in a location that has pages for errors: there is one page for each request. */
   hadError = false
-  /** What every answer from now on has for its status. */
+  /** The status of every response from now on. */
   status: number | undefined
   /** Fields of an error that its page has too. */
   carried: HeaderList = []

@@ -46,7 +46,7 @@ function faultOfDirectory(run: PhaseRun, dir: string): number | undefined {
   return found === 'file' || found === 'other' ? 500 : statusOf(found)
 }
 
-/** What is answered where there is no file to answer with. */
+/** Response if there is no file to send. */
 function statusOf(found: Found): number {
   if (found === 'denied') return 403
   return found === 'broken' ? 500 : 404
@@ -117,7 +117,7 @@ function exchangeOf({ context, method, status }: RunState, facts: FileFacts): Fi
   return { request: { method, header }, respond, stream, onClosed }
 }
 
-/** What a client has is current only if it is as old as the file, to the second: an older file may have come back. */
+/** A client's copy is current only if it is as old as the file, to the second: an older file may have been restored. */
 function currentField(request: HttpRequest, name: string, { lastModifiedMs }: FileFacts): string | undefined {
   const value = request.header(name)
   if (name !== 'if-modified-since' || value === undefined) return value

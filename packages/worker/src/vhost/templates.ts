@@ -66,7 +66,7 @@ class MapReader implements VariableReader<VariableInput> {
     const before = input.captures
     const key = this.#templates.of(source).read(input)
     const value = this.#templates.of(this.#values.find(key, input)).read(input)
-    // What a pattern captured of the key is read by itself, as if it were the path's.
+    // Captures of the key are read by themselves, as if they were the path's.
     if (input.captures !== before && !this.isShared) input.context.withdrawFromL0()
     input.setVariable(variable, value)
     return value

@@ -7,7 +7,7 @@ export interface ScriptPath {
   readonly info: string
 }
 
-/** What variables are read from: one request at its server, as far as it has come. */
+/** The input of variables: one request at its server, in its present state. */
 export interface VariableInput extends CaptureSink {
   readonly context: RequestContext
   readonly server: ServerSpec
@@ -22,7 +22,7 @@ export interface VariableInput extends CaptureSink {
   documentRoot(): string
   /** `$request_filename`. */
   fileName(): string
-  /** What `fastcgi_script_name` and `fastcgi_path_info` are made from, where the location has an application for it. */
+  /** The input of `fastcgi_script_name` and `fastcgi_path_info`, where the location has an application for it. */
   scriptPath(): ScriptPath
   /** A variable that was set for this request: named captures, results of maps, what content knows. */
   variable(name: string): string | undefined

@@ -55,7 +55,7 @@ export class VhostExchange implements LocationExchange {
     return this.context.streamCompressed(head, options)
   }
 
-  /** What an upstream does is not what a file is: its errors are kept by nobody. */
+  /** Unlike those of a file, the errors of an upstream are never cached. */
   fail(status: number, headers?: HeaderList): void {
     this.context.withdrawFromL0()
     settle(this.context, () => this.#run.fail(status, headers))
@@ -69,7 +69,7 @@ export class VhostExchange implements LocationExchange {
   }
 }
 
-/** Takes a step that nobody waits for. */
+/** Takes a step without a caller that waits for it. */
 export function settle(context: RequestContext, step: () => Outcome): void {
   const failed = (error: unknown) => sendFailure(context, error)
   try {

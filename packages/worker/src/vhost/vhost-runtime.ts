@@ -13,7 +13,7 @@ import type { VhostTools } from './phase-run.ts'
 import { Templates } from './templates.ts'
 import { WebFiles } from './web-files.ts'
 
-/** What the servers of all generations share. */
+/** State shared by the servers of all generations. */
 interface VhostParts {
   readonly basicAuth: FileAuth
   readonly handlersFor: (generation: ServingGeneration) => LocationHandlers
@@ -36,7 +36,7 @@ export class VhostRuntime {
     this.tools = { templates: new Templates(generation.spec.web.maps), basicAuth: parts.basicAuth, ...files }
   }
 
-  /** What makes the content of settings that belong to no server. */
+  /** Makes the content for settings that belong to no server. */
   handlerOf(settings: LocationSettings): LocationHandler {
     let handler = this.#contents.get(settings)
     if (handler === undefined) {
@@ -70,7 +70,7 @@ export class VhostRuntime {
   }
 }
 
-/** What is known of files, which no reload changes. */
+/** Known facts of files, which no reload changes. */
 type SharedFiles = Pick<VhostTools, 'files' | 'answerer'>
 
 /** The servers of all generations that have requests. */
@@ -100,7 +100,7 @@ export class VhostRuntimes {
   }
 }
 
-/** What the servers of vhost files are made with. */
+/** Dependencies of the servers of vhost files. */
 interface VhostOptions extends Omit<VhostParts, 'basicAuth'> {
   /** Program of the thread that checks passwords. */
   readonly passwordThread: URL

@@ -11,7 +11,7 @@ import {
   unreadable,
 } from '../static/index.ts'
 
-/** What a path leads to. `unreachable`: a part of it is no directory, or it is too long. `broken`: nobody can tell. */
+/** The target of a path. `unreachable`: a part of it is not a directory, or it is too long. `broken`: unknown, the look-up failed. */
 export type Found = 'file' | 'directory' | 'missing' | 'unreachable' | 'denied' | 'broken' | 'other'
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK

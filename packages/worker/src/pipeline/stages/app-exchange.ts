@@ -4,7 +4,7 @@ import type { SiteApp, SiteRuntime } from '../../generation/site-runtime.ts'
 import type { RequestContext } from '../../request/request-context.ts'
 import { absoluteUrl, headersForSite } from '../../request/site-request.ts'
 
-/** What a request asks of a site; middleware may have rewritten the URL and the fields. */
+/** A request to a site; middleware may have rewritten the URL and the fields. */
 export interface SiteTarget {
   /** Normalised path. */
   readonly path: string

@@ -10,7 +10,7 @@ import { type RenderPlan, renderRequestOf } from './app-exchange.ts'
 
 const STORED_METHODS = new Set(['GET', 'HEAD'])
 
-/** What the stage does with a request that is not answered from the cache. */
+/** Handles a request that the cache did not answer. */
 interface PageExits {
   matchAgain(): void
   fail(error: Error): void

@@ -78,7 +78,7 @@ export class BuiltinStage implements Stage {
     if (endpoint.access === 'open') return this.#settle(context, endpoint.handle(this.#plane, noRequest))
     return readEndpointRequest(context, endpoint, params).then((read) => {
       if ('problem' in read) return send(context, read)
-      // What the master is asked for has limits of its own, and may take longer than a page: a rolling restart does.
+      // Calls to the master have limits of their own, and may take longer than a page: a rolling restart does.
       context.exchange.liftAnswerLimit()
       return this.#settle(context, endpoint.handle(this.#plane, read.request))
     })

@@ -7,7 +7,7 @@ import type { RequestContext } from '../../request/request-context.ts'
 /** No request of the control plane says as much. */
 const MAX_BODY_BYTES = 1024 * 1024
 
-/** What an endpoint gets, or why the request is refused. */
+/** Input of an endpoint, or why the request is refused. */
 type ReadRequest = { readonly request: EndpointRequest } | { readonly problem: Problem }
 
 function invalid(errors: readonly FieldError[]): { readonly problem: Problem } {
@@ -94,7 +94,7 @@ export function isFromHostItself({ request, generation }: RequestContext): boole
   })
 }
 
-/** True if a request may call an endpoint. Nobody can show a role yet: the host itself alone stands in for one. */
+/** True if a request may call an endpoint. Clients cannot prove a role yet: only the host itself stands in for one. */
 export function mayCall(context: RequestContext, endpoint: Pick<Endpoint, 'access'>): boolean {
   return endpoint.access === 'open' || isFromHostItself(context)
 }

@@ -98,7 +98,7 @@ function isRulesTurn(context: RequestContext, { tellsHeadFromGet, isForMethod }:
   return isForMethod
 }
 
-/** What a later rule says of a field stands for what an earlier one said. */
+/** A later rule for a field replaces an earlier one. */
 function setFields(context: RequestContext, { headers }: CompiledRule): void {
   if (headers.length === 0) return
   const kept = context.ruleHeaders.filter(([name]) => !headers.some(([own]) => own === name))
@@ -109,7 +109,7 @@ function rewrite(context: RequestContext, target: string): StageResult {
   const question = target.indexOf('?')
   const rawPath = question === -1 ? target : target.slice(0, question)
   const path = normalizePath(rawPath)
-  // What a "*" stands for may be dots.
+  // The text that matched a "*" may be dots.
   if (DOT_SEGMENT.test(rawPath)) {
     sendStatus(context, 404)
     return 'answered'

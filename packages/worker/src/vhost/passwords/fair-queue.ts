@@ -1,4 +1,4 @@
-/** Who stands in a queue: a client of a lane. */
+/** The owner of a queue place: a client of a lane. */
 export interface Place {
   /** Lanes take turns. */
   readonly lane: object
@@ -6,7 +6,7 @@ export interface Place {
   readonly client: string
 }
 
-/** What waits, with its lanes taking turns, so that one that is full of work delays no other. */
+/** A queue whose lanes take turns, so that a full lane delays no other. */
 export class FairQueue<Item> {
   readonly #maxItems: number
   /** In the order of their turns; none is empty. */
@@ -36,7 +36,7 @@ export class FairQueue<Item> {
     for (const [lane, clients] of this.#lanes) {
       for (const [client, items] of clients) {
         const item = items.shift()
-        // Whoever had a turn is the last to have another.
+        // A client that had a turn goes to the end of the queue.
         clients.delete(client)
         this.#lanes.delete(lane)
         clients.set(client, items)

@@ -11,7 +11,7 @@ export type AuthVerdict = 'passed' | 'refused' | 'no-file' | 'broken' | 'busy' |
 /** Longest credentials that are looked at. */
 const MAX_CREDENTIALS = 4096
 
-/** Who a client says it is. */
+/** Credentials that a client sent. */
 interface Credentials {
   readonly user: string
   readonly password: Buffer

@@ -3,7 +3,7 @@ import { type Clock, SingleFlight } from '@svc/core'
 import { FairQueue, type Place } from './fair-queue.ts'
 import { isKnownForm } from './slow-check.ts'
 
-/** Checks slow passwords, one at a time, where nobody waits for them. */
+/** Checks slow passwords, one at a time, off the thread that serves requests. */
 export interface SlowChecker {
   /** Rejects when it could not be checked. */
   check(password: Uint8Array, stored: string): Promise<boolean>
@@ -14,7 +14,7 @@ export interface SlowChecker {
  */
 export type PasswordVerdict = boolean | 'busy' | 'limited'
 
-/** Where a password that is to be checked comes from. */
+/** Source of a password to check. */
 export interface Requester extends Place {
   /** Network address that wrong guesses are counted for; "" where none is known: they are not counted. */
   readonly client: string
@@ -82,7 +82,7 @@ export class PasswordCheck {
   }
 
   async #workOut({ asker, password, stored, resolve, reject }: Question): Promise<void> {
-    // What it asked in the meantime may have been wrong too often.
+    // Its guesses in the meantime may have been wrong too often.
     if (this.#isLimited(asker)) return resolve('limited')
     try {
       const isRight = await this.#thread.check(password, stored)
