@@ -80,7 +80,8 @@ test('purges of the proxy cache are seen by the next request of every worker, wh
   const report = await order({ host: 'a.localhost:80', paths: ['/x/1'] })
   assert.deepEqual([report.layer, report.purged], ['proxy', 1])
   const changed = await answers(a, '/x/1')
-  assert.ok(changed.size === 1 && !changed.has([...before.own][0] ?? ''))
+  assert.equal(changed.size, 1, `one new response is shared, not ${[...changed].join(' and ')}`)
+  assert.ok(!changed.has([...before.own][0] ?? ''), 'the purged response is not served')
   assert.deepEqual([await answers(b, '/x/1'), await answers(a, '/y')], [before.other, before.far])
 
   assert.equal((await order({ host: 'a.localhost', prefixes: ['/x/'] })).purged, 2)
