@@ -1,11 +1,11 @@
 // Starts first: it repeats orders of certificates for most of a minute.
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fetchHttp, PROCESS_WAIT_MS, type Server, waitFor } from '@svc/testkit'
 import { AcmeServer, Refusal } from './acme/acme-server.ts'
-import { issuedAt, reconfigure, restart, seenAt, startWith, stateOf } from './acme/automatic-server.ts'
+import { issuedAt, reconfigure, restart, startWith, stateOf } from './acme/automatic-server.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -109,24 +109,4 @@ describe('automatic certificates in trouble', () => {
     assert.equal((await server.child.stop()).code, 0)
     assert.deepEqual(failuresOf(server), {})
   })
-
-  for (const [what, broken] of [
-    ['files that are not whole', '{"a.test":{"fail'],
-    ['failures noted by a clock that was wrong', JSON.stringify({ 'a.test': { failures: 9, retryAt: 4e12, reason: 'x' } })],
-    ['failures of another form', '{"a.test":{"retryAt":"never"},"b.test":null}'],
-  ] as const) {
-    test(`${what} do not keep a host from its certificate`, async (t) => {
-      const acme = await AcmeServer.start(t)
-      const server = await startWith(t, acme, ['a.test'])
-      await issuedAt(server, 'a.test')
-      assert.equal((await server.child.stop()).code, 0)
-      const state = stateOf(server)
-      rmSync(join(state, 'a.test.pem'))
-      for (const file of ['failures.json', 'account.json']) writeFileSync(join(state, file), broken)
-      const again = await restart(t, server.configFile ?? '')
-      acme.lead(again.url)
-      await waitFor('the second certificate', async () => (await seenAt(again, 'a.test')).subject === 'issued 2', PROCESS_WAIT_MS)
-      assert.equal((await again.child.stop()).code, 0)
-    })
-  }
 })

@@ -1,3 +1,4 @@
+// Starts first: it starts many servers.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { get as httpGet } from 'node:http'
