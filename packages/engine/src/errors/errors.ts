@@ -2,13 +2,13 @@ import { errorClass } from '@svc/core'
 
 /** An error of an engine. */
 export const EngineError = errorClass('EngineError', {
-  /** Another program listens on the address, without sharing it. */
+  /** Another program is listening on the address, without sharing it. */
   ENGINE_ADDRESS_IN_USE: { retryable: true },
   /** The address is not one of this machine, or cannot be resolved. */
   ENGINE_BAD_ADDRESS: {},
   /** The process may not listen on this port. */
   ENGINE_ADDRESS_DENIED: {},
-  /** Listening failed for a reason that the system did not tell. */
+  /** Listening failed, and the system gave no reason. */
   ENGINE_LISTEN_FAILED: { retryable: true },
   /** A certificate or its key cannot be used, or an address that speaks TLS has none. */
   ENGINE_BAD_CERTIFICATE: {},
@@ -16,7 +16,7 @@ export const EngineError = errorClass('EngineError', {
   ENGINE_CLOSED: {},
   /** A response field was dropped because its name or value may not be written. */
   ENGINE_FIELD_DROPPED: {},
-  /** A streamed body did not have the length that was promised for it. */
+  /** The length of a streamed body differs from its declared length. */
   ENGINE_WRONG_LENGTH: {},
 })
 export type EngineError = InstanceType<typeof EngineError>

@@ -9,13 +9,13 @@ export type ChunkListener = (chunk: Uint8Array, ack: BodyAck) => void
 /** See `RequestBody.read`. */
 export type EndListener = (error: Error | undefined) => void
 
-/** Whoever reads the body of a request, whatever the engine: one, who is told of its end once. */
+/** The reader of a request body, for every engine: there is one, and it is notified of the end once. */
 export class BodyReader {
   #isTaken = false
   #onChunk: ChunkListener | undefined
   #onEnd: EndListener | undefined
 
-  /** True if somebody reads who has not been told of the end. */
+  /** True if there is a reader that has not been notified of the end. */
   get isReading(): boolean {
     return this.#onChunk !== undefined
   }

@@ -3,7 +3,7 @@ import type { BodyWriter } from '@svc/http'
 /** A piece of an answer that waits for its turn. */
 export interface QueuedChunk {
   readonly bytes: Uint8Array
-  /** To be called once nobody looks at the bytes any more. */
+  /** To be called once the bytes have no reader any more. */
   readonly onUnused: (() => void) | undefined
 }
 

@@ -1,17 +1,17 @@
 import type { HeaderList, HttpRequest, ParsedTarget } from '@svc/http'
 import { isAscii } from './response-head.ts'
 
-/** Says who the peer is; asked at most once for a request. */
+/** Returns the address of the peer; called at most once for a request. */
 export interface PeerSource {
   remoteAddress(): string
 }
 
-/** Fields as pairs, made when they are first asked for. Requests that say the same one after another share one. */
+/** Fields as pairs, built on first use. Consecutive requests with equal fields share them. */
 export interface SharedPairs {
   pairs: HeaderList | undefined
 }
 
-/** What an engine has copied out of its own request object. */
+/** The data that an engine copied out of its own request object. */
 interface RequestParts {
   readonly method: string
   readonly target: string
@@ -32,7 +32,7 @@ interface RequestParts {
   readonly serverName?: string | undefined
 }
 
-/** The request of an exchange, whatever the engine. What is seldom asked for is made when it is. */
+/** The request of an exchange, whatever the engine. Rarely used parts are built on first use. */
 export class EngineRequest implements HttpRequest {
   readonly method: string
   readonly target: string

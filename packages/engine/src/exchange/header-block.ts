@@ -19,7 +19,7 @@ export class HeaderBlocks {
   readonly #onProblem: (error: Error) => void
   readonly #kept = new RecentWeakMap<HeaderList, HeaderBlock>()
 
-  /** @param onProblem told of each field that is dropped because it may not be written */
+  /** @param onProblem called for each field that is dropped because it may not be written */
   constructor(onProblem: (error: Error) => void) {
     this.#onProblem = onProblem
   }

@@ -69,7 +69,7 @@ export interface ReadyResponse {
 /** Told, once, that a response has been handed over, or that the client went before. */
 export type ReadyEnd = (isAborted: boolean) => void
 
-/** Responses that need no exchange. Owned by the engines; asked on the hottest path there is. Must not throw. */
+/** Responses that need no exchange. Owned by the engines; queried on the hottest path. Must not throw. */
 export interface ReadyResponses {
   /** The response to a request, if there is one. One of `sent` and `sentLater` must follow before the next call. */
   find(ask: ReadyRequest): ReadyResponse | undefined

@@ -34,7 +34,7 @@ export class RequestGate {
   /** The last good one; requests of one connection come in rows. */
   #lastSentHost: string | undefined
   #lastHost = ''
-  /** Names and values in turn. Belongs to nobody: the next request may have the same. */
+  /** Names and values in turn. Shared: the next request may use the same list. */
   fields: readonly string[] = []
   /** The same object as long as `fields` is the same. */
   shared: SharedPairs = { pairs: undefined }
@@ -114,7 +114,7 @@ export class RequestGate {
     return fault
   }
 
-  /** Begins anew with a copy of what was the same: `length` names and values. */
+  /** Restarts with a copy of the equal part: `length` names and values. */
   #differ(length: number): void {
     this.#isSame = false
     this.#copied = []

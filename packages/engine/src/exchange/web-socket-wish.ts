@@ -1,6 +1,6 @@
 import type { GateFault, RequestGate } from './request-gate.ts'
 
-/** What a request to speak WebSocket asks for. */
+/** The contents of a WebSocket upgrade request. */
 export interface WebSocketWish {
   /** Of the request, for the answer to it (RFC 6455 section 4.2.2). */
   readonly key: string

@@ -1,7 +1,7 @@
 import type { HttpExchange, HttpRequest, ListenAddress, ListenerTls } from '@svc/http'
 import type { ReadyResponses } from '../exchange/ready-responses.ts'
 
-/** Bounds that apply to a request; asked for each request that needs them, so that a reload takes effect at once. */
+/** Limits of a request; read for each request that needs them, so that a reload takes effect at once. */
 export interface EngineLimits {
   /** Largest request body in bytes; past it the answer is 413. */
   readonly maxBodyBytes: number
@@ -28,7 +28,7 @@ export interface Refusal {
   readonly request: HttpRequest | undefined
 }
 
-/** What an engine calls. None of these may be slow; what they throw is reported to `onProblem` and answered with 500. */
+/** Callbacks of an engine. None of these may be slow; errors that they throw are reported to `onProblem` and answered with 500. */
 export interface EngineOptions {
   /** Asked for each plain read before an exchange is made for it. */
   readonly ready?: ReadyResponses

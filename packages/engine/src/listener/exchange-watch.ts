@@ -5,7 +5,7 @@ const SWEEP_MS = 100
 
 /** An exchange as the watch sees it. */
 export interface WatchedExchange {
-  /** Where the watch keeps it; undefined: it is not watched. Written by the watch alone. */
+  /** Its place in the watch; undefined: it is not watched. Written by the watch alone. */
   watchPlace: number | undefined
   /** Ends what has taken too long. `now` in ms of the monotonic clock. */
   check(now: number, limits: EngineLimits): void
@@ -70,7 +70,7 @@ export class ExchangeWatch {
   }
 }
 
-/** What all exchanges of one engine share. */
+/** State shared by all exchanges of one engine. */
 export interface EngineContext {
   /** True if responses ask the client to close its connection. */
   readonly isDraining: boolean
@@ -81,6 +81,6 @@ export interface EngineContext {
   began(): void
   /** The exchange is not answered by its handler and has to be watched. */
   watch(exchange: WatchedExchange): void
-  /** The exchange has let go of its connection. */
+  /** The exchange has released its connection. */
   released(exchange: WatchedExchange): void
 }

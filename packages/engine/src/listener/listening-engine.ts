@@ -88,7 +88,7 @@ interface EngineListener<Tls> {
   close(): void
 }
 
-/** What every engine does alike: its listeners, their certificates, counting, draining. */
+/** The common part of all engines: listeners, their certificates, counting, draining. */
 export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls> implements Engine, EngineContext {
   protected readonly options: EngineOptions
   /** Certificates of addresses. */
@@ -208,7 +208,7 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
     this.#tlsRebuilds++
   }
 
-  /** Says to clients that can be told that it is over. */
+  /** Announces the shutdown to clients whose protocol has a way to say so. */
   protected leave(): void {
     for (const listener of this.#leaving) listener.leave()
   }

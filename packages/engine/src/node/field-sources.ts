@@ -46,7 +46,7 @@ export class Http1Fields implements FieldSource {
   }
 }
 
-/** What the pseudo-header fields of an HTTP/2 request say (RFC 9113 section 8.3.1). */
+/** The values of the pseudo-header fields of an HTTP/2 request (RFC 9113 section 8.3.1). */
 interface Http2Line {
   readonly method: string
   readonly target: string

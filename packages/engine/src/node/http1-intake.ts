@@ -22,7 +22,7 @@ interface WaitingRequest {
   readonly more: Partial<Pick<Arrival, 'beforeHandling' | 'fault'>>
 }
 
-/** What is known of a connection. */
+/** State of a connection. */
 interface Http1Connection {
   readonly peer: string
   readonly serverName: string | undefined
@@ -42,7 +42,7 @@ const parserFaults: Readonly<Record<string, GateFault>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'head_timeout' },
 }
 
-/** What a refusal says in place of its status. */
+/** Texts of refusals that replace their status line. */
 const refusalTexts: Readonly<Record<string, string>> = { plain_http: 'The plain HTTP request was sent to HTTPS port' }
 
 /** Takes the HTTP/1 requests of a listener, those of one connection one after the other. */
@@ -89,7 +89,7 @@ export class Http1Intake {
 
   /** A request wants to leave HTTP/1: its connection is no longer read by the parser. */
   upgrade(request: IncomingMessage, socket: Socket, rest: Buffer): void {
-    // Without the parser nobody else listens.
+    // Without the parser there is no other listener.
     socket.on('error', () => undefined)
     const response = new ServerResponse(request)
     response.shouldKeepAlive = false
@@ -112,7 +112,7 @@ export class Http1Intake {
     if (exchange !== undefined) waiting.listen(() => exchange.halfClosed())
   }
 
-  /** The parser, or a time limit of it, has given up on a connection. */
+  /** The parser rejected a connection, or one of its time limits expired. */
   failed(error: Error, socket: Socket): void {
     const connection = this.#connectionOf(socket)
     const code = codeOf(error)
@@ -234,7 +234,7 @@ export class Http1Intake {
   }
 }
 
-/** What is wrong with a request besides its contents. */
+/** The fault of a request beside its contents. */
 function faultOf({ httpVersionMajor, rawHeaders }: IncomingMessage): GateFault | undefined {
   if (httpVersionMajor !== 1) return { status: 505, code: 'bad_version' }
   return rawHeaders.length > 2 * MAX_FIELDS ? { status: 431, code: 'too_many_fields' } : undefined

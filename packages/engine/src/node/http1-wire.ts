@@ -74,7 +74,7 @@ export class Http1Wire implements ResponseWire {
   }
 
   cut(): void {
-    // Where the end of the connection is the end of the body, only a reset says that something is missing.
+    // If the end of the connection ends the body, only a reset tells the client that the body is truncated.
     if (this.#canReset && this.#request.httpVersionMinor === 0) this.#socket.resetAndDestroy()
     else this.#socket.destroy()
   }

@@ -11,7 +11,7 @@ import { peerAddress, serverNameOf } from './peer.ts'
 const PSEUDO_FIELDS = 4
 /** How long a connection may take to its first request. */
 const FIRST_REQUEST_MS = 10_000
-/** Request bytes of all streams of a connection that may be under way unread. */
+/** Limit of unread request bytes in flight, over all streams of a connection. */
 const CONNECTION_WINDOW_BYTES = 1024 * 1024
 
 interface SessionState {
@@ -64,7 +64,7 @@ export class Http2Intake {
 
   /** A request has come. @param raw names and values in turn */
   stream(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
-    // What the peer resets a stream with is seen when the stream closes.
+    // The code with which the peer resets a stream shows when the stream closes.
     stream.on('error', () => undefined)
     const { session } = stream
     const state = session === undefined ? undefined : this.#sessions.get(session)
@@ -93,7 +93,7 @@ export class Http2Intake {
     })
   }
 
-  /** Tells all clients to send no further requests; those under way go on. */
+  /** Tells all clients to send no further requests; those in flight continue. */
   leave(): void {
     for (const session of this.#sessions.keys()) session.close()
   }

@@ -5,7 +5,7 @@ import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '
 /** Unacknowledged bytes past which reading from the socket stops. */
 const HIGH_WATER_BYTES = 64 * 1024
 
-/** What a body needs of its exchange. */
+/** The parts of an exchange that its body uses. */
 export interface BodyOwner {
   /** The body grew past the limit while it was read. */
   bodyTooLarge(): void
@@ -15,16 +15,16 @@ export interface BodyOwner {
   problem(error: unknown): void
 }
 
-/** Where a body comes from. */
+/** Source of a body. */
 export interface BodySource {
   readonly stream: Readable
   /** True if the last byte has arrived, read or not. */
   hasArrived(): boolean
-  /** True if the end of the stream is not the end of the body: the client has given up. */
+  /** True if the end of the stream is not the end of the body: the client aborted. */
   isBroken(): boolean
 }
 
-/** The body of one request. Nothing is read before somebody asks: until then the connection's own flow control holds the client. */
+/** The body of one request. It is read on demand only: until then the connection's own flow control holds the client. */
 export class NodeBody implements RequestBody {
   readonly isPresent = true
   readonly length: number | undefined
@@ -86,7 +86,7 @@ export class NodeBody implements RequestBody {
     this.#owner.bodyEnded()
   }
 
-  /** Lets come, and throws away, what nobody wants. */
+  /** Reads and discards a body without a reader. */
   discard(): void {
     this.#isDiscarding = true
     this.#flow()

@@ -2,7 +2,7 @@ import type { EngineContext } from '../listener/exchange-watch.ts'
 import type { NodeHeads } from './node-head.ts'
 import type { WebSocketHub } from './web-socket-hub.ts'
 
-/** What all exchanges of one engine share. */
+/** State shared by all exchanges of one engine. */
 export interface NodeContext extends EngineContext {
   readonly heads: NodeHeads
   readonly webSockets: WebSocketHub

@@ -30,7 +30,7 @@ export class NodeEngine extends ListeningEngine<NodeListener, TlsContexts> imple
   }
 
   override cut(): void {
-    // What is under way learns of it now, not when its connection has closed.
+    // Exchanges in flight learn of it now, not when their connections have closed.
     this.exchanges.cutAll()
     super.cut()
   }

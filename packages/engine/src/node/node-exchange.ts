@@ -28,7 +28,7 @@ const DESERTED_MS = 5_000
 
 const empty = new Uint8Array(0)
 
-/** What is known of a request before it is looked at. */
+/** State of a request before it is examined. */
 interface ReceivedRequest {
   readonly listener: string
   readonly remoteAddress: string
@@ -120,12 +120,12 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     this.#cutIfLeft()
   }
 
-  /** What comes on the connection cannot be understood any more: if it was to be the body of this request, that is broken. */
+  /** The bytes on the connection can no longer be parsed: if they belong to the body of this request, the body is broken. */
   inputFailed(): void {
     if (this.#body?.isOpen !== true) return
     this.#closesAfter = true
     this.#body.abandon(new HttpError('HTTP_BAD_REQUEST', 'the request body is malformed'))
-    // Whoever reads the body has been told and may answer; if not, the answer is given here.
+    // The reader of the body knows of the failure and may have responded; if not, the response is sent here.
     setImmediate(() => {
       if (this.#answeredBy === undefined) this.refuse(400, 'bad_body')
     })
@@ -175,14 +175,14 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     this.#cutIfLeft()
   }
 
-  /** Marks the request as answered by something other than a response. False: there is nobody any more to answer to. */
+  /** Marks the request as answered by something other than a response. False: the client has disconnected. */
   switchOver(): boolean {
     if (!this.#claim()) return false
     this.#hasSwitched = true
     return true
   }
 
-  /** What the exchange switched over to has ended. */
+  /** The protocol that the exchange switched to has ended. */
   switchEnded(): void {
     this.#settle(false)
   }
@@ -230,7 +230,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   }
 
   bodyTooLarge(): void {
-    // Whoever reads the body has been told and may answer; if not, the answer is given here.
+    // The reader of the body knows of the failure and may have responded; if not, the response is sent here.
     setImmediate(() => {
       if (this.#answeredBy === undefined) this.refuse(413, 'body_too_large')
     })
@@ -327,7 +327,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     if (!this.isOver) act?.()
   }
 
-  /** What of the request nobody has read until now is not wanted any more. */
+  /** The unread rest of the request is not needed any more. */
   #dropBody(): void {
     const body = this.#body
     if (body === undefined) return
@@ -344,7 +344,10 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     }
   }
 
-  /** Where no limit ends the wait for an answer, who sends its end before that has begun counts as gone: what is done for it ends. */
+  /**
+   * Where no limit ends the wait for a response, a client that half-closes before the response starts counts as disconnected: work for it
+   * stops.
+   */
   #cutIfLeft(): void {
     if (this.#halfClosedAt === undefined || this.#hasAnswerLimit || this.#answeredBy !== undefined) return
     if (this.#body?.isOpen !== true) this.cut()
@@ -357,7 +360,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
   }
 
   #finished(): void {
-    // What Node ends by itself (a reset stream, that of a HEAD request) is not complete.
+    // A stream that Node ends by itself (after a reset, or for a HEAD request) is not complete.
     if (this.#hasSwitched || this.#endedAt === undefined) return
     if (this.#wire.isMultiplexed && this.#body?.isOpen === true) this.#wire.stopRequest()
     this.#settle(false)

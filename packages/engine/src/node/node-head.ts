@@ -16,7 +16,7 @@ export class NodeHeads {
   readonly #ofLists = new WeakMap<HeaderList, NodeHead>()
   readonly #ofReady = new WeakMap<ReadyHead, NodeHead>()
 
-  /** @param onProblem told of each field that is dropped because it may not be written */
+  /** @param onProblem called for each field that is dropped because it may not be written */
   constructor(onProblem: (error: Error) => void) {
     this.#onProblem = onProblem
   }

@@ -17,7 +17,7 @@ import type { UpgradeRequest } from './web-socket-hub.ts'
 /** Most fields of a request, as with the engine uws. */
 export const MAX_FIELDS = 98
 
-/** Where requests come from. */
+/** Source of requests. */
 export interface IntakeListener {
   /** Name of the listen address. */
   readonly listener: string
@@ -37,7 +37,7 @@ export interface Arrival {
   readonly body: BodySource
   /** True if a body comes; undefined: the fields say so. */
   readonly hasBody: boolean | undefined
-  /** What was found wrong with it already. */
+  /** The fault found in it so far. */
   readonly fault: GateFault | undefined
   /** Present when the client wants to speak another protocol on this connection. */
   readonly upgrade: UpgradeRequest | undefined

@@ -128,7 +128,7 @@ export class NodeListener {
     const server = createHttpsServer({
       ...this.#http1Options(limits),
       ...tls.fallback,
-      // Whoever names none of them is turned away, as ALPN wants it (RFC 7301 section 3.2).
+      // A client that offers none of them is rejected, as ALPN requires (RFC 7301 section 3.2).
       ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'],
       handshakeTimeout: HEAD_TIMEOUT_MS,
       SNICallback: (name, done) => done(null, this.#tls?.find(name)),
@@ -147,7 +147,7 @@ export class NodeListener {
     return server
   }
 
-  /** A handshake that fails is the business of its client. Who speaks no TLS at all is told so, as nginx does. */
+  /** A failed handshake is its client's fault and not reported. A client that does not speak TLS gets an error page, as with nginx. */
   #handshakeFailed(error: Error, socket: TLSSocket): void {
     // The TLS socket is gone by then. Nothing but this private field leads to the one below it.
     const { _parent: below } = socket as { _parent?: Socket | null }
@@ -178,7 +178,7 @@ export class NodeListener {
       maxSettings: 32,
       maxSessionInvalidFrames: 100,
       maxSessionRejectedStreams: 100,
-      // A client that goes elsewhere may cancel all that is under way a few times over (CVE-2023-44487).
+      // A client that navigates away may cancel all its streams in flight a few times over (CVE-2023-44487).
       streamResetBurst: 400,
       streamResetRate: 40,
       settings: {

@@ -8,7 +8,7 @@ import {
 } from '@svc/http'
 import type { WebSocket } from 'ws'
 
-/** What a WebSocket tells whoever keeps it. */
+/** Events of a WebSocket for its keeper. */
 interface WebSocketOwner {
   ended(socket: NodeWebSocket): void
   problem(error: unknown): void
@@ -35,7 +35,7 @@ export class NodeWebSocket implements WebSocketPeer {
       this.#call(() => this.#events.pinged?.())
     })
     socket.on('pong', () => this.#seen())
-    // What is wrong with it shows in the code that it is closed with.
+    // Its close code shows the fault.
     socket.on('error', () => undefined)
     socket.once('close', (code, reason) => this.#closed(code, reason.toString()))
   }

@@ -7,7 +7,7 @@ import { ChunkQueue, DrainSignal } from '../exchange/chunk-queue.ts'
 /** Most bytes handed over at once: so it is seen whether a slow reader takes anything at all. */
 export const MAX_SLICE_BYTES = 64 * 1024
 
-/** What a writer needs of its exchange. */
+/** The parts of an exchange that its writer uses. */
 export interface WriterPort {
   readonly out: Writable
   readonly isOver: boolean
@@ -71,7 +71,7 @@ export class NodeWriter implements BodyWriter {
     this.#port.cut()
   }
 
-  /** The response is over without the writer's doing: whoever waits goes on, and finds out. */
+  /** The response ended without the writer: waiters resume and find out. */
   gone(): void {
     this.#queue.clear()
     this.#drain.fire()

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { canonicalAddress } from '@svc/http'
 
-/** Who is at the other end, in canonical text form; "" when the connection is gone or comes by a unix socket. */
+/** Address of the peer in canonical text form; "" when the connection is closed or uses a unix socket. */
 export function peerAddress(socket: Pick<Socket, 'remoteAddress'>): string {
   const { remoteAddress = '' } = socket
   return canonicalAddress(remoteAddress) ?? canonicalAddress(remoteAddress.split('%')[0] ?? '') ?? ''

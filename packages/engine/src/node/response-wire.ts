@@ -20,7 +20,7 @@ export interface ResponseWire {
   readonly wantsClose: boolean
   /** True if only the end of the connection ends a body of unknown length. */
   readonly needsLength: boolean
-  /** True if the peer, or this side, has given up. */
+  /** True if the peer, or this side, has aborted. */
   readonly isGone: boolean
   /** Sends the head of a response whose body goes to `out`. */
   head(head: NodeHead, framing: Framing): void
@@ -36,6 +36,6 @@ export interface ResponseWire {
   cut(): void
   /** The response is complete, but the rest of the request is not wanted. Only where `isMultiplexed`. */
   stopRequest(): void
-  /** Called once: nobody waits any more for the response to leave. */
+  /** Called once: no caller waits any more for the response to be sent. */
   over(): void
 }

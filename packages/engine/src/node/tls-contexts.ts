@@ -5,9 +5,9 @@ import type { CertificateSpec, ListenerTls } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
 import { isSameTls, ServerNames } from '../listener/server-names.ts'
 
-/** The certificates of one listen address, ready for use. Made anew when they change; unchanged ones are taken over. */
+/** The certificates of one listen address, ready for use. Rebuilt when they change; unchanged ones are reused. */
 export class TlsContexts {
-  /** What clients get that name no server. */
+  /** Certificate for clients that name no server. */
   readonly fallback: SecureContextOptions
   readonly #contexts = new Map<string, SecureContext>()
   readonly names: ServerNames

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 
 /**
- * The connection of a request that wants to leave HTTP/1, while its answer is pending: the parser has let go of it. It is read so
- * that a client who leaves is noticed. Who speaks before the answer is kept waiting behind what was read first.
+ * The connection of a request that wants to leave HTTP/1, while its response is pending: the parser is detached. It is read so
+ * that a disconnect is noticed. A client that sends data before the response waits behind the bytes read first.
  */
 export class WaitingSocket {
   readonly #socket: Socket

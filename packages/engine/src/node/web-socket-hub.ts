@@ -81,7 +81,7 @@ export class WebSocketHub {
     onEnd?.()
   }
 
-  /** Who was pinged in the sweep before and has not answered is gone. */
+  /** Drops clients that did not answer the ping of the sweep before. */
   #sweep(): void {
     for (const socket of [...this.#open.keys()]) {
       if (!socket.isAlive) socket.terminate()

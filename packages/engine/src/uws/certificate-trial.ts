@@ -13,7 +13,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** What the library wants to know of a certificate. */
+/** Certificate options of the library. */
 export function sslOptions({ certFile, keyFile }: CertificateSpec): SslOptions {
   return { cert_file_name: certFile, key_file_name: keyFile, ssl_ciphers: CIPHERS }
 }

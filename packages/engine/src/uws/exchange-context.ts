@@ -4,7 +4,7 @@ import type { HeaderBlocks } from '../exchange/header-block.ts'
 import type { EngineContext } from '../listener/exchange-watch.ts'
 import type { CloseGuard } from './closing.ts'
 
-/** What all exchanges of one engine share. */
+/** State shared by all exchanges of one engine. */
 export interface ExchangeContext extends EngineContext {
   readonly blocks: HeaderBlocks
   readonly peers: PeerAddresses

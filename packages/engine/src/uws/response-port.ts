@@ -1,10 +1,10 @@
 import type { HttpResponse } from 'uWebSockets.js'
 
-/** What a body writer needs of the exchange that it writes for. Owned by the writers; all calls are synchronous. */
+/** The parts of an exchange that its body writer uses. Owned by the writers; all calls are synchronous. */
 export interface ResponsePort {
   /** Not to be touched once `isOver`. */
   readonly res: HttpResponse
-  /** True if uWebSockets.js has let go of the response: complete, cut, or the client is gone. */
+  /** True if uWebSockets.js has released the response: complete, cut, or the client is gone. */
   readonly isOver: boolean
   /** To be called before the call that may complete the response. */
   beforeEnd(): void
@@ -19,11 +19,11 @@ export interface ResponsePort {
   cut(reason?: Error): void
 }
 
-/** What the exchange tells its writer. */
+/** Events of the exchange for its writer. */
 export interface WriterSide {
   /** The socket takes more. */
   writable(): void
-  /** The response is over without the writer's doing. */
+  /** The response ended without the writer. */
   gone(): void
   /** Since when (monotonic ms) the peer takes nothing, or undefined. */
   readonly blockedSince: number | undefined

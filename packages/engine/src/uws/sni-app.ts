@@ -10,10 +10,10 @@ import type { UwsIntake } from './uws-intake.ts'
 /** Names that clients may make up: each that is added costs memory until the next change of certificates. */
 const MAX_EXTRA_NAMES = 1_000
 const MAX_NAME_CHARS = 253
-/** What may be added as it is: the library gives a meaning to "*". */
+/** Names that may be added unchanged: the library gives a meaning to "*". */
 const HOST_NAME = /^[\w-]+(?:\.[\w-]+)*$/
 
-/** What the library never gives back of an app, and of each name that was added. Measured. */
+/** Memory that the library never frees, for an app and for each name that was added. Measured. */
 const APP_BYTES = 160 * 1024
 const NAME_BYTES = 24 * 1024
 
@@ -23,7 +23,7 @@ interface SniNames {
   readonly names: ServerNames
 }
 
-/** What the app of a set of certificates is made with. */
+/** Dependencies of the app of a set of certificates. */
 interface SniAppOptions extends SniNames {
   readonly intake: UwsIntake
   readonly counted: (change: number) => void
@@ -51,10 +51,13 @@ interface NamePlan {
  */
 export class SniApp {
   readonly routes: UwsApp
-  /** Served to clients that name nobody, for good. */
+  /** Served to clients that name no server; it never changes. */
   readonly #fallback: CertificateSpec
   readonly #problem: (error: unknown) => void
-  /** What names are added by; undefined: none are any more. The library keeps an app for good, so this must go before. */
+  /**
+   * The plan by which names are added; undefined: no more are added. The library never frees an app, so this reference must be dropped
+   * first.
+   */
   #plan: NamePlan | undefined
   readonly #added = new Map<string, AddedName>()
   #extraNames = 0
@@ -68,7 +71,7 @@ export class SniApp {
     this.routes.app.missingServerName((name) => this.#missing(name))
   }
 
-  /** Nothing is added any more, until `renew`; what it was added by is let go of. */
+  /** Stops adding names until `renew`, and drops the plan. */
   rest(): void {
     this.#plan = undefined
   }
@@ -76,7 +79,7 @@ export class SniApp {
   /**
    * Takes other certificates. No connection may be left: the library would crash. Names that keep their certificate stay, for each that is
    * added again costs memory.
-   * @returns how many bytes stay behind; undefined: it cannot, since clients that name nobody would get a certificate that is no more
+   * @returns how many bytes leak; undefined: it cannot, since clients that name no server would get a certificate that was removed
    */
   renew({ tls, names }: SniNames): number | undefined {
     if (!isSame(this.#fallback, fallbackOf(tls))) return undefined

@@ -58,7 +58,7 @@ export class UwsApp {
     this.#webSockets.delete(routes)
   }
 
-  /** Says to clients that can be told that it is over. */
+  /** Announces the shutdown to clients whose protocol has a way to say so. */
   leave(): void {
     this.#isLeaving = true
     for (const route of this.#webSockets) route.leave()

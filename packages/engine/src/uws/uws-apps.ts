@@ -19,11 +19,11 @@ interface AppEvents {
   readonly lost: (bytes: number) => void
 }
 
-/** What takes the connections of one listen address. */
+/** Accepts the connections of one listen address. */
 export interface UwsApps {
   /** The one that listens. */
   readonly listening: TemplatedApp
-  /** Says to clients that can be told that it is over. */
+  /** Announces the shutdown to clients whose protocol has a way to say so. */
   leave(): void
   /** Stops listening and cuts all connections. */
   close(): void

@@ -10,7 +10,7 @@ const SHORT_CHUNK_BYTES = 8 * 1024
 /** Chunks shorter than this start the library's idle timer again, which otherwise cuts senders under 16 KB a second. */
 const SLOW_CHUNK_BYTES = 16 * 1024
 
-/** What a body needs of its exchange. */
+/** The parts of an exchange that its body uses. */
 export interface BodyOwner {
   readonly isOver: boolean
   /** The body cannot be read to its end: whoever reads it has been told and may answer, else this is the answer. */
@@ -25,13 +25,13 @@ export interface BodyOwner {
 
 /** How long a body is. */
 interface BodySize {
-  /** As declared; undefined: nobody knows. */
+  /** As declared; undefined: unknown. */
   readonly length: number | undefined
   readonly maxBytes: number
 }
 
 /**
- * The body of one request. Receives from the start, keeps what nobody takes yet, and slows the sender down when nobody acknowledges.
+ * The body of one request. Receives from the start, buffers unread bytes, and slows the sender down when they are not acknowledged.
  * Pausing is soft: the library goes on as long as it finds half a megabyte at each read, so a sender on the same machine may send
  * everything in one turn. What is too much for memory waits in a file.
  */
@@ -181,7 +181,7 @@ export class UwsBody implements RequestBody {
     if (this.#unackedBytes + this.#waitingBytes <= HIGH_WATER_BYTES / 2) this.resume()
   }
 
-  /** What is acknowledged meanwhile makes nothing more come before the receiver has returned. */
+  /** An acknowledgement during the call brings no further bytes before the receiver has returned. */
   #hand({ bytes, block }: QueuedPiece): void {
     this.#unackedBytes += bytes.byteLength
     this.#isHandingOn = true

@@ -183,7 +183,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     this.#answer(block, Buffer.from(`${block.statusLine}\n`))
   }
 
-  /** Answers by something other than a response, with which the library lets go of it. False: there is nobody to answer. */
+  /** Answers by something other than a response, which detaches it from the library. False: the client has disconnected. */
   switchOver(act: (res: HttpResponse) => void): boolean {
     if (!this.#claim()) return false
     this.#request?.remoteAddress
@@ -193,7 +193,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     return true
   }
 
-  /** What it was switched over to has ended. */
+  /** The protocol that it switched to has ended. */
   switchEnded(): void {
     this.#settle(false)
     this.#context.released(this)
@@ -244,7 +244,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
   }
 
   bodyRefused(status: number, code: string): void {
-    // Whoever reads the body has been told and may answer; if not, the answer is given here.
+    // The reader of the body knows of the failure and may have responded; if not, the response is sent here.
     setImmediate(() => {
       if (this.#answeredBy === undefined) this.refuse(status, code)
     })

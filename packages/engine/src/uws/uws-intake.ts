@@ -14,7 +14,7 @@ import { MAX_SINGLE_BYTES } from './whole-answer.ts'
 
 /** By which routes of the library a request came in. */
 interface UwsDoor {
-  /** Named in the TLS handshake, lower case; undefined: none, or nobody knows. */
+  /** Named in the TLS handshake, lower case; undefined: none, or unknown. */
   readonly serverName: string | undefined
   readonly webSockets: UwsWebSocketRoute
 }

@@ -9,7 +9,7 @@ import type { ExchangeContext } from './exchange-context.ts'
 import { plainApps, TlsApps, type UwsApps } from './uws-apps.ts'
 import { UwsIntake } from './uws-intake.ts'
 
-/** What listeners of one engine share. */
+/** State shared by the listeners of one engine. */
 interface ListenerParts {
   readonly options: EngineOptions
   readonly context: ExchangeContext
@@ -76,7 +76,7 @@ export class UwsListener {
     this.#socket = undefined
   }
 
-  /** Says to clients that can be told that it is over. */
+  /** Announces the shutdown to clients whose protocol has a way to say so. */
   leave(): void {
     this.#apps.leave()
   }

@@ -6,7 +6,7 @@ import type { WebSocketWish } from '../exchange/web-socket-wish.ts'
 import type { UwsExchange } from './uws-exchange.ts'
 import { type SocketState, UwsWebSocket } from './uws-web-socket.ts'
 
-/** What the WebSockets of a listener need of it. */
+/** The parts of a listener that its WebSockets use. */
 interface WebSocketHost {
   /** A request that may be upgraded. */
   handle(res: HttpResponse, req: HttpRequest, context: UpgradeContext): void

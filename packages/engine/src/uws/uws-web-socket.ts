@@ -2,7 +2,7 @@ import type { WebSocket } from 'uWebSockets.js'
 import type { WebSocketEvents, WebSocketPeer } from '@svc/http'
 import { closeFrame, MAX_UNACKED_BYTES, MESSAGE_OVERHEAD_BYTES, SEND_HIGH_WATER_BYTES } from '@svc/http'
 
-/** What the library keeps with a WebSocket: it copies the properties of what it is given. */
+/** User data of a WebSocket: the library copies the properties of the object that it is given. */
 export interface SocketState {
   readonly owner: UwsWebSocket
 }

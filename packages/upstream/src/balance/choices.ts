@@ -18,7 +18,7 @@ export function nextByWeight(candidates: readonly Peer[]): Peer | undefined {
   return best
 }
 
-/** Those with the fewest requests under way for their weight. */
+/** Servers with the fewest requests in flight for their weight. */
 export function leastLoaded(candidates: readonly Peer[]): readonly Peer[] {
   let least: Peer[] = []
   for (const peer of candidates) {

@@ -13,7 +13,7 @@ export interface UpstreamServerSpec {
 /** One server of a group, and what this worker knows of it. Written by the group and its methods alone. */
 export class Peer {
   readonly spec: UpstreamServerSpec
-  /** Requests under way. */
+  /** Requests in flight. */
   active = 0
   /** Failures in the window of `failTimeoutMs`. */
   fails = 0
@@ -29,7 +29,7 @@ export class Peer {
     this.effectiveWeight = spec.weight
   }
 
-  /** True if it may be asked: not one that failed too often, until its time is over. */
+  /** True if it may be tried: a server that failed too often may not, until its fail time-out has passed. */
   isInService(now: number): boolean {
     const { isDown, maxFails, failTimeoutMs } = this.spec
     if (isDown) return false

@@ -15,7 +15,7 @@ export interface UpstreamSpec {
 export type PeerOutcome =
   | 'answered'
   | 'failed'
-  /** It answered, but with something that another server is asked for instead (403, 404), or the client left. */
+  /** It responded, but with a status for which another server is tried (403, 404), or the client disconnected. */
   | 'passed'
 
 /** The servers behind one name, as this worker knows them. */
@@ -24,7 +24,7 @@ export class UpstreamGroup {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #primaries: readonly Peer[]
   readonly #backups: readonly Peer[]
-  /** A server that has no other beside it is asked whatever happens. */
+  /** The only server of a group is always tried. */
   readonly #only: Peer | undefined
 
   constructor(spec: UpstreamSpec, clock: Pick<Clock, 'monotonic'>) {

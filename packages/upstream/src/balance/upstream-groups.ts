@@ -6,7 +6,7 @@ import { UpstreamGroup } from './upstream-group.ts'
 /** Groups for addresses that only requests name. Past them the oldest goes. */
 const MAX_NAMED_BY_REQUESTS = 1_000
 
-/** What groups are made with. */
+/** Dependencies of groups. */
 interface GroupTools {
   readonly clock: Pick<Clock, 'monotonic'>
   /** A group for an address that requests named is forgotten. */

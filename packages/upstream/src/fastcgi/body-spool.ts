@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { asError } from '@svc/core'
 import type { RequestBody } from '@svc/http'
 
-/** What is kept in memory, for each request that is on its way here; longer bodies go to a file. */
+/** Bytes kept in memory for each request in flight; longer bodies go to a file. */
 const MAX_MEMORY_BYTES = 64 * 1024
 const READ_BYTES = 64 * 1024
 
 /** A request body that has come whole. */
 export interface SpooledBody extends RequestBody {
   readonly length: number
-  /** Frees what it takes. To be called once nobody reads it any more. */
+  /** Frees what it takes. To be called once it has no reader any more. */
   close(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export async function spoolBody(body: RequestBody, dir: string): Promise<Spooled
   const chunks: Uint8Array[] = []
   let length = 0
   let file: FileHandle | undefined
-  /** What is to be written, in its order. */
+  /** Chunks to write, in order. */
   let writing = Promise.resolve()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const write = async (chunk: Uint8Array): Promise<void> => {

@@ -1,7 +1,7 @@
 const LF = 0x0a
 /** Longest line that is handed on whole. */
 const MAX_LINE_BYTES = 8 * 1024
-/** What one request may write altogether. */
+/** Limit of the output of one request. */
 const MAX_BYTES = 64 * 1024
 const MAX_LINES = 512
 

@@ -8,7 +8,7 @@ import { type RecordEvents, RecordSplitter } from './record-splitter.ts'
 
 /** Longest head of an answer. */
 const MAX_HEAD_BYTES = 64 * 1024
-/** Where in the content of END_REQUEST the status of the protocol is: behind that of the program. */
+/** Offset of the protocol status in the content of END_REQUEST: after that of the program. */
 const PROTOCOL_STATUS_AT = 4
 /** Protocol status: the request is done. */
 const COMPLETE = 0
@@ -32,7 +32,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   #isHead = false
   /** The head, as far as it has come. */
   #held: Buffer = nothing
-  /** Where the last line of it begins. */
+  /** Offset of its last line. */
   #heldLine = 0
   #head: AnswerHead | undefined
   /** Of the body, as its head declares it. */
@@ -93,7 +93,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   }
 
   content(type: number, requestId: number, bytes: Buffer): void {
-    // Management records are answers to what was never asked.
+    // Management records answer requests that were never sent.
     if (requestId === 0 || this.#state !== 'reading') return
     if (requestId !== REQUEST_ID) this.#fail('a record of another request')
     else if (type === RECORD.stdout) this.#takeOutput(bytes)
@@ -124,7 +124,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     const found = findHeadEnd(text, this.#heldLine)
     if ('line' in found) {
       this.#heldLine = found.line
-      // What came is lent.
+      // The bytes are lent.
       this.#held = text === bytes ? Buffer.from(bytes) : text
       if (text.byteLength > MAX_HEAD_BYTES) this.#fail('a head that is too long')
       return
@@ -145,7 +145,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     if (bodyAt < text.byteLength) this.#takeBody(text.subarray(bodyAt))
   }
 
-  /** What is longer than declared is left out, as with nginx. */
+  /** Drops bytes beyond the declared length, as nginx does. */
   #takeBody(bytes: Buffer): void {
     if (this.#isBodiless()) return
     const left = (this.#length ?? Number.POSITIVE_INFINITY) - this.#bodyBytes

@@ -195,7 +195,7 @@ export class PatientCall implements ResponseSource, ResponseSink {
   #finish(): void {
     this.#isOver = true
     this.#queue?.close()
-    // What cannot be closed is closed already.
+    // If it cannot be closed, it is closed already.
     this.#body?.close().catch(() => undefined)
   }
 }

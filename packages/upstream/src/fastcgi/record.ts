@@ -31,7 +31,7 @@ export function recordHead(type: number, length: number): string {
   return String.fromCharCode(VERSION, type, 0, REQUEST_ID, length >> 8, length & 0xff, 0, 0)
 }
 
-/** What a request begins with, one character for each byte: BEGIN_REQUEST as responder, and all of PARAMS. */
+/** The start of a request, one character for each byte: BEGIN_REQUEST as responder, and all of PARAMS. */
 export function requestBeginning(params: string, keepsConnection: boolean): string {
   const flags = keepsConnection ? KEEP_CONNECTION : 0
   let text = recordHead(RECORD.beginRequest, RECORD_HEAD_BYTES) + String.fromCharCode(0, ROLE_RESPONDER, flags, 0, 0, 0, 0, 0)

@@ -24,7 +24,7 @@ interface WrittenFields {
   readonly text: string
 }
 
-/** What is written of a request before its body, and what it was written from. */
+/** The bytes of a request before its body, and their inputs. */
 interface Written {
   readonly own: readonly Param[]
   readonly fields: WrittenFields
@@ -100,7 +100,7 @@ function bodyLength({ body }: OriginRequest): number | undefined {
   return body?.isPresent === true ? body.length : undefined
 }
 
-/** A cache asks with GET for what was asked for with HEAD. */
+/** A cache sends GET for a request with HEAD. */
 function withMethod(params: readonly Param[], method: string): readonly Param[] {
   if (method !== 'GET') return params
   return params.map((param) => (param[0] === 'REQUEST_METHOD' && param[1] === 'HEAD' ? ['REQUEST_METHOD', method] : param))

@@ -7,7 +7,7 @@ import { ErrorLines } from './error-lines.ts'
 import { MAX_CONTENT_BYTES, RECORD, recordHead } from './record.ts'
 import { END_OF_BODY, type RequestTexts } from './request-params.ts'
 
-/** What a sender works with. */
+/** Dependencies of a sender. */
 interface FastcgiSenderOptions {
   readonly texts: RequestTexts
   readonly connection: UpstreamConnection

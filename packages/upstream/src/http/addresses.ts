@@ -8,7 +8,7 @@ const KEEP_MS = 30_000
 /** Names that are kept; past them the oldest goes. */
 const MAX_NAMES = 1_000
 
-/** Where a server listens. */
+/** Address on which a server listens. */
 export type ServerAddress =
   | { readonly kind: 'port'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string }
@@ -22,12 +22,12 @@ export function parseServerAddress(address: string): ServerAddress | undefined {
   return host === undefined || port < 1 || port > 65_535 ? undefined : { kind: 'port', host, port }
 }
 
-/** Why a server whose address is none is not asked. */
+/** The error for a server with an invalid address. */
 export function notAPlace(address: string): UpstreamError {
   return new UpstreamError('UPSTREAM_UNREACHABLE', `invalid upstream address ${JSON.stringify(address)}`)
 }
 
-/** What is known of a name. */
+/** Cached addresses of a name. */
 class Known {
   /** In the order of the system, but last those that did not answer when they were tried. */
   addresses: readonly string[]
@@ -91,7 +91,7 @@ export class AddressBook {
     return known.addresses
   }
 
-  /** What the resolver said before it stopped working. That there is no such name is an answer. */
+  /** The last result of the resolver before it stopped working. "No such name" is a result. */
   #before(host: string, error: unknown): readonly string[] {
     const known = this.#known.get(host)
     const isAnswer = error instanceof Error && 'code' in error && error.code === 'ENOTFOUND'

@@ -32,7 +32,7 @@ export function isConnectionField(name: string): boolean {
 
 const noOptions: ReadonlySet<string> = new Set()
 
-/** What a Connection field says, in lower case: fields that belong to the connection, and what becomes of it. */
+/** The options of a Connection field, in lower case: names of fields that belong to the connection, and `close` or `keep-alive`. */
 export function connectionOptions(value: string): ReadonlySet<string> {
   return value === ''
     ? noOptions

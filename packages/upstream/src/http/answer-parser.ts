@@ -22,12 +22,12 @@ export interface AnswerEvents {
    */
   head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void
   data(bytes: Uint8Array): void
-  /** What the application wrote for its operators (FastCGI). */
+  /** Error output of the application (FastCGI). */
   diagnostics(bytes: Uint8Array): void
   ended(trailers: HeaderList): void
 }
 
-/** What became of the bytes given to a parser. */
+/** State of a parser after the bytes so far. */
 export type ParserState =
   /** No answer is expected. */
   | 'idle'
@@ -40,7 +40,7 @@ export type ParserState =
 /** Takes the bytes of a connection apart into answers. Expects one after each `expect`. */
 export interface AnswerReader {
   readonly state: ParserState
-  /** What was wrong, once the state is `bad` or `refused`. */
+  /** The fault, once the state is `bad` or `refused`. */
   readonly problem: string
   /** A request has been sent. `isHead`: with HEAD, so that no body follows whatever the fields say. */
   expect(isHead: boolean): void
@@ -137,7 +137,7 @@ export class AnswerParser implements AnswerReader {
   #hold(text: Buffer, from: number): void {
     if (text.byteLength > MAX_HEAD_BYTES) this.#fail('a head that is too long')
     else if (!couldBeHead(text, from)) this.#fail('no valid head')
-    // What came first is lent.
+    // The first bytes are lent.
     else this.#held = this.#held === undefined ? Buffer.from(text) : text
   }
 
@@ -175,7 +175,7 @@ export class AnswerParser implements AnswerReader {
     }
   }
 
-  /** A switch of protocols was not asked for (RFC 9110 section 15.2.2). */
+  /** A switch of protocols was not requested (RFC 9110 section 15.2.2). */
   #interim(head: AnswerHead, rest: Buffer): Buffer {
     if (head.status === 101) return this.#fail('status 101 without an upgrade request')
     if (++this.#interims > MAX_INTERIM) return this.#fail('too many interim responses')
@@ -196,7 +196,7 @@ export class AnswerParser implements AnswerReader {
     return bytes.subarray(piece.byteLength)
   }
 
-  /** What chunks hold is moved together, so that a body in small pieces is no more work than another. */
+  /** Joins the data of chunks, so that a body in small pieces costs no more work than another. */
   #pushChunked(bytes: Buffer): Buffer {
     const decoder = this.#chunked
     let start = 0
@@ -241,7 +241,7 @@ function bodyOf(bytes: Buffer, length: number): Buffer {
   return length === bytes.byteLength ? bytes : bytes.subarray(0, length)
 }
 
-/** True if what has come of a head may become one: else nobody waits for its end. */
+/** True if the bytes so far may become a head; otherwise there is no point in waiting for its end. */
 function couldBeHead(text: Buffer, from: number): boolean {
   const start = text.toString('latin1', 0, Math.min(text.byteLength, 7))
   if (!'HTTP/1.'.startsWith(start)) return false

@@ -16,9 +16,9 @@ export interface CallSender {
   stop(): void
   /** The socket takes more. */
   drained(): void
-  /** The client left: the server is told, where its language has a word for that. The connection is cut next. */
+  /** The client disconnected: notifies the server if its protocol can do so. The connection is cut next. */
   abandon(): void
-  /** What the application wrote for its operators. */
+  /** Error output of the application. */
   diagnostics(bytes: Uint8Array): void
 }
 
@@ -26,7 +26,7 @@ export interface CallSender {
 export interface CallSettings {
   readonly group: UpstreamGroup
   readonly timeouts: UpstreamTimeouts
-  /** When another server is asked. */
+  /** When another server is tried. */
   readonly nextUpstream: NextUpstream
   /** Connections to a server of the group. Undefined: its address is none. */
   pool(peer: Peer): ConnectionPool | undefined

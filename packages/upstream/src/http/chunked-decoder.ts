@@ -27,7 +27,7 @@ const FORBIDDEN_TRAILERS: ReadonlySet<string> = new Set([
   'set-cookie',
 ])
 
-/** What a decoder finds in the bytes, one call for each step. */
+/** Result of one decoding step. */
 type ChunkStep =
   | { readonly kind: 'data'; readonly start: number; readonly end: number }
   /** `end`: where the message ends in the bytes given. */

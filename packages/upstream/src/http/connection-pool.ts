@@ -6,7 +6,7 @@ import { type Dialing, dial, type Transport } from './dial.ts'
 
 /** How long a connection is kept without a request. */
 const IDLE_MS = 60_000
-/** How much sooner than the server says it is given up: a request must not cross its end. */
+/** Margin by which a connection is closed before the server's announced time-out: a request must not cross its end. */
 const IDLE_MARGIN_MS = 1_000
 
 /** Told how asking for a new connection ends: one of the two, once. */
@@ -15,7 +15,7 @@ interface ConnectEvents {
   failed(error: UpstreamError): void
 }
 
-/** What the connections of a pool have in common. */
+/** Options shared by the connections of a pool. */
 interface PoolOptions {
   readonly transport: Transport
   /** Of the server, for messages. */
@@ -39,7 +39,7 @@ export class ConnectionPool implements ConnectionOwner {
     this.#options = options
   }
 
-  /** True if it has been given up: whoever asks for connections now gets another one. */
+  /** True if it is retired: requests for connections now get another pool. */
   get isClosed(): boolean {
     return this.#isClosed
   }

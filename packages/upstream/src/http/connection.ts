@@ -5,16 +5,16 @@ import type { AnswerHead } from './answer-head.ts'
 import type { AnswerEvents, AnswerReader } from './answer-parser.ts'
 import { LazyTimer } from './lazy-timer.ts'
 
-/** Who has a request on a connection. Bytes are lent for the call. */
+/** The owner of the request on a connection. Bytes are lent for the call. */
 export interface ConnectionUser {
   interim(head: AnswerHead): void
   /** `body`: all of it, when it came with the head. */
   head(head: AnswerHead, length: number | undefined, body: Uint8Array | undefined): void
   /** False: nothing more until `resume`. */
   data(bytes: Uint8Array): boolean
-  /** What the application wrote for its operators. */
+  /** Error output of the application. */
   diagnostics(bytes: Uint8Array): void
-  /** The answer is complete, and the connection is somebody else's from now on. */
+  /** The response is complete, and this user no longer owns the connection. */
   ended(trailers: HeaderList): void
   /** The connection is lost before the answer was complete. The last call. */
   broken(error: UpstreamError): void
@@ -22,7 +22,7 @@ export interface ConnectionUser {
   drained(): void
 }
 
-/** Who keeps connections. */
+/** The keeper of connections. */
 export interface ConnectionOwner {
   /** Free for the next request. `idleMs`: how long the server keeps it. */
   idle(connection: UpstreamConnection, idleMs: number | undefined): void
@@ -125,7 +125,7 @@ export class UpstreamConnection implements AnswerEvents {
   }
 
   /**
-   * The connection is lost when nothing happens for so long, not counted while nobody reads. `what` the server did not do, for the
+   * Cuts the connection after so long without activity; time without a reader does not count. `what` names the failure for the
    * message.
    */
   allow(delayMs: number, what: string): void {
@@ -140,7 +140,7 @@ export class UpstreamConnection implements AnswerEvents {
     this.#timer.clear()
   }
 
-  /** What came in the call that said false has been dealt with. */
+  /** The bytes of the call that returned false have been handled. */
   resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
@@ -148,12 +148,12 @@ export class UpstreamConnection implements AnswerEvents {
     this.#socket?.resume()
   }
 
-  /** The request cannot be sent to its end: nobody may use the connection after this answer. */
+  /** The request cannot be sent completely: the connection must not be reused after this response. */
   spoil(): void {
     this.#keepsAlive = false
   }
 
-  /** Cuts the connection. Its user is told nothing. */
+  /** Cuts the connection without notifying its user. */
   destroy(): void {
     this.#user = undefined
     this.#leave()

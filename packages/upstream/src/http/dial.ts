@@ -24,7 +24,7 @@ interface DialEvents {
   failed(error: UpstreamError): void
 }
 
-/** What dialing takes. */
+/** Dependencies of dialing. */
 interface DialOptions {
   readonly transport: Transport
   readonly addresses: AddressBook
@@ -166,7 +166,7 @@ class DialAttempt implements Dialing {
     this.#socket = undefined
     if (socket === undefined) return
     this.#detach()
-    // What still goes wrong with it is nobody's business.
+    // Later errors of the socket do not matter.
     socket.on('error', () => undefined)
     socket.destroy()
   }

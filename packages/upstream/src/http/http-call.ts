@@ -10,7 +10,7 @@ import type { ConnectionPool } from './connection-pool.ts'
 import type { Dialing } from './dial.ts'
 import { ServerAttempts } from './server-attempts.ts'
 
-/** One request to a group: with one server after another, until one answers or no more may be asked. */
+/** One request to a group: tries one server after another, until one responds or no more may be tried. */
 export class HttpCall implements ResponseSource, ConnectionUser {
   readonly #settings: CallSettings
   readonly #request: OriginRequest
@@ -190,7 +190,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     this.#attempts.release('answered')
   }
 
-  /** What is left of the request is not sent any more; the connection ends with the answer. */
+  /** Stops sending the request; the connection ends with the response. */
   #stopSending(): void {
     if (this.#sender?.isSending === true) this.#connection?.spoil()
     this.#sender?.stop()

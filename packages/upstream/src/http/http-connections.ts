@@ -6,7 +6,7 @@ import type { MakeReader } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { TlsTransport } from './dial.ts'
 
-/** What is spoken on connections. */
+/** The protocol of connections. */
 export interface UpstreamProtocol {
   /** Tells its connections apart from those of others. */
   readonly name: string
@@ -75,7 +75,7 @@ export class HttpConnections {
   }
 }
 
-/** The connections of the server that was asked last: most of the time it is asked again. */
+/** The connections of the last server used: most of the time it is used again. */
 export class LastPool {
   readonly #find: (peer: Peer) => ConnectionPool | undefined
   #peer: Peer | undefined
@@ -87,7 +87,7 @@ export class LastPool {
 
   /** Undefined: its address is none. */
   of(peer: Peer): ConnectionPool | undefined {
-    // One that was dropped with its group is nobody's any more.
+    // A pool that was dropped with its group has no owner any more.
     if (peer === this.#peer && this.#pool?.isClosed === false) return this.#pool
     this.#peer = peer
     this.#pool = this.#find(peer)

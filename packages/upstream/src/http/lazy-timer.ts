@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 
 /**
  * A deadline that moves all the time and is seldom met: moving it on costs one assignment, since the timer behind it is only set
- * anew when it has run out too early, or has to run out sooner.
+ * again when it has fired too early, or has to fire sooner.
  */
 export class LazyTimer {
   readonly #onExpired: () => void
@@ -50,7 +50,7 @@ export class LazyTimer {
       this.#arm(now)
       return
     }
-    // Where this process was held up itself, what has come meanwhile is taken in first.
+    // If this process was blocked itself, bytes that arrived meanwhile are read first.
     const due = this.#deadlineAt
     setImmediate(() => {
       if (this.#deadlineAt !== due) return

@@ -18,7 +18,7 @@ export interface HttpOriginSettings {
   /** Host of requests that name none. */
   readonly host: string
   readonly timeouts: UpstreamTimeouts
-  /** When another server is asked: words of `proxy_next_upstream`. */
+  /** When another server is tried: words of `proxy_next_upstream`. */
   readonly nextUpstream: NextUpstream
   readonly httpVersion: '1.0' | '1.1'
   /** True if connections serve more than one request. With HTTP/1.0 they never do. */

@@ -5,7 +5,7 @@ import { isConnectionField } from './answer-head.ts'
 /** How the body of a request is framed. */
 export type RequestFraming = 'none' | 'chunked' | number
 
-/** What the heads of the requests to one upstream say beside their own fields. */
+/** Settings of the request heads to one upstream beside their own fields. */
 interface HeadOptions {
   /** HTTP/1.0 has no framing for a body of unknown length: what is chunked is 1.1 whatever this says. */
   readonly httpVersion: '1.0' | '1.1'
@@ -20,7 +20,7 @@ interface FieldLines {
   readonly hasHost: boolean
 }
 
-/** What a head was written from. */
+/** The inputs of a written head. */
 interface Written {
   readonly method: string
   readonly target: string

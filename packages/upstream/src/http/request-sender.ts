@@ -9,7 +9,7 @@ const END_OF_CHUNKS = '0\r\n\r\n'
 /** Methods for which a missing body is said to be empty (RFC 9110 section 8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
-/** What the requests to one upstream have in common. */
+/** State shared by the requests to one upstream. */
 interface SenderParts {
   readonly settings: HttpOriginSettings
   readonly heads: RequestHeads

@@ -4,7 +4,7 @@ import { UpstreamError } from '../errors/errors.ts'
 import type { OriginRequest } from '../origin/origin.ts'
 import type { NextUpstream } from './origin-settings.ts'
 
-/** Methods after which another server is only asked where that is allowed in so many words. */
+/** Methods that are retried with another server only if that is allowed explicitly. */
 const NOT_REPEATED: ReadonlySet<string> = new Set(['POST', 'LOCK', 'PATCH'])
 
 const noPeers: readonly Peer[] = []
@@ -12,11 +12,11 @@ const noPeers: readonly Peer[] = []
 /** The servers that a request may be sent to. */
 interface AttemptSettings {
   readonly group: UpstreamGroup
-  /** When another server is asked. */
+  /** When another server is tried. */
   readonly nextUpstream: NextUpstream
 }
 
-/** The servers of a group that one request is sent to: one after another, until one answers or no more may be asked. */
+/** The servers of a group that one request is sent to: one after another, until one responds or no more may be tried. */
 export class ServerAttempts {
   readonly #settings: AttemptSettings
   readonly #request: Pick<OriginRequest, 'method' | 'clientAddress'>
@@ -39,8 +39,8 @@ export class ServerAttempts {
   }
 
   /**
-   * Who is asked now, after this failure of the one before; an error: nobody is, and why.
-   * @param maySendAgain whether the request, as far as it was sent, may be sent to another
+   * The next server after this failure of the one before; an error says why there is none.
+   * @param maySendAgain true if the request, as far as it was sent, may be sent to another
    */
   next(failure: UpstreamError | undefined, maySendAgain: boolean): Peer | UpstreamError {
     if (failure !== undefined) {
@@ -56,7 +56,7 @@ export class ServerAttempts {
     return peer
   }
 
-  /** True if another server is to be asked in place of passing on an answer with this status. If so, the turn is over. */
+  /** True if another server is to be tried in place of passing on a response with this status. If so, the turn has ended. */
   leaves(status: number, maySendAgain: boolean): boolean {
     if (!this.#settings.nextUpstream.onStatus.has(status) || !maySendAgain || !this.#hasAnother) return false
     this.release(status === 403 || status === 404 ? 'passed' : 'failed')

@@ -1,6 +1,6 @@
 import type { HeaderList, RequestBody, ResponseSink } from '@svc/http'
 
-/** What a FastCGI application is told besides the fields of a request. */
+/** Parameters of a FastCGI application beside the fields of a request. */
 export interface CgiContext {
   /** One character for each byte. */
   readonly params: readonly (readonly [name: string, value: string])[]
@@ -19,7 +19,7 @@ export interface OriginRequest {
   readonly headers: HeaderList
   /** undefined: none is declared. */
   readonly body: RequestBody | undefined
-  /** Address of the client, for groups that choose a server by it; undefined: the request is nobody's (a revalidation). */
+  /** Address of the client, for groups that choose a server by it; undefined: the request has no client (a revalidation). */
   readonly clientAddress?: string | undefined
   /** For FastCGI applications alone; whoever sends the request on in another form keeps it. */
   readonly cgi?: CgiContext | undefined

@@ -21,7 +21,7 @@ interface BridgeOptions {
   /** As for any other request to the upstream. */
   readonly request: OriginRequest
   readonly offer: WebSocketOffer
-  /** What clients get of the fields with which the upstream agrees. */
+  /** The fields of the upstream's upgrade response that clients get. */
   readonly filter: (fields: HeaderList) => HeaderList
   readonly sink: SwitchSink
 }
@@ -58,7 +58,7 @@ export function bridgeWebSocket({ origin, request, offer, filter, sink }: Bridge
   opening.start()
 }
 
-/** What the client is told: the subprotocol that the upstream chose, and the fields of its answer. */
+/** The response to the client: the subprotocol that the upstream chose, and the fields of its response. */
 function acceptance(response: IncomingMessage, filter: BridgeOptions['filter']): Parameters<WebSocketOffer['accept']>[0] {
   const fields = fieldsOf(response)
   const protocol = fields.find(([name]) => name === 'sec-websocket-protocol')?.[1]
@@ -123,7 +123,7 @@ class Refusal implements ResponseSource {
 
   #ended(socket: Socket): void {
     this.#timer.close()
-    // The library keeps it for a request that nobody will send.
+    // The library keeps it for a request that is never sent.
     socket.destroy()
     if (this.#isOver) return
     this.#isOver = true

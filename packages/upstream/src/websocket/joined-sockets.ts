@@ -14,7 +14,7 @@ interface SocketPair {
   readonly release: () => void
 }
 
-/** What an upstream that breaks the protocol is told the client as (1014 is "bad gateway" in the registry of RFC 6455). */
+/** Close code for the client if the upstream violates the protocol (1014 is "bad gateway" in the registry of RFC 6455). */
 const BAD_GATEWAY = 1014
 
 /**
@@ -50,7 +50,7 @@ export function joinSockets({ upstream, accept, idleMs, release }: SocketPair): 
     },
     drained: () => upstream.resume(),
     pinged() {
-      // Whoever is alive answers. Nothing is added to what the upstream does not take.
+      // A live peer answers the ping. No ping is queued behind data that the upstream does not take.
       if (upstream.bufferedAmount === 0) upstream.ping()
     },
     closed(code, reason) {

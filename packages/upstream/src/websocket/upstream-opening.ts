@@ -16,7 +16,7 @@ import type { OriginRequest } from '../origin/origin.ts'
 
 /** How opening ends: one of the three, once. */
 interface OpeningEvents {
-  /** The upstream agreed. Paused: nothing is lost before somebody listens. `release` is to be called when it has closed. */
+  /** The upstream agreed. Paused: nothing is lost before a listener is attached. `release` is to be called when it has closed. */
   opened(socket: WebSocket, response: IncomingMessage, release: () => void): void
   /** The upstream answered something else. */
   refused(response: IncomingMessage): void
@@ -152,7 +152,7 @@ export class UpstreamOpening {
     this.#next(error)
   }
 
-  /** Leaves the server whose turn it was. What still comes of it is nobody's business. */
+  /** Leaves the current server. Later events of it are ignored. */
   #cut(): void {
     this.#timer.clear()
     const socket = this.#socket

@@ -6,7 +6,7 @@ export const StaticError = errorClass('StaticError', {
   STATIC_UNREADABLE: { status: 404 },
   /** A file was changed or cut while it was being sent. */
   STATIC_FILE_CHANGED: { status: 503, retryable: true },
-  /** Looking at a file, opening or reading it failed for another reason. */
+  /** Examining, opening or reading a file failed for another reason. */
   STATIC_READ_FAILED: { status: 500 },
 })
 export type StaticError = InstanceType<typeof StaticError>
