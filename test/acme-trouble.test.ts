@@ -96,7 +96,7 @@ describe('automatic certificates in trouble', () => {
     await asked
     await server.child.kill()
     const again = await restart(t, server.configFile ?? '')
-    await healthWith(again, /no certificate for a\.test: the server ended while a certificate was being ordered/)
+    await healthWith(again, /no certificate for a\.test: the server ended during an order of a certificate/)
     assert.deepEqual(acme.orders, ['a.test'])
     assert.equal((await again.child.stop()).code, 0)
   })

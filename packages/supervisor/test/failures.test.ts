@@ -125,7 +125,7 @@ test('a worker that stops answering is killed and replaced', async (t) => {
   const server = await new Instance(t).start({ timings: { pingIntervalMs: 20, pingTimeoutMs: 3_000 } })
   const before = await server.worker()
   await assert.rejects(server.fetch('/hang'))
-  await server.logged('worker has stopped answering')
+  await server.logged('worker stopped responding')
   const after = await waitFor('a new worker', () => server.worker().catch(() => undefined), PROCESS_WAIT_MS)
   assert.notEqual(after.pid, before.pid)
 })
@@ -183,7 +183,7 @@ test('a render host past its memory limit is replaced by a new one that takes ov
     },
     PROCESS_WAIT_MS,
   )
-  assert.match(await server.logged('"reason":"memory"'), /render host is replaced/)
+  assert.match(await server.logged('"reason":"memory"'), /replacing a render host/)
   assert.doesNotMatch(server.child.stderr, /render host died/)
 })
 

@@ -29,7 +29,7 @@ test('a worker that refuses or dies in prepare aborts the reload everywhere', as
     instance.configure({ workers: 2, more: `[env]\nWORKER = "${wish}"` })
     const report = await server.reload()
     assert.equal(report.ok, false)
-    assert.match(report.errors[0] ?? '', /^worker \d could not prepare: /)
+    assert.match(report.errors[0] ?? '', /^worker \d failed to prepare: /)
     const status = await server.statusWhen('all workers', ({ workers }) => workers.every(({ state }) => state === 'ready'))
     assert.deepEqual(
       status.workers.map(({ generation }) => generation),

@@ -58,5 +58,5 @@ test('sites in line are looked at a few at a time; one that cannot be holds up n
   blocked.resolve()
   assert.deepEqual(asked, ['slow', 'broken', 'params', 'last'])
   assert.deepEqual(warmed, ['params'])
-  assert.deepEqual(lines, ['broken the directory of a site was not looked at; its next change or request does'])
+  assert.deepEqual(lines, ['broken failed to survey the directory of a site; its next change or request retries'])
 })

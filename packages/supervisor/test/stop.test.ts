@@ -90,7 +90,7 @@ test('SIGUSR2 writes a report without environment into the state directory', asy
   const instance = new Instance(t)
   const server = await instance.start({ env: { SECRET_OF_THE_OPERATOR: 'hunter2' } })
   server.child.signal('SIGUSR2')
-  const { path } = JSON.parse(await server.logged('diagnostic report written'))
+  const { path } = JSON.parse(await server.logged('wrote a diagnostic report'))
   assert.equal(statSync(path).mode & 0o777, 0o600)
   const text = readFileSync(path, 'utf8')
   assert.doesNotMatch(text, /hunter2/)

@@ -12,12 +12,12 @@ const OURS = /\.(?:pem|json)$/
 /** An account with a certificate authority. */
 interface AcmeAccount {
   readonly keyPem: string
-  /** Where the authority knows it; undefined: it does not yet. */
+  /** URL of the account at the authority; undefined: not registered yet. */
   readonly url?: string
   readonly email?: string | undefined
 }
 
-/** How the last tries for a host went. */
+/** Outcome of the last tries for a host. */
 export interface AcmeFailure {
   readonly failures: number
   /** Milliseconds since the epoch. */
@@ -35,7 +35,7 @@ function isAccount(value: unknown): value is AcmeAccount {
   return typeof keyPem === 'string' && [url, email].every((text) => text === undefined || typeof text === 'string')
 }
 
-/** Accounts and certificates on disk, apart for each authority. Every file is there whole or not at all, for its owner alone. */
+/** Accounts and certificates on disk, separate for each authority. Files are written atomically and readable by their owner only. */
 export class AcmeStore {
   readonly #directory: string
 
@@ -43,7 +43,7 @@ export class AcmeStore {
     this.#directory = directory
   }
 
-  /** Removes what a process that was killed had begun to write: there may be a key in it. Not while something is written. */
+  /** Deletes partial files of a killed process: they may contain a key. Must not run during a write. */
   async prune(): Promise<void> {
     for (const directory of await namesIn(this.#directory)) {
       for (const name of await namesIn(join(this.#directory, directory))) {
@@ -52,7 +52,7 @@ export class AcmeStore {
     }
   }
 
-  /** The certificates that there are for these hosts. `unusable` is told of files that cannot be read. */
+  /** Returns the stored certificates of these hosts. Calls `unusable` for files that cannot be read. */
   async certificates(
     authority: string,
     hosts: readonly string[],
@@ -81,12 +81,12 @@ export class AcmeStore {
     await this.#write(authority, this.#pathOf(authority, 'account.json'), JSON.stringify(account))
   }
 
-  /** The authority does not know it any more: the next order makes another one. */
+  /** For an account that the authority has deleted: the next order registers a new one. */
   async forgetAccount(authority: string): Promise<void> {
     await rm(this.#pathOf(authority, 'account.json'), { force: true })
   }
 
-  /** By host. They outlive restarts: who starts again and again must not ask again and again. */
+  /** By host. They survive restarts: a restart loop must not send orders in a loop. */
   async failures(authority: string): Promise<Readonly<Record<string, AcmeFailure>>> {
     const noted = (await this.#readJson(this.#pathOf(authority, 'failures.json'))) ?? {}
     return Object.fromEntries(Object.entries(noted).filter((entry): entry is [string, AcmeFailure] => isFailure(entry[1])))
@@ -111,7 +111,7 @@ export class AcmeStore {
     for (const directory of [dirname(path), this.#directory, dirname(this.#directory)]) await syncDirectory(directory)
   }
 
-  /** What no longer is JSON says nothing: it is made anew. */
+  /** A file that is no valid JSON counts as missing and is rewritten. */
   async #readJson(path: string): Promise<object | undefined> {
     let text: string
     try {

@@ -2,7 +2,7 @@ import { codeOf } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { refusalOf } from './order-certificate.ts'
 
-/** What is said of a certificate whose issuer is not known here. */
+/** Error codes for a certificate whose issuer is not trusted here. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -11,12 +11,12 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
-/** Whether a file could not be written or read: other calls of the system are made to the authority alone. */
+/** True if a file could not be written or read: all other system calls go to the authority. */
 function isOfFile(error: unknown): boolean {
   return codeOf(error) === 'SUP_DIRECTORY' || (error instanceof Error && 'syscall' in error)
 }
 
-/** What whoever runs the server can do about an order that failed. */
+/** Returns advice for the operator about a failed order. */
 export function adviceFor(error: unknown, host: string, authority: string): string {
   const cause = error instanceof Error ? error.cause : undefined
   if (codeOf(error) === 'SUP_AUTHORITY') {
@@ -25,7 +25,7 @@ export function adviceFor(error: unknown, host: string, authority: string): stri
       : `check that this server can reach ${authority}`
   }
   if (isOfFile(error) || isOfFile(cause)) return 'check the state directory, where certificates are kept'
-  if (refusalOf(error) !== undefined) return 'nothing has to be done: it is asked again, at the time given'
+  if (refusalOf(error) !== undefined) return 'no action needed: the server retries at the given time'
   const isProving = error instanceof SupervisorError && error.data?.['isProving'] === true
   if (!isProving) return `check that ${authority} is the directory of an authority that issues certificates for ${host}`
   return `check that http://${host}/.well-known/acme-challenge/ leads to this server on port 80 from everywhere`

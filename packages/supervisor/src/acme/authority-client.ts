@@ -2,33 +2,33 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { codeOf, messageOf } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 
-/** Longest silence of an authority within one request. */
+/** An authority that sends nothing for this long in a request has stalled. */
 const SILENCE_MS = 30_000
 const REQUEST_TIMEOUT_MS = 60_000
 const MAX_ANSWER_BYTES = 1024 * 1024
 const MAX_REDIRECTS = 3
-/** Whoever asks for a longer pause is not waited for: another order comes later. */
+/** The client does not wait for a longer pause than this: a later order retries. */
 const MAX_PAUSE_MS = 30_000
 const MAX_REASON_CHARS = 300
 const TOO_MANY_REQUESTS = 429
 const PROBLEM_PREFIX = 'urn:ietf:params:acme:error:'
 
-/** Why an authority does not want to go on with an order now. */
+/** The authority's reason to refuse an order for now. */
 export type Refusal =
-  /** It does not know the account, or does not serve it any more. */
+  /** The account is unknown or no longer served. */
   | 'account'
   /** Too many requests or certificates. */
   | 'rate_limit'
-  /** It has to be left alone for a while. */
+  /** The authority is overloaded: retry later. */
   | 'busy'
 
-/** What it says, for people: one line of bounded length, whatever came. */
+/** Turns the authority's text into one printable line of bounded length. */
 export function reasonText(text: string): string {
   const line = text.replace(/\p{Cc}+/gu, ' ').trim()
   return line.length <= MAX_REASON_CHARS ? line : `${line.slice(0, MAX_REASON_CHARS)}...`
 }
 
-/** Seconds or a date (RFC 9110 section 10.2.3), in milliseconds from now. 0: nothing that can be read. */
+/** Seconds or a date (RFC 9110 section 10.2.3), in milliseconds from now. 0: missing or invalid. */
 function pauseOf(field: unknown): number {
   const text = String(field ?? '')
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
@@ -45,13 +45,13 @@ function problemOf(body: unknown): { readonly type: string; readonly detail: str
 }
 
 function refused(why: Refusal, status: number, detail: string, retryAfterMs: number): SupervisorError {
-  const message = detail === '' ? `the authority answered ${status}` : reasonText(detail)
+  const message = detail === '' ? `the authority responded with status ${status}` : reasonText(detail)
   return new SupervisorError('SUP_CERTIFICATE', message, { data: { refusal: why, retryAfterMs } })
 }
 
 /**
- * Looks at an answer before the library does, which waits in the middle of an order however long it is told to, and keeps no more than a
- * text of what the problem is (RFC 8555 sections 6.6 and 6.7).
+ * Checks a response before the library does: the library waits in the middle of an order for as long as the authority asks, and
+ * keeps only a text of the problem (RFC 8555 sections 6.6 and 6.7).
  * @throws SUP_CERTIFICATE with `data.refusal`, a `Refusal`, and `data.retryAfterMs`
  */
 function check(status: number, retryAfter: unknown, body: unknown): void {
@@ -64,20 +64,20 @@ function check(status: number, retryAfter: unknown, body: unknown): void {
   if (pauseMs > MAX_PAUSE_MS) throw refused('busy', status, detail, pauseMs)
 }
 
-/** Whether an error is an answer with a status that is no success. */
+/** True if an error is a response with an error status. */
 function isAnswer(error: unknown): error is object {
   return typeof error === 'object' && error !== null && 'response' in error && error.response !== undefined
 }
 
-/** The order that a request belongs to: when it is over, nothing more is asked. */
+/** The order that a request belongs to: when it ends, no further request is sent. */
 const orders = new AsyncLocalStorage<AbortSignal>()
 
 async function load() {
   const { default: acme } = await import('acme-client')
   const { axios } = acme
   Object.assign(axios.defaults, { timeout: SILENCE_MS, maxContentLength: MAX_ANSWER_BYTES, maxRedirects: MAX_REDIRECTS })
-  // An instance without what the library does with answers: where there is none, it waits for more than a minute and then
-  // trips over that.
+  // An instance without the library's response interceptors: without a response, they wait for more than a minute and then
+  // throw on the missing response.
   const plain = axios.create()
   axios.defaults.adapter = async (config) => {
     try {
@@ -86,17 +86,17 @@ async function load() {
       if (isAnswer(cause)) throw Object.assign(cause, { config })
       const isLate = config.signal?.aborted === true
       const why = isLate
-        ? `no whole answer within ${REQUEST_TIMEOUT_MS / 1000} seconds`
+        ? `no complete response within ${REQUEST_TIMEOUT_MS / 1000} seconds`
         : messageOf(cause) || String(codeOf(cause))
-      // Else the end of the request is told of in place of its reason.
+      // Otherwise the error names the end of the request instead of its reason.
       delete config.signal
       throw new SupervisorError('SUP_AUTHORITY', reasonText(why), { cause })
     }
   }
   axios.interceptors.request.use((config) => {
     const order = orders.getStore()
-    // Errors without a request are not tried again by the library.
-    if (order?.aborted === true) throw new SupervisorError('SUP_CERTIFICATE', 'the order was given up')
+    // The library does not retry errors without a request.
+    if (order?.aborted === true) throw new SupervisorError('SUP_CERTIFICATE', 'the order was aborted')
     const limit = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
     config.signal = order === undefined ? limit : AbortSignal.any([order, limit])
     const read = [axios.defaults.transformResponse ?? []].flat()
@@ -114,7 +114,7 @@ async function load() {
 
 let loaded: ReturnType<typeof load> | undefined
 
-/** The library is large, and most servers never order anything. */
+/** Loaded on demand: the library is large, and most servers never order a certificate. */
 export type Acme = Awaited<ReturnType<typeof load>>
 
 /** Runs one order with the library, whose requests all end with `signal`. */

@@ -10,21 +10,21 @@ import type { AcmeSettings, IssuedCertificate } from './order-certificate.ts'
 import { OrderFailures } from './order-failures.ts'
 import { renewalAt } from './renewal.ts'
 
-/** Longest time without a look: clocks are set, and timers end early or late. */
+/** Longest time between two checks: clocks are set, and timers fire early or late. */
 const LOOK_MS = 12 * 3_600_000
 const SHORTEST_MS = 1_000
-/** Until the next look after one that found the disk unreadable or the like. */
+/** Time to the next check after a failed one, for example because the disk was unreadable. */
 const AFTER_TROUBLE_MS = 600_000
-/** New certificates are taken into service together: each time costs the workers some memory. */
+/** New certificates are put into service in batches: each time costs the workers some memory. */
 const GATHER_MS = 60_000
-const DUE = 'what was issued is to be renewed already'
+const DUE = 'the issued certificate is already due for renewal'
 
-/** What automatic certificates are made with. */
+/** Options of `AutomaticCertificates`. */
 interface AutomaticOptions {
   readonly store: AcmeStore
-  /** `signal` gives the order up. */
+  /** `signal` aborts the order. */
   readonly order: (host: string, settings: AcmeSettings, signal: AbortSignal) => Promise<IssuedCertificate>
-  /** Takes into service what has come. */
+  /** Puts the new certificates into service. */
   readonly onIssued: () => Promise<unknown>
   readonly clock: Clock
   readonly logger: Logger
@@ -46,7 +46,7 @@ export class AutomaticCertificates {
   readonly #options: AutomaticOptions
   #wanted: Wanted = nothing
   readonly #failures: OrderFailures
-  /** Hosts that are served without a certificate of theirs. */
+  /** Hosts in service that have no certificate yet. */
   #missing: readonly string[] = []
   #looking: Promise<void> | undefined
   #cancelTimer: () => void = () => undefined
@@ -58,20 +58,20 @@ export class AutomaticCertificates {
     this.#failures = new OrderFailures(options.store, options.clock, options.logger)
   }
 
-  /** The certificates at hand for a configuration. */
+  /** Returns the certificates that exist for a configuration. */
   async certificates(parts: CertificateParts): Promise<LoadedCertificate[]> {
     const { authority } = settingsOf(parts)
     return [...(await this.#atHand(authority, automaticHosts(parts))).values()]
   }
 
-  /** A configuration is in service: what it lacks is obtained from now on. */
+  /** Called when a configuration is in service: orders the certificates that it lacks from now on. */
   serve(parts: CertificateParts): void {
     this.#wanted = { hosts: automaticHosts(parts), settings: settingsOf(parts) }
     if (!this.#isWanted(this.#underWay)) this.#underWay?.giveUp.abort()
     this.#lookLater(0)
   }
 
-  /** What is wrong, for the health endpoint: a renewal that fails is none while the certificate is valid. */
+  /** Problems for the health endpoint. A failed renewal is no problem while the certificate is valid. */
   problems(): string[] {
     return this.#missing.flatMap((host) => {
       const reason = this.#failures.reason(host)
@@ -79,7 +79,7 @@ export class AutomaticCertificates {
     })
   }
 
-  /** No further order begins, and that under way is given up. */
+  /** Stops ordering and aborts the order in flight. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelTimer()
@@ -103,7 +103,7 @@ export class AutomaticCertificates {
     const wanted = this.#wanted
     this.#looking = this.#pass(wanted)
       .catch((error) => {
-        this.#options.logger.error({ err: asError(error) }, 'automatic certificates could not be looked after')
+        this.#options.logger.error({ err: asError(error) }, 'failed to check the automatic certificates')
         return this.#options.clock.now() + AFTER_TROUBLE_MS
       })
       .then((nextAt) => {
@@ -113,7 +113,7 @@ export class AutomaticCertificates {
       })
   }
 
-  /** Orders what is due. @returns when something is due next */
+  /** Orders the certificates that are due. @returns time of the next one */
   async #pass(wanted: Wanted): Promise<number> {
     const { hosts, settings } = wanted
     const { clock, onIssued } = this.#options
@@ -154,21 +154,21 @@ export class AutomaticCertificates {
     const { authority } = settings
     const giveUp = new AbortController()
     this.#underWay = { host, authority, giveUp }
-    logger.info({ host, authority }, 'a certificate is ordered')
+    logger.info({ host, authority }, 'ordering a certificate')
     try {
       await this.#failures.noteAttempt(host)
       const { keyPem, chainPem } = await order(host, settings, giveUp.signal)
       await store.saveCertificate(authority, host, keyPem, chainPem)
       const issued = (await this.#atHand(authority, [host])).get(host)
-      if (issued === undefined) throw new SupervisorError('SUP_CERTIFICATE', 'what the authority issued cannot be used')
-      logger.info({ host, not_after: new Date(issued.notAfter).toISOString() }, 'a certificate was issued')
-      // Else it would be ordered without end.
+      if (issued === undefined) throw new SupervisorError('SUP_CERTIFICATE', 'the issued certificate is unusable')
+      logger.info({ host, not_after: new Date(issued.notAfter).toISOString() }, 'certificate issued')
+      // Otherwise it would be ordered in an endless loop.
       if (renewalAt(host, issued) > clock.now()) await this.#failures.fulfilled(host)
       else await this.#failed(host, authority, new SupervisorError('SUP_CERTIFICATE', DUE), 'check the clock of this machine')
       return issued
     } catch (error) {
       if (giveUp.signal.aborted) {
-        logger.info({ host, authority }, 'the order of a certificate was given up')
+        logger.info({ host, authority }, 'the order of a certificate was aborted')
         await this.#failures.givenUp()
       } else await this.#failed(host, authority, error)
       return undefined
@@ -180,11 +180,11 @@ export class AutomaticCertificates {
   async #failed(host: string, authority: string, error: unknown, advice = adviceFor(error, host, authority)): Promise<void> {
     const { failures, retryAt, reason } = await this.#failures.failed(host, error)
     const facts = { alert: 'certificate_failed', host, authority, failures, retry_at: new Date(retryAt).toISOString() }
-    this.#options.logger.error(facts, `no certificate could be obtained for ${host}: ${reason}; ${advice}`)
+    this.#options.logger.error(facts, `failed to obtain a certificate for ${host}: ${reason}; ${advice}`)
   }
 
   #atHand(authority: string, hosts: readonly string[]): Promise<Map<string, LoadedCertificate>> {
     const { store, logger } = this.#options
-    return store.certificates(authority, hosts, (message) => logger.warn(`an automatic certificate is unusable: ${message}`))
+    return store.certificates(authority, hosts, (message) => logger.warn(`unusable automatic certificate: ${message}`))
   }
 }

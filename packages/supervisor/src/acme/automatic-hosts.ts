@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 import { certificateNames, coversName } from '@svc/config'
 import type { CertificateParts } from '../tls/certificates.ts'
 
-/** Whether a certificate authority gives a certificate for a name after a proof over HTTP: not for wildcards and local names. */
+/** True if an authority issues a certificate for a name after a proof over HTTP: false for wildcards and local names. */
 function canBeProved(name: string): boolean {
   return !name.startsWith('*') && name.includes('.') && !name.endsWith('.localhost') && isIP(name) === 0
 }
 
-/** The host names that need an automatic certificate: exact ones that no certificate of the configuration is made out for. */
+/** Returns the host names that need an automatic certificate: exact names that no configured certificate covers. */
 export function automaticHosts({ config, web, certificates }: CertificateParts): string[] {
   if (!config.tls.auto) return []
   const ofSites = config.sites.filter(({ tls_cert: own }) => own === undefined).flatMap(({ hostnames }) => hostnames)

@@ -4,14 +4,14 @@ import type { AcmeStore } from './acme-store.ts'
 import { type Acme, type Refusal, reasonText, withAuthority } from './authority-client.ts'
 import type { Proofs } from './proofs.ts'
 
-/** Where certificates are ordered, and by whom. */
+/** The authority and the account for orders. */
 export interface AcmeSettings {
   /** URL of the directory (RFC 8555 section 7.1.1). */
   readonly authority: string
   readonly email: string | undefined
 }
 
-/** A certificate as it was issued. PEM. */
+/** An issued certificate. PEM. */
 export interface IssuedCertificate {
   readonly keyPem: string
   readonly chainPem: string
@@ -22,11 +22,11 @@ const CHALLENGE = 'http-01'
 
 type Client = InstanceType<Acme['Client']>
 
-/** A client with its account, which is made when there is none, and told a changed mail address. */
+/** Returns a client with its account. Registers the account if there is none, and updates a changed mail address. */
 async function clientFor(acme: Acme, store: AcmeStore, { authority, email }: AcmeSettings): Promise<Client> {
   const known = await store.account(authority)
   const account = known ?? { keyPem: (await acme.crypto.createPrivateEcdsaKey()).toString() }
-  // Before it is used: a key that is lost with its account is one more account next time.
+  // Before its first use: if the key is lost, the next order has to register another account.
   if (known === undefined) await store.saveAccount(authority, account)
   const options = { directoryUrl: authority, accountKey: account.keyPem }
   const contact = email === undefined ? [] : [`mailto:${email}`]
@@ -38,15 +38,15 @@ async function clientFor(acme: Acme, store: AcmeStore, { authority, email }: Acm
   return client
 }
 
-/** What an order is made with. */
+/** Dependencies of an order. */
 interface OrderParts {
   readonly store: AcmeStore
   readonly proofs: Proofs
-  /** Gives the order up. */
+  /** Aborts the order. */
   readonly signal: AbortSignal
 }
 
-/** One try, with the proofs that it has published put into `tokens`. */
+/** Makes one attempt. Adds the tokens of published proofs to `tokens`. */
 async function order(acme: Acme, host: string, settings: AcmeSettings, parts: OrderParts, tokens: Set<string>) {
   const { store, proofs, signal } = parts
   const client = await clientFor(acme, store, settings)
@@ -54,11 +54,11 @@ async function order(acme: Acme, host: string, settings: AcmeSettings, parts: Or
   const chainPem = await client.auto({
     csr,
     challengePriority: [CHALLENGE],
-    // Asking ourselves says nothing of how the authority gets here.
+    // A request from this machine does not prove that the authority can reach it.
     skipChallengeVerification: true,
     challengeCreateFn: async (_authorization, challenge, proof) => {
       if (challenge.type !== CHALLENGE) {
-        throw new SupervisorError('SUP_CERTIFICATE', `the authority offers no proof over HTTP for ${host}`)
+        throw new SupervisorError('SUP_CERTIFICATE', `the authority offers no HTTP challenge for ${host}`)
       }
       signal.throwIfAborted()
       tokens.add(challenge.token)
@@ -70,18 +70,17 @@ async function order(acme: Acme, host: string, settings: AcmeSettings, parts: Or
 }
 
 /**
- * Orders a certificate for one host name with a proof over HTTP (RFC 8555 sections 7.4 and 8.3). With it the terms of the
- * authority are agreed to. When this settles, nothing more is asked of the authority.
- * @throws SUP_CERTIFICATE with what the authority says; `data.refusal` and `data.retryAfterMs` where it wants to be left alone; `data.isProving`
- * when it had come as far as to the proof;
- * SUP_AUTHORITY where it cannot be asked
+ * Orders a certificate for one host name with a proof over HTTP (RFC 8555 sections 7.4 and 8.3). This accepts the authority's
+ * terms of service. No request is sent to the authority after this has settled.
+ * @throws SUP_CERTIFICATE with the authority's text; with `data.refusal` and `data.retryAfterMs` if it asks to retry later, and
+ * `data.isProving` if the order had reached the proof; SUP_AUTHORITY if the authority is unreachable
  */
 export async function orderCertificate(host: string, settings: AcmeSettings, parts: OrderParts): Promise<IssuedCertificate> {
   const over = new AbortController()
   const signal = AbortSignal.any([parts.signal, over.signal])
   const tokens = new Set<string>()
   const gaveUp = deferred<never>()
-  signal.addEventListener('abort', () => gaveUp.reject(new SupervisorError('SUP_CERTIFICATE', 'the order was given up')))
+  signal.addEventListener('abort', () => gaveUp.reject(new SupervisorError('SUP_CERTIFICATE', 'the order was aborted')))
   try {
     const ordered = withAuthority(signal, (acme) => {
       const once = () => order(acme, host, settings, { ...parts, signal }, tokens)
@@ -92,7 +91,7 @@ export async function orderCertificate(host: string, settings: AcmeSettings, par
     if (codeOf(cause) === 'SUP_AUTHORITY') throw cause
     const reason = reasonText(messageOf(cause))
     const data = { ...(cause instanceof SupervisorError ? cause.data : {}), isProving: tokens.size > 0 }
-    const message = reason === '' ? 'the authority refused without a reason' : reason
+    const message = reason === '' ? 'the authority gave no reason' : reason
     throw new SupervisorError('SUP_CERTIFICATE', message, { cause, data })
   } finally {
     over.abort()
@@ -100,13 +99,13 @@ export async function orderCertificate(host: string, settings: AcmeSettings, par
   }
 }
 
-/** Why the authority does not want to go on; undefined: for other reasons. */
+/** Returns the authority's refusal; undefined if the error has another reason. */
 export function refusalOf(error: unknown): { readonly refusal: Refusal; readonly retryAfterMs: number } | undefined {
   const data = error instanceof SupervisorError ? error.data : undefined
   return data?.['refusal'] === undefined ? undefined : (data as { refusal: Refusal; retryAfterMs: number })
 }
 
-/** An account that the authority does not know any more is replaced by another one. */
+/** Retries once with a new account if the authority has deleted the old one. */
 async function orderAgainIfForgotten<T>(once: () => Promise<T>, { authority }: AcmeSettings, store: AcmeStore): Promise<T> {
   const wasKnown = (await store.account(authority))?.url !== undefined
   try {

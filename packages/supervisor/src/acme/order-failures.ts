@@ -4,17 +4,17 @@ import type { AcmeFailure, AcmeStore } from './acme-store.ts'
 import { refusalOf } from './order-certificate.ts'
 import { concernsAll, isPlausibleRetry, retryDelayMs } from './renewal.ts'
 
-/** Stands for all hosts of an account: no host is called so. */
+/** Stands for all hosts of an account: no host has this name. */
 const ALL_HOSTS = '*'
 
-/** How the last tries went, by host and for the account as a whole, and when there may be another. Outlives restarts. */
+/** Failures of the last tries and the time of the next one, by host and for the account as a whole. Survives restarts. */
 export class OrderFailures {
   readonly #store: AcmeStore
   readonly #clock: Clock
   readonly #logger: Logger
   #authority = ''
   #failures: Readonly<Record<string, AcmeFailure>> = {}
-  /** Whether the disk knows less than this process. */
+  /** True if the file lacks changes of this process. */
   #isUnsaved = false
 
   constructor(store: AcmeStore, clock: Clock, logger: Logger) {
@@ -23,7 +23,7 @@ export class OrderFailures {
     this.#logger = logger
   }
 
-  /** Reads what there is of an authority. From now on this is about it. */
+  /** Loads the failures of an authority and switches to it. */
   async load(authority: string): Promise<void> {
     if (this.#isUnsaved && authority === this.#authority) return
     this.#failures = await this.#store.failures(authority)
@@ -31,28 +31,28 @@ export class OrderFailures {
     this.#isUnsaved = false
   }
 
-  /** When an order for a host may be made, in milliseconds since the epoch; 0: at any time. */
+  /** Returns the earliest time of the next order for a host, in milliseconds since the epoch; 0: now. */
   retryAt(host: string): number {
     const now = this.#clock.now()
     const times = [host, ALL_HOSTS].map((name) => this.#failures[name]?.retryAt ?? 0)
     return Math.max(...times.map((at) => (isPlausibleRetry(at, now) ? at : 0)))
   }
 
-  /** Why a host has no certificate; undefined: nothing is known against it. */
+  /** Returns the reason why a host has no certificate; undefined: no failure is known. */
   reason(host: string): string | undefined {
     return (this.#failures[host] ?? this.#failures[ALL_HOSTS])?.reason
   }
 
   /**
-   * On disk an order counts as failed until it is over: who is killed in the middle of it again and again must not order again and again. Where
-   * that cannot be written, a certificate could not be either.
+   * On disk an order counts as failed until it ends: a server that is killed in the middle of each order must not order in a loop.
+   * If this cannot be written, a certificate could not be written either.
    */
   async noteAttempt(host: string): Promise<void> {
-    const reason = 'the server ended while a certificate was being ordered'
+    const reason = 'the server ended during an order of a certificate'
     await this.#store.saveFailures(this.#authority, { ...this.#failures, [host]: this.#next(host, reason) })
   }
 
-  /** An order has failed. Never rejects. */
+  /** Notes a failed order. Never rejects. */
   async failed(host: string, error: unknown): Promise<AcmeFailure> {
     const reason = messageOf(error)
     const { refusal, retryAfterMs } = refusalOf(error) ?? { refusal: undefined, retryAfterMs: 0 }
@@ -65,14 +65,14 @@ export class OrderFailures {
     return this.#failures[host] ?? this.#next(host, reason)
   }
 
-  /** An order has been fulfilled. Never rejects. */
+  /** Notes a fulfilled order. Never rejects. */
   async fulfilled(host: string): Promise<void> {
     const { [host]: _over, [ALL_HOSTS]: _served, ...others } = this.#failures
     this.#failures = others
     await this.#save()
   }
 
-  /** An order was given up, and counts no more. Never rejects. */
+  /** Notes an aborted order, which does not count as failed. Never rejects. */
   async givenUp(): Promise<void> {
     await this.#save()
   }
@@ -82,14 +82,14 @@ export class OrderFailures {
     return { failures, retryAt: this.#clock.now() + retryDelayMs(failures, isRateLimited, retryAfterMs), reason }
   }
 
-  /** What cannot be written is known to this process all the same. */
+  /** This process keeps in memory what it failed to write. */
   async #save(): Promise<void> {
     try {
       await this.#store.saveFailures(this.#authority, this.#failures)
       this.#isUnsaved = false
     } catch (error) {
       this.#isUnsaved = true
-      this.#logger.error({ err: asError(error) }, 'failures of automatic certificates could not be written')
+      this.#logger.error({ err: asError(error) }, 'failed to save the failures of automatic certificates')
     }
   }
 }

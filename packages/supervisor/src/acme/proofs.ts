@@ -1,11 +1,11 @@
 import type { AcmeProof } from '@svc/protocol'
 
-/** What the workers answer to those who ask whether a host is ours, while an order is open. */
+/** The workers' responses to the authority's proof requests while an order is open. */
 export class Proofs {
   readonly #open = new Map<string, string>()
   readonly #tell: (proofs: readonly AcmeProof[]) => Promise<void>
 
-  /** @param tell resolves when every worker has taken them */
+  /** @param tell resolves when every worker has them */
   constructor(tell: (proofs: readonly AcmeProof[]) => Promise<void>) {
     this.#tell = tell
   }
@@ -14,7 +14,7 @@ export class Proofs {
     return Array.from(this.#open, ([token, proof]) => ({ token, proof }))
   }
 
-  /** Resolves when every worker answers so. */
+  /** Resolves when every worker responds with the proof. */
   async publish(token: string, proof: string): Promise<void> {
     this.#open.set(token, proof)
     await this.#tell(this.all)

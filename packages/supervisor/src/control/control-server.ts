@@ -4,10 +4,10 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/core'
 import { controlClientMethods, controlMethods, PROTOCOL_VERSION } from '@svc/protocol'
 
-/** What the command line may ask of a running master. */
+/** Handlers of the command line's calls to a running master. */
 export type ControlHandlers = Handlers<typeof controlMethods>
 
-/** Requests are a few words; nobody needs to send more. */
+/** Requests are a few words: this is ample. */
 const MAX_REQUEST_BYTES = 1024 * 1024
 const PRIVATE = 0o600
 
@@ -32,7 +32,7 @@ export class ControlServer {
     await chmod(this.#path, PRIVATE)
   }
 
-  /** Stops listening and lets answers under way go out. */
+  /** Stops listening and flushes the responses in flight. */
   async close(): Promise<void> {
     if (!this.#server.listening) return
     this.#server.close()

@@ -33,8 +33,8 @@ export function siteStatuses(
 
 /**
  * The routes and problems of a site.
- * @param survey asks the render host of a site
- * @throws SUP_UNKNOWN_SITE, and what the survey rejects with
+ * @param survey queries the render host of a site
+ * @throws SUP_UNKNOWN_SITE, and the error of the survey
  */
 export async function siteManifestInfo(
   sites: readonly SiteConfig[],
@@ -45,7 +45,7 @@ export async function siteManifestInfo(
   if (site === undefined) {
     throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"; there are: ${sites.map((known) => known.id).join(', ')}`)
   }
-  // What a server of a vhost file answers without an application is no list of routes.
+  // Without an application, a server of a vhost file has no routes to list.
   if (!hasApp(site)) return { routes: [], problems: [] }
   const { routes, problems } = await survey(id)
   return { routes, problems: problems.map(({ text }) => text) }

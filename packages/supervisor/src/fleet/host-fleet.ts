@@ -26,9 +26,9 @@ import { endpointsOf, makePlace, type Place, servedBy, servesSame } from './plac
 import { afterAbort, isQuarantine, nothingApart, type Placement, release } from './placement.ts'
 import type { Replaceable } from './rolling-restart.ts'
 
-/** What a fleet of render hosts is made of. */
+/** Options of a `HostFleet`. */
 export interface HostFleetOptions {
-  /** How many hosts the sites of the target share; 0: there is no site to render. With them, a spare is kept started. */
+  /** Number of hosts that the sites of the target share; 0: there is no site to render. If there are any, a started spare is kept too. */
   readonly count: () => number
   readonly runDir: string
   readonly launch: (id: string, handlers: Handlers<typeof hostParentMethods>) => HostProcess
@@ -36,11 +36,11 @@ export interface HostFleetOptions {
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
-  /** What a host that begins to serve has to know of purges. */
+  /** The state of purges for a host that starts to serve. */
   readonly purgeState: () => PurgeState
   /** The set of endpoints has changed. Resolves when workers send nothing new to hosts that are left out. */
   readonly onEndpoints: (hosts: readonly HostEndpoint[]) => Promise<void>
-  /** What a host may ask of the master. */
+  /** Handlers of the hosts' calls to the master. */
   readonly handlers: Handlers<typeof hostParentMethods>
   readonly onGone: (process: HostProcess) => void
   readonly onDeath: () => void
@@ -49,8 +49,8 @@ export interface HostFleetOptions {
 const MEGABYTE = 1024 * 1024
 
 /**
- * The render hosts: one process per place and a started spare, which fills a place the moment its host ends. Sites that bring
- * their host down again and again are set apart from the others.
+ * The render hosts: one process per place and a started spare, which fills a place the moment its host ends. Sites that crash
+ * their host repeatedly are isolated from the others.
  */
 export class HostFleet {
   readonly #options: HostFleetOptions
@@ -75,19 +75,19 @@ export class HostFleet {
     this.#inFlight = new InFlightRenders(options.clock)
   }
 
-  /** Starts the hosts. Resolves when every place is filled, or has failed often enough not to wait for it. */
+  /** Starts the hosts. Resolves when every place is filled or has failed too often to wait for. */
   start(): Promise<void> {
     this.#makeShared()
     return this.#started.promise
   }
 
-  /** From now on a started spare is kept. Called when the service is ready: until then the spare would only slow it down. */
+  /** Keeps a started spare from now on. Called when the service is ready: until then a spare would only slow the start down. */
   keepSpare(): void {
     this.#spares = 1
     if (!this.#isStopping) this.#fitSlots()
   }
 
-  /** Where sites are rendered. The array is replaced, never changed. */
+  /** Endpoints of the hosts. The array is replaced, never changed. */
   get endpoints(): readonly HostEndpoint[] {
     return this.#endpoints
   }
@@ -104,12 +104,12 @@ export class HostFleet {
     return this.#slots.flatMap((slot) => slot.readyProcess ?? [])
   }
 
-  /** Sites that have a host of their own because they bring it down. */
+  /** Sites that have a host of their own because they crash it. */
   get quarantined(): string[] {
     return this.#placement.groups.filter(isQuarantine).flatMap((group) => group.sites)
   }
 
-  /** Has all hosts build a generation. A reload is not held up by one that cannot: `commit` replaces it. */
+  /** Has all hosts build a generation. A host that fails to does not block the reload: `commit` replaces it. */
   async prepare(spec: HostSpec): Promise<void> {
     await Promise.all(
       this.running.map(async (host) => {
@@ -117,7 +117,7 @@ export class HostFleet {
           await prepareHost(host, spec, this.#options.timings)
           this.#prepared.set(host, spec.generation)
         } catch (error) {
-          this.#options.logger.warn({ host: host.id, err: asError(error) }, 'render host could not prepare')
+          this.#options.logger.warn({ host: host.id, err: asError(error) }, 'render host failed to prepare a generation')
         }
       }),
     )
@@ -127,7 +127,7 @@ export class HostFleet {
     for (const host of this.running) host.process.peer.notify('abandon', { generation })
   }
 
-  /** Has all hosts swap to the generation, which must be the target by now. One that cannot is replaced by a new one. */
+  /** Has all hosts swap to the generation, which must be the target by now. Replaces a host that fails to. */
   async commit(generation: number): Promise<void> {
     this.#makeShared()
     await Promise.all(
@@ -136,7 +136,7 @@ export class HostFleet {
           if (this.#prepared.get(host) !== generation) await prepareHost(host, this.#options.target(), this.#options.timings)
           await commitHost(host, generation, this.#options.timings)
         } catch (error) {
-          this.#options.logger.warn({ host: host.id, err: asError(error) }, 'render host could not follow the reload')
+          this.#options.logger.warn({ host: host.id, err: asError(error) }, 'render host failed to reload; replacing it')
           this.#replace(host)
         }
       }),
@@ -144,28 +144,28 @@ export class HostFleet {
     await this.#started.promise
   }
 
-  /** Drops what a reload took away. */
+  /** Drops the state of sites that a reload removed. */
   sitesChanged(sites: readonly string[]): void {
     this.#apply(release(this.#placement, this.#options.clock.monotonic(), sites))
   }
 
-  /** Those who take part in purges. */
+  /** Hosts that take part in purges. */
   get purgeMembers(): PurgeMember[] {
     return Array.from(this.#joined, purgeMemberOf)
   }
 
-  /** Each process, the spare first: it is what fills the first place that is given up. */
+  /** Each process, the spare first: it fills the first place that becomes empty. */
   get replaceables(): Replaceable[] {
     const isSpare = (slot: Slot<HostProcess>) => !this.#places.some((place) => place.host?.process === slot.process)
     const slots = [...this.#slots.filter(isSpare), ...this.#slots.filter((slot) => !isSpare(slot))]
     return slots.map((slot) => {
       const old = slot.process
-      // One that has ended meanwhile has been replaced already.
+      // A process that has ended meanwhile has been replaced already.
       return { replace: async () => (slot.process === old && old?.hasExited === false ? slot.replace() : undefined) }
     })
   }
 
-  /** A worker says which sites it had renders of under way on a host that is gone. */
+  /** Notes a worker's report: sites with renders in flight on a host that is gone. */
   noteInFlight(hostId: string, sites: readonly string[]): void {
     this.#inFlight.note(hostId, sites)
   }
@@ -241,7 +241,7 @@ export class HostFleet {
   async #dismiss(slot: Slot<HostProcess>): Promise<void> {
     const { prepareTimeoutMs, exitGraceMs } = this.#options.timings
     slot.beginDrain()
-    // Its end is awaited below, whatever it answers.
+    // Its exit is awaited below, whatever it responds.
     await slot.process?.peer
       .call('drain', { timeoutMs: prepareTimeoutMs }, { timeoutMs: prepareTimeoutMs })
       .catch(() => undefined)
@@ -265,7 +265,7 @@ export class HostFleet {
     return new Slot(driver, timings, clock)
   }
 
-  /** From the turn in which it is told of the purges so far, a host is told of those that follow. */
+  /** From the turn in which a host gets the purges so far, it gets every later one. */
   #join(host: RunningHost): PurgeState | undefined {
     if (this.#joined.has(host)) return undefined
     if (!host.process.hasExited) this.#joined.add(host)
@@ -302,7 +302,7 @@ export class HostFleet {
     const { timings, clock, target, logger } = this.#options
     const limit = () => target().config.render.host_memory_limit_mb * MEGABYTE
     watchHost(host, timings, clock, limit, (reason) => {
-      logger.error({ host: host.id, host_pid: host.process.pid, reason, rss_bytes: host.rssBytes }, 'render host is replaced')
+      logger.error({ host: host.id, host_pid: host.process.pid, reason, rss_bytes: host.rssBytes }, 'replacing a render host')
       if (reason === 'memory') this.#replace(host)
       else host.process.kill()
     })
@@ -313,12 +313,12 @@ export class HostFleet {
     host.stopWatch()
     const slot = this.#slots.find((candidate) => candidate.process === host.process)
     slot?.replace().catch((error) => {
-      this.#options.logger.error({ host: host.id, err: asError(error) }, 'no replacement for the render host; it is ended')
+      this.#options.logger.error({ host: host.id, err: asError(error) }, 'failed to replace the render host; killing it')
       host.process.kill()
     })
   }
 
-  /** Gives every empty place a ready host that has none. */
+  /** Gives every empty place a ready host without a place. */
   #fill(): void {
     for (const place of this.#places) {
       if (place.host !== undefined || place.heldUntil > 0) continue
@@ -373,7 +373,7 @@ export class HostFleet {
     const atPing = host.pools.filter((pool) => pool.active > 0).map((pool) => pool.site)
     this.#inFlight.whenReported(host.id, atPing, (sites) => {
       const facts = { host: host.id, place: place.name, sites, exit: describeExit(exit) }
-      this.#options.logger.warn(facts, 'renders in flight were lost')
+      this.#options.logger.warn(facts, 'lost the renders in flight of a render host')
       if (!this.#isStopping) this.#apply(afterAbort(this.#placement, { at, place: place.name, sites }))
     })
   }

@@ -12,7 +12,7 @@ export class InFlightRenders {
     this.#clock = clock
   }
 
-  /** Takes reports for a host from now on. */
+  /** Accepts reports for a host from now on. */
   open(hostId: string): void {
     this.#sites.set(hostId, new Set())
   }
@@ -22,12 +22,12 @@ export class InFlightRenders {
     for (const site of sites) this.#sites.get(hostId)?.add(site)
   }
 
-  /** Calls back with the sites, sorted, when the reports of a dead host have had time to come. `known` are counted too. */
+  /** Calls back with the sorted sites, `known` included, once the reports on a dead host have had time to arrive. */
   whenReported(hostId: string, known: readonly string[], onReport: (sites: readonly string[]) => void): void {
     this.#clock.after(REPORT_MS, () => onReport([...new Set([...(this.#sites.get(hostId) ?? []), ...known])].sort()))
   }
 
-  /** Forgets a host that has ended, after late reports have been taken. */
+  /** Forgets a host that has ended, once late reports have arrived. */
   close(hostId: string): void {
     this.#clock.after(2 * REPORT_MS, () => this.#sites.delete(hostId))
   }

@@ -10,7 +10,7 @@ export interface Place {
   readonly sites: readonly string[] | '*'
   host: RunningHost | undefined
   failures: BackoffState
-  /** Until then nothing fills the place, in ms since the epoch: its host has ended once more. 0: anything may. */
+  /** The place stays empty until then, in ms since the epoch, because its host has ended repeatedly. 0: any host may fill it. */
   heldUntil: number
 }
 
@@ -18,21 +18,21 @@ export function makePlace(name: string, sites: Place['sites']): Place {
   return { name, sites, host: undefined, failures: noFailures, heldUntil: 0 }
 }
 
-/** The sites out of `siteIds` that a place serves. */
+/** Returns the sites of `siteIds` that a place serves. */
 export function servedBy({ sites }: Place, siteIds: readonly string[], { groups }: Placement): string[] {
   if (sites !== '*') return [...sites]
   const apart = new Set(groups.flatMap((group) => group.sites))
   return siteIds.filter((id) => !apart.has(id))
 }
 
-/** Whether a place serves these sites and no others. */
+/** True if a place serves these sites and no others. */
 export function servesSame(place: Place, sites: readonly string[]): boolean {
   return place.sites !== '*' && place.sites.join('\n') === sites.join('\n')
 }
 
 /**
- * Where workers find the hosts of the places. A place without a host is named all the same: left out, its sites would go to the
- * shared hosts that they must be kept from, and workers would not know that a host is about to come.
+ * Returns the endpoints for the workers. A place without a host is listed too: otherwise its sites would go to the shared hosts
+ * that they must be kept from, and workers would not know that a host is about to start.
  * @param startsAt when the next host is started, in ms since the epoch; 0: one is starting
  */
 export function endpointsOf(places: readonly Place[], runDir: string, startsAt: number): HostEndpoint[] {

@@ -1,22 +1,22 @@
-/** A render host ended while it had renders under way. */
+/** A render host that ended with renders in flight. */
 interface Abort {
   /** Milliseconds of a monotonic clock. */
   readonly at: number
   /** Name of the place whose host ended. */
   readonly place: string
-  /** Sites that had renders in flight, as far as is known. */
+  /** Sites known to have had renders in flight. */
   readonly sites: readonly string[]
 }
 
-/** Sites that are kept apart from the others: suspects, or one that is known to bring its host down. */
+/** Sites that are isolated from the others: suspects, or one site that is known to crash its host. */
 interface Group {
   readonly name: string
   readonly sites: readonly string[]
-  /** When its host last ended, or when it was set up. */
+  /** Time of the last end of its host, or of the creation of the group. */
   readonly lastAbortAt: number
 }
 
-/** Which sites have hosts of their own. All others share. */
+/** Assignment of sites to hosts of their own. All other sites share. */
 export interface Placement {
   readonly groups: readonly Group[]
   /** The last abort of a shared host, waiting for a second one. */
@@ -32,7 +32,7 @@ const RELEASE_MS = 600_000
 
 export const nothingApart: Placement = Object.freeze({ groups: [], pending: undefined, made: 0 })
 
-/** Whether the group is one site that has been found out. */
+/** True if the group is one site that was identified as the cause. */
 export function isQuarantine(group: Group): boolean {
   return group.sites.length === 1
 }
@@ -41,14 +41,14 @@ function common(left: readonly string[], right: readonly string[]): string[] {
   return left.filter((site) => right.includes(site))
 }
 
-/** Makes one group of a single site, else two halves: the next abort halves the question again. */
+/** Makes one group of a single site, or two halves of several: the next abort halves the suspects again. */
 function setApart(made: number, sites: readonly string[], at: number): Group[] {
   const middle = Math.ceil(sites.length / 2)
   const halves = sites.length === 1 ? [sites] : [sites.slice(0, middle), sites.slice(middle)]
   return halves.map((half, i) => ({ name: `apart-${made + i + 1}`, sites: half, lastAbortAt: at }))
 }
 
-/** What follows from an abort. */
+/** Returns the placement after an abort. */
 export function afterAbort(placement: Placement, abort: Abort): Placement {
   const group = placement.groups.find((candidate) => candidate.name === abort.place)
   return group === undefined ? afterSharedAbort(placement, abort) : afterGroupAbort(placement, group, abort)
@@ -67,11 +67,11 @@ function afterGroupAbort(placement: Placement, group: Group, abort: Abort): Plac
   if (isQuarantine(group)) return { ...placement, groups: [...others, { ...group, lastAbortAt: abort.at }] }
   const seen = common(group.sites, abort.sites)
   const groups = setApart(placement.made, seen.length === 0 ? group.sites : seen, abort.at)
-  // The other half has been cleared by this abort; a site in quarantine stays there.
+  // This abort clears the other half; a site in quarantine stays there.
   return { ...placement, groups: [...others.filter(isQuarantine), ...groups], made: placement.made + groups.length }
 }
 
-/** Lets groups go that have been quiet, and forgets sites that are gone. */
+/** Dissolves groups that have been stable for long enough, and forgets sites that are gone. */
 export function release(placement: Placement, now: number, sites: readonly string[]): Placement {
   const groups = placement.groups
     .map((group) => ({ ...group, sites: common(group.sites, sites) }))

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { messageOf } from '@svc/core'
 import type { RestartStatus } from '@svc/protocol'
 
-/** One of the things that a rolling restart replaces. */
+/** A process that a rolling restart replaces. */
 export interface Replaceable {
-  /** Starts a successor and, when it serves, lets the present one end. Rejects, and keeps the present one, when it cannot. */
+  /** Starts a successor and, once it serves, ends the current process. On failure it rejects and keeps the current one. */
   replace(): Promise<void>
 }
 
@@ -13,21 +13,21 @@ interface Restart {
   readonly ended: Promise<RestartStatus>
 }
 
-/** Restarts that can still be asked for. */
+/** Restarts whose status can still be queried. */
 const MAX_REMEMBERED = 20
 
-/** Replaces what there is, one after another, so that there is never less of it. */
+/** Replaces processes one after another, so that their number never drops. */
 export class RollingRestart {
   readonly #list: () => readonly Replaceable[]
   readonly #restarts = new Map<string, Restart>()
   #current: Restart | undefined
 
-  /** @param list what is to be replaced: asked once, when a restart begins */
+  /** @param list returns the processes to replace; called once, at the start of a restart */
   constructor(list: () => readonly Replaceable[]) {
     this.#list = list
   }
 
-  /** Begins a restart, or joins the one under way. */
+  /** Starts a restart, or joins the running one. */
   begin(): RestartStatus {
     if (this.#current !== undefined) return this.#current.status
     const all = this.#list()
@@ -44,7 +44,7 @@ export class RollingRestart {
     return restart.status
   }
 
-  /** What became of a restart; `wait`: once it has ended. Undefined: there was none of that id, or long ago. */
+  /** Returns the status of a restart; with `wait`, once it has ended. Undefined: the id is unknown, or too old. */
   async status(id: string, wait: boolean): Promise<RestartStatus | undefined> {
     const restart = this.#restarts.get(id)
     return wait ? restart?.ended : restart?.status

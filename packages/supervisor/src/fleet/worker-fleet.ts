@@ -15,27 +15,27 @@ import {
 } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 
-/** What every worker should serve. */
+/** The target for every worker. */
 interface Target {
   readonly spec: GenerationSpec
   readonly hosts: readonly HostEndpoint[]
 }
 
-/** What a fleet of workers is made of. */
+/** Options of a `WorkerFleet`. */
 interface WorkerFleetOptions {
   readonly count: number
   readonly launch: (id: number, handlers: Handlers<typeof masterMethods>) => WorkerProcess
-  /** What a worker may ask of the master, but for `ready` and `wornOut`. `connection` stands for this one process. */
+  /** Handlers of a worker's calls to the master, except `ready` and `wornOut`. `connection` identifies this one process. */
   readonly handlers: (connection: object) => Omit<Handlers<typeof masterMethods>, 'ready' | 'wornOut'>
   readonly target: () => Target
-  /** What certificate authorities are answered at the moment. */
+  /** Current responses to the proof requests of certificate authorities. */
   readonly proofs: () => readonly AcmeProof[]
-  /** What a worker that begins to serve has to know of purges. */
+  /** The state of purges for a worker that starts to serve. */
   readonly purgeState: () => PurgeState
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
-  /** A process is gone for good, by whatever way. */
+  /** A process has ended, for whatever reason. */
   readonly onGone: (process: WorkerProcess, connection: object) => void
   readonly onDeath: () => void
 }
@@ -45,23 +45,23 @@ interface WorkerFacts {
   generation: number
   connections: number
   readonly ready: Set<() => void>
-  /** Whether it has built a generation, and so may serve. */
+  /** True if it has built a generation and so may serve. */
   hasPrepared: boolean
   stopWatch: () => void
 }
 
 const SIGNAL_EXIT_CODES = new Set<number>([ExitCode.unavailable, ExitCode.temporary, ExitCode.config])
 
-/** The connection workers: keeps their number up, and carries generations, news of hosts and the end of the service to them. */
+/** The connection workers: keeps up their number, and sends them generations, changes of hosts and the drain at the end. */
 export class WorkerFleet {
   readonly #options: WorkerFleetOptions
   readonly #slots: Slot<WorkerProcess>[]
   readonly #facts = new WeakMap<WorkerProcess, WorkerFacts>()
   readonly #started: Deferred<void> = deferred()
   readonly #everReady = new Set<number>()
-  /** Processes that know the state of purges, also those that are being replaced, until their end. */
+  /** Processes that know the state of purges, including those being replaced, until their end. */
   readonly #joined = new Set<WorkerProcess>()
-  /** Replacements of workers that asked for it. Never rejects. */
+  /** Replacements of workers at their own request. Never rejects. */
   #renewals: Promise<void> = Promise.resolve()
   /** Each generation is packed once for all workers. */
   readonly #packed = new WeakMap<GenerationSpec, Promise<PackedGeneration>>()
@@ -69,7 +69,7 @@ export class WorkerFleet {
   constructor(options: WorkerFleetOptions) {
     this.#options = options
     this.#slots = Array.from({ length: options.count }, (_, i) => this.#makeSlot(i + 1))
-    // Whoever stops the fleet before it is up does not wait for it.
+    // A stop before the fleet is up does not await this promise.
     this.#started.promise.catch(() => undefined)
   }
 
@@ -91,7 +91,7 @@ export class WorkerFleet {
     return this.#slots.some((slot) => slot.isLooping)
   }
 
-  /** Has all ready workers build a generation. Rejects with the first failure; then `abandon` is due. */
+  /** Has all ready workers build a generation. Rejects with the first failure; the caller must then call `abandon`. */
   async prepare(target: Target): Promise<readonly WorkerProcess[]> {
     const spec = await this.#pack(target.spec)
     const workers = this.ready
@@ -102,18 +102,18 @@ export class WorkerFleet {
     const failed = results.findIndex((result) => result.status === 'rejected')
     const failure = results[failed]
     if (failure?.status !== 'rejected') return workers
-    const message = `${workers[failed]?.name} could not prepare: ${messageOf(failure.reason)}`
+    const message = `${workers[failed]?.name} failed to prepare: ${messageOf(failure.reason)}`
     throw new SupervisorError('SUP_NOT_READY', message, { cause: failure.reason })
   }
 
-  /** Has them forget what they prepared. */
+  /** Has the workers drop the generation that they prepared. */
   abandon(generation: number): void {
     for (const worker of this.ready) worker.peer.notify('abandon', { generation })
   }
 
   /**
-   * Has workers that prepared swap to the generation, which must be the target by now. One that cannot is replaced by a new
-   * one; one that got ready meanwhile follows.
+   * Has the prepared workers swap to the generation, which must be the target by now. Replaces a worker that fails to; a worker
+   * that became ready meanwhile follows.
    */
   async commit(workers: readonly WorkerProcess[], generation: number): Promise<void> {
     const late = this.ready.filter((worker) => !workers.includes(worker))
@@ -124,8 +124,8 @@ export class WorkerFleet {
   }
 
   /**
-   * Tells the workers about a changed set of render hosts. Resolves when all have taken it, or are gone, or are too busy to say:
-   * from then on they send nothing new to a host that is left out.
+   * Sends the workers a changed set of render hosts. Resolves when each has applied it, is gone, or is too busy to confirm: from
+   * then on they send nothing new to a host that is not in the set.
    */
   async announceHosts(hosts: readonly HostEndpoint[]): Promise<void> {
     const { commitTimeoutMs } = this.#options.timings
@@ -138,12 +138,12 @@ export class WorkerFleet {
     )
   }
 
-  /** Has all workers answer these to certificate authorities. Resolves when all have taken them, or are gone. */
+  /** Has all workers respond to certificate authorities with these. Resolves when each has them or is gone. */
   async setProofs(proofs: readonly AcmeProof[]): Promise<void> {
     await Promise.all([...this.#joined].map((worker) => this.#tellProofs(worker, proofs)))
   }
 
-  /** Those who take part in purges. */
+  /** Workers that take part in purges. */
   get purgeMembers(): PurgeMember[] {
     return Array.from(this.#joined, (worker) => ({
       name: worker.name,
@@ -155,7 +155,7 @@ export class WorkerFleet {
     }))
   }
 
-  /** What all workers together keep in memory. One that does not answer counts as empty. */
+  /** Sums the memory caches of all workers. A worker that does not respond counts as empty. */
   async cacheStats(timeoutMs: number): Promise<WorkerCacheStats> {
     const empty: WorkerCacheStats = { l0Entries: 0, l0Bytes: 0 }
     const all = await Promise.all(
@@ -165,7 +165,7 @@ export class WorkerFleet {
     return { l0Entries: sum(({ l0Entries }) => l0Entries), l0Bytes: sum(({ l0Bytes }) => l0Bytes) }
   }
 
-  /** Has one worker render what is known in advance of a site. */
+  /** Has one worker render the pages of a site that are known in advance. */
   warm(site: string): void {
     this.ready[0]?.peer.notify('warm', { site })
   }
@@ -174,14 +174,14 @@ export class WorkerFleet {
     for (const worker of this.#live()) worker.peer.notify('siteChanged', { site })
   }
 
-  /** Lets all requests end, for `timeoutMs` at most, and ends the workers. Resolves with how many were cut. */
+  /** Drains requests for at most `timeoutMs` and ends the workers. Resolves with the number of requests cut. */
   async drain(timeoutMs: number): Promise<number> {
     for (const slot of this.#slots) slot.beginDrain()
     const cuts = await Promise.all(this.#slots.map((slot) => this.#drainSlot(slot, timeoutMs)))
     return cuts.reduce((sum, cut) => sum + cut, 0)
   }
 
-  /** Cuts what is in flight at once: a drain under way ends. One that does not even do that is killed. */
+  /** Cuts everything in flight at once, which ends a running drain. Kills a worker that fails to. */
   cut(): void {
     const { clock, timings } = this.#options
     for (const worker of this.#live()) {
@@ -192,7 +192,7 @@ export class WorkerFleet {
 
   /** Ends all workers without a drain. */
   async stop(): Promise<void> {
-    this.#started.reject(new SupervisorError('SUP_STOPPED', 'the start was given up'))
+    this.#started.reject(new SupervisorError('SUP_STOPPED', 'the start was aborted'))
     await Promise.all(this.#slots.map((slot) => slot.stop(this.#options.timings.exitGraceMs)))
   }
 
@@ -220,7 +220,7 @@ export class WorkerFleet {
       bring: (worker: WorkerProcess) => this.#bring(worker),
       ready: (worker: WorkerProcess) => this.#becameReady(id, worker),
       died: (death: Death<WorkerProcess>) => this.#died(id, death),
-      // A worker's first requests cost no more than the later ones.
+      // A worker's first requests cost no more than later ones.
       warm: async () => undefined,
       retire: async (worker: WorkerProcess) => {
         await worker.peer.call('drain', { timeoutMs: timings.prepareTimeoutMs }, { timeoutMs: timings.prepareTimeoutMs + 1_000 })
@@ -261,7 +261,7 @@ export class WorkerFleet {
 
   readonly #problem = (error: unknown): void => this.#options.logger.error({ err: asError(error) }, 'worker bookkeeping failed')
 
-  /** Brings a new worker to what should be served by the time it is there. */
+  /** Brings a new worker to the target of the moment when it is ready. */
   async #bring(worker: WorkerProcess): Promise<void> {
     const { timings, target } = this.#options
     let served: Target
@@ -283,7 +283,7 @@ export class WorkerFleet {
     return packed
   }
 
-  /** Has a new worker build a generation. It takes part in purges from the very turn in which it is told of those so far. */
+  /** Has a new worker build a generation. It takes part in purges from the turn in which it gets the purges so far. */
   async #prepareFresh(worker: WorkerProcess, { spec, hosts }: Target): Promise<void> {
     const { timings, purgeState } = this.#options
     const packed = await this.#pack(spec)
@@ -303,16 +303,16 @@ export class WorkerFleet {
     })
   }
 
-  /** Replaces a worker that asks for it, one after another. */
+  /** Replaces a worker at its own request, one at a time. */
   #renew(worker: WorkerProcess, reason: string): void {
     this.#renewals = this.#renewals.then(async () => {
-      this.#options.logger.info({ worker_pid: worker.pid, reason }, 'worker is replaced by a new one')
+      this.#options.logger.info({ worker_pid: worker.pid, reason }, 'replacing a worker')
       const slot = this.#slots.find((candidate) => candidate.readyProcess === worker)
       await slot?.replace().catch(this.#problem)
     })
   }
 
-  /** Resolves when the worker says that it serves the generation; rejects when it ends. */
+  /** Resolves when the worker reports that it serves the generation; rejects when it ends. */
   async #servesGeneration(worker: WorkerProcess, generation: number): Promise<void> {
     const facts = this.#facts.get(worker)
     if (facts === undefined || facts.generation === generation) return
@@ -342,7 +342,7 @@ export class WorkerFleet {
         facts.connections = connections
       },
       onHang: () => {
-        logger.error({ worker: id, worker_pid: worker.pid }, 'worker has stopped answering and is replaced')
+        logger.error({ worker: id, worker_pid: worker.pid }, 'worker stopped responding; replacing it')
         worker.kill()
       },
     })
@@ -370,9 +370,9 @@ export class WorkerFleet {
         this.#servesGeneration(worker, generation),
       ])
     } catch (error) {
-      // One that died is being replaced already, and its replacement starts on the new generation.
+      // A worker that died is being replaced already, and its replacement starts on the new generation.
       if (worker.hasExited || worker.peer.isClosed) return
-      this.#options.logger.error({ err: asError(error), worker_pid: worker.pid }, 'worker could not commit and is replaced')
+      this.#options.logger.error({ err: asError(error), worker_pid: worker.pid }, 'worker failed to commit; replacing it')
       const slot = this.#slots.find((candidate) => candidate.process === worker)
       await slot?.replace().catch(() => worker.kill())
     }

@@ -7,7 +7,7 @@ async function freeRatio(path: string): Promise<DiskSpace[]> {
     // Some virtual file systems have no size and never fill up.
     return blocks === 0 ? [] : [{ path, freeRatio: bavail / blocks }]
   } catch {
-    // A directory that is gone has no room either.
+    // A deleted directory has no free space either.
     return [{ path, freeRatio: 0 }]
   }
 }

@@ -1,8 +1,8 @@
-/** This many isolates of a site lost within the window are a loop. */
+/** This many losses of a site's isolates within the window count as a crash loop. */
 const LOOP_COUNT = 5
 const WINDOW_MS = 60_000
 
-/** Remembers which sites lost isolates lately. */
+/** Counts recent losses of isolates by site. */
 export class IsolateLosses {
   readonly #lostAt = new Map<string, number[]>()
 
@@ -12,7 +12,7 @@ export class IsolateLosses {
     this.#lostAt.set(site, [...recent, now].slice(-LOOP_COUNT))
   }
 
-  /** Sites whose isolates die in a loop. */
+  /** Sites whose isolates are in a crash loop. */
   looping(now: number): string[] {
     for (const [site, times] of this.#lostAt) {
       if (now - (times.at(-1) ?? 0) >= WINDOW_MS) this.#lostAt.delete(site)

@@ -2,22 +2,22 @@ import { type CallContext, type Clock, type Deferred, deferred } from '@svc/core
 import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
 import { type LeaseAnswer, type LeaseHolder, LeaseTable } from './lease-table.ts'
 
-/** What a desk is made of. */
+/** Options of a `LeaseDesk`. */
 interface LeaseDeskOptions {
   readonly clock: Clock
-  /** How long a lease may be held. */
+  /** Longest time that a lease may be held. */
   readonly timeoutMs: (key: string) => number
-  /** A holder kept a lease too long. */
+  /** A holder exceeded the time of its lease. */
   readonly onExpired: (key: string) => void
   /** @default 10,000 */
   readonly maxLeases?: number
 }
 
 const MAX_LEASES = 10_000
-/** The id of a lease that is not kept: ending it does nothing. */
+/** The id of an untracked lease: ending it does nothing. */
 const UNKEPT = 0
 
-/** Gives out leases over the connections of workers: one holder per key, the others wait for its end, its death or its time. */
+/** Grants leases over the connections of workers: one holder per key; the others wait until it ends, dies or times out. */
 export class LeaseDesk {
   readonly #options: LeaseDeskOptions
   readonly #table: LeaseTable
@@ -30,19 +30,19 @@ export class LeaseDesk {
     this.#table = new LeaseTable(options.maxLeases ?? MAX_LEASES)
   }
 
-  /** Leases that are held. */
+  /** Number of held leases. */
   get held(): number {
     return this.#table.size
   }
 
-  /** Requests that wait for another's lease to end. */
+  /** Number of requests that wait for another holder's lease to end. */
   get waiting(): number {
     return this.#table.waiting
   }
 
-  /** Answers a request: at once when nobody holds the key, else when the lease ends or comes to this one. */
+  /** Replies at once if the key is free, otherwise when the lease ends or passes to this holder. */
   lease(holder: LeaseHolder, key: string, context: Pick<CallContext, 'onAbort'>): LeaseReply | Promise<LeaseReply> {
-    // What a process has written is read after its end was noticed.
+    // Messages of a process may be read after its end was noticed.
     if (this.#gone.has(holder)) return { granted: true, id: UNKEPT }
     const decision = this.#table.ask(key, holder)
     switch (decision.kind) {
@@ -64,14 +64,14 @@ export class LeaseDesk {
     }
   }
 
-  /** Whether a lease is held whose key begins with one of these. */
+  /** True if a lease is held whose key begins with one of these. */
   isHeld(prefixes: readonly string[]): boolean {
     return this.#table.keys.some((key) => prefixes.some((prefix) => key.startsWith(prefix)))
   }
 
   ended(holder: LeaseHolder, id: number, outcome: LeaseOutcome): void {
     this.#answer(this.#table.end(id, holder, outcome))
-    // Only the holder's own word ends the watch: the id of another's lease leaves its time running.
+    // Only the holder itself ends the watch: the id of another's lease leaves its timer running.
     if (!this.#table.has(id)) this.#unwatch(id)
   }
 

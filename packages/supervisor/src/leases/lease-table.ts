@@ -1,23 +1,23 @@
 import type { LeaseOutcome } from '@svc/protocol'
 
-/** Who asks for leases: one connection to a worker. */
+/** A requester of leases: one connection to a worker. */
 export type LeaseHolder = object
 
-/** What somebody who waited is told. */
+/** The reply to a waiter. */
 export interface LeaseAnswer {
   readonly ticket: number
-  /** The lease that the ticket got, to be ended by this id; undefined: another had it, and it ended with `outcome`. */
+  /** Id of the lease that the ticket got, with which to end it; undefined: another had the lease, and it ended with `outcome`. */
   readonly granted: number | undefined
   readonly outcome: LeaseOutcome | undefined
 }
 
-/** What becomes of a request for a lease. */
+/** The decision on a request for a lease. */
 type LeaseDecision =
-  /** Nobody makes the entry: the asker does. */
+  /** The entry has no producer: the requester makes it. */
   | { readonly kind: 'granted'; readonly id: number }
-  /** Another one does: the asker is answered later, under this ticket. */
+  /** Another holder makes the entry: the reply comes later, under this ticket. */
   | { readonly kind: 'waits'; readonly ticket: number }
-  /** Too many leases: the asker may make the entry, and so may others. */
+  /** Too many leases: the requester may make the entry, and so may others. */
   | { readonly kind: 'unbounded' }
 
 interface Waiter {
@@ -33,8 +33,8 @@ interface Lease {
 }
 
 /**
- * Who makes the entry of which key. Decides only; times and messages are the business of `LeaseDesk`. A lease that ends with an
- * outcome wakes everyone who waits for its key; one whose holder was lost goes to the first of them.
+ * Assigns the production of each key's entry to one holder. Only decides; `LeaseDesk` does timers and messages. A lease that ends
+ * with an outcome wakes all waiters of its key; if its holder is lost, the lease passes to the first of them.
  */
 export class LeaseTable {
   readonly #maxLeases: number
@@ -44,7 +44,7 @@ export class LeaseTable {
   #made = 0
   #tickets = 0
 
-  /** @param maxLeases bound of leases, and of those who wait for one */
+  /** @param maxLeases bound of leases, and of their waiters */
   constructor(maxLeases: number) {
     this.#maxLeases = maxLeases
   }
@@ -57,12 +57,12 @@ export class LeaseTable {
     return this.#waiting.size
   }
 
-  /** Keys whose leases are held. */
+  /** Keys with a held lease. */
   get keys(): readonly string[] {
     return [...this.#byKey.keys()]
   }
 
-  /** Whether a lease is held. */
+  /** True if a lease is held. */
   has(id: number): boolean {
     return this.#byId.has(id)
   }
@@ -80,7 +80,7 @@ export class LeaseTable {
     return { kind: 'waits', ticket }
   }
 
-  /** The holder is done. An id that is not, or no longer, its own is ignored. */
+  /** Ends a holder's lease. Ignores an id that is not, or no longer, its own. */
   end(id: number, holder: LeaseHolder, outcome: LeaseOutcome): LeaseAnswer[] {
     const lease = this.#byId.get(id)
     if (lease === undefined || lease.holder !== holder) return []
@@ -89,20 +89,20 @@ export class LeaseTable {
     return lease.waiters.map(({ ticket }) => ({ ticket, granted: undefined, outcome }))
   }
 
-  /** The holder has had it for too long. */
+  /** Ends a lease that timed out. */
   expire(id: number): LeaseAnswer[] {
     const lease = this.#byId.get(id)
     return lease === undefined ? [] : this.#passOn(lease)
   }
 
-  /** One who waits has given up. */
+  /** Drops a waiter that has aborted. */
   forget(ticket: number): void {
     const lease = this.#waiting.get(ticket)
     this.#waiting.delete(ticket)
     if (lease !== undefined) lease.waiters = lease.waiters.filter((waiter) => waiter.ticket !== ticket)
   }
 
-  /** A process has ended, with the leases that it held and all that it waited for. */
+  /** Ends the leases and waits of a process that has ended. */
   gone(holder: LeaseHolder): LeaseAnswer[] {
     for (const lease of this.#byKey.values()) {
       for (const waiter of lease.waiters) if (waiter.holder === holder) this.#waiting.delete(waiter.ticket)

@@ -16,7 +16,7 @@ const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
  * Binds an address for a moment and returns its port. Workers bind with SO_REUSEPORT, under which any program of the same user
- * could share a port unnoticed; a plain bind fails when anybody has it.
+ * could share a port unnoticed; a plain bind fails if another process has it.
  */
 async function probe(name: string, address: HostPort): Promise<number> {
   const server = createServer()
@@ -41,13 +41,13 @@ async function probeForOwn(name: string, address: HostPort, taken: readonly numb
   return port
 }
 
-/** Whether an address is open already under another name or within a wildcard: a trial would only meet ourselves. */
+/** True if an address is already open under another name or within a wildcard: a probe would only find our own socket. */
 function isOursInPart({ host, port }: HostPort, held: readonly ListenAddress[]): boolean {
   const overlaps = (other: ListenAddress) => other.host === host || WILDCARDS.has(other.host) || WILDCARDS.has(host)
   return port !== 0 && held.some((other) => other.socket === undefined && other.port === port && overlaps(other))
 }
 
-/** Takes over an address that is open. */
+/** Keeps an address that is already open. */
 function kept(known: ListenAddress, { name, isTls }: ListenName): ListenAddress {
   if ((known.isTls === true) === isTls) return known
   const [before, after] = isTls ? ['plain HTTP', 'TLS'] : ['TLS', 'plain HTTP']
@@ -55,7 +55,7 @@ function kept(known: ListenAddress, { name, isTls }: ListenName): ListenAddress 
 }
 
 /**
- * Tries the addresses again that are new: workers open them as soon as a reload cannot be aborted any more.
+ * Probes new addresses again: workers open them once a reload can no longer be aborted.
  * @throws SUP_LISTEN naming the address
  */
 export async function checkStillFree(next: readonly ListenAddress[], held: readonly ListenAddress[]): Promise<void> {
@@ -67,8 +67,8 @@ export async function checkStillFree(next: readonly ListenAddress[], held: reado
 }
 
 /**
- * Turns the addresses of a configuration into real ones. Those in `held` are open already and are taken over as they are, so
- * that port 0 keeps its port over reloads.
+ * Resolves the addresses of a configuration. Those in `held` are already open and stay as they are, so that port 0 keeps its
+ * port over reloads.
  * @throws SUP_LISTEN naming the address
  */
 export async function resolveListen(names: readonly ListenName[], held: readonly ListenAddress[]): Promise<ListenAddress[]> {

@@ -5,9 +5,9 @@ import { sitesAt } from './app-roots.ts'
 import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'
 
-/** How long a worker may take to say what it keeps. */
+/** Time for a worker to report its caches. */
 const STATS_TIMEOUT_MS = 1_000
-/** Sites that the figures of a cache name. */
+/** Most sites listed in the figures of a cache. */
 const MAX_LISTED = 100
 
 /** @throws SUP_UNKNOWN_SITE */
@@ -48,7 +48,7 @@ export async function resetApp(parts: MasterParts, root: string): Promise<AppRes
   return { sites: found.map(({ id }) => id), roots, evicted, l0, isr }
 }
 
-/** The isolates of all hosts, as of their last sign of life. */
+/** The isolates of all hosts, as of their last pong. */
 export function isolatePools(parts: MasterParts): IsolatePool[] {
   return parts.hosts.running.flatMap(({ id, pid, pools }) =>
     pools.map(({ site, threads, active, queued }) => ({ host: id, pid, site, threads, active, queued })),
@@ -64,7 +64,7 @@ export async function modulesOf(parts: MasterParts, site: string): Promise<{ iso
   return { isolates: await listModules(parts.hosts.runningFor(site), site, parts.logger) }
 }
 
-/** The sites that have most of a store, for display. */
+/** Returns the sites with the largest shares of a store, for display. */
 function largestUsers(usages: readonly SiteUsage[]): Record<string, unknown>[] {
   const active = usages.filter(({ entries }) => entries > 0)
   active.sort((a, b) => b.bytes - a.bytes)

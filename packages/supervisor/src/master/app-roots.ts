@@ -2,10 +2,10 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasApp, type SiteConfig } from '@svc/config'
 
-/** Where the routes of a site may lie below its root. */
+/** Directories below a site's root that may hold its routes. */
 const APP_DIRECTORIES = ['', 'app', 'src/app'] as const
 
-/** Undefined when there is nothing at the path. */
+/** Undefined if the path does not exist. */
 function resolved(path: string): Promise<string | undefined> {
   return realpath(path).catch(() => undefined)
 }
@@ -15,7 +15,7 @@ async function isRootOf(site: SiteConfig, wanted: string): Promise<boolean> {
   return own.includes(wanted)
 }
 
-/** The sites whose root or app directory a path leads to, links followed. */
+/** Returns the sites whose root or app directory is at the path, links followed. */
 export async function sitesAt(sites: readonly SiteConfig[], path: string): Promise<SiteConfig[]> {
   const wanted = await resolved(path)
   if (wanted === undefined) return []

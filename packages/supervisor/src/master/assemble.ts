@@ -38,7 +38,7 @@ import { SiteSurveys } from './site-surveys.ts'
 import { unitAttached } from './unit-attached.ts'
 import { watchedSites } from './watched-sites.ts'
 
-/** What an instance is put together from. */
+/** Inputs of `assemble`. */
 interface AssembleOptions {
   readonly deps: MasterDeps
   readonly access: GenerationAccess
@@ -48,7 +48,7 @@ interface AssembleOptions {
   readonly proofs: Proofs
   /** All processes serve. Never rejects. */
   readonly started: Promise<void>
-  /** Gets the release of everything that is made. */
+  /** Collects the release of each part. */
   readonly stack: CloseStack
 }
 
@@ -63,11 +63,11 @@ function launchSettings({ options, logger }: MasterDeps, server: GenerationSpec[
     programs: options.programs,
     runDir: server.run_dir,
     maxHeaderBytes: server.max_header_bytes,
-    onProblem: (name, error) => logger.warn({ err: error }, `trouble with ${name}`),
+    onProblem: (name, error) => logger.warn({ err: error }, `failure in ${name}`),
   }
 }
 
-/** Calls of the render hosts into the rest of the master. None comes before the hosts are started. */
+/** Calls of the render hosts into the rest of the master. None arrives before the hosts are started. */
 interface HostCalls {
   readonly purgeState: () => PurgeState
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
@@ -79,7 +79,7 @@ interface HostCalls {
   readonly died: () => void
 }
 
-/** Whether a site is rendered by the shared hosts. */
+/** True if the shared hosts render the site. */
 function isSharing(site: SiteConfig): boolean {
   return hasApp(site) && site.process !== 'own'
 }
@@ -100,7 +100,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
   return new RenderHosts({
     shared: {
       ...common,
-      // A server of static files, upstreams and units alone needs no process for the code of sites.
+      // A server with only static files, upstreams and units needs no process for the code of sites.
       count: () => (access.get().sites.some(isSharing) ? config.render.hosts : 0),
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
       handlers: hostHandlers(calls.purge, isolateLost),
@@ -119,7 +119,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
   })
 }
 
-/** Calls of the workers into the rest of the master. None comes before the workers are started. */
+/** Calls of the workers into the rest of the master. None arrives before the workers are started. */
 interface WorkerCalls {
   readonly handlers: (connection: object) => ReturnType<typeof workerHandlers>
   readonly purgeState: () => PurgeState
@@ -146,7 +146,7 @@ function makeWorkers({ deps, access, proofs }: AssembleOptions, hosts: RenderHos
   })
 }
 
-/** Where the service writes. None of these changes without a restart. */
+/** Directories that the service writes to. They change only with a restart. */
 function ownDirectories({ get }: GenerationAccess): OwnDirectories {
   const { config, moduleDir } = get()
   return [config.server.state_dir, config.server.run_dir, config.cache.dir, moduleDir]
@@ -204,7 +204,7 @@ function makeReloader(
     watcher.setSites(watchedSites(spec))
     await certificates
       .served(spec.tls)
-      .catch((error) => logger.error({ err: asError(error) }, 'copies of certificates of before could not be removed'))
+      .catch((error) => logger.error({ err: asError(error) }, 'failed to delete old copies of certificates'))
     automatic.serve({ config: spec.config, web: spec.web, certificates: certificates.files })
     await removeSockets(before.listen, spec.listen)
     caches.setShares(spec.sites)
@@ -215,8 +215,8 @@ function makeReloader(
 }
 
 /**
- * Makes the parts of an instance, in the order in which they depend on each other. No process runs yet: calls from the fleets
- * into parts that are made after them come only when the fleets are started.
+ * Makes the parts of an instance in the order of their dependencies. No process runs yet: calls from the fleets into later parts
+ * arrive only after the fleets are started.
  */
 export async function assemble(options: AssembleOptions): Promise<Instance> {
   const { deps, access, stack } = options

@@ -14,10 +14,10 @@ import { resolveOrder } from '../purges/resolve-order.ts'
 import type { RenderHosts } from './render-hosts.ts'
 import { StoreUpkeep } from './store-upkeep.ts'
 
-/** What a render may take over its time before its lease goes to the next who waits. */
+/** Time that a render may take beyond its limit before its lease passes to the next waiter. */
 const LEASE_MARGIN_MS = 2_000
 
-/** Workers give back what they hold for an upstream long before; one that does not is stuck. */
+/** Workers return leases for upstreams long before this; a worker that does not is stuck. */
 const PROXY_LEASE_MS = 60_000
 
 /** Options of the caches of an instance. */
@@ -31,7 +31,7 @@ interface CachesOptions {
   readonly counts: PurgeCounts
 }
 
-/** The caches as the master has them: the shared store and its upkeep, the order of purges, the leases. */
+/** The master's side of the caches: the shared store and its upkeep, the order of purges, the leases. */
 export class Caches {
   readonly store: EntryStore
   readonly proxy: ProxyStore
@@ -65,11 +65,12 @@ export class Caches {
     this.leases = new LeaseDesk({
       clock,
       timeoutMs: (key) => (key.startsWith('proxy\0') ? PROXY_LEASE_MS : spec().config.render.timeout_ms + LEASE_MARGIN_MS),
-      onExpired: (key) => logger.warn({ key: key.replaceAll('\u0000', ' ') }, 'a render or a fetch held its lease for too long'),
+      onExpired: (key) =>
+        logger.warn({ key: key.replaceAll('\u0000', ' ') }, 'lease timed out: a render or a fetch held it for too long'),
     })
   }
 
-  /** Opens the store, before any other process of the instance does, and begins its upkeep. */
+  /** Opens the store, before any other process of the instance does, and starts its upkeep. */
   static async open(options: CachesOptions, stack: CloseStack): Promise<Caches> {
     const { config } = options.spec()
     const { isr, dir } = config.cache
@@ -83,8 +84,8 @@ export class Caches {
     })
     stack.push('ISR store', () => store.close())
     const { logger } = options
-    if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the ISR store was damaged; a new one was begun')
-    if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the ISR store cannot be used; pages are not kept')
+    if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the ISR store was damaged; started with an empty one')
+    if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the ISR store is unusable; pages are not cached')
     const proxy = await openProxyStore(options, stack)
     const caches = new Caches({ isr: store, proxy }, numbers, options)
     caches.setShares(options.spec().sites)
@@ -94,12 +95,12 @@ export class Caches {
     return caches
   }
 
-  /** Why a store cannot be used or relied on at the moment; undefined: they can. */
+  /** Reason why a store is unusable or unreliable at the moment; undefined: none is. */
   async trouble(): Promise<string | undefined> {
     return (await this.store.trouble()) ?? (await this.proxy.trouble())
   }
 
-  /** Shares the stores among the sites in service. */
+  /** Divides the stores among the sites in service. */
   setShares(sites: readonly SiteConfig[]): void {
     // Responses of upstreams that belong to no site have an empty label.
     const weights = new Map([['', 1], ...sites.map(({ label, cache_weight: weight }) => [label, weight] as const)])
@@ -111,19 +112,19 @@ export class Caches {
     for (const upkeep of this.#upkeeps) act(upkeep)
   }
 
-  /** A worker has ended. */
+  /** Called when a worker has ended. */
   workerGone(connection: object): void {
     this.leases.gone(connection)
     void this.proxy.files.sweepIncoming()
     this.#eachUpkeep((upkeep) => upkeep.processEnded())
   }
 
-  /** A render host has ended. */
+  /** Called when a render host has ended. */
   hostGone(): void {
     this.#eachUpkeep((upkeep) => upkeep.processEnded())
   }
 
-  /** Carries out an order, which may name tags in their short forms. */
+  /** Purges as ordered; the order may use short forms of tags. */
   purge(order: PurgeOrder): Promise<PurgeOutcome> {
     const labels = this.#options.spec().sites.map(({ label }) => label)
     return this.purges.purge(resolveOrder(order, labels))
@@ -140,17 +141,17 @@ async function openProxyStore({ spec, clock, logger }: CachesOptions, stack: Clo
   const { proxy, dir } = spec().config.cache
   const store = await ProxyStore.open({
     cacheDir: dir,
-    // Also where the cache is off: a reload may switch it on.
+    // Even if the cache is off: a reload may switch it on.
     maxBytes: proxy.max_bytes,
     clock,
-    onProblem: (err) => logger.warn({ err }, 'a file of the proxy cache could not be dealt with'),
+    onProblem: (err) => logger.warn({ err }, 'failed to process a file of the proxy cache'),
   })
   stack.push('proxy store', () => store.close())
-  if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the proxy store was damaged; a new one was begun')
-  if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the proxy store cannot be used; nothing is kept')
+  if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the proxy store was damaged; started with an empty one')
+  if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the proxy store is unusable; nothing is cached')
   store.sweepFiles().then(
-    (swept) => swept > 0 && logger.info({ swept }, 'files of the proxy cache that belonged to nothing were deleted'),
-    (error) => logger.warn({ err: asError(error) }, 'the files of the proxy cache could not be looked through'),
+    (swept) => swept > 0 && logger.info({ swept }, 'deleted orphaned files of the proxy cache'),
+    (error) => logger.warn({ err: asError(error) }, 'failed to scan the files of the proxy cache'),
   )
   return store
 }

@@ -9,18 +9,18 @@ import { addressUrl } from '../listen/parse-address.ts'
 import type { Certificates } from '../tls/certificates.ts'
 import type { RenderHosts } from './render-hosts.ts'
 
-/** The parts of a running instance that reports are made from. */
+/** The parts of a running instance that supply its reports. */
 export interface InstanceParts {
   readonly spec: () => GenerationSpec
   readonly workers: WorkerFleet
   readonly hosts: RenderHosts
   readonly losses: IsolateLosses
   readonly lastReload: () => StatusReport['last_reload']
-  /** Why the ISR store cannot be used at the moment; undefined: it can. */
+  /** Reason why the ISR store is unusable at the moment; undefined: it works. */
   readonly isrTrouble: () => Promise<string | undefined>
   readonly certificates: Pick<Certificates, 'problems'>
   readonly clock: Clock
-  /** When the master was started, on the clock's monotonic time. */
+  /** Start of the master, in the clock's monotonic time. */
   readonly startedAt: number
 }
 
@@ -29,7 +29,7 @@ export function listenUrls(spec: GenerationSpec): string[] {
   return spec.listen.map(addressUrl)
 }
 
-/** What `svc status` shows. */
+/** Returns the report of `svc status`. */
 export function statusOf(parts: InstanceParts): StatusReport {
   const spec = parts.spec()
   return {
@@ -69,7 +69,7 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
   })
 }
 
-/** Sites whose renders wait while no host has a thread for them. */
+/** Sites with queued renders and no thread in any host. */
 function starvedSites(hosts: RenderHosts): string[] {
   const threads = new Map<string, number>()
   const waiting = new Set<string>()

@@ -7,7 +7,7 @@ import { cacheStats, flushIsolates, isolatePools, modulesOf, purgeModules, reset
 import { healthOf, statusOf } from './control-plane.ts'
 import type { MasterParts } from './parts.ts'
 
-/** What is behind the methods that more than one boundary has. */
+/** Handlers that several boundaries share. */
 function sharedHandlers(parts: MasterParts) {
   return {
     purge: ({ order }) => parts.caches.purge(order),
@@ -23,7 +23,7 @@ function routesOf({ spec, surveys }: MasterParts, site: string): Promise<SiteMan
   return siteManifestInfo(spec().sites, site, (id) => surveys.survey(id))
 }
 
-/** What the master answers to one worker, but for what its fleet does. */
+/** The master's handlers for one worker, except those of its fleet. */
 export function workerHandlers(
   parts: MasterParts,
   connection: object,
@@ -56,7 +56,7 @@ export function workerHandlers(
   }
 }
 
-/** What the master answers to the render hosts. */
+/** The master's handlers for the render hosts. */
 export function hostHandlers(
   purge: (order: PurgeOrder) => Promise<PurgeOutcome>,
   onIsolateLost: (site: string) => void,
@@ -70,7 +70,7 @@ export function hostHandlers(
   }
 }
 
-/** What the master answers to the command line. */
+/** The master's handlers for the command line. */
 export function controlHandlers(parts: MasterParts, stop: () => void): ControlHandlers {
   return {
     ...sharedHandlers(parts),

@@ -32,10 +32,10 @@ import type { GenerationAccess } from './reload-target.ts'
 import { startSummary } from './start-summary.ts'
 import { watchedSites } from './watched-sites.ts'
 
-/** Render hosts have nothing left to do once the workers are gone, but for renders in the background. */
+/** Once the workers are gone, render hosts have only background renders left. */
 const HOST_DRAIN_MS = 1_000
 
-/** What can wait does, so that the first requests have the machine to themselves. */
+/** Work that can wait is delayed by this, so that the first requests have the machine to themselves. */
 const AFTER_START_MS = 500
 
 /** The master process: owns the run directory, the processes and the configuration in service. Runs once. */
@@ -49,10 +49,10 @@ export class Master {
 
   constructor(deps: MasterDeps) {
     this.#deps = deps
-    this.#stack = new CloseStack((step, error) => deps.logger.error({ err: error }, `could not close ${step}`))
+    this.#stack = new CloseStack((step, error) => deps.logger.error({ err: error }, `failed to close ${step}`))
   }
 
-  /** Serves a configuration until a stop is asked for, and drains. Rejects when it cannot start. */
+  /** Serves a configuration until it is told to stop, then drains. Rejects if the start fails. */
   async run(loaded: ServableConfig): Promise<void> {
     this.#stack.push('signals', listenForSignals(this.#signalActions()))
     try {
@@ -61,14 +61,14 @@ export class Master {
       await manager.announce('STOPPING=1')
       await this.#drain(workers)
     } catch (error) {
-      // Asked to stop while it was starting: there is nothing to drain.
+      // Stopped during the start: there is nothing to drain.
       if (!this.#isStopping) throw error
     } finally {
       await this.#stack.close()
     }
   }
 
-  /** Takes in the configuration as it is by now, after the start if that is under way. What is wrong is in the log. */
+  /** Reloads the configuration, after the start if that is still running. Logs errors. */
   reload(): void {
     const { logger } = this.#deps
     const run = async () => {
@@ -97,7 +97,7 @@ export class Master {
       },
     }
     const manager = new ServiceManager(this.#deps.options.source.env, process.pid, clock, (error) =>
-      logger.warn({ err: error }, 'the service manager could not be told'),
+      logger.warn({ err: error }, 'failed to notify the service manager'),
     )
     this.#stack.push('service manager', () => manager.close())
     this.#stack.push('unix sockets', () => removeSockets(access.get().listen))
@@ -131,9 +131,7 @@ export class Master {
   async #makeAutomatic({ config }: ResolvedConfig): Promise<{ proofs: Proofs; automatic: AutomaticCertificates }> {
     const { clock, logger } = this.#deps
     const store = new AcmeStore(join(config.server.state_dir, 'acme'))
-    await store
-      .prune()
-      .catch((error) => logger.warn({ err: asError(error) }, 'what was begun to be kept of certificates could not be removed'))
+    await store.prune().catch((error) => logger.warn({ err: asError(error) }, 'failed to delete partial certificate files'))
     const proofs = new Proofs((all) => this.#require().workers.setProofs(all))
     const automatic = new AutomaticCertificates({
       store,
@@ -147,7 +145,7 @@ export class Master {
   }
 
   #checkStop(): void {
-    if (this.#isStopping) throw new SupervisorError('SUP_STOPPED', 'asked to stop during the start')
+    if (this.#isStopping) throw new SupervisorError('SUP_STOPPED', 'stopped during the start')
   }
 
   async #takeDirectories({ config, moduleDir }: ResolvedConfig): Promise<void> {
@@ -175,7 +173,7 @@ export class Master {
     const { logger } = this.#deps
     const handlers = controlHandlers(this.#require(), () => this.#askStop('control socket'))
     const control = new ControlServer(runFiles(config.server.run_dir).controlSocket, handlers, (error) =>
-      logger.warn({ err: error }, 'trouble with a control client'),
+      logger.warn({ err: error }, 'connection of a control client failed'),
     )
     await control.start()
     this.#stack.push('control socket', () => control.close())
@@ -193,7 +191,7 @@ export class Master {
     }
     const isForPerson = spec.config.logging.format === 'pretty'
     if (isForPerson) process.stderr.write(printable(startSummary(spec, line.took_ms)))
-    // Programs read the line; a person at a terminal has just been told.
+    // Programs read this line; a person at a terminal has just seen the summary.
     if (!(isForPerson && process.stdout.isTTY)) process.stdout.write(`${JSON.stringify(line)}\n`)
     await manager.ready()
   }
@@ -216,7 +214,7 @@ export class Master {
   }
 
   #cut(signal: string): void {
-    this.#deps.logger.warn({ signal }, 'second signal: everything in flight is cut')
+    this.#deps.logger.warn({ signal }, 'second signal: cutting everything in flight')
     this.#parts?.workers.cut()
     this.#parts?.hosts.cut()
   }
@@ -231,6 +229,6 @@ export class Master {
   async #diagnose(): Promise<void> {
     const parts = this.#require()
     const path = await writeReport(parts.spec().config.server.state_dir, statusOf(parts), new Date(this.#deps.clock.now()))
-    this.#deps.logger.info({ path }, 'diagnostic report written')
+    this.#deps.logger.info({ path }, 'wrote a diagnostic report')
   }
 }

@@ -3,23 +3,23 @@ import type { Clock } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
 import type { Logger } from '@svc/telemetry'
 
-/** What a master is started with. */
+/** Options of a master's start. */
 export interface MasterOptions {
-  /** Where the configuration comes from; read again at each reload. */
+  /** Source of the configuration; read again at each reload. */
   readonly source: ConfigSource
   /** Absolute paths of the programs to fork. */
   readonly programs: { readonly worker: string; readonly renderHost: string }
-  /** Other than usual patience. */
+  /** Overrides of the default timings. */
   readonly timings?: Partial<SupervisorTimings>
 }
 
-/** What a master works with. */
+/** Dependencies of a master. */
 export interface MasterDeps {
   readonly options: MasterOptions
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
-  /** Reads the configuration anew. */
+  /** Loads the configuration again. */
   readonly load: () => Promise<LoadResult>
   readonly startedAt: number
 }

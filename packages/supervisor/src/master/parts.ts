@@ -8,7 +8,7 @@ import type { ServedSites } from './served-sites.ts'
 import type { SiteChanges } from './site-changes.ts'
 import type { SiteSurveys } from './site-surveys.ts'
 
-/** All that a running master is made of. */
+/** All parts of a running master. */
 export interface MasterParts extends InstanceParts {
   readonly caches: Caches
   readonly reloader: Reloader

@@ -10,7 +10,7 @@ export interface GenerationAccess {
   set(spec: GenerationSpec): void
 }
 
-/** What a reload reaches. */
+/** The parts that a reload changes. */
 interface ReloadTargetParts {
   readonly workers: WorkerFleet
   readonly hosts: RenderHosts
@@ -20,7 +20,7 @@ interface ReloadTargetParts {
   readonly onServed: (spec: GenerationSpec, before: GenerationSpec) => Promise<void>
 }
 
-/** Carries a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
+/** Distributes a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
 export function makeReloadTarget(parts: ReloadTargetParts): ReloadTarget {
   const { workers, hosts, access, manager, onServed } = parts
   return {

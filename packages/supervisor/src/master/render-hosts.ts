@@ -7,7 +7,7 @@ import type { Replaceable } from '../fleet/rolling-restart.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import { OwnSites, type OwnSitesOptions } from '../own-site/own-sites.ts'
 
-/** What all render hosts are made of. */
+/** Options of `RenderHosts`. */
 interface RenderHostsOptions {
   readonly shared: Omit<HostFleetOptions, 'target' | 'onEndpoints'>
   readonly own: Omit<OwnSitesOptions, 'target' | 'onEndpoints'>
@@ -16,12 +16,12 @@ interface RenderHostsOptions {
   readonly onEndpoints: (hosts: readonly HostEndpoint[]) => Promise<void>
 }
 
-/** What the shared hosts serve: nothing of a site with a process of its own gets to them. */
+/** Returns the generation for the shared hosts: without the sites that have a process of their own. */
 function sharedSpec(spec: GenerationSpec): GenerationSpec {
   return { ...withoutWeb(spec), sites: spec.sites.filter((site) => site.process !== 'own') }
 }
 
-/** All that renders: the hosts that this process starts, and the units of sites with a process of their own. */
+/** All render hosts: those that this process starts, and the units of sites with a process of their own. */
 export class RenderHosts {
   readonly #shared: HostFleet
   readonly #own: OwnSites
@@ -37,7 +37,7 @@ export class RenderHosts {
     this.#endpoints = this.#own.endpoints
   }
 
-  /** Resolves when the shared hosts are up, or have failed often enough not to wait for them. Units come when they come. */
+  /** Resolves when the shared hosts are up or have failed too often to wait for. Does not wait for units. */
   async start(): Promise<void> {
     await this.#own.start()
     await this.#shared.start()
@@ -48,12 +48,12 @@ export class RenderHosts {
     this.#shared.keepSpare()
   }
 
-  /** Where sites are rendered. The array is replaced, never changed. */
+  /** Endpoints of all hosts. The array is replaced, never changed. */
   get endpoints(): readonly HostEndpoint[] {
     return this.#endpoints
   }
 
-  /** Shared hosts that should be up, and those that are. */
+  /** Wanted number of shared hosts; `filled`: number that is up. */
   get wanted(): number {
     return this.#shared.wanted
   }
@@ -62,17 +62,17 @@ export class RenderHosts {
     return this.#shared.filled
   }
 
-  /** Sites with a process of their own that is not there. */
+  /** Sites whose own process is not connected. */
   get absent(): string[] {
     return this.#own.absent
   }
 
-  /** Sites that have a host of their own because they bring it down. */
+  /** Sites that have a host of their own because they crash it. */
   get quarantined(): string[] {
     return this.#shared.quarantined
   }
 
-  /** Those that can be asked for their metrics. */
+  /** Processes to collect metrics from. */
   get measured(): readonly MetricsProcess[] {
     return [...this.#shared.processes, ...this.#own.running.map((unit) => unit.measured)]
   }
@@ -82,7 +82,7 @@ export class RenderHosts {
     return [...this.#shared.running.map(reachable), ...this.#own.running]
   }
 
-  /** Those of them that know a site. */
+  /** Running hosts that know a site. */
   runningFor(site: string): ReachableHost[] {
     return this.#own.has(site) ? this.#own.running.filter((unit) => unit.site.id === site) : this.#shared.running.map(reachable)
   }
@@ -91,17 +91,17 @@ export class RenderHosts {
     return this.running.flatMap((host) => host.pools)
   }
 
-  /** Those who take part in purges. */
+  /** Processes that take part in purges. */
   get purgeMembers(): PurgeMember[] {
     return [...this.#shared.purgeMembers, ...this.#own.purgeMembers]
   }
 
-  /** What a rolling restart replaces. */
+  /** Processes that a rolling restart replaces. */
   get replaceables(): Replaceable[] {
     return [...this.#shared.replaceables, ...this.#own.replaceables]
   }
 
-  /** Has all hosts build a generation. A reload is not held up by one that cannot. */
+  /** Has all hosts build a generation. A host that fails to does not block the reload. */
   async prepare(spec: GenerationSpec): Promise<void> {
     await Promise.all([this.#shared.prepare(sharedSpec(spec)), this.#own.prepare(spec)])
   }
@@ -112,8 +112,8 @@ export class RenderHosts {
   }
 
   /**
-   * Has all hosts swap to the generation, which must be the target by now. Workers send nothing more of a site to hosts that are
-   * about to forget it.
+   * Has all hosts swap to the generation, which must be the target by now. Workers stop sending a site to hosts before those forget
+   * it.
    */
   async commit(generation: number): Promise<void> {
     this.#own.add(this.#options.target())
@@ -123,7 +123,7 @@ export class RenderHosts {
     await this.#announce()
   }
 
-  /** Drops what a reload took away. */
+  /** Drops the state of sites that a reload removed. */
   sitesChanged({ sites }: GenerationSpec): void {
     this.#shared.sitesChanged(sites.filter((site) => site.process !== 'own' && hasApp(site)).map(({ id }) => id))
   }
@@ -138,7 +138,7 @@ export class RenderHosts {
     return [...this.#shared.status(shared), ...this.#own.status()]
   }
 
-  /** Lets renders of the shared hosts end, then ends them. Units go on. */
+  /** Drains the shared hosts and ends them. Units go on. */
   drain(timeoutMs: number): Promise<void> {
     return this.#shared.drain(timeoutMs)
   }
@@ -147,7 +147,7 @@ export class RenderHosts {
     this.#shared.cut()
   }
 
-  /** Ends the shared hosts at once, and lets go of the units. */
+  /** Ends the shared hosts at once and disconnects the units. */
   async stop(): Promise<void> {
     await Promise.all([this.#shared.stop(), this.#own.close()])
   }

@@ -21,12 +21,12 @@ function exitCodeOf(error: unknown): number {
 }
 
 /**
- * Runs the server in this process as its master until it is told to stop by a signal or over the control socket. Resolves
- * with the exit code of the process; everything that it started has ended by then.
+ * Runs the server in this process as its master until a signal or a command on the control socket stops it. Resolves with the
+ * exit code of the process, after everything that it started has ended.
  */
 export async function runMaster(options: MasterOptions): Promise<number> {
   const startedAt = systemClock.monotonic()
-  // Would end the process as long as nobody listens, and may mean files that have been read already.
+  // Without a listener SIGHUP ends the process, and it may concern files that have been read already.
   let isReloadAsked = false
   const early = () => {
     isReloadAsked = true
@@ -50,7 +50,7 @@ export async function runMaster(options: MasterOptions): Promise<number> {
     return ExitCode.ok
   } catch (error) {
     if (codeOf(error)?.startsWith('SUP_') === true) complain(error)
-    else logger.fatal({ err: asError(error) }, 'the master could not go on')
+    else logger.fatal({ err: asError(error) }, 'the master failed')
     return exitCodeOf(error)
   }
 }

@@ -6,18 +6,18 @@ import type { Logger } from '@svc/telemetry'
 import { orderOfChange } from './site-changes.ts'
 import type { ChangedSite, MarkedSite, SiteMarks } from './site-marks.ts'
 
-/** What is done when the sites in service change. */
+/** Options of `ServedSites`. */
 interface ServedSitesOptions {
   readonly marks: SiteMarks
-  /** Whether there are stored pages at all. */
+  /** True if there are any stored pages. */
   readonly hasPages: () => boolean
   readonly purge: (order: PurgeOrder) => Promise<unknown>
-  /** Has a site looked at in the background: its problems are logged, and what is known of it in advance is rendered. */
+  /** Surveys a site in the background: logs its problems and renders its pages that are known in advance. */
   readonly survey: (site: string) => void
   readonly logger: Logger
 }
 
-/** What of a generation decides what pages look like. */
+/** The parts of a generation that determine the content of pages. */
 interface ServedSpec {
   readonly sites: readonly SiteConfig[]
   readonly config: Pick<Config, 'env'>
@@ -32,24 +32,24 @@ function marked(site: SiteConfig, env: MarkedSite['env']): MarkedSite {
   return { site: { ...site, cache_weight: 1 }, env }
 }
 
-/** Sites of one generation that are not the same in another. */
+/** Returns the sites of one generation that differ in another. */
 function notIn(these: ServedSpec, others: ServedSpec): MarkedSite[] {
   const known = new Map(markedSites(others).map((one) => [one.site.id, one]))
   return markedSites(these).filter((one) => !isDeepStrictEqual(one, known.get(one.site.id)))
 }
 
-/** The purge for sites that are others now, or gone. */
+/** Returns the purge for changed or removed sites. */
 function orderOfReload(labels: readonly string[]): PurgeOrder {
   return { layers: ['isr'], scopes: [{ kind: 'labels', labels }], mode: 'drop', changedCode: labels }
 }
 
-/** The purge for a site that was changed while the instance was down. As in a reload, nothing of other settings is left. */
+/** Returns the purge for a site that changed while the instance was down. As in a reload, no entry of other settings is left. */
 function orderOf({ site, change }: ChangedSite): PurgeOrder | undefined {
   if (change === 'code') return orderOfChange(site, { routes: null, movesPaths: false })
   return orderOfReload([site.label])
 }
 
-/** Keeps stored pages from outliving the site that made them, over reloads and restarts, and has new ones made in advance. */
+/** Purges stored pages of changed sites, over reloads and restarts, and has new ones rendered in advance. */
 export class ServedSites {
   readonly #options: ServedSitesOptions
 
@@ -57,7 +57,7 @@ export class ServedSites {
     this.#options = options
   }
 
-  /** Before the instance says that it is ready: pages of sites that were changed while it was down must not pass for fresh. */
+  /** Called before the instance is ready: pages of sites that changed while it was down must not count as fresh. */
   async begin(spec: ServedSpec): Promise<void> {
     const { marks, hasPages, purge } = this.#options
     try {
@@ -76,24 +76,24 @@ export class ServedSites {
     }
   }
 
-  /** Whether a site's files or settings are others than those that its stored pages were made of. */
+  /** True if a site's files or settings have changed since its stored pages were rendered. */
   isChanged(site: SiteConfig, env: MarkedSite['env']): Promise<boolean> {
     return this.#options.marks.isChanged(marked(site, env))
   }
 
-  /** All processes are up. Sites with a process of their own wait for that. */
+  /** Called when all processes are up, which sites with a process of their own wait for. */
   ready(sites: readonly SiteConfig[]): void {
     for (const { id, process } of sites.filter(hasApp)) if (process !== 'own') this.#options.survey(id)
   }
 
-  /** A reload has replaced the configuration in all processes. Resolves when nothing of changed or removed sites is left. */
+  /** Called when a reload has replaced the configuration in all processes. Resolves when no entry of changed or removed sites is left. */
   async reloaded(before: ServedSpec, after: ServedSpec): Promise<void> {
     const { marks, purge, survey } = this.#options
     const labels = notIn(before, after).map(({ site }) => site.label)
     const renewed = notIn(after, before)
     if (labels.length === 0 && renewed.length === 0) return
     try {
-      // Before the purge: what changes after it was looked at is the next change.
+      // Before the purge: a later edit counts as the next change.
       const looked = await Promise.all(renewed.map(async (site) => [site, await marks.look(site)] as const))
       if (labels.length > 0) await purge(orderOfReload(labels))
       marks.retain(after.sites)
@@ -106,8 +106,8 @@ export class ServedSites {
   }
 
   /**
-   * Files of a site have changed. Looks at them as they are now; what it resolves with notes that state, and is to be called when
-   * the stored pages were purged. A change that comes in between is none that this purge was about.
+   * Called when files of a site have changed. Reads their current state. Resolves with a function that records this state; call
+   * it after the purge of the stored pages. The purge does not cover a change in between.
    */
   async changing(site: SiteConfig, env: MarkedSite['env']): Promise<() => Promise<void>> {
     const { marks, survey } = this.#options
@@ -125,6 +125,6 @@ export class ServedSites {
   }
 
   #failed(error: unknown, site: string | undefined): void {
-    this.#options.logger.error({ site, err: asError(error) }, 'stored pages could not be brought up to date with their sites')
+    this.#options.logger.error({ site, err: asError(error) }, 'failed to purge stored pages of changed sites')
   }
 }

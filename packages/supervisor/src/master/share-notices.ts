@@ -2,12 +2,12 @@ import type { EntryStore } from '@svc/cache'
 import type { Clock } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 
-/** How often the log says that one site is held to its share. */
+/** Pause between two log lines about the share of one site. */
 const PAUSE_MS = 3_600_000
-/** A site counts as held when it has this part of its share: the entries just evicted are missing. */
+/** A site counts as limited from this part of its share on: the entries just evicted are missing. */
 const NEAR_SHARE = 0.9
 
-/** How much of a store a site has. */
+/** A site's usage of a store. */
 export type SiteUsage = ReturnType<EntryStore['usages']>[number]
 
 export interface StoreBounds {
@@ -15,14 +15,14 @@ export interface StoreBounds {
   readonly maxBytes: number
 }
 
-/** Decides which sites lost entries since an earlier look because others need their shares of the store. */
+/** Returns the sites that lost entries since the last check because others need their shares of the store. */
 function heldToShare(
   usages: readonly SiteUsage[],
   evictedBefore: ReadonlyMap<string, number>,
   { maxEntries, maxBytes }: StoreBounds,
 ): SiteUsage[] {
   const active = usages.filter(({ entries }) => entries > 0)
-  // A site alone has all there is.
+  // A single site has the whole store.
   if (active.length < 2) return []
   const weights = active.reduce((sum, { weight }) => sum + weight, 0)
   return active.filter(({ label, weight, entries, bytes, evictions }) => {
@@ -41,7 +41,7 @@ interface ShareNoticesOptions {
   readonly logger: Logger
 }
 
-/** Logs which sites are held to their shares of a store: each once an hour at most. */
+/** Logs the sites that are limited to their shares of a store, each at most once an hour. */
 export class ShareNotices {
   readonly #options: ShareNoticesOptions
   #evicted: ReadonlyMap<string, number> | undefined
@@ -55,7 +55,7 @@ export class ShareNotices {
     const { store, usages: read, bounds, clock, logger } = this.#options
     const usages = read()
     const now = clock.monotonic()
-    // An earlier instance may have logged the evictions before the first look.
+    // An earlier instance may have logged the evictions before the first check.
     const held = this.#evicted === undefined ? [] : heldToShare(usages, this.#evicted, bounds)
     this.#evicted = new Map(usages.map(({ label, evictions }) => [label, evictions]))
     for (const { label, entries, bytes, weight } of held) {
@@ -64,7 +64,7 @@ export class ShareNotices {
       this.#saidAt.set(label, now)
       logger.warn(
         { store, label, entries, bytes, weight },
-        'a site fills its share of a cache: its least recently used entries are evicted',
+        'a site fills its share of a cache: evicting its least recently used entries',
       )
     }
   }

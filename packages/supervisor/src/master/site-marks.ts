@@ -6,29 +6,29 @@ import { type OwnDirectories, snapshotTree } from '@svc/processes'
 import { PRODUCT_VERSION } from '@svc/protocol'
 
 const PRIVATE = 0o600
-/** Sites that are looked at together. */
+/** Sites that are hashed at a time. */
 const AT_ONCE = 16
 const marksFile = guard.recordOf(guard.string)
 
-/** A site with what its code sees of the configuration. */
+/** A site with the environment that its code sees. */
 export interface MarkedSite {
   readonly site: SiteConfig
   readonly env: Config['env']
 }
 
-/** A site that is not as it was. */
+/** A changed site. */
 export interface ChangedSite {
   readonly site: SiteConfig
   /**
-   * `code`: its files are others, or the program that renders them. `settings`: it may be another site altogether that has its
-   * id or its label now.
+   * `code`: its files or the program that renders them have changed. `settings`: it may be a different site under the same id or
+   * label.
    */
   readonly change: 'code' | 'settings'
 }
 
 const SEPARATOR = '.'
 
-/** In which state a site is: its settings; its files and the program that renders it. */
+/** Returns the mark of a site: of its settings, its files and the program that renders it. */
 async function markOf({ site, env }: MarkedSite, own: OwnDirectories): Promise<string> {
   const { files } = await snapshotTree(site.root, own)
   const settings = createHash('sha256').update(JSON.stringify([site, env]))
@@ -45,14 +45,14 @@ async function readMarks(file: string): Promise<Map<string, string>> {
   try {
     return new Map(Object.entries(marksFile(JSON.parse(await readFile(file, 'utf8')), file)))
   } catch {
-    // None yet, or not ours: nothing is known of any site.
+    // Missing or not ours: no site is known.
     return new Map()
   }
 }
 
 /**
- * Remembers, over restarts, in which state each site was when its stored pages were last known to be right. Kept beside the
- * store: without one the other says nothing.
+ * Stores, over restarts, the state of each site for which its stored pages are valid. Lies beside the store: neither is of use
+ * without the other.
  */
 export class SiteMarks {
   readonly #file: string
@@ -66,12 +66,12 @@ export class SiteMarks {
     this.#marks = marks
   }
 
-  /** @param own where the service writes: nothing of that is part of a site */
+  /** @param own directories that the service writes to: they are no part of a site */
   static async open(file: string, own: OwnDirectories): Promise<SiteMarks> {
     return new SiteMarks(file, own, await readMarks(file))
   }
 
-  /** Takes in how the sites are now. Resolves with those that are not as they were, or of which nothing was known. */
+  /** Records the current state of the sites. Resolves with the changed and the unknown ones. */
   async update(sites: readonly MarkedSite[]): Promise<ChangedSite[]> {
     const changed: ChangedSite[] = []
     for (let at = 0; at < sites.length; at += AT_ONCE) {
@@ -88,17 +88,17 @@ export class SiteMarks {
     return changed
   }
 
-  /** Whether a site is not as it was when it was last taken in, or was never. */
+  /** True if a site has changed since its last record, or has none. */
   async isChanged(site: MarkedSite): Promise<boolean> {
     return this.#marks.get(site.site.id) !== (await markOf(site, this.#own))
   }
 
-  /** In which state a site is now, to be noted once what was made of an earlier one is gone. */
+  /** Returns the current state of a site, for `note` once all entries of earlier states are gone. */
   look(site: MarkedSite): Promise<string> {
     return markOf(site, this.#own)
   }
 
-  /** Takes in a state that was looked at before. */
+  /** Records a state that `look` returned. */
   note({ site }: MarkedSite, mark: string): void {
     this.#marks.set(site.id, mark)
   }
@@ -109,7 +109,7 @@ export class SiteMarks {
     for (const id of this.#marks.keys()) if (!ids.has(id)) this.#marks.delete(id)
   }
 
-  /** Writes the marks down, in one step and one write at a time. */
+  /** Saves the marks atomically, one write at a time. */
   save(): Promise<void> {
     this.#writing = this.#writing.then(
       () => this.#write(),

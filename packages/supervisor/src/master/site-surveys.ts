@@ -4,29 +4,29 @@ import type { Logger } from '@svc/telemetry'
 
 /** Dependencies of the surveys. */
 interface SiteSurveysOptions {
-  /** Asks a render host what is in the directory of a site. */
+  /** Queries a render host for the content of a site's directory. */
   readonly ask: (site: string) => Promise<SiteSurvey>
-  /** Has one worker render what is known in advance of a site. */
+  /** Has one worker render the pages of a site that are known in advance. */
   readonly warm: (site: string) => void
   readonly logger: Logger
 }
 
-/** Sites that are looked at together in the background. */
+/** Sites that are surveyed at a time in the background. */
 const AT_ONCE = 2
-/** Problems of one site that a survey puts into the log; `svc routes` lists all. */
+/** Most problems of one site that a survey logs; `svc routes` lists all. */
 const MAX_LOGGED = 50
-/** New problems of one site that get into the log within a minute: its files may change without end. */
+/** Most new problems of one site logged in a minute: its files may change without end. */
 const MAX_PER_MINUTE = 200
 const MINUTE_MS = 60_000
 
-/** Which problems of a site are in the log. */
+/** Logged problems of a site. */
 interface Reported {
   texts: ReadonlySet<string>
   lines: number
   minuteBeganAt: number
 }
 
-/** Looks at the directories of sites through their render hosts, and puts each problem into the log once. */
+/** Surveys the directories of sites through their render hosts and logs each problem once. */
 export class SiteSurveys {
   readonly #options: SiteSurveysOptions
   readonly #due = new Set<string>()
@@ -37,7 +37,7 @@ export class SiteSurveys {
     this.#options = options
   }
 
-  /** Puts a site in line, to be looked at in the background. */
+  /** Queues a site for a survey in the background. */
   add(site: string): void {
     this.#due.add(site)
     if (this.#running >= AT_ONCE) return
@@ -45,12 +45,12 @@ export class SiteSurveys {
     void this.#work()
   }
 
-  /** How many problems the last survey of a site found. */
+  /** Number of problems that the last survey of a site found. */
   problemCount(site: string): number {
     return this.#reported.get(site)?.texts.size ?? 0
   }
 
-  /** Looks at a site now. Rejects with what asking for it does. */
+  /** Surveys a site now. Rejects with the error of the query. */
   async survey(site: string): Promise<SiteSurvey> {
     const survey = await this.#options.ask(site)
     this.#report(site, survey)
@@ -76,7 +76,7 @@ export class SiteSurveys {
     else
       this.#options.logger.warn(
         { site, err: error },
-        'the directory of a site was not looked at; its next change or request does',
+        'failed to survey the directory of a site; its next change or request retries',
       )
   }
 

@@ -15,7 +15,7 @@ function addressesOf(site: SiteConfig, { listen }: GenerationSpec): string {
   return names.map((name) => `${scheme}://${name}${port}/`).join(' ')
 }
 
-/** Says to a person at a terminal what is served, where, and how to end it. */
+/** Tells a person at a terminal which sites are served, on which addresses, and how to stop the server. */
 export function startSummary(spec: GenerationSpec, tookMs: number): string {
   const shown = spec.sites.slice(0, MOST_SITES)
   const width = Math.max(0, ...shown.map((site) => site.id.length))

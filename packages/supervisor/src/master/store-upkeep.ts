@@ -3,12 +3,12 @@ import { asError, type Clock } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import { ShareNotices, type StoreBounds } from './share-notices.ts'
 
-/** How often the store is looked at for more than it may hold. */
+/** Interval of checks whether the store exceeds its bounds. */
 const LOOK_MS = 1_000
-/** Every so many looks what has expired is cleared away too. */
+/** Every so many checks, expired entries are removed too. */
 const LOOKS_PER_SWEEP = 30
 
-/** What upkeep asks of a store. */
+/** The methods of a store that upkeep needs. */
 type KeptStore = Pick<EntryStore, 'needsEviction' | 'evict' | 'checkReaders' | 'usages'>
 
 interface StoreUpkeepOptions {
@@ -20,7 +20,7 @@ interface StoreUpkeepOptions {
   readonly logger: Logger
 }
 
-/** Keeps the shared store within its bounds: one look after another, never two at once. */
+/** Keeps the shared store within its bounds: one check at a time. */
 export class StoreUpkeep {
   readonly #store: KeptStore
   readonly #clock: Clock
@@ -46,11 +46,11 @@ export class StoreUpkeep {
     this.#cancel()
   }
 
-  /** A process that had the store open has ended: what it was reading must not be kept for it. */
+  /** Called when a process that had the store open has ended: its read transactions must not pin old pages. */
   processEnded(): void {
     if (this.#isClosed) return
     const freed = this.#store.checkReaders()
-    if (freed > 0) this.#logger.debug({ freed }, 'readers of a store that ended were cleared away')
+    if (freed > 0) this.#logger.debug({ freed }, 'freed the reader slots of ended processes in a store')
   }
 
   #look(): void {
@@ -63,7 +63,7 @@ export class StoreUpkeep {
     this.#store.evict().then(
       () => this.start(),
       (error) => {
-        this.#logger.error({ err: asError(error) }, 'a store could not be kept within its bounds')
+        this.#logger.error({ err: asError(error) }, 'failed to keep a store within its bounds')
         this.start()
       },
     )

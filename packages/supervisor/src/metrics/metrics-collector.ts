@@ -13,7 +13,7 @@ import {
   type SiteShare,
 } from '@svc/telemetry'
 
-/** A process that can be asked for its metrics. */
+/** A process that can be queried for its metrics. */
 export interface MetricsProcess {
   readonly peer: {
     call(name: 'metrics', request: undefined, options: { timeoutMs: number }): Promise<{ readonly metrics?: unknown }>
@@ -29,7 +29,7 @@ const snapshot = guard.arrayOf(
   }),
 ) as unknown as guard.Guard<MetricJson[]>
 
-/** What the master itself measures. */
+/** The master's own measurements. */
 interface MasterMetrics {
   readonly generation: () => number
   /** Workers and render hosts that serve at the moment. */
@@ -42,8 +42,8 @@ interface MasterMetrics {
 }
 
 /**
- * Sums the metrics of all processes. A process that does not answer in time is shown as it was last seen, and the totals of
- * one that has ended are kept, so that no counter goes backwards.
+ * Sums the metrics of all processes. A process that times out counts with its last values, and the totals of one that has ended
+ * are kept, so that no counter goes backwards.
  */
 export class MetricsCollector {
   readonly #timeoutMs: number
@@ -91,7 +91,7 @@ export class MetricsCollector {
     this.#deaths.series(kind).value++
   }
 
-  /** Adds up what is known of a process that has ended. */
+  /** Adds the last totals of a process that has ended. */
   gone(process: object): void {
     const last = this.#seen.get(process)
     this.#seen.delete(process)
@@ -110,7 +110,7 @@ export class MetricsCollector {
       const reply = await process.peer.call('metrics', undefined, { timeoutMs: this.#timeoutMs })
       this.#seen.set(process, snapshot(reply.metrics, 'metrics'))
     } catch {
-      // Busy, just ended, or speaking nonsense: what was seen last stands for it.
+      // Busy, just ended, or an invalid reply: its last values count.
     }
   }
 }

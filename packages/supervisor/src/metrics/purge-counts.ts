@@ -3,7 +3,7 @@ import { type MetricSource, NumberFamily } from '@svc/telemetry'
 
 const LAYERS: readonly PurgeLayer[] = ['l0', 'isr', 'proxy']
 
-/** Counts purges by the layers that they name. */
+/** Counts purges by layer. */
 export class PurgeCounts {
   readonly #purges = new NumberFamily('counter', {
     name: 'svc_purges_total',

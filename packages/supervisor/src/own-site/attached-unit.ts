@@ -5,30 +5,30 @@ import { SupervisorError } from '@svc/processes'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import type { UnitPeer } from './unit-server.ts'
 
-/** Calls of one unit that are carried out at a time: each may keep the whole instance busy. */
+/** Calls of one unit that run at a time: each may keep the whole instance busy. */
 const CALLS_AT_A_TIME = 4
-/** A unit that is well never has so many before it. */
+/** A healthy unit never queues this many. */
 const MOST_WAITING = 256
 
-/** The unit of a site while it is connected. */
+/** A connected unit of a site. */
 export class AttachedUnit implements ReachableHost {
   readonly site: SiteConfig
   readonly pid: number
   readonly peer: UnitPeer
-  /** Settles when the unit is gone and no worker sends anything to it any more. */
+  /** Resolves when the unit is gone and workers have stopped sending to it. */
   readonly ended = deferred<void>()
   /** Generation that it serves; 0: none yet. */
   generation = 0
-  /** Generation that it has built and can swap to; 0: none since it is connected. */
+  /** Generation that it has built and can swap to; 0: none since it connected. */
   prepared = 0
-  /** Whether it was told of the purges so far, and so hears of those that follow. */
+  /** True if it got the purges so far, and so gets every later one. */
   isJoined = false
-  /** `serving`: workers may send it requests. `leaving`: it has said that it ends. */
+  /** `serving`: workers may send it requests. `leaving`: it has announced its end. */
   state: 'attaching' | 'serving' | 'leaving' = 'attaching'
-  /** Counts the render hosts that it has had since it is connected. */
+  /** Number of render hosts that it has had since it connected. */
   hosts = 1
   pools: readonly PoolStatus[] = []
-  /** Its render host, as metrics are asked of it: another one with each host, since each counts from nothing. */
+  /** Source of its render host's metrics: a new object for each host, since each counts from zero. */
   measured: MetricsProcess
   stopWatch: () => void = () => undefined
   readonly #calls = new Gate(CALLS_AT_A_TIME)
@@ -40,13 +40,13 @@ export class AttachedUnit implements ReachableHost {
     this.measured = { peer }
   }
 
-  /** Tells workers one render host of the unit from the next. */
+  /** Lets workers distinguish the render hosts of the unit. */
   get id(): string {
     return `own-${this.site.id}-${this.pid}-${this.hosts}`
   }
 
   /**
-   * Carries out what the unit asks for, a few calls at a time.
+   * Runs the unit's calls, a few at a time.
    * @throws SUP_UNIT_REFUSED when too many wait
    */
   async inTurn<T>(task: () => Promise<T>): Promise<T> {
@@ -55,7 +55,7 @@ export class AttachedUnit implements ReachableHost {
     return this.#calls.run(task)
   }
 
-  /** As it takes part in purges. To be without it is to have its process killed: workers send it nothing, and its host keeps nothing. */
+  /** The unit as a member of purges. To disconnect it equals killing its process: workers send it nothing, and its host stores nothing. */
   get purgeMember(): PurgeMember {
     return {
       name: `unit of ${this.site.id}`,

@@ -2,8 +2,8 @@ import type { PurgeOrder, PurgeScope } from '@svc/cache'
 import { SupervisorError } from '@svc/processes'
 
 /**
- * Checks that an order of a site's unit is about nothing but that site: the host has bound what the site's code names to its label,
- * and nobody else gets to say so.
+ * Checks that a purge order of a site's unit concerns that site alone: the host has bound the names in the site's code to its
+ * label, and no other process checks that.
  * @throws SUP_UNIT_REFUSED
  */
 export function orderOfSite(order: PurgeOrder, label: string): PurgeOrder {

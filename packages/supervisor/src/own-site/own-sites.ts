@@ -13,7 +13,7 @@ import { orderOfSite } from './order-of-site.ts'
 import { SiteFiles, unitSpec } from './site-files.ts'
 import { type Introduction, type UnitHandlers, type UnitPeer, UnitServer } from './unit-server.ts'
 
-/** What is made of the sites with processes of their own. */
+/** Options of `OwnSites`. */
 export interface OwnSitesOptions {
   readonly runDir: string
   readonly target: () => GenerationSpec
@@ -23,30 +23,30 @@ export interface OwnSitesOptions {
   readonly logger: Logger
   /** The set of endpoints has changed. Resolves when workers send nothing new to hosts that are left out. */
   readonly onEndpoints: () => Promise<void>
-  /** A unit serves, but no worker knows yet. What it resolves with workers may be told then. Never rejects. */
+  /** A unit serves, but no worker knows yet. The workers are notified once this has resolved. Never rejects. */
   readonly onAttached: (site: SiteConfig) => Promise<void>
-  /** A unit serves, and workers know. */
+  /** A unit serves, and the workers know. */
   readonly onServing: (site: string) => void
-  /** A render host has ended; `measured` is what its metrics were asked of. */
+  /** A render host has ended; `measured` was the source of its metrics. */
   readonly onGone: (measured: MetricsProcess) => void
-  /** Carries out a purge in the whole instance. */
+  /** Purges in the whole instance. */
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
   readonly isolateLost: (site: string) => void
-  /** Files of a site have changed. Resolves when nothing made of the old ones is served as fresh any more. */
+  /** Files of a site have changed. Resolves when no entry made of the old ones is served as fresh any more. */
   readonly changed: (site: string, files: readonly string[]) => Promise<unknown>
 }
 
-/** The sites of a generation that have a process of their own. */
+/** Returns the sites of a generation that have a process of their own. */
 function ownSites(spec: Pick<GenerationSpec, 'sites'>): SiteConfig[] {
   return spec.sites.filter((site) => site.process === 'own' && hasApp(site))
 }
 
-/** A new unit may take this long to compile what workers are about to ask for; nothing waits for it. */
+/** Time for a new unit to compile the modules that workers are about to need; nothing waits for it. */
 const REPLACE_TIMEOUT_MS = 120_000
 
 /**
- * Sites whose render hosts are units of their own, started by somebody else. Each unit connects, proves itself by the token of its
- * file, and is told what to serve and of every purge from then on. While it is away its site has no render host.
+ * Sites whose render hosts are units that another process starts. Each unit connects, authenticates with the token of its file,
+ * and gets the generation and every purge from then on. While it is away its site has no render host.
  */
 export class OwnSites {
   readonly #options: OwnSitesOptions
@@ -71,20 +71,20 @@ export class OwnSites {
     })
   }
 
-  /** Writes the files of the sites and waits for their units. A run directory is made sure of before. */
+  /** Writes the files of the sites and listens for their units. The run directory must exist. */
   async start(): Promise<void> {
     await this.#files.write(this.#options.target(), this.#sites)
     await this.#server.start()
   }
 
-  /** Lets go of all units, which go on by themselves. */
+  /** Disconnects all units, which keep running. */
   async close(): Promise<void> {
     this.#isStopping = true
     for (const unit of this.#units.values()) unit.peer.close()
     await this.#server.close()
   }
 
-  /** Where the sites are rendered. A site whose unit is away is named all the same: the shared hosts do not know it. */
+  /** Endpoints of the sites. A site whose unit is away is listed too: the shared hosts do not know it. */
   get endpoints(): HostEndpoint[] {
     return this.#sites.map(({ id }) => {
       const unit = this.#units.get(id)
@@ -95,7 +95,7 @@ export class OwnSites {
     })
   }
 
-  /** Units that are connected and know what to serve. */
+  /** Connected units that have a generation. */
   get running(): AttachedUnit[] {
     return [...this.#units.values()].filter(({ generation }) => generation > 0)
   }
@@ -104,7 +104,7 @@ export class OwnSites {
     return [...this.#units.values()].filter(({ isJoined }) => isJoined).map((unit) => unit.purgeMember)
   }
 
-  /** Sites whose unit is not there. */
+  /** Sites whose unit is not connected. */
   get absent(): string[] {
     return this.#sites.map(({ id }) => id).filter((id) => this.#units.get(id)?.state !== 'serving')
   }
@@ -126,7 +126,7 @@ export class OwnSites {
     })
   }
 
-  /** Has all units build a generation. A reload is not held up by one that cannot. */
+  /** Has all units build a generation. A unit that fails to does not block the reload. */
   async prepare(spec: GenerationSpec): Promise<void> {
     await this.#each(spec, (unit, site) => this.#prepareOne(unit, spec, site))
   }
@@ -141,14 +141,14 @@ export class OwnSites {
     for (const { peer } of this.running) peer.notify('abandon', { generation })
   }
 
-  /** From now on these sites have a process of their own, beside those that had before. */
+  /** Adds sites with a process of their own to the existing ones. */
   add(spec: GenerationSpec): void {
     const wanted = ownSites(spec)
     const left = this.#sites.filter((site) => !wanted.some(({ id }) => id === site.id))
     this.#sites = [...wanted, ...left]
   }
 
-  /** Has all units swap to the generation, which must be the target by now; no other site has a process of its own any more. */
+  /** Has all units swap to the generation, which must be the target by now. Units of other sites are disconnected. */
   async commit(generation: number): Promise<void> {
     const spec = this.#options.target()
     const { commitTimeoutMs: timeoutMs } = this.#options.timings
@@ -157,17 +157,17 @@ export class OwnSites {
     try {
       await this.#files.write(spec, this.#sites)
     } catch (error) {
-      this.#options.logger.error({ err: asError(error) }, 'the files of sites with processes of their own could not be written')
+      this.#options.logger.error({ err: asError(error) }, 'failed to write the files of sites with processes of their own')
     }
     await this.#each(spec, async (unit, site) => {
-      // It has come while the others were told to prepare.
+      // It has connected while the others prepared.
       if (unit.prepared !== generation) await this.#prepareOne(unit, spec, site)
       await unit.peer.call('commit', { generation }, { timeoutMs })
       unit.generation = generation
     })
   }
 
-  /** A unit that cannot follow is let go of: it connects again, and begins anew. */
+  /** Disconnects a unit that fails: it connects again and starts over. */
   async #each(spec: GenerationSpec, task: (unit: AttachedUnit, site: SiteConfig) => Promise<unknown>): Promise<void> {
     const sites = new Map(ownSites(spec).map((site) => [site.id, site]))
     await Promise.all(
@@ -178,7 +178,10 @@ export class OwnSites {
           await task(unit, site)
         } catch (error) {
           if (codeOf(error) === 'CORE_PEER_GONE') return
-          this.#options.logger.warn({ site: site.id, err: asError(error) }, 'the unit of a site could not follow a reload')
+          this.#options.logger.warn(
+            { site: site.id, err: asError(error) },
+            'the unit of a site failed to reload; disconnecting it',
+          )
           unit.peer.close()
         }
       }),
@@ -192,8 +195,8 @@ export class OwnSites {
   #complain(error: Error): void {
     const what =
       codeOf(error) === 'CORE_PROTOCOL'
-        ? 'a site unit is of another version than this server: restart the unit, and the server if it is the older one'
-        : 'trouble with a site unit'
+        ? 'a site unit has another version than this server: restart the unit, and the server if it is the older one'
+        : 'connection of a site unit failed'
     this.#options.logger.error({ err: error }, what)
   }
 
@@ -202,20 +205,23 @@ export class OwnSites {
     const site = this.#siteOf(id)
     if (site === undefined) throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"`)
     if (version !== PRODUCT_VERSION) {
-      logger.warn({ site: id, unit: version, server: PRODUCT_VERSION }, 'a site unit is of another version: restart it')
+      logger.warn(
+        { site: id, unit: version, server: PRODUCT_VERSION },
+        'a site unit has another version than this server: restart it',
+      )
     }
-    // The lock of a site lets only one unit run: an earlier one has ended without a word.
+    // The lock of a site lets only one unit run: an earlier one has ended without notice.
     this.#units.get(id)?.peer.close()
     const unit = new AttachedUnit(site, pid, peer)
     this.#units.set(id, unit)
     const gone = () => void this.#gone(unit)
     peer.closed.then(gone, gone)
-    // After the answer to its hello.
+    // After the reply to its hello.
     setImmediate(() => void this.#attach(unit))
     return this.#handlersOf(unit)
   }
 
-  /** Brings a unit to what should be served by the time it is there, and lets workers know. Never rejects. */
+  /** Brings a unit to the target of the moment when it is ready, and notifies the workers. Never rejects. */
   async #attach(unit: AttachedUnit): Promise<void> {
     const { target, purgeState, timings, logger, onAttached, onServing } = this.#options
     const { prepareTimeoutMs, commitTimeoutMs } = timings
@@ -235,12 +241,12 @@ export class OwnSites {
       if (this.#units.get(site) !== unit || unit.state !== 'attaching') return
       unit.state = 'serving'
       this.#watch(unit)
-      logger.info({ site, unit_pid: unit.pid }, 'the unit of a site serves')
+      logger.info({ site, unit_pid: unit.pid }, 'the unit of a site is ready')
       await this.#options.onEndpoints()
       onServing(site)
     } catch (error) {
       if (codeOf(error) !== 'CORE_PEER_GONE') {
-        logger.error({ site, unit_pid: unit.pid, err: asError(error) }, 'the unit of a site could not be brought to serve')
+        logger.error({ site, unit_pid: unit.pid, err: asError(error) }, 'the unit of a site failed to start serving')
       }
       unit.peer.close()
     }
@@ -264,7 +270,7 @@ export class OwnSites {
         unit.pools = pools
       },
       onHang: () => {
-        logger.error({ site: unit.site.id, unit_pid: unit.pid }, 'the unit of a site has stopped answering')
+        logger.error({ site: unit.site.id, unit_pid: unit.pid }, 'the unit of a site stopped responding')
         unit.peer.close()
       },
     })
@@ -281,7 +287,7 @@ export class OwnSites {
     try {
       if (isLast && !this.#isStopping) await onEndpoints()
     } catch (error) {
-      logger.error({ site, err: asError(error) }, 'workers could not be told that the unit of a site is gone')
+      logger.error({ site, err: asError(error) }, 'failed to notify workers that the unit of a site is gone')
     }
     unit.ended.resolve()
   }
@@ -306,7 +312,7 @@ export class OwnSites {
         }),
       leaving: async () => {
         if (unit.state === 'leaving') return undefined
-        logger.info({ site, unit_pid: unit.pid }, 'the unit of a site ends')
+        logger.info({ site, unit_pid: unit.pid }, 'the unit of a site is stopping')
         unit.state = 'leaving'
         await onEndpoints()
         return undefined

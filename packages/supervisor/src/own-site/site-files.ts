@@ -11,20 +11,20 @@ const PRIVATE = 0o600
 const TOKEN_BYTES = 32
 const TOKEN_CHARS = Buffer.alloc(TOKEN_BYTES).toString('base64url').length
 
-/** What of a generation the unit of a site is told: that site alone, and no section that may hold a secret. */
+/** Returns the part of a generation for the unit of a site: that site alone, and no section that may hold a secret. */
 export function unitSpec(spec: GenerationSpec, site: SiteConfig): HostSpec {
   const { generation, moduleDir, loopToken, listen } = spec
   const { render, cache, scaling, logging } = spec.config
   return { generation, moduleDir, loopToken, listen, sites: [site], config: { render, cache, scaling, logging } }
 }
 
-/** The token of an earlier master's file, so that a unit goes on over a restart of the master. */
+/** Returns the token of an earlier master's file, so that a unit survives a restart of the master. */
 async function keptToken(path: string): Promise<string | undefined> {
   try {
     const { token } = siteFile(JSON.parse(await readPrivate(path)), path)
     return token.length === TOKEN_CHARS ? token : undefined
   } catch {
-    // None, not ours alone, or not whole: nobody may know a token that was in it.
+    // Missing, readable by others, or incomplete: a token in it must not be used.
     return undefined
   }
 }
@@ -44,7 +44,7 @@ export class SiteFiles {
     return this.#tokens.get(site)
   }
 
-  /** Brings the files to what a generation says, one call after the other. Rejects when one cannot be written. */
+  /** Updates the files to a generation, one call after the other. Rejects if a write fails. */
   write(spec: GenerationSpec, sites: readonly SiteConfig[]): Promise<void> {
     const run = () => this.#write(spec, sites)
     const written = this.#writing.then(run, run)
@@ -73,7 +73,7 @@ export class SiteFiles {
       spec: unitSpec(spec, site),
     }
     const temporary = `${path}.new`
-    // Made anew: the mode is that of the call only for a file that was not there.
+    // Deleted first: the mode of the call applies only to a new file.
     await rm(temporary, { force: true })
     await writeFile(temporary, `${JSON.stringify(content)}\n`, { mode: PRIVATE, flag: 'wx' })
     await rename(temporary, path)
@@ -81,7 +81,7 @@ export class SiteFiles {
   }
 }
 
-/** What is left of sites that have no process of their own any more. */
+/** Deletes files of sites that no longer have a process of their own. */
 async function removeOthers(dir: string, wanted: ReadonlySet<string>): Promise<void> {
   try {
     const names = await readdir(dir)

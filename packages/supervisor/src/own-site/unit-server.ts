@@ -6,35 +6,35 @@ import { type Clock, createSocketChannel, type Handlers, listenUnix, RpcPeer } f
 import { SupervisorError } from '@svc/processes'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
 
-/** The way to a site unit. */
+/** RPC peer of a site unit. */
 export type UnitPeer = RpcPeer<typeof unitParentMethods, typeof unitMethods>
 
-/** What a unit says of itself. */
+/** The hello of a unit. */
 export interface Introduction {
   readonly site: string
   readonly pid: number
   readonly version: string
 }
 
-/** What a unit that has said hello may ask. */
+/** Handlers of a unit's calls after its hello. */
 export type UnitHandlers = Omit<Handlers<typeof unitParentMethods>, 'hello'>
 
-/** What a unit server is made with. */
+/** Options of a `UnitServer`. */
 interface UnitServerOptions {
   readonly path: string
   /** Undefined: no such site has a process of its own. */
   readonly tokenOf: (site: string) => string | undefined
-  /** A unit has proved that it is the one of its site. Returns what answers it from now on. */
+  /** A unit has authenticated itself. Returns its handlers from now on. */
   readonly welcome: (unit: Introduction, peer: UnitPeer) => UnitHandlers
   readonly onProblem: (error: Error) => void
   readonly clock: Clock
 }
 
-/** For what is still to be read by a unit that is let go of. One that has stopped reads nothing and ends nothing. */
+/** Time for a refused unit to read the error. A suspended one neither reads nor closes. */
 const LAST_WORDS_MS = 1_000
 
 const PRIVATE = 0o600
-/** Orders of purges are the largest that a unit sends. */
+/** Purge orders are the largest messages of a unit. */
 const MAX_FRAME_BYTES = 8 * 1024 * 1024
 
 function isSame(left: string, right: string): boolean {
@@ -114,7 +114,7 @@ export class UnitServer {
     if (!isSame(token, wanted)) throw this.#refusal(socket, 'SUP_UNIT_REFUSED', `not the token of the site "${site}"`)
   }
 
-  /** The error goes out before the connection ends. */
+  /** Returns the error, and closes the connection after the error is sent. */
   #refusal(socket: Socket, code: 'SUP_UNIT_REFUSED' | 'SUP_UNKNOWN_SITE', message: string): SupervisorError {
     setImmediate(() => this.#cut(socket))
     return new SupervisorError(code, message)

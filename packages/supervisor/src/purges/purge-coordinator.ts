@@ -4,12 +4,12 @@ import { type Acknowledged, type AskSettings, askMembers, type PurgeMember, Supe
 import type { PurgeOutcome } from '@svc/protocol'
 import type { PurgeNumbers } from './purge-numbers.ts'
 
-/** What purges are carried out with. */
+/** Options of a `PurgeCoordinator`. */
 interface PurgeCoordinatorOptions extends AskSettings {
   readonly numbers: PurgeNumbers
-  /** The shared stores; each takes what is about its layer. */
+  /** The shared stores; each takes the purges of its layer. */
   readonly stores: Readonly<Record<StoreLayer, PurgedStore>>
-  /** Processes that take part at the moment: all that were given a state, until their end. */
+  /** Current members: all processes that got a state, until their end. */
   readonly hosts: () => readonly PurgeMember[]
   readonly workers: () => readonly PurgeMember[]
   readonly onDone: (purge: Purge, outcome: PurgeOutcome) => void
@@ -18,13 +18,13 @@ interface PurgeCoordinatorOptions extends AskSettings {
 /** Layers that all processes share. */
 type StoreLayer = Exclude<PurgeLayer, 'l0'>
 
-/** A purge that the shared stores do not follow yet. */
+/** A purge that the shared stores have not applied yet. */
 interface Unsettled {
   readonly purge: Purge
   isWithWorkers: boolean
 }
 
-/** A purge that has its number, and that hosts were told of. */
+/** A purge that has its number and was sent to the hosts. */
 interface Begun {
   readonly purge: Purge
   readonly hostsDone: Promise<unknown>
@@ -33,21 +33,21 @@ interface Begun {
   readonly isSent: Deferred<void>
 }
 
-/** What a purge takes from the stores. */
+/** Effect of a purge on the stores. */
 interface Taken {
   readonly counts: Readonly<Record<StoreLayer, number>>
-  /** Settles when the stores follow; undefined: they do. */
+  /** Settles when the stores have applied it; undefined: they have. */
   readonly followed: Promise<unknown> | undefined
 }
 
-/** Every read asks all purges that the store does not follow: past so many, one of everything stands for them. */
+/** Every read checks all purges that the store has not applied: past this number, one purge of everything replaces them. */
 const MAX_FAILED = 100
 
-/** A process that has thousands of purges before it cannot answer the last one in time, and would be killed for it. The others wait here. */
+/** A process with thousands of queued purges cannot confirm the last one in time and would be killed for it. The others wait here. */
 const MOST_AT_A_TIME = 16
 const EVERYTHING: PurgeOrder = { layers: ['isr', 'proxy'], scopes: [{ kind: 'everything' }], mode: 'drop' }
 
-/** Render hosts keep and make ISR entries alone: the other layers are no business of theirs. */
+/** True if a purge concerns the ISR layer: render hosts hold no entries of other layers. */
 function concernsHosts(order: PurgeOrder): boolean {
   return order.layers.includes('isr')
 }
@@ -55,13 +55,13 @@ function concernsHosts(order: PurgeOrder): boolean {
 const nothing: Taken = { counts: { isr: 0, proxy: 0 }, followed: undefined }
 
 /**
- * Carries out purges: numbers them and takes each to the render hosts, then the workers, then the store. Purges overlap, but
- * every process hears of them in the order of their numbers, and no worker of one before all hosts have noted it.
+ * Runs purges: numbers them and sends each to the render hosts, then the workers, then the store. Purges overlap, but every
+ * process gets them in the order of their numbers, and no worker gets one before all hosts have noted it.
  */
 export class PurgeCoordinator {
   readonly #options: PurgeCoordinatorOptions
   readonly #unsettled = new Map<number, Unsettled>()
-  /** Those of them that the store did not follow; tried again with the next one. */
+  /** Purges that the store failed to apply; retried with the next one. */
   readonly #failed: Purge[] = []
   #lastOfHosts: number
   #lastOfWorkers: number
@@ -75,14 +75,14 @@ export class PurgeCoordinator {
     this.#lastOfWorkers = options.numbers.last
   }
 
-  /** What a render host that begins to take part has to know. */
+  /** The state for a render host that joins. */
   hostState(): PurgeState {
     return { last: this.#lastOfHosts, unsettled: Array.from(this.#unsettled.values(), ({ purge }) => purge) }
   }
 
   /**
-   * What a worker that begins to take part has to know. It must not claim to know a purge that a host may not have noted: its
-   * entries could be made of data that the purge takes away.
+   * The state for a worker that joins. It must not include a purge that a host may not have noted: its entries could be made of
+   * data that the purge removes.
    */
   workerState(): PurgeState {
     const known = [...this.#unsettled.values()].filter(({ isWithWorkers }) => isWithWorkers)
@@ -90,8 +90,8 @@ export class PurgeCoordinator {
   }
 
   /**
-   * Resolves when no process of the instance serves anything that the purge takes away.
-   * @throws SUP_PURGE_FAILED when the store could not follow: no process serves those entries all the same
+   * Resolves when no process of the instance serves entries that the purge matches.
+   * @throws SUP_PURGE_FAILED if a store failed to apply it: even then no process serves those entries
    */
   async purge(order: PurgeOrder): Promise<PurgeOutcome> {
     const { clock } = this.#options
@@ -113,7 +113,7 @@ export class PurgeCoordinator {
     return outcome
   }
 
-  /** Resolves when every process has taken note, or is gone. */
+  /** Resolves when every process has noted the purge or is gone. */
   async #tell(order: PurgeOrder): Promise<{ readonly purge: Purge; readonly workers: Acknowledged }> {
     const beginning = this.#beginning.then(() => this.#begin(order))
     this.#beginning = beginning.catch(() => undefined)
@@ -122,7 +122,7 @@ export class PurgeCoordinator {
     return { purge: begun.purge, workers: await this.#tellWorkers(begun) }
   }
 
-  /** Gives the purge its number and tells the hosts of it in the same turn. */
+  /** Numbers the purge and sends it to the hosts in the same turn. */
   async #begin(order: PurgeOrder): Promise<Begun> {
     const number = await this.#options.numbers.next()
     const purge: Purge = { ...order, number }
@@ -157,18 +157,18 @@ export class PurgeCoordinator {
       return { counts, followed: following.length === 0 ? undefined : Promise.all(following) }
     } catch (error) {
       this.#noteFailed(purge, error)
-      throw new SupervisorError('SUP_PURGE_FAILED', 'a store could not follow the purge', { cause: error })
+      throw new SupervisorError('SUP_PURGE_FAILED', 'a store failed to apply the purge', { cause: error })
     }
   }
 
-  /** It stays unsettled: every process goes on filtering what it reads from the store. */
+  /** Keeps the purge unsettled: every process goes on filtering its reads of the store. */
   #noteFailed(purge: Purge, error: unknown): void {
     this.#failed.push(purge)
     if (this.#failed.length > MAX_FAILED) void this.#gatherFailed()
-    this.#options.logger.error({ purge: purge.number, err: asError(error) }, 'a store could not follow a purge')
+    this.#options.logger.error({ purge: purge.number, err: asError(error) }, 'a store failed to apply a purge')
   }
 
-  /** The store works: what it did not follow before it may follow now. */
+  /** Retries failed purges, since the store works again. */
   async #purgeFailed(): Promise<void> {
     for (let purge = this.#failed.shift(); purge !== undefined; purge = this.#failed.shift()) {
       const failed = purge
@@ -188,10 +188,10 @@ export class PurgeCoordinator {
     }
   }
 
-  /** Whether the store follows the purge of everything or not, the others need not be known beside it. Never rejects. */
+  /** Replaces the failed purges by one of everything, which covers them whether the store applies it or not. Never rejects. */
   async #gatherFailed(): Promise<void> {
     const failed = this.#failed.splice(0)
-    // A failure of the store is logged, and remembered like any other; any other failure means that nobody heard of it.
+    // A failure of the store is logged, and remembered like any other; any other failure means that no process got it.
     const isKnown = await this.purge(EVERYTHING).then(
       () => true,
       (error) => codeOf(error) === 'SUP_PURGE_FAILED',

@@ -1,11 +1,11 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { codeOf } from '@svc/core'
 
-/** How many numbers are set aside at a time: one write of the file per so many purges. */
+/** Numbers reserved at a time: one write of the file for this many purges. */
 const BLOCK = 1_000
 const PRIVATE = 0o600
 
-/** The last number of a file; undefined when there is none that can be understood. */
+/** Returns the last number of a file; undefined if it is missing or invalid. */
 async function readLast(file: string): Promise<number | undefined> {
   try {
     const number = Number((await readFile(file, 'utf8')).trim())
@@ -16,7 +16,7 @@ async function readLast(file: string): Promise<number | undefined> {
   }
 }
 
-/** Replaces the file in one step, so that a crash leaves the old number or the new one. */
+/** Replaces the file atomically: a crash leaves the old number or the new one. */
 async function writeLast(file: string, number: number): Promise<void> {
   const temporary = `${file}.new`
   const handle = await open(temporary, 'w', PRIVATE)
@@ -30,8 +30,8 @@ async function writeLast(file: string, number: number): Promise<void> {
 }
 
 /**
- * Numbers that only grow, over restarts and crashes too. A number is given out only when the file says that it may have been:
- * after a crash the next one is above all that went before.
+ * Numbers that only grow, also over restarts and crashes. A number is issued only after the file has reserved it: after a crash
+ * the next one is above all earlier ones.
  */
 export class PurgeNumbers {
   readonly #file: string
@@ -45,9 +45,9 @@ export class PurgeNumbers {
   }
 
   /**
-   * Goes on above what the file says. Where it says nothing the wall clock does: in milliseconds it is above whatever an earlier
-   * file, begun the same way, can have come to. That is written down at once: entries carry it before there is any purge, and
-   * clocks can be set back.
+   * Continues above the number of the file. Without one it starts at the wall clock: in milliseconds it is above any number that an
+   * earlier file, started the same way, can have reached. That number is saved at once: entries carry it before the first purge,
+   * and clocks can be set back.
    * @param nowMs wall clock
    */
   static async open(file: string, nowMs: number): Promise<PurgeNumbers> {
@@ -56,12 +56,12 @@ export class PurgeNumbers {
     return new PurgeNumbers(file, last ?? nowMs)
   }
 
-  /** The last number that was given out, by this process or an earlier one. */
+  /** The last issued number, by this process or an earlier one. */
   get last(): number {
     return this.#last
   }
 
-  /** Gives out the next number. Not to be called again before it has resolved. */
+  /** Issues the next number. Must not be called again before it has resolved. */
   async next(): Promise<number> {
     if (this.#last === this.#reserved) {
       await writeLast(this.#file, this.#last + BLOCK)

@@ -21,7 +21,7 @@ function resolvePath(path: string): string {
   return normal
 }
 
-/** Lower case, without port. */
+/** Returns the host in lower case, without port. */
 function resolveHost(host: string): string {
   const url = URL.parse(`http://${host}/`)
   if (url === null || host === '' || /[/?#@\\]/.test(host)) throw bad(`"${host}" is not a host name`)
@@ -48,9 +48,9 @@ function resolveScope(scope: PurgeScope, labels: ReadonlySet<string>): PurgeScop
 }
 
 /**
- * Brings an order into the form that entries are compared with: tags in full (`route:<label>:<name>`; the short forms
+ * Normalizes an order for the comparison with entries: tags in full (`route:<label>:<name>`; the short forms
  * `route:<name>` and `<name>` mean that name on every site), paths as requests have them, hosts in lower case without port.
- * @throws SUP_BAD_PURGE naming what cannot be one
+ * @throws SUP_BAD_PURGE naming the invalid tag, path or host
  */
 export function resolveOrder(order: PurgeOrder, labels: Iterable<string>): PurgeOrder {
   const known = new Set(labels)

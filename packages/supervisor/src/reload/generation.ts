@@ -3,7 +3,7 @@ import type { GenerationSpec } from '@svc/protocol'
 import { resolveListen } from '../listen/resolve-listen.ts'
 import type { Certificates } from '../tls/certificates.ts'
 
-/** A configuration to be served. */
+/** A configuration to serve. */
 export interface ServableConfig extends ResolvedConfig {
   /** The addresses that it names. */
   readonly listen: readonly ListenName[]
@@ -11,15 +11,15 @@ export interface ServableConfig extends ResolvedConfig {
   readonly certificates: readonly LoadedCertificate[]
 }
 
-/** What a generation is made with. */
+/** Inputs of a generation. */
 interface GenerationParts extends Pick<GenerationSpec, 'listen' | 'loopToken'> {
   readonly certificates: Pick<Certificates, 'tlsFor'>
 }
 
 /**
- * Makes the value that all processes serve.
- * @param parts `listen` and `loopToken` go over from the generation before
- * @throws SUP_LISTEN when an address that was not open before cannot be opened, SUP_NO_CERTIFICATE
+ * Builds the generation that all processes serve.
+ * @param parts `listen` and `loopToken` are those of the previous generation
+ * @throws SUP_LISTEN if a new address cannot be opened, SUP_NO_CERTIFICATE
  */
 export async function buildGeneration(
   generation: number,

@@ -24,8 +24,8 @@ function freeze<T>(value: T): T {
 }
 
 /**
- * Returns `next` with the values that `current` has at these dotted paths: what needs a restart stays as it is running, and the
- * rest is applied.
+ * Returns `next` with the values of `current` at these dotted paths: settings that need a restart stay as they run, and the rest is
+ * applied.
  */
 export function pinKeys<T extends object>(next: T, current: T, paths: readonly string[]): T {
   if (paths.length === 0) return next

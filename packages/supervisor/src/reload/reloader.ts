@@ -8,21 +8,21 @@ import type { Certificates } from '../tls/certificates.ts'
 import { buildGeneration, type ServableConfig } from './generation.ts'
 import { pinKeys } from './pin-keys.ts'
 
-/** What a reload acts on. */
+/** The processes that a reload changes. */
 export interface ReloadTarget {
-  /** Has every worker build the generation, or rejects. Resolves with what makes them swap to it. */
+  /** Has every worker build the generation, or rejects. Resolves with a function that makes them swap to it. */
   prepare(spec: GenerationSpec): Promise<() => Promise<void>>
-  /** Has them forget it again. */
+  /** Has the workers drop a prepared generation. */
   abandon(generation: number): void
 }
 
-/** What a reloader is made of. */
+/** Options of a `Reloader`. */
 interface ReloaderOptions {
   readonly load: () => Promise<LoadResult>
   readonly current: () => GenerationSpec
   readonly target: ReloadTarget
   readonly certificates: Certificates
-  /** The instance has started. No run begins before: it would meet processes that are being started. */
+  /** Resolves when the instance has started. No reload runs before: it would interfere with processes that are starting. */
   readonly started: Promise<void>
   readonly clock: Clock
   readonly logger: Logger
@@ -30,17 +30,17 @@ interface ReloaderOptions {
 
 type Outcome = Omit<ReloadReport, 'took_ms'>
 
-/** Takes a new configuration into service while requests go on: all processes follow, or none does. */
+/** Puts a new configuration into service without interrupting requests: in all processes or in none. */
 export class Reloader {
   readonly #options: ReloaderOptions
   #lastGeneration: number
   #last: StatusReport['last_reload'] = null
 
-  /** Reloads. Concurrent callers share runs. Never rejects: what is wrong is in the report. */
+  /** Reloads. Concurrent callers share runs. Never rejects: the report has the errors. */
   readonly reload: () => Promise<ReloadReport>
-  /** Takes certificates into service that have come since; the configuration stays as it is. The same otherwise. */
+  /** Puts new certificates into service and keeps the configuration. Otherwise like `reload`. */
   readonly renewCertificates: () => Promise<ReloadReport>
-  /** Ends with the run under way: one at a time. */
+  /** Settles with the current run: one at a time. */
   #turn: Promise<unknown>
 
   constructor(options: ReloaderOptions) {
@@ -51,7 +51,7 @@ export class Reloader {
     this.renewCertificates = coalesce(() => this.#inTurn(() => this.#renewCertificates()))
   }
 
-  /** The outcome of the last reload, or null when there was none. */
+  /** The outcome of the last reload; null before the first. */
   get last(): StatusReport['last_reload'] {
     return this.#last
   }
@@ -64,7 +64,7 @@ export class Reloader {
 
   async #reload(): Promise<ReloadReport> {
     const { clock, logger, certificates } = this.#options
-    logger.info('reload begins')
+    logger.info('reloading')
     const report = await this.#timed(() => this.#load())
     this.#last = { at: new Date(clock.now()).toISOString(), ok: report.ok, errors: report.errors }
     const { ok, errors, ...facts } = report
@@ -86,7 +86,7 @@ export class Reloader {
     const report = await this.#timed(() => this.#serve(kept, { changed: {}, needs_restart: [] }))
     const { ok, errors, ...facts } = report
     if (ok) logger.info(facts, 'new certificates are in service')
-    else logger.error({ errors }, 'new certificates could not be taken into service')
+    else logger.error({ errors }, 'failed to put new certificates into service')
     return report
   }
 

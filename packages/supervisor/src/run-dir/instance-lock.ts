@@ -4,14 +4,14 @@ import { holdDirectory, isServed, SupervisorError } from '@svc/processes'
 
 const PRIVATE = 0o600
 
-/** Names of the files that an instance keeps in its run directory. */
+/** Paths of an instance's files in its run directory. */
 export function runFiles(runDir: string) {
   return { pidFile: join(runDir, 'svc.pid'), controlSocket: join(runDir, 'control.sock') }
 }
 
-/** The sole right to a run directory. */
+/** The lock of a run directory. */
 interface InstanceLock {
-  /** Gives the right back and removes the pid file. */
+  /** Releases the lock and deletes the pid file. */
   release(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ async function alreadyRunning(runDir: string): Promise<SupervisorError> {
   return new SupervisorError('SUP_ALREADY_RUNNING', { server: who, runDir })
 }
 
-/** What a master that was killed leaves behind, and its render hosts. What site units have is theirs. */
+/** Files of a killed master and its render hosts. Files of site units do not match. */
 const LEFTOVER = /^(?:(?:control|units|host-\d+)\.sock|svc\.pid\.\d+)$/
 
 async function removeLeftovers(runDir: string): Promise<void> {
@@ -30,8 +30,8 @@ async function removeLeftovers(runDir: string): Promise<void> {
 }
 
 /**
- * Takes the sole right to a run directory and writes the pid file. A control socket that answers is respected too: whoever clears the
- * directory away may have taken the lock and left that. What a killed master left behind is removed.
+ * Locks a run directory and writes the pid file. A responding control socket counts as a lock too: a clean-up of the directory may
+ * have deleted the lock and left the socket. Deletes the files of a killed master.
  * @throws SUP_ALREADY_RUNNING
  */
 export async function lockInstance(runDir: string, pid: number): Promise<InstanceLock> {

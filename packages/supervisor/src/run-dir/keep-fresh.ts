@@ -2,12 +2,12 @@ import { lutimes, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, codeOf } from '@svc/core'
 
-/** Systems that clean /tmp remove files that have not been touched for days, ten as a rule. */
+/** Programs that clean /tmp delete files that were not touched for days, usually ten. */
 const EVERY_MS = 12 * 3_600_000
 
 /**
- * Touches the files of a run directory twice a day, so that programs that clean /tmp leave them. They leave sockets that are
- * listened on anyway. The returned function ends that.
+ * Touches the files of a run directory twice a day, so that programs that clean /tmp keep them. Those keep sockets with a listener
+ * anyway. Returns a function that stops this.
  */
 export function keepFresh(runDir: string, clock: Clock, onProblem: (error: unknown) => void): () => void {
   const touchLater = (): (() => void) =>

@@ -8,12 +8,12 @@ import { targetOf, writePrivate } from './private-files.ts'
 
 const OURS = /^([0-9a-f]{32})\.(?:crt|key)$/
 
-/** What was written of a certificate. */
+/** A written copy of a certificate. */
 type CertificateCopy = Omit<CertificateSpec, 'title'>
 
 /**
- * Copies of certificates under names made of their content. What a worker opens is what was checked, whatever becomes of the files
- * of the configuration.
+ * Copies of certificates, named by a hash of their content. A worker opens exactly the content that was checked, even if the files
+ * of the configuration change.
  */
 export class CertificateCopies {
   readonly #directory: string
@@ -23,8 +23,8 @@ export class CertificateCopies {
   }
 
   /**
-   * Writes copies where there are none.
-   * @throws SUP_DIRECTORY where their directory is none, and what the file system says
+   * Writes missing copies.
+   * @throws SUP_DIRECTORY if their path is no directory, and errors of the file system
    */
   async write(certificates: readonly LoadedCertificate[]): Promise<CertificateCopy[]> {
     if (certificates.length > 0) await makePrivateDirectory(this.#directory)
@@ -39,7 +39,7 @@ export class CertificateCopies {
     return copies
   }
 
-  /** Removes all copies but those of these ids, and what was begun of any. Not while copies are written. */
+  /** Deletes all copies except those of these ids, and partial files. Must not run while copies are written. */
   async prune(kept: ReadonlySet<string>): Promise<void> {
     const names = await readdir(this.#directory).catch((error) => {
       if (codeOf(error) === 'ENOENT') return []

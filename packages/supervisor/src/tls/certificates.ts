@@ -7,36 +7,36 @@ import { CertificateCopies } from './certificate-copies.ts'
 import { type CertificateSources, type ChosenCertificates, chooseCertificates } from './listener-tls.ts'
 import { selfSigned } from './self-signed.ts'
 
-/** What a generation's certificates are made of. */
+/** Parts of a configuration that determine its certificates. */
 export type CertificateParts = Pick<LoadedConfig, 'config' | 'web' | 'certificates'>
 
 /** Certificates that the configuration does not name. */
 interface CertificateSource {
   certificates(parts: CertificateParts): Promise<readonly LoadedCertificate[]>
-  /** What is wrong with them. */
+  /** Their problems, as texts. */
   problems(): readonly string[]
 }
 
 type Tls = GenerationSpec['tls']
 
-/** What a generation's certificates were chosen from, and those that were. */
+/** Candidates for a generation's certificates, and the chosen ones. */
 interface Chosen {
   readonly files: readonly LoadedCertificate[]
   readonly used: readonly LoadedCertificate[]
 }
 
-/** The certificates of an instance: chooses them for its listen addresses, keeps the copies, and knows what is wrong with them. */
+/** The certificates of an instance: chooses them for its listen addresses, keeps the copies, and reports their problems. */
 export class Certificates {
   readonly #copies: CertificateCopies
   readonly #automatic: CertificateSource
   readonly #clock: Clock
-  /** Made when it is first needed, and the same from then on. */
+  /** Made on first use, then kept. */
   #placeholder: LoadedCertificate | undefined
-  /** In service. What a generation brings that does not come into service must not get in here. */
+  /** In service. Must not contain certificates of a generation that failed to come into service. */
   #served: Chosen = { files: [], used: [] }
   readonly #chosen = new WeakMap<Tls, Chosen>()
   #faults: readonly string[] = []
-  /** Settles when no copy is being written. */
+  /** Settles when no write of a copy is in progress. */
   #written: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -46,14 +46,14 @@ export class Certificates {
     this.#clock = clock
   }
 
-  /** Certificates of files as the generation in service has them. */
+  /** Certificates of files in the generation in service. */
   get files(): readonly LoadedCertificate[] {
     return this.#served.files
   }
 
   /**
-   * Makes what the addresses that speak TLS need, and the copies of it. One call after another.
-   * @throws SUP_NO_CERTIFICATE, SUP_STOPPED, and what writing throws
+   * Chooses the certificates of the addresses that speak TLS and writes their copies. One call after another.
+   * @throws SUP_NO_CERTIFICATE, SUP_STOPPED, and errors of the writes
    */
   tlsFor(listen: readonly ListenAddress[], parts: CertificateParts): Promise<Tls> {
     const made = this.#tlsFor(listen, parts)
@@ -70,7 +70,7 @@ export class Certificates {
     const places = certificatePlaces(config, web)
     const sources = { config, web, certificates, automatic, placeholder: this.#placeholderFor(config) }
     for (const address of speaking) {
-      if (this.#isClosed) throw new SupervisorError('SUP_STOPPED', 'the server ends')
+      if (this.#isClosed) throw new SupervisorError('SUP_STOPPED', 'the server is stopping')
       const { certificates: chosen, ...rest } = chosenFor(address, sources)
       for (const certificate of chosen) used.set(certificate.id, certificate)
       const copies = await this.#copies.write(chosen)
@@ -82,20 +82,20 @@ export class Certificates {
     return tls
   }
 
-  /** These certificates are in service in all workers: no other copies are needed. */
+  /** Called when these certificates are in service in all workers: deletes all other copies. */
   async served(tls: Tls): Promise<void> {
     this.#served = this.#chosen.get(tls) ?? this.#served
     await this.#copies.prune(new Set(this.#served.used.map(({ id }) => id)))
   }
 
-  /** Removes all copies, those of a reload that has not ended too. No worker is left that opens them. */
+  /** Deletes all copies, also those of an unfinished reload. Call it when no worker is left to open them. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#written
     await this.#copies.prune(new Set())
   }
 
-  /** A reload has failed: finds out whether files of certificates are to blame. */
+  /** Called after a failed reload: checks if files of certificates are the cause. */
   async recheck(): Promise<void> {
     const faults = await Promise.all(
       this.#served.files.map(async (files) => {
@@ -106,12 +106,12 @@ export class Certificates {
     this.#faults = [...new Set(faults.flat())]
   }
 
-  /** A reload has succeeded: all files are as they are served. */
+  /** Called after a successful reload: all files match the certificates in service. */
   noFaults(): void {
     this.#faults = []
   }
 
-  /** What is wrong with certificates in service or their files, for the health endpoint; undefined: nothing speaks TLS. */
+  /** Problems of certificates in service or their files, for the health endpoint; undefined: no address speaks TLS. */
   problems(): readonly string[] | undefined {
     const { used } = this.#served
     if (used.length === 0) return undefined
@@ -126,7 +126,7 @@ export class Certificates {
     ]
   }
 
-  /** Automatic certificates take a moment: nobody waits for them. */
+  /** The placeholder serves until automatic certificates arrive: nothing waits for them. */
   #placeholderFor({ tls }: CertificateParts['config']): LoadedCertificate | undefined {
     if (!tls.auto) return undefined
     this.#placeholder ??= selfSigned(this.#clock.now())
@@ -146,7 +146,7 @@ function titleOf({ cert, names }: LoadedCertificate): string {
   return names.length === 0 ? 'the certificate of the server itself' : `the certificate for ${names.join(', ')}`
 }
 
-/** The file that the configuration names, and where. */
+/** Names the file, and its place in the configuration. */
 function placedTitle(certificate: LoadedCertificate | undefined, places: ReadonlyMap<string, string>): string {
   if (certificate === undefined) return ''
   const place = places.get(certificateKey(certificate))

@@ -1,15 +1,15 @@
 import { type Config, certificateKey, certificateNames, type LoadedCertificate, type ServerSpec, type WebSpec } from '@svc/config'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 
-/** What decides which certificate a name gets. */
+/** Sources of the certificate for a name. */
 export interface CertificateSources {
   readonly config: Config
   readonly web: WebSpec
-  /** Those of files. */
+  /** Certificates of files. */
   readonly certificates: readonly LoadedCertificate[]
   /** Automatic ones. */
   readonly automatic: readonly LoadedCertificate[]
-  /** For clients that ask for a name without certificate, when there is no other. */
+  /** For clients that request a name without certificate, if there is no other. */
   readonly placeholder: LoadedCertificate | undefined
 }
 
@@ -21,7 +21,7 @@ export interface ChosenCertificates {
   readonly minVersion: ListenerTls['minVersion']
 }
 
-/** Collects names; the first who says something of a name decides. */
+/** Collects names; the first entry of a name wins. */
 class NameTable {
   readonly #names = new Map<string, LoadedCertificate>()
 
@@ -35,15 +35,15 @@ class NameTable {
   }
 }
 
-/** Whether one of its names is nothing that a certificate is looked up by: then those of the certificate itself stand in. */
+/** True if a certificate cannot be looked up by one of its names: then the names of the certificate itself are used. */
 function hasPattern({ names }: ServerSpec): boolean {
   return names.some((spec) => spec.kind === 'pattern' || spec.name.endsWith('.*'))
 }
 
 /**
- * Chooses the certificates of a listen address that speaks TLS: a server of a vhost file gets its own for its names, as nginx has it,
- * then come sites with a certificate, automatic ones, and those of `tls.certs` for the names that they are made out for.
- * @returns undefined when there is none at all
+ * Chooses the certificates of a listen address that speaks TLS: first a server of a vhost file with its own certificate for its
+ * names, as in nginx; then sites with a certificate, automatic ones, and those of `tls.certs` for the names that they cover.
+ * @returns undefined if there is none
  */
 export function chooseCertificates(address: ListenAddress, sources: CertificateSources): ChosenCertificates | undefined {
   const { config, web, certificates, automatic, placeholder } = sources
@@ -84,7 +84,7 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
   }
 }
 
-/** The server that clients get who name none: as nginx, the one that says so, else the first. */
+/** Returns the server for clients without a server name: as in nginx, the declared default, else the first. */
 function defaultServer({ name }: ListenAddress, servers: readonly ServerSpec[]): ServerSpec | undefined {
   const isDefault = ({ listen }: ServerSpec) => listen.some((one) => one.address === name && one.isDefault)
   return servers.find(isDefault) ?? servers[0]

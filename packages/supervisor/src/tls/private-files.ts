@@ -8,8 +8,8 @@ const TEMPORARY = /^(.+)\.[0-9a-f]{8}\.tmp$/
 const MAX_BYTES = 1024 * 1024
 
 /**
- * Writes a file so that it is there whole or not at all, for its owner alone. One that says the same already and is no one
- * else's stays; anything else of this name gives way, a link as well and not what it leads to.
+ * Writes a file atomically, readable by its owner only. Keeps an existing private file with the same content; replaces anything else
+ * of this name, a link itself and not its target.
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   if ((await readOwn(path)) === text) return
@@ -29,12 +29,12 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   }
 }
 
-/** The name that a file of `writePrivate` was to get, whose process was killed; undefined: it is none. */
+/** Returns the final name of a partial file of `writePrivate`; undefined: the name is not that of a partial file. */
 export function targetOf(name: string): string | undefined {
   return TEMPORARY.exec(name)?.[1]
 }
 
-/** What has been written to a directory and named in it is there after a loss of power too. */
+/** Makes new entries of a directory survive a loss of power. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
@@ -44,12 +44,12 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Text of a file that is for this user alone. Undefined: there is none that can be used. */
+/** Returns the text of a file that only this user can access. Undefined: no usable file. */
 async function readOwn(path: string): Promise<string | undefined> {
   try {
     return (await loadRegularFile(path, { maxBytes: MAX_BYTES, isPrivate: true })).bytes.toString('utf8')
   } catch {
-    // It is written anew.
+    // It is written again.
     return undefined
   }
 }

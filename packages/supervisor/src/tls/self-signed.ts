@@ -18,7 +18,7 @@ function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content
   if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content])
-  // As short as it can be: BoringSSL refuses anything else.
+  // The shortest form: BoringSSL rejects any other.
   if (length < 0x100) return Buffer.concat([Buffer.of(tag, 0x81, length), content])
   return Buffer.concat([Buffer.of(tag, 0x82, length >> 8, length & 0xff), content])
 }
@@ -31,7 +31,7 @@ function nameOf(text: string): Buffer {
   return der(SEQUENCE, der(SET, der(SEQUENCE, commonName, der(UTF8_STRING, Buffer.from(text)))))
 }
 
-/** Two digits for the year, as it has to be until 2049 (RFC 5280 section 4.1.2.5). */
+/** Two digits for the year, as required until 2049 (RFC 5280 section 4.1.2.5). */
 function timeOf(date: Date): Buffer {
   const text = `${date.toISOString().slice(2, 19).replace(/[-T:]/g, '')}Z`
   return der(UTC_TIME, Buffer.from(text))
@@ -43,7 +43,7 @@ function pem(what: string, bytes: Buffer): string {
 }
 
 /**
- * Makes a certificate for no host, signed by itself: what clients are shown while there is no other. `now` in milliseconds since
+ * Makes a self-signed certificate for no host, which clients get while there is no other. `now` in milliseconds since
  * the epoch.
  */
 export function selfSigned(now: number): LoadedCertificate {
@@ -52,7 +52,7 @@ export function selfSigned(now: number): LoadedCertificate {
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + YEARS)
   const name = nameOf('no certificate yet')
   const serial = randomBytes(16)
-  // Positive, and without a zero in front.
+  // Positive, and without a leading zero byte.
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
   const contents = der(
     SEQUENCE,
