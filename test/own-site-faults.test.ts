@@ -63,7 +63,7 @@ test('without a whole file of its own, or with one that others may read, a unit 
   chmodSync(file, 0o644)
   const open644 = await refused(t, runDir, 'one')
   assert.equal(open644.code, 78)
-  assert.match(open644.stderr, /may be read or written by others \(mode 644\)/)
+  assert.match(open644.stderr, /other users may read or write .* \(mode 644\)/)
 
   const reload = new Child(t, svcCommand, ['reload', '--config', server.configFile ?? ''])
   assert.equal((await reload.exited).code, 0, reload.stderr)
@@ -109,7 +109,7 @@ test('who has not the token, or speaks another version, gets nowhere', async (t)
   await assert.rejects(introduce(t, runDir, '', 'two'), { code: 'SUP_UNKNOWN_SITE' })
   const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
   await assert.rejects(introduce(t, runDir, token, 'one', PROTOCOL_VERSION + 1), { code: 'CORE_PEER_GONE' })
-  await server.child.waitForLine('the advice', (line) => line.includes('of another version than this server: restart the unit'))
+  await server.child.waitForLine('the advice', (line) => line.includes('has another version than this server: restart the unit'))
   assert.equal((await get('/')).status, 200)
 })
 

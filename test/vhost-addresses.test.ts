@@ -96,7 +96,7 @@ test('a socket that a killed server left behind is taken over, a file of another
   writeFileSync(socket, 'mine')
   await assert.rejects(
     startServer(t, { config: `[server]\nworkers = 1\nvhosts = ["${dir}/*.conf"]\n` }),
-    /cannot listen on unix:.*there is a file of another kind/,
+    /cannot listen on unix:.*the path is a file of another kind/,
   )
   assert.ok(existsSync(socket))
 })

@@ -22,7 +22,7 @@ test('a directory that all programs of a machine share is not closed to them', a
   symlinkSync('/proc', link)
   await assert.rejects(makeDirectories({ 'cache.dir': link }), {
     code: 'SUP_DIRECTORY',
-    message: /others use it too, .* set cache\.dir \(or .*SVC_CACHE__DIR\)/,
+    message: /other programs use it, .* set cache\.dir \(or .*SVC_CACHE__DIR\)/,
   })
   for (const path of ['/', '/tmp', '/run', '/var/lib', '/var/cache']) assert.equal(isSharedDirectory(path), true, path)
   for (const path of ['/data', '/run/svc', '/var/lib/svc']) assert.equal(isSharedDirectory(path), false, path)

@@ -91,6 +91,6 @@ describe('the sole right to a directory', () => {
     writeFileSync(join(dir, 'run.lock.7'), 'no socket')
     await letGo(await holdDirectory('run', dir))
     assert.deepEqual(readdirSync(dir), ['run.lock.8'])
-    await assert.rejects(holdDirectory('run', join(dir, 'none')), { code: 'SUP_DIRECTORY', message: /no lock can be made/ })
+    await assert.rejects(holdDirectory('run', join(dir, 'none')), { code: 'SUP_DIRECTORY', message: /failed to create a lock/ })
   })
 })

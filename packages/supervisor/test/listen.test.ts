@@ -97,7 +97,7 @@ test('the socket of a server that was killed is removed; one in use and other fi
     message: `cannot listen on unix:${used}: the socket is in use`,
   })
   await assert.rejects(resolveListen([plain(`unix:${file}`)], []), {
-    message: `cannot listen on unix:${file}: there is a file of another kind`,
+    message: `cannot listen on unix:${file}: the path is a file of another kind`,
   })
   assert.ok(existsSync(used) && existsSync(file))
 })

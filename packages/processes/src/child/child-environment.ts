@@ -1,4 +1,4 @@
-/** What programs of ours need of the master's environment. Everything else, secrets among it, stays with the master. */
+/** Variables of the master's environment that child programs need. All others, including secrets, stay with the master. */
 const HOST_KEYS = ['PATH', 'TZ', 'LANG', 'NODE_COMPILE_CACHE'] as const
 const WORKER_KEYS = [...HOST_KEYS, 'LC_ALL', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
 
@@ -9,8 +9,8 @@ function pick(env: Environment, keys: readonly string[]): Record<string, string>
 }
 
 /**
- * The environment of a render host: no value of the operator but path, time zone and language. Without the allocator settings
- * every larger string that leaves an isolate costs fresh pages of the kernel.
+ * Returns the environment of a render host: of the operator's values only path, time zone and language. Without the allocator
+ * settings every larger string that leaves an isolate costs fresh pages of the kernel.
  */
 export function hostEnvironment(env: Environment, runDir: string): Record<string, string> {
   return {
@@ -22,7 +22,7 @@ export function hostEnvironment(env: Environment, runDir: string): Record<string
   }
 }
 
-/** What a worker is told by its environment. */
+/** Settings that a worker gets in its environment. */
 interface WorkerFacts {
   readonly runDir: string
   /** Read by engine uws when it loads, from nowhere else. */
@@ -31,7 +31,7 @@ interface WorkerFacts {
   readonly accessLogFd: number
 }
 
-/** The environment of a worker. */
+/** Returns the environment of a worker. */
 export function workerEnvironment(env: Environment, facts: WorkerFacts): Record<string, string> {
   return {
     ...pick(env, WORKER_KEYS),
@@ -41,7 +41,7 @@ export function workerEnvironment(env: Environment, facts: WorkerFacts): Record<
   }
 }
 
-/** node:cluster adds the master's whole environment to what it is given; a key set to undefined is left out. */
+/** node:cluster adds the master's whole environment to the given one; a key set to undefined is left out. */
 export function onlyThese(env: Environment, wanted: Readonly<Record<string, string>>): Record<string, string | undefined> {
   const cleared = Object.fromEntries(Object.keys(env).map((key) => [key, undefined]))
   return { ...cleared, ...wanted }

@@ -1,21 +1,21 @@
 import { type Clock, codeOf } from '@svc/core'
 
-/** How a process is watched. */
+/** Options of `watchHeartbeat`. */
 interface HeartbeatOptions<Pong> {
-  /** Asks once; rejects with CORE_TIMEOUT when there was no answer within `timeoutMs`. */
+  /** Sends one ping; rejects with CORE_TIMEOUT if no pong arrives within `timeoutMs`. */
   readonly ping: (timeoutMs: number) => Promise<Pong>
   readonly intervalMs: number
   readonly timeoutMs: number
   readonly onPong: (pong: Pong) => void
-  /** Called once when the process has stopped answering; the watch has ended then. */
+  /** Called once when the process has stopped responding; the watch has ended by then. */
   readonly onHang: () => void
   readonly clock: Clock
 }
 
-/** A timeout that comes this much late says that this process, not the other, was held up. */
+/** A timeout that fires this late means that this process, not the other, was blocked. */
 const LATE_FACTOR = 1.2
 
-/** Pings a process one ping at a time until it is gone, hangs, or the returned function is called. */
+/** Pings a process, one ping at a time, until it is gone, hangs, or the returned function is called. */
 export function watchHeartbeat<Pong>(options: HeartbeatOptions<Pong>): () => void {
   const { clock, timeoutMs } = options
   let isStopped = false

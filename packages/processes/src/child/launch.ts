@@ -8,15 +8,15 @@ import { SupervisedProcess } from './supervised-process.ts'
 export type WorkerProcess = SupervisedProcess<typeof masterMethods, typeof workerMethods>
 export type HostProcess = SupervisedProcess<typeof hostParentMethods, typeof hostMethods>
 
-/** A worker or host keeps one core busy and there are as many as cores: helper threads of the collector only take turns with it. */
+/** A worker or host keeps one core busy, and there are as many as cores: helper threads of the collector would only compete. */
 const COMMON_FLAGS = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc']
 /**
- * isolated-vm asks for the first. V8 sizes the young generation of an isolate by its memory limit; without the others large
+ * isolated-vm requires the first. V8 sizes the young generation of an isolate by its memory limit; without the others large
  * pages take two to four times as long.
  */
 const HOST_FLAGS = [...COMMON_FLAGS, '--no-node-snapshot', '--max-semi-space-size=16', '--min-semi-space-size=1']
 
-/** Where programs lie and what they may know of the machine. */
+/** Paths of the programs, and the facts of the machine for them. */
 export interface LaunchSettings {
   readonly programs: { readonly worker: string; readonly renderHost: string }
   readonly runDir: string
@@ -25,8 +25,8 @@ export interface LaunchSettings {
 }
 
 /**
- * Patterns of operators meet paths of attackers in a worker. Past so many steps back V8 goes on without backtracking, in time that grows
- * with the length of the path alone (docs/decisions/0012-patterns-of-operators.md).
+ * In a worker, operators' patterns match attackers' paths. Past this many steps back V8 continues without backtracking, in time
+ * linear in the length of the path (docs/decisions/0012-patterns-of-operators.md).
  */
 const WORKER_FLAGS = [
   ...COMMON_FLAGS,
@@ -35,8 +35,8 @@ const WORKER_FLAGS = [
 ]
 
 /**
- * Standard output of the master, as workers have it. Theirs leads nowhere: the library of engine uws writes lines of its own there when it
- * is told a server name.
+ * The master's standard output in workers. Their own is discarded: the library of engine uws writes lines of its own there when it
+ * gets a server name.
  */
 const OUTPUT_FD = 4
 const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', 1] as const

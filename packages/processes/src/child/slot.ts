@@ -3,7 +3,7 @@ import { SupervisorError } from '../errors/errors.ts'
 import type { ProcessExit } from './supervised-process.ts'
 import type { SupervisorTimings } from './timings.ts'
 
-/** What a slot needs of a process. */
+/** The methods of a process that a slot needs. */
 interface SlotProcess {
   readonly pid: number
   readonly exited: Promise<ProcessExit>
@@ -12,40 +12,40 @@ interface SlotProcess {
   stop(graceMs: number): Promise<ProcessExit>
 }
 
-/** How a death came about, for logs and decisions. */
+/** Facts of a death, for logs and decisions. */
 export interface Death<P> {
   readonly process: P
   readonly exit: ProcessExit
-  /** Why the process could not be made ready, when that is what ended it. */
+  /** The error that prevented readiness, if that ended the process. */
   readonly cause: Error | undefined
   /** Deaths in a row, this one included. */
   readonly failures: number
   readonly retryInMs: number
 }
 
-/** What a slot does with its processes. */
+/** Operations of a slot on its processes. */
 interface SlotDriver<P extends SlotProcess> {
   launch(): P
   /** Makes a new process ready to serve. */
   bring(process: P): Promise<void>
   ready(process: P): void
-  /** A process has ended that was not told to. */
+  /** A process has ended unexpectedly. */
   died(death: Death<P>): void
-  /** Prepares a new process for the work of the one that it is about to replace. Never rejects. */
+  /** Warms up a new process for the work of the process that it is about to replace. Never rejects. */
   warm(process: P, old: P): Promise<void>
-  /** Lets a process that has been replaced finish its work, which is its successor's from now on. */
+  /** Drains a replaced process. Its successor gets the new work. */
   retire(process: P, successor: P): Promise<void>
 }
 
 type SlotState = 'starting' | 'ready' | 'backing-off' | 'draining' | 'stopped'
 
-/** When the next process of these slots is started, in ms since the epoch; 0: one is starting or there already. */
+/** Returns the start of the next process of these slots, in ms since the epoch; 0: one is starting or running. */
 export function nextStartAt(slots: readonly Pick<Slot<SlotProcess>, 'state' | 'retryAt'>[]): number {
   const isWaiting = slots.length > 0 && slots.every(({ state }) => state === 'backing-off')
   return isWaiting ? Math.min(...slots.map(({ retryAt }) => retryAt)) : 0
 }
 
-/** Keeps one process running: starts it, and replaces it whenever it ends, with growing waits when it keeps ending. */
+/** Keeps one process running: starts it and replaces it whenever it ends, with a back-off if it ends repeatedly. */
 export class Slot<P extends SlotProcess> {
   readonly #driver: SlotDriver<P>
   readonly #timings: SupervisorTimings
@@ -68,22 +68,22 @@ export class Slot<P extends SlotProcess> {
     return this.#state
   }
 
-  /** The process that runs at the moment, ready or not. */
+  /** The current process, ready or not. */
   get process(): P | undefined {
     return this.#process
   }
 
-  /** The process, when it serves. */
+  /** The process, if it serves. */
   get readyProcess(): P | undefined {
     return this.#state === 'ready' || this.#state === 'draining' ? this.#process : undefined
   }
 
-  /** While it backs off: when it starts its next process, in ms since the epoch. */
+  /** During a back-off: the start of the next process, in ms since the epoch. */
   get retryAt(): number {
     return this.#retryAt
   }
 
-  /** Whether its processes keep dying. */
+  /** True if its processes are in a crash loop. */
   get isLooping(): boolean {
     const isRecent = this.#clock.monotonic() - this.#failures.lastFailureAt < this.#timings.backoff.resetAfterMs
     return isRecent && this.#failures.failures > 2
@@ -93,7 +93,7 @@ export class Slot<P extends SlotProcess> {
     this.#running ??= this.#run()
   }
 
-  /** Says that the process is about to end on purpose: its end is no death and nothing replaces it. */
+  /** Announces a planned end of the process: it does not count as a death, and nothing replaces it. */
   beginDrain(): void {
     this.#isStopping = true
     if (this.#state === 'ready') this.#state = 'draining'
@@ -108,7 +108,7 @@ export class Slot<P extends SlotProcess> {
     this.#state = 'stopped'
   }
 
-  /** Starts another process and, once it is ready, retires the present one. Rejects, and keeps the present one, if it cannot. */
+  /** Starts another process and, once it is ready, retires the current one. On failure it rejects and keeps the current one. */
   async replace(): Promise<void> {
     const old = this.#process
     const fresh = this.#driver.launch()
@@ -138,7 +138,7 @@ export class Slot<P extends SlotProcess> {
       const cause = await this.#start(first)
       let current = first
       let exit = await current.exited
-      // A replacement has taken over: its end counts, not that of the one it replaced.
+      // A replacement has taken over: its end counts, not the end of the replaced process.
       while (this.#process !== current) {
         current = this.#process
         exit = await current.exited

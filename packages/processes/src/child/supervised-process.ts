@@ -2,13 +2,13 @@ import type { ChildProcess } from 'node:child_process'
 import { createIpcChannel, type Handlers, type MethodTable, RpcPeer, systemClock } from '@svc/core'
 import { PROTOCOL_VERSION } from '@svc/protocol'
 
-/** How a process ended. */
+/** The exit of a process. */
 export interface ProcessExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
 
-/** What a child process is wrapped with. */
+/** Options of a `SupervisedProcess`. */
 interface SupervisedOptions<Local extends MethodTable, Remote extends MethodTable> {
   readonly child: ChildProcess
   /** Names the process in errors and logs, e.g. "worker 2". */
@@ -24,7 +24,7 @@ export function describeExit(exit: ProcessExit): string {
   return exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`
 }
 
-/** A forked program of ours and the RPC with it. */
+/** A forked program and its RPC peer. */
 export class SupervisedProcess<Local extends MethodTable = MethodTable, Remote extends MethodTable = MethodTable> {
   readonly name: string
   readonly peer: RpcPeer<Local, Remote>
@@ -45,7 +45,7 @@ export class SupervisedProcess<Local extends MethodTable = MethodTable, Remote e
     options.child.once('exit', (code, signal) => ended({ code, signal }))
     options.child.on('error', (error) => {
       options.onProblem(error)
-      // A program that could not be started never exits.
+      // A program that failed to start never exits.
       if (options.child.pid === undefined) ended({ code: null, signal: null })
     })
     this.peer = new RpcPeer({
@@ -59,7 +59,7 @@ export class SupervisedProcess<Local extends MethodTable = MethodTable, Remote e
     })
   }
 
-  /** Process id, or 0 when it could not be started. */
+  /** Process id; 0 if the start failed. */
   get pid(): number {
     return this.#child.pid ?? 0
   }
@@ -68,12 +68,12 @@ export class SupervisedProcess<Local extends MethodTable = MethodTable, Remote e
     return this.#hasExited
   }
 
-  /** Ends the process without a chance to clean up. */
+  /** Kills the process without a chance to clean up. */
   kill(): void {
     if (!this.#hasExited) this.#child.kill('SIGKILL')
   }
 
-  /** Closes the pipe, upon which the program ends by itself; kills it when it has not after `graceMs`. */
+  /** Closes the pipe, upon which the program exits by itself; kills it after `graceMs` otherwise. */
   async stop(graceMs: number): Promise<ProcessExit> {
     if (this.#hasExited) return this.exited
     this.peer.close()

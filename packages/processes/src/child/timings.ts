@@ -1,25 +1,25 @@
 import type { BackoffPolicy } from '@svc/core'
 
-/** How patient the master is. Milliseconds. */
+/** The master's timeouts and intervals. Milliseconds. */
 export interface SupervisorTimings {
   /** Pause between a pong and the next ping. */
   readonly pingIntervalMs: number
-  /** A process that has not answered for this long is killed and replaced. */
+  /** A process that has not responded for this long is killed and replaced. */
   readonly pingTimeoutMs: number
   /** From the fork of a process until it is ready. */
   readonly startTimeoutMs: number
   /** For one process to build a generation, and for it to swap to one. */
   readonly prepareTimeoutMs: number
   readonly commitTimeoutMs: number
-  /** For a process to end by itself once its pipe is closed. */
+  /** For a process to exit by itself once its pipe is closed. */
   readonly exitGraceMs: number
-  /** For a process to note a purge; one that does not is killed. */
+  /** For a process to note a purge; a process that times out is killed. */
   readonly purgeTimeoutMs: number
-  /** For a process to answer a scrape. */
+  /** For a process to respond to a scrape. */
   readonly metricsTimeoutMs: number
-  /** Waits between repeated deaths. */
+  /** Back-off between repeated deaths. */
   readonly backoff: BackoffPolicy
-  /** Deaths of one worker before it was ever ready that end the start. */
+  /** Deaths of one worker before it was ever ready that make the start fail. */
   readonly startAttempts: number
 }
 

@@ -7,14 +7,14 @@ import { isSharedDirectory } from './shared-directories.ts'
 
 function reasonOf(error: unknown): string {
   const isForbidden = ['EACCES', 'EPERM', 'EROFS'].includes(String(codeOf(error)))
-  return isForbidden ? 'it may not be written by this user' : messageOf(error)
+  return isForbidden ? 'this user may not write to it' : messageOf(error)
 }
 
 function adviceFor(key: string): string {
   return `set ${key} (or the environment variable SVC_${key.toUpperCase().replace('.', '__')}) to another directory`
 }
 
-/** Returns a directory behind those above it that are the instance's own too: `.svc` and everything below it. */
+/** Returns a directory, preceded by its parents that belong to the instance too: `.svc` and everything below it. */
 function ownParts(directory: string): string[] {
   const names = directory.split('/')
   const first = names.indexOf(OWN_NAME)
@@ -22,7 +22,7 @@ function ownParts(directory: string): string[] {
   return lengths.map((length) => names.slice(0, length).join('/'))
 }
 
-/** Refuses links in a directory of the instance: what is written there must not end up elsewhere. */
+/** Rejects links in a directory of the instance: its files must not end up elsewhere. */
 async function checkEntries(directory: string, handle: FileHandle): Promise<void> {
   const entries = await readdir(`/proc/self/fd/${handle.fd}`, { withFileTypes: true })
   const link = entries.find((entry) => entry.isSymbolicLink())
@@ -43,14 +43,14 @@ async function takeDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Makes the directories of an instance, for its own user alone: paths by the key of the configuration that changes them.
- * @throws SUP_DIRECTORY naming the one that cannot be used
+ * Makes the directories of an instance, private to its user. Keys: the setting of each path.
+ * @throws SUP_DIRECTORY naming the unusable directory
  */
 export async function makeDirectories(directories: Readonly<Record<string, string>>): Promise<void> {
   for (const [key, directory] of Object.entries(directories)) {
     try {
       if (isSharedDirectory(await realpath(directory).catch(() => directory))) {
-        const message = `cannot use ${directory}: others use it too, and it would be closed to them; ${adviceFor(key)}`
+        const message = `cannot use ${directory}: other programs use it, and it would become private to this server; ${adviceFor(key)}`
         throw new SupervisorError('SUP_DIRECTORY', message)
       }
       await takeDirectory(directory)
@@ -63,9 +63,8 @@ export async function makeDirectories(directories: Readonly<Record<string, strin
 }
 
 /**
- * Makes the directory of compiled modules, which no key of the configuration names. One that cannot be written is only a cache
- * without effect.
- * @throws SUP_DIRECTORY when another user could put code into it
+ * Makes the directory of compiled modules, which has no setting. If it is not writable, the cache only has no effect.
+ * @throws SUP_DIRECTORY if another user could put code into it
  */
 export async function makeModuleDirectory(directory: string): Promise<void> {
   try {
@@ -77,8 +76,8 @@ export async function makeModuleDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Makes a directory for its owner alone. One that is there and open to others is closed to them before anything is put into it.
- * @throws SUP_DIRECTORY when another user could get at what is in it; else what the file system says
+ * Makes a directory private to its owner. An existing one that others can access becomes private before any file is written to it.
+ * @throws SUP_DIRECTORY if another user could access its content; otherwise the error of the file system
  */
 export async function makePrivateDirectory(path: string): Promise<void> {
   try {

@@ -7,19 +7,19 @@ import { SupervisorError } from '../errors/errors.ts'
 import { makePrivateDirectory } from './directories.ts'
 import { takeLock } from './socket-lock.ts'
 
-/** What a directory is held as: one directory may serve several purposes of one instance. */
+/** Purpose of a lock: one directory may serve several purposes of one instance. */
 type DirectoryUse = 'run' | 'state' | 'cache'
 
 /**
- * Takes the sole right to a directory, which its holder gives back by closing it, and the kernel however the process ends.
- * Undefined: another process has it.
- * @throws SUP_DIRECTORY where no socket can be made in it
+ * Locks a directory. The holder releases the lock by closing it, and the kernel does when the process ends in any way.
+ * Undefined: another process holds it.
+ * @throws SUP_DIRECTORY if no socket can be made in it
  */
 export function holdDirectory(use: DirectoryUse, dir: string): Promise<Server | undefined> {
   return hold(dir, use)
 }
 
-/** Takes the sole right to be the unit of a site, as `holdDirectory` does with a directory. */
+/** Takes the lock of a site's unit, as `holdDirectory` does for a directory. */
 export function holdSite(runDir: string, site: string): Promise<Server | undefined> {
   return hold(runDir, `site-${createHash('sha256').update(site).digest('hex').slice(0, 16)}`)
 }
@@ -29,12 +29,12 @@ async function hold(dir: string, name: string): Promise<Server | undefined> {
     const place = await lockPlace(dir, name)
     return await takeLock(place.dir, place.name)
   } catch (error) {
-    const message = `cannot use ${dir}: no lock can be made in it: ${messageOf(error)}`
+    const message = `cannot use ${dir}: failed to create a lock in it: ${messageOf(error)}`
     throw new SupervisorError('SUP_DIRECTORY', message, { cause: error })
   }
 }
 
-/** Returns where the lock of a directory lies: in it, but for those below `.svc`, where no socket may lie. */
+/** Returns the place of a directory's lock: the directory itself, except below `.svc`, which may hold no socket. */
 async function lockPlace(dir: string, name: string): Promise<{ dir: string; name: string }> {
   const names = (await realpath(dir)).split('/')
   const own = names.indexOf(OWN_NAME)
@@ -46,8 +46,8 @@ async function lockPlace(dir: string, name: string): Promise<{ dir: string; name
 }
 
 /**
- * Takes the sole right to a directory that two servers must not share: they would serve each other's pages, whose sites may be
- * others, and know nothing of each other's purges. The returned function gives it back.
+ * Locks a directory that two servers must not share: they would serve each other's pages, possibly of different sites, and miss
+ * each other's purges. Returns a function that releases the lock.
  * @throws SUP_DIRECTORY_TAKEN, SUP_DIRECTORY
  */
 export async function lockDirectory(use: 'state' | 'cache', dir: string, key: string): Promise<() => void> {

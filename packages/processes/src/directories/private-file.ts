@@ -5,11 +5,11 @@ import { SupervisorError } from '../errors/errors.ts'
 const OTHERS = 0o077
 
 /**
- * Reads a file that nobody but this user may read or write.
- * @throws SUP_SITE_FILE when somebody else may; the error of the system when there is none
+ * Reads a file that only this user may read or write.
+ * @throws SUP_SITE_FILE if other users may; the error of the system if it is missing
  */
 export async function readPrivate(path: string): Promise<string> {
-  // Not followed: a link could lead to a file that somebody else may replace.
+  // Links are not followed: the target could be a file that another user may replace.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
     const info = await handle.stat()
@@ -23,7 +23,7 @@ export async function readPrivate(path: string): Promise<string> {
     }
     if ((info.mode & OTHERS) !== 0) {
       const mode = (info.mode & 0o777).toString(8)
-      throw new SupervisorError('SUP_SITE_FILE', `${path} may be read or written by others (mode ${mode}); it must have mode 600`)
+      throw new SupervisorError('SUP_SITE_FILE', `other users may read or write ${path} (mode ${mode}); it must have mode 600`)
     }
     return await handle.readFile('utf8')
   } finally {

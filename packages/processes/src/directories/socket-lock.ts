@@ -7,15 +7,15 @@ import { codeOf } from '@svc/core'
 import { isServed } from './unix-socket.ts'
 
 /**
- * Takes a lock in a directory that nobody else may enter: `<name>.lock.<n>`, a socket that its holder listens on. The one with the highest
- * number counts; when nobody listens on it any more, however its process has ended, the next number is free. A name is made in one step,
- * for a socket that is listened on already, and the highest is never removed: so a number that was free a moment ago is not taken by two.
+ * Takes a lock in a private directory: `<name>.lock.<n>`, a socket that its holder listens on. The highest number counts; once
+ * nothing listens on it, however its process has ended, the next number is free. A name is linked atomically, to a socket that
+ * already has a listener, and the highest is never deleted: so two processes cannot take the same free number.
  *
- * Resolves with what holds the lock until it is closed; undefined: another process has it.
+ * Resolves with a server that holds the lock until it is closed; undefined: another process holds the lock.
  */
 export async function takeLock(dir: string, name: string): Promise<Server | undefined> {
   const directory = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY)
-  // The path of a socket may have 107 bytes, and that of the directory any number.
+  // The path of a socket is limited to 107 bytes, but that of the directory is not.
   const base = `/proc/self/fd/${directory.fd}`
   const temporary = join(base, `${name}.lock.new-${randomBytes(8).toString('hex')}`)
   const server = createServer((socket) => socket.destroy())
@@ -35,7 +35,7 @@ export async function takeLock(dir: string, name: string): Promise<Server | unde
   }
 }
 
-/** Gives the socket at `temporary` the next number. @returns whether it is the lock now */
+/** Gives the socket at `temporary` the next number. @returns true if it is the lock now */
 async function claim(dir: string, name: string, temporary: string): Promise<boolean> {
   for (;;) {
     const highest = (await numbers(dir, name)).at(-1) ?? 0
@@ -55,7 +55,7 @@ async function claim(dir: string, name: string, temporary: string): Promise<bool
   }
 }
 
-/** The numbers that there are, in ascending order. */
+/** Returns the existing numbers in ascending order. */
 async function numbers(dir: string, name: string): Promise<number[]> {
   const prefix = `${name}.lock.`
   const found = (await readdir(dir)).filter((file) => file.startsWith(prefix)).map((file) => file.slice(prefix.length))

@@ -34,28 +34,28 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_AUTHORITY: { retryable: true },
   /** A directory of the configuration cannot be made or used. */
   SUP_DIRECTORY: { exitCode: ExitCode.config },
-  /** A program ended again and again before it was ready for the first time. */
+  /** A program ended repeatedly before it was ready for the first time. */
   SUP_START_FAILED: { retryable: true },
-  /** The start was given up because a stop was asked for. */
+  /** A stop aborted the start. */
   SUP_STOPPED: {},
-  /** A process did not get ready, or could not build a generation. */
+  /** A process did not become ready, or failed to build a generation. */
   SUP_NOT_READY: { retryable: true },
   /** The site is not in the configuration. */
   SUP_UNKNOWN_SITE: { status: 404, exposable: true },
-  /** A purge names a path or a host that cannot be one. */
+  /** A purge names an invalid path or host. */
   SUP_BAD_PURGE: { status: 400, exposable: true },
-  /** The file that a site unit is started from is not there, not whole, or others may read it. */
+  /** The file of a site unit is missing, incomplete, or readable by others. */
   SUP_SITE_FILE: { exitCode: ExitCode.config },
   /** Another unit of the site runs. */
   SUP_UNIT_RUNNING: {
     template: 'another unit of the site "{site}" is already running with the run directory {runDir}',
     exitCode: ExitCode.unavailable,
   },
-  /** A site unit has not proved that it is the one of its site, or asks for what is not its business. */
+  /** A site unit failed to authenticate, or requested something outside of its site. */
   SUP_UNIT_REFUSED: {},
   /** The unit of a site is not connected to its server at the moment. */
   SUP_NO_SERVER: { retryable: true },
-  /** The entries are served no more, but the store still holds them. */
+  /** The entries are no longer served, but the store still holds them. */
   SUP_PURGE_FAILED: { status: 500, retryable: true },
 })
 export type SupervisorError = InstanceType<typeof SupervisorError>

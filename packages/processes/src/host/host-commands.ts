@@ -5,27 +5,27 @@ import { SupervisorError } from '../errors/errors.ts'
 import type { RunningHost } from './host-process.ts'
 import { hostsServing, type ReachableHost, reachable } from './reachable-host.ts'
 
-/** Compiling a site from nothing, on a busy machine, takes this long at most. */
+/** Ample time to compile a site from scratch on a busy machine. */
 const FLUSH_TIMEOUT_MS = 60_000
 const MODULES_TIMEOUT_MS = 30_000
 const CHANGE_TIMEOUT_MS = 30_000
-/** A scan is ended after a third of this; it may have to wait for others. */
+/** A scan times out after a third of this; it may have to wait for others. */
 const SURVEY_TIMEOUT_MS = 30_000
 const ROUTES_TIMEOUT_MS = 2_000
-/** A site whose code does not load in this time is left to its first requests. */
+/** A site whose code does not load in this time is loaded by its first requests. */
 const WARM_TIMEOUT_MS = 15_000
-/** After this no further site is begun. */
+/** After this no further site is warmed up. */
 const WARM_ALL_MS = 60_000
 
 /** The reach of a change of a site's files. */
 export interface ChangeReach {
-  /** Patterns of the routes whose code was touched; null: any may be meant. */
+  /** Patterns of the routes whose code was touched; null: possibly all. */
   readonly routes: readonly string[] | null
-  /** Routes were added or removed: what is stored for a path may be another route's. */
+  /** Routes were added or removed: the entry of a path may belong to another route now. */
   readonly movesPaths: boolean
 }
 
-/** Asks all hosts. One that is gone has nothing left to be told; what others refuse is logged and counts as no answer. */
+/** Calls all hosts. Ignores a host that is gone; logs other failures and leaves them out of the result. */
 async function askAll<Answer>(
   hosts: readonly ReachableHost[],
   logger: Logger,
@@ -35,14 +35,15 @@ async function askAll<Answer>(
     try {
       return await ask(host)
     } catch (error) {
-      if (codeOf(error) !== 'CORE_PEER_GONE') logger.warn({ host: host.id, err: asError(error) }, 'a render host refused')
+      if (codeOf(error) !== 'CORE_PEER_GONE')
+        logger.warn({ host: host.id, err: asError(error) }, 'a call to a render host failed')
       return undefined
     }
   }
   return Promise.all(hosts.map(one))
 }
 
-/** Tells when the other end is gone: what it was asked to do may be why. */
+/** Calls `onGone` if the other end is gone: the call may be the cause. */
 async function namingLost<Answer>(asked: Promise<Answer>, onGone: () => void): Promise<Answer> {
   try {
     return await asked
@@ -52,7 +53,7 @@ async function namingLost<Answer>(asked: Promise<Answer>, onGone: () => void): P
   }
 }
 
-/** The hosts that a survey goes to. */
+/** The hosts for a survey. */
 interface SurveyedHosts {
   readonly endpoints: readonly HostEndpoint[]
   runningFor(site: string): ReachableHost[]
@@ -60,8 +61,8 @@ interface SurveyedHosts {
 }
 
 /**
- * Asks a host that serves a site what is in its directory.
- * @throws SUP_NOT_READY when there is none at the moment, and what the host rejects with
+ * Queries a host that serves a site for the content of its directory.
+ * @throws SUP_NOT_READY if there is none at the moment, and the error of the host
  */
 export async function surveySite(hosts: SurveyedHosts, site: string): Promise<SiteSurvey> {
   const serving = hostsServing(hosts.endpoints, site)
@@ -71,19 +72,19 @@ export async function surveySite(hosts: SurveyedHosts, site: string): Promise<Si
   return await namingLost(asked, () => hosts.noteInFlight(host.id, [site]))
 }
 
-/** Gives a site fresh isolates in every host. Resolves with how many were replaced. */
+/** Gives a site fresh isolates in every host. Resolves with the number of replaced ones. */
 export async function flushSite(hosts: readonly ReachableHost[], site: string, logger: Logger): Promise<number> {
   const answers = await askAll(hosts, logger, ({ peer }) => peer.call('flush', { site }, { timeoutMs: FLUSH_TIMEOUT_MS }))
   return answers.reduce((sum, answer) => sum + (answer?.isolates ?? 0), 0)
 }
 
-/** Has every host forget compiled modules. Resolves with how many there were, over all hosts. */
+/** Has every host drop compiled modules. Resolves with their number over all hosts. */
 export async function forgetModules(hosts: readonly ReachableHost[], purge: ModulePurge, logger: Logger): Promise<number> {
   const answers = await askAll(hosts, logger, ({ peer }) => peer.call('purgeModules', purge, { timeoutMs: MODULES_TIMEOUT_MS }))
   return answers.reduce((sum, answer) => sum + (answer?.evicted ?? 0), 0)
 }
 
-/** The compiled modules of each isolate of a site, over all hosts. */
+/** Returns the compiled modules of each isolate of a site, over all hosts. */
 export async function listModules(hosts: readonly ReachableHost[], site: string, logger: Logger): Promise<IsolateModules[]> {
   const answers = await askAll(hosts, logger, async ({ id, pid, peer }) => {
     const { isolates } = await peer.call('modules', { site }, { timeoutMs: MODULES_TIMEOUT_MS })
@@ -97,15 +98,15 @@ interface SiteChange {
   readonly site: string
   /** Absolute paths; none: any may have changed. */
   readonly files: readonly string[]
-  /** Ids. The others have made none of its pages, so that what they do not know matters to nobody. */
+  /** Ids. The other hosts have rendered none of its pages, so their missing knowledge does not matter. */
   readonly serving: ReadonlySet<string>
-  /** A host ended while it took the change in. */
+  /** A host ended while it applied the change. */
   readonly onGone: (host: string) => void
 }
 
 /**
- * Tells every host which files of a site changed. Resolves with the routes whose code they are part of, as far as any host knows:
- * any when one that serves the site cannot say, or there is none.
+ * Sends every host the changed files of a site. Resolves with the routes whose code they are part of, as far as the hosts know: all
+ * routes if a host that serves the site cannot tell, or if there is none.
  */
 export async function tellOfChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<ChangeReach> {
   const { site, files, serving, onGone } = change
@@ -126,8 +127,8 @@ export async function tellOfChange(hosts: readonly ReachableHost[], change: Site
 }
 
 /**
- * Has a host load what another one had in use, a site at a time, so that its first requests are as fast as any. What cannot be
- * loaded is logged and left to the requests.
+ * Has a host load the code that another one had in use, a site at a time, so that its first requests are as fast as later ones. Logs
+ * failures and leaves the rest to the requests.
  */
 export async function warmLike(fresh: RunningHost, old: RunningHost, logger: Logger): Promise<void> {
   const [used] = await askAll([reachable(old)], logger, ({ peer }) =>

@@ -17,14 +17,14 @@ export interface PoolStatus {
   readonly queued: number
 }
 
-/** One render host process: where it listens, and what was last heard of it. */
+/** One render host process: its address and its last reported state. */
 export interface RunningHost {
   readonly id: string
   readonly process: HostProcess
   readonly socket: string
   readonly token: string
   generation: number
-  /** Whether it has built a generation, and so may serve. */
+  /** True if it has built a generation and so may serve. */
   hasPrepared: boolean
   rssBytes: number
   pools: readonly PoolStatus[]
@@ -33,7 +33,7 @@ export interface RunningHost {
 
 const TOKEN_BYTES = 32
 
-/** Starts the program of a render host under a new id, to listen at a place of its own. */
+/** Starts the program of a render host with an id and a socket of its own. */
 export function forkHost(id: string, runDir: string, launch: (id: string) => HostProcess): RunningHost {
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   return startedHost(launch(id), { id, socket: join(runDir, `${id}.sock`), token })
@@ -53,8 +53,8 @@ export function startedHost(process: HostProcess, place: Pick<RunningHost, 'id' 
 }
 
 /**
- * Makes a host listen and serve what should be served by the time it is there. `join` gives the state of purges the first time
- * that it is asked.
+ * Makes a host listen and brings it to the target of the moment when it is ready. `join` returns the state of purges on its first
+ * call.
  */
 export async function bringHost(
   host: RunningHost,
@@ -72,7 +72,7 @@ export async function bringHost(
   } while (host.generation !== target().generation)
 }
 
-/** Has a host build a generation. `purges` only at its first: it hears of later ones as they come. */
+/** Has a host build a generation. `purges` only for its first: it gets later purges as they come. */
 export async function prepareHost(
   host: RunningHost,
   spec: HostSpec,
@@ -84,7 +84,7 @@ export async function prepareHost(
   host.hasPrepared = true
 }
 
-/** A host as it takes part in purges: it keeps no entries in memory. */
+/** Returns a host as a member of purges: it keeps no entries in memory. */
 export function purgeMemberOf(host: RunningHost): PurgeMember {
   const { process } = host
   return {
@@ -106,7 +106,7 @@ export async function commitHost(host: RunningHost, generation: number, timings:
   host.generation = generation
 }
 
-/** Watches that a host answers, and that it stays within its memory; `onLost` says why it has to go. */
+/** Watches the responses and the memory of a host; `onLost` gets the reason to replace it. */
 export function watchHost(
   host: RunningHost,
   timings: SupervisorTimings,
@@ -123,7 +123,7 @@ export function watchHost(
     onPong: ({ rssBytes, pools }) => {
       host.rssBytes = rssBytes
       host.pools = pools
-      // A limit below what every host needs must not make them replace one another without a pause.
+      // A limit below the memory that every host needs must not cause replacements in a loop.
       const isYoung = clock.monotonic() - readyAt < timings.backoff.maxMs
       if (rssBytes > memoryLimitBytes() && !isYoung) onLost('memory')
     },

@@ -4,7 +4,7 @@ import type { PoolStatus, RunningHost } from './host-process.ts'
 
 type Commands = typeof hostCommandMethods
 
-/** The way to a render host. */
+/** Caller of a render host's methods. */
 interface HostCaller {
   call<Name extends keyof Commands & string>(
     name: Name,
@@ -18,16 +18,16 @@ export interface ReachableHost {
   readonly id: string
   readonly pid: number
   readonly peer: HostCaller
-  /** As of its last sign of life. */
+  /** As of its last pong. */
   readonly pools: readonly PoolStatus[]
 }
 
-/** A host of this process's own, as commands reach it. */
+/** Returns a host of this process as a target of commands. */
 export function reachable({ id, process, pools }: RunningHost): ReachableHost {
   return { id, pid: process.pid, peer: process.peer, pools }
 }
 
-/** The ids of the hosts that render a site: its own where it has one, else those that all others share. */
+/** Returns the ids of the hosts that render a site: its own if it has one, otherwise the shared ones. */
 export function hostsServing(endpoints: readonly HostEndpoint[], site: string): Set<string> {
   const own = endpoints.filter(({ sites }) => sites !== '*' && sites.includes(site))
   const found = own.length > 0 ? own : endpoints.filter(({ sites }) => sites === '*')

@@ -1,6 +1,6 @@
 /**
- * Makes runs of a task follow one another. Who asks while one is under way gets the next, and all who ask meanwhile share it:
- * a run that has begun may have read the files before they were changed.
+ * Serializes the runs of a task. All calls during a run share the next one: the current run may have read the files before they
+ * changed.
  */
 export function coalesce<T>(task: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined

@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process'
 import type { Clock } from '@svc/core'
 
-/** Part of the environment in which a service manager says where it wants to be told. */
+/** Variables of the environment with the service manager's notification address. */
 type NotifyEnvironment = Readonly<Record<string, string | undefined>>
 
-/** States of sd_notify(3) that are announced. */
+/** Announced states of sd_notify(3). */
 type ServiceState = 'READY=1' | 'RELOADING=1' | 'STOPPING=1' | 'WATCHDOG=1'
 
 const MICROSECONDS_PER_MS = 1000
 const SEND_TIMEOUT_MS = 5_000
 
 /**
- * Tells systemd how the service is doing. Node has no datagram sockets for unix addresses, so the messages go out through
- * `systemd-notify`; the unit must say `NotifyAccess=all`, since they come from another process than the main one.
+ * Notifies systemd of the service's state. Node has no datagram sockets for unix addresses, so the messages go out through
+ * `systemd-notify`; the unit must set `NotifyAccess=all`, since they come from another process than the main one.
  */
 export class ServiceManager {
   readonly #isWanted: boolean
@@ -34,20 +34,20 @@ export class ServiceManager {
     this.#onProblem = onProblem
   }
 
-  /** Announces a state, after those announced before. Resolves when it has been sent, or could not be. */
+  /** Announces a state, after the earlier ones. Resolves when it has been sent or has failed. */
   announce(state: ServiceState): Promise<void> {
     if (!this.#isWanted) return Promise.resolve()
     this.#queue = this.#queue.then(() => this.#send(state))
     return this.#queue
   }
 
-  /** Says READY, and from then on pings the watchdog at half its time if there is one. */
+  /** Announces READY, and from then on pings the watchdog, if any, at half its time. */
   async ready(): Promise<void> {
     await this.announce('READY=1')
     this.#beat()
   }
 
-  /** Ends the pings. One under way may still fail, and is then no problem of anybody's. */
+  /** Stops the pings. A failure of a ping in flight is then ignored. */
   close(): void {
     this.#isClosed = true
     this.#cancel()

@@ -1,4 +1,4 @@
-/** What signals ask for. */
+/** Actions on signals. */
 interface SignalActions {
   /** SIGTERM, SIGQUIT or SIGINT: drain and end. */
   stop(signal: NodeJS.Signals): void

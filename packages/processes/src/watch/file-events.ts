@@ -5,22 +5,22 @@ import type { AsyncSubscription } from '@parcel/watcher'
 import { asError } from '@svc/core'
 import { ignoredGlobs, type OwnDirectories } from './tree-snapshot.ts'
 
-/** Where events of one directory go. */
+/** Receives the events of one directory. */
 interface FileEventsListener {
-  /** Something happened at or below these paths, which begin with the root as it was given. Half a second old at most. */
+  /** Events at or below these paths, which begin with the root as given. At most half a second old. */
   onPaths(paths: readonly string[]): void
-  /** No more events come: the directory or its link went away, or the system has no watches left. */
+  /** The events have ended: the directory or its link was removed, or the system has no watches left. */
   onEnd(error: Error | undefined): void
 }
 
-/** Events of the files below one directory. Directories behind links inside it give none. */
+/** Events of the files below one directory. Linked directories inside it give none. */
 export interface FileEvents {
   close(): Promise<void>
 }
 
 /**
- * Asks the system for events of a directory, which may be a link: then its target is watched, and the link itself too.
- * @throws the system's error: ENOENT, or ENOSPC when there are no watches left
+ * Subscribes to the system's events of a directory. For a link, both its target and the link itself are watched.
+ * @throws the system's error: ENOENT, or ENOSPC if there are no watches left
  */
 export async function openFileEvents(root: string, own: OwnDirectories, listener: FileEventsListener): Promise<FileEvents> {
   const { subscribe } = await import('@parcel/watcher')
@@ -52,18 +52,18 @@ export async function openFileEvents(root: string, own: OwnDirectories, listener
     async close() {
       isOpen = false
       link?.close()
-      // A directory that is gone cannot be unsubscribed from, and need not.
+      // A deleted directory cannot be unsubscribed from, and need not be.
       await subscription.unsubscribe().catch(() => undefined)
     },
   }
 }
 
-/** A path below one directory as it is below another; any other path as it is. */
+/** Moves a path below `from` to below `to`; returns any other path unchanged. */
 function below(from: string, path: string, to: string): string {
   return path.startsWith(from + sep) ? to + path.slice(from.length) : path
 }
 
-/** Tells when a link leads elsewhere. */
+/** Calls `onMoved` when the target of a link changes. */
 function watchLink(link: string, target: string, onMoved: () => void): FSWatcher {
   const watcher = watch(dirname(link.endsWith(sep) ? link.slice(0, -1) : link), { persistent: false }, (_, name) => {
     if (name !== null && name !== basename(link)) return

@@ -16,13 +16,13 @@ import {
 const QUIET_MS = 25
 const MAX_BURST_MS = 250
 
-/** What a watched site works with. */
+/** Options of a `SiteWatch`. */
 interface SiteWatchOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly openEvents: typeof openFileEvents
   readonly own: OwnDirectories
-  /** Wall clock: a file that changed after this and before the first look counts as changed. */
+  /** Wall clock: a file that changed after this and before the first check counts as changed. */
   readonly servedSince: number
   /** Files were added, removed or changed. */
   readonly onChange: (files: readonly string[]) => void
@@ -30,19 +30,19 @@ interface SiteWatchOptions {
   readonly onNoEvents: (error: Error) => void
 }
 
-/** One watched site: what its tree looked like last, and the events that say when to look again. */
+/** One watched site: its last snapshot, and the events that trigger the next check. */
 export class SiteWatch {
   readonly root: string
   readonly #site: string
   readonly #options: SiteWatchOptions
-  /** Looks never overlap: each compares with the one before it. */
+  /** Checks never overlap: each compares with the previous one. */
   #looking: Promise<void> = Promise.resolve()
   #tree: TreeSnapshot | undefined
   #events: FileEvents | undefined
   #pending = new Set<string>()
   #burstSince: number | undefined
   #cancelFlush: () => void = () => undefined
-  /** A look that has not begun. */
+  /** A check that has not started. */
   #nextLook: Promise<void> | undefined
   #isClosed = false
 
@@ -52,7 +52,7 @@ export class SiteWatch {
     this.#options = options
   }
 
-  /** Files seen at the last look. */
+  /** Number of files at the last check. */
   get fileCount(): number {
     return this.#tree?.files.size ?? 0
   }
@@ -65,7 +65,7 @@ export class SiteWatch {
     return this.#events !== undefined
   }
 
-  /** Begins to take events, and looks at what happened before they came. Never rejects. */
+  /** Subscribes to events, then checks for earlier changes. Never rejects. */
   async listen(): Promise<void> {
     if (this.#isClosed || this.#events !== undefined) return
     try {
@@ -76,18 +76,18 @@ export class SiteWatch {
       if (this.#isClosed) await events.close()
       else this.#events = events
     } catch (error) {
-      // A directory that is not there yet is found by the poll.
+      // The poll finds a directory that does not exist yet.
       if (codeOf(error) !== 'ENOENT') this.#options.onNoEvents(asError(error))
     }
     await this.look()
   }
 
-  /** Looks at all files and reports what differs from the last look. Never rejects. */
+  /** Checks all files and reports the differences from the last check. Never rejects. */
   look(): Promise<void> {
     return this.#next(async () => this.#compare(await snapshotTree(this.root, this.#options.own)))
   }
 
-  /** The same, together with all who ask before that look begins: it sees every write that came before the call. Never rejects. */
+  /** Like `look`, shared by all calls before that check starts: it sees every write before the call. Never rejects. */
   lookOnce(): Promise<void> {
     this.#nextLook ??= this.#next(async () => {
       this.#nextLook = undefined
@@ -96,7 +96,7 @@ export class SiteWatch {
     return this.#nextLook
   }
 
-  /** The same, but only when an entry was added or removed since: far cheaper. */
+  /** Like `look`, but only if an entry was added or removed since: far cheaper. */
   lookIfMoved(): Promise<void> {
     return this.#next(async () => {
       if (this.#tree !== undefined && (await haveEntriesMoved(this.#tree)))
@@ -112,7 +112,7 @@ export class SiteWatch {
 
   #next(look: () => Promise<void>): Promise<void> {
     this.#looking = this.#looking.then(look).catch((error) => {
-      this.#options.logger.error({ site: this.#site, err: asError(error) }, 'watching a site failed')
+      this.#options.logger.error({ site: this.#site, err: asError(error) }, 'failed to check the files of a site')
     })
     return this.#looking
   }
@@ -152,7 +152,7 @@ export class SiteWatch {
     if (this.#isClosed) return
     if (error !== undefined) this.#options.onNoEvents(error)
     void events?.close()
-    // Something may be in the place of the directory already.
+    // A new directory may exist at the path already.
     void this.look()
   }
 }

@@ -6,20 +6,20 @@ import { SiteWatch } from './site-watch.ts'
 import type { OwnDirectories } from './tree-snapshot.ts'
 import { chooseTurn, type Heat } from './turns.ts'
 
-/** How the poll goes. */
+/** Settings of the poll. */
 interface WatchSettings {
-  /** Milliseconds between looks at a site in use; 0 turns the poll off, not the events. */
+  /** Milliseconds between checks of a site in use; 0 turns the poll off, not the events. */
   readonly intervalMs: number
-  /** Milliseconds between looks at a site in development mode for which the system gives no events. */
+  /** Milliseconds between checks of a site in development mode for which the system gives no events. */
   readonly liveMs: number
 }
 
 const DEFAULT_INTERVAL_MS = 2_000
 const LIVE_MS = 250
 const MIN_INTERVAL_MS = 50
-/** Up to this many files in all, every site is looked at as if it were in use. */
+/** Up to this many files in total, every site is checked as if it were in use. */
 const FEW_FILES = 5_000
-/** How often a site without events is asked about again, in intervals of the poll. */
+/** Pause between two attempts to subscribe to events of a site, in intervals of the poll. */
 const LISTEN_AGAIN_INTERVALS = 5
 
 /** Reads the settings of the poll from the environment: `SVC_MASQUERADE_ROUTE_WATCH` and `SVC_MASQUERADE_ROUTE_WATCH_MS`. */
@@ -30,26 +30,26 @@ export function watchSettings(env: Readonly<Record<string, string | undefined>>)
   return { intervalMs, liveMs: Math.min(LIVE_MS, intervalMs) }
 }
 
-/** What a watcher is made of. */
+/** Options of a `SiteWatcher`. */
 interface SiteWatcherOptions {
   readonly settings: WatchSettings
   readonly clock: Clock
   readonly logger: Logger
-  /** Where the service itself writes: never looked at, also when it lies in a site. */
+  /** Directories that the service writes to: never checked, even inside of a site. */
   readonly own: OwnDirectories
-  /** Asks the system for events; replaced where a test needs a system that has none. */
+  /** Subscribes to the system's events; tests replace it to simulate a system without events. */
   readonly openEvents?: typeof openFileEvents
-  /** Whether a site has been asked for lately. */
+  /** True if a site had requests recently. */
   readonly isInUse: (site: string) => boolean
   /** Files of a site were added, removed or changed. */
   readonly onChange: (site: string, files: readonly string[]) => void
 }
 
-/** Watches the directories of sites for edits: by events of the system, and by a poll that finds what events do not tell. */
+/** Watches the directories of sites for edits: by events of the system, and by a poll that finds changes without an event. */
 export class SiteWatcher {
   readonly #options: SiteWatcherOptions
   readonly #watches = new Map<string, SiteWatch>()
-  /** Files that changed later than this were perhaps read before by somebody: wall clock, for the sites named next. */
+  /** Wall clock, for the sites set next: files that changed after this may have been read before the change. */
   #servedSince: number
   #sites: readonly SiteConfig[] = []
   #nextCold = 0
@@ -88,7 +88,7 @@ export class SiteWatcher {
     if (this.#isStarted) this.#listenToAll()
   }
 
-  /** Looks at a site's files now. Resolves when `onChange` was called for every write before this call. Never rejects. */
+  /** Checks a site's files now. Resolves when `onChange` was called for every write before this call. Never rejects. */
   async look(site: string): Promise<void> {
     await this.#watches.get(site)?.lookOnce()
   }
@@ -100,7 +100,7 @@ export class SiteWatcher {
   }
 
   readonly #problem = (error: unknown): void => {
-    this.#options.logger.error({ err: asError(error) }, 'watching sites failed')
+    this.#options.logger.error({ err: asError(error) }, 'failed to check the files of sites')
   }
 
   #watch(site: SiteConfig): SiteWatch {
@@ -116,7 +116,7 @@ export class SiteWatcher {
     })
   }
 
-  /** One site after another: a thousand of them must not take the machine at the start. */
+  /** Subscribes one site after another: a thousand of them must not block the machine at the start. */
   #listenToAll(): void {
     if (this.#isListening) return
     this.#isListening = true
@@ -132,7 +132,7 @@ export class SiteWatcher {
       })
   }
 
-  /** The next site after another, in the order of the configuration, that has no events. */
+  /** Returns the next site without events after `after`, in the order of the configuration. */
   #deaf(after?: SiteConfig): SiteConfig | undefined {
     const start = after === undefined ? 0 : this.#sites.indexOf(after) + 1
     return this.#sites.slice(start).find((site) => this.#watches.get(site.id)?.hasEvents === false)
@@ -144,8 +144,8 @@ export class SiteWatcher {
     const remedy =
       codeOf(error) === 'ENOSPC' || /no space left|limit/i.test(error.message)
         ? 'raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl'
-        : 'the poll finds edits, later'
-    this.#options.logger.warn({ site, err: error }, `no file events for some sites, which are polled instead: ${remedy}`)
+        : 'the poll finds edits with a delay'
+    this.#options.logger.warn({ site, err: error }, `no file events for some sites; polling them instead: ${remedy}`)
   }
 
   #run(): void {
@@ -182,7 +182,7 @@ export class SiteWatcher {
     if (isInterval) await this.#lookAtEntries(this.#sites.filter((site) => !turn.due.includes(site)))
   }
 
-  /** New and removed routes show at once on every site; only edits of files wait for a cold site's turn. */
+  /** New and removed routes take effect at once on every site; only edits of files wait for a cold site's turn. */
   async #lookAtEntries(sites: readonly SiteConfig[]): Promise<void> {
     for (const site of sites) {
       if (this.#isClosed) return
@@ -195,7 +195,7 @@ export class SiteWatcher {
     return isFew || this.#options.isInUse(site.id) ? 'used' : 'cold'
   }
 
-  /** Whoever edits a site wants to see it at once, with or without events. */
+  /** True for a site in development mode without events: its edits must show at once too. */
   #isLive(site: SiteConfig): boolean {
     return site.mode === 'development' && this.#watches.get(site.id)?.hasEvents !== true
   }

@@ -2,16 +2,16 @@ import type { BigIntStats } from 'node:fs'
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Absolute paths below a site's directory, and what tells one state of them from another. */
+/** Absolute paths below a site's directory, each with a signature of its state. */
 export interface TreeSnapshot {
   readonly files: ReadonlyMap<string, string>
-  /** Real directories that were read, as device and inode: another one may have taken the place of the root. */
+  /** Real directories that were read, as device and inode: another directory may have replaced the root. */
   readonly visited: ReadonlySet<string>
   /** The times of directories change when an entry is added, removed or renamed, not when a file is edited. */
   readonly directories: ReadonlyMap<string, string>
 }
 
-/** Absolute directories that are no part of a site wherever they lie: those that the service itself writes into. */
+/** Absolute directories that the service writes to: they are no part of a site, wherever they lie. */
 export type OwnDirectories = readonly string[]
 
 interface Walk extends TreeSnapshot {
@@ -22,11 +22,11 @@ interface Walk extends TreeSnapshot {
   readonly visited: Set<string>
 }
 
-/** Never site code, and often huge. Names that begin with a dot are left out too. */
+/** Never site code, and often huge. Names with a leading dot are skipped too. */
 const SKIPPED = new Set(['node_modules', 'public'])
-/** The same for a watcher by events. */
+/** The same for the event watcher. */
 export const ignoredGlobs: string[] = [...[...SKIPPED].flatMap((name) => [name, `**/${name}/**`]), '**/.*', '**/.*/**']
-/** How much of a site is looked at. */
+/** Bounds of a snapshot. */
 interface SnapshotLimits {
   readonly files: number
   readonly directories: number
@@ -34,11 +34,11 @@ interface SnapshotLimits {
   readonly entries: number
 }
 
-/** A site with more is watched up to this. */
+/** A larger site is watched up to these bounds. */
 const LIMITS: SnapshotLimits = { files: 20_000, directories: 20_000, entries: 20_000 }
 const MAX_DEPTH = 32
 
-// The change time too: a file that is swapped for an older one keeps neither inode nor change time.
+// With the change time: swapping a file for an older one changes inode and change time.
 function signature(stats: BigIntStats): string {
   return `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
 }
@@ -47,7 +47,7 @@ function look(path: string): Promise<BigIntStats | undefined> {
   return stat(path, { bigint: true }).catch(() => undefined)
 }
 
-/** Names in a directory, a bounded number of them. One that vanishes while it is read is an empty one. */
+/** Returns a bounded number of names in a directory. One that vanishes during the read counts as empty. */
 async function namesIn(directory: string, max: number): Promise<string[]> {
   const names: string[] = []
   try {
@@ -58,7 +58,7 @@ async function namesIn(directory: string, max: number): Promise<string[]> {
   } catch {
     return []
   }
-  // The order of the file system is not the same each time.
+  // The order of the file system varies.
   return names.sort()
 }
 
@@ -77,7 +77,7 @@ async function walk(directory: string, stats: BigIntStats, depth: number, found:
   }
 }
 
-/** Looks at all files below a site's directory, links followed, each directory once. Never rejects. */
+/** Takes a snapshot of all files below a site's directory, links followed, each directory once. Never rejects. */
 export async function snapshotTree(root: string, own: OwnDirectories, limits = LIMITS): Promise<TreeSnapshot> {
   const found: Walk = { own, limits, files: new Map(), directories: new Map(), visited: new Set() }
   const stats = await look(root)
@@ -85,7 +85,7 @@ export async function snapshotTree(root: string, own: OwnDirectories, limits = L
   return found
 }
 
-/** Whether an entry was added or removed in any of the directories since the snapshot: far cheaper than another snapshot. */
+/** True if an entry was added or removed in any directory since the snapshot: far cheaper than another snapshot. */
 export async function haveEntriesMoved(tree: TreeSnapshot): Promise<boolean> {
   for (const [path, state] of tree.directories) {
     const stats = await look(path)
@@ -95,8 +95,8 @@ export async function haveEntriesMoved(tree: TreeSnapshot): Promise<boolean> {
 }
 
 /**
- * Looks at some known files again. Resolves with the snapshot as it is now, or undefined when the paths tell of more than edits:
- * then only another snapshot can say what happened.
+ * Checks some known files again. Resolves with the updated snapshot; undefined: the paths show more than edits, so only a new
+ * snapshot can tell the changes.
  */
 export async function lookAgain(tree: TreeSnapshot, paths: readonly string[]): Promise<TreeSnapshot | undefined> {
   const files = new Map(tree.files)
@@ -108,14 +108,14 @@ export async function lookAgain(tree: TreeSnapshot, paths: readonly string[]): P
   return { ...tree, files }
 }
 
-/** Paths of the files that changed after a moment of the wall clock, in milliseconds. */
+/** Returns the paths of files that changed after `since`, in milliseconds of the wall clock. */
 export function changedAfter(tree: TreeSnapshot, since: number): string[] {
   const sinceNs = BigInt(Math.floor(since)) * 1_000_000n
   const changeTime = (state: string) => BigInt(state.slice(state.lastIndexOf(':') + 1))
   return [...tree.files].flatMap(([path, state]) => (changeTime(state) > sinceNs ? [path] : []))
 }
 
-/** Paths that were added, removed or changed between two snapshots. */
+/** Returns the paths that were added, removed or changed between two snapshots. */
 export function changedFiles(before: TreeSnapshot, after: TreeSnapshot): string[] {
   const changed: string[] = []
   for (const [path, state] of after.files) if (before.files.get(path) !== state) changed.push(path)

@@ -1,18 +1,18 @@
-/** How often a site is looked at: "live" ones at every tick, "used" ones at every interval, "cold" ones at a tenth of them. */
+/** Frequency of a site's checks: "live" at every tick, "used" at every interval, "cold" at every tenth interval. */
 export type Heat = 'live' | 'used' | 'cold'
 
-/** Cold sites are gone through once in this many intervals. */
+/** Each cold site is checked once in this many intervals. */
 const COLD_ROUNDS = 10
 
-/** Which sites to look at in a tick, and where the next tick goes on among the cold ones. */
+/** Sites to check in a tick, and the cold site at which the next tick continues. */
 interface Turn<Site> {
   readonly due: readonly Site[]
   readonly nextCold: number
 }
 
 /**
- * Chooses the sites of a tick. `isInterval` is true at ticks that end a full interval. A site that was never seen is always due:
- * only a second look can show a change.
+ * Chooses the sites of a tick. `isInterval` is true at ticks that end a full interval. A site without a snapshot is always due: only
+ * a second check can show a change.
  */
 export function chooseTurn<Site>(
   sites: readonly Site[],
