@@ -4,7 +4,7 @@ import { type HostEndpoint, type KnownServers, type PackedGeneration, unpackGene
 import { MASTER_TIMEOUT_MS, type WorkerComponents } from './components.ts'
 import { buildGeneration, retireSites } from './generation/serving-generation.ts'
 
-/** Handles what the master orders its worker to do. */
+/** Handles the orders of the master to its worker. */
 export function masterOrders(components: WorkerComponents): Handlers<typeof workerMethods> {
   const { engine, hosts, isr, l0, ledger, proofs, proxyCache, warmer } = components
   const knownServers: KnownServers = new Map()
@@ -97,7 +97,7 @@ async function commit({ engine, generations, hosts, l0, log, master }: WorkerCom
   return undefined
 }
 
-/** A site that is both in service and prepared is told twice: it may be two objects. */
+/** A site that is both in service and prepared is notified twice: it may be two objects. */
 function siteChanged({ generations, isr }: WorkerComponents, id: string): undefined {
   for (const generation of generations.all()) {
     const site = generation.sites.get(id)

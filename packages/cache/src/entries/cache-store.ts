@@ -16,11 +16,11 @@ export interface BegunPurge {
   readonly followed: Promise<void> | undefined
 }
 
-/** A store that tells what a purge takes before it has followed. */
+/** A store that reports the entries of a purge before it has applied the purge. */
 export interface PurgedStore extends Pick<CacheStore, 'purge'> {
   /**
-   * Purges, and resolves as soon as it is certain what is taken, however the process ends. Whoever asks must not let anybody have
-   * what is found in the store until it has followed.
+   * Purges, and resolves as soon as the purged set is certain, however the process ends. The caller must not hand out entries that
+   * it finds in the store until the purge is applied.
    * @throws CACHE_PURGE_FAILED
    */
   beginPurge(purge: Purge): Promise<BegunPurge>
@@ -35,7 +35,7 @@ export interface CacheStore {
   get(key: string): StoredEntry | undefined
   /** Resolves when the entry is committed and visible to every process after its `refresh`; false when it was not kept. */
   put(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean>
-  /** Takes away or marks stale what matches and is older than the purge (`seq < purge.number`). Resolves with how many. */
+  /** Deletes or marks stale the entries that match and are older than the purge (`seq < purge.number`). Resolves with how many. */
   purge(purge: Purge): Promise<number>
   variance(label: string, path: string): KnownVariance | undefined
   /**

@@ -44,7 +44,7 @@ export class Fills<Waiter extends object, Policy extends FillPolicy<Waiter>> {
 
   /**
    * The fill of a key that a request may join.
-   * @param entry what purges can match in the value, as far as it is known in advance: a fill that a purge has overtaken is not
+   * @param entry the properties of the value that purges can match, as far as known in advance: a fill that a purge has overtaken is not
    *   joined; undefined: the policy decides when it gives the value
    */
   joinable(key: string, entry?: Purgeable, layer?: PurgeLayer): SharedFill<Waiter, Policy> | undefined {
@@ -53,7 +53,7 @@ export class Fills<Waiter extends object, Policy extends FillPolicy<Waiter>> {
     return entry === undefined || fill.mayStore(entry, layer) ? fill : undefined
   }
 
-  /** Opens a fill; it is begun by its `start`. Requests join it by its key, instead of an earlier one, unless it `isPrivate`. */
+  /** Opens a fill; its `start` starts it. Requests join it by its key, instead of an earlier one, unless it `isPrivate`. */
   open(key: string, policy: Policy, options: FillOptions & { readonly isPrivate?: boolean } = {}): SharedFill<Waiter, Policy> {
     const { ledger, leases, clock, onProblem } = this.#options
     const fill: SharedFill<Waiter, Policy> = new SharedFill(

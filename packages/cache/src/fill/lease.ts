@@ -3,7 +3,7 @@ import type { Clock } from '@svc/core'
 /** How a lease ended: the entry is stored, the response cannot be shared, or there is none. */
 export type LeaseOutcome = 'stored' | 'pass' | 'failed'
 
-/** The answer to a process that asks for a lease: it holds the lease now, or the lease of another process has ended. */
+/** The response to a process that requests a lease: it holds the lease now, or the lease of another process has ended. */
 export interface LeaseReply {
   readonly granted: boolean
   /** To be given back with `leaseEnded`; 0 when not granted. */
@@ -56,7 +56,7 @@ export class Lease {
 }
 
 /**
- * Asks for the right to fill a key. A process that waits in vain, or cannot ask, fills without: a response that is produced
+ * Requests the right to fill a key. A process that waits in vain, or cannot send the request, fills without it: a response that is produced
  * twice is better than none. A lease that is granted after all then goes back at once: only the asker can end it. Never rejects.
  */
 export async function acquireLease(

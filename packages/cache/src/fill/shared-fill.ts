@@ -3,7 +3,7 @@ import type { Purgeable, PurgeLayer } from '../purge/purge.ts'
 import type { Fill, PurgeLedger } from '../purge/purge-ledger.ts'
 import { acquireLease, type Lease, type LeaseDesk, type LeaseOutcome } from './lease.ts'
 
-/** How a fill ended. It decides the outcome of the lease, and what becomes of the requests that still wait. */
+/** How a fill ended. It decides the outcome of the lease, and the fate of the requests that still wait. */
 export type FillEnd =
   /** The entry is in the store: they look it up. */
   | { readonly kind: 'stored' }
@@ -11,7 +11,7 @@ export type FillEnd =
   | { readonly kind: 'refused' }
   /** There is no result, and another attempt may bring one: they look again, and one of them fills. */
   | { readonly kind: 'lost' }
-  /** Another process held the lease, and it has ended: they look at what that fill left behind. */
+  /** Another process held the lease, and it has ended: they look up the result of that fill. */
   | { readonly kind: 'elsewhere'; readonly outcome: LeaseOutcome }
   /** The response is for one request alone, and so will be the next one: each goes on alone. */
   | { readonly kind: 'pass'; readonly detail: string }
@@ -50,11 +50,11 @@ export interface FillPolicy<Waiter> {
    * which does not wait any more; undefined in a refresh.
    */
   produce(leader: Waiter | undefined): void
-  /** Gives a request what the fill offers. `wait`: this is not for it, let it wait for the end. `again`: let it look again. */
+  /** Hands the result of the fill to a request. `wait`: it is not for this request, which waits for the end. `again`: it looks again. */
   give(waiter: Waiter): 'given' | 'wait' | 'again'
   /** The fill has ended. Called once, before the waiters are dismissed. */
   settled(end: FillEnd): void
-  /** Lets a request go that waited: what becomes of it follows from the reason. */
+  /** Releases a waiting request; the reason decides how it continues. */
   dismiss(waiter: Waiter, reason: FillEnd | LateWaiter): void
 }
 
@@ -65,7 +65,7 @@ interface LeaseRequest {
   readonly waitMs: number
   /** How long other processes are made to wait; undefined: until the fill ends. */
   readonly limitMs?: number
-  /** Fills without the lease after the fill of another process failed; else those who wait look again, and one asks again. */
+  /** Fills without the lease after the fill of another process failed; otherwise the waiting requests look again, and one retries. */
   readonly isOptional?: boolean
 }
 
@@ -79,7 +79,7 @@ export interface FillOptions {
 /** State shared by all fills of a cache. */
 interface FillContext {
   readonly ledger: PurgeLedger
-  /** undefined: the cache never asks for a lease. */
+  /** undefined: the cache never requests a lease. */
   readonly leases: LeaseDesk | undefined
   readonly clock: Pick<Clock, 'after' | 'monotonic'>
   /** The fill takes no more requests. */
@@ -145,7 +145,7 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
   }
 
   /**
-   * Takes a request: gives it what the fill offers, or lets it wait.
+   * Takes a request: hands it the result of the fill, or lets it wait.
    * @param deadlineMs until when it waits, in milliseconds of the monotonic clock; undefined: to the end
    */
   join(waiter: Waiter, deadlineMs?: number): void {
@@ -166,7 +166,7 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
     return this.#waiters.delete(waiter)
   }
 
-  /** Asks for the lease, if the policy wants one, and begins. To be called once, after the first request has joined. */
+  /** Requests the lease, if the policy wants one, and starts. To be called once, after the first request has joined. */
   start(): void {
     const { leases, clock } = this.#context
     if (this.#lease === undefined || leases === undefined) {
@@ -191,14 +191,14 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
     this.#held?.limit(limitMs)
   }
 
-  /** There is a response: those who wait get it, and those who join until the end. */
+  /** There is a response: waiting requests get it, and so do requests that join until the end. */
   offer(): void {
     if (this.isEnded) return
     this.#state = 'offering'
     for (const waiter of [...this.#waiters.keys()]) this.#give(waiter)
   }
 
-  /** Takes no more requests; those who wait go on waiting. */
+  /** Takes no more requests; waiting requests keep waiting. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true

@@ -22,7 +22,7 @@ interface L0Response<Facts extends L0Facts = L0Facts> {
   readonly body: Uint8Array
 }
 
-/** Within this time a key must be asked for twice to be kept. */
+/** A key must be requested twice within this time to be cached. */
 const WINDOW_MS = 10_000
 
 /**
@@ -77,7 +77,7 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
       return entry
     }
     this.#drop(entry)
-    // It was wanted until now: what takes its place need not be asked for twice.
+    // It was in use until now: its replacement need not be requested twice.
     this.#requested.note(entry.name, nowMs)
     return undefined
   }
@@ -100,14 +100,14 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
     return isIn
   }
 
-  /** Drops what a purge takes. @returns how many entries */
+  /** Drops the entries that a purge covers. @returns how many */
   purge(purge: Pick<Purge, 'scopes'>): number {
     const taken = this.#index.taken(purge)
     for (const entry of taken) this.#drop(entry)
     return taken.size
   }
 
-  /** Drops what a test says, at the cost of a look at every entry. */
+  /** Drops the entries that pass a test, at the cost of a look at every entry. */
   dropWhere(isDropped: (facts: Facts) => boolean): void {
     for (const entry of [...this.#room.values()]) if (isDropped(entry.facts)) this.#drop(entry)
   }

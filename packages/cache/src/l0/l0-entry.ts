@@ -8,10 +8,10 @@ import type { LabelShelf, Roomed } from './l0-room.ts'
 const OVERHEAD_BYTES = 1_600
 /** Memory cost of each tag in the index. */
 const TAG_BYTES = 64
-/** How often an entry is asked whether it still holds. */
+/** Interval of the validity checks of an entry. */
 const CHECK_MS = 1_000
 
-/** How long an entry lives and what it belongs to. */
+/** Lifetime of an entry, and its owner. */
 export interface L0Facts {
   /** Addresses that a purge may match: the response under the path of the request, and under the one that it was rewritten to. */
   readonly purgeables: readonly Purgeable[]
@@ -71,7 +71,7 @@ export class L0Entry<Block, Facts extends L0Facts = L0Facts> implements Roomed<L
     this.#setDue(nowMs)
   }
 
-  /** The head of the 304 in place of it; made when it is first asked for. */
+  /** The head of the 304 in place of it; built on first use. */
   get notModified(): Block {
     this.#notModified ??= this.#makeBlock(this.head.notModifiedAfter(this.#seconds))
     return this.#notModified

@@ -17,7 +17,7 @@ export class AgingHead {
   /** Age when it was stored, in seconds; undefined: the response does not age here, like a file. */
   readonly #ageSeconds: number | undefined
 
-  /** @param keepsLifetime whether Cache-Control stays as it is */
+  /** @param keepsLifetime true if Cache-Control stays as it is */
   constructor({ status, headers }: ResponseHead, keepsLifetime = false) {
     this.#status = status
     this.#keepsLifetime = keepsLifetime

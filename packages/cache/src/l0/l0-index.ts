@@ -40,7 +40,7 @@ class Shelf<Entry extends object> {
 const MAX_DEPTH = 8
 
 /**
- * Finds what a purge takes at a cost in proportion to that: by label, host, tag, path and directory. A pattern looks at the
+ * Finds the entries that a purge covers, at a cost in proportion to their number: by label, host, tag, path and directory. A pattern looks at the
  * tags there are, or at the entries of the label that it begins with.
  */
 export class L0Index<Entry extends Indexed> {

@@ -56,7 +56,7 @@ export function mayEnterL0(asker: L0Asker, coding: ContentCoding, head: Response
   return isCredentialFree(asker, dependsOnCookies) && !forbidsTransform(asker) && areShareable(head.headers, coding)
 }
 
-/** Its answer is not compressed, so it is not what others of its encoding class get. */
+/** Its response is not compressed, so it does not fit other requests of its encoding class. */
 function forbidsTransform(asker: L0Asker): boolean {
   return parseCacheControl(asker.header('cache-control')).noTransform
 }

@@ -22,11 +22,11 @@ export interface IncomingBody {
    * The bytes must not change until it resolves.
    */
   write(bytes: Uint8Array): Promise<boolean>
-  /** Reads what was written; fewer bytes only at its end. */
+  /** Reads the bytes written so far; fewer than requested only at the end. */
   read(position: number, maxBytes: number): Promise<Uint8Array>
   /** Gives the file its place, under a name that tells which entry it is of. Rejects when that cannot be done. */
   commit(key: string): Promise<BodyFileRef>
-  /** Gives the file up, if it was not committed, and what is open of it. Never rejects. */
+  /** Deletes the file, if it was not committed, and closes its descriptors. Never rejects. */
   close(): Promise<void>
 }
 
@@ -112,7 +112,7 @@ export class BodyFiles implements EntryFiles {
     return new OpenBody(file, { path, label, room: this.#room, placeOf: (name) => this.#path(name) })
   }
 
-  /** Takes away what an earlier instance has left behind: bodies that were never whole. Before any other process begins one. */
+  /** Deletes the incomplete bodies of an earlier instance. Before any other process begins one. */
   clearIncoming(): void {
     try {
       rmSync(join(this.#dir, INCOMING_DIR), { recursive: true, force: true })

@@ -5,7 +5,7 @@ import { normalizedUri } from './proxy-address.ts'
 /** Methods after which nothing is invalid (the safe ones of the method registry). */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'REPORT', 'SEARCH', 'QUERY'])
 
-/** True if a request may have changed what is behind its URI. */
+/** True if a request may have changed the resource at its URI. */
 export function isUnsafe(method: string): boolean {
   return !SAFE.has(method)
 }

@@ -26,13 +26,13 @@ export function initialAgeMs(headers: HeaderList, { sentAt, receivedAt }: Exchan
   const age = joinedField(headers, 'age')
   if (age !== undefined && !isDigits(age)) return Number.POSITIVE_INFINITY
   const date = parseHttpDate(firstField(headers, 'date') ?? '', receivedAt)
-  // A date is a whole second: what is less is no age.
+  // A date is a whole second: a fraction of one is not an age.
   const apparentMs = date === undefined ? 0 : Math.max(0, receivedAt - date - 999)
   const correctedMs = age === undefined ? 0 : Number(age) * 1000 + Math.max(0, receivedAt - sentAt)
   return Math.max(apparentMs, correctedMs)
 }
 
-/** How long a response is fresh from its creation on, and who says so. */
+/** Freshness lifetime of a response from its creation, and its source. */
 export interface Lifetime {
   readonly ms: number
   /** `response`: its own fields. `rule`: `proxy_cache_valid`. `guess`: by its Last-Modified. `none`: unknown. */
@@ -41,7 +41,7 @@ export interface Lifetime {
 
 /**
  * The freshness lifetime of a response (RFC 9111 section 4.2.1).
- * @param ruleSeconds what `proxy_cache_valid` says for its status
+ * @param ruleSeconds lifetime from `proxy_cache_valid` for its status
  */
 export function lifetimeOf(
   head: ResponseHead,

@@ -17,7 +17,7 @@ export interface ProxyResource {
 /** Cache address of a response. */
 export interface ProxyAddress {
   readonly key: string
-  /** Absolute and normalised: what invalidation compares. */
+  /** Absolute and normalised, for comparison by invalidation. */
   readonly uri: string
   /** Host name without port, for purges. */
   readonly hostname: string
@@ -28,7 +28,7 @@ export interface ProxyAddress {
 /** A port that its scheme has anyway says nothing. */
 const DEFAULT_PORTS = { http: 80, https: 443 } as const
 
-/** The address of a resource; undefined: no layer may store what is there. */
+/** The address of a resource; undefined: no layer may store its responses. */
 export function proxyAddress({ scheme, host, path, query, label, via }: ProxyResource): ProxyAddress | undefined {
   const parsed = parseHost(host)
   if (parsed === 'bad_host' || !isCacheSafePath(path)) return undefined

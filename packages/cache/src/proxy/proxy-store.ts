@@ -77,7 +77,7 @@ export class ProxyStore implements PurgedStore {
     this.#openedAt = clock.now()
   }
 
-  /** Opens the store as the master of an instance, and takes away what an earlier one has left behind. */
+  /** Opens the store as the master of an instance, and deletes the leftovers of an earlier one. */
   static async open(options: ProxyStoreOptions): Promise<ProxyStore> {
     const files = filesOf(options)
     files.clearIncoming()
@@ -106,7 +106,7 @@ export class ProxyStore implements PurgedStore {
     return this.#entries.problem === undefined ? Math.floor(this.#maxBytes / BODY_SHARE) : 0
   }
 
-  /** Finds what is stored for a request. */
+  /** Looks up the stored response for a request. */
   find({ key }: ProxyAddress, request: HeaderList): ProxyLookup {
     const first = this.#entries.get(key)
     if (first === undefined) return { found: undefined, key, hasVariants: false }
@@ -138,14 +138,14 @@ export class ProxyStore implements PurgedStore {
     return vary.length === 0 ? address.key : variantKey(address.key, vary, request)
   }
 
-  /** Keeps a response. Resolves with whether it is visible to all processes now. */
+  /** Stores a response. Resolves with true if it is visible to all processes now. */
   async put(response: ProxyResponse): Promise<boolean> {
     const { address, request, storing, body } = response
     const { vary } = storing
     const key = this.keyOf(address, vary, request)
     const known = vary.length === 0 ? undefined : this.#entries.get(address.key)
     const isNamed = known?.status === VARY_STATUS && namesOf(known).join() === vary.join()
-    // Both in this turn: a purge that comes later waits for what has been put before.
+    // Both in this turn: a later purge waits for earlier puts.
     const names = vary.length === 0 || isNamed ? true : this.#entries.put(address.key, varyFacts(response), new Uint8Array(0))
     const entry = this.#entries.put(key, factsOf(response), body instanceof Uint8Array ? body : new Uint8Array(0))
     const isStored = (await entry) && (await names)
@@ -158,7 +158,7 @@ export class ProxyStore implements PurgedStore {
     return this.#entries.put(key, facts, body)
   }
 
-  /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
+  /** @throws CACHE_PURGE_FAILED when purged entries may still be found */
   purge(purge: Purge): Promise<number> {
     return this.#entries.purge(purge)
   }

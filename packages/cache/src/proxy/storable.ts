@@ -62,7 +62,7 @@ export function storingOf(question: StorableQuestion): Storing | Refusal {
   if (vary === '*') return { refused: 'vary' }
   const lifetime = lifetimeOf(head, directives, receivedAt, ruleSeconds)
   const ageMs = initialAgeMs(head.headers, question)
-  // An age that cannot be told makes the response stale, and says nothing of when it was made.
+  // An unknown age makes the response stale, and says nothing about its creation time.
   const isAgeKnown = Number.isFinite(ageMs)
   const ttlMs = isAgeKnown ? lifetime.ms : 0
   const createdAt = receivedAt - (isAgeKnown ? ageMs : 0)

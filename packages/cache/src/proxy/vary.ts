@@ -5,7 +5,7 @@ import { joinedField } from './field-list.ts'
 /** Responses that depend on more fields than this are not stored. */
 const MAX_FIELDS = 16
 
-/** The fields of requests that a response depends on: lower case, each once, in order. `*`: on what cannot be told. */
+/** The fields of requests that a response depends on: lower case, each once, in order. `*`: on unknown inputs. */
 export function varyFields(headers: HeaderList): readonly string[] | '*' {
   const value = joinedField(headers, 'vary')
   if (value === undefined) return []

@@ -2,10 +2,10 @@ import { coversLabel, tagMatcher } from '../tags/tag-glob.ts'
 import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 import type { Purge, Purgeable, PurgeLayer, PurgeOrder, PurgeScope } from './purge.ts'
 
-/** A purge ready to be asked about many entries. */
+/** A purge prepared for tests of many entries. */
 export type PurgeMatcher = (entry: Purgeable) => boolean
 
-/** True if a purge is about a layer: what was made from an entry of a deeper one goes with it. */
+/** True if a purge covers a layer: entries made from an entry of a deeper layer go with it. */
 export function touchesLayer(order: PurgeOrder, layer: PurgeLayer): boolean {
   return layer === 'l0' ? order.layers.length > 0 : order.layers.includes(layer)
 }
@@ -16,7 +16,7 @@ export function purgeMatcher({ scopes }: PurgeOrder): PurgeMatcher {
   return (entry) => matchers.some((isMatch) => isMatch(entry))
 }
 
-/** True if a purge takes an entry; where many entries are asked about, keep a `purgeMatcher`. */
+/** True if a purge covers an entry. To test many entries, keep a `purgeMatcher`. */
 export function matches(purge: Purge, entry: Purgeable): boolean {
   return purgeMatcher(purge)(entry)
 }

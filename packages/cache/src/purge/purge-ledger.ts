@@ -103,7 +103,7 @@ export class PurgeLedger {
   }
 
   /**
-   * True if what a fill makes may be given to another request than its own, though it may not be stored: no purge takes it that
+   * True if a waiting request may share the result of this fill, though it may not be stored: no purge covers it that
    * was known when that request came.
    * @param asked number of the last purge at that time
    */
@@ -145,7 +145,7 @@ export class PurgeLedger {
   /** Drops settled purges that are older than every fill in flight. */
   #forget(): void {
     const oldest = this.#open.keys().next().value ?? this.#last
-    // Entries of the store may be older than any fill: what was purged of them is not there any more.
+    // Entries of the store may be older than any fill: purged ones are no longer there.
     if (oldest >= this.#floor) this.#floor = 0
     if (this.#kept.length === 0) return
     if ((this.#kept[0]?.purge.number ?? 0) > oldest) return

@@ -39,7 +39,7 @@ export function scopeOfPattern(pattern: string, labels: readonly string[] | null
   return { kind: 'labels', labels: labels === null || labels.includes(whole) ? [whole] : [] }
 }
 
-/** `route:<label>:*` is a whole site, with what carries no tag. */
+/** `route:<label>:*` is a whole site, with its untagged entries. */
 function wholeSiteOf(pattern: string): string | undefined {
   return /^route:([^:*\\]+):\*+$/.exec(pattern)?.[1]
 }

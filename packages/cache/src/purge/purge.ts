@@ -24,7 +24,7 @@ export interface PurgeOrder {
   readonly scopes: readonly PurgeScope[]
   /** `drop`: gone. `stale`: ISR entries are served once more while they are re-rendered; L0 entries are dropped all the same. */
   readonly mode: 'drop' | 'stale'
-  /** Labels whose code has changed: what their pages were known to read of requests is no longer to be relied on. */
+  /** Labels whose code has changed: the recorded request inputs of their pages are outdated. */
   readonly changedCode?: readonly string[]
 }
 

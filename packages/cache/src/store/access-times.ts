@@ -4,7 +4,7 @@ import { idOf } from './index-keys.ts'
 import { accessStamp } from './schedule.ts'
 import { StoreTransaction } from './store-transaction.ts'
 
-/** Keys remembered between merges; of more, those asked for first are known well enough. */
+/** Keys remembered between merges; beyond this, the first ones requested are a good enough sample. */
 const MAX_KEYS = 10_000
 /** Entries of one transaction: others wait for its end. */
 const ENTRIES_PER_STEP = 128
@@ -30,7 +30,7 @@ export class AccessTimes {
     this.#cancel ??= this.#clock.after(this.#intervalMs, () => this.#mergeStep())
   }
 
-  /** Writes all times that are known. What cannot be written is forgotten: eviction is then a little less just. */
+  /** Writes all recorded times. Times that cannot be written are dropped: eviction is then a little less fair. */
   merge(): void {
     while (this.#times.size > 0) this.#mergeSome()
     this.stop()

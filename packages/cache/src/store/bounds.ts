@@ -4,7 +4,7 @@ import type { Dimension } from './usage.ts'
 
 /** Entries with the query in their key take at most this share of the store. */
 const QUERY_SHARE = 4
-/** Larger bodies are not kept: lmdb hands out what has more than 16 MiB in another form, and one would push out thousands. */
+/** Larger bodies are not stored: lmdb returns values of more than 16 MiB in another form, and one would evict thousands. */
 const MAX_BODY_BYTES = 15 << 20
 
 /** How much a store may hold. */

@@ -9,7 +9,7 @@ export interface Counts {
   bytes: number
   queryEntries: number
   queryBytes: number
-  /** How many have given way to others since the store was begun. */
+  /** Number of evictions since the store was created. */
   evictions: number
   /** The last stamp given to an access: see `nextStamp`. */
   lastStamp: number

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
 
-/** How long the contents are looked at; what was not reached by then passes. */
+/** Time limit of the check of contents; entries not reached by then pass. */
 const LOOK_FOR_MS = 1_000
 /** A probe that has not ended by then goes in circles. */
 const KILL_AFTER_MS = 15_000
 
 /**
- * Reads a whole store in a process of its own, since lmdb may crash on a damaged file. Resolves with what is wrong with it;
+ * Reads a whole store in a process of its own, since lmdb may crash on a damaged file. Resolves with a description of the damage;
  * undefined: nothing.
  */
 export function probeStore(dir: string): Promise<string | undefined> {
@@ -25,7 +25,7 @@ export function probeStore(dir: string): Promise<string | undefined> {
   })
 }
 
-/** The program of the probe: it stands alone, since only its text is handed over. Prints what is wrong and exits with 1. */
+/** The program of the probe: it stands alone, since only its text is handed over. Prints the damage and exits with 1. */
 async function walkStore(lmdbUrl: string, dir: string, lookForMs: string): Promise<void> {
   const { open, ABORT } = (await import(lmdbUrl)) as typeof import('lmdb')
   const { crc32 } = await import('node:zlib')

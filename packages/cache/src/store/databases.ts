@@ -25,7 +25,7 @@ const GAP_KEY = Buffer.from('gap')
 /** The databases of a store. All keys and values are bytes. */
 export interface Databases extends Tables {
   readonly root: Root
-  /** Held by who opens the store and by who writes. */
+  /** Held by processes that open the store or write to it. */
   readonly gate: Root
   /** Numbers of labels that this process has read: they never change. */
   readonly labelNumbers: Map<string, number>
@@ -48,7 +48,7 @@ interface Tables {
   readonly index: Table
   /** Schedule by due time: last access or deadline, then id. */
   readonly schedule: Table
-  /** Label and path -> what of the request the key depends on. */
+  /** Label and path -> request inputs that the key depends on. */
   readonly variances: Table
   /** Number -> ids of purged entries, to be cleared away. */
   readonly garbage: Table
@@ -70,15 +70,15 @@ const idEncoder = {
 }
 
 /**
- * Opens or makes the databases in a directory. Throws what lmdb throws. Nothing is synced: what a killed process has committed
- * is kept by the system, and a store that a crash of the machine may have hurt is not opened in the first place.
+ * Opens or creates the databases in a directory. Throws the errors of lmdb. Nothing is synced: commits of a killed process
+ * are kept by the system, and a store that a crash of the machine may have damaged is not opened in the first place.
  *
  * A process that opens an lmdb file sets the shared number of the last transaction back to what it read from the file a moment
  * before (`mdb_env_open2`). If another process commits in between, transactions are lost and pages are given out twice. So
  * no process writes while another one opens the store: both hold the write lock of a second file, into which nothing is ever written.
  */
 export async function openDatabases(dir: string, mapBytes: number): Promise<Databases> {
-  // Native code: loaded by who opens a store, not by all that import this package. Its CommonJS form is one file instead of ten.
+  // Native code: loaded on opening a store, not on every import of this package. Its CommonJS form is one file instead of ten.
   const { open } = createRequire(import.meta.url)('lmdb') as typeof import('lmdb')
   const common = { ...BINARY, noSubdir: false, noSync: true, maxReaders: MAX_READERS } as const
   const gate = open<Buffer, Buffer>({ path: join(dir, GATE_DIR), ...common, mapSize: 1 << 20 })
@@ -137,7 +137,7 @@ function readFreeList({ counters }: Pick<Databases, 'counters'>, gapBytes: numbe
   counters.removeSync(GAP_KEY)
 }
 
-/** Gives the databases back, when all that was begun has ended. */
+/** Closes the databases, when all work in flight has ended. */
 export async function closeDatabases({ gate, root }: Databases): Promise<void> {
   await root.close()
   await gate.close()

@@ -60,7 +60,7 @@ export class EntryStore implements CacheStore, PurgedStore {
   readonly #isOwner: boolean
   readonly #identity: StoreIdentity | undefined
   readonly #lent = new LentBytes()
-  /** Of answers of upstreams, which are asked for again and again; undefined: nothing is remembered. */
+  /** For responses of upstreams, which are requested again and again; undefined: nothing is remembered. */
   readonly #recent: RecentFacts | undefined
   #parts: StoreParts | undefined
   #isSnapshotHeld = false
@@ -83,7 +83,7 @@ export class EntryStore implements CacheStore, PurgedStore {
       this.#parts = partsOf({ ...home.databases, files: options.files }, { ...options, onFailure })
   }
 
-  /** Opens the store as the master of an instance. A store that cannot be used is moved aside and a new one begun. */
+  /** Opens the store as the master of an instance. An unusable store is moved aside and a new one created. */
   static async open(given: EntryStoreOptions): Promise<EntryStore> {
     const options = { ...defaults, ...given }
     const home = isWanted(options) ? await openHome(placeOf(options), options.maxBytes).then(finished) : NOT_WANTED
@@ -122,7 +122,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     return this.#parts !== undefined && admits(this.#options, entry) ? this.#parts.queue.add(entry) : false
   }
 
-  /** @throws CACHE_PURGE_FAILED when what the purge is about may still be found */
+  /** @throws CACHE_PURGE_FAILED when purged entries may still be found */
   async purge(purge: Purge): Promise<number> {
     const { count, followed } = await this.beginPurge(purge)
     await followed
@@ -132,7 +132,7 @@ export class EntryStore implements CacheStore, PurgedStore {
   async beginPurge(purge: Purge): Promise<BegunPurge> {
     const parts = this.#parts
     if (parts === undefined || !touchesLayer(purge, this.#options.layer)) return { count: 0, followed: undefined }
-    // One after the other: what an earlier one has counted is not to be counted again.
+    // One after the other: entries that an earlier purge counted must not be counted again.
     const earlier = this.#lastPurge
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#lastPurge = promise
@@ -156,7 +156,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     return found ?? false
   }
 
-  /** True if a file beside the store is the body of an entry. Its name begins with the id. Undefined: that cannot be told. */
+  /** True if a file beside the store is the body of an entry. Its name begins with the id. Undefined: unknown. */
   ownsFile(name: string): boolean | undefined {
     return this.#read(({ databases: { heads, records } }) => {
       const id = Buffer.from(name.slice(0, 2 * ID_BYTES), 'hex')
@@ -214,12 +214,12 @@ export class EntryStore implements CacheStore, PurgedStore {
     return { entries: counts?.entries ?? 0, bytes: counts?.bytes ?? 0 }
   }
 
-  /** How many entries have given way to others since the store was begun, in all processes. */
+  /** Number of entries evicted by all processes since the store was created. */
   get evictions(): number {
     return this.#read(({ databases }) => readCounts(databases).evictions) ?? 0
   }
 
-  /** How much of the store each label has, of all that have had entries since the store was begun. */
+  /** Usage of the store by label, for all labels that have had entries since the store was created. */
   usages(): readonly Readonly<Usage>[] {
     return this.#read(({ databases }) => readUsages(databases)) ?? []
   }
@@ -250,7 +250,7 @@ export class EntryStore implements CacheStore, PurgedStore {
   }
 
   /**
-   * Clears away what is purged or expired, and evicts what is too much. One process should do this now and then: the master.
+   * Deletes purged and expired entries, and evicts those over the limits. One process should do this now and then: the master.
    * Resolves with how many entries were evicted; never rejects.
    */
   evict(): Promise<number> {

@@ -6,7 +6,7 @@ import { type AccessClass, accessRange, deadlineRange, readDueKey } from './sche
 import { StoreTransaction } from './store-transaction.ts'
 import type { Dimension, Usage } from './usage.ts'
 
-/** Entries under keys that clients can make up give way first when they are more than this part of what their label has. */
+/** Entries under keys that clients can make up are evicted first when they exceed this share of their label's usage. */
 const OPEN_SHARE = 4
 
 /** A row of the schedule. */

@@ -13,7 +13,7 @@ export function listGarbage({ garbage }: Databases, ids: readonly Buffer[]): voi
   }
 }
 
-/** Clears away the buried entries of one row. Returns whether there was one. */
+/** Deletes the buried entries of one row. Returns true if there was one. */
 export function sweepRow({ garbage }: Databases, transaction: StoreTransaction): boolean {
   for (const { key, value } of garbage.getRange({ limit: 1 })) {
     for (let at = 0; at < value.length; at += ID_BYTES) {

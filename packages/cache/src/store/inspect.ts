@@ -33,7 +33,7 @@ export interface Listing {
 /** Index row in which an entry was found; it ends with the id of the entry. */
 type Place = Buffer
 
-/** Lists entries, with work bounded by the limit. What is written or dropped meanwhile may or may not be listed. */
+/** Lists entries, with work bounded by the limit. Entries written or dropped meanwhile may or may not be listed. */
 export function listEntries(databases: Databases, query: ListingQuery): Listing {
   const after = query.cursor === undefined ? undefined : Buffer.from(query.cursor, 'base64url')
   const entries: ListedEntry[] = []

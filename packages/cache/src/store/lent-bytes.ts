@@ -3,7 +3,7 @@ const SLAB_BYTES = 1 << 20
 const MAX_LENT_BYTES = 256 << 10
 
 /**
- * Copies for who needs them until the end of the turn: the same warm memory again and again, since fresh memory for each copy
+ * Copies for callers that need them until the end of the turn: the same warm memory again and again, since fresh memory for each copy
  * costs several times the copying.
  */
 export class LentBytes {

@@ -44,7 +44,7 @@ export class Maintenance {
     return working
   }
 
-  /** Clears away what is buried or expired and evicts what is too much. Resolves with how many entries were evicted. */
+  /** Deletes buried and expired entries and evicts those over the limits. Resolves with the number of evicted entries. */
   async run(shouldStop: () => boolean): Promise<number> {
     let evicted = 0
     while (!shouldStop()) {
@@ -70,7 +70,7 @@ export class Maintenance {
     })
   }
 
-  /** Makes room in the file for a writer. Returns whether there is enough now. */
+  /** Makes room in the file for a writer. Returns true if there is enough now. */
   makeRoom(bytes: number): boolean {
     const { databases, space } = this.#options
     for (let step = 0; step < STEPS_FOR_ROOM; step++) {
@@ -83,7 +83,7 @@ export class Maintenance {
     return space.roomFor(bytes) === 'enough'
   }
 
-  /** Buries what a writer has made too much, inside its own transaction. Returns how many entries that were. */
+  /** Buries entries that exceed the limits because of a writer, inside its own transaction. Returns how many. */
   evictWithin(transaction: StoreTransaction, limit: number): number {
     const { databases, bounds } = this.#options
     return evictExcess(databases, transaction, bounds, limit)

@@ -35,7 +35,7 @@ interface PartsOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** Puts together what works on open databases. */
+/** Assembles the parts that work on open databases. */
 export function partsOf(databases: Databases, options: PartsOptions): StoreParts {
   const { maxEntries, maxBytes, graceMs, clock, onFailure } = options
   const maintenance = new Maintenance({

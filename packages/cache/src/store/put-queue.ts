@@ -30,11 +30,11 @@ interface PutQueueOptions {
   readonly stepBytes: number
   readonly graceMs: number
   readonly clock: Clock
-  /** Told when a commit failed. */
+  /** Called when a commit failed. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Collects what a turn puts and commits it together, a bounded piece per turn. */
+/** Collects the puts of a turn and commits them together, a bounded piece per turn. */
 export class PutQueue {
   readonly #options: PutQueueOptions
   #waiting: Waiting[] = []
@@ -45,7 +45,7 @@ export class PutQueue {
     this.#options = options
   }
 
-  /** Resolves with whether the entry was committed. The body must not change until then. */
+  /** Resolves with true if the entry was committed. The body must not change until then. */
   add(entry: NewEntry): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.#waiting.push({ ...entry, settle: resolve })

@@ -14,8 +14,8 @@ interface Known {
 }
 
 /**
- * Decoded metadata of recently read entries: an entry that is read often is not decoded each time. What is
- * remembered counts only where the record still has the same bytes.
+ * Decoded metadata of recently read entries: an entry that is read often is not decoded each time. A cached
+ * decoding is used only if the record still has the same bytes.
  */
 export class RecentFacts {
   readonly #known = new Map<string, Known>()
@@ -45,7 +45,7 @@ export class RecentFacts {
   }
 }
 
-/** The facts of the entry of a key, taken apart. Undefined: the record is that of another key. */
+/** The decoded facts of the entry of a key. Undefined: the record is that of another key. */
 export function readFacts(key: string, head: EntryHead, record: Buffer): EntryFacts | undefined {
   const found = decodeFacts(head, record)
   return found.key === key ? found.facts : undefined

@@ -103,7 +103,7 @@ export class Shares {
     }
   }
 
-  /** Writes what has changed; at the end of the transaction. */
+  /** Writes the changes; at the end of the transaction. */
   write(): void {
     for (const { usage, stored } of this.#held.values()) writeUsage(this.#databases, usage, stored)
   }

@@ -7,7 +7,7 @@ import { type Databases, GATE_DIR, openDatabases } from './databases.ts'
 import { fileBytesFor, mapBytesFor } from './space.ts'
 import { DATA_FILE, isInUse, judgeSeal, sealInUse } from './store-seal.ts'
 
-/** Damaged stores that are kept for who wants to look into them. */
+/** Number of damaged stores that are kept for inspection. */
 const KEPT_DAMAGED = 2
 /** Bytes that must be writable before lmdb may run: on a full disk it does not fail but crashes. */
 const NEEDED_BYTES = 256 << 10
@@ -28,7 +28,7 @@ export interface StorePlace {
 /** Bodies beside the databases, each in a file of its own. */
 export const BODIES_DIR = 'bodies'
 
-/** A store that was opened, or why there is none; and what happened on the way. */
+/** A store that was opened, or why there is none; and damage found on the way. */
 export interface OpenedHome {
   readonly databases: Databases | undefined
   /** Why the store could not be opened. */
@@ -37,7 +37,7 @@ export interface OpenedHome {
   readonly damage: string | undefined
 }
 
-/** Opens the store of an instance as its owner: what is damaged or foreign is moved aside, and a new store begun. Never throws. */
+/** Opens the store of an instance as its owner: a damaged or foreign store is moved aside, and a new one created. Never throws. */
 export async function openHome({ cacheDir, name }: StorePlace, maxBytes: number): Promise<OpenedHome> {
   const dir = join(cacheDir, name)
   const mapBytes = mapBytesFor(maxBytes)
@@ -129,7 +129,7 @@ async function moveAside(cacheDir: string, name: string, reason: string): Promis
   numbers.sort((a, b) => a - b)
   const target = `${prefix}${(numbers.at(-1) ?? 0) + 1}`
   if (names.includes(name)) await rename(join(cacheDir, name), join(cacheDir, target))
-  // Nobody finds them without their entries, and they are large. What was moved may be no directory at all.
+  // Without their entries they are unreachable, and they are large. The moved path may not be a directory at all.
   await rm(join(cacheDir, target, BODIES_DIR), { recursive: true, force: true }).catch(() => undefined)
   for (const number of numbers.slice(0, Math.max(0, numbers.length + 1 - KEPT_DAMAGED))) {
     await rm(join(cacheDir, `${prefix}${number}`), { recursive: true, force: true })

@@ -14,12 +14,12 @@ const ENTRIES_PER_STEP = 512
 /** A purge whose entries are counted. */
 export interface CountedPurge {
   readonly count: number
-  /** Makes the entries read as misses or as stale; undefined: they do. A restart of the instance goes on with what was not done. */
+  /** Makes the entries read as misses or as stale; undefined: they do. A restart of the instance resumes unfinished work. */
   readonly follow: (() => Promise<void>) | undefined
 }
 
 /**
- * Drops or marks what a purge matches and what is older than it, if that is little. Else the entries are only counted and the
+ * Drops or marks the entries that a purge matches and that are older than it, if they are few. Otherwise the entries are only counted and the
  * purge noted: to find them takes a fraction of the time that it takes to write them.
  */
 export async function beginPurge(databases: Databases, purge: Purge): Promise<CountedPurge> {
@@ -57,7 +57,7 @@ function prepare(databases: Databases, purge: Purge): Work {
   return { databases, purge, lists, matchesEntry: purgeMatcher(purge) }
 }
 
-/** Some candidates of one list, and whether they must be looked at. */
+/** Some candidates of one list, and a flag if they must be checked. */
 interface Step {
   readonly ids: readonly Buffer[]
   readonly matchesEntry: PurgeMatcher | undefined

@@ -2,7 +2,7 @@ import { open, readFile, rename, stat } from 'node:fs/promises'
 import { arch, endianness } from 'node:os'
 import { join } from 'node:path'
 
-/** Raised whenever what lies in the databases changes its form, or lmdb the form of its file: stores of another form are not read. */
+/** Raised whenever the format of the databases changes, or lmdb's file format: stores of another format are not read. */
 const FORMAT = 5
 
 /** State of a store that can be read without opening it. */
@@ -118,7 +118,7 @@ async function readSeal(dir: string): Promise<Seal | undefined> {
     const seal: unknown = JSON.parse(await readFile(join(dir, SEAL_FILE), 'utf8'))
     return isSeal(seal) ? seal : undefined
   } catch {
-    // Not there, or not ours: the same to who asks.
+    // Missing, or not ours: the same for the caller.
     return undefined
   }
 }
@@ -147,7 +147,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   await rename(temporary, path)
 }
 
-/** Names the running boot of the machine: what a killed process has written survives in it, whether synced or not. */
+/** Id of the running boot of the machine: within it, writes of a killed process survive, synced or not. */
 async function bootId(): Promise<string> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim()
 }

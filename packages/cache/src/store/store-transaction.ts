@@ -62,7 +62,7 @@ export class StoreTransaction {
       discarded = transaction.#discarded
       return made
     })
-    // Not before: what is not committed has not happened.
+    // Not before: uncommitted changes have not happened.
     if (discarded.length > 0) databases.files?.discard(discarded)
     return result
   }
@@ -142,8 +142,8 @@ export class StoreTransaction {
   }
 
   /**
-   * Buries an entry or marks it stale, if a purge of this number is about it. Returns whether it was. Purges take many: only
-   * what must be decoded is.
+   * Buries an entry or marks it stale, if a purge of this number is about it. Returns true if it was. Purges cover many: only
+   * the necessary parts are decoded.
    */
   purge(id: Buffer, purge: Pick<Purge, 'number' | 'mode'>, matchesEntry: PurgeMatcher | undefined): boolean {
     const { heads } = this.#databases
@@ -158,7 +158,7 @@ export class StoreTransaction {
     return true
   }
 
-  /** Notes an access, when it is later than what is known. An entry that is requested again is no newcomer any more. */
+  /** Records an access, if it is later than the recorded one. An entry that is requested again is no longer a newcomer. */
   touch(id: Buffer, stamp: number): void {
     const head = this.head(id)
     if (head === undefined || head.isDead || (head.accessStamp >= stamp && !head.isNewcomer)) return
@@ -191,7 +191,7 @@ export class StoreTransaction {
     try {
       return this.facts(id, head)
     } catch {
-      // A torn entry must not stop what would take it away.
+      // A torn entry must not stop its own deletion.
       return undefined
     }
   }

@@ -35,7 +35,7 @@ export interface Usage {
   /** Entries that were requested once so far, under keys that clients can make up. */
   newEntries: number
   newBytes: number
-  /** Entries evicted since the store was begun. */
+  /** Entries evicted since the store was created. */
   evictions: number
 }
 

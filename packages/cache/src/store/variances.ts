@@ -60,7 +60,7 @@ interface NextVariance extends Variance {
   write(): void
 }
 
-/** The record of a path with what a render has read: added, or alone where the record is outdated. */
+/** The record of a path with the inputs that a render has read: added, or alone if the record is outdated. */
 export function nextVariance(databases: Databases, label: string, path: string, reads: Variance, seq: number): NextVariance {
   const known = readRecord(databases, label, path)
   const isNew = known === undefined || known.isOutdated

@@ -1,4 +1,4 @@
-/** A glob taken apart: the runs of characters between its stars. */
+/** A parsed glob: the runs of characters between its stars. */
 function literalsOf(glob: string): string[] {
   const literals: string[] = []
   let literal = ''
@@ -49,7 +49,7 @@ export function isMatchAll(glob: string): boolean {
   return /^\*+$/.test(glob)
 }
 
-/** True if a glob matches all tags of a label, so that also what carries no tag goes with them. */
+/** True if a glob matches all tags of a label, so that untagged entries go with them. */
 export function coversLabel(matchesTag: (tag: string) => boolean, label: string): boolean {
   return matchesTag(`route:${label}:`)
 }

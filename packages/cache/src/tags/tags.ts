@@ -36,7 +36,7 @@ function decodedPath(path: string): string {
   }
 }
 
-/** The tag of all that the proxy cache holds for a URI: its variants, and what several upstreams have said. No purge by tags reaches it. */
+/** The tag of all proxy-cache entries for a URI: its variants, and those of several upstreams. No purge by tags reaches it. */
 export function uriTag(uri: string): string {
   return `uri:${uri}`
 }

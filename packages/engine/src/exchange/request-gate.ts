@@ -129,7 +129,7 @@ export class RequestGate {
     for (let i = 0; i < length; i += 2) this.#take(good[i] ?? '', good[i + 1] ?? '', true)
   }
 
-  /** @param isGood whether the same was found to be well formed before */
+  /** @param isGood true if the same was found to be well formed before */
   #take(name: string, value: string, isGood: boolean): void {
     if (isGood) this.#guard.goodField(name, value)
     else this.#guard.field(name, value)

@@ -54,7 +54,7 @@ export class Http1Intake {
   readonly #fields = new Http1Fields()
   readonly #connections = new WeakMap<Socket, Http1Connection>()
 
-  /** @param isTcp whether connections come by TCP, not by a unix socket */
+  /** @param isTcp true if connections come by TCP, not by a unix socket */
   constructor(origin: IntakeListener, intake: NodeIntake, context: NodeContext, isTcp: boolean) {
     this.#origin = origin
     this.#intake = intake

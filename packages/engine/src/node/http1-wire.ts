@@ -13,7 +13,7 @@ export class Http1Wire implements ResponseWire {
   readonly #socket: Socket
   readonly #canReset: boolean
 
-  /** @param canReset whether the socket is a plain TCP socket */
+  /** @param canReset true if the socket is a plain TCP socket */
   constructor(request: IncomingMessage, response: ServerResponse, canReset: boolean) {
     this.out = response
     this.#request = request

@@ -55,7 +55,7 @@ export class Http2Wire implements ResponseWire {
   #trailers: HeaderList = []
 
   /**
-   * @param takesTrailers whether the client has said that it understands trailers
+   * @param takesTrailers true if the client has said that it understands trailers
    * @param over see `ResponseWire`
    */
   constructor(stream: ServerHttp2Stream, takesTrailers: boolean, over: () => void) {

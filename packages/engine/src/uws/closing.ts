@@ -14,7 +14,7 @@ export function isClosedByLibrary({ connection }: Pick<RequestGate, 'connection'
 
 /**
  * Writes a whole response behind which the library closes the connection. Within a handler or a cork.
- * @param isTold whether the library closes it by itself, see `isClosedByLibrary`
+ * @param isTold true if the library closes it by itself, see `isClosedByLibrary`
  */
 export function endLast(res: HttpResponse, body: Uint8Array, isTold: boolean): void {
   if (isTold) res.writeHeader('Connection', 'close')
@@ -88,8 +88,8 @@ export class Lingering {
 
   /**
    * Acts in a tick of its own: a request that the parser finds behind this one meets a pending response until then.
-   * @param isReading whether the request is still being read
-   * @param isLong whether to wait for the longest time in any case
+   * @param isReading true if the request is still being read
+   * @param isLong true to wait for the longest time in any case
    */
   constructor(exchange: LingeringExchange, act: () => void, isReading: boolean, isLong: boolean) {
     this.#exchange = exchange

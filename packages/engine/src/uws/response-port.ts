@@ -12,7 +12,7 @@ export interface ResponsePort {
   completed(): void
   /**
    * Every byte was handed over while the library still waits for more, so that the connection can be closed.
-   * @param isKept whether the library may still hold the last bytes, so that closing has to wait
+   * @param isKept true if the library may still hold the last bytes, so that closing has to wait
    */
   flushed(isKept?: boolean): void
   /** Cuts the connection because the body cannot be completed. */

@@ -212,7 +212,7 @@ function watchAbort(res: HttpResponse, exchange: UwsExchange): void {
 
 /**
  * Writes a ready response within the handler of its request, where everything is corked already. The connection goes on behind it.
- * @returns whether it has been handed over whole; if not, the client takes its body slowly
+ * @returns true if it has been handed over whole; if not, the client takes its body slowly
  */
 function writeReady(res: HttpResponse, { head, body, length }: ReadyResponse): boolean {
   res.writeStatus(head.bytes)

@@ -12,7 +12,7 @@ export function writeHead(res: HttpResponse, block: HeaderBlock): void {
 
 /**
  * Writes a response whose body is there, and whose connection goes on behind it. Within a handler or a cork.
- * @returns whether it has been handed over whole; if not, the client takes it slowly
+ * @returns true if it has been handed over whole; if not, the client takes it slowly
  */
 export function writeWhole(res: HttpResponse, block: HeaderBlock, body: Uint8Array): boolean {
   writeHead(res, block)

@@ -51,7 +51,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   /**
    * A connection that has served before, if one is free.
-   * @param isRepeatable whether the request may be sent again: if not, a connection that its server may be about to close is left
+   * @param isRepeatable true if the request may be sent again: if not, a connection that its server may be about to close is left
    */
   take(isRepeatable: boolean): UpstreamConnection | undefined {
     const connection = this.#idle.pop()

@@ -3,7 +3,7 @@ import { type HostMatchKind, parseHost } from '@svc/http'
 import { type CaptureSink, type Captures, type ServerEntry, type ServerSpec, ServerTable, type WebSpec } from '@svc/vhosts'
 import type { SiteRuntime } from './site-runtime.ts'
 
-/** A server of a vhost file that a host led to, with what its name captured. */
+/** A server of a vhost file that a host led to, with the captures of its name. */
 export interface VhostMatch {
   readonly server: ServerSpec
   readonly captures: Captures
@@ -52,7 +52,7 @@ function sitesOfVhosts({ servers }: WebSpec): ReadonlySet<string> {
 
 /**
  * Which server or site answers for a host on a listen address. Sites of the configuration file are on every address. The table
- * of an address that was not prepared is built when it is first asked.
+ * of an address that was not prepared is built on first use.
  */
 export class HostRouting {
   readonly #web: WebSpec

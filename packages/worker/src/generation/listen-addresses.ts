@@ -33,7 +33,7 @@ export class ListenAddresses {
     this.#certificates.set(generation, certificates)
   }
 
-  /** Forgets what was prepared. */
+  /** Discards the prepared listeners. */
   abandon(generation: number): void {
     this.#certificates.delete(generation)
   }
@@ -42,7 +42,7 @@ export class ListenAddresses {
    * Opens the addresses that are not open, with their certificates. The first generation needs all of them. A later one is in service
    * everywhere else by now, and the master has tried the addresses: one that cannot be opened all the same is reported, and tried again with
    * the next generation.
-   * @throws ENGINE_ADDRESS_IN_USE and the like, for the first generation
+   * @throws EngineError of listening (such as ENGINE_ADDRESS_IN_USE), for the first generation
    */
   async open({ generation, listen }: ListenSpec): Promise<void> {
     const isFirst = this.#open.size === 0

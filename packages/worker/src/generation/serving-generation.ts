@@ -14,7 +14,7 @@ export interface ServingGeneration {
   readonly spec: GenerationSpec
   readonly config: Config
   readonly sites: ReadonlyMap<string, SiteRuntime>
-  /** The site of a host, which may have a port; what no site claims goes to the first one. Undefined without any site. */
+  /** The site of a host, which may have a port; a host that no site claims goes to the first one. Undefined without any site. */
   siteOf(host: string): SiteRuntime | undefined
   /** The same, with how the host led there. */
   matchHost(host: string): HostMatch<SiteRuntime> | undefined
@@ -22,9 +22,9 @@ export interface ServingGeneration {
   readonly hasVhosts: boolean
   /** Target of requests for a host on a listen address; undefined when nothing is served there. */
   route(listener: string, host: string): HostRoute | undefined
-  /** Builds what `route` looks into, for all listen addresses. Does not hold up the process. */
+  /** Builds the tables of `route` for all listen addresses. Does not block the process. */
   prepareRoutes(): Promise<void>
-  /** Largest request body that anything takes; what takes less limits it itself. */
+  /** Largest request body that any part accepts; parts that accept less limit it themselves. */
   readonly maxBodyBytes: number
   readonly endpoints: EndpointTable
   readonly trustedProxies: CidrSet
@@ -73,8 +73,8 @@ function buildEndpoints(config: Config): EndpointTable {
 }
 
 /**
- * `client_max_body_size` may allow more than the configuration does. Where a page is shown for what is too large, the engine lets
- * everything through: it knows no pages, and whoever answers has the limit of its location.
+ * `client_max_body_size` may allow more than the configuration does. Where a page is shown for bodies that are too large, the engine lets
+ * everything through: it knows no pages, and the handler applies the limit of its location.
  */
 function largestBody({ web, config }: GenerationSpec): number {
   let largest = config.server.max_body_bytes

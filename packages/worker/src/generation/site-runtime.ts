@@ -51,7 +51,7 @@ export class SiteRuntime {
 
   /**
    * The application, asking the render host for its manifest when it is not at hand.
-   * @throws what `Renderer.describe` rejects with
+   * @throws the errors of `Renderer.describe`
    */
   app(): Promise<SiteApp> {
     return this.#app === undefined ? this.#describing.run('app', () => this.#describe()) : Promise.resolve(this.#app)
@@ -60,7 +60,7 @@ export class SiteRuntime {
   /**
    * The application for a request, which waits no longer than its client: when that leaves, this resolves with undefined and keeps
    * nothing of it. While no render host is connected, no more than `maxWaiting` wait.
-   * @throws WORKER_QUEUE_FULL, and what `Renderer.describe` rejects with
+   * @throws WORKER_QUEUE_FULL, and the errors of `Renderer.describe`
    */
   async appFor(onLeft: (listener: () => void) => void, maxWaiting: number): Promise<SiteApp | undefined> {
     if (this.#app !== undefined) return this.#app
@@ -78,15 +78,15 @@ export class SiteRuntime {
     return await waiter.promise
   }
 
-  /** The site's files have changed: the next request asks for the manifest again. */
+  /** The site's files have changed: the next request queries the manifest again. */
   forget(): void {
     this.#changes++
     this.#app = undefined
   }
 
   /**
-   * True if another configuration is in service. Its label may be another site's by now: what requests that began before still
-   * make is neither kept nor taken from what is kept.
+   * True if another configuration is in service. Its label may be another site's by now: responses of requests that started before
+   * are neither cached nor served from the cache.
    */
   get isRetired(): boolean {
     return this.#isRetired
@@ -150,7 +150,7 @@ interface Run {
 class MiddlewareMemory {
   readonly #runs = new Map<string, Run>()
 
-  /** Fields that the middleware sets on the response; undefined: it must be asked. `nowMs` of the monotonic clock. */
+  /** Fields that the middleware sets on the response; undefined: it must run. `nowMs` of the monotonic clock. */
   get(method: string, path: string, nowMs: number): HeaderList | undefined {
     const key = `${method} ${path}`
     const run = this.#runs.get(key)

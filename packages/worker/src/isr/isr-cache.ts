@@ -58,7 +58,7 @@ export class IsrCache {
     else for (const label of labels) this.#parts.passes.forgetLabel(label)
   }
 
-  /** Code of a label has changed: what failed before may work now. */
+  /** Code of a label has changed: renders that failed before may succeed now. */
   siteChanged(label: string): void {
     this.#parts.passes.forgetLabel(label)
     this.#pauses.forgetLabel(label)
@@ -133,7 +133,7 @@ export class IsrCache {
     else this.#serve({ ...waiter, rounds: rounds + 1 })
   }
 
-  /** Renders for one request, and remembers what the response says about the next ones. */
+  /** Renders for one request, and remembers the hints of the response for the next ones. */
   #alone({ request }: PageWaiter, status: IsrStatus): void {
     const { context, address, settings } = request
     const { passes, renderer } = this.#parts

@@ -3,7 +3,7 @@ import type { RenderRequest } from '@svc/protocol'
 
 /**
  * How a host came to its site. `own`: by its exact name. `open`: by a wildcard, or with a foreign port, so that clients can make
- * up any number of such hosts. `unknown`: nothing claims it, the site only takes what is left over.
+ * up any number of such hosts. `unknown`: nothing claims it, the site only takes the remaining hosts.
  */
 export type HostBinding = 'own' | 'open' | 'unknown'
 
@@ -24,7 +24,7 @@ export interface PageAddress {
   readonly pattern: string
 }
 
-/** The key of a response before anything is known of what it reads. */
+/** The key of a response whose request inputs are not known yet. */
 export const NARROW: Variance = Object.freeze({ query: false, host: false })
 
 /** The key of an address, as far as its response depends on the request. */
@@ -40,7 +40,7 @@ export function passKeyOf(key: string, { binding }: PageAddress): string {
   return binding === 'unknown' ? `${key}\0unknown` : key
 }
 
-/** Both together: what either of them reads. */
+/** The union of the inputs of both. */
 export function union(left: Variance, right: Variance): Variance {
   return { query: left.query || right.query, host: left.host || right.host }
 }
@@ -59,7 +59,7 @@ export function isOpenEnded(address: PageAddress, variance: Variance, status: nu
   return (variance.query && address.query !== '') || (variance.host && address.binding !== 'own')
 }
 
-/** True if the route takes any path of its kind: what is made for the first request is stored as a newcomer. */
+/** True if the route takes any path of its kind: the response to the first request is stored as a newcomer. */
 export function isOfDynamicRoute({ pattern }: PageAddress): boolean {
   return pattern.includes('[')
 }

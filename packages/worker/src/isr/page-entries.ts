@@ -48,7 +48,7 @@ export class PageEntries {
     this.#options = options
   }
 
-  /** Decides whether the response of a fill may be stored, and for whom it is. */
+  /** Decides if the response of a fill may be stored, and which requests it fits. */
   judge(made: Made, address: PageAddress, defaults: DefaultLifetime, fill: Fill): PageVerdict {
     const { head, facts, body } = made
     const decision = storabilityOf({ ...head, facts }, address, defaults)
@@ -72,7 +72,7 @@ export class PageEntries {
     return { verdict: 'store', address, variance, key: keyOf(address, variance), entry }
   }
 
-  /** True if the entry is to be stored at all: one whose key clients can make up must have been asked for twice. */
+  /** True if the entry is to be stored at all: one whose key clients can make up must have been requested twice. */
   isAdmitted({ entry, key }: PageEntry, fillKey: string, isRepeated: boolean): boolean {
     if (!entry.isQueryKeyed) return true
     const { admission, clock } = this.#options
@@ -87,7 +87,7 @@ export class PageEntries {
   /**
    * Stores a response. Resolves when every process can read it, or with the reason why it is not stored: a purge overtook it
    * (`lost`), or the store `refused` it.
-   * @param isRepeated whether it was requested before
+   * @param isRepeated true if it was requested before
    */
   async store(pageEntry: PageEntry, fill: Fill, isRepeated: boolean): Promise<'stored' | 'lost' | 'refused'> {
     const { store } = this.#options

@@ -130,7 +130,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
   }
 
   /**
-   * Sends the page to one that asked for the same, unless it came after a purge that takes the page. One that came before the
+   * Sends the page to a request for the same key, unless it came after a purge that covers the page. One that came before the
    * purge gets it like the client of the render: else purges in a row would leave all of them without one.
    */
   give({ request, seq }: PageWaiter): 'given' | 'wait' {
@@ -169,7 +169,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
         if (!this.#sendExpired(waiter)) this.#exits.alone(waiter, reason.detail)
         return
       case 'failed':
-        // The failure of a refresh is not that of those who came meanwhile.
+        // Requests that came meanwhile do not fail with the refresh.
         if (this.fill.isRefresh) this.#exits.again(waiter)
         else this.#fail(waiter, reason.error)
         return
@@ -203,7 +203,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
     }
   }
 
-  /** Sends a whole response to the client that it was rendered for, as what it turned out to be. */
+  /** Sends a complete response to the client that it was rendered for, according to its verdict. */
   #answerLeader(leader: PageWaiter, made: Made, outcome: 'uri-miss' | 'stale'): boolean {
     const { context } = leader.request
     const { verdict, isAdmitted } = this.#judge(made)
@@ -249,7 +249,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
         }
         return
       case 'unsent':
-        // Others wait for the page: one of them asks for it in its own name.
+        // Other requests wait for the page: one of them renders it for itself.
         this.fill.end({ kind: 'lost' })
     }
   }
@@ -262,7 +262,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
         return
       case 'pass':
         if (verdict.detail === 'host' && this.#leader !== undefined) {
-          // It says nothing of those who wait under a name of the site.
+          // It says nothing about requests that wait under a name of the site.
           this.#parts.passes.add(this.#passKey, verdict.detail)
           this.fill.end({ kind: 'lost' })
         } else this.#pass(verdict.detail)
@@ -274,7 +274,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
     }
   }
 
-  /** Serves those who wait, and stores the entry. */
+  /** Serves the waiting requests, and stores the entry. */
   async #store(entry: PageEntry): Promise<void> {
     const { entries, passes } = this.#parts
     passes.delete(this.fill.key)
@@ -325,7 +325,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
 
   /**
    * A request has waited as long as a render may take. A stream may be without an end. Where another process has the lease, one
-   * more render may help; all who wait would be a stampede on a page that is in trouble already.
+   * more render may help; all waiting requests would be a stampede on a page that is failing already.
    */
   #late(waiter: PageWaiter): void {
     const render = this.#render

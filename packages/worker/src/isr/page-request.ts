@@ -33,7 +33,7 @@ export interface PageRequest {
   readonly context: RequestContext
   readonly address: PageAddress
   readonly settings: IsrSettings
-  /** `shared`: for this client and others, who may want a body where this one does not. */
+  /** `shared`: for this client and others, which may want a body where this one does not. */
   requestFor(use: 'own' | 'shared'): RenderRequest
   background(): BackgroundRender
   /** True if the site, or its configuration, has changed since the route was matched. */

@@ -5,8 +5,8 @@ import { type Encode, encodeWhole, type RealCoding } from '../compression/index.
 const MAX_BODIES = 1_024
 
 /**
- * Bodies of stored responses that outlive their turn, because they are compressed or their client is slow: all who are sent the
- * same share one copy of it, and one of each coding. Else many slow clients of one large page would take its size each. Nothing
+ * Bodies of stored responses that outlive their turn, because they are compressed or their client is slow: all clients of the
+ * same body share one copy of it, and one of each coding. Otherwise many slow clients of one large page would take its size each. Nothing
  * stays in memory without a user: it goes with the next garbage collection.
  */
 export class SharedBodies {

@@ -16,7 +16,7 @@ export interface RenderLeader {
   takesFailure(error: Error): boolean
 }
 
-/** How a render ended for those who share it. Reported once. */
+/** How a render ended for the requests that share it. Reported once. */
 export type RenderEnd =
   | { readonly kind: 'made'; readonly made: Made }
   /** It cannot be stored, though it may still go on to its client. `isFailure`: the next response may be of another kind. */
@@ -100,7 +100,7 @@ export class SharedRender implements RenderSink, ResponseSource {
       this.#settle({ kind: 'unstorable', detail: 'size', isFailure: false })
       return
     }
-    // One copy for the store, this client and those who wait.
+    // One copy for the store, this client and the waiting requests.
     const made = { head, facts, body: Buffer.from(body) }
     if (leader?.takesWhole(made) === false) leader.sink.whole(head, made.body, facts)
     this.#settle({ kind: 'made', made })
@@ -119,7 +119,7 @@ export class SharedRender implements RenderSink, ResponseSource {
   chunk(bytes: Uint8Array): boolean {
     if (!this.#isSettled && !this.#copy.add(Buffer.from(bytes))) this.#unstorable('size', false)
     const takesMore = this.#leader?.sink.chunk(bytes) !== false
-    // A slow client must not hold up the others: what it does not take yet is bounded by the copy.
+    // A slow client must not delay the others: its unsent bytes are bounded by the copy.
     return takesMore || !this.#isSettled
   }
 

@@ -24,8 +24,8 @@ function isParams(value: unknown): value is RouteParams {
 }
 
 /**
- * Asks a route for its known paths, normalised. Sets of parameters that make no path are left out.
- * @throws WORKER_STATIC_PARAMS when the site's code fails or answers something else, and what a render fails with
+ * Queries a route for its known paths, normalised. Sets of parameters that make no path are left out.
+ * @throws WORKER_STATIC_PARAMS when the site's code fails or returns something else, and the errors of a render
  */
 export async function staticPathsOf(
   renderer: Renderer,
@@ -74,7 +74,7 @@ class WholeSink implements RenderSink {
   }
 }
 
-/** Renders and resolves with the whole response. Rejects with what the render fails with. */
+/** Renders and resolves with the whole response. Rejects with the error of the render. */
 function renderWhole(renderer: Renderer, request: RenderRequest): Promise<WholeResponse> {
   const sink = new WholeSink()
   renderer.render(request, undefined, sink)

@@ -48,7 +48,7 @@ export function refusalOfHead(status: number, headers: HeaderList): string | und
   return isPrivate || noStore || noCache ? 'cache-control' : undefined
 }
 
-/** Decides whether a response may be stored, and for how long. Pure. */
+/** Decides if a response may be stored, and for how long. Pure. */
 export function storabilityOf(response: MadeResponse, address: PageAddress, defaults: DefaultLifetime): Storability {
   const { status, facts } = response
   if (status >= 500) return { verdict: 'failed', detail: 'status', isCommon: facts !== undefined && facts.reads.length === 0 }

@@ -11,7 +11,7 @@ import { deliveredHead, notModifiedHead, validatorsOf } from './stored-head.ts'
 /** The cache outcome for a request. */
 export type IsrStatus = Omit<CacheStatus, 'cache'>
 
-/** Engines send up to this much at once; of a larger body they keep what the client does not take yet. */
+/** Engines send up to this much at once; of a larger body they buffer the part that the client has not taken yet. */
 const MAX_LENT_BYTES = 32 * 1024
 
 const CONDITIONS = ['if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since'] as const

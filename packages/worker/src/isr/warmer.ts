@@ -90,7 +90,7 @@ export class Warmer {
       query: '',
       origin: originOf(site),
       hostname: hostOf(site),
-      // A page that names its host is rendered for those that are asked for.
+      // A page that names its host is rendered for hosts that are requested.
       binding: 'unknown',
       kind: route.kind,
       pattern: route.pattern,

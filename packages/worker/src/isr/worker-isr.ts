@@ -48,7 +48,7 @@ export class WorkerIsr {
     return isOn(cache) ? this.#cache : undefined
   }
 
-  /** Takes in a purge that the ledger knows. Resolves when what this process stored before it lies where it can be purged. */
+  /** Applies a purge that the ledger knows. Resolves when earlier puts of this process are committed, so that they can be purged. */
   async purged(purge: Purge): Promise<void> {
     this.#cache?.purged(purge)
     await this.#store?.flushed()

@@ -17,7 +17,7 @@ export interface WorkerFacts extends L0Facts {
 }
 
 /**
- * Drops what a new generation may answer otherwise: everything when more than sites and logging changed, else the entries of
+ * Drops responses that may be different under a new generation: everything when more than sites and logging changed, else the entries of
  * sites that changed, and those of hosts that another site has now. With vhost files every change of what hosts lead to drops
  * everything.
  */

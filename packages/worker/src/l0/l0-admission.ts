@@ -56,7 +56,7 @@ function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** An entry goes with a purge of the path that was asked for, and of the one that it was rewritten to. */
+/** An entry goes with a purge of the requested path, and of the path that it was rewritten to. */
 function purgeablesOf({ request, client }: OfferingRequest, { label, path, tags }: L0Offer): Purgeable[] {
   const parsed = parseHost(client.host)
   const host = parsed === 'bad_host' ? '' : parsed.hostname
@@ -72,7 +72,7 @@ interface Admitted {
   readonly key: L0Key
 }
 
-/** Compression and slow clients come between offer and store: purges in that time are heeded like those during a render. */
+/** Compression and slow clients come between offer and store: purges in that time count like those during a render. */
 class AdmissionTicket implements L0Ticket {
   readonly #tools: AdmissionTools
   readonly #admitted: Admitted
@@ -129,7 +129,7 @@ class AdmissionTicket implements L0Ticket {
     const { expiresAt, dependsOnCookies, isCurrent, keepsLifetime } = offer
     return {
       purgeables,
-      // The wall clock may be set; what is left of the freshness runs on the other one.
+      // The wall clock may be set; the remaining freshness runs on the monotonic one.
       expiresAt: this.#tools.clock.monotonic() + (expiresAt - this.#tools.clock.now()),
       dependsOnCookies,
       isCurrent,

@@ -17,7 +17,7 @@ const PROXY_FIELDS = ['forwarded', 'x-forwarded-host', 'x-forwarded-proto'] as c
 
 /**
  * Looks closer at a request with special fields; undefined: the pipeline has to answer it.
- * @param address what tells its listen address apart
+ * @param address key part of its listen address
  */
 export function readSpecial(ask: ReadyRequest, trusted: CidrSet, address: string | undefined): SpecialRead | undefined {
   if (PIPELINE_FIELDS.some((name) => ask.field(name) !== undefined)) return undefined
@@ -39,8 +39,8 @@ interface Part {
 }
 
 /**
- * The answer to a request for one range of what is stored (RFC 9110 section 14.2). Undefined: it has no ranges, or several or
- * none of them are asked for, which the pipeline answers.
+ * The response to a request for one range of a stored body (RFC 9110 section 14.2). Undefined: it has no ranges, or several or
+ * none of them are requested, which the pipeline answers.
  */
 export function partOf(entry: Pick<L0Entry<unknown>, 'head' | 'body'>, range: string): Part | undefined {
   if (!entry.head.hasRanges || entry.head.ages) return undefined

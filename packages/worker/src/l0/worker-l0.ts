@@ -58,7 +58,7 @@ const HITS_PER_MEASUREMENT = 16
 
 const noHead: ReadyHead = { status: 500, bytes: new Uint8Array(0) }
 
-/** L0 of a worker: answers reads before the pipeline, and takes in what the pipeline offers. */
+/** L0 of a worker: answers reads before the pipeline, and admits responses that the pipeline offers. */
 export class WorkerL0 implements ReadyResponses, L0Intake {
   readonly #options: WorkerL0Options
   readonly #blocks: HeaderBlocks
@@ -76,7 +76,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
   /** Of the hit that was measured last: looking at the clock again costs as much as finding the entry. */
   #durationMs = 0
   #untilMeasured = 0
-  // Requests come in rows: what the last one made is mostly right for the next one.
+  // Requests come in runs: the result of the last one mostly fits the next one.
   #lastAccept: string | undefined
   #lastCoding: ContentCoding = 'identity'
   #lastOrigin: L0Origin = { scheme: 'http', host: '' }
@@ -97,7 +97,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     return this.#cache !== undefined
   }
 
-  /** A generation takes over: what may be another answer under it is dropped. */
+  /** A generation takes over: responses that may be different under it are dropped. */
   apply(next: ServingGeneration, previous: ServingGeneration | undefined): void {
     this.#addresses = addressMarks(next)
     const { enabled, max_bytes: maxBytes, max_entry_bytes: maxEntryBytes } = next.config.cache.l0
@@ -117,7 +117,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     this.#cache?.setWeights(weightsOf(next))
   }
 
-  /** Drops what a purge takes. @returns how many entries */
+  /** Drops the entries that a purge covers. @returns how many */
   purge(purge: Purge): number {
     return this.#cache?.purge(purge) ?? 0
   }
@@ -212,7 +212,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     const special = readSpecial(ask, this.#options.generation().trustedProxies, this.#addressOf(ask.listener))
     if (special === undefined) return undefined
     const { origin, range } = special
-    // Parts are cut from what is not compressed.
+    // Ranges are cut from uncompressed bodies.
     const coding = range === undefined ? this.#codingOf(ask.acceptEncoding) : 'identity'
     const entry = cache.find(l0KeyPrefix(origin, coding), l0KeyTarget(ask.target, ask.parsed), now)
     if (entry === undefined || !this.#prepare(ask, entry)) return undefined

@@ -22,7 +22,7 @@ interface Repeatable {
   readonly ifLost: boolean
 }
 
-/** A call may begin on two hosts that die: a third one is not put at risk by what may be the cause of it. */
+/** A call may begin on two hosts that die: a third one is not put at risk by a call that may be the cause. */
 const MAX_BEGUN = 2
 
 /**
@@ -102,7 +102,7 @@ export class HostAttempts implements WaitingCall {
       )
   }
 
-  /** Nothing more is sent, and nothing more is told. */
+  /** Nothing more is sent or reported. */
   cancel(): void {
     this.#isEnded = true
     this.#hosts.stopWaiting(this)

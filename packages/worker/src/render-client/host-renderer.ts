@@ -234,7 +234,7 @@ class RenderRun implements RenderSource, HostCall {
     )
   }
 
-  /** The client is told what was wrong with its body, unless it is gone or answered. */
+  /** Reports the fault of its body to the client, unless it disconnected or has a response. */
   #bodyFailed(error: Error): void {
     if (this.#isAborted || this.#hasReply) return
     this.abort()

@@ -11,9 +11,9 @@ interface Host {
   endpoint: HostEndpoint
   peer: HostPeer | undefined
   isRetired: boolean
-  /** It ends, and refuses what it is sent. */
+  /** It is shutting down, and refuses calls. */
   isDraining: boolean
-  /** Sites that it did not know when it was asked, until hosts or sites change. */
+  /** Sites that it did not know at the last call, until hosts or sites change. */
   readonly unknownSites: Set<string>
   /** Sites whose calls failed because the host went away. */
   readonly lostSites: Set<string>
@@ -38,7 +38,7 @@ interface HostSetOptions {
   readonly limits: () => { readonly timeout_ms: number; readonly queue_max: number }
 }
 
-/** A peer is told of its end a moment before the host is marked as lost: a retry must not land on it again. */
+/** A peer's end is reported a moment before the host is marked as lost: a retry must not land on it again. */
 function livePeer(host: Host, site: string): HostPeer | undefined {
   if (host.isDraining || host.unknownSites.has(site)) return undefined
   return host.peer?.isClosed === true ? undefined : host.peer

@@ -6,9 +6,9 @@ export interface WaitingCall {
   readonly site: string
   /** Milliseconds of the monotonic clock. */
   readonly deadlineAt: number
-  /** A host is connected: told once, and then nothing more. */
+  /** A host is connected. Called at most once; no call follows it. */
   connected(peer: HostPeer): void
-  /** No host comes in time: told once, and then nothing more. */
+  /** No host became available in time. Called at most once; no call follows it. */
   failed(error: Error): void
 }
 
@@ -55,7 +55,7 @@ export class HostWaits {
     }
   }
 
-  /** Forgets a call. It is told nothing more. */
+  /** Removes a call. Its callbacks are not called any more. */
   remove(call: WaitingCall): boolean {
     const calls = this.#waiting.get(call.site)
     clearTimeout(calls?.get(call))
@@ -64,7 +64,7 @@ export class HostWaits {
     return isRemoved
   }
 
-  /** The hosts have changed: sends what can be sent, ends what waits in vain. */
+  /** The hosts have changed: sends the calls that can be sent, ends those that wait in vain. */
   serve(): void {
     const { connectedPeer, waitsUntil, refusal } = this.#options
     for (const [site, calls] of [...this.#waiting]) {

@@ -10,7 +10,7 @@ export interface RenderSource extends ResponseSource {
 }
 
 /**
- * Receives the response of a render, and with its end what the render says for the caches (undefined: nothing). Errors carry a
+ * Receives the response of a render, and with its end the render's facts for the caches (undefined: none). Errors carry a
  * code; `RENDER_*` codes and their HTTP status come from the render host. With RENDER_STALE_MANIFEST nothing of the request body has
  * been read.
  */
@@ -30,7 +30,7 @@ export interface Renderer {
   isReachable(site: string): boolean
   /** Starts a render. `body`, if the request has one, is read when a host has taken the request. */
   render(request: RenderRequest, body: RequestBody | undefined, sink: RenderSink): void
-  /** Runs the middleware of a site, which responds or decides what is served. It gets no request body. */
+  /** Runs the middleware of a site, which responds or decides on the content. It gets no request body. */
   runMiddleware(request: RenderRequest, sink: RenderSink, onVerdict: OnVerdict): void
 }
 

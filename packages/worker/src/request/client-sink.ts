@@ -11,14 +11,14 @@ function withCacheControl(head: ResponseHead): ResponseHead {
   return { status: head.status, headers: [...head.headers, ['cache-control', UNCACHED]] }
 }
 
-/** Engines send up to this much at once; of a larger body they keep what the client does not take yet. */
+/** Engines send up to this much at once; of a larger body they buffer the part that the client has not taken yet. */
 const MAX_LENT_BYTES = 32 * 1024
 
 /** Observer of a response on its way to the client. */
 interface ClientSinkEvents {
   /** The render failed before anything was sent: answers the client in another way. Later errors cut the response. */
   failed(error: Error): void
-  /** The response is complete: told before it is sent when it is whole, else when it has ended. */
+  /** The response is complete: called before it is sent if it is whole, otherwise when it has ended. */
   completed?(head: ResponseHead, facts: CacheFacts | undefined): void
 }
 

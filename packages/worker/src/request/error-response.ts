@@ -23,7 +23,7 @@ function codeOfStatus(status: number): string {
     .replaceAll(/[^a-z0-9]+/g, '_')
 }
 
-/** How long a client is asked to wait before it tries again, in seconds. */
+/** Value of Retry-After, in seconds. */
 const RETRY_AFTER: HeaderList = [['retry-after', '1']]
 
 /** Answers for a failure inside the service, logs it under the request's id, and shows its message only where it may. */

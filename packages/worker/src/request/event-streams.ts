@@ -39,7 +39,7 @@ export class EventStreams {
   join(writer: BodyWriter): EventStream {
     const stream = new EndableStream(writer, (over) => this.#open.delete(over))
     this.#open.add(stream)
-    // Not now: whoever begins the stream does not have it yet.
+    // Not now: the caller that starts the stream does not have it yet.
     setImmediate(() => {
       stream.begin()
       if (this.#isEnding) stream.finish()
@@ -106,7 +106,7 @@ class EndableStream implements EventStream {
     if (!this.#hasBegun) this.write(GREETING)
   }
 
-  /** Ends the stream now, or behind the event of which a part was sent. */
+  /** Ends the stream now, or after the event that was sent in part. */
   finish(): void {
     this.#isFinishing = true
     const isBetweenEvents = [...this.#tail.matchAll(BLANK_LINE)].some(

@@ -23,7 +23,7 @@ export interface L0Ticket {
   /** Largest body that is kept. */
   readonly maxBytes: number
   /**
-   * Asks to make the answer for L0 alone, since the client gets less of it. False: it is there already, or is being made that way.
+   * Requests the response for L0 alone, since the client gets less of it. False: it is cached already, or in flight.
    */
   beginFill(): boolean
   /** True if an answer with this head would be kept now. */
@@ -38,7 +38,7 @@ export interface L0Ticket {
 export interface L0Intake {
   /** True if L0 is in use. */
   readonly isEnabled: boolean
-  /** An answer to this request is being made. Undefined: L0 does not want it, mostly because it is asked for the first time. */
+  /** A response to this request is in flight. Undefined: L0 does not admit it, mostly because it is requested for the first time. */
   ticketFor(offering: OfferingRequest, offer: L0Offer): L0Ticket | undefined
 }
 
@@ -47,11 +47,11 @@ interface L0FillOptions {
   readonly ticket: L0Ticket
   /** The request that gave rise to it. */
   readonly request: Pick<HttpRequest, 'header'>
-  /** Adds what every answer to the request gets. */
+  /** Adds the fields of every response to the request. */
   readonly finalHead: (head: ResponseHead) => ResponseHead
   /** True if it may be compressed. */
   readonly mayCompress: boolean
-  /** Told when the body could not be compressed. */
+  /** Called when the body could not be compressed. */
   readonly onProblem: (error: Error) => void
 }
 

@@ -13,7 +13,7 @@ export class LimitedBody implements RequestBody {
     this.#maxBytes = maxBytes
   }
 
-  /** Ends with HTTP_BODY_TOO_LARGE at the first chunk past the limit; what still comes is thrown away. */
+  /** Ends with HTTP_BODY_TOO_LARGE at the first chunk past the limit; later chunks are discarded. */
   read(onChunk: (chunk: Uint8Array, ack: BodyAck) => void, onEnd: (error: Error | undefined) => void): void {
     let received = 0
     let isOver = false

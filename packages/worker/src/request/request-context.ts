@@ -49,7 +49,7 @@ export interface ContextTools {
   readonly l0: L0Intake
   /** Ends streams of events when the server drains. */
   readonly eventStreams: EventStreams
-  /** Told of failures inside the service, with the status that they are answered with. */
+  /** Called for failures inside the service, with the status of the response to them. */
   reportFailure(context: RequestContext, error: Error, status: number): void
 }
 
@@ -57,12 +57,12 @@ export interface ContextTools {
 type PathGroup = 'static' | 'proxy' | 'builtin' | 'other' | (string & {})
 
 /**
- * One request on its way through the pipeline: the exchange, what the stages found out, and what will be logged of it. The
+ * One request on its way through the pipeline: the exchange, the results of the stages, and the data for its log line. The
  * generation it began with stays with it to its end.
  */
 export class RequestContext {
   readonly exchange: HttpExchange
-  /** As rewriting left it; `exchange.request` is what the client sent. */
+  /** As rewriting left it; `exchange.request` is the request as the client sent it. */
   request: HttpRequest
   /** As far as its limit lets it come. */
   body: RequestBody
@@ -71,7 +71,7 @@ export class RequestContext {
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number
   site: SiteRuntime | undefined
-  /** The server of a vhost file that the host led to, with what its name captured. */
+  /** The server of a vhost file that the host led to, with the captures of its name. */
   vhost: VhostMatch | undefined
   pathGroup: PathGroup = 'other'
   /** False for probes: they are neither logged nor counted as traffic. */
@@ -88,7 +88,7 @@ export class RequestContext {
   showFailure: ((status: number) => boolean) | undefined
   /** True if answers may be compressed here. */
   mayCompress = true
-  /** The member of the cache behind the pipeline in the Cache-Status field; "": none was asked. */
+  /** The member of the cache behind the pipeline in the Cache-Status field; "": no cache was queried. */
   cacheStatus = ''
   readonly #tools: ContextTools
   #onClosed: ((isAborted: boolean) => void) | undefined
@@ -126,7 +126,7 @@ export class RequestContext {
     return this.#status !== 0
   }
 
-  /** Those who come next see another target. L0 and the access log go by what the client sent. */
+  /** Later stages see another target. L0 and the access log use the target that the client sent. */
   rewriteTo(target: RewrittenTarget): void {
     this.request = new RewrittenRequest(this.exchange.request, target)
   }
@@ -145,7 +145,7 @@ export class RequestContext {
     this.body = noBody
   }
 
-  /** Lets a body that has not been read yet be read again, as far as it is short, by whoever answers where its first reader could not. */
+  /** Lets a body that has not been read yet be read again, if it is short, by the next handler if its first reader failed. */
   makeBodyRepeatable(): void {
     if (!this.body.isPresent || this.#repeatable !== undefined) return
     this.#repeatable = new RepeatableBody(this.exchange.body)
@@ -173,9 +173,9 @@ export class RequestContext {
   }
 
   /**
-   * Offers the answer to L0, before it is sent. It is taken if it is of a kind that L0 keeps, if it has been asked for before,
-   * and if no stage withdraws it. With HEAD, what is offered is the answer to GET.
-   * @returns whether L0 wants it
+   * Offers the answer to L0, before it is sent. It is taken if it is of a kind that L0 keeps, if it has been requested before,
+   * and if no stage withdraws it. With HEAD, the response to GET is offered.
+   * @returns true if L0 wants it
    */
   offerToL0(offer: L0Offer): boolean {
     if (this.#isKeptFromL0 || !this.#tools.l0.isEnabled) return false
@@ -183,7 +183,7 @@ export class RequestContext {
     const { client, generation, pathGroup, isAccessLogged } = this
     const { request } = this.exchange
     const site = this.site?.config.id ?? ''
-    // Vhost files may go by what was sent: `$request_uri`, and what goes to an upstream.
+    // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
     const isOfSpelling = this.vhost !== undefined
     const offering = { request, client, generation: generation.number, site, pathGroup, isAccessLogged, isOfSpelling }
     this.#ticket = this.#tools.l0.ticketFor(offering, offer)
@@ -191,7 +191,7 @@ export class RequestContext {
   }
 
   /**
-   * Gives L0 the whole of what it was offered, where this client gets less (304): else a page whose clients all have it
+   * Gives L0 the complete response that it was offered, where this client gets less (304): else a page whose clients all have it
    * already would never come in. To be called before the client is answered.
    */
   fillL0({ head, bytes, send }: UnsentWhole): void {
@@ -363,7 +363,7 @@ export class RequestContext {
     return withFields(withFields(head, this.responseHeaders), this.ruleHeaders)
   }
 
-  /** RFC 6797 section 7.2: never over plain HTTP. What the answer says itself stands. */
+  /** RFC 6797 section 7.2: never over plain HTTP. The response's own field takes precedence. */
   #withStrictTransport(head: ResponseHead): ResponseHead {
     const { strictTransport } = this.generation
     if (strictTransport === undefined || this.client.scheme !== 'https') return head

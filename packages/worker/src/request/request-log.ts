@@ -74,7 +74,7 @@ export class RequestLog {
     this.#accessLog?.write({ ...request, startedAt: Date.now() - durationMs, status, bytes, durationMs, cache: 'l0-hit' })
   }
 
-  /** To be called while there is a connection: what can be asked only then is found out if it will be written. */
+  /** To be called while there is a connection: reads the facts that are available only then, if they will be logged. */
   began(request: HttpRequest): void {
     if (this.#accessLog !== undefined) request.remoteAddress
   }

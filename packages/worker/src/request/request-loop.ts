@@ -2,7 +2,7 @@ import { type LoopMark, timesNamed, wasSentBy } from '@svc/protocol'
 import { sendError } from './error-response.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** How often a request may have come through this instance before, by fetches of sites that asked each other. */
+/** How often a request may have come through this instance before, by fetches of sites that call each other. */
 const MAX_DEPTH = 4
 
 function markOf({ generation: { config, spec } }: RequestContext): LoopMark {

@@ -3,7 +3,7 @@ import type { MatcherRequest } from '@svc/site'
 import type { RequestContext } from './request-context.ts'
 
 /**
- * The URL that the client asked for, with the path as the router reads it: code of a site that guards paths by their URL must
+ * The URL that the client requested, with the path as the router reads it: code of a site that guards paths by their URL must
  * not be passed by with another spelling of the same path, like `//admin` or `/%61dmin`.
  */
 export function absoluteUrl(context: RequestContext): string {
@@ -23,7 +23,7 @@ const PROTO = 'x-forwarded-proto'
 export const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_ADMIN'])
 
 /**
- * The request's fields as the site's code may see them: without what only a trusted proxy may say, without the service's own
+ * The request's fields as the site's code may see them: without fields that only a trusted proxy may set, without the service's own
  * cookies, and with the host and the scheme that the client named, as far as trusted proxies vouch for them.
  */
 export function headersForSite(context: RequestContext): [string, string][] {
@@ -48,7 +48,7 @@ export function headersOfMiddleware(context: RequestContext, wanted: readonly [s
 
 function valueForSite({ client }: RequestContext, name: string, value: string): string | undefined {
   if (name === 'host') return client.host
-  // Replaced by what `Forwarded` and the chain of proxies come to.
+  // Replaced by the result of `Forwarded` and the chain of proxies.
   if (name === PROTO) return undefined
   if (name === 'x-forwarded-host') return client.isPeerTrusted ? client.host : undefined
   if (name === 'cookie') return removeCookies(value, OWN_COOKIES)

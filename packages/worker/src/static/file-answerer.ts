@@ -20,7 +20,7 @@ function readWhole(file: OpenFile): Buffer | undefined {
   return contentStateOf(fstatSync(file.fd, { bigint: true })) === contentStateOf(file.stat) ? content : undefined
 }
 
-/** A whole file that its client does not get, since it has it already or asks for the head alone. */
+/** A whole file that its client does not get, since it has it already or requests the head alone. */
 interface UnsentFile {
   readonly head: ResponseHead
   /** Size of the form that would be sent. */
@@ -34,7 +34,7 @@ export interface WholeFileL0 {
   /**
    * Told, before anything is sent, of a file that the request asks for as a whole and that will be answered with the same until
    * it changes, which `isCurrent` finds out. Not told of files that have only just changed.
-   * @returns whether it is wanted
+   * @returns true if it is wanted
    */
   offer(isCurrent: () => boolean): boolean
   /** The requested content is not sent to the client. */
@@ -182,7 +182,7 @@ export function isFile(found: FileFacts | 'directory' | undefined): found is Fil
   return found !== undefined && found !== 'directory'
 }
 
-/** @returns whether it is wanted */
+/** @returns true if it is wanted */
 function offerWhole(request: Pick<HttpRequest, 'header'>, target: FileTarget, resource: StaticResource, now: number): boolean {
   const acceptEncoding = request.header('accept-encoding')
   const variant = chooseVariant(resource, acceptEncoding)

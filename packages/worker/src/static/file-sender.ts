@@ -106,7 +106,7 @@ class FileSender {
     this.#advance()
   }
 
-  /** The engine may hold what it is given until the socket takes it. */
+  /** The engine may hold the bytes until the socket takes them. */
   #write(chunk: Uint8Array, onUnused?: () => void): void {
     this.#isWaiting = this.#writer?.write(chunk, onUnused) === false
   }

@@ -28,7 +28,7 @@ export interface PhaseRun {
   look(path: string): Found
   /** Notes what has been found without `look`. */
   noteFound(path: string, found: Found): void
-  /** Offers the answer to L0. `isCurrent`: what else must hold. @returns whether it is wanted */
+  /** Offers the answer to L0. `isCurrent`: what else must hold. @returns true if it is wanted */
   offer(isCurrent?: () => boolean): boolean
   /** Answers with an error of this server. */
   fail(status: number, headers?: HeaderList): Outcome
