@@ -13,7 +13,7 @@ const path = process.argv[4] ?? '/'
 const bundled = fileURLToPath(new URL('../dist/render-host.js', import.meta.url))
 const root = fileURLToPath(new URL('./sites/rows', import.meta.url))
 
-/** Keeps `concurrency` renders under way for a time; returns how long each took, in milliseconds. */
+/** Keeps `concurrency` renders in flight for a time; returns the duration of each, in milliseconds. */
 async function load(host: HostProcess, forMs: number): Promise<number[]> {
   const request = await host.request('rows', path)
   const tookMs: number[] = []

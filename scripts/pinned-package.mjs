@@ -13,7 +13,7 @@ const NPM_DEADLINE_MS = 120_000
 /** The `node_modules` of the checkout. */
 export const modulesDir = join(dirname(dirname(fileURLToPath(import.meta.url))), 'node_modules')
 
-/** Whether the directory holds this version. */
+/** True if the directory holds this version. */
 export async function isFetched({ version }, target) {
   const manifest = join(target, 'package.json')
   if (!existsSync(manifest)) return false

@@ -1,9 +1,9 @@
-// Says why the service cannot run here. Written so that old versions of Node can read it too.
+// Reports why the service cannot run here. Written in syntax that old versions of Node can parse too.
 import { existsSync } from 'node:fs'
 
 const OLDEST_NODE = 20
 const EXIT_UNAVAILABLE = 69
-/** Where the bundled Node.js looks for glibc, by the CPUs that there is a bundled Node.js for. */
+/** Loader of glibc for the bundled Node.js, by supported CPU. */
 const loaders = { x64: '/lib64/ld-linux-x86-64.so.2', arm64: '/lib/ld-linux-aarch64.so.1' }
 const remedy = 'use one of these, or a container with one, e.g. of the image debian:stable-slim'
 
@@ -20,7 +20,7 @@ function platformProblem() {
   return loader === undefined ? `Linux on ${process.arch}` : libcProblem(loader)
 }
 
-/** Ends the process with a sentence that says what to do when the service cannot be installed or built here. */
+/** Exits with an error and advice if the service cannot be installed or built here. */
 export function requirePlatform() {
   const platform = platformProblem()
   const isOld = Number(process.versions.node.split('.')[0]) < OLDEST_NODE

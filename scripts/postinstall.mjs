@@ -32,7 +32,7 @@ for (const pin of pinned) {
     await fetchPackage(pin, target)
     console.log(`fetched ${pin.name}@${pin.version} for the bundled Node`)
   } catch (error) {
-    console.error(`could not fetch ${pin.name}@${pin.version}: ${error.message}`)
+    console.error(`failed to fetch ${pin.name}@${pin.version}: ${error.message}`)
     console.error('check the network or proxy settings of npm and run `npm install` again')
     process.exitCode = 1
   }

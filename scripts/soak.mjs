@@ -1,4 +1,4 @@
-// Runs what must hold for a long time: each part repeats something until its rounds or the time are over, and says how far it is.
+// Runs long-lasting tests: each part repeats its work until its rounds or the time run out, and prints its progress.
 //
 //   npm run soak                              all parts, at most an hour
 //   npm run soak -- --list                    names the parts

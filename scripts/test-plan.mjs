@@ -1,4 +1,4 @@
-// Which test files share a process, and in which order they start.
+// Groups test files into processes and orders their start.
 //
 // A test file of a package spends most of its time on loading sources, so some files of one package share a process.
 // A comment on a line of its own, in the head of a test file, says otherwise:
@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-/** Files that several tests are run from; built anew by each run. */
+/** Files that several tests are run from; rebuilt by each run. */
 const entryDir = join(root, 'dist/tests')
 /** Few enough that a group takes some seconds. */
 const FILES_PER_GROUP = 8

@@ -1,4 +1,4 @@
-// Runs everything that `npm test` promises, in the order in which it fails fastest.
+// Runs all steps of `npm test`, in the order in which it fails fastest.
 //
 //   node scripts/test.mjs           all
 //   node scripts/test.mjs --check   format, lint, types and structure only
@@ -48,7 +48,7 @@ function runTests(...args) {
   return run('tests', join(root, 'bin/node'), ['--disable-warning=ExperimentalWarning', 'scripts/run-tests.mjs', ...args])
 }
 
-/** A name that is mistyped is told as such. */
+/** Reports mistyped names. */
 function areThere(files) {
   const missing = files.filter((file) => !existsSync(resolve(file)))
   for (const file of missing) console.error(`no test file ${file}`)

@@ -45,7 +45,7 @@ async function introduce(t: TestContext, runDir: string, token: string, site = '
 test('without a whole file of its own, or with one that others may read, a unit does not start and says why', async (t) => {
   const empty = await refused(t, tempDir(t), 'one')
   assert.equal(empty.code, 75)
-  assert.match(empty.stderr, /there is no .*sites\/one\.json: the server writes it when it starts or reloads/)
+  assert.match(empty.stderr, /missing file .*sites\/one\.json: the server writes it when it starts or reloads/)
 
   const { server, runDir } = await openOwnSite(t)
   assert.equal((await refused(t, runDir, 'two')).code, 75, 'a site that has no process of its own')

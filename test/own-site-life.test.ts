@@ -72,7 +72,7 @@ test('a unit goes on over a restart of the server, and over one that was killed'
   const third = await restart(t, again)
   await siteState(third, 'one', 'ok')
   assert.equal((await client(third)('/')).status, 200)
-  assert.match(unit.child.stderr, /the server is gone/)
+  assert.match(unit.child.stderr, /lost the connection to the server/)
   assert.equal((await unit.child.stop()).code, 0)
   assert.ok(host > 0)
 })

@@ -15,7 +15,7 @@ export interface Comparison {
   /** Loaded before `path` while warming up: something that takes the same ways many times faster. */
   readonly lightPath?: string
   readonly headers?: readonly string[]
-  /** What every server must answer. @default 200 */
+  /** Expected status of every server. @default 200 */
   readonly status?: number
   readonly contenders: readonly Contender[]
   readonly seconds: number

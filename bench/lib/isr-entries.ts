@@ -3,7 +3,7 @@ import { type EntryFacts, type EntryStore, responseTags } from '@svc/cache'
 /** Entries that carry one tag, as the posts of an author do. */
 export const GROUP = 100
 export const LARGE_GROUP = 10_000
-/** Puts under way at a time. */
+/** Puts in flight at a time. */
 const BATCH = 64
 
 /** The path of the entry with this index. */
@@ -16,7 +16,7 @@ export const largeGroupTag = (group: number) => `year-${group}`
 /** The key of an entry in the store. */
 export const keyOf = (label: string, index: number) => `${label}\0${pathOf(index)}\0\0`
 
-/** What is known of an entry: a page of one post, with the tags of its groups. */
+/** Returns the facts of an entry: a page of one post, with the tags of its groups. */
 export function factsOf(label: string, index: number): EntryFacts {
   const path = pathOf(index)
   const groups = [groupTag(Math.floor(index / GROUP)), largeGroupTag(Math.floor(index / LARGE_GROUP))]

@@ -6,7 +6,7 @@ import { cpuSeconds } from './process-tree.ts'
 
 const run = promisify(execFile)
 
-/** What a load on a server measured. */
+/** Measurements of a load on a server. */
 export interface Measurement {
   readonly requestsPerSecond: number
   /** Requests for each second of CPU that the whole server (all its processes) used. */

@@ -50,7 +50,7 @@ export interface ProcessMemory {
   readonly pid: number
   /** Its command line, arguments separated by spaces. */
   readonly command: string
-  /** Heaps and stacks, which it shares with nobody. */
+  /** Heaps and stacks, which it shares with no other process. */
   readonly privateBytes: number
   /** The same with its share of what is common (PSS): of programs, libraries and mapped stores. */
   readonly shareBytes: number

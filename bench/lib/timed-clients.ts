@@ -11,7 +11,7 @@ export interface TimedRequest {
 /** Clients on connections that they keep, each with its next request as soon as the last is answered. */
 export class TimedClients {
   readonly requests: TimedRequest[] = []
-  /** What the first failures were. */
+  /** Texts of the first failures. */
   readonly failures: string[] = []
   readonly #clients: readonly Promise<void>[]
   #isOver = false
@@ -20,7 +20,7 @@ export class TimedClients {
     this.#clients = Array.from({ length: count }, () => this.#run(url, host))
   }
 
-  /** Resolves when the requests under way are answered. */
+  /** Resolves when the requests in flight have ended. */
   async stop(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#clients)

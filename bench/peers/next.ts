@@ -5,7 +5,7 @@ import { workDir } from './svc.ts'
 
 const dir = join(workDir, 'next')
 
-/** Whether `bench/setup.sh` has built the App Router site for Next.js. */
+/** True if `bench/setup.sh` has built the App Router site for Next.js. */
 export const hasNext = existsSync(join(dir, '.next/BUILD_ID'))
 
 /** Starts `next start` on the build of the same pages. */

@@ -32,7 +32,7 @@ pm.max_children = 4
 `,
   )
   const asRoot = process.getuid?.() === 0 ? '--allow-to-run-as-root' : ''
-  // It tells nobody but its log when it listens.
+  // Only its log says when it listens.
   const script = `rm -f ${socket}; ${BINARY} --nodaemonize --fpm-config ${file} ${asRoot} & trap "kill $!" TERM
 until [ -S ${socket} ]; do sleep 0.05; done; echo listening; wait; wait`
   const ready = (output: string) => (output.includes('listening') ? `unix:${socket}` : undefined)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type ServerProcess, startPinned } from '../lib/server-process.ts'
 import { repositoryRoot, workDir } from './svc.ts'
 
-/** What is asked of a server to learn its answer. */
+/** The request that fetches a server's response. */
 export interface Sample {
   readonly url: string
   readonly host: string

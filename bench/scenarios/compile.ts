@@ -56,7 +56,7 @@ async function sampleBytecode(load: Load): Promise<Uint8Array> {
 }
 
 /**
- * What the thread does for one module before it hands it to the isolate: compiled code, checked, and its bytecode. CPU time of
+ * The thread's work for one module before it passes it to the isolate: compiled code, checked, and its bytecode. CPU time of
  * the process in microseconds per module: other load on the machine must not count.
  *
  * @param bytecode - is stored with each module; undefined: what was stored is read

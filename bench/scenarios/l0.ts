@@ -12,7 +12,7 @@ const CONNECTIONS = 32
 const HOST = 'l0.localhost'
 const SIZES = { '1 KB': 1024, '10 KB': 10_240, '32 KB': 32_768 } as const
 
-/** What a browser sends with a navigation, beside Host. */
+/** Fields of a browser's navigation request, except Host. */
 const BROWSER_FIELDS = [
   'User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
   'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
@@ -24,7 +24,7 @@ const BROWSER_FIELDS = [
   'Sec-Fetch-Site: none',
 ] as const
 
-/** Files that are small enough for L0. Written once: written anew they had other tags than those in the caches of the peers. */
+/** Files that are small enough for L0. Written once: a second write would give them other tags than those in the caches of the peers. */
 function writeSite(): string {
   const root = join(workDir, 'l0-site')
   mkdirSync(join(root, 'public'), { recursive: true })
@@ -40,7 +40,7 @@ interface Hit {
   readonly path: string
   /** Further fields of each request. */
   readonly fields?: readonly string[]
-  /** Whether the client has it already. */
+  /** True if the client has it already. */
   readonly isConditional?: boolean
 }
 

@@ -14,7 +14,7 @@ const LABEL = 'rows'
 const NAME = 'purge'
 const MAX_ENTRIES = 200_000
 const MAX_BYTES = 1 << 30
-/** The control socket gives up later than anything that is measured here takes. */
+/** Timeout of the control socket: longer than any measured operation. */
 const TIMEOUT_MS = 60_000
 const WARM_UPS = 20
 
@@ -34,7 +34,7 @@ const groups: readonly Group[] = [
 /** Purges a full tag. Resolves with how many entries were dropped. */
 type PurgeTag = (tag: string) => Promise<number>
 
-/** The ways in which somebody can ask for a purge. */
+/** The ways to request a purge. */
 function ways(url: string, agent: Agent): Readonly<Record<string, PurgeTag>> {
   const socket = join(workDir, NAME, 'run/control.sock')
   return {

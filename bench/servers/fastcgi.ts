@@ -20,7 +20,7 @@ const answer = Buffer.concat([
   record(END_REQUEST, Buffer.alloc(HEAD_BYTES)),
 ])
 
-/** Whether the request has come whole: its last record is an empty STDIN. */
+/** True if the request is complete: its last record is an empty STDIN. */
 function isWhole(bytes: Buffer): boolean {
   const last = bytes.byteLength - HEAD_BYTES
   return last >= 0 && bytes[last + 1] === STDIN && bytes.readUInt16BE(last + 4) === 0

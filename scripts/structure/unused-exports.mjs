@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { relativeTarget } from './sources.mjs'
 
 /**
- * Where a name that a module exports is declared: `{ path, name }`, without a name for a module that is exported as a namespace;
+ * Returns the declaration of a name that a module exports: `{ path, name }`, without a name for a module that is exported as a namespace;
  * undefined when it is not found.
  */
 function declarationOf(project, path, name) {

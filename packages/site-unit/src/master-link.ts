@@ -3,14 +3,14 @@ import { SupervisorError } from '@svc/processes'
 import { PRODUCT_VERSION, PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 
-/** The way to the master. */
+/** RPC peer of the master. */
 type MasterPeer = RpcPeer<typeof unitMethods, typeof unitParentMethods>
 
-/** What a link to the master is made with. */
+/** Options of a `MasterLink`. */
 interface MasterLinkOptions {
   readonly socket: string
   readonly site: string
-  /** Read for each connection: a master that has lost the old one makes another. */
+  /** Read for each connection: a master that has lost the old token makes another. */
   readonly token: () => Promise<string>
   readonly handlers: Handlers<typeof unitMethods>
   /** The connection is gone. */
@@ -21,20 +21,20 @@ interface MasterLinkOptions {
 
 const FIRST_WAIT_MS = 50
 const MAX_WAIT_MS = 1_000
-/** Told no, a unit asks again after this: a reload may have given the site a process of its own. */
+/** Pause after a refusal until the next attempt: a reload may have given the site a process of its own. */
 const REFUSED_WAIT_MS = 5_000
 const HELLO_TIMEOUT_MS = 10_000
 
-/** Keeps a connection to the master, from the first one that there is until `close`. */
+/** Keeps a connection to the master, and connects again after each loss until `close`. */
 export class MasterLink {
   readonly #options: MasterLinkOptions
   readonly #closed = deferred<void>()
   #peer: MasterPeer | undefined
   #running: Promise<void> | undefined
   #isClosed = false
-  /** Whether the connection that ended last came as far as that the unit followed the server. */
+  /** True if on the last connection the unit had already followed the server. */
   #hasFollowed = false
-  /** What was last complained of: a server that is away for a night is not worth a line each second. */
+  /** The last logged problem: a server that is down for a night must not log a line each second. */
   #complaint = ''
 
   constructor(options: MasterLinkOptions) {
@@ -48,7 +48,7 @@ export class MasterLink {
   /** @throws SUP_NO_SERVER while there is no connection */
   require(): MasterPeer {
     if (this.#peer !== undefined && !this.#peer.isClosed) return this.#peer
-    throw new SupervisorError('SUP_NO_SERVER', 'the server is not reached at the moment')
+    throw new SupervisorError('SUP_NO_SERVER', 'not connected to the server at the moment')
   }
 
   get isUp(): boolean {
@@ -80,7 +80,7 @@ export class MasterLink {
     cancel()
   }
 
-  /** One connection from its begin to its end. Never rejects. */
+  /** Runs one connection from start to end. Never rejects. */
   async #connect(): Promise<'ended' | 'failed' | 'refused'> {
     const { socket, site, token, handlers, onLost, logger } = this.#options
     let problem: Error | undefined
@@ -107,7 +107,8 @@ export class MasterLink {
       logger.info('connected to the server')
       await peer.closed
       onLost()
-      if (!this.#isClosed) logger.warn({ err: problem }, 'the server is gone; the site is rendered again when it is back')
+      if (!this.#isClosed)
+        logger.warn({ err: problem }, 'lost the connection to the server; the site is rendered again when it is back')
       return 'ended'
     } catch (error) {
       this.#peer?.close()
@@ -130,8 +131,8 @@ export class MasterLink {
     this.#complaint = message
     const what =
       codeOf(error) === 'CORE_PROTOCOL'
-        ? 'the server is of another version than this unit: restart the unit, and the server if it is the older one'
-        : 'the server cannot be reached; tried again and again'
+        ? 'the server has another version than this unit: restart the unit, and the server if it is the older one'
+        : 'the server is unreachable; retrying'
     this.#options.logger.warn({ err: error }, what)
   }
 }

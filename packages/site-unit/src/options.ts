@@ -2,19 +2,19 @@ import type { Clock } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
 import type { Logger } from '@svc/telemetry'
 
-/** What the unit of a site is started with. */
+/** Options of a unit's start. */
 export interface SiteUnitOptions {
   readonly site: string
-  /** Run directory of the server that has the site. */
+  /** Run directory of the site's server. */
   readonly runDir: string
   /** Absolute path of the program of render hosts. */
   readonly renderHost: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Other than usual patience. */
+  /** Overrides of the default timings. */
   readonly timings?: Partial<SupervisorTimings>
 }
 
-/** What a unit works with. */
+/** Dependencies of a unit. */
 export interface SiteUnitDeps {
   readonly options: SiteUnitOptions
   readonly timings: SupervisorTimings

@@ -2,14 +2,14 @@ import { codeOf } from '@svc/core'
 import { readPrivate, SupervisorError, siteFilePath } from '@svc/processes'
 import { ExitCode, type SiteFile, siteFile } from '@svc/protocol'
 
-/** Passing troubles: the server writes the file when it starts, and at each reload. */
+/** A temporary failure: the server writes the file at its start and at each reload. */
 function notYet(message: string, cause: unknown): SupervisorError {
   return new SupervisorError('SUP_SITE_FILE', message, { cause, data: { exitCode: ExitCode.temporary } })
 }
 
 /**
- * Reads what the master has written for the unit of a site.
- * @throws SUP_SITE_FILE when there is none, when it is not whole or not of that site, or when others may read it
+ * Reads the master's file for the unit of a site.
+ * @throws SUP_SITE_FILE if it is missing, incomplete, of another site, or readable by others
  */
 export async function readSiteFile(runDir: string, site: string): Promise<SiteFile> {
   const path = siteFilePath(runDir, site)
@@ -18,7 +18,7 @@ export async function readSiteFile(runDir: string, site: string): Promise<SiteFi
     text = await readPrivate(path)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') {
-      const message = `there is no ${path}: the server writes it when it starts or reloads with a site "${site}" that has process = "own"`
+      const message = `missing file ${path}: the server writes it when it starts or reloads with a site "${site}" that has process = "own"`
       throw notYet(message, error)
     }
     if (codeOf(error) === 'SUP_SITE_FILE') throw error
@@ -29,9 +29,9 @@ export async function readSiteFile(runDir: string, site: string): Promise<SiteFi
     if (file.site === site && file.spec.sites?.[0]?.id === site) return file
   } catch (error) {
     throw notYet(
-      `${path} is not whole, or of another version than this program: "svc reload" has the server write it anew`,
+      `${path} is incomplete, or of another version than this program: "svc reload" makes the server write it again`,
       error,
     )
   }
-  throw notYet(`${path} is not about the site "${site}"`, undefined)
+  throw notYet(`${path} is not the file of the site "${site}"`, undefined)
 }

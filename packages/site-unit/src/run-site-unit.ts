@@ -13,8 +13,8 @@ function exitCodeOf(error: unknown): number {
 }
 
 /**
- * Runs the unit of a site with a process of its own in this process until it is told to stop by a signal. Resolves with the exit
- * code of the process; everything that it started has ended by then.
+ * Runs the unit of a site with a process of its own in this process until a signal stops it. Resolves with the exit code of the
+ * process, after everything that it started has ended.
  */
 export async function runSiteUnit(options: SiteUnitOptions): Promise<number> {
   const startedAt = systemClock.monotonic()

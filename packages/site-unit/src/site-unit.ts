@@ -18,12 +18,12 @@ import { readSiteFile } from './read-site-file.ts'
 import { unitHandlers } from './unit-handlers.ts'
 import { UnitHost } from './unit-host.ts'
 
-/** A purge or a change of files of a large site, on a busy machine. */
+/** Ample time for a purge or a change of files of a large site on a busy machine. */
 const MASTER_TIMEOUT_MS = 60_000
-/** Workers that do not say in this time that they send nothing more are not waited for. */
+/** Workers have this long to confirm that they send nothing more; then the unit stops waiting. */
 const LEAVE_TIMEOUT_MS = 10_000
 
-/** The process of a site that has one of its own: keeps its render host, watches its files, follows the master. Runs once. */
+/** The process of a site that has its own: runs the render host, watches the files, follows the master. Runs once. */
 export class SiteUnit {
   readonly #deps: SiteUnitDeps
   readonly #stack: CloseStack
@@ -39,10 +39,10 @@ export class SiteUnit {
   constructor(file: SiteFile, deps: SiteUnitDeps) {
     this.#file = file
     this.#deps = deps
-    this.#stack = new CloseStack((step, error) => deps.logger.error({ err: error }, `could not close ${step}`))
+    this.#stack = new CloseStack((step, error) => deps.logger.error({ err: error }, `failed to close ${step}`))
   }
 
-  /** Serves the site until a stop is asked for, and drains. Rejects when it cannot start. */
+  /** Serves the site until it is told to stop, then drains. Rejects if the start fails. */
   async run(): Promise<void> {
     this.#stack.push('signals', listenForSignals(this.#signalActions()))
     try {
@@ -51,7 +51,7 @@ export class SiteUnit {
       await manager.announce('STOPPING=1')
       await this.#drain(host, link)
     } catch (error) {
-      // Asked to stop while it was starting: there is nothing to drain.
+      // Stopped during the start: there is nothing to drain.
       if (!this.#isStopping) throw error
     } finally {
       await this.#stack.close()
@@ -62,7 +62,7 @@ export class SiteUnit {
     const { options, logger, clock } = this.#deps
     await this.#takeSite()
     const manager = new ServiceManager(options.env, process.pid, clock, (error) =>
-      logger.warn({ err: error }, 'the service manager could not be told'),
+      logger.warn({ err: error }, 'failed to notify the service manager'),
     )
     this.#manager = manager
     this.#stack.push('service manager', () => manager.close())
@@ -72,7 +72,7 @@ export class SiteUnit {
     const link = this.#makeLink(host)
     this.#link = link
     await Promise.race([host.start(), this.#stopAsked.promise])
-    if (this.#isStopping) throw new SupervisorError('SUP_STOPPED', 'asked to stop during the start')
+    if (this.#isStopping) throw new SupervisorError('SUP_STOPPED', 'stopped during the start')
     this.#startWatcher(host)
     link.start()
     this.#stack.push('connection to the server', () => link.close())
@@ -88,7 +88,7 @@ export class SiteUnit {
     if (holder === undefined) {
       throw new SupervisorError('SUP_UNIT_RUNNING', { site, runDir })
     }
-    // It is what keeps the process going while neither a host nor the server is there.
+    // It keeps the process alive while there is neither a host nor a connection to the server.
     holder.ref()
     this.#stack.push('lock of the site', () => {
       holder.close()
@@ -101,7 +101,7 @@ export class SiteUnit {
       programs: { worker: '', renderHost: options.renderHost },
       runDir: options.runDir,
       maxHeaderBytes: 0,
-      onProblem: (name: string, error: Error) => logger.warn({ err: error }, `trouble with ${name}`),
+      onProblem: (name: string, error: Error) => logger.warn({ err: error }, `failure in ${name}`),
     }
     return new UnitHost(this.#file.spec, {
       launch: (id) => launchHost(settings, `render ${id}`, this.#hostHandlers()),
@@ -114,18 +114,18 @@ export class SiteUnit {
         try {
           await this.#link?.require().call('hostReplaced', undefined, { timeoutMs: LEAVE_TIMEOUT_MS })
         } catch (error) {
-          // Without a server there are no workers either.
+          // Without a server there are no workers to notify.
           if (codeOf(error) !== 'SUP_NO_SERVER')
-            logger.warn({ err: asError(error) }, 'the server could not be told of a new render host')
+            logger.warn({ err: asError(error) }, 'failed to notify the server of a new render host')
         }
       },
     })
   }
 
-  /** What code of the site asks for goes to the master, who alone can carry it out. */
+  /** Forwards requests of the site's code to the master, which alone can run them. */
   #hostHandlers(): Handlers<typeof hostParentMethods> {
     const master = () => {
-      if (this.#link === undefined) throw new SupervisorError('SUP_NO_SERVER', 'the server was not reached yet')
+      if (this.#link === undefined) throw new SupervisorError('SUP_NO_SERVER', 'not connected to the server yet')
       return this.#link.require()
     }
     return {
@@ -150,13 +150,13 @@ export class SiteUnit {
     })
   }
 
-  /** A server that has lost its directory has made another token, which the workers come with. */
+  /** Returns the current token: a server that has lost its directory has made another, which the workers use. */
   async #currentToken(host: UnitHost): Promise<string> {
     const before = this.#file.token
     try {
       this.#file = await readSiteFile(this.#deps.options.runDir, this.#deps.options.site)
     } catch (error) {
-      this.#deps.logger.debug({ err: asError(error) }, 'the file of the site cannot be read at the moment')
+      this.#deps.logger.debug({ err: asError(error) }, 'failed to read the file of the site')
     }
     if (this.#file.token !== before) await host.replace()
     return this.#file.token
@@ -178,14 +178,14 @@ export class SiteUnit {
     this.#stack.push('site watcher', () => watcher.close())
   }
 
-  /** The master has everyone take it in, this unit's render host too; without one there is that alone. Never rejects. */
+  /** The master notifies all processes, including this unit's render host; without a master only that host. Never rejects. */
   async #filesChanged(host: UnitHost, site: string, files: readonly string[]): Promise<void> {
     const timeoutMs = MASTER_TIMEOUT_MS
     try {
       if (this.#link?.isUp === true) await this.#link.require().call('filesChanged', { files: [...files] }, { timeoutMs })
       else await host.require().process.peer.call('siteChanged', { site, files: [...files] }, { timeoutMs })
     } catch (error) {
-      this.#deps.logger.error({ err: asError(error) }, 'a change of files did not get everywhere')
+      this.#deps.logger.error({ err: asError(error) }, 'failed to propagate a file change')
     }
   }
 
@@ -207,7 +207,7 @@ export class SiteUnit {
     return {
       stop: (signal: string) => this.#askStop(signal),
       cut: (signal: string) => {
-        logger.warn({ signal }, 'second signal: everything in flight is cut')
+        logger.warn({ signal }, 'second signal: cutting everything in flight')
         this.#host?.cut()
       },
       reload: () => this.#askReload(),
@@ -226,13 +226,13 @@ export class SiteUnit {
     }
   }
 
-  /** Asked for during the start, the service manager would be told too early that it is over. */
+  /** Reloads after the start: during it, the service manager would get READY too early. */
   #askReload(): void {
     const run = async () => {
       await this.#started.promise
       if (!this.#isStopping) await this.#takeFileIn()
     }
-    run().catch((error) => this.#deps.logger.error({ err: asError(error) }, 'the file of the site could not be taken in'))
+    run().catch((error) => this.#deps.logger.error({ err: asError(error) }, 'failed to reload the file of the site'))
   }
 
   #askStop(why: string): void {
@@ -242,7 +242,7 @@ export class SiteUnit {
     this.#stopAsked.resolve()
   }
 
-  /** Reads the file of the site anew. A master that is there says itself what to serve, and has written the same. */
+  /** Reloads the file of the site. A connected master sends the configuration itself, and has written the same. */
   async #reload(): Promise<void> {
     const { options, logger } = this.#deps
     const host = this.#host
@@ -253,7 +253,7 @@ export class SiteUnit {
         this.#file = { ...file, token: this.#file.token }
         await host.apply(file.spec)
       }
-      logger.info({ generation: host?.target.generation }, 'the file of the site was read')
+      logger.info({ generation: host?.target.generation }, 'reloaded the file of the site')
     } finally {
       await this.#manager?.announce('READY=1')
     }
@@ -264,7 +264,7 @@ export class SiteUnit {
     try {
       if (link.isUp) await link.require().call('leaving', undefined, { timeoutMs: LEAVE_TIMEOUT_MS })
     } catch (error) {
-      logger.warn({ err: asError(error) }, 'the server could not be told that this unit ends')
+      logger.warn({ err: asError(error) }, 'failed to notify the server that this unit is stopping')
     }
     await host.drain(host.target.config.scaling.graceful_shutdown_timeout_secs * 1000)
     logger.info('stopped')

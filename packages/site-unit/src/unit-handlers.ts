@@ -3,12 +3,12 @@ import { SupervisorError } from '@svc/processes'
 import type { HostSpec, hostCommandMethods, unitMethods } from '@svc/protocol'
 import type { UnitHost } from './unit-host.ts'
 
-/** The master gives up earlier on what it does not want to wait for. */
+/** The master times out earlier on calls that it does not want to wait for. */
 const FORWARD_TIMEOUT_MS = 120_000
 
 type Forwarded = Omit<Handlers<typeof hostCommandMethods>, 'prepare' | 'commit' | 'abandon' | 'purge' | 'purgeSettled'>
 
-/** What goes to the render host as it is. */
+/** Calls that go to the render host unchanged. */
 function forwarded(host: UnitHost): Forwarded {
   const options = { timeoutMs: FORWARD_TIMEOUT_MS }
   const peer = () => host.require().process.peer
@@ -25,7 +25,7 @@ function forwarded(host: UnitHost): Forwarded {
   }
 }
 
-/** What the unit of a site answers to the master. */
+/** The unit's handlers for the master. */
 export function unitHandlers(host: UnitHost): Handlers<typeof unitMethods> {
   let prepared: HostSpec | undefined
   return {

@@ -22,38 +22,38 @@ import type { HostSpec } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { UnitPurges } from './unit-purges.ts'
 
-/** What the render host of a unit is kept with. */
+/** Options of a `UnitHost`. */
 interface UnitHostOptions {
   readonly launch: (id: string) => HostProcess
-  /** Where workers find the host. */
+  /** Socket on which workers reach the host. */
   readonly socket: string
   readonly token: () => string
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
-  /** Another host listens now. Resolves when workers send nothing new to the one before. Never rejects. */
+  /** Another host listens now. Resolves when workers send nothing new to the previous one. Never rejects. */
   readonly onReplaced: () => Promise<void>
 }
 
 const MEGABYTE = 1024 * 1024
-/** Hosts that start at the same time listen at the socket's name with a digit behind it, until it is their turn. */
+/** A starting host listens at the socket's name plus a digit, until it takes over. */
 const STARTING_NAMES = 10
-/** The master gives the unit as a whole so much more time to note a purge. */
+/** Share of the time that the master gives the whole unit to note a purge. */
 const ACK_SHARE = 0.8
 
 /**
- * The render host of a unit: started anew when it ends, replaced by a successor that is ready when it has to go, and, while there is
- * no master, kept from the shared store, since it does not hear of purges.
+ * The render host of a unit: restarted when it ends, replaced by a ready successor when it must end, and, while there is no master,
+ * barred from the shared store, since it gets no purges.
  */
 export class UnitHost {
-  /** Told of each configuration that is taken into service. */
+  /** Called for each configuration that comes into service. */
   onTarget: (spec: HostSpec) => void = () => undefined
   readonly #options: UnitHostOptions
   readonly #slot: Slot<HostProcess>
   readonly #hosts = new WeakMap<HostProcess, RunningHost>()
-  /** Processes that hear of purges, until their end. */
+  /** Processes that get purges, until their end. */
   readonly #joined = new Set<RunningHost>()
-  /** What hosts knew when they stopped to hear of purges. */
+  /** Last known purge of hosts at the time when they were cut off from purges. */
   readonly #left = new WeakMap<RunningHost, { readonly boot: string; readonly last: number }>()
   #target: HostSpec
   #purges: UnitPurges | undefined
@@ -87,7 +87,7 @@ export class UnitHost {
     this.onTarget(spec)
   }
 
-  /** Starts the host. Resolves when it listens. @throws SUP_START_FAILED when it ends again and again before that */
+  /** Starts the host. Resolves when it listens. @throws SUP_START_FAILED if it ends repeatedly before that */
   start(): Promise<void> {
     this.#slot.start()
     return this.#ready.promise
@@ -98,7 +98,7 @@ export class UnitHost {
     return this.#target
   }
 
-  /** The host, when it serves. */
+  /** The host, if it serves. */
   get host(): RunningHost | undefined {
     const process = this.#slot.readyProcess
     return process === undefined ? undefined : this.#of(process)
@@ -106,11 +106,11 @@ export class UnitHost {
 
   /** @throws SUP_NOT_READY */
   require(): RunningHost {
-    if (this.host === undefined) throw new SupervisorError('SUP_NOT_READY', 'the render host of the site is just being started')
+    if (this.host === undefined) throw new SupervisorError('SUP_NOT_READY', 'the render host of the site is starting')
     return this.host
   }
 
-  /** From now on purges are heard of. Resolves when a host that knows them serves the configuration. */
+  /** Receives purges from now on. Resolves when a host that knows them serves the configuration. */
   async attach(spec: HostSpec, purges: PurgeState, boot: string): Promise<void> {
     const known = new UnitPurges(purges, boot)
     this.#purges = known
@@ -126,13 +126,13 @@ export class UnitHost {
     await commitHost(host, spec.generation, timings)
   }
 
-  /** Whether what a host has in memory of the store is still true: nothing has happened there. */
+  /** True if a host's memory of the store is still valid: there was no purge since. */
   #isCurrent(host: RunningHost, { boot, last }: UnitPurges): boolean {
     const left = this.#left.get(host)
     return left === undefined || (left.boot === boot && left.last === last)
   }
 
-  /** Purges are not heard of any more. */
+  /** Called when purges stop arriving. */
   detach(): void {
     const known = this.#purges
     if (known === undefined) return
@@ -162,7 +162,7 @@ export class UnitHost {
     await commitHost(this.require(), spec.generation, this.#options.timings)
   }
 
-  /** Resolves when no host of the unit uses or makes anything any more that the purge takes. */
+  /** Resolves when no host of the unit uses or makes entries any more that the purge matches. */
   async purge(purge: Purge): Promise<void> {
     const { clock, logger, timings } = this.#options
     this.#purges?.add(purge)
@@ -175,7 +175,7 @@ export class UnitHost {
     for (const { process } of this.#joined) process.peer.notify('purgeSettled', { number })
   }
 
-  /** Replaces the host by a new one; who asks while that is under way shares it. */
+  /** Replaces the host by a new one; calls during a replacement share it. */
   replace(): Promise<void> {
     this.#replacing ??= this.#slot.replace().finally(() => {
       this.#replacing = undefined
@@ -183,11 +183,11 @@ export class UnitHost {
     return this.#replacing
   }
 
-  /** Lets renders end, for `timeoutMs` at most, and ends the host. */
+  /** Drains renders for at most `timeoutMs` and ends the host. */
   async drain(timeoutMs: number): Promise<void> {
     const { exitGraceMs } = this.#options.timings
     this.#slot.beginDrain()
-    // It may have ended, and is ended below whatever it says.
+    // It may have ended, and is ended below whatever it responds.
     await this.host?.process.peer.call('drain', { timeoutMs }, { timeoutMs: timeoutMs + exitGraceMs }).catch(() => undefined)
     await this.stop()
   }
@@ -195,7 +195,7 @@ export class UnitHost {
   /** Ends the host at once. */
   async stop(): Promise<void> {
     const { exitGraceMs } = this.#options.timings
-    this.#ready.reject(new SupervisorError('SUP_STOPPED', 'the start was given up'))
+    this.#ready.reject(new SupervisorError('SUP_STOPPED', 'the start was aborted'))
     await this.#slot.stop(exitGraceMs)
     if (this.#hasServed) await rm(this.#options.socket, { force: true })
   }
@@ -239,7 +239,7 @@ export class UnitHost {
     )
   }
 
-  /** From the turn in which it is told of the purges so far, a host is told of those that follow. */
+  /** From the turn in which a host gets the purges so far, it gets every later one. */
   #join(host: RunningHost): PurgeState | undefined {
     if (this.#purges === undefined) {
       host.process.peer.notify('suspend', undefined)
@@ -252,11 +252,11 @@ export class UnitHost {
 
   #becameReady(host: RunningHost): void {
     const { timings, clock, logger, socket, onReplaced } = this.#options
-    // In one step: whoever connects reaches the old one or the new one.
+    // Atomic: a client reaches the old host or the new one.
     renameSync(host.socket, socket)
     const limit = () => this.#target.config.render.host_memory_limit_mb * MEGABYTE
     watchHost(host, timings, clock, limit, (reason) => {
-      logger.error({ host: host.id, host_pid: host.process.pid, reason, rss_bytes: host.rssBytes }, 'render host is replaced')
+      logger.error({ host: host.id, host_pid: host.process.pid, reason, rss_bytes: host.rssBytes }, 'replacing a render host')
       if (reason === 'hang') host.process.kill()
       else this.replace().catch(this.#problem)
     })

@@ -1,9 +1,9 @@
 import type { Purge, PurgeState } from '@svc/cache'
 
-/** What the unit of a site knows of purges while it hears of them: what a render host that it starts has to be told. */
+/** The unit's state of purges while it is connected, for the render hosts that it starts. */
 export class UnitPurges {
   readonly #unsettled = new Map<number, Purge>()
-  /** Names the master's process that this was heard from. */
+  /** Identifies the master's process that sent this state. */
   readonly boot: string
   #last: number
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a certificate says. */
+/** Content of a certificate. */
 export interface CertificateWish {
   readonly commonName: string
   readonly hosts: readonly string[]

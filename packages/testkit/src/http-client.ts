@@ -9,7 +9,7 @@ export interface HttpAnswer {
   readonly text: string
 }
 
-/** What a request may say besides its URL. */
+/** Options of a request. */
 export interface HttpOptions {
   readonly method?: string
   /** Value of the Host field, to address a site by name on a loopback port. */
@@ -23,12 +23,12 @@ export interface HttpOptions {
 /** Without a byte; far more than a loaded machine needs. */
 const DEFAULT_TIMEOUT_MS = 60_000
 
-/** Any certificate is taken; the name that the client names is that of the Host field. */
+/** Accepts any certificate; the server name is that of the Host field. */
 function tlsOptions({ host = '' }: HttpOptions) {
   return { rejectUnauthorized: false, servername: host.replace(/:\d+$/, '') }
 }
 
-/** Makes one HTTP/1.1 request and reads the whole answer. No redirect is followed, nothing is decompressed. */
+/** Makes one HTTP/1.1 request and reads the whole response. It follows no redirect and decompresses nothing. */
 export function fetchHttp(url: string, options: HttpOptions = {}): Promise<HttpAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
   const headers = { ...options.headers, ...(options.host === undefined ? {} : { host: options.host }) }
@@ -51,7 +51,7 @@ export function fetchHttp(url: string, options: HttpOptions = {}): Promise<HttpA
       })
     },
   )
-  request.setTimeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, () => request.destroy(new Error(`no answer from ${url} in time`)))
+  request.setTimeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, () => request.destroy(new Error(`no response from ${url} in time`)))
   request.on('error', reject)
   request.end(options.body)
   return promise

@@ -2,10 +2,10 @@ import { type AgentOptions, Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { fetchHttp, type HttpAnswer, type HttpOptions } from './http-client.ts'
 
-/** What a load saw. */
+/** The result of a load. */
 export interface LoadReport {
   readonly ok: number
-  /** One line per failed request: an error of the connection or an unexpected answer. */
+  /** One line per failed request: an error of the connection or an unexpected response. */
   readonly failures: readonly string[]
 }
 
@@ -16,7 +16,7 @@ export interface LoadOptions extends HttpOptions {
   readonly keepAlive: number
   /** Clients that open a connection for each request. */
   readonly fresh: number
-  /** Says what is wrong with an answer, or nothing. @default status 200 */
+  /** Returns the problem of a response, or undefined. @default status 200 */
   readonly check?: (answer: HttpAnswer) => string | undefined
 }
 
@@ -24,7 +24,7 @@ export interface LoadOptions extends HttpOptions {
 export interface Load {
   /** Requests that have ended so far. */
   readonly done: () => number
-  /** Lets the requests under way end and reports. */
+  /** Awaits the requests in flight and reports. */
   stop(): Promise<LoadReport>
 }
 

@@ -22,7 +22,7 @@ export class ManualClock implements Clock {
     return this.#nowMs
   }
 
-  /** How many timers are set. */
+  /** Number of set timers. */
   get timers(): number {
     return this.#timers.size
   }

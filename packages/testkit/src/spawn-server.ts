@@ -43,7 +43,7 @@ function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.Proce
   return { ...Object.fromEntries(inherited), ...(engine === undefined ? {} : { SVC_SERVER__ENGINE: engine }), ...extra }
 }
 
-/** Directories of its own for a server under test, so that nothing outside of it is touched, root or not. */
+/** Separate directories for a server under test, so that it touches nothing else, root or not. */
 function withPlaces(config: string, dir: string): string {
   const listen = /^\[server\]/m.test(config) ? '' : '[server]\nlisten = "127.0.0.1:0"\n'
   const places = `state_dir = "${dir}/state"\nrun_dir = "${dir}/run"\n`

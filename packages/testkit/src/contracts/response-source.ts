@@ -12,7 +12,7 @@ export interface ResponseScript {
   whole(status: number, body: Buffer): void
   /** Breaks off before the end. */
   breakOff(): void
-  /** Whether the far end has been told that nobody wants the response. */
+  /** True if the far end knows that the response was aborted. */
   isAborted(): boolean
 }
 
@@ -28,7 +28,7 @@ export interface SourceUnderTest {
 
 type Call = 'attach' | 'informational' | 'whole' | 'head' | 'chunk' | 'end' | 'fail'
 
-/** Notes each call, and checks what the interface promises of their order. */
+/** Notes each call, and checks the order that the interface promises. */
 class CheckingSink implements ResponseSink<unknown> {
   readonly calls: Call[] = []
   readonly #bytes: Buffer[] = []
@@ -109,7 +109,7 @@ class CheckingSink implements ResponseSink<unknown> {
   }
 }
 
-/** Lets everything happen that is under way in this process and between it and the system. */
+/** Settles all work in progress in this process and between it and the system. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { waitFor } from '../processes/wait-for.ts'
 
-/** Where a server listens. */
+/** Listen address of a server. */
 export type Address = { readonly path: string } | { readonly port: number; readonly host: string }
 
 function connectsOnce(address: Address): Promise<boolean> {

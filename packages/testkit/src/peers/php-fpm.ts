@@ -9,11 +9,11 @@ export interface PhpPeer {
   readonly child: Child
   /** Unix socket that speaks FastCGI; "" over TCP. */
   readonly socket: string
-  /** Where it listens, as `fastcgi_pass` names it. */
+  /** Its listen address in the form of `fastcgi_pass`. */
   readonly address: string
 }
 
-/** What a test may set. */
+/** Settings of a test. */
 export interface PhpOptions {
   /** Processes that serve requests. @default 2 */
   readonly maxChildren?: number

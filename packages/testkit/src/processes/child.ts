@@ -7,7 +7,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** Where and how a child runs. */
+/** Options of a child. */
 export interface ChildOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv

@@ -24,7 +24,7 @@ export async function waitFor<T>(
     } catch (error) {
       lastError = error
     }
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`, { cause: lastError })
+    if (Date.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`, { cause: lastError })
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
