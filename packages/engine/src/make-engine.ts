@@ -6,7 +6,7 @@ type EngineName = 'uws' | 'node'
 
 /**
  * Makes an engine. Only its own libraries are loaded.
- * @param onFallback told when there is no binary of uWebSockets.js for this platform, so that it is engine node
+ * @param onFallback called when there is no binary of uWebSockets.js for this platform, so that it is engine node
  */
 export async function makeEngine(
   name: EngineName,

@@ -36,7 +36,7 @@ export class WorkerEngine {
     this.#started.addresses.prepare(spec)
   }
 
-  /** Opens the addresses of a prepared generation. @throws ENGINE_ADDRESS_IN_USE and the like, for the first one */
+  /** Opens the addresses of a prepared generation. @throws EngineError of listening (such as ENGINE_ADDRESS_IN_USE), for the first one */
   async open(spec: GenerationSpec): Promise<void> {
     await this.#started?.addresses.open(spec)
   }

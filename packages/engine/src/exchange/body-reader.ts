@@ -38,7 +38,7 @@ export class BodyReader {
     })
   }
 
-  /** Tells of the end, unless that has been told. */
+  /** Reports the end, unless that has been done. */
   end(error: Error | undefined): void {
     const onEnd = this.#onEnd
     this.#onEnd = undefined

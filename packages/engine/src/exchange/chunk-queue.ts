@@ -40,7 +40,7 @@ export class ChunkQueue {
     return chunk
   }
 
-  /** Puts what is left of one that was taken in front again. */
+  /** Puts the rest of a taken chunk back in front. */
   putBack(chunk: QueuedChunk): void {
     if (this.#first > 0) this.#chunks[--this.#first] = chunk
     else this.#chunks.unshift(chunk)

@@ -4,7 +4,7 @@ import type { RequestGate } from './request-gate.ts'
 
 const noTarget: ParsedTarget = { rawPath: '', path: '', query: '' }
 
-/** The request in a gate as a `ReadyRequest`; one for each gate, so that asking allocates nothing. `Peer` is what tells the address. */
+/** The request in a gate as a `ReadyRequest`; one for each gate, so that a query allocates nothing. `Peer` tells the address. */
 export class GateRequest<Peer> implements ReadyRequest {
   readonly #gate: RequestGate
   readonly #addressOf: (peer: Peer) => string
@@ -21,7 +21,7 @@ export class GateRequest<Peer> implements ReadyRequest {
     this.listener = listener
   }
 
-  /** Sets the request that has passed the gate. False: only the pipeline can answer it. Whether the connection closes is for the engine to look at. */
+  /** Sets the request that has passed the gate. False: only the pipeline can answer it. The engine itself must check if the connection closes. */
   open(method: string, target: string, peer: Peer): boolean {
     if ((method !== 'GET' && method !== 'HEAD') || !this.#gate.declaresNoBody) return false
     this.method = method

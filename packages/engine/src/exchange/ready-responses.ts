@@ -47,7 +47,7 @@ export interface ReadyRequest {
   readonly hasCookie: boolean
   /**
    * True if there are fields that make a request more than a plain read: credentials, a range, other conditions than
-   * If-None-Match, Cache-Control, Upgrade, or what a proxy says about scheme and host.
+   * If-None-Match, Cache-Control, Upgrade, or a proxy's fields about scheme and host.
    */
   readonly isSpecial: boolean
   /** First value of a field by lower-case name. */
@@ -66,7 +66,7 @@ export interface ReadyResponse {
   readonly length: string
 }
 
-/** Told, once, that a response has been handed over, or that the client went before. */
+/** Called once, when a response has been handed over, or when the client disconnected before. */
 export type ReadyEnd = (isAborted: boolean) => void
 
 /** Responses that need no exchange. Owned by the engines; queried on the hottest path. Must not throw. */

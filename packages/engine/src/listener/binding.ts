@@ -20,7 +20,7 @@ const reasons: Readonly<Partial<Record<EngineErrorCode, string>>> = {
   ENGINE_ADDRESS_DENIED: 'this process may not listen there',
 }
 
-/** Says why an address cannot be listened on. @param cause what the system said, where it said anything */
+/** Says why an address cannot be listened on. @param cause the system's error, if any */
 export function bindFailure(address: ListenAddress, cause: unknown): EngineError {
   const code = codes[codeOf(cause) ?? ''] ?? 'ENGINE_LISTEN_FAILED'
   const isClosedPath = address.socket !== undefined && code === 'ENGINE_ADDRESS_DENIED'
@@ -32,7 +32,7 @@ export function bindFailure(address: ListenAddress, cause: unknown): EngineError
 }
 
 /**
- * Lets every user of the machine connect to a unix socket, as web servers do: its directory says who may reach it. Another worker
+ * Lets every user of the machine connect to a unix socket, as web servers do: its directory decides which users may reach it. Another worker
  * may be binding the same path at this moment: it has taken the file away, and does this for the next one.
  */
 export function openToAll(path: string): void {

@@ -30,7 +30,7 @@ export interface Refusal {
 
 /** Callbacks of an engine. None of these may be slow; errors that they throw are reported to `onProblem` and answered with 500. */
 export interface EngineOptions {
-  /** Asked for each plain read before an exchange is made for it. */
+  /** Queried for each plain read before an exchange is made for it. */
   readonly ready?: ReadyResponses
   /** Takes one request; must see to it that it is answered some time. */
   onExchange(exchange: HttpExchange): void
@@ -42,9 +42,9 @@ export interface EngineOptions {
   bodyDir(): string
   /** True if a peer (canonical address) is a proxy of ours that shares connections among clients. */
   isTrustedProxy(address: string): boolean
-  /** Told of faults of this program and of response fields that had to be dropped. */
+  /** Called for faults of this program and for response fields that had to be dropped. */
   onProblem(error: Error): void
-  /** Told of each request that the engine answered by itself: malformed, too large, too late. */
+  /** Called for each request that the engine answered by itself: malformed, too large, too late. */
   onRefused?(refusal: Refusal): void
 }
 
@@ -60,7 +60,7 @@ export interface Engine {
    */
   listen(address: ListenAddress): Promise<number>
   /**
-   * Readies the certificates of the address of this name, before or while it is listened on. Calling what is returned puts them in
+   * Readies the certificates of the address of this name, before or while it is listened on. Calling the returned function puts them in
    * force: new connections get them, those that are open keep theirs. Has to be in force before `listen` of an address that speaks TLS;
    * forgotten with `unlisten`.
    * @throws ENGINE_BAD_CERTIFICATE and changes nothing

@@ -7,7 +7,7 @@ const SWEEP_MS = 100
 export interface WatchedExchange {
   /** Its place in the watch; undefined: it is not watched. Written by the watch alone. */
   watchPlace: number | undefined
-  /** Ends what has taken too long. `now` in ms of the monotonic clock. */
+  /** Ends exchanges that have timed out. `now` in ms of the monotonic clock. */
   check(now: number, limits: EngineLimits): void
   /** Cuts its connection. */
   cut(): void
@@ -48,7 +48,7 @@ export class ExchangeWatch {
     last.watchPlace = place
   }
 
-  /** Cuts what is watched. */
+  /** Cuts all watched exchanges. */
   cutAll(): void {
     for (const exchange of [...this.#watched]) exchange.cut()
   }

@@ -82,7 +82,7 @@ interface EngineListener<Tls> {
   setTls(tls: Tls): void
   /** Stops accepting. */
   unlisten(): void
-  /** Says to clients that can be told that no further requests are taken. */
+  /** Tells clients, if their protocol has a way, that no further requests are taken. */
   leave(): void
   /** Stops accepting and cuts all connections. */
   close(): void

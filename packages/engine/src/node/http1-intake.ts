@@ -28,7 +28,7 @@ interface Http1Connection {
   readonly serverName: string | undefined
   current: NodeExchange | undefined
   readonly waiting: WaitingRequest[]
-  /** Why nothing more is taken from it; to be answered when what came before is. */
+  /** Why nothing more is taken from it; sent once the earlier requests have their responses. */
   fault: GateFault | undefined
   /** True if nothing more is taken from it. */
   isFinal: boolean
@@ -116,7 +116,7 @@ export class Http1Intake {
   failed(error: Error, socket: Socket): void {
     const connection = this.#connectionOf(socket)
     const code = codeOf(error)
-    // To who has said nothing, nothing is said.
+    // Don't answer a client that sent nothing.
     if (!socket.writable || socket.bytesRead === 0 || code === 'ECONNRESET' || code === 'EPIPE') {
       socket.destroy()
       return

@@ -42,7 +42,7 @@ export class Http1Wire implements ResponseWire {
     const written = fields.slice()
     if (length !== undefined) written.push('Content-Length', String(length))
     if (closes) written.push('Connection', 'close')
-    // Persistent is what HTTP/1.1 is anyway; HTTP/1.0 has to be told.
+    // HTTP/1.1 is persistent by default; HTTP/1.0 needs the field.
     else if (this.#request.httpVersionMinor === 1) out.removeHeader('connection')
     out.writeHead(status, statusText(status), written)
   }

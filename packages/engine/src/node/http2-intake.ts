@@ -43,7 +43,7 @@ export class Http2Intake {
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
     session.setTimeout(FIRST_REQUEST_MS)
     session.on('timeout', () => {
-      // Requests have time limits of their own. What they leave behind when nothing is read may never close.
+      // Requests have time limits of their own. Streams with unread leftovers may never close.
       if (state.pending === 0) session.destroy()
       else session.setTimeout(this.#context.limits().idleTimeoutMs)
     })
@@ -51,7 +51,7 @@ export class Http2Intake {
     if (this.#context.isDraining) session.close()
   }
 
-  /** A session that is destroyed waits for its client to take what was sent, however long that may be. */
+  /** A destroyed session waits until its client has taken all sent bytes, without a limit. */
   #endTogether(session: ServerHttp2Session, socket: TLSSocket): void {
     const timer = setInterval(() => {
       if (session.destroyed) socket.destroy()

@@ -97,7 +97,7 @@ export class Http2Wire implements ResponseWire {
   }
 
   stopRequest(): void {
-    // Not at once: a reset overtakes what the connection has not taken of the response.
+    // Not at once: a reset overtakes the bytes of the response that the connection has not taken.
     const timer = setTimeout(() => this.out.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref()
     this.out.once('close', () => clearTimeout(timer))
   }

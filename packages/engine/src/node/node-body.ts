@@ -71,7 +71,7 @@ export class NodeBody implements RequestBody {
     else this.#flow()
   }
 
-  /** Ends reading with an error; what still comes is thrown away. */
+  /** Ends reading with an error; later bytes are discarded. */
   fail(error: Error): void {
     if (this.#isDiscarding) return
     if (!this.#isEnded) this.#failure = error

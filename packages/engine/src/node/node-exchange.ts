@@ -102,7 +102,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     this.#request = request
   }
 
-  /** The application has begun: from now on it is waited for. */
+  /** The application has started: from now on the exchange waits for it. */
   handlerReturned(): void {
     this.#watchedSince = performance.now()
   }
@@ -150,7 +150,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     this.#wire.head(safe, this.#framing(length))
     const writer = new NodeWriter(this, length)
     this.#writer = writer
-    // Together with what of the body comes at once; what does not may take its time.
+    // Together with the part of the body that comes at once; the rest may take its time.
     setImmediate(() => {
       if (!writer.hasWritten && !this.isOver) this.#wire.showHead()
     })

@@ -45,7 +45,7 @@ export interface Arrival {
   readonly beforeHandling?: (() => void) | undefined
 }
 
-/** Looks at the requests of one listen address, one at a time, and hands them to whoever answers. */
+/** Looks at the requests of one listen address, one at a time, and hands them to the handler. */
 export class NodeIntake {
   readonly #origin: IntakeListener
   readonly #options: EngineOptions
@@ -160,7 +160,7 @@ export class NodeIntake {
 }
 
 /**
- * A ready answer that a stream was given, until its client has taken it: who opens no window is cut after the idle time. In HTTP/1 the
+ * A ready answer that a stream was given, until its client has taken it: a client that opens no window is cut after the idle time. In HTTP/1 the
  * connection has such a limit of its own.
  */
 class SentAnswer implements WatchedExchange {

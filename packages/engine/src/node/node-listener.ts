@@ -105,7 +105,7 @@ export class NodeListener {
     NetServer.prototype.close.call(this.#server)
   }
 
-  /** Says to clients that can be told that no further requests are taken. */
+  /** Tells clients, if their protocol has a way, that no further requests are taken. */
   leave(): void {
     this.#http2.leave()
   }
@@ -185,7 +185,7 @@ export class NodeListener {
         enablePush: false,
         enableConnectProtocol: false,
         maxConcurrentStreams: 128,
-        // Twice what is allowed, so that what is a little over it can be answered.
+        // Twice the limit, so that a request a little over it gets a response.
         maxHeaderListSize: maxHeaderBytes * 2,
         initialWindowSize: 256 * 1024,
       },
@@ -197,7 +197,7 @@ export class NodeListener {
   }
 
   #watch(server: HttpServer | HttpsServer): void {
-    // All fields are wanted, also those that are too many: what is not seen cannot be refused.
+    // All fields are needed, also those over the limit: fields that are not seen cannot be refused.
     server.maxHeadersCount = 0
     Object.assign(server, { httpAllowHalfOpen: true })
     // Before the server sets its time limits for the connection.

@@ -4,7 +4,7 @@ import { EngineError } from '../errors/errors.ts'
 import type { QueuedChunk } from '../exchange/chunk-queue.ts'
 import { ChunkQueue, DrainSignal } from '../exchange/chunk-queue.ts'
 
-/** Most bytes handed over at once: so it is seen whether a slow reader takes anything at all. */
+/** Most bytes handed over at once: this shows if a slow reader takes anything at all. */
 export const MAX_SLICE_BYTES = 64 * 1024
 
 /** The parts of an exchange that its writer uses. */
@@ -99,7 +99,7 @@ export class NodeWriter implements BodyWriter {
     }
   }
 
-  /** Node keeps what it is given until it has been sent, or for good if that fails. */
+  /** Node keeps the bytes until they have been sent, or for ever if that fails. */
   #writeSlice({ bytes, onUnused }: QueuedChunk): boolean {
     if (onUnused === undefined) return this.#port.out.write(bytes)
     return this.#port.out.write(bytes, (error) => {

@@ -30,7 +30,7 @@ export class TlsContexts {
     }
   }
 
-  /** True if these are the contexts for what is wanted. */
+  /** True if these contexts match the wanted certificates. */
   isFor(tls: ListenerTls): boolean {
     return isSameTls(this.#tls, tls)
   }

@@ -9,7 +9,7 @@ export class WaitingSocket {
   readonly #heard: Buffer[]
   #isReleased = false
 
-  /** @param rest what came behind the request */
+  /** @param rest the bytes after the request */
   constructor(socket: Socket, rest: Buffer) {
     this.#socket = socket
     this.#heard = [rest]
@@ -22,7 +22,7 @@ export class WaitingSocket {
     this.#socket.once('end', onEnd)
   }
 
-  /** Ends reading; the connection flows on to whoever listens in this turn. Gives what came behind the request. */
+  /** Ends reading; the connection flows to the listener attached in this turn. Returns the bytes after the request. */
   release(): Buffer {
     this.#isReleased = true
     this.#socket.off('data', this.#hear)

@@ -5,11 +5,11 @@ import { IDLE_TIMEOUT_SECONDS, MAX_MESSAGE_BYTES } from '@svc/http'
 import { WebSocketServer } from 'ws'
 import { NodeWebSocket } from './node-web-socket.ts'
 
-/** A request that asks for a WebSocket, with its connection: nothing has been answered yet. */
+/** A WebSocket upgrade request, with its connection: no response has been sent yet. */
 export interface UpgradeRequest {
   readonly request: IncomingMessage
   readonly socket: Socket
-  /** To be called before the connection is used for something other than a response. Gives what the client has sent behind the request. */
+  /** To be called before the connection is used for something other than a response. Returns the bytes that the client sent after the request. */
   readonly onSwitch: () => Buffer
 }
 
@@ -19,7 +19,7 @@ interface UpgradeAnswer {
   /** Safe to write. */
   readonly fields: HeaderList
   readonly events: WebSocketEvents
-  /** Told, once, when it has closed. */
+  /** Called once, when it has closed. */
   readonly onEnd: () => void
 }
 

@@ -3,7 +3,7 @@ import { messageOf } from '@svc/core'
 import type { CertificateSpec } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
 
-/** With TLS 1.2 only what has forward secrecy and authenticated encryption; those of TLS 1.3 are chosen by the library. */
+/** With TLS 1.2 only suites with forward secrecy and authenticated encryption; those of TLS 1.3 are chosen by the library. */
 const CIPHERS = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',
@@ -19,7 +19,7 @@ export function sslOptions({ certFile, keyFile }: CertificateSpec): SslOptions {
 }
 
 /**
- * Finds out whether the library takes a certificate, with an app that is thrown away: where names are added to one that is in use, a bad
+ * Tests if the library takes a certificate, with an app that is thrown away: where names are added to one that is in use, a bad
  * certificate is passed over in silence.
  * @throws ENGINE_BAD_CERTIFICATE
  */

@@ -6,7 +6,7 @@ import type { ResponsePort, WriterSide } from './response-port.ts'
 /** Bytes waiting here past which a writer is told to wait. */
 const HIGH_WATER_BYTES = 64 * 1024
 /**
- * Most body bytes for one cork. The library loses bytes when what is written in one cork outgrows its buffer of 16 KB and the
+ * Most body bytes for one cork. The library loses bytes when the writes of one cork outgrow its buffer of 16 KB and the
  * socket is full at that moment (uWebSockets.js issue 1249): a piece always fits together with its framing.
  */
 const MAX_PIECE_BYTES = 16 * 1024 - 64
@@ -17,7 +17,7 @@ const HEAD_ROOM_BYTES = 256
 interface ChunkedHead {
   readonly bytes: number
   write(): void
-  /** Asked at the end: whether the connection closes behind the response. */
+  /** Queried at the end: true if the connection closes after the response. */
   closes(): boolean
   /** True if the library closes it when the response is complete. */
   readonly isClosedByLibrary: boolean
@@ -27,7 +27,7 @@ interface ChunkedHead {
 
 /**
  * Writes a body of unknown length in chunks (RFC 9112 section 7.1). Everything is written in a tick of its own, one piece per
- * cork, what was queued in the same tick together.
+ * cork, chunks queued in the same tick together.
  */
 export class ChunkedWriter implements BodyWriter, WriterSide {
   readonly #port: ResponsePort
@@ -78,7 +78,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
 
   writable(): void {
     this.blockedSince = undefined
-    // The library flushes what it buffered only with the next write, or with a cork of nothing.
+    // The library flushes its buffer only with the next write, or with a cork of nothing.
     if (this.#queuedBytes === 0) this.#port.res.cork(nothing)
     this.#flush()
   }
@@ -128,7 +128,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     this.blockedSince = performance.now()
   }
 
-  /** True if what is queued can go out in one cork together with the end: then it costs one system call instead of two. */
+  /** True if the queue can go out in one cork together with the end: then it costs one system call instead of two. */
   #isLastPiece(): boolean {
     return this.#isEnded && this.#isHeadWritten && this.#queuedBytes <= this.#pieceLimit && !this.#mustHold
   }
@@ -210,5 +210,5 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
 }
 
 function nothing(): void {
-  // A cork of nothing: its end flushes what the socket did not take before.
+  // An empty cork: its end flushes the bytes that the socket did not take before.
 }

@@ -10,12 +10,12 @@ export interface ExchangeContext extends EngineContext {
   readonly peers: PeerAddresses
   readonly bodies: BodyStore
   readonly closeGuard: CloseGuard
-  /** Asked for each answer without a body that could leave at once: now and then one has to wait a turn. */
+  /** Queried for each response without a body that could leave at once: now and then one has to wait a turn. */
   mustWait(): boolean
 }
 
 /**
- * Reads who the peer of a response is, in canonical text form; "" when the connection is gone. Keeps the last IPv4 address:
+ * Reads the address of the peer of a response, in canonical text form; "" when the connection is closed. Keeps the last IPv4 address:
  * requests of one connection come in a row.
  */
 export class PeerAddresses {

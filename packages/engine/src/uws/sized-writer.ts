@@ -37,7 +37,7 @@ export class SizedWriter implements BodyWriter, WriterSide {
     return this
   }
 
-  /** Goes on with a body that the library has been given with its head, and of which it took only a part. */
+  /** Continues a body that was handed to the library with its head, and that it took only in part. */
   resume(body: Uint8Array): void {
     this.#writeHead = undefined
     this.#acceptedBytes = this.#totalBytes

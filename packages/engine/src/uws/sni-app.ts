@@ -109,7 +109,7 @@ export class SniApp {
     return bytes
   }
 
-  /** Called by the library in the middle of a handshake, which goes on with what is added. Must not throw. */
+  /** Called by the library in the middle of a handshake, which continues with the added certificate. Must not throw. */
   #missing(sent: string): void {
     try {
       const plan = this.#plan
@@ -121,7 +121,7 @@ export class SniApp {
     }
   }
 
-  /** From now on only what is configured: all of it at once, because a wildcard keeps the library from asking. */
+  /** From now on only configured names: all of them at once, because a wildcard keeps the library from calling back. */
   #seal(plan: NamePlan): void {
     this.#plan = undefined
     this.#isSealed = true

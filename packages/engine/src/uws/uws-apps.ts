@@ -12,7 +12,7 @@ import type { UwsIntake } from './uws-intake.ts'
  */
 const RELEASE_MS = 1_000
 
-/** Told of connections, faults, and memory that is lost until the process ends. */
+/** Called for connections, faults, and memory that is lost until the process ends. */
 interface AppEvents {
   readonly counted: (change: number) => void
   readonly problem: (error: unknown) => void

@@ -3,7 +3,7 @@ import { asError } from '@svc/core'
 import { BodyQueue, type BodyStore, HttpError, type QueuedPiece, type RequestBody } from '@svc/http'
 import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '../exchange/body-reader.ts'
 
-/** Unacknowledged bytes past which nothing more is handed on, and with what waits, past which reading from the socket stops. */
+/** Unacknowledged bytes past which nothing more is handed on; with the waiting bytes, the limit past which reading from the socket stops. */
 const HIGH_WATER_BYTES = 128 * 1024
 /** Chunks shorter than this are handed on in memory of their own, which costs less than a block. */
 const SHORT_CHUNK_BYTES = 8 * 1024
@@ -13,7 +13,7 @@ const SLOW_CHUNK_BYTES = 16 * 1024
 /** The parts of an exchange that its body uses. */
 export interface BodyOwner {
   readonly isOver: boolean
-  /** The body cannot be read to its end: whoever reads it has been told and may answer, else this is the answer. */
+  /** The body cannot be read to its end: its reader knows of it and may respond; otherwise this is the response. */
   bodyRefused(status: number, code: string): void
   /** The last byte has come. */
   bodyEnded(): void
@@ -33,7 +33,7 @@ interface BodySize {
 /**
  * The body of one request. Receives from the start, buffers unread bytes, and slows the sender down when they are not acknowledged.
  * Pausing is soft: the library goes on as long as it finds half a megabyte at each read, so a sender on the same machine may send
- * everything in one turn. What is too much for memory waits in a file.
+ * everything in one turn. Bytes over the memory limit wait in a file.
  */
 export class UwsBody implements RequestBody {
   readonly isPresent = true
@@ -81,14 +81,14 @@ export class UwsBody implements RequestBody {
     else this.#handOn()
   }
 
-  /** Ends reading with an error; what still comes is thrown away. */
+  /** Ends reading with an error; later bytes are discarded. */
   fail(error: Error): void {
     if (this.#isDiscarding) return
     if (this.isOpen || this.#waitingBytes > 0) this.#break(error)
     else this.discard()
   }
 
-  /** Throws away what still comes and lets it come. */
+  /** Reads and discards later bytes. */
   discard(): void {
     this.#isDiscarding = true
     this.#waitingBytes = 0
@@ -168,7 +168,7 @@ export class UwsBody implements RequestBody {
     this.#reader.end(error)
   }
 
-  /** Hands on what waits, as much as may be on its way at once. */
+  /** Hands on waiting bytes, as many as may be in flight at once. */
   #handOn(): void {
     if (this.#isHandingOn) return
     while (this.#reader.isReading && this.#unackedBytes < HIGH_WATER_BYTES) {

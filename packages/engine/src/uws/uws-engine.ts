@@ -13,7 +13,7 @@ import { UwsListener } from './uws-listener.ts'
 
 /**
  * Of so many answers without a body one waits a turn. The library keeps them for a client that reads nothing, and does not say so;
- * a request behind one that is pending closes the connection, and who sends far too many has one.
+ * a request behind one that is pending closes the connection, and a client that sends far too many has one.
  */
 const BODILESS_RUN = 32
 

@@ -50,7 +50,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
    * request of the connection may run.
    */
   #isLast = false
-  /** The library closes it without being told. */
+  /** The library closes it by itself. */
   #isClosedByLibrary = false
   /** Of the peer, once the library has been given a whole response behind which it closes the connection. */
   #closedAddress: string | undefined
@@ -81,7 +81,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     return this.#answeredBy !== undefined
   }
 
-  /** Sets what the request line and the fields said. */
+  /** Sets the results of parsing the request line and the fields. */
   open(method: string, target: string, gate: Pick<RequestGate, 'wantsClose' | 'connection' | 'isChunked'>): void {
     this.#method = method
     this.#target = target
@@ -133,7 +133,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     this.#use(new SizedWriter(this, writeHead, body.byteLength, true)).end(body)
   }
 
-  /** The handler of uWebSockets.js returns: what is not answered by now is watched. */
+  /** The handler of uWebSockets.js returns: an exchange without a response is watched from now on. */
   handlerReturned(): void {
     this.#isInHandler = false
     if (this.#closedAddress !== undefined) this.#context.closeGuard.arm(this.#closedAddress)

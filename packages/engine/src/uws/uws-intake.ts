@@ -20,7 +20,7 @@ interface UwsDoor {
 }
 
 /**
- * Looks at the requests of one listen address, one at a time, and hands them to whoever answers. Never throws into the library:
+ * Looks at the requests of one listen address, one at a time, and hands them to the handler. Never throws into the library:
  * that would end the process.
  */
 export class UwsIntake {
@@ -195,7 +195,7 @@ export class UwsIntake {
   }
 }
 
-/** Closes the connection of a request that must not run, as soon as what was written before has left. */
+/** Closes the connection of a request that must not run, as soon as earlier writes have been sent. */
 function drop(res: HttpResponse): void {
   let isGone = false
   res.onAborted(() => {

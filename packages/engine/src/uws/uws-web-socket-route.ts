@@ -10,7 +10,7 @@ import { type SocketState, UwsWebSocket } from './uws-web-socket.ts'
 interface WebSocketHost {
   /** A request that may be upgraded. */
   handle(res: HttpResponse, req: HttpRequest, context: UpgradeContext): void
-  /** The connection of a WebSocket has closed, of which the library says nothing. */
+  /** The connection of a WebSocket has closed, which the library does not report. */
   connectionClosed(): void
   problem(error: unknown): void
 }

@@ -7,7 +7,7 @@ export interface SocketState {
   readonly owner: UwsWebSocket
 }
 
-/** One WebSocket on uWebSockets.js, which cannot stop reading: who does not acknowledge loses the connection in the end. */
+/** One WebSocket on uWebSockets.js, which cannot stop reading: a receiver that does not acknowledge loses the connection in the end. */
 export class UwsWebSocket implements WebSocketPeer {
   readonly #events: WebSocketEvents
   readonly #onEnd: () => void
@@ -16,7 +16,7 @@ export class UwsWebSocket implements WebSocketPeer {
   #unackedBytes = 0
   #isAwaitingDrain = false
 
-  /** @param onEnd told, once, when it has closed */
+  /** @param onEnd called once, when it has closed */
   constructor(events: WebSocketEvents, onEnd: () => void, onProblem: (error: unknown) => void) {
     this.#events = events
     this.#onEnd = onEnd

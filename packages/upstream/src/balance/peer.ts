@@ -10,7 +10,7 @@ export interface UpstreamServerSpec {
   readonly isDown: boolean
 }
 
-/** One server of a group, and what this worker knows of it. Written by the group and its methods alone. */
+/** One server of a group, with this worker's state of it. Written by the group and its methods alone. */
 export class Peer {
   readonly spec: UpstreamServerSpec
   /** Requests in flight. */

@@ -18,7 +18,7 @@ export interface SpooledBody extends RequestBody {
 /**
  * Takes in a whole body: in memory, or, when it is long, in a file that has no name any more.
  * @param dir for the file; made when it is not there
- * @throws what ends the body early, or what the file system says
+ * @throws the error that ends the body early, or that of the file system
  */
 export async function spoolBody(body: RequestBody, dir: string): Promise<SpooledBody> {
   const chunks: Uint8Array[] = []

@@ -5,7 +5,7 @@ const MAX_LINE_BYTES = 8 * 1024
 const MAX_BYTES = 64 * 1024
 const MAX_LINES = 512
 
-/** Makes lines of what an application writes for its operators. What goes beyond bounds is left out, and that is said. */
+/** Makes lines of what an application writes for its operators. Output beyond the bounds is omitted, with a note. */
 export class ErrorLines {
   readonly #onLine: (line: string) => void
   #held: Buffer = Buffer.alloc(0)

@@ -21,7 +21,7 @@ const nothing = Buffer.alloc(0)
 const noTrailers: HeaderList = []
 
 /**
- * Takes the records of a connection apart into answers of CGI applications. What comes in one go is handed on in one go: a whole
+ * Parses the records of a connection into responses of CGI applications. Bytes that come in one piece are handed on in one piece: a whole
  * answer, with the length that it turned out to have.
  */
 export class FastcgiReader implements AnswerReader, RecordEvents {

@@ -34,7 +34,7 @@ export class PatientCall implements ResponseSource, ResponseSink {
   #unwritten: Buffer[] = []
   /** The sink takes no more until `resume`. */
   #isHeld = false
-  /** The application is told to wait. */
+  /** Makes the application wait. */
   #isPaused = false
   /** The application has said everything. */
   #trailers: HeaderList | undefined
@@ -48,7 +48,7 @@ export class PatientCall implements ResponseSource, ResponseSink {
   }
 
   /**
-   * Sends the request, once its body has come: applications are told its length before it, and one that waited for a slow client would
+   * Sends the request, once its body has come: applications get its length before it, and one that waited for a slow client would
    * hold a process for so long.
    */
   start(): void {

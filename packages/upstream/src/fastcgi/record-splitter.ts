@@ -2,9 +2,9 @@ import { RECORD_HEAD_BYTES } from './record.ts'
 
 const VERSION = 1
 
-/** Told of records as they come. Bytes are lent for the call. */
+/** Called for records as they come. Bytes are lent for the call. */
 export interface RecordEvents {
-  /** True if anything more is to be told. */
+  /** True if more events are wanted. */
   readonly takesMore: boolean
   /** A piece of the content of a record; a long one comes in several. */
   content(type: number, requestId: number, bytes: Buffer): void

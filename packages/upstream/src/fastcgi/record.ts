@@ -11,7 +11,7 @@ export const RECORD = {
 
 /** Bytes in front of the content of a record. */
 export const RECORD_HEAD_BYTES = 8
-/** Longest content of one record that is written: the most that there can be, less what keeps eight bytes aligned. */
+/** Longest content of one written record: the protocol's maximum, rounded down to a multiple of eight bytes. */
 export const MAX_CONTENT_BYTES = 65_528
 /** The one request of a connection: none is multiplexed. */
 export const REQUEST_ID = 1

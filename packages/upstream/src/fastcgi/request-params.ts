@@ -6,7 +6,7 @@ import { encodeParams, type Param, RECORD, recordHead, requestBeginning } from '
 const NOT_PASSED: ReadonlySet<string> = new Set(['proxy'])
 /** An empty record of STDIN. */
 export const END_OF_BODY = recordHead(RECORD.stdin, 0)
-/** Conditions and parts are those of who asks: a cache has its own, or none, in place of the client's. */
+/** Conditions and ranges are the sender's: a cache has its own, or none, in place of the client's. */
 const OF_ASKER: ReadonlySet<string> = new Set([
   'HTTP_IF_MATCH',
   'HTTP_IF_MODIFIED_SINCE',
@@ -67,7 +67,7 @@ export class RequestTexts {
   }
 }
 
-/** The parameters that a request brings with it. What is said of its method and of its length is what is sent. */
+/** The parameters of a request itself. Its method and its length are those that are sent. */
 function ownParams(request: OriginRequest): readonly Param[] {
   const { method, cgi = noParams } = request
   const params = cgi.params.filter(([name]) => !OF_ASKER.has(name))

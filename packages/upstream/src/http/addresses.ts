@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { type Clock, SingleFlight } from '@svc/core'
 import { UpstreamError } from '../errors/errors.ts'
 
-/** How long what the system resolver said holds. */
+/** Time for which a result of the system resolver is used. */
 const KEEP_MS = 30_000
 /** Names that are kept; past them the oldest goes. */
 const MAX_NAMES = 1_000
@@ -75,7 +75,7 @@ export class AddressBook {
 
   /**
    * All addresses of a name, in the order in which they are to be tried.
-   * @throws what the system resolver says
+   * @throws the error of the system resolver
    */
   async find(host: string): Promise<readonly string[]> {
     return this.known(host) ?? this.#asked.run(host, () => this.#ask(host))

@@ -8,7 +8,7 @@ export interface Refused {
   readonly problem: string
 }
 
-/** The head of an answer as it came, with what its connection fields mean. */
+/** The head of a response as it came, with its parsed connection fields. */
 export interface AnswerHead {
   readonly status: number
   /** Names in lower case, without fields of the connection and of the framing. Frozen. */
@@ -45,7 +45,7 @@ export function connectionOptions(value: string): ReadonlySet<string> {
 }
 
 /**
- * Parses the head of an answer, from its first character to its last field, without the empty line. What two parsers could read
+ * Parses the head of a response, from its first character to its last field, without the empty line. Input that two parsers could read
  * differently is refused.
  */
 export function parseAnswerHead(text: string): AnswerHead | Refused {
@@ -108,7 +108,7 @@ function interpret(status: number, isHttp11: boolean, fields: HeaderList): Answe
   return { status, headers: Object.freeze(headers), framing, keepsAlive, keepAliveMs: keepAliveMs(said.keepAlive) }
 }
 
-/** True if the field is of the connection; what it says is noted. */
+/** True if the field belongs to the connection; its value is noted. */
 function hear(said: Said, [name, value]: readonly [string, string]): boolean {
   if (!HOP_FIELDS.has(name)) return false
   if (name === 'content-length') {

@@ -13,7 +13,7 @@ const TAB = 0x09
 const SEMICOLON = 0x3b
 const SPACE = 0x20
 
-/** Fields that may not stand behind a body (RFC 9110 section 6.5.1): framing, routing and what decides how the body is read. */
+/** Fields that may not stand behind a body (RFC 9110 section 6.5.1): framing, routing and fields that decide how the body is read. */
 const FORBIDDEN_TRAILERS: ReadonlySet<string> = new Set([
   ...CONNECTION_FIELDS,
   'authorization',

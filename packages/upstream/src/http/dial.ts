@@ -18,7 +18,7 @@ export interface TlsTransport {
   readonly isVerified: boolean
 }
 
-/** Told how dialing ends: one of the two, once. */
+/** Called when dialing ends: one of the two, once. */
 interface DialEvents {
   connected(socket: Socket): void
   failed(error: UpstreamError): void
@@ -183,7 +183,7 @@ class DialAttempt implements Dialing {
 }
 
 /**
- * A socket of which what the server has said is read although nothing more can be written: a server that refuses a body answers and
+ * A socket whose received bytes are read although nothing more can be written: a server that refuses a body answers and
  * closes the connection, which is found out by writing before the answer is read.
  */
 class UpstreamSocket extends Socket {
@@ -198,7 +198,7 @@ class UpstreamSocket extends Socket {
     if (error?.syscall !== 'write') return super.destroy(error)
     if (this.#isFailing) return this
     this.#isFailing = true
-    // Between the two the system is asked for everything that has come.
+    // Between the two, all received bytes are read from the system.
     setImmediate(() => setImmediate(() => super.destroy(error)))
     return this
   }

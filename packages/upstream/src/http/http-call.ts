@@ -123,7 +123,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     return this.#sender === undefined || (this.#attempts.isRepeatable && this.#body?.isRepeatable !== false)
   }
 
-  /** Asks the next server, after this failure of the one before. */
+  /** Tries the next server, after this failure of the one before. */
   #next(failure: UpstreamError | undefined): void {
     const next = this.#attempts.next(failure, this.#maySendAgain)
     if (next instanceof UpstreamError) this.#fail(next)

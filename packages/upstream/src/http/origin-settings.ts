@@ -25,7 +25,7 @@ export interface HttpOriginSettings {
   readonly keepsConnections: boolean
 }
 
-/** Words of `proxy_next_upstream`, taken apart. */
+/** Words of `proxy_next_upstream`, parsed. */
 export interface NextUpstream {
   readonly onError: boolean
   readonly onTimeout: boolean

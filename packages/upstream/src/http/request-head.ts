@@ -7,7 +7,7 @@ export type RequestFraming = 'none' | 'chunked' | number
 
 /** Settings of the request heads to one upstream beside their own fields. */
 interface HeadOptions {
-  /** HTTP/1.0 has no framing for a body of unknown length: what is chunked is 1.1 whatever this says. */
+  /** HTTP/1.0 has no framing for a body of unknown length: a chunked request is 1.1 in any case. */
   readonly httpVersion: '1.0' | '1.1'
   readonly keepsAlive: boolean
   /** Host where the request names none. */
@@ -45,7 +45,7 @@ export class RequestHeads {
 
   /**
    * The head of a request, one character for each byte. Fields of the connection that the request has are left out: they are of
-   * another connection. Undefined: something in it cannot be written without changing what the rest means.
+   * another connection. Undefined: a part of it cannot be written without changing the meaning of the rest.
    */
   of({ method, target, headers }: OriginRequest, framing: RequestFraming): string | undefined {
     const lines = this.#linesOf(headers)
@@ -80,7 +80,7 @@ export class RequestHeads {
   }
 }
 
-/** Writes fields. Undefined: one of them cannot be written without changing what the rest means. */
+/** Writes fields. Undefined: one of them cannot be written without changing the meaning of the rest. */
 function writeLines(headers: HeaderList): FieldLines | undefined {
   let text = ''
   let hasHost = false

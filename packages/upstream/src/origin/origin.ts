@@ -21,7 +21,7 @@ export interface OriginRequest {
   readonly body: RequestBody | undefined
   /** Address of the client, for groups that choose a server by it; undefined: the request has no client (a revalidation). */
   readonly clientAddress?: string | undefined
-  /** For FastCGI applications alone; whoever sends the request on in another form keeps it. */
+  /** For FastCGI applications alone; code that forwards the request in another form keeps it. */
   readonly cgi?: CgiContext | undefined
 }
 

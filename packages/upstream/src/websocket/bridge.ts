@@ -11,7 +11,7 @@ import { UpstreamOpening } from './upstream-opening.ts'
 
 /** Receives the response of an upstream that does not switch protocols. */
 export interface SwitchSink extends ResponseSink {
-  /** The client has been told that the protocol is switched: no response follows. */
+  /** The switch of protocols has been sent to the client: no response follows. */
   switched(): void
 }
 

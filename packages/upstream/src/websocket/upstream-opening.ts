@@ -23,7 +23,7 @@ interface OpeningEvents {
   failed(error: Error): void
 }
 
-/** Opens a WebSocket to a group: asks one server after another, as any other request does, until one answers. */
+/** Opens a WebSocket to a group: tries one server after another, as any other request does, until one responds. */
 export class UpstreamOpening {
   readonly #settings: HttpOriginSettings
   readonly #request: OriginRequest
@@ -180,13 +180,13 @@ function limitInterim(request: ClientRequest): void {
   })
 }
 
-/** The connection broke, or what came is no handshake. Errors of the system have a code, as those of the parser have. */
+/** The connection broke, or the response is not a handshake. Errors of the system have a code, as those of the parser have. */
 function handshakeError(error: Error & { readonly code?: unknown }): UpstreamError {
   const isOfSystem = typeof error.code === 'string' && !error.code.startsWith('HPE_')
   return new UpstreamError(isOfSystem ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_BAD_ANSWER', error.message, { cause: error })
 }
 
-/** Without what the library writes itself. */
+/** Without the fields that the library writes itself. */
 function handshakeFields({ headers }: OriginRequest, host: string): Record<string, string | string[]> {
   const fields: Record<string, string | string[]> = { host }
   for (const [name, value] of headers) {

@@ -7,7 +7,7 @@ import { createEncoder, type Encode, encodeWhole, type RealCoding } from './enco
 const HIGH_WATER_BYTES = 64 * 1024
 
 /**
- * Opens a streamed response and compresses what is written, as its request accepts. What was written reaches the client
+ * Opens a streamed response and compresses the written bytes, as its request accepts. Written bytes reach the client
  * without waiting for more.
  * @param open sends the final head and returns the writer below; `isCoded`: the body is not as long as it was
  */
@@ -24,7 +24,7 @@ export function compressStream(
 }
 
 /**
- * Passes a body through an encoder. What is written while the encoder works goes in as one piece when it is done: each piece
+ * Passes a body through an encoder. Bytes written while the encoder works go in as one piece when it is done: each piece
  * costs a flush, and so a slow encoder makes fewer of them.
  */
 class CompressingWriter implements BodyWriter {

@@ -55,7 +55,7 @@ function sitesOf({ master, generation }: ControlPlaneParts): Sites {
   }
 }
 
-/** The control plane as a worker has it: what concerns the whole instance goes to the master. */
+/** The control plane of a worker: calls that concern the whole instance go to the master. */
 export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
   const { master, isDraining } = parts
   return {

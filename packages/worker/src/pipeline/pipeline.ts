@@ -4,7 +4,7 @@ import { type ContextTools, RequestContext } from '../request/request-context.ts
 import type { RequestLog } from '../request/request-log.ts'
 import type { Stage } from '../request/stage.ts'
 
-/** Told of a stage that threw; must answer the request if nothing was answered yet. */
+/** Called for a stage that threw; must answer the request if there is no response yet. */
 type StageFailure = (context: RequestContext, error: unknown) => void
 
 /** Runs stages in order until one answers. Stays synchronous as long as the stages do. */
@@ -56,7 +56,7 @@ interface RequestHandlerOptions {
   readonly tools: ContextTools
 }
 
-/** Makes the function that an engine calls for each request: finds out who asks, and sends it through the pipeline. */
+/** Makes the function that an engine calls for each request: determines the client, and sends the request through the pipeline. */
 export function createRequestHandler(options: RequestHandlerOptions): (exchange: HttpExchange) => void {
   return (exchange) => {
     const generation = options.generation()

@@ -26,7 +26,7 @@ export interface CacheContext {
   readonly isBypassed: boolean
   /** The response of the upstream is not stored (`proxy_no_cache`). */
   readonly isUnkept: boolean
-  /** Takes what the cache did; before the head is sent. */
+  /** Takes the outcome of the cache; before the head is sent. */
   report(status: ProxyStatus): void
   /** Offers the response to L0; before the head is sent. `key`: where the store has it. */
   offer(facts: OfferedFacts, key: string): void

@@ -19,7 +19,7 @@ export interface Delivery {
   readonly from: number
   /** to here, exclusive; undefined: to its end. */
   readonly to: number | undefined
-  /** Length of what is sent, as far as it is known. */
+  /** Length of the sent part, as far as it is known. */
   readonly length: number | undefined
 }
 
@@ -51,7 +51,7 @@ const CONDITIONS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Decides what a client gets of a response: all of it, a part (RFC 9110 section 14; several parts are answered with the whole),
+ * Decides which part of a response a client gets: all of it, a part (RFC 9110 section 14; several parts are answered with the whole),
  * or word that it has it already (RFC 9111 section 4.3.2).
  */
 export function deliveryOf(request: Receiver, response: Delivered, now: number): Delivery {

@@ -33,8 +33,8 @@ export class Invalidations {
   }
 
   /**
-   * Resolves when no process of the instance serves what is stored for these URIs, or stores what was asked for before; also when
-   * that cannot be told.
+   * Resolves when no process of the instance serves stored responses for these URIs, or stores responses to earlier requests; also when
+   * that is unknown.
    * @param isKnown true if an entry of them is known to be stored or in flight
    */
   add(label: string, uris: readonly string[], isKnown: boolean): Promise<void> {
@@ -82,7 +82,7 @@ export class Invalidations {
       onProblem(asError(error))
       return true
     }
-    // In this order: what is stored is stored before its lease ends.
+    // In this order: a response is stored before its lease ends.
     store.refresh()
     return [...doubtful.keys()].some((uri) => store.hasUri(uri))
   }

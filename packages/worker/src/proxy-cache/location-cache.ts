@@ -31,7 +31,7 @@ export class LocationCache {
   }
 
   /**
-   * Puts the cache in front of an origin for one request, unless no layer may store what it is about.
+   * Puts the cache in front of an origin for one request, unless no layer may store its response.
    * @param place names the upstream: the responses of several are kept apart
    */
   originFor(visit: LocationExchange, origin: Origin, request: OriginRequest, place: string): Origin {
@@ -92,7 +92,7 @@ class LocationRequest implements CacheContext {
   }
 
   offer({ createdAt, ttlMs, label, path, tags, seq, headers }: OfferedFacts, key: string): void {
-    // L0 sees what goes out, and the location may hide Vary.
+    // L0 sees the outgoing head, and the location may hide Vary.
     if (!isForEveryCoding(headers)) return
     this.#context.offerToL0({
       expiresAt: createdAt + (ttlMs ?? 0),

@@ -318,8 +318,8 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   }
 
   /**
-   * A response that is not stored, for the leader. A failure is for all who wait, else each would repeat it; but not if it may
-   * show who asked.
+   * A response that is not stored, for the leader. A failure goes to all waiting requests, otherwise each would repeat it; but not if it may
+   * identify its client.
    */
   #forward(head: ResponseHead, length: number | undefined, refused: string): void {
     const { isShared } = this.#start
@@ -369,7 +369,7 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   }
 }
 
-/** True if a request says who asks. */
+/** True if a request identifies its client. */
 function isPersonal(headers: HeaderList): boolean {
   return firstField(headers, 'cookie') !== undefined || firstField(headers, 'authorization') !== undefined
 }

@@ -43,7 +43,7 @@ export class FileBody implements ReadableBody {
   }
 
   detach(): void {
-    // Nobody is told of a file that cannot be closed: it was read to its end, or is not wanted any more.
+    // A file that cannot be closed is not reported: it was read to its end, or is no longer needed.
     this.#file.close().catch(() => undefined)
   }
 

@@ -124,7 +124,7 @@ export class SharedResponse {
   /**
    * Stores it, once it is complete.
    * @param request fields of the request that it answers
-   * @param mayStore asked last: whether no purge has overtaken it
+   * @param mayStore called last: true if no purge has overtaken it
    */
   async store(request: HeaderList, mayStore: () => boolean): Promise<boolean> {
     const { address, parts, response, seq, stored } = this.#options
@@ -137,7 +137,7 @@ export class SharedResponse {
     return isStored
   }
 
-  /** Only those who read it already still do. */
+  /** Only its present readers continue. */
   release(): void {
     this.#spool.release()
   }

@@ -104,7 +104,7 @@ export class SpooledBody implements ReadableBody {
     }
   }
 
-  /** Nothing more is expected of it but to be read to its end by those who do. */
+  /** It gets no new readers; the present ones may read it to its end. */
   release(): void {
     this.#isReleased = true
     this.#closeIfDone()
@@ -143,7 +143,7 @@ export class SpooledBody implements ReadableBody {
     else this.#forgetRead()
   }
 
-  /** Writes what is in memory to the file, once that is more than the store takes by itself. */
+  /** Writes the bytes in memory to the file, once they exceed the size that the store takes inline. */
   #write(): void {
     if (this.#isWriting) return
     if (this.#bytes <= MAX_INLINE_BYTES) {

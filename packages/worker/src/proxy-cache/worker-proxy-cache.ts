@@ -28,7 +28,7 @@ export class WorkerProxyCache {
     this.#options = options
   }
 
-  /** Opens the store for a configuration. Where it cannot be opened, everything is asked of upstreams. */
+  /** Opens the store for a configuration. If it cannot be opened, every request goes to the upstreams. */
   async prepare({ cache }: Config): Promise<void> {
     if (this.#store !== undefined || !isOn(cache)) return
     const { clock, leases, onProblem, purge: order } = this.#options

@@ -9,8 +9,8 @@ const NOT_PASSED: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'cdn-loop
 const nothing: ReadonlySet<string> = new Set()
 
 /**
- * The fields of a request that an upstream may see: without those of the connection, without what only a trusted proxy may say,
- * without the service's own cookies; with what shows that the request came through here (CDN-Loop, RFC 8586). Host is left to
+ * The fields of a request that an upstream may see: without those of the connection, without fields that only a trusted proxy may set,
+ * without the service's own cookies; with a mark that the request came through here (CDN-Loop, RFC 8586). Host is left to
  * the caller.
  * @param replaced names (lower case) that the caller sends in place of the client's
  */
@@ -46,7 +46,7 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> {
 
 /**
  * True if a name is made of letters, digits and "-" alone, as nginx wants it. Applications behind CGI or WSGI read `x_forwarded_for`
- * as `X-Forwarded-For`: it would say what only a trusted proxy may say, or what the location sets.
+ * as `X-Forwarded-For`: it would forge a field that only a trusted proxy may set, or that the location sets.
  */
 function isPlainName(name: string): boolean {
   for (let i = 0; i < name.length; i++) {

@@ -19,7 +19,7 @@ const HIDDEN_FIELDS = [
   'x-accel-redirect',
 ] as const
 
-/** The target of the request is the one of the client, or what rewriting made of it. */
+/** The target of the request is the client's, or the rewritten one. */
 const AS_ASKED = { target: { kind: 'fixed', upstream: '', host: '' }, uri: undefined } as const
 
 /** Dependencies of requests to FastCGI applications. */
@@ -75,7 +75,7 @@ export class FastcgiHandler implements LocationHandler {
       method,
       target: proxiedTarget(exchange, AS_ASKED),
       headers: fields,
-      // The page of an error is asked for by itself.
+      // The page of an error is requested by itself.
       body: context.body.isPresent && method === context.request.method ? context.body : undefined,
       clientAddress: context.client.address,
       cgi: {

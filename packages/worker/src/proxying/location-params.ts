@@ -6,7 +6,7 @@ import type { RequestContext } from '../request/request-context.ts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
 import { clientFields } from './client-fields.ts'
 
-/** Fields of the client's connection: no business of any upstream, but applications are told of them. */
+/** Fields of the client's connection: not forwarded to HTTP upstreams, but applications get them. */
 const TOLD_FIELDS: ReadonlySet<string> = new Set(['connection', 'content-length', 'keep-alive', 'te', 'upgrade'])
 
 const none: HeaderList = []
@@ -82,7 +82,7 @@ export class LocationParams {
     return this.#params
   }
 
-  /** With those that are configured too: what an application is told of credentials and cookies decides who may have its answer from a cache. */
+  /** With the configured ones too: the credentials and cookies that an application gets decide which clients may share its response. */
   #fieldsOf(context: RequestContext, stated: HeaderList): HeaderList {
     const { request, client } = context
     const { headers: from } = request
@@ -112,7 +112,7 @@ function constantOf(template: Template): string | undefined {
   return text
 }
 
-/** `accept-language` of `HTTP_ACCEPT_LANGUAGE`; "" of what is no field. */
+/** `accept-language` of `HTTP_ACCEPT_LANGUAGE`; "" for a name that is not a field. */
 function fieldOf(param: string): string {
   return param.startsWith('HTTP_') ? param.slice(5).toLowerCase().replaceAll('_', '-') : ''
 }

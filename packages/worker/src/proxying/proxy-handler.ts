@@ -79,7 +79,7 @@ export class ProxyHandler implements LocationHandler {
       return
     }
     const { webSocket } = context.exchange
-    // The page of an error is asked for by itself.
+    // The page of an error is requested by itself.
     context.makeBodyRepeatable()
     const body = context.body.isPresent && exchange.method === context.request.method ? context.body : undefined
     const request = {
@@ -104,7 +104,7 @@ export class ProxyHandler implements LocationHandler {
     return new UpstreamSink(exchange, this.#filter)
   }
 
-  /** The fields of an answer that agrees to switch protocols, with what the location takes away and adds. */
+  /** The fields of a response that agrees to switch protocols, after the location removed and added fields. */
   #switching(exchange: LocationExchange, fields: HeaderList): HeaderList {
     const { headers } = this.#filter.apply(exchange, fields)
     return exchange.context.shapeHead?.({ status: 101, headers }).headers ?? headers
@@ -146,13 +146,13 @@ export class ProxyHandler implements LocationHandler {
   }
 }
 
-/** The name that an upstream is told in its TLS handshake (SNI), unlike with nginx always; undefined: it has an address alone. */
+/** The name sent to an upstream in its TLS handshake (SNI); always sent, unlike with nginx; undefined: it has an address alone. */
 function nameOf(host: string): string | undefined {
   const name = /^[^:[\]/]+/.exec(host)?.[0]
   return name === undefined || /^[\d.]+$/.test(name) || name === 'unix' ? undefined : name
 }
 
-/** Splits what variables have made into host and URI part. The path of a socket ends at a colon. */
+/** Splits the value of variables into host and URI part. The path of a socket ends at a colon. */
 function splitUrl(text: string): { readonly host: string; readonly uri: string } {
   const [host = ''] = (text.startsWith('unix:') ? /^unix:[^:]*/ : /^[^/?]*/).exec(text) ?? []
   const rest = text.slice(host.length)

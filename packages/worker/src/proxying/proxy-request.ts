@@ -23,7 +23,7 @@ interface Made {
 const noTexts: readonly string[] = []
 
 /**
- * The fields of the requests of a location to its upstream. What is made of the same as for the request before is the same list,
+ * The fields of the requests of a location to its upstream. Equal inputs give the same list as for the request before,
  * which is frozen then: it is not written out again either.
  */
 export class ProxiedFields {
@@ -90,7 +90,7 @@ function areSame(one: readonly string[], other: readonly string[]): boolean {
  * The target of the request to the upstream, as nginx makes it: without a URI part as the client sent it, unless it was rewritten
  * since; with one, that part stands for the location's prefix, unless a rewrite ended here; where it is written with variables, it
  * is the target.
- * @param uriOfHost what variables have put behind the host
+ * @param uriOfHost text that variables have put behind the host
  */
 export function proxiedTarget(exchange: LocationExchange, spec: Pick<ProxySpec, 'target' | 'uri'>, uriOfHost = ''): string {
   const { context, uri, args, matchedPrefix, isPrefixValid, isRewritten } = exchange
@@ -106,7 +106,7 @@ export function proxiedTarget(exchange: LocationExchange, spec: Pick<ProxySpec, 
   return writable(args === '' ? path : `${path}?${args}`)
 }
 
-/** Escapes what cannot stand in a request line, and nothing else. */
+/** Escapes only the characters that a request line cannot hold. */
 function writable(target: string): string {
   let isGood = true
   for (let i = 0; i < target.length; i++) {

@@ -25,7 +25,7 @@ interface ResponseRules {
   readonly redirects: RedirectRewriter | undefined
   /** True if a slow client lets the server go on for a while. */
   readonly isBuffered: boolean
-  /** For what is on its way to clients. */
+  /** For bytes in flight to clients. */
   readonly blocks: BodyBlocks
 }
 
@@ -38,7 +38,7 @@ interface FilteredFields {
 
 /**
  * Fields that clients get. A server that sends the same again and again has it parsed, filtered and written out once: lists are
- * frozen and remembered by what they were made from.
+ * frozen and cached by their inputs.
  */
 export class FieldFilter {
   readonly #rules: ResponseRules
@@ -93,7 +93,7 @@ export class UpstreamSink implements SwitchSink {
     this.#filter = filter
   }
 
-  /** Ties the request to the client, who may leave. */
+  /** Ties the request to the client, which may disconnect. */
   attach(source: ResponseSource): void {
     const isFirst = this.#source === undefined
     this.#source = source

@@ -26,7 +26,7 @@ interface UpstreamUrl {
 
 /**
  * Turns the upstream settings of a rule into those of a location. Answers are cached, WebSockets are passed on, and the upstream
- * is told who asked for what in X-Forwarded-For, -Proto and -Host.
+ * gets the client, scheme and host in X-Forwarded-For, -Proto and -Host.
  * @param upstream URL, or name of an upstream
  * @param stripPrefix is left out of the path, where it begins with it
  */
@@ -52,7 +52,7 @@ export function ruleLocation(upstream: string, stripPrefix: string | undefined):
     ],
     httpVersion: '1.1',
     isBuffered: true,
-    // Unlike proxy_pass, which does as nginx: the URL names who is meant. A socket has no name.
+    // Unlike proxy_pass, which follows nginx: the URL names the host. A socket has no name.
     isVerified: !host.startsWith('unix:'),
     nextUpstream: ['error', 'timeout'],
     redirects: 'default',

@@ -38,7 +38,7 @@ export type AnswerPlan =
 type FileRequest = Pick<HttpRequest, 'method' | 'header'>
 
 /**
- * Decides what a request for a file is answered: method, then conditions first, then ranges (RFC 9110 section 13.2.2).
+ * Decides on the response to a request for a file: method, then conditions first, then ranges (RFC 9110 section 13.2.2).
  * @param boundary makes the boundary of a body with several ranges
  */
 export function planAnswer(request: FileRequest, resource: StaticResource, nowMs: number, boundary: () => string): AnswerPlan {

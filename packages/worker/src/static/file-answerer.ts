@@ -32,8 +32,8 @@ interface UnsentFile {
 /** Takes whole files into L0. Owned by the static files; all calls are synchronous and must not throw. */
 export interface WholeFileL0 {
   /**
-   * Told, before anything is sent, of a file that the request asks for as a whole and that will be answered with the same until
-   * it changes, which `isCurrent` finds out. Not told of files that have only just changed.
+   * Called, before anything is sent, for a file that is requested as a whole and whose response stays the same until
+   * it changes, which `isCurrent` detects. Not called for files that have only just changed.
    * @returns true if it is wanted
    */
   offer(isCurrent: () => boolean): boolean
@@ -41,11 +41,11 @@ export interface WholeFileL0 {
   unsent(file: UnsentFile): void
 }
 
-/** A file by its name. Whoever keeps an answer keeps this: it must hold on to nothing of a request. */
+/** A file by its name. A cached response keeps it in memory: it must not keep a request alive. */
 interface NamedFile {
   readonly source: FileSource
   readonly name: string
-  /** Says what the file is that was found in this state. */
+  /** Returns the facts of a file found in this state. */
   readonly describe: (facts: FileFacts) => StaticResource
 }
 
@@ -67,7 +67,7 @@ export interface FileAnswererOptions {
   readonly maxCacheBytes?: number | undefined
   /** Wall clock in milliseconds. @default the clock of the machine */
   readonly now?: (() => number) | undefined
-  /** Told about files that cannot be read or that change while they are sent. */
+  /** Called for files that cannot be read or that change while they are sent. */
   readonly onProblem: (error: Error) => void
 }
 
@@ -127,7 +127,7 @@ export class FileAnswerer {
     return true
   }
 
-  /** A 304 stands for a whole file as well as a 200 does, and so does what HEAD gets. */
+  /** A 304 stands for a whole file just as a 200 does, and so does the response to HEAD. */
   #offer({ request }: FileExchange, target: FileTarget, resource: StaticResource, plan: AnswerPlan): void {
     const { l0 } = target
     const isWhole = plan.kind === 'not-modified' || (plan.kind === 'content' && plan.head.status === 200)
@@ -142,7 +142,7 @@ export class FileAnswerer {
     })
   }
 
-  /** False: nothing was sent, since the file is not any more what was planned with. */
+  /** False: nothing was sent, since the file has changed after the plan was made. */
   #sendContent(exchange: FileReceiver, source: FileSource, plan: ContentPlan): boolean {
     const { facts, name } = plan.variant
     if (facts.size <= this.#maxInlineBytes) {
@@ -177,7 +177,7 @@ export class FileAnswerer {
   }
 }
 
-/** True if what was found is a file. */
+/** True if a file was found. */
 export function isFile(found: FileFacts | 'directory' | undefined): found is FileFacts {
   return found !== undefined && found !== 'directory'
 }
@@ -197,7 +197,7 @@ function currentCheck({ source, name, describe }: NamedFile, before: StaticResou
     try {
       return isUnchanged({ source, name, describe }, before, sent, acceptEncoding)
     } catch {
-      // The next look at the file says what is wrong with it.
+      // The next look at the file reports the fault.
       return false
     }
   }
@@ -210,7 +210,7 @@ function isUnchanged(target: NamedFile, before: StaticResource, sent: Variant, a
   const resource = target.describe(facts)
   const variant = chooseVariant(resource, acceptEncoding)
   const isSame = variant.name === sent.name && variant.facts.state === sent.facts.state
-  // The fields say whether there are other forms.
+  // The fields say if there are other forms.
   return isSame && resource.compressed.length === before.compressed.length
 }
 

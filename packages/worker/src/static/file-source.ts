@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { type EntityTag, formatHttpDate } from '@svc/http'
 
-/** A file open for reading; who has it closes `fd`. */
+/** A file open for reading; its owner closes `fd`. */
 export interface OpenFile {
   readonly fd: number
   readonly stat: BigIntStats
@@ -9,12 +9,12 @@ export interface OpenFile {
 
 /**
  * Finds files by name. Calls are synchronous. A file that may not be read is reported, and counts as missing. Where it is unknown
- * (no file descriptors left, a broken disk) they throw `STATIC_READ_FAILED`: a client that is told 404 forgets the page.
+ * (no file descriptors left, a broken disk) they throw `STATIC_READ_FAILED`: a client that gets 404 forgets the page.
  */
 export interface FileSource {
   /** Absolute path of a name. */
   pathOf(name: string): string
-  /** Looks at what a name leads to: a regular file that may be served, a directory, or nothing that is served. */
+  /** Looks at the target of a name: a regular file that may be served, a directory, or nothing that is served. */
   find(name: string): FileFacts | 'directory' | undefined
   /** Opens a regular file; undefined for anything else. */
   open(name: string): OpenFile | undefined

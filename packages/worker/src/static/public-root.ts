@@ -14,7 +14,7 @@ const MAX_VERIFIED = 4096
 /**
  * The directory whose files are served. Nothing outside of it is ever opened for a client, whatever symbolic links say: where
  * a name really led to is asked of the open file itself, so that no swap of a link between check and use helps. Calls are
- * synchronous: they cost about a microsecond each on a local disk, a tenth of what a thread pool would add.
+ * synchronous: they cost about a microsecond each on a local disk, a tenth of the cost of a thread pool.
  */
 export class PublicRoot implements FileSource {
   readonly #root: string
@@ -33,7 +33,7 @@ export class PublicRoot implements FileSource {
     return `${this.#root}/${name}`
   }
 
-  /** Looks at what a name leads to: a regular file inside of the root, a directory, or nothing that is served. */
+  /** Looks at the target of a name: a regular file inside the root, a directory, or nothing that is served. */
   find(name: string): FileFacts | 'directory' | undefined {
     const stat = this.#stat(this.pathOf(name))
     if (stat === undefined) return undefined
@@ -116,7 +116,7 @@ const WELL_KNOWN = '.well-known'
 
 /**
  * Turns a normalised URL path into a file name relative to a root, e.g. "/a/b%20c" into "a/b c"; "" is the root itself, and a
- * name of a directory ends in "/". Undefined for what is never served: hidden names, escapes of "/", "\" and NUL, dot
+ * name of a directory ends in "/". Undefined for names that are never served: hidden names, escapes of "/", "\" and NUL, dot
  * segments, and escapes that are no UTF-8.
  */
 export function fileNameOf(path: string): string | undefined {

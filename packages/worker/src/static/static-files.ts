@@ -22,7 +22,7 @@ interface Place {
   readonly root: PublicRoot
   readonly name: string
   readonly l0: WholeFileL0 | undefined
-  /** @default what the extension says */
+  /** @default by the extension */
   readonly contentType?: string
 }
 
@@ -75,7 +75,7 @@ export class StaticFiles {
   }
 
   /**
-   * Answers with one file by its absolute path, whether it lies below the root or not: the caller vouches for it. Answers 404
+   * Answers with one file by its absolute path, below the root or not: the caller vouches for it. Answers 404
    * when it is gone.
    */
   serveFile(exchange: HttpExchange, file: string, contentType: string, l0?: WholeFileL0): void {

@@ -61,7 +61,7 @@ export function validatorFields(resource: StaticResource, variant: Variant, last
   return fields
 }
 
-/** Fields that say what the content is. */
+/** Fields that describe the content. */
 export function contentFields(resource: StaticResource, variant: Variant): HeaderList {
   const type: HeaderList = [['content-type', resource.contentType]]
   return variant.coding === 'identity' ? type : [...type, ['content-encoding', variant.coding]]
@@ -87,7 +87,7 @@ const hexHash = /[.-]([0-9a-f]{8,64})\.[a-z0-9]+(?:\.map)?$/
 const base64Hash = /\.([A-Za-z0-9_-]{8,64})\.[a-z0-9]+(?:\.map)?$/
 
 /**
- * Cache-Control of a file by its name: a year for names that carry a hash of their content, else to be asked for each time.
+ * Cache-Control of a file by its name: a year for names that carry a hash of their content, otherwise revalidation each time.
  * So that no word and no date passes for a hash, a hexadecimal one must hold a digit and a letter (`app.0a1b2c3d.js`,
  * `app-0a1b2c3d.js`), a base64url one a digit, a capital and a small letter (`app.B3kd_9Zq.js`).
  */

@@ -26,7 +26,7 @@ export interface LocationHandlers {
 /** A location, ready to be visited. */
 export interface CompiledLocation {
   readonly settings: LocationSettings
-  /** undefined: what holds where no location matches. */
+  /** undefined: the settings where no location matches. */
   readonly match: LocationMatch | undefined
   readonly matchedPrefix: string
   readonly rewrite: (request: Rewritable) => RewriteOutcome
@@ -41,7 +41,7 @@ export interface CompiledLocation {
   readonly fieldsLastMs: number
 }
 
-/** Compiles what is set for a location, or for a server outside of all. */
+/** Compiles the settings of a location, or of a server outside all locations. */
 function compileLocation(
   settings: LocationSettings | LocationSpec,
   templates: Templates,
@@ -69,10 +69,10 @@ function compileLocation(
   }
 }
 
-/** True if a client may come in. */
+/** True if a client is allowed. */
 type AccessCheck = (address: string) => boolean
 
-/** Compiles `allow` and `deny`: the first rule that fits decides, and who fits none may come in. */
+/** Compiles `allow` and `deny`: the first rule that matches decides, and a client that matches none is allowed. */
 function compileAccess(rules: readonly AccessRule[]): AccessCheck | undefined {
   if (rules.length === 0) return undefined
   const compiled = rules.map(({ isAllowed, source }) => ({ isAllowed, fits: matcherOf(source) }))
@@ -94,7 +94,7 @@ type Fields = (readonly [name: string, value: string])[]
 
 /** Statuses that get fields without `always`. */
 const PLAIN_STATUSES: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 302, 303, 304, 307, 308])
-/** Fields of which an answer has one: what is added takes the place of what is there. */
+/** Fields that a response has at most once: an added field replaces the present one. */
 const SINGLE_FIELDS: ReadonlySet<string> = new Set(['content-type', 'etag', 'last-modified'])
 
 /** Compiles `add_header` and `expires`; undefined when there are none. */

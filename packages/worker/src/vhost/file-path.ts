@@ -49,7 +49,7 @@ function isInside(path: string, dir: string): boolean {
   return base === '/' || normal === base || normal.startsWith(base.endsWith('/') ? base : `${base}/`)
 }
 
-/** Finds the script of a path: what `fastcgi_split_path_info` and `fastcgi_index` of a location say. */
+/** Finds the script of a path by `fastcgi_split_path_info` and `fastcgi_index` of a location. */
 export class ScriptPaths {
   readonly #pattern: RegExp | undefined
   readonly #index: CompiledTemplate<VariableInput> | undefined

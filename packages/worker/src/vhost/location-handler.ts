@@ -3,8 +3,8 @@ import type { LocationSettings, Template } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 
 /**
- * A request in the location that answers it, after rewriting and access checks. Whoever makes the content answers through
- * it: what the location adds to answers and its error pages are applied there.
+ * A request in the location that answers it, after rewriting and access checks. The maker of the content responds through
+ * it: the location's added fields and its error pages are applied there.
  */
 export interface LocationExchange {
   readonly context: RequestContext
@@ -19,11 +19,11 @@ export interface LocationExchange {
   readonly uri: string
   /** `$args`: as rewriting left it. */
   readonly args: string
-  /** True if a rewrite or an inner redirect changed the path: what is sent on is then made from `uri`, else it is as the client sent it. */
+  /** True if a rewrite or an inner redirect changed the path: the forwarded target is then made from `uri`, otherwise it is the client's. */
   readonly isRewritten: boolean
-  /** Value of a text with variables. Where it reads what the key of L0 does not hold, the answer is kept out of L0. */
+  /** Value of a text with variables. If it reads an input that the key of L0 does not hold, the response stays out of L0. */
   text(template: Template): string
-  /** The same for what is sent to an upstream: what it reads does not decide where the answer may be kept. */
+  /** The same for text sent to an upstream: its inputs do not decide where the response may be cached. */
   requestText(template: Template): string
   /** Sets variables for this request that only its content knows (`fastcgi_script_name`, `fastcgi_path_info`, `proxy_host`). */
   setVariable(name: string, value: string): void
@@ -33,12 +33,12 @@ export interface LocationExchange {
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter
   /** Answers with an error of this server: its error page, else the plain answer of this status. Only before anything was sent. */
   fail(status: number, headers?: HeaderList): void
-  /** Goes on at another path, or at a named location, as if the client had asked for it (at most ten times). */
+  /** Continues at another path, or at a named location, as if the client had requested it (at most ten times). */
   redirectInside(target: { readonly uri: string; readonly args: string } | { readonly named: string }): void
 }
 
 /** Makes the content of one kind of location. Made once for each location of a generation. */
 export interface LocationHandler {
-  /** Answers now or later; what it throws or rejects with is answered with 500. */
+  /** Answers now or later; if it throws or rejects, the response is 500. */
   handle(exchange: LocationExchange): void | Promise<void>
 }

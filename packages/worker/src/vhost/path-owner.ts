@@ -19,7 +19,7 @@ const claimed: PathClaim = Object.freeze({ kind: 'claimed' })
 const free: PathClaim = Object.freeze({ kind: 'free' })
 
 /**
- * Follows a request through its server as far as it decides what answers, and sends nothing. A path is the server's where
+ * Follows a request through its server until its handler is decided, and sends nothing. A path is the server's where
  * something runs or is proxied for it, by whatever way the request gets there; where a file has this path; and where a location
  * is written for it. A catch-all that serves files claims nothing.
  */

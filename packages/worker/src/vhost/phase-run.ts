@@ -24,11 +24,11 @@ export interface VhostTools {
 export interface PhaseRun {
   readonly state: RunState
   readonly tools: VhostTools
-  /** Looks what a path leads to; the answer holds only as long as the same is found there. */
+  /** Looks up the target of a path; the response is valid only while the target stays the same. */
   look(path: string): Found
-  /** Notes what has been found without `look`. */
+  /** Notes a target that was found without `look`. */
   noteFound(path: string, found: Found): void
-  /** Offers the answer to L0. `isCurrent`: what else must hold. @returns true if it is wanted */
+  /** Offers the response to L0. `isCurrent`: a further condition. @returns true if L0 admits it */
   offer(isCurrent?: () => boolean): boolean
   /** Answers with an error of this server. */
   fail(status: number, headers?: HeaderList): Outcome

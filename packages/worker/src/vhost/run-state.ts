@@ -12,7 +12,7 @@ const MAX_CHANGES = 10
 const WITH_VALIDATORS: ReadonlySet<number> = new Set([200, 206, 304])
 const OF_WHOLE_FILES = ['last-modified', 'accept-ranges']
 
-/** One request at its server: what rewriting and inner redirects have made of it so far. */
+/** One request at its server, after rewriting and inner redirects so far. */
 export class RunState implements Rewritable {
   readonly context: RequestContext
   readonly compiled: CompiledServer
@@ -30,7 +30,7 @@ export class RunState implements Rewritable {
   isAsSent = true
   /** True if the location's text still begins the path. */
   isPrefixValid = true
-  /** A rewrite asks for another look for a location. */
+  /** A rewrite requests another search for a location. */
   mustFindLocation = false
   /** `try_files` found a file for a pattern with `alias`, whose path is to be added to it. */
   addsUriToAlias = false
@@ -102,7 +102,7 @@ export class RunState implements Rewritable {
     return this.changesLeft > 0
   }
 
-  /** The head of an answer, with what the location and an error before it add. */
+  /** The head of a response, with the fields that the location and an earlier error add. */
   shape(head: ResponseHead): ResponseHead {
     const status = this.status === 200 && WITH_VALIDATORS.has(head.status) ? head.status : (this.status ?? head.status)
     const isPlain = status === head.status && this.carried.length === 0
@@ -111,7 +111,7 @@ export class RunState implements Rewritable {
   }
 }
 
-/** The page of an error is not what the fields of the file speak of. */
+/** Fields that describe the file do not apply to the page of an error. */
 function fieldsFor(status: number, head: ResponseHead): HeaderList {
   if (status === head.status || WITH_VALIDATORS.has(status)) return head.headers
   const dropped = status === 204 ? [...OF_WHOLE_FILES, 'content-type'] : OF_WHOLE_FILES

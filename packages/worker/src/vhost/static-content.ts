@@ -10,7 +10,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
 const UNKNOWN_TYPE = contentTypeOf('')
 const ALLOW: HeaderList = [['allow', 'GET, HEAD']]
 
-/** Answers with a file, or with what a directory is answered. */
+/** Answers with a file, or with the response for a directory. */
 export function serveFiles(run: PhaseRun): Outcome {
   const { state } = run
   const { files } = state.location
@@ -100,7 +100,7 @@ function typeOf(uri: string): string {
   return contentTypeOf(`x.${extensionOf(uri)}`)
 }
 
-/** Content-Type of a text that the configuration gives: what the extension of the path says, else plain text. */
+/** Content-Type of a text from the configuration: by the extension of the path, otherwise plain text. */
 export function typeOfText(uri: string): string {
   const type = typeOf(uri)
   return type === UNKNOWN_TYPE ? 'text/plain' : type

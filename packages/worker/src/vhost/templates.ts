@@ -73,7 +73,7 @@ class MapReader implements VariableReader<VariableInput> {
   }
 }
 
-/** Reads a text that decides or makes an answer: what the key of L0 does not hold keeps the answer out of it. */
+/** Reads a text that decides or makes a response: an input that the key of L0 does not hold keeps the response out of L0. */
 export function readForAnswer(input: VariableInput, template: CompiledTemplate<VariableInput>): string {
   if (!template.isShared) input.context.withdrawFromL0()
   return template.read(input)

@@ -25,13 +25,13 @@ export function tryFiles(run: PhaseRun, { candidates, last }: TryFilesSpec): Out
   }
 }
 
-/** Splits what was made with variables at its first "?". */
+/** Splits a text with expanded variables at its first "?". */
 export function splitArgs(text: string): { readonly uri: string; readonly args: string } {
   const question = text.indexOf('?')
   return question === -1 ? { uri: text, args: '' } : { uri: text.slice(0, question), args: text.slice(question + 1) }
 }
 
-/** With `alias`, a candidate is meant below the location; what is made with variables may have its text already. */
+/** With `alias`, a candidate is relative to the location; a text with expanded variables may contain the location's text already. */
 function uriOf({ location }: RunState, candidate: string, isFixed: boolean): string {
   const { files, matchedPrefix } = location
   if (files?.kind !== 'alias' || matchedPrefix === '') return candidate
@@ -39,7 +39,7 @@ function uriOf({ location }: RunState, candidate: string, isFixed: boolean): str
 }
 
 /**
- * With `alias`, nginx takes the location's text off what is made with variables here too. Configurations know that and write it
+ * With `alias`, nginx removes the location's text from expanded variables here too. Configurations know that and write it
  * twice: `/app//app/index.php?$args`.
  */
 function lastOf({ location }: RunState, uri: string, isFixed: boolean): string {

@@ -24,7 +24,7 @@ export interface VariableInput extends CaptureSink {
   fileName(): string
   /** The input of `fastcgi_script_name` and `fastcgi_path_info`, where the location has an application for it. */
   scriptPath(): ScriptPath
-  /** A variable that was set for this request: named captures, results of maps, what content knows. */
+  /** A variable that was set for this request: named captures, results of maps, values from content. */
   variable(name: string): string | undefined
   setVariable(name: string, value: string): void
 }

@@ -9,7 +9,7 @@ import type { VariableInput } from './variable-input.ts'
 
 type Read = (input: VariableInput) => string
 
-/** The same for all requests with one listen address, scheme, host, path and query: what the key of L0 holds. */
+/** The same for all requests with one listen address, scheme, host, path and query: the parts of the key of L0. */
 const shared = (read: Read): VariableReader<VariableInput> => ({ read, isShared: true })
 const own = (read: Read): VariableReader<VariableInput> => ({ read, isShared: false })
 
@@ -24,7 +24,7 @@ const set =
 const args = shared((input) => input.args)
 const uri = shared((input) => input.uri)
 
-/** By name. What content or named captures set is read first where there is a `set`. */
+/** By name. Values from content or named captures are read first if there is a `set`. */
 const readers: Readonly<Record<string, VariableReader<VariableInput>>> = {
   args,
   query_string: args,

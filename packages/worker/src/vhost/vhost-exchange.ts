@@ -7,7 +7,7 @@ import type { InnerTarget, Outcome, PhaseRun } from './phase-run.ts'
 import type { RunState } from './run-state.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 
-/** A request as the content of its location sees it. Holds what was true when it came there. */
+/** A request as the content of its location sees it. Holds its state on arrival there. */
 export class VhostExchange implements LocationExchange {
   readonly context: RequestContext
   readonly settings: LocationSettings
@@ -61,7 +61,7 @@ export class VhostExchange implements LocationExchange {
     settle(this.context, () => this.#run.fail(status, headers))
   }
 
-  /** As with nginx, another path is asked for with GET: what the request was to do has been done. */
+  /** As with nginx, another path is requested with GET: the effect of the request has happened already. */
   redirectInside(target: InnerTarget): void {
     this.context.withdrawFromL0()
     if ('uri' in target && this.#state.method !== 'HEAD') this.#state.method = 'GET'

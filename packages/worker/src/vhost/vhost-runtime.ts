@@ -20,7 +20,7 @@ interface VhostParts {
   readonly onProblem: (error: Error) => void
 }
 
-/** The servers of one generation, compiled when they are prepared or first asked. */
+/** The servers of one generation, compiled when they are prepared or first used. */
 export class VhostRuntime {
   readonly tools: VhostTools
   readonly #specs: readonly ServerSpec[]
@@ -55,7 +55,7 @@ export class VhostRuntime {
     return server
   }
 
-  /** Compiles all servers. Does not hold up the process. @throws what is wrong with one */
+  /** Compiles all servers. Does not block the process. @throws the fault of a server */
   async prepare(): Promise<void> {
     const pacer = new Pacer()
     for (const spec of this.#specs) {

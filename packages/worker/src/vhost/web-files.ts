@@ -26,7 +26,7 @@ function nameOf(path: string): string | Buffer {
 
 /**
  * Files by their absolute path, as operators name them in vhost files: links are followed and names with a dot are served, as
- * the file system has them. That no path leaves what the configuration names is up to who makes the path.
+ * the file system has them. The maker of a path must ensure that it does not leave the configured directories.
  */
 export class WebFiles implements FileSource {
   readonly #onProblem: (error: Error) => void
@@ -41,7 +41,7 @@ export class WebFiles implements FileSource {
     return name
   }
 
-  /** Looks what a path leads to. A file that may not be read is `denied` only when it is opened. */
+  /** Looks up the target of a path. A file that may not be read is `denied` only when it is opened. */
   look(path: string): Found {
     try {
       const stat = statSync(nameOf(path), { throwIfNoEntry: false })

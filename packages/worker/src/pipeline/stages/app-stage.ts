@@ -168,7 +168,7 @@ function wholeFileL0Of({ context, site, target }: AppExchange): WholeFileL0 {
   }
 }
 
-/** Answers what needs no render: a route that two files claim, a method that pages do not have, a metadata file as it is. */
+/** Answers requests that need no render: a route that two files claim, a method that pages do not have, a metadata file as it is. */
 function answersByItself(exchange: AppExchange, route: Route): boolean {
   const { context, site, app } = exchange
   if (route.problem !== undefined) {

@@ -65,7 +65,7 @@ async function readJson({ request, exchange, generation }: RequestContext): Prom
   }
 }
 
-/** Reads a request for an endpoint and checks it against what the endpoint declares. */
+/** Reads a request for an endpoint and validates it against the endpoint's declaration. */
 export async function readEndpointRequest(
   context: RequestContext,
   endpoint: Endpoint,

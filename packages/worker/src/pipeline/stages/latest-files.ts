@@ -1,6 +1,6 @@
 /**
  * Has a site's latest files take effect before a request is answered, in development mode. However many requests wait, one question
- * for each site is on its way to the master, and one waits for its end: it is asked after every request that waits for it.
+ * for each site is on its way to the master, and one waits for its end: it is sent after every request that waits for it.
  */
 export class LatestFiles {
   readonly #settle: (site: string) => Promise<void>

@@ -9,9 +9,9 @@ import type { AppExchange, SiteTarget } from './app-exchange.ts'
 import { renderRequestOf } from './app-exchange.ts'
 
 /**
- * Runs the middleware of a site. Resolves with what is to be served next, or with "answered" when middleware (or an error)
+ * Runs the middleware of a site. Resolves with the content to serve next, or with "answered" when middleware (or an error)
  * has answered, or with "stale" when the site has
- * changed and the manifest must be asked for again. Middleware sees no request body: it would be gone for the route.
+ * changed and the manifest must be queried again. Middleware sees no request body: it would be gone for the route.
  */
 export function runMiddleware(exchange: AppExchange, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
   const { promise, resolve } = Promise.withResolvers<SiteTarget | 'answered' | 'stale'>()
@@ -49,7 +49,7 @@ function note({ context, app, target }: AppExchange, verdict: MiddlewareVerdict,
   app.middlewareMemory.add(context.request.method, target.path, responseHeaders, performance.now())
 }
 
-/** Takes over what middleware changed. A rewrite to another host would be a proxy's work and is refused. */
+/** Applies the changes of middleware. A rewrite to another host would need a proxy and is refused. */
 function apply({ context, target }: AppExchange, verdict: MiddlewareVerdict): SiteTarget | 'answered' {
   context.responseHeaders = verdict.responseHeaders ?? []
   const { requestHeaders } = verdict

@@ -92,7 +92,7 @@ export function rulePathOf({ request }: RequestContext, vhost: VhostMatch | unde
   return decoded?.path
 }
 
-/** L0 answers HEAD with what it has for GET: where a rule is for one of them alone, the answer is no business of L0's. */
+/** L0 answers HEAD with its entry for GET: if a rule is for one of them alone, the response stays out of L0. */
 function isRulesTurn(context: RequestContext, { tellsHeadFromGet, isForMethod }: RuleMatch<CompiledRule>): boolean {
   if (tellsHeadFromGet) context.withdrawFromL0()
   return isForMethod
@@ -122,7 +122,7 @@ function rewrite(context: RequestContext, target: string): StageResult {
   return 'next'
 }
 
-/** A redirect of a rule depends on nothing but the rules, and what the key of L0 holds. */
+/** A redirect of a rule depends only on the rules and on the key of L0. */
 function offer(context: RequestContext): void {
   const label = context.site?.config.label
   if (label === undefined) return

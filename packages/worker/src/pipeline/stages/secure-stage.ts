@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../request/request-context.ts'
 import type { Stage, StageResult } from '../../request/stage.ts'
 
-/** Proof of who has a host is asked for with plain HTTP (RFC 8555 section 8.3). */
+/** Proof of control over a host is requested with plain HTTP (RFC 8555 section 8.3). */
 const PROOF_PREFIX = '/.well-known/acme-challenge/'
 
 /** Sends clients that ask with plain HTTP for a host that has a certificate to https, where `tls.redirect_http` says so. */
@@ -22,7 +22,7 @@ export class SecureStage implements Stage {
 
 const PREFIX = '/.well-known/acme-challenge/'
 
-/** Answers a certificate authority that asks whether a host is ours (RFC 8555 section 8.3), while an order is open. */
+/** Answers a certificate authority that checks if a host is ours (RFC 8555 section 8.3), while an order is open. */
 export class ProofStage implements Stage {
   readonly name = 'proof'
   readonly #proofs: ReadonlyMap<string, string>

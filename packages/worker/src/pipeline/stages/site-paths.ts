@@ -8,7 +8,7 @@ import type { RuleTables } from '../../route-rules/rule-tables.ts'
 import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { rulePathOf } from './route-rules-stage.ts'
 
-/** How long a probe waits for the routes of a site that is asked for the first time. */
+/** Time that a probe waits for the routes of a site at its first request. */
 const DESCRIBE_WAIT_MS = 1_000
 const noRules: readonly RouteRule[] = []
 
@@ -54,7 +54,7 @@ export class SitePaths {
     if (match === undefined) return this.#isTargets(context, target, request)
     const { act } = match.rule
     if (act.kind !== 'rewrite' || areEmpty(match.captures)) return true
-    // A rule that moves many paths is a catch-all: it matters what it leads to.
+    // A rule that moves many paths is a catch-all: its target decides.
     const [rawPath = ''] = act.target(match.captures, '').split('?')
     return this.#isTargets(context, target, { rawPath, path: normalizePath(rawPath) ?? '' })
   }

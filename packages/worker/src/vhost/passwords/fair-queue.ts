@@ -18,7 +18,7 @@ export class FairQueue<Item> {
     this.#maxItems = maxItems
   }
 
-  /** Adds an item to the end of its client's. @returns what lost its place for it, where all are taken; this may be the item itself */
+  /** Adds an item to the end of its client's. @returns the item that lost its place for it, if all are taken; this may be the item itself */
   add(item: Item, { lane, client }: Place): Item | undefined {
     const clients = entryOf(this.#lanes, lane, () => new Map<string, Item[]>())
     entryOf(clients, client, (): Item[] => []).push(item)

@@ -10,7 +10,7 @@ export interface SlowChecker {
 }
 
 /**
- * The result of a password check. `busy`: too many wait to be worked out. `limited`: its client guessed wrong too often.
+ * The result of a password check. `busy`: too many checks are waiting. `limited`: its client guessed wrong too often.
  */
 export type PasswordVerdict = boolean | 'busy' | 'limited'
 
@@ -32,7 +32,7 @@ interface Question {
 const MAX_WAITING = 256
 
 /**
- * Compares passwords with their stored forms. A slow form is worked out once for each pair: what is remembered for a while is a
+ * Compares passwords with their stored forms. A slow form is computed once for each pair: the cache holds a
  * keyed digest of both and the outcome, which never changes. Those that ask take turns, by lane and within it by client.
  */
 export class PasswordCheck {
@@ -106,7 +106,7 @@ const RECOVERY_MS = GUESS_RECOVERY_SECONDS * 1_000
 /** Clients that are remembered. */
 const MAX_CLIENTS = 10_000
 
-/** Wrong guesses by client: who made many lately gets no further one worked out for a while. */
+/** Wrong guesses by client: a client with many recent ones gets no further check for a while. */
 class GuessLimit {
   readonly #clock: Clock
   /** When the last of a client's guesses is forgotten. The client whose guess is the oldest first. */
@@ -138,7 +138,7 @@ interface Known {
   readonly forgottenAt: number
 }
 
-/** Time for which an outcome is remembered after it was last asked for. */
+/** Time for which an outcome is cached after its last use. */
 const LIFETIME_MS = 600_000
 /** Outcomes of each kind that are remembered. */
 const MAX_KNOWN = 10_000
@@ -146,7 +146,7 @@ const MAX_KNOWN = 10_000
 /** Outcomes of lately, by digest. Right and wrong ones are apart: no number of wrong guesses makes a right one forgotten. */
 class KnownOutcomes {
   readonly #clock: Clock
-  /** Those that were asked for longest ago first. */
+  /** Least recently used first. */
   readonly #right = new Map<string, Known>()
   readonly #wrong = new Map<string, Known>()
   #isTimed = false
@@ -171,7 +171,7 @@ class KnownOutcomes {
     this.#forgetLater()
   }
 
-  /** Nothing stays for want of being asked for. */
+  /** Unused outcomes expire too. */
   #forgetLater(): void {
     if (this.#isTimed || this.#right.size + this.#wrong.size === 0) return
     this.#isTimed = true
