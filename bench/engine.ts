@@ -1,4 +1,4 @@
-// Measures what the engine costs over bare uWebSockets.js with the same answer: requests per CPU second of both, in turn.
+// Measures what the engine costs over bare uWebSockets.js with the same response: requests per CPU second of both, in turn.
 //
 //   bin/node bench/engine.ts            body of 1024 bytes, 5 rounds of 2 seconds
 //   BYTES=32768 SECONDS=3 bin/node bench/engine.ts
@@ -33,7 +33,7 @@ const bare: number[] = []
 const engine: number[] = []
 for (let round = 0; round < ROUNDS; round++) {
   const pair = [await perCpuSecond('uws-hello.ts'), await perCpuSecond('engine.ts')] as const
-  // The load tool now and then reports nothing on a busy machine: such a round says nothing.
+  // On a busy machine the load tool sometimes reports no result: such a round is dropped.
   if (Math.min(...pair) === 0) continue
   bare.push(pair[0])
   engine.push(pair[1])

@@ -1,4 +1,4 @@
-// Measures how long a worker's event loop stands still while it prepares a generation, and what the first requests of it wait for.
+// Measures how long a worker's event loop is blocked while it prepares a generation, and how long the first requests wait.
 //
 //   bin/node --disable-warning=ExperimentalWarning bench/prepare-generation.ts             1,000 vhosts with 12 locations each
 //   VHOSTS=5000 LOCATIONS=30 bin/node --disable-warning=ExperimentalWarning bench/prepare-generation.ts

@@ -1,4 +1,4 @@
-// Renders per second of one render host, asked over its unix socket as a worker does.
+// Measures the renders per second of one render host, called over its unix socket as a worker does.
 //
 //   node scripts/build.mjs && bin/node bench/render-host.ts [seconds] [concurrency] [path]
 import { existsSync } from 'node:fs'

@@ -1,6 +1,6 @@
 // Checks the structure that docs/architecture.md describes: packages import what the table allows, files and folders have no
 // import cycles, no file is over the limit of lines, package.json declares exactly the packages that the sources import, every
-// export has a user. Prints every breach and exits 1 when there is one.
+// export has a user. Prints every breach; exits with 1 if there are any.
 //
 //   node scripts/check-structure.mjs            check
 //   node scripts/check-structure.mjs --report   check, and print the size of each package

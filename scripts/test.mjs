@@ -3,7 +3,7 @@
 //   node scripts/test.mjs           all
 //   node scripts/test.mjs --check   format, lint, types and structure only
 //   node scripts/test.mjs --unit    tests of the packages only
-//   node scripts/test.mjs --one FILE ...   the named test files, after a build of what they start
+//   node scripts/test.mjs --one FILE ...   the named test files, after a build of the programs that they start
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const DEADLINE_MS = 30_000
-/** Long enough for what a response leaves behind (log, commit to the store), and for a pause with heartbeats alone. */
+/** Long enough for the work after a response (log, commit to the store) and for a pause with heartbeats only. */
 const SETTLE_MS = 500
 const WARM_REQUESTS = 8
 

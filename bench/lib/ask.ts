@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http'
 
-/** How something is asked for. */
+/** Options of a request. */
 export interface Question {
   readonly agent: Agent
   readonly host?: string
@@ -8,7 +8,7 @@ export interface Question {
   readonly method?: string
 }
 
-/** Asks a server for something, over a connection of the agent. Resolves with the body; rejects unless the status is 200. */
+/** Sends a request over a connection of the agent. Resolves with the body; rejects unless the status is 200. */
 export function ask(url: string, { agent, host, method = 'GET' }: Question): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const asked = request(url, { method, agent, ...(host === undefined ? {} : { headers: { host } }) }, (response) => {

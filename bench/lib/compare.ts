@@ -2,7 +2,7 @@ import { type LoadOptions, type Measurement, measure, statusOf, warmUp } from '.
 import type { ServerProcess } from './server-process.ts'
 import { figure, type Row } from './table.ts'
 
-/** A server to load, and the host name to ask it for. */
+/** A server to load, and the host name of the requests. */
 export interface Contender {
   readonly name: string
   readonly host?: string
@@ -12,7 +12,7 @@ export interface Contender {
 export interface Comparison {
   readonly scenario: string
   readonly path: string
-  /** Loaded before `path` while warming up: something that takes the same ways many times faster. */
+  /** Loaded before `path` during the warm-up: runs the same code many times faster. */
   readonly lightPath?: string
   readonly headers?: readonly string[]
   /** Expected status of every server. @default 200 */
@@ -24,7 +24,7 @@ export interface Comparison {
 
 const ROUNDS = 3
 
-/** A contender that has been started, and what its rounds measured. */
+/** A started contender with the results of its rounds. */
 interface Running {
   readonly name: string
   readonly server: ServerProcess
@@ -42,7 +42,7 @@ async function start(contender: Contender, options: Comparison): Promise<Running
   return { name: contender.name, server, load, warmUps, rounds: [] }
 }
 
-/** Makes sure, of a server that is warm, that it answers what is to be measured. */
+/** Checks that a warm server sends the expected response. */
 async function verify({ name, load }: Running, wanted: number): Promise<void> {
   const status = await statusOf(load)
   if (status !== wanted) throw new Error(`${name} answers ${status} instead of ${wanted}`)
@@ -54,7 +54,7 @@ function middle(rounds: readonly Measurement[]): Measurement | undefined {
   return sorted[Math.floor(sorted.length / 2)]
 }
 
-/** Measures the contenders in turn, round by round: the speed of a shared machine drifts, and so meets all of them alike. */
+/** Measures the contenders in turn, round by round: the speed of a shared machine drifts, which then affects all of them alike. */
 async function measureInTurn(running: readonly Running[], { scenario, status = 200 }: Comparison): Promise<void> {
   for (const { warmUps } of running) for (const load of warmUps) await warmUp(load)
   for (const one of running) await verify(one, status)

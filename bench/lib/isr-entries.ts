@@ -40,7 +40,7 @@ export function factsOf(label: string, index: number): EntryFacts {
   }
 }
 
-/** Puts entries from one index up to, but not including, another. Rejects when the store does not take one. */
+/** Puts entries from one index up to, but not including, another. Rejects if the store refuses one. */
 export async function fill(store: EntryStore, label: string, body: Buffer, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += BATCH) {
     const indexes = Array.from({ length: Math.min(BATCH, to - at) }, (_, offset) => at + offset)

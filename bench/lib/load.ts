@@ -9,10 +9,10 @@ const run = promisify(execFile)
 /** Measurements of a load on a server. */
 export interface Measurement {
   readonly requestsPerSecond: number
-  /** Requests for each second of CPU that the whole server (all its processes) used. */
+  /** Requests per CPU second of the whole server (all its processes). */
   readonly requestsPerCpuSecond: number
   readonly p99Ms: number
-  /** Connection errors and answers other than 2xx. */
+  /** Connection errors and responses other than 2xx. */
   readonly errors: number
 }
 
@@ -46,7 +46,7 @@ function fieldsOf({ host, headers = [] }: LoadOptions): readonly string[] {
   return host === undefined ? headers : [`Host: ${host}`, ...headers]
 }
 
-/** The status of the answer to one request as the load sends them. */
+/** Returns the status of the response to one request as the load sends it. */
 export function statusOf(options: LoadOptions): Promise<number> {
   const headers = Object.fromEntries(fieldsOf(options).map((field) => field.split(': ', 2)))
   const { promise, resolve, reject } = Promise.withResolvers<number>()

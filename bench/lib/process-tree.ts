@@ -5,7 +5,7 @@ interface ProcessFacts {
   readonly parent: number
 }
 
-/** Reads one process from /proc, or undefined when it has just ended. */
+/** Reads one process from /proc; undefined if it has just ended. */
 function readProcess(pid: number): ProcessFacts | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -17,7 +17,7 @@ function readProcess(pid: number): ProcessFacts | undefined {
   }
 }
 
-/** A process and all that descend from it. */
+/** Returns a process and all its descendants. */
 export function treeOf(root: number): number[] {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -52,11 +52,11 @@ export interface ProcessMemory {
   readonly command: string
   /** Heaps and stacks, which it shares with no other process. */
   readonly privateBytes: number
-  /** The same with its share of what is common (PSS): of programs, libraries and mapped stores. */
+  /** The same plus its share of common memory (PSS): of programs, libraries and mapped stores. */
   readonly shareBytes: number
 }
 
-/** Memory of one process; undefined when it has just ended or its maps may not be read. */
+/** Returns the memory of one process; undefined if it has just ended or its maps may not be read. */
 function readMemory(pid: number): ProcessMemory | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
@@ -68,12 +68,12 @@ function readMemory(pid: number): ProcessMemory | undefined {
   }
 }
 
-/** Memory of a process and of all that descend from it. */
+/** Returns the memory of a process and of each descendant. */
 export function memoryOf(root: number): ProcessMemory[] {
   return treeOf(root).flatMap((pid) => readMemory(pid) ?? [])
 }
 
-/** Memory of a tree of processes as a whole, in bytes: what they share counts once. */
+/** Returns the memory of a whole process tree, in bytes: shared memory counts once. */
 export function memoryBytes(root: number): number {
   return memoryOf(root).reduce((sum, { shareBytes }) => sum + shareBytes, 0)
 }

@@ -8,13 +8,13 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
-/** How to start a server. */
+/** Options of a server's start. */
 export interface ServerCommand {
   readonly command: string
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Finds the base URL in what the server has printed; undefined: not ready yet. */
+  /** Finds the base URL in the server's output; undefined: not ready yet. */
   readonly ready: (output: string) => string | undefined
 }
 
@@ -36,8 +36,8 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Starts a server on core 0 alone (or unpinned with `cores` 2) and waits until it says that it is ready.
- * @throws with its output when it ends before that
+ * Starts a server on core 0 alone (or unpinned with `cores` 2) and waits until it is ready.
+ * @throws with its output if it ends before that
  */
 export function startPinned(server: ServerCommand, cores: 1 | 2 = 1): Promise<ServerProcess> {
   const startedAt = performance.now()

@@ -31,7 +31,7 @@ function formatScenario(scenario: string, rows: readonly Row[]): string {
   ].join('\n')
 }
 
-/** A number with as many digits as it deserves. */
+/** Formats a number with a sensible number of digits. */
 export function figure(value: number): string {
   if (value >= 1000) return Math.round(value).toLocaleString('en-US')
   return value >= 10 ? value.toFixed(0) : value.toFixed(2)

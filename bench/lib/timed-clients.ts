@@ -8,7 +8,7 @@ export interface TimedRequest {
   readonly hasFailed: boolean
 }
 
-/** Clients on connections that they keep, each with its next request as soon as the last is answered. */
+/** Clients on kept connections, each with one request at a time and no pause. */
 export class TimedClients {
   readonly requests: TimedRequest[] = []
   /** Texts of the first failures. */

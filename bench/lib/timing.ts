@@ -6,7 +6,7 @@ export interface Timing {
   readonly p99Ms: number
 }
 
-/** The value that so many of all (0 to 1) do not exceed. */
+/** Returns the value that this share of all values (0 to 1) does not exceed. */
 function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 }
@@ -17,7 +17,7 @@ export function timingOf(measurements: readonly number[]): Timing {
   return { leastMs: quantile(sorted, 0), medianMs: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) }
 }
 
-/** Measures something again and again; `between` is done after each round and not measured. */
+/** Measures a task repeatedly; `between` runs after each round, unmeasured. */
 export async function timed(
   rounds: number,
   task: (round: number) => Promise<unknown>,

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type ServerProcess, startPinned } from '../lib/server-process.ts'
 import { repositoryRoot } from './svc.ts'
 
-/** Starts one of the bare servers in `bench/servers`, which answer every request with the bytes of a file. */
+/** Starts one of the bare servers in `bench/servers`, which respond to every request with the bytes of a file. */
 export function startBareServer(name: 'uws' | 'node-http', file: string, contentType: string): Promise<ServerProcess> {
   return startPinned({
     command: join(repositoryRoot, 'bin/node'),

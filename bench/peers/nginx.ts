@@ -25,7 +25,7 @@ export function startNginx(root: string): Promise<ServerProcess> {
   return startWith((port) => `server { listen 127.0.0.1:${port}; root ${root}; }`)
 }
 
-/** Starts nginx with one worker process that keeps everything of an upstream in its cache; over TLS where there is a certificate. */
+/** Starts nginx with one worker process that caches all responses of an upstream; over TLS if there is a certificate. */
 export function startNginxCache(upstream: string, tls?: CertificateFiles): Promise<ServerProcess> {
   const secure = tls === undefined ? '' : `ssl_certificate ${tls.certFile}; ssl_certificate_key ${tls.keyFile};`
   const server = (port: number) => `proxy_cache_path ${nginxDir}/cache keys_zone=l0:16m max_size=256m;
@@ -36,7 +36,7 @@ export function startNginxCache(upstream: string, tls?: CertificateFiles): Promi
   return startWith(server, tls === undefined ? 'http' : 'https')
 }
 
-/** Starts nginx with one worker process that passes everything on over kept connections. */
+/** Starts nginx with one worker process that proxies all requests over kept connections. */
 export function startNginxProxy(upstream: string): Promise<ServerProcess> {
   const server = (
     port: number,
@@ -46,7 +46,7 @@ export function startNginxProxy(upstream: string): Promise<ServerProcess> {
   return startWith(server)
 }
 
-/** Starts nginx with one worker process that asks a FastCGI application for all scripts of a directory. */
+/** Starts nginx with one worker process that passes all scripts of a directory to a FastCGI application. */
 export function startNginxFastcgi(address: string, root: string): Promise<ServerProcess> {
   return startWith(
     (port) => `server { listen 127.0.0.1:${port}; root ${root}; index index.php;
@@ -54,7 +54,7 @@ export function startNginxFastcgi(address: string, root: string): Promise<Server
   )
 }
 
-/** Starts nginx with one worker process that asks a FastCGI application for everything over kept connections. */
+/** Starts nginx with one worker process that passes all requests to a FastCGI application over kept connections. */
 export function startNginxFastcgiKept(address: string): Promise<ServerProcess> {
   return startWith(
     (port) => `upstream app { server ${address}; keepalive 64; keepalive_requests 1000000; }

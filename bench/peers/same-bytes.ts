@@ -46,12 +46,12 @@ function etagIn(fields: string): string {
   return /^etag: (.+)$/im.exec(fields)?.[1] ?? ''
 }
 
-/** The entity tag of what a server sends. */
+/** Returns the entity tag of a server's response. */
 export async function etagOf(sample: Sample): Promise<string> {
   return etagIn((await answerOf(sample)).fields)
 }
 
-/** Asks a server until it answers from L0. */
+/** Repeats the request until the server responds from L0. */
 async function answerOf(sample: Sample): Promise<Answer> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const answer = await ask(sample)

@@ -8,7 +8,7 @@ const BINARY = '/usr/sbin/varnishd'
 
 export const hasVarnish = existsSync(BINARY)
 
-/** Starts Varnish with one thread pool that keeps everything of an upstream in memory. */
+/** Starts Varnish with one thread pool that caches all responses of an upstream in memory. */
 export async function startVarnish(upstream: string): Promise<ServerProcess> {
   const dir = join(workDir, 'varnish')
   rmSync(dir, { recursive: true, force: true })

@@ -59,7 +59,7 @@ async function sampleBytecode(load: Load): Promise<Uint8Array> {
  * The thread's work for one module before it passes it to the isolate: compiled code, checked, and its bytecode. CPU time of
  * the process in microseconds per module: other load on the machine must not count.
  *
- * @param bytecode - is stored with each module; undefined: what was stored is read
+ * @param bytecode - stored with each module; undefined: reads the stored one
  */
 async function loadAll(load: Load, bytecode: Uint8Array | undefined): Promise<number> {
   const { files } = load
@@ -86,7 +86,7 @@ export async function compileModules(): Promise<Row[]> {
   mkdirSync(join(root, 'app'), { recursive: true })
   const files = Array.from({ length: MODULES }, (_, index) => join(root, 'app', `part-${index}.tsx`))
   for (const [index, file] of files.entries()) writeFileSync(file, source(index))
-  // Files that were just written are looked at again by content; the usual case is an old file.
+  // Recently written files are checked again by content; the usual case is an old file.
   await new Promise((resolve) => setTimeout(resolve, 200))
   const load: Load = { root, cacheDir: join(workDir, 'compile-cache'), files }
   const bytecode = await sampleBytecode(load)

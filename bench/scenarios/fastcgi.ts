@@ -9,7 +9,7 @@ import { repositoryRoot, startSvc, workDir } from '../peers/svc.ts'
 
 const CONNECTIONS = 16
 
-/** Writes a configuration whose only server asks an application. One worker, no compression, as nginx has it. */
+/** Writes a configuration whose only server passes requests to an application. One worker, no compression, like nginx. */
 async function writeFastcgi(location: string, outside = ''): Promise<string> {
   const dir = join(workDir, 'fastcgi')
   mkdirSync(dir, { recursive: true })
@@ -42,7 +42,7 @@ export async function fastcgiTenKilobytes(seconds: number): Promise<Row[]> {
   }
 }
 
-/** So many bytes from an application that does nothing, over kept connections: this server and nginx in front of the same. */
+/** This many bytes from an application without work, over kept connections: this server and nginx in front of the same. */
 export async function fastcgiKept(bytes: number, seconds: number): Promise<Row[]> {
   if (!hasNginx) return []
   const app = await startPinned(

@@ -55,7 +55,7 @@ export async function startToReady(): Promise<Row[]> {
   return rows
 }
 
-/** Memory (PSS of all processes) that a site costs: configured but never asked for, and after a first page. */
+/** Memory (PSS of all processes) that a site costs: configured but never requested, and after a first page. */
 export async function memoryPerSite(): Promise<Row[]> {
   const sites = copies(100)
   const idle: number[] = []

@@ -13,7 +13,7 @@ const PUTS = 2_000
 const HITS = 500_000
 const BATCH = 64
 
-/** Puts of 1 KB into a store that is full, by as many sites as told: each evicts an entry. */
+/** Puts of 1 KB into a full store, by this many sites: each evicts an entry. */
 async function putsWhenFull(sites: number): Promise<{ alone: number; among: number }> {
   const cacheDir = join(workDir, 'full-store')
   rmSync(cacheDir, { recursive: true, force: true })
@@ -49,7 +49,7 @@ async function putsWhenFull(sites: number): Promise<{ alone: number; among: numb
   }
 }
 
-/** Hits of L0, and puts of 1 KB when it is full, by as many sites as told. */
+/** Hits of L0, and puts of 1 KB into a full L0, by this many sites. */
 async function l0WhenFull(sites: number): Promise<{ hit: number; put: number }> {
   const head: ResponseHead = { status: 200, headers: [['content-type', 'text/html']] }
   const cache = new L0Cache<ResponseHead>({ maxBytes: 16 << 20, maxEntryBytes: 1 << 20 }, (made) => made)

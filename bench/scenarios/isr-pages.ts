@@ -29,7 +29,7 @@ async function renders(url: string, agent: Agent): Promise<number> {
   return value('cache_misses_total\\{layer="l1"\\}') - value('cache_stampede_coalesced_total')
 }
 
-/** Many clients ask at once for a page that was just purged, again and again. */
+/** Many clients request a just purged page at the same time, repeatedly. */
 export async function missStorm(): Promise<Row[]> {
   const server = await contender('[cache.l0]\nenabled = false\n\n[endpoints]\nadmin = true\n').start()
   const agent = new Agent({ keepAlive: true, maxSockets: STORM })

@@ -44,7 +44,7 @@ interface Hit {
   readonly isConditional?: boolean
 }
 
-/** Compares answers from L0 with the same bytes from bare uWebSockets.js, and with caches that ask it. */
+/** Compares responses from L0 with the same bytes from bare uWebSockets.js, and with caches in front of it. */
 async function compareHit({ scenario, path, fields = [], isConditional = false }: Hit, seconds: number): Promise<Row[]> {
   const sites = [{ id: 'l0', root: writeSite() }]
   const startOwn = (name: string, hasAccessLog = false) => startSvc(writeConfig(name, sites, '', hasAccessLog))
@@ -75,7 +75,7 @@ export function l0Hit(size: keyof typeof SIZES, seconds: number): Promise<Row[]>
   return compareHit({ scenario: `L0 hit, ${size}`, path: `/${SIZES[size]}.html` }, seconds)
 }
 
-/** The smallest of them for a browser, which says more in its requests. */
+/** The smallest of them for a browser, which sends more fields. */
 export function l0Browser(seconds: number): Promise<Row[]> {
   const path = `/${SIZES['1 KB']}.html`
   return compareHit({ scenario: 'L0 hit, 1 KB, request of a browser', path, fields: BROWSER_FIELDS }, seconds)

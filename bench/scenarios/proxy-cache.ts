@@ -8,7 +8,7 @@ import { rowsSite, startSvc, workDir } from '../peers/svc.ts'
 
 const CONNECTIONS = 32
 
-/** Writes a configuration whose only server keeps everything of an upstream. One worker, no compression, as nginx has it. */
+/** Writes a configuration whose only server caches all responses of an upstream. One worker, no compression, like nginx. */
 async function writeCaching(name: string, upstream: string, hasL0: boolean): Promise<string> {
   const dir = join(workDir, name)
   mkdirSync(dir, { recursive: true })

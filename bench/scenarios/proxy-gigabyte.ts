@@ -16,12 +16,12 @@ const SETTLED_BYTES = 300_000
 const SETTLED_SAMPLES = 60
 const MOST_SAMPLES = 1_200
 
-/** Memory of a tree of processes that no other has. Programs that are read in as they are first used are not in it. */
+/** Private memory of a process tree. Excludes program pages that are loaded on first use. */
 function privateBytes(root: number): number {
   return memoryOf(root).reduce((sum, process) => sum + process.privateBytes, 0)
 }
 
-/** Hosts start after the service has said that it is ready: their memory is no growth. */
+/** Hosts start after the service is ready: their memory is no growth. */
 async function settledBytes(root: number): Promise<number> {
   let settled = 0
   let same = 0
@@ -34,7 +34,7 @@ async function settledBytes(root: number): Promise<number> {
   return settled
 }
 
-/** Runs curl and says how it ended, and how far the memory of a process tree has gone up meanwhile. */
+/** Runs curl; returns its result and the growth of a process tree's memory meanwhile. */
 function transfer(root: number, args: readonly string[]): Promise<{ readonly code: number | null; readonly peakBytes: number }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ code: number | null; peakBytes: number }>()
   let peakBytes = 0
@@ -53,7 +53,7 @@ function transfer(root: number, args: readonly string[]): Promise<{ readonly cod
 async function measure(engine: 'uws' | 'node', upstream: ServerProcess, file: string): Promise<Row[]> {
   const svc = await startSvc(await writeProxy(upstream.url, engine), 2)
   try {
-    // Once before, so that what comes with the first request is not counted.
+    // Once before, so that the cost of the first request is not counted.
     await transfer(svc.pid, ['-r', '0-0', '--max-filesize', '1', svc.url])
     const idle = await settledBytes(svc.pid)
     const ways: Readonly<Record<string, readonly string[]>> = {
@@ -79,7 +79,7 @@ async function measure(engine: 'uws' | 'node', upstream: ServerProcess, file: st
   }
 }
 
-/** A gigabyte down and up, also with a client or an upstream that takes its time: what it costs in memory above the idle service. */
+/** A gigabyte down and up, also with a slow client or upstream: the memory above the idle service. */
 export async function proxyGigabyte(): Promise<Row[]> {
   const upstream = await startPinned(
     {

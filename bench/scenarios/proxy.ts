@@ -8,7 +8,7 @@ import { rowsSite, startSvc, workDir } from '../peers/svc.ts'
 
 const CONNECTIONS = 32
 
-/** Writes a configuration whose only server passes everything on. One worker, no compression, as nginx has it. */
+/** Writes a configuration whose only server proxies all requests. One worker, no compression, like nginx. */
 export async function writeProxy(upstream: string, engine: 'uws' | 'node' = 'uws'): Promise<string> {
   const dir = join(workDir, 'proxy')
   mkdirSync(dir, { recursive: true })

@@ -18,7 +18,7 @@ const MAX_BYTES = 1 << 30
 const TIMEOUT_MS = 60_000
 const WARM_UPS = 20
 
-/** Entries that belong together: what one purge by tag takes away. */
+/** A group of entries that one purge by tag drops. */
 interface Group {
   readonly size: number
   readonly rounds: number
@@ -31,7 +31,7 @@ const groups: readonly Group[] = [
   { size: LARGE_GROUP, rounds: 20, tagOf: largeGroupTag },
 ]
 
-/** Purges a full tag. Resolves with how many entries were dropped. */
+/** Purges a full tag. Resolves with the number of dropped entries. */
 type PurgeTag = (tag: string) => Promise<number>
 
 /** The ways to request a purge. */
@@ -49,14 +49,14 @@ function ways(url: string, agent: Agent): Readonly<Record<string, PurgeTag>> {
   }
 }
 
-/** A purge is answered before the store has followed: what this process put back too early would be taken as well. */
+/** The reply to a purge comes before the store has applied it: entries put back too early would be dropped as well. */
 async function gone(store: EntryStore, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index++) {
     while (store.has(keyOf(LABEL, index))) await nextTurn()
   }
 }
 
-/** Purges group after group; what was taken away is put back before the next one, unmeasured. */
+/** Purges group after group; puts the dropped entries back before the next one, unmeasured. */
 async function measureGroup(store: EntryStore, entries: number, group: Group, purge: PurgeTag): Promise<Record<string, string>> {
   const { size, rounds, tagOf } = group
   const body = Buffer.alloc(1024, 'x')
@@ -76,7 +76,7 @@ async function measureGroup(store: EntryStore, entries: number, group: Group, pu
   return Object.fromEntries(Object.entries(all).map(([name, ms]) => [`${size}: ${name}`, figure(ms)]))
 }
 
-/** Purges by tag of a running server, from the question to the answer: of 1, 100 and 10,000 entries among 10,000 and 100,000. */
+/** Purges by tag of a running server, from the request to the reply: of 1, 100 and 10,000 entries among 10,000 and 100,000. */
 export async function wholePurges(): Promise<Row[]> {
   rmSync(join(workDir, NAME), { recursive: true, force: true })
   const bounds = `[cache.isr]\nmax_entries = ${MAX_ENTRIES}\nmax_bytes = ${MAX_BYTES}\n\n[endpoints]\nadmin = true\n`

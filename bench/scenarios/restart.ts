@@ -10,12 +10,12 @@ const HOST = 'rows.localhost'
 const CLIENTS = 8
 const WARM_UP_MS = 8_000
 const ROUNDS = 8
-/** A page is slow for a while after the event too: code that has just begun to run is not optimized. */
+/** A page is slow for a while after the event too: code that has just started to run is not optimized. */
 const AFTERMATH_MS = 1_000
-/** Between two events, so that one does not last into the next. */
+/** Pause between two events, so that they do not overlap. */
 const REST_MS = 2_000
 
-/** When something went on, in milliseconds of `performance.now()`. */
+/** A span of time, in milliseconds of `performance.now()`. */
 interface Span {
   readonly from: number
   readonly to: number

@@ -10,7 +10,7 @@ import { startSvc, workDir } from '../peers/svc.ts'
 
 const BODY_BYTES = 1024
 
-/** A server for a directory over TLS, as a vhost file says it. One worker, no compression, as nginx has it. */
+/** A server for a directory over TLS, configured by a vhost file. One worker, no compression, like nginx. */
 async function startOwn(engine: 'uws' | 'node', root: string, { certFile, keyFile }: CertificateFiles): Promise<ServerProcess> {
   const dir = join(workDir, `tls-${engine}`)
   mkdirSync(dir, { recursive: true })
@@ -58,7 +58,7 @@ export function tlsHits(seconds: number): Promise<Row[]> {
   return compareTls({ scenario: 'L0 hit over TLS, 1 KB', connections: 32 }, seconds)
 }
 
-/** A connection with a whole handshake for each request. */
+/** A connection with a full handshake for each request. */
 export function tlsHandshakes(seconds: number): Promise<Row[]> {
   return compareTls({ scenario: 'TLS handshake and an L0 hit', connections: 32, headers: ['Connection: close'] }, seconds)
 }

@@ -1,4 +1,4 @@
-// The engine with the smallest handler there is, for comparison with bare uWebSockets.js (`uws-hello.ts`). Sends the same bytes.
+// The engine with a minimal handler, for comparison with bare uWebSockets.js (`uws-hello.ts`). Sends the same bytes.
 import { tmpdir } from 'node:os'
 import { createUwsEngine } from '../../packages/engine/src/uws/uws-engine.ts'
 

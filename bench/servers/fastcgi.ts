@@ -1,5 +1,5 @@
-// A FastCGI application that answers every request with so many bytes, in one write, and keeps its connections: the least that an
-// application can do. The argument is the length of its body.
+// A FastCGI application that responds to every request with a fixed number of bytes, in one write, and keeps its connections: the
+// least that an application can do. The argument is the length of its body.
 import { type AddressInfo, createServer } from 'node:net'
 
 const HEAD_BYTES = 8

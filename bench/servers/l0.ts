@@ -1,4 +1,4 @@
-// The engine with L0, metrics on, in one process: every request is answered from L0 with a body of so many bytes.
+// The engine with L0, metrics on, in one process: every response comes from L0 with a body of this many bytes.
 //
 //   node l0.ts 1024                      engine uws, HTTP/1.1
 //   node l0.ts 1024 node cert.pem key.pem  engine node, HTTP/2

@@ -1,4 +1,4 @@
-// An upstream of node:http: GET gives a gigabyte, PUT takes what comes and says how much it was; at /slow it takes its time.
+// An upstream of node:http: GET sends a gigabyte, PUT reads the body, slowly at /slow, and returns its size.
 import { createServer } from 'node:http'
 
 const TOTAL_BYTES = 1 << 30

@@ -1,4 +1,4 @@
-// Bare uWebSockets.js with the handler of `engine.ts` and nothing of what the engine does beyond.
+// Bare uWebSockets.js with the handler of `engine.ts` and nothing else of the engine.
 import uws from 'uWebSockets.js'
 
 const body = Buffer.alloc(Number(process.argv[2] ?? 1024), 'x')

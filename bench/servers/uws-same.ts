@@ -1,5 +1,5 @@
-// Bare uWebSockets.js that answers every request with the bytes of one answer of another server: the same fields, which it
-// writes in one call, and the same body. With a tag it answers 304 to who names it, and the whole to all others.
+// Bare uWebSockets.js that responds to every request with the bytes of one response of another server: the same fields, which it
+// writes in one call, and the same body. With a tag it responds with 304 to requests that name it, else with the full response.
 //
 //   uws-same.ts <file with the fields, one per line> <file with the body> [tag]
 import uws, { type HttpRequest, type HttpResponse } from 'uWebSockets.js'

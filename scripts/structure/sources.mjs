@@ -89,7 +89,7 @@ export function collectSources(dir, into = new Map()) {
   return into
 }
 
-/** The file that a relative specifier names, or undefined when there is none. */
+/** Returns the file that a relative specifier names; undefined if it does not exist. */
 export function relativeTarget(path, specifier) {
   if (!specifier.startsWith('.')) return
   const target = resolve(dirname(path), specifier)

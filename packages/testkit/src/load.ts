@@ -34,7 +34,7 @@ function defaultCheck(answer: HttpAnswer): string | undefined {
   return answer.status === 200 ? undefined : `status ${answer.status}`
 }
 
-/** Starts clients that request one URL again and again, each its next request when the last has ended. */
+/** Starts clients that request one URL in a loop, each with one request at a time. */
 export function startLoad(options: LoadOptions): Load {
   const check = options.check ?? defaultCheck
   const failures: string[] = []

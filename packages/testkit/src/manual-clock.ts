@@ -35,12 +35,12 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Lets time pass as in a process that is busy: what is due runs with the next `advance`. */
+  /** Advances the time as in a blocked process: due timers run with the next `advance`. */
   stall(ms: number): void {
     this.#nowMs += ms
   }
 
-  /** Advances the time, and runs what is due in the order in which it was set. */
+  /** Advances the time and runs due timers in the order in which they were set. */
   advance(ms: number): void {
     this.#nowMs += ms
     for (const timer of [...this.#timers]) {

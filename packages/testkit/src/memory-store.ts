@@ -1,7 +1,7 @@
 import type { CacheStore, EntryFacts, KnownVariance, Purge, StoredEntry, StoreSize, Variance } from '@svc/cache'
 import { purgeMatcher, touchesLayer, withoutTrailingSlash } from '@svc/cache'
 
-/** What a test can make go wrong. */
+/** Faults that a test can cause. */
 interface StoreFaults {
   /** Reads are misses, as when a page of the store is damaged. */
   failReads: boolean
@@ -11,7 +11,7 @@ interface StoreFaults {
   commitGate: Promise<void> | undefined
 }
 
-/** A store in the memory of one process, for tests: what is put shows up at once when it is committed. */
+/** A store in the memory of one process, for tests: an entry is visible as soon as it is committed. */
 export class MemoryStore implements CacheStore {
   readonly faults: StoreFaults = { failReads: false, failWrites: false, commitGate: undefined }
   readonly #entries = new Map<string, StoredEntry>()

@@ -22,7 +22,7 @@ export interface SourceUnderTest {
   start(t: TestContext, sink: ResponseSink<unknown>): Promise<ResponseScript>
   /** Most bytes that still come after `chunk` returned false. */
   readonly maxAheadBytes: number
-  /** False: once its head has come, the response goes on for others where the sink aborts. @default true */
+  /** False: if the sink aborts after the head, the response continues for other readers. @default true */
   readonly endsWithClient?: boolean
 }
 
@@ -36,7 +36,7 @@ class CheckingSink implements ResponseSink<unknown> {
   length: number | undefined
   error: (Error & { readonly status?: number }) | undefined
   source: ResponseSource | undefined
-  /** Where the sink aborts. */
+  /** The call in which the sink aborts. */
   abortIn: Call | undefined
   /** Answers `chunk`. */
   takesMore: () => boolean = () => true

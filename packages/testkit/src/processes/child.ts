@@ -18,7 +18,7 @@ export interface ChildOptions {
   readonly endSignal?: 'SIGKILL' | 'SIGTERM'
 }
 
-// None of these is what a test is about: they only end a run that hangs, and a machine under load must not reach them.
+// No test depends on these: they only end a run that hangs, and a machine under load must not reach them.
 const STOP_TIMEOUT_MS = 60_000
 const DEFAULT_WAIT_MS = 120_000
 const PIPE_TIMEOUT_MS = 5_000
@@ -99,7 +99,7 @@ export class Child {
     await this.exited
   }
 
-  /** Lines so far; the last of a stream counts when its end has come. */
+  /** Lines so far; the last line of a stream counts once the stream has ended. */
   #lines(): string[] {
     const whole = (text: string) => (this.#exit === undefined ? text.slice(0, text.lastIndexOf('\n') + 1) : text)
     return `${whole(this.stdout)}\n${whole(this.stderr)}`.split('\n')
@@ -122,7 +122,7 @@ export class Child {
       this.process.stderr?.destroy()
       end()
     }
-    // What is in the pipes by then is read first, should this process itself have been held up.
+    // If this process itself was blocked, it first reads the output that has arrived in the pipes by then.
     const timer = setTimeout(() => setImmediate(giveUp), PIPE_TIMEOUT_MS)
     this.process.once('close', end)
   }

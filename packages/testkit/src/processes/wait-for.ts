@@ -7,7 +7,7 @@ export const PROCESS_WAIT_MS = 60_000
 /**
  * Waits until `probe` returns something other than undefined, null or false, and returns it. For conditions that have no event of
  * their own; whatever has one is awaited directly.
- * @param timeoutMs default: 15 s; who needs more says why
+ * @param timeoutMs default: 15 s; a caller that needs more states the reason
  * @throws naming `what` after `timeoutMs`, with the last error of the probe as cause
  */
 export async function waitFor<T>(
