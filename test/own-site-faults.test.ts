@@ -57,7 +57,7 @@ test('without a whole file of its own, or with one that others may read, a unit 
   writeFileSync(file, whole.slice(0, whole.length / 2))
   const half = await refused(t, runDir, 'one')
   assert.equal(half.code, 75)
-  assert.match(half.stderr, /not whole/)
+  assert.match(half.stderr, /is incomplete, or of another version/)
 
   writeFileSync(file, whole)
   chmodSync(file, 0o644)

@@ -18,7 +18,7 @@ interface WorkerOptions {
 
 /**
  * Starts a connection worker, which follows the orders of the master.
- * @returns a promise that resolves when the master is gone: a worker does not outlive it
+ * @returns a promise that resolves when the master has disconnected: a worker does not outlive it
  */
 export function startWorker({ workerId, endpoint, passwordThread, accessLogFd }: WorkerOptions): Promise<unknown> {
   const metrics = new MetricSet()

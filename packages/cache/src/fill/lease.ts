@@ -13,10 +13,10 @@ export interface LeaseReply {
 
 /** The connection to the process that grants leases: the master. */
 export interface LeaseDesk {
-  /** Answers when the lease is granted, or when the lease of another process has ended. Rejects when the desk is gone. */
+  /** Answers when the lease is granted, or when the lease of another process has ended. Rejects when the master has disconnected. */
   lease(key: string): Promise<LeaseReply>
   leaseEnded(id: number, outcome: LeaseOutcome): void
-  /** True if a process of the instance holds a lease whose key begins with one of these. Rejects when the desk is gone. */
+  /** True if a process of the instance holds a lease whose key begins with one of these. Rejects when the master has disconnected. */
   isHeld(prefixes: readonly string[]): Promise<boolean>
 }
 
@@ -56,7 +56,7 @@ export class Lease {
 }
 
 /**
- * Requests the right to fill a key. A process that waits in vain, or cannot send the request, fills without it: a response that is produced
+ * Requests the right to fill a key. A process that waits too long, or cannot send the request, fills without it: a response that is produced
  * twice is better than none. A lease that is granted after all then goes back at once: only the asker can end it. Never rejects.
  */
 export async function acquireLease(

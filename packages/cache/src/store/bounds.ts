@@ -22,7 +22,7 @@ export function excessOf(counts: Readonly<Counts>, { maxEntries, maxBytes }: Bou
   return counts.bytes > maxBytes ? 'bytes' : undefined
 }
 
-/** True if an entry has room at all, once enough others have given way. */
+/** True if an entry fits at all, once enough others are evicted. */
 export function admits({ maxEntries, maxBytes }: Bounds, { facts, body }: NewEntry): boolean {
   const share = facts.isQueryKeyed ? QUERY_SHARE : 1
   const bytes = body.byteLength + (facts.bodyFile?.bytes ?? 0)

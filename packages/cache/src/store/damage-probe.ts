@@ -65,6 +65,6 @@ async function walkStore(lmdbUrl: string, dir: string, lookForMs: string): Promi
   } catch (error) {
     fail(error instanceof Error ? error.message : String(error))
   }
-  // Without closing: nothing is kept, and a damaged file may hurt even then.
+  // Without closing: nothing is kept, and a damaged file may crash lmdb even then.
   process.exit(0)
 }

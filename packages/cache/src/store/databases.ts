@@ -50,7 +50,7 @@ interface Tables {
   readonly schedule: Table
   /** Label and path -> request inputs that the key depends on. */
   readonly variances: Table
-  /** Number -> ids of purged entries, to be cleared away. */
+  /** Number -> ids of purged entries that are to be deleted. */
   readonly garbage: Table
   /** Number -> purge that was answered, and that the heads do not all follow yet. */
   readonly purges: Table

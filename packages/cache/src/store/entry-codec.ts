@@ -26,7 +26,7 @@ const AT = {
  * rewrites little. What stays the same (facts and body) is the entry's record.
  */
 export interface EntryHead {
-  /** Purged or evicted, but not yet cleared away: reads as a miss. */
+  /** Purged or evicted, but not yet deleted: reads as a miss. */
   readonly isDead: boolean
   readonly isMarkedStale: boolean
   readonly isQueryKeyed: boolean

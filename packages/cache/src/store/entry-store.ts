@@ -166,7 +166,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     })
   }
 
-  /** How many entries carry a tag: those that are purged count until they are cleared away. */
+  /** Number of entries that carry a tag: purged ones count until they are deleted. */
   countTagged(tag: string): number {
     return this.#read(({ databases }) => databases.index.getValuesCount(rowKey(ROW.tag, tag))) ?? 0
   }
@@ -293,7 +293,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     await this.#lastPurge
     await closeDatabases(parts.databases)
     if (!this.#isOwner || this.#damageInUse !== undefined) return
-    // The store is in order, even if the seal cannot be written: it is then looked at once more.
+    // The store is in order, even if the seal cannot be written: it is then checked once more.
     const sealed = sealLeft(this.#dir).catch(() => undefined)
     const { promise: tooLate, resolve } = Promise.withResolvers<void>()
     const cancel = systemClock.after(SYNC_MS, resolve)

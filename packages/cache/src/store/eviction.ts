@@ -37,7 +37,7 @@ function oldestOf({ schedule }: Databases, labelNumber: number, ofClass: AccessC
   return undefined
 }
 
-/** Takes the entry out of the schedule that gives way next: the least recently used one of the label that has most for its weight. */
+/** Removes the next entry to evict from the schedule: the least recently used one of the label with the highest usage for its weight. */
 function takeNext(databases: Databases, transaction: StoreTransaction, dimension: Dimension): Buffer | undefined {
   const overuser = transaction.overuser(dimension)
   if (overuser === undefined) return undefined

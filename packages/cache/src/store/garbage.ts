@@ -6,7 +6,7 @@ import type { StoreTransaction } from './store-transaction.ts'
 /** Entries of a row, which is cleared in one piece. */
 const IDS_PER_ROW = 32
 
-/** Notes entries that were buried, to be cleared away later; only inside the transaction that buried them. */
+/** Notes buried entries, which are deleted later; only inside the transaction that buried them. */
 export function listGarbage({ garbage }: Databases, ids: readonly Buffer[]): void {
   for (let at = 0; at < ids.length; at += IDS_PER_ROW) {
     garbage.putSync(randomBytes(8), Buffer.concat(ids.slice(at, at + IDS_PER_ROW)))

@@ -44,7 +44,7 @@ export function hostPathText(host: string, path: string): string {
   return `${host}${SEPARATOR}${withoutTrailingSlash(path)}`
 }
 
-/** All rows of a kind whose text begins with `prefix`, and perhaps others: what was cut must be looked at. */
+/** All rows of a kind whose text begins with `prefix`, and perhaps others: truncated rows must be checked. */
 export function rowRange(kind: RowKind, prefix: string): { start: Buffer; end: Buffer } {
   const start = Buffer.concat([Buffer.of(kind), Buffer.from(prefix).subarray(0, LEGIBLE_BYTES)])
   return { start, end: Buffer.concat([start, Buffer.of(CUT_MARK, CUT_MARK)]) }

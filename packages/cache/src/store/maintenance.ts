@@ -29,7 +29,7 @@ export class Maintenance {
     this.#options = options
   }
 
-  /** True if there is more in the store than may be, or buried entries wait to be cleared away. */
+  /** True if the store exceeds its limits, or buried entries wait for deletion. */
   get isNeeded(): boolean {
     const { databases, bounds, space } = this.#options
     if (excessOf(readCounts(databases), bounds) !== undefined || space.roomFor(0) === 'evict') return true

@@ -7,7 +7,7 @@ import { hostPathText, ROW, type RowKind, rowKey, rowRange, rowText } from './in
 /** Ids that a scope may be about. */
 export interface Candidates {
   readonly ids: readonly Buffer[]
-  /** True if the scope matches all of them; else each entry must be looked at. */
+  /** True if the scope matches all of them; otherwise each entry must be checked. */
   readonly isExact: boolean
 }
 

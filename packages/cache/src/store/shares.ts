@@ -81,7 +81,7 @@ export class Shares {
     this.#usageOf(labelNumber).evictions++
   }
 
-  /** The label that must give way; undefined: there are no entries. */
+  /** The label from which to evict; undefined: there are no entries. */
   overuser(dimension: Dimension): Readonly<Usage> | undefined {
     let found = this.#highestOfOthers(dimension)
     for (const { usage } of this.#held.values()) {

@@ -96,7 +96,7 @@ export class Space {
 
   /**
    * True if the file grows beyond its bound although it has free pages: then a reader that is slow, or dead, holds them. Dead
-   * ones are cleared away; one try now and then shows whether the others have moved on.
+   * ones are deleted; one try now and then shows if the others have moved on.
    */
   #isGrowing(fileBytes: number): boolean {
     const now = this.#clock.monotonic()

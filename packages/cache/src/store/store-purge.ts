@@ -8,7 +8,7 @@ import { type Candidates, candidatesOf } from './purge-candidates.ts'
 import { readFacts, StoreTransaction } from './store-transaction.ts'
 import { noteChangedCode } from './variances.ts'
 
-/** Entries looked at in one transaction, or in one turn: others wait for its end. */
+/** Entries checked in one transaction, or in one turn: others wait for its end. */
 const ENTRIES_PER_STEP = 512
 
 /** A purge whose entries are counted. */

@@ -41,7 +41,7 @@ export class StoreTransaction {
   readonly #databases: Databases
   readonly #counts: Counts
   readonly #shares: Shares
-  /** Files whose entries are cleared away. */
+  /** Files whose entries are deleted. */
   readonly #discarded: string[] = []
   readonly #scratch = Buffer.alloc(HEAD_BYTES)
 
@@ -71,13 +71,13 @@ export class StoreTransaction {
     return this.#counts
   }
 
-  /** Counts an entry that gives way to others. */
+  /** Counts an evicted entry. */
   countEvicted(head: EntryHead): void {
     this.#counts.evictions++
     this.#shares.countEvicted(head)
   }
 
-  /** The label that must give way; undefined: there are no entries. */
+  /** The label from which to evict; undefined: there are no entries. */
   overuser(dimension: Dimension): Readonly<Usage> | undefined {
     return this.#shares.overuser(dimension)
   }
@@ -135,7 +135,7 @@ export class StoreTransaction {
     this.#count(head, 1)
   }
 
-  /** Makes an entry read as a miss; the rest of it is cleared away later. */
+  /** Makes an entry read as a miss; the rest of it is deleted later. */
   bury(id: Buffer, head: EntryHead): void {
     this.#databases.heads.putSync(id, encodeHead({ ...head, isDead: true }))
     this.#count(head, -1)

@@ -61,7 +61,7 @@ export class DrainSignal {
     this.#listener = listener
   }
 
-  /** The writer has just said that more should wait. */
+  /** The last write returned "wait". */
   arm(): void {
     this.#isAwaited = true
   }

@@ -1,6 +1,6 @@
 import type { EngineLimits, Refusal } from './engine.ts'
 
-/** How often deadlines are looked at. */
+/** Interval of the checks of deadlines. */
 const SWEEP_MS = 100
 
 /** An exchange as the watch sees it. */

@@ -38,7 +38,7 @@ export class Http2Intake {
   session(session: ServerHttp2Session, socket: TLSSocket): void {
     const state = { peer: peerAddress(socket), serverName: serverNameOf(socket), pending: 0, hasBegun: false }
     this.#sessions.set(session, state)
-    // The connection is closed then; why is the business of its client.
+    // The connection is closed then; the reason is its client's fault and not reported.
     session.on('error', () => undefined)
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
     session.setTimeout(FIRST_REQUEST_MS)

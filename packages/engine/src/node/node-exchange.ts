@@ -198,7 +198,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     this.#answer(head, Buffer.from(`${statusLine(status)}\n`))
   }
 
-  /** Answers, in place of the application, a request that is none of its business. */
+  /** Answers a request in place of the application, which must not see it. */
   answerForServer(status: number, code: string, headers: HeaderList): void {
     this.#answeredBy = 'engine'
     this.#context.refused({ status, code, ...this.#received, request: undefined })

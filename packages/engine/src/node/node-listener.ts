@@ -20,7 +20,7 @@ import type { TlsContexts } from './tls-contexts.ts'
 
 /** How long a client may take for the head of a request, and for its TLS handshake. */
 const HEAD_TIMEOUT_MS = 10_000
-/** How often time limits of connections are looked at. */
+/** Interval of the checks of connection time limits. */
 const CHECK_MS = 1_000
 /** Connections that the kernel holds until they are accepted. */
 const BACKLOG = 1024

@@ -15,7 +15,7 @@ export class TlsContexts {
 
   /**
    * @param name of the listen address, for messages
-   * @param before whose contexts are taken over where they are for the same certificate
+   * @param before its contexts are reused for unchanged certificates
    * @throws ENGINE_BAD_CERTIFICATE
    */
   constructor(name: string, tls: ListenerTls, before: TlsContexts | undefined) {

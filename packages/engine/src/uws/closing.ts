@@ -66,7 +66,7 @@ export class CloseGuard {
     this.isArmed = false
   }
 
-  /** True if this request must not run. Only the next one is looked at: behind that the library closes the connection. */
+  /** True if this request must not run. Only the next one is checked: after that the library closes the connection. */
   catches(address: string): boolean {
     const isCaught = this.isArmed && this.#address === address
     this.isArmed = false
@@ -121,7 +121,7 @@ const RENEW_MS = 3_000
 /**
  * Keeps the library from cutting a client that stalls its response: it would after some ten seconds. To be called often, for a
  * request that has come whole. Times in ms of the monotonic clock.
- * @returns when it is to be done again, for the next call
+ * @returns the time of the next renewal, for the next call
  */
 export function renewPatience(res: HttpResponse, now: number, renewAt: number): number {
   if (now < renewAt) return renewAt

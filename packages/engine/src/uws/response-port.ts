@@ -4,7 +4,7 @@ import type { HttpResponse } from 'uWebSockets.js'
 export interface ResponsePort {
   /** Not to be touched once `isOver`. */
   readonly res: HttpResponse
-  /** True if uWebSockets.js has released the response: complete, cut, or the client is gone. */
+  /** True if uWebSockets.js has released the response: complete, cut, or the client has disconnected. */
   readonly isOver: boolean
   /** To be called before the call that may complete the response. */
   beforeEnd(): void

@@ -199,7 +199,7 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     this.#context.released(this)
   }
 
-  /** The client is gone, or the connection was cut. */
+  /** The client disconnected, or the connection was cut. */
   aborted(): void {
     if (this.isOver) return
     this.isOver = true

@@ -54,7 +54,7 @@ export class UpstreamGroups {
     }
   }
 
-  /** Groups that another generation has not taken over. */
+  /** Groups that another generation does not use. */
   leftBy(next: UpstreamGroups): UpstreamGroup[] {
     return [...this.#groups.values()].filter((group) => next.get(group.spec.name) !== group)
   }

@@ -36,7 +36,7 @@ export class PatientCall implements ResponseSource, ResponseSink {
   #isHeld = false
   /** Makes the application wait. */
   #isPaused = false
-  /** The application has said everything. */
+  /** The application has sent its whole response. */
   #trailers: HeaderList | undefined
   #isOver = false
 

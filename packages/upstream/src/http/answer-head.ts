@@ -159,7 +159,7 @@ function trimmed(text: string, from: number, end: number): string {
   return text.slice(first, trimmedEnd(text, first, end))
 }
 
-/** Other control characters are the engine's business, which does not write them. */
+/** Other control characters are left to the engine, which does not write them. */
 function isSafeValue(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)

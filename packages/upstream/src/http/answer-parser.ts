@@ -34,7 +34,7 @@ export type ParserState =
   | 'reading'
   /** The answer breaks the protocol, or bytes came that belong to none: the connection must go. */
   | 'bad'
-  /** The server has said that it does not take the request. */
+  /** The server has refused the request. */
   | 'refused'
 
 /** Takes the bytes of a connection apart into answers. Expects one after each `expect`. */

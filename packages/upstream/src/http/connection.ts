@@ -33,7 +33,7 @@ export interface ConnectionOwner {
 /** Makes the reader of a connection's answers. */
 export type MakeReader = (events: AnswerEvents) => AnswerReader
 
-/** One buffer that all connections are read into: what comes is looked at before the next read. */
+/** One buffer that all connections are read into: the bytes are handled before the next read. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** One connection to a server, for one request after another. */
@@ -202,7 +202,7 @@ export class UpstreamConnection implements AnswerEvents {
     }
   }
 
-  /** Only here, when all that came has been looked at: bytes behind an answer must not become the beginning of the next one. */
+  /** Only here, when all bytes have been handled: bytes after a response must not become the beginning of the next one. */
   #release(): void {
     if (this.#isGone) return
     this.resume()

@@ -6,7 +6,7 @@ import type { HttpOriginSettings } from './origin-settings.ts'
 import type { RequestFraming, RequestHeads } from './request-head.ts'
 
 const END_OF_CHUNKS = '0\r\n\r\n'
-/** Methods for which a missing body is said to be empty (RFC 9110 section 8.6). */
+/** Methods for which a missing body is sent as Content-Length 0 (RFC 9110 section 8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
 /** State shared by the requests to one upstream. */

@@ -10,7 +10,7 @@ export interface CgiContext {
   onErrorLine(line: string): void
 }
 
-/** A request to whatever makes the answer: complete, as it is to be sent. */
+/** A request to the origin of a response: complete, as it is to be sent. */
 export interface OriginRequest {
   readonly method: string
   /** Origin-form target, percent-encoded. */

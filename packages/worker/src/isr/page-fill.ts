@@ -59,7 +59,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
   #answer: PageEntry | undefined
   /** An error page that holds nothing of the request that it was rendered for. */
   #errorPage: Made | undefined
-  /** True if a request that waited in vain for another process renders for itself. */
+  /** True if a request that timed out waiting for another process renders for itself. */
   #hasLateRender = false
 
   constructor(key: string, cause: PageFillCause, parts: IsrParts, fills: PageFills, exits: PageFillExits) {

@@ -7,7 +7,7 @@ import type { PageAddress } from './page-address.ts'
 interface MadeResponse {
   readonly status: number
   readonly headers: HeaderList
-  /** undefined: the render said nothing about caching. */
+  /** undefined: the render gave no cache settings. */
   readonly facts: CacheFacts | undefined
 }
 

@@ -44,7 +44,7 @@ export function mayServeWhileUpdating(entry: EntryFacts, rules: StaleRules): boo
   return rules.has('updating') && !isForbidden(entry)
 }
 
-/** must-revalidate and its kin hold whatever else is said (RFC 9111 section 4.2.4). */
+/** must-revalidate and similar directives override all others (RFC 9111 section 4.2.4). */
 function isForbidden({ headers }: EntryFacts): boolean {
   return responseDirectives(headers).forbidsStale
 }

@@ -25,7 +25,7 @@ export class UpstreamHandlers {
     this.#connections = new HttpConnections(clock)
   }
 
-  /** Groups whose configuration is unchanged are taken over from the generation that was requested before. */
+  /** Groups whose configuration is unchanged are reused from the generation that was requested before. */
   handlersFor(generation: ServingGeneration): LocationHandlers {
     const previous = this.#groups
     const onForgotten = (group: Parameters<HttpConnections['drop']>[0][number]) => this.#connections.drop([group])

@@ -208,7 +208,7 @@ class RenderRun implements RenderSource, HostCall {
     this.#attempts.retry(peer, this.#asTold(error), { ifRefused: isUntouched, ifLost })
   }
 
-  /** A stale manifest is answered by matching again, which cannot be done for a body that is gone. */
+  /** A stale manifest is answered by matching again, which cannot be done for a body that has been consumed. */
   #asTold(error: Error): Error {
     if (!this.#isBodyRead || codeOf(error) !== 'RENDER_STALE_MANIFEST') return error
     return new WorkerError('WORKER_SITE_UNSETTLED', `${this.site} changed while a request body was being sent to it`, {

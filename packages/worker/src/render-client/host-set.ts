@@ -134,7 +134,7 @@ export class HostSet {
     return undefined
   }
 
-  /** Notes that a call for a site failed because its host is gone. */
+  /** Notes that a call for a site failed because its host disconnected. */
   callLost(peer: HostPeer, site: string): void {
     this.#hostOf.get(peer)?.lostSites.add(site)
   }

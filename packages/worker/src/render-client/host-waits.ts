@@ -64,7 +64,7 @@ export class HostWaits {
     return isRemoved
   }
 
-  /** The hosts have changed: sends the calls that can be sent, ends those that wait in vain. */
+  /** The hosts have changed: sends the calls that can be sent, fails those that no host can serve. */
   serve(): void {
     const { connectedPeer, waitsUntil, refusal } = this.#options
     for (const [site, calls] of [...this.#waiting]) {

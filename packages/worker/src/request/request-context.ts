@@ -80,7 +80,7 @@ export class RequestContext {
   isAccessLogged = true
   /** Fields that middleware wants on the response, whatever answers. */
   responseHeaders: readonly (readonly [string, string])[] = []
-  /** Fields that route rules set on the response, whatever answers and whatever else is said of them. */
+  /** Fields that route rules set on the response, for any handler, over any other value of them. */
   ruleHeaders: HeaderList = []
   /** Changes the head of whatever answers, before anything else is added to it. */
   shapeHead: ((head: ResponseHead) => ResponseHead) | undefined

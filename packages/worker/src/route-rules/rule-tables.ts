@@ -13,7 +13,7 @@ import { type RulePlace, ruleLocation } from './rule-location.ts'
 
 /** The effect of a rule on a request. */
 export type RuleAct =
-  /** Nothing but its fields: the next rule is looked at. */
+  /** Only its fields apply: the next rule is checked. */
   | { readonly kind: 'headers' }
   | { readonly kind: 'block' }
   | { readonly kind: 'redirect'; readonly status: number; readonly target: RuleTarget }
@@ -47,7 +47,7 @@ function actOf(rule: RouteRule): RuleAct {
   return { kind: 'headers' }
 }
 
-/** Lists of rules, compiled when they are first used. A list that is gone is forgotten. */
+/** Lists of rules, compiled when they are first used. A list that was removed is dropped. */
 export class RuleTables {
   readonly #tables = new WeakMap<readonly RouteRule[], RuleTable<CompiledRule>>()
 

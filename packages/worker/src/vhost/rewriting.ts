@@ -10,7 +10,7 @@ export interface Rewritable extends VariableInput {
   quotesCaptures: boolean
   /** True if escapes or a plus sign stood in the path as sent. */
   readonly isQuoted: boolean
-  /** The path was rewritten. `isFinal`: no location is looked for again (`break`). */
+  /** The path was rewritten. `isFinal`: no other location is searched (`break`). */
   rewritten(isFinal: boolean): void
 }
 

@@ -118,7 +118,7 @@ function hostOf({ context, server }: VariableInput): string {
   return parsed === 'bad_host' ? server.name : parsed.hostname
 }
 
-/** Of an upstream whose port is not said otherwise. */
+/** Port of an upstream; 80 if none is given. */
 function proxyPort(input: VariableInput): string {
   const host = input.variable('proxy_host')
   return host === undefined ? '' : (/:(\d+)$/.exec(host)?.[1] ?? '80')

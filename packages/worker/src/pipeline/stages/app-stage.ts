@@ -46,7 +46,7 @@ export class AppStage implements Stage {
     return this.#serveKnown(context, site)
   }
 
-  /** An edit shows with the next request: nothing is served before the files were looked at. */
+  /** An edit shows with the next request: nothing is served before the files were checked. */
   async #serveLatest(context: RequestContext, site: SiteRuntime): Promise<StageResult> {
     context.withdrawFromL0()
     let hasLeft = false

@@ -25,7 +25,7 @@ export class LocationStage implements Stage {
       return 'answered'
     }
     const sent = context.exchange.request
-    // L0 goes by the path, which has many spellings; rewriting and variables use the target as sent.
+    // L0 uses the path, which has many spellings; rewriting and variables use the target as sent.
     if (sent.rawPath !== sent.path) context.withdrawFromL0()
     const runtime = this.#runtimes.of(context.generation)
     const state = new RunState(context, runtime.server(vhost.server), vhost, path)

@@ -8,7 +8,7 @@ import { PasswordFiles, type PasswordTable } from './password-file.ts'
 /** Outcome of `auth_basic` for a request. `refused`: no user, or a wrong password. `limited`: its client guessed wrong too often. */
 export type AuthVerdict = 'passed' | 'refused' | 'no-file' | 'broken' | 'busy' | 'limited'
 
-/** Longest credentials that are looked at. */
+/** Longest credentials that are checked. */
 const MAX_CREDENTIALS = 4096
 
 /** Credentials that a client sent. */
