@@ -17,7 +17,7 @@ export type FillEnd =
   | { readonly kind: 'pass'; readonly detail: string }
   /** This response is for one request alone; the next one may not be: each goes on alone. */
   | { readonly kind: 'unshared'; readonly detail: string }
-  /** All get the failure, or a stale entry: one failed attempt is enough. `error`: undefined where the policy has the answer. */
+  /** All get the failure, or a stale entry: one failed attempt is enough. `error`: undefined where the policy has the response. */
   | { readonly kind: 'failed'; readonly error: Error | undefined }
 
 const LEASE_OUTCOMES = {

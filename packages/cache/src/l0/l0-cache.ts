@@ -82,7 +82,7 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
     return undefined
   }
 
-  /** Notes that an answer for a key is being made. True: it has been wanted before, a moment ago, and should be stored. */
+  /** Notes that a response for a key is being made. True: it has been wanted before, a moment ago, and should be stored. */
   isWanted({ prefix, target }: L0Key, nowMs: number): boolean {
     return this.#requested.note(prefix + target, nowMs)
   }

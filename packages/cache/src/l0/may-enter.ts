@@ -38,7 +38,7 @@ export function hasForeignCookie(field: string | undefined): boolean {
 }
 
 /**
- * True if a request may be answered from L0, or its answer enter it, as far as credentials go. They are never shared; and
+ * True if a request may be answered from L0, or its response enter it, as far as credentials go. They are never shared; and
  * with a cookie only what no cookie changes.
  */
 export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean): boolean {

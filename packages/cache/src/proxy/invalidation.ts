@@ -12,7 +12,7 @@ export function isUnsafe(method: string): boolean {
 
 /**
  * The URIs, absolute, whose stored responses a request of an unsafe method has made invalid (RFC 9111 section 4.4): its own, and
- * those of the same origin that the answer names. None after an error.
+ * those of the same origin that the response names. None after an error.
  * @param uri of the request
  */
 export function invalidatedUris(uri: string, { status, headers }: ResponseHead): readonly string[] {

@@ -12,7 +12,7 @@ const MAX_HEURISTIC_MS = 24 * 3_600_000
 /** Longer lifetimes are cut to this (RFC 9111 section 1.2.2). */
 const MAX_MS = 2 ** 31 * 1000
 
-/** When the request was sent and its answer came, in milliseconds of the wall clock. */
+/** When the request was sent and its response came, in milliseconds of the wall clock. */
 export interface ExchangeTimes {
   readonly sentAt: number
   readonly receivedAt: number

@@ -1,6 +1,6 @@
 import type { BodyWriter } from '@svc/http'
 
-/** A piece of an answer that waits for its turn. */
+/** A piece of a response that waits for its turn. */
 export interface QueuedChunk {
   readonly bytes: Uint8Array
   /** To be called once the bytes have no reader any more. */
@@ -13,7 +13,7 @@ const MOVED_UP = 64
 /** Stands where one was taken. */
 const taken: QueuedChunk = { bytes: new Uint8Array(0), onUnused: undefined }
 
-/** Pieces of an answer that wait for their turn, maybe hundreds of thousands: taking one costs the same however many there are. */
+/** Pieces of a response that wait for their turn, maybe hundreds of thousands: taking one costs the same however many there are. */
 export class ChunkQueue {
   #chunks: QueuedChunk[] = []
   #first = 0

@@ -12,7 +12,7 @@ export function safeHead(head: ResponseHead, onProblem: (error: Error) => void):
 const text = [['Content-Type', 'text/plain; charset=utf-8']] as const
 const wrongVersion = [...text, ['Sec-WebSocket-Version', '13']] as const
 
-/** The fields of an answer that an engine gives by itself. */
+/** The fields of a response that an engine gives by itself. */
 export function refusalFields(status: number): HeaderList {
   // RFC 6455 section 4.4: which version would be understood.
   return status === 426 ? wrongVersion : text

@@ -2,7 +2,7 @@ import type { GateFault, RequestGate } from './request-gate.ts'
 
 /** The contents of a WebSocket upgrade request. */
 export interface WebSocketWish {
-  /** Of the request, for the answer to it (RFC 6455 section 4.2.2). */
+  /** Of the request, for the response to it (RFC 6455 section 4.2.2). */
   readonly key: string
   /** Subprotocols that the client offers, in its order. */
   readonly protocols: readonly string[]

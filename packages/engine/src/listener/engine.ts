@@ -3,7 +3,7 @@ import type { ReadyResponses } from '../exchange/ready-responses.ts'
 
 /** Limits of a request; read for each request that needs them, so that a reload takes effect at once. */
 export interface EngineLimits {
-  /** Largest request body in bytes; past it the answer is 413. */
+  /** Largest request body in bytes; past it the response is 413. */
   readonly maxBodyBytes: number
   /** Milliseconds from the end of the request head until the response head is sent; past it 408 or 504. */
   readonly requestTimeoutMs: number

@@ -17,7 +17,7 @@ const CONNECTION_WINDOW_BYTES = 1024 * 1024
 interface SessionState {
   readonly peer: string
   readonly serverName: string | undefined
-  /** Requests whose answers have not left yet. */
+  /** Requests whose responses have not left yet. */
   pending: number
   hasBegun: boolean
 }

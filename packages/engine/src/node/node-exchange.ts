@@ -114,7 +114,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     this.#answer(head, body)
   }
 
-  /** The client sends nothing more: it may be gone, or wait for the rest of its answer. */
+  /** The client sends nothing more: it may be gone, or wait for the rest of its response. */
   halfClosed(): void {
     this.#halfClosedAt ??= performance.now()
     this.#cutIfLeft()
@@ -265,7 +265,7 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     return this.#closesAfter || this.#wire.wantsClose || this.#context.isDraining
   }
 
-  /** Closing a connection on which the client still sends would take the answer from it. */
+  /** Closing a connection on which the client still sends would take the response from it. */
   get #mustLinger(): boolean {
     return this.#body?.isOpen === true && this.#closes && !this.#wire.isMultiplexed
   }

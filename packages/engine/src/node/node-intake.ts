@@ -160,7 +160,7 @@ export class NodeIntake {
 }
 
 /**
- * A ready answer that a stream was given, until its client has taken it: a client that opens no window is cut after the idle time. In HTTP/1 the
+ * A ready response that a stream was given, until its client has taken it: a client that opens no window is cut after the idle time. In HTTP/1 the
  * connection has such a limit of its own.
  */
 class SentAnswer implements WatchedExchange {

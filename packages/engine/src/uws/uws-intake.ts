@@ -70,7 +70,7 @@ export class UwsIntake {
       this.#failed(exchange, error)
     }
     this.#current = undefined
-    // No later than here: a handler that returns with neither an answer nor this listener ends the process. Not earlier,
+    // No later than here: a handler that returns with neither a response nor this listener ends the process. Not earlier,
     // because it is a tenth of the cost of a request that is answered at once (bench/engine.ts).
     watchAbort(res, exchange)
     exchange.handlerReturned()
@@ -221,6 +221,6 @@ function writeReady(res: HttpResponse, { head, body, length }: ReadyResponse): b
     res.endWithoutBody()
     return true
   }
-  // Not `end`: it keeps for a client that reads nothing whatever it is given, one answer behind the other.
+  // Not `end`: it keeps for a client that reads nothing whatever it is given, one response behind the other.
   return res.tryEnd(body, body.byteLength)[1]
 }

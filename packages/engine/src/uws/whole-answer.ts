@@ -16,7 +16,7 @@ export function writeHead(res: HttpResponse, block: HeaderBlock): void {
  */
 export function writeWhole(res: HttpResponse, block: HeaderBlock, body: Uint8Array): boolean {
   writeHead(res, block)
-  // Not `end`: it keeps for a client that reads nothing whatever it is given, one answer behind the other.
+  // Not `end`: it keeps for a client that reads nothing whatever it is given, one response behind the other.
   return res.tryEnd(body, body.byteLength)[1]
 }
 

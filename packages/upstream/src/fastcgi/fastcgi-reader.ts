@@ -6,7 +6,7 @@ import { findHeadEnd, parseCgiHead } from './cgi-head.ts'
 import { RECORD, REQUEST_ID } from './record.ts'
 import { type RecordEvents, RecordSplitter } from './record-splitter.ts'
 
-/** Longest head of an answer. */
+/** Longest head of a response. */
 const MAX_HEAD_BYTES = 64 * 1024
 /** Offset of the protocol status in the content of END_REQUEST: after that of the program. */
 const PROTOCOL_STATUS_AT = 4
@@ -84,7 +84,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     if (this.#state === 'reading') this.#tellPieces()
   }
 
-  /** An answer ends with END_REQUEST; where that is missing, the end of the output will do, as with nginx. */
+  /** A response ends with END_REQUEST; where that is missing, the end of the output will do, as with nginx. */
   close(): boolean {
     if (!this.takesMore || !this.#hasStdoutEnded) return false
     this.#protocolStatus = COMPLETE

@@ -13,7 +13,7 @@ import { HttpCall } from '../http/http-call.ts'
 import type { OriginRequest } from '../origin/origin.ts'
 import { type SpooledBody, spoolBody } from './body-spool.ts'
 
-/** How much of one answer waits in a file at most; past that its application waits too. */
+/** How much of one response waits in a file at most; past that its application waits too. */
 const MAX_WAITING_BYTES = 1024 * 1024 * 1024
 
 const nothing = Buffer.alloc(0)

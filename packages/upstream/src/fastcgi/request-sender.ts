@@ -11,7 +11,7 @@ import { END_OF_BODY, type RequestTexts } from './request-params.ts'
 interface FastcgiSenderOptions {
   readonly texts: RequestTexts
   readonly connection: UpstreamConnection
-  /** True if the application is to leave the connection open behind its answer. */
+  /** True if the application is to leave the connection open behind its response. */
   readonly keepsConnection: boolean
   readonly timeouts: UpstreamTimeouts
   readonly onBodyFailed: (error: Error) => void

@@ -1,9 +1,9 @@
 import { CONNECTION_FIELDS, type HeaderList, isDigits, isToken } from '@svc/http'
 
-/** How the body of an answer is delimited (RFC 9112 section 6.3), if it has one at all. */
+/** How the body of a response is delimited (RFC 9112 section 6.3), if it has one at all. */
 export type Framing = number | 'chunked' | 'until-close'
 
-/** Why an answer, or a part of it, is refused. */
+/** Why a response, or a part of it, is refused. */
 export interface Refused {
   readonly problem: string
 }

@@ -3,7 +3,7 @@ import { type AnswerHead, type Framing, parseAnswerHead } from './answer-head.ts
 import { ChunkedDecoder } from './chunked-decoder.ts'
 import type { RepeatedHead } from './repeated-head.ts'
 
-/** Longest head of an answer. */
+/** Longest head of a response. */
 const MAX_HEAD_BYTES = 64 * 1024
 /** Most interim answers to one request. */
 export const MAX_INTERIM = 32
@@ -29,10 +29,10 @@ export interface AnswerEvents {
 
 /** State of a parser after the bytes so far. */
 export type ParserState =
-  /** No answer is expected. */
+  /** No response is expected. */
   | 'idle'
   | 'reading'
-  /** The answer breaks the protocol, or bytes came that belong to none: the connection must go. */
+  /** The response breaks the protocol, or bytes came that belong to none: the connection must go. */
   | 'bad'
   /** The server has refused the request. */
   | 'refused'
@@ -46,13 +46,13 @@ export interface AnswerReader {
   expect(isHead: boolean): void
   /** Takes bytes that came, and may write into them. */
   push(bytes: Buffer): void
-  /** The server has closed its side. Whether the answer is complete by that. */
+  /** The server has closed its side. Whether the response is complete by that. */
   close(): boolean
 }
 
 /**
  * Takes the bytes of a connection apart into answers (RFC 9112), strictly: what another parser could read differently ends the
- * connection. Expects one answer after each `expect`.
+ * connection. Expects one response after each `expect`.
  */
 export class AnswerParser implements AnswerReader {
   readonly #events: AnswerEvents

@@ -93,7 +93,7 @@ export class ConnectionPool implements ConnectionOwner {
     if (index !== -1) this.#idle.splice(index, 1)
   }
 
-  /** Closes the idle connections; those in use close when their answers end. */
+  /** Closes the idle connections; those in use close when their responses end. */
   close(): void {
     this.#isClosed = true
     for (const connection of this.#idle.splice(0)) connection.destroy()

@@ -16,7 +16,7 @@ export interface ConnectionUser {
   diagnostics(bytes: Uint8Array): void
   /** The response is complete, and this user no longer owns the connection. */
   ended(trailers: HeaderList): void
-  /** The connection is lost before the answer was complete. The last call. */
+  /** The connection is lost before the response was complete. The last call. */
   broken(error: UpstreamError): void
   /** The socket takes more of the request. */
   drained(): void

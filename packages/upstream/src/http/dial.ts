@@ -184,7 +184,7 @@ class DialAttempt implements Dialing {
 
 /**
  * A socket whose received bytes are read although nothing more can be written: a server that refuses a body answers and
- * closes the connection, which is found out by writing before the answer is read.
+ * closes the connection, which is found out by writing before the response is read.
  */
 class UpstreamSocket extends Socket {
   #isFailing = false

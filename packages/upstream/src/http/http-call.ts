@@ -182,7 +182,7 @@ export class HttpCall implements ResponseSource, ConnectionUser {
     if (this.#sender?.isSending !== true) this.#connection?.allow(this.#settings.timeouts.readMs, 'no response')
   }
 
-  /** The answer is complete. */
+  /** The response is complete. */
   #finish(): void {
     this.#isOver = true
     this.#stopSending()

@@ -52,7 +52,7 @@ export class HttpConnections {
     return pool
   }
 
-  /** Closes what is idle of these groups; connections in use close when their answers end. */
+  /** Closes what is idle of these groups; connections in use close when their responses end. */
   drop(groups: readonly UpstreamGroup[]): void {
     for (const group of groups) {
       const pools = this.#pools.get(group)

@@ -66,7 +66,7 @@ function acceptance(response: IncomingMessage, filter: BridgeOptions['filter']):
   return protocol === undefined ? { headers } : { protocol, headers }
 }
 
-/** The fields of an answer that are not those of its connection; names in lower case. */
+/** The fields of a response that are not those of its connection; names in lower case. */
 function fieldsOf({ rawHeaders, headers }: IncomingMessage): HeaderList {
   const named = connectionOptions(headers.connection ?? '')
   const fields: (readonly [string, string])[] = []

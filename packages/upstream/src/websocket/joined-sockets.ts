@@ -80,7 +80,7 @@ export function joinSockets({ upstream, accept, idleMs, release }: SocketPair): 
 
 function closeUpstream(upstream: WebSocket, code: number, reason: string): void {
   const frame = closeFrame(code, reason)
-  // Paused, it would never see the answer to the closing frame.
+  // Paused, it would never see the response to the closing frame.
   upstream.resume()
   if (frame.code === undefined) upstream.close()
   else upstream.close(frame.code, frame.reason)

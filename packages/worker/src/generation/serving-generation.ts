@@ -29,7 +29,7 @@ export interface ServingGeneration {
   readonly endpoints: EndpointTable
   readonly trustedProxies: CidrSet
   readonly secureHosts: SecureHosts
-  /** Field of every answer over https, if there is one. */
+  /** Field of every response over https, if there is one. */
   readonly strictTransport: readonly [name: string, value: string] | undefined
 }
 

@@ -24,7 +24,7 @@ export interface AdmissionTools {
   readonly ledger: PurgeLedger
   readonly metrics: HttpMetrics
   readonly clock: Clock
-  /** Names of the keys whose answers are being made for L0 alone. */
+  /** Names of the keys whose responses are being made for L0 alone. */
   readonly filling: Set<string>
   /** Key part of the listen address; undefined if all addresses serve the same. */
   addressOf(listener: string): string | undefined

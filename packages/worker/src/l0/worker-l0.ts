@@ -224,7 +224,7 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     return entry
   }
 
-  /** Sets the answer that an entry gives; false: it is not for this request. */
+  /** Sets the response that an entry gives; false: it is not for this request. */
   #prepare(ask: ReadyRequest, entry: Entry): boolean {
     if (entry.facts.isOfSpelling && ask.parsed.path !== ask.parsed.rawPath) return false
     if (ask.hasCookie && entry.facts.dependsOnCookies && hasForeignCookie(ask.field('cookie'))) return false

@@ -72,7 +72,7 @@ export class Invalidations {
     }
   }
 
-  /** True if another worker asks an upstream for one of these URIs, or has stored its answer meanwhile. */
+  /** True if another worker asks an upstream for one of these URIs, or has stored its response meanwhile. */
   async #isAffected(doubtful: ReadonlyMap<string, string>): Promise<boolean> {
     if (doubtful.size === 0) return false
     const { leases, store, onProblem } = this.#options

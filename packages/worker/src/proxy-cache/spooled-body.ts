@@ -27,7 +27,7 @@ interface SpoolOptions {
 }
 
 /**
- * The body of an answer as it comes: kept, in memory while it is short and then in a file, and read meanwhile by any number of
+ * The body of a response as it comes: kept, in memory while it is short and then in a file, and read meanwhile by any number of
  * clients. The upstream is as fast as it can be written down. A body that is not kept, or not any more, is as fast as the
  * slowest of its readers.
  */

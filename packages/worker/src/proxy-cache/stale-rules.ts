@@ -22,13 +22,13 @@ function wordOfStatus(status: number): string {
 /** Statuses that count as failures of an upstream for stale-if-error (RFC 5861 section 4). */
 const ERROR_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504])
 
-/** True if a stale response may be used in place of an answer with this status. */
+/** True if a stale response may be used in place of a response with this status. */
 export function mayReplaceStatus(entry: EntryFacts, status: number, rules: StaleRules, now: number): boolean {
   if (isForbidden(entry)) return false
   return rules.has(wordOfStatus(status)) || (ERROR_STATUSES.has(status) && isWithinErrorTime(entry, now))
 }
 
-/** True if a stale response may be used in place of an answer that did not come. */
+/** True if a stale response may be used in place of a response that did not come. */
 export function mayReplaceFailure(entry: EntryFacts, error: Error, rules: StaleRules, now: number): boolean {
   if (isForbidden(entry)) return false
   return rules.has(wordOfError(error)) || isWithinErrorTime(entry, now)

@@ -33,7 +33,7 @@ export function sendEntry(client: CacheClient, served: ServedEntry, now: number)
   if (!client.isGone) sink.end([])
 }
 
-/** Sends an answer from an entry whose body is in a file. */
+/** Sends a response from an entry whose body is in a file. */
 export function sendFile(client: CacheClient, served: ServedEntry, body: FileBody, now: number): void {
   const { head, from, to, length } = prepare(client, served, served.entry.bodyFile?.bytes ?? 0, now)
   const { sink, request } = client

@@ -18,7 +18,7 @@ const MAX_LENT_BYTES = 32 * 1024
 /** How far a buffered answer is read ahead of its client. */
 const READ_AHEAD_BYTES = 256 * 1024
 
-/** How the answers of an upstream become answers of a location. */
+/** How the responses of an upstream become answers of a location. */
 interface ResponseRules {
   /** Names (lower case) that clients do not see. */
   readonly hidden: ReadonlySet<string>
@@ -29,10 +29,10 @@ interface ResponseRules {
   readonly blocks: BodyBlocks
 }
 
-/** Fields of an answer as its client gets them. */
+/** Fields of a response as its client gets them. */
 interface FilteredFields {
   readonly headers: HeaderList
-  /** True if the upstream names another path of this server in place of an answer. */
+  /** True if the upstream names another path of this server in place of a response. */
   readonly redirectsInside: boolean
 }
 
@@ -213,7 +213,7 @@ export class UpstreamSink implements SwitchSink {
   }
 }
 
-/** Fields of the upstream's answer that the answer at the other path carries, as with nginx. */
+/** Fields of the upstream's answer that the response at the other path carries, as with nginx. */
 const CARRIED: ReadonlySet<string> = new Set([
   'accept-ranges',
   'cache-control',

@@ -8,7 +8,7 @@ import type { HostPeer } from './host-connection.ts'
 import type { HostSet } from './host-set.ts'
 import type { OnVerdict, Renderer, RenderSink, RenderSource } from './renderer.ts'
 
-/** A streamed answer may last for days; the head has its own deadline in the engine and in the host. */
+/** A streamed response may last for days; the head has its own deadline in the engine and in the host. */
 const NO_DEADLINE_MS = Number.POSITIVE_INFINITY
 const DESCRIBE_TIMEOUT_MS = 15_000
 

@@ -2,7 +2,7 @@ import { asError } from '@svc/core'
 import { type HeaderList, type Problem, problemOf, problemResponse, statusText } from '@svc/http'
 import type { RequestContext } from './request-context.ts'
 
-/** Answers with an error: problem+json, or a small page for a browser. Does nothing when an answer has begun. */
+/** Answers with an error: problem+json, or a small page for a browser. Does nothing when a response has begun. */
 export function sendError(context: RequestContext, problem: Problem, headers: HeaderList = []): void {
   if (context.isAnswered) return
   const { requestId } = context

@@ -18,7 +18,7 @@ export interface OfferingRequest {
   readonly isOfSpelling: boolean
 }
 
-/** An answer that L0 wants, on its way to the client. */
+/** A response that L0 wants, on its way to the client. */
 export interface L0Ticket {
   /** Largest body that is kept. */
   readonly maxBytes: number
@@ -26,9 +26,9 @@ export interface L0Ticket {
    * Requests the response for L0 alone, since the client gets less of it. False: it is cached already, or in flight.
    */
   beginFill(): boolean
-  /** True if an answer with this head would be kept now. */
+  /** True if a response with this head would be kept now. */
   mayStore(head: ResponseHead): boolean
-  /** Keeps the answer if it still may be kept. The body is copied. */
+  /** Keeps the response if it still may be kept. The body is copied. */
   store(head: ResponseHead, body: Uint8Array): void
   /** Must be called once nothing is to be stored any more; again it does nothing. */
   end(): void
@@ -56,7 +56,7 @@ interface L0FillOptions {
 }
 
 /**
- * Takes the whole answer in the place of a client that gets less of it, and hands it to L0 in the coding that such a client
+ * Takes the whole response in the place of a client that gets less of it, and hands it to L0 in the coding that such a client
  * gets with a plain GET. Ends its ticket as soon as nothing more is to come.
  */
 export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClosed'> {
@@ -86,7 +86,7 @@ export class L0Fill implements Pick<HttpExchange, 'respond' | 'stream' | 'onClos
     )
   }
 
-  /** Collects a streamed answer. */
+  /** Collects a streamed response. */
   stream(head: ResponseHead): BodyWriter {
     if (!this.#options.mayCompress) return this.#collect(head)
     return compressStream(this.request, head, (final) => this.#collect(final))

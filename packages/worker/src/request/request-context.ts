@@ -33,7 +33,7 @@ export interface RequestOutcome {
   readonly bytes: number
 }
 
-/** An answer that its client does not get whole. */
+/** A response that its client does not get whole. */
 interface UnsentWhole {
   readonly head: ResponseHead
   /** Length of its body as it is, before compression. */
@@ -102,7 +102,7 @@ export class RequestContext {
   #ticket: L0Ticket | undefined
   #fill: L0Fill | undefined
   #events: EventStream | undefined
-  /** A streamed answer as far as it has been sent, for L0. */
+  /** A streamed response as far as it has been sent, for L0. */
   #copy: { readonly head: ResponseHead; readonly body: BodyCopy } | undefined
 
   constructor(exchange: HttpExchange, generation: ServingGeneration, client: ClientInfo, tools: ContextTools) {
@@ -173,7 +173,7 @@ export class RequestContext {
   }
 
   /**
-   * Offers the answer to L0, before it is sent. It is taken if it is of a kind that L0 keeps, if it has been requested before,
+   * Offers the response to L0, before it is sent. It is taken if it is of a kind that L0 keeps, if it has been requested before,
    * and if no stage withdraws it. With HEAD, the response to GET is offered.
    * @returns true if L0 wants it
    */
@@ -214,7 +214,7 @@ export class RequestContext {
     }
   }
 
-  /** Keeps the answer out of L0 for good: it depends on more of the request than the key of L0 holds, or it was guarded. */
+  /** Keeps the response out of L0 for good: it depends on more of the request than the key of L0 holds, or it was guarded. */
   withdrawFromL0(): void {
     this.#isKeptFromL0 = true
     this.#dropTicket()
@@ -332,7 +332,7 @@ export class RequestContext {
     return status !== 204 && status !== 304 && this.request.method !== 'HEAD'
   }
 
-  /** Begins to collect the body of a streamed answer if L0 wants it. */
+  /** Begins to collect the body of a streamed response if L0 wants it. */
   #startCopy(head: ResponseHead, bytes: number): void {
     const ticket = this.#ticket
     if (ticket === undefined) return

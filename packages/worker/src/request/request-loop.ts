@@ -16,7 +16,7 @@ function loopValues({ request }: RequestContext): string[] {
 }
 
 /**
- * True if a render of this instance may wait for the answer to this request: one that in turn waited for a render might wait
+ * True if a render of this instance may wait for the response to this request: one that in turn waited for a render might wait
  * for itself. Shown by the token alone: else anybody could have pages rendered that others are waiting for.
  */
 export function cameBack(context: RequestContext): boolean {

@@ -56,7 +56,7 @@ function valueForSite({ client }: RequestContext, name: string, value: string): 
 }
 
 /**
- * The request as conditions of a middleware matcher see it: only the parts that the site's code may see. Parsed on first use. An answer
+ * The request as conditions of a middleware matcher see it: only the parts that the site's code may see. Parsed on first use. A response
  * that hangs on a field is kept out of L0: for another request the middleware might have run.
  */
 export function conditionFacts(context: RequestContext): MatcherRequest {

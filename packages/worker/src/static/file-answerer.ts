@@ -78,7 +78,7 @@ const MAX_ATTEMPTS = 3
 const MIN_CACHED_AGE_MS = 1000
 
 /**
- * Answers requests with files that have been found. Every answer looks at the file on disk, so an edited file is seen at once;
+ * Answers requests with files that have been found. Every response looks at the file on disk, so an edited file is seen at once;
  * memory only saves the reading. Synchronous up to the first byte of a large file.
  */
 export class FileAnswerer {

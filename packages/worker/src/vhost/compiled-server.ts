@@ -37,7 +37,7 @@ export interface CompiledLocation {
   readonly handler: () => LocationHandler
   /** For a location with a FastCGI application. */
   readonly scripts: ScriptPaths | undefined
-  /** Milliseconds for which the fields of an answer are right. */
+  /** Milliseconds for which the fields of a response are right. */
   readonly fieldsLastMs: number
 }
 
@@ -87,7 +87,7 @@ function matcherOf(source: string): (address: string) => boolean {
   return (address) => set.contains(address)
 }
 
-/** Adds the fields of a location to the head of an answer. */
+/** Adds the fields of a location to the head of a response. */
 type FieldAdder = (input: VariableInput, head: ResponseHead) => ResponseHead
 
 type Fields = (readonly [name: string, value: string])[]

@@ -29,7 +29,7 @@ export interface LocationExchange {
   setVariable(name: string, value: string): void
   /** Sends a complete answer, with the fields of the location. */
   respond(head: ResponseHead, body?: Uint8Array): void
-  /** Sends the head of a streamed answer, with the fields of the location. */
+  /** Sends the head of a streamed response, with the fields of the location. */
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter
   /** Answers with an error of this server: its error page, else the plain answer of this status. Only before anything was sent. */
   fail(status: number, headers?: HeaderList): void

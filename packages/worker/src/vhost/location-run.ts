@@ -16,7 +16,7 @@ import { tryFiles } from './try-files.ts'
 import { settle, VhostExchange } from './vhost-exchange.ts'
 import type { Found, WebFiles } from './web-files.ts'
 
-/** Closes the connection instead of an answer. */
+/** Closes the connection instead of a response. */
 const CLOSE = 444
 
 const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503, limited: 429 } as const

@@ -71,7 +71,7 @@ export class AppStage implements Stage {
     const { path } = context.request
     const exchange: AppExchange = { context, site, app, target: { path, url: undefined, headers: undefined } }
     if (app.middleware?.(path, conditionFacts(context)) !== true) return this.#serve(exchange)
-    // It may treat GET in another way, and an answer to HEAD enters L0 as that to GET.
+    // It may treat GET in another way, and a response to HEAD enters L0 as that to GET.
     if (context.request.method === 'HEAD') context.withdrawFromL0()
     if (recallMiddleware(exchange)) return this.#serve(exchange)
     return runMiddleware(exchange, this.#renderer).then((next) => {
@@ -107,7 +107,7 @@ export class AppStage implements Stage {
     } else sendError(context, { status: 404, code: 'not_found' })
   }
 
-  /** From the cache where the answer may be in it, else by a render. */
+  /** From the cache where the response may be in it, else by a render. */
   #answer(exchange: AppExchange, plan: RenderPlan, route: Route | undefined, rematches: number): void {
     const { context } = exchange
     const body = context.body.isPresent ? context.body : undefined

@@ -37,7 +37,7 @@ export function recallMiddleware({ context, app, target }: AppExchange): boolean
   return true
 }
 
-/** A run that read nothing of the request but path and method goes for all with the same; of any other the answer is not L0's. */
+/** A run that read nothing of the request but path and method goes for all with the same; of any other the response is not L0's. */
 function note({ context, app, target }: AppExchange, verdict: MiddlewareVerdict, facts: CacheFacts | undefined): void {
   if (facts === undefined || facts.reads.length > 0) {
     context.withdrawFromL0()

@@ -19,7 +19,7 @@ export class PasswordThread implements SlowChecker {
     this.#program = program
   }
 
-  /** @throws WORKER_PASSWORD_THREAD when the thread ended before it had an answer */
+  /** @throws WORKER_PASSWORD_THREAD when the thread ended before it had a result */
   check(password: Uint8Array, stored: string): Promise<boolean> {
     this.#thread ??= this.#start()
     const thread = this.#thread
