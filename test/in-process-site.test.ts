@@ -1,0 +1,4 @@
+// Starts first: it starts many processes.
+import { testScenarios } from './site-scenarios.ts'
+
+testScenarios('in-process')
