@@ -3,10 +3,10 @@ import { SpoolFile } from './spool-file.ts'
 
 /** A body, or a first piece of one, that is no longer than this gets memory of just its length. */
 const SHORT_BYTES = 8 * 1024
-/** What is still to come and no longer than this gets no block either. */
+/** A remainder of at most this many bytes gets no block either. */
 const MAX_PLAIN_BYTES = 32 * 1024
 
-/** Where bodies wait. */
+/** Memory and directory for bodies that wait. */
 export interface BodyStore {
   readonly blocks: BodyBlocks
   /** Directory for what is too much for memory; made when it is needed. */
@@ -37,7 +37,7 @@ interface QueueEvents {
 /** Bytes that come out of a queue. */
 export interface QueuedPiece {
   readonly bytes: Uint8Array
-  /** To be given back once nobody looks at the bytes any more. */
+  /** Returned to the pool once the bytes have been read. */
   readonly block: Buffer | undefined
 }
 
@@ -77,7 +77,7 @@ export class BodyQueue {
 
   /**
    * Takes a copy of bytes.
-   * @param missingBytes of the body, these included; infinite: nobody knows
+   * @param missingBytes of the body, these included; infinite: unknown
    * @throws what the file system says; `bytes` tells how much was taken
    */
   add(bytes: Uint8Array, missingBytes: number): void {

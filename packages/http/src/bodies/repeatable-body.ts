@@ -40,7 +40,7 @@ export class RepeatableBody implements RequestBody {
     this.#body = body
   }
 
-  /** Whether it can be read from its beginning now. */
+  /** True if it can be read from its beginning now. */
   get isRepeatable(): boolean {
     return this.#kept !== undefined
   }
@@ -110,7 +110,7 @@ export class RepeatableBody implements RequestBody {
     reader.onEnd(this.#end.error)
   }
 
-  /** Whether it may be read again. */
+  /** True if it may be read again. */
   #keep(chunk: Uint8Array): boolean {
     if (this.#kept === undefined) return false
     this.#keptBytes += chunk.byteLength

@@ -9,7 +9,7 @@ export const moduleRequest = guard.object({
   ids: guard.arrayOf(guard.string),
 })
 
-/** Where compiled modules are kept. */
+/** Directories of compiled modules. */
 const cacheDirs = guard.object({ modules: guard.string, index: guard.string, bytecode: guard.string })
 
 /** An error as `toWire` makes it. */

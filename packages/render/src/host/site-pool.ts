@@ -35,7 +35,7 @@ export interface PoolEvents {
 
 /** Options of a `SitePool`. */
 export interface PoolOptions {
-  /** Where its threads come from. */
+  /** Source of its threads. */
   readonly threads: Pick<SpareThread, 'take'>
   /** Of each thread; the manifest is the one of `setManifest`. */
   readonly settings: Omit<ThreadSettings, 'manifest'>

@@ -21,7 +21,7 @@ interface SpareThreadOptions {
 }
 
 /**
- * Where pools get their threads from. One started thread is kept that belongs to no site yet: most of the time until the first
+ * The source of threads for pools. One started thread is kept that belongs to no site yet: most of the time until the first
  * page of a site that has no thread is the start of one. It counts against the budget like any other, and gives way first.
  */
 export class SpareThread {

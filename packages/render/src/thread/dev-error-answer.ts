@@ -5,7 +5,7 @@ import type { RenderResult, RenderTask, ThreadSettings } from '../contract/threa
 import { type DevErrorInput, devErrorPage, shownFrame } from '../dev-error/dev-error-page.ts'
 import { moduleSource } from './module-source.ts'
 
-/** Where the page may take source text from. */
+/** Sources of the text that the page may show. */
 interface DevErrorSite extends Pick<ThreadSettings, 'mode'> {
   /** Real path of the site's directory. */
   readonly root: string

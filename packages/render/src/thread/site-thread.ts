@@ -21,7 +21,7 @@ const MAX_TRIES = 3
 interface ThreadStart {
   readonly files: GuestFiles
   readonly isolate: PreparedIsolate
-  /** Where the host answers what the site needs of it. */
+  /** The host's side, which serves the calls of the site. */
   readonly services: MessagePort
 }
 

@@ -45,7 +45,7 @@ export class AccessLog {
     this.#writeBytes = fstatSync(this.#fd).isFile() ? FILE_WRITE_BYTES : PIPE_WRITE_BYTES
   }
 
-  /** Lines given up so far because the reader was slow or gone. */
+  /** Lines dropped so far because the reader was slow or gone. */
   get droppedLines(): number {
     return this.#dropped
   }

@@ -17,7 +17,7 @@ import { dataFacts } from './data-facts.ts'
 import { DataFills } from './data-fills.ts'
 import type { PathPurges } from './path-purges.ts'
 
-/** What the data cache uses of the store. */
+/** The part of the store that the data cache uses. */
 export type DataStore = Pick<CacheStore, 'get' | 'put'> & {
   /** Reads from now on see all commits. */
   refresh(): void
@@ -25,7 +25,7 @@ export type DataStore = Pick<CacheStore, 'get' | 'put'> & {
   touch(key: string): void
 }
 
-/** Who asks: one thread of a site. */
+/** The caller: one thread of a site. */
 export interface DataAsker {
   /** Label of the site, as the host knows it. */
   readonly label: string
@@ -37,7 +37,7 @@ export interface DataAsker {
   readonly swrMs: number
 }
 
-/** What the data cache is made of. */
+/** Options of the data cache. */
 interface DataCacheOptions {
   /** Undefined: there is none, and everything passes. */
   readonly store: () => DataStore | undefined
@@ -170,7 +170,7 @@ export class DataCache {
     return this.#isTakenFromPlace(asker, question, found.seq) ? undefined : found
   }
 
-  /** Whether the path that asks was purged since: data is not tagged with the pages that use it. */
+  /** True if the requesting path was purged since: data is not tagged with the pages that use it. */
   #isTakenFromPlace({ label }: DataAsker, { place }: DataQuestion, seq: number): boolean {
     return place !== undefined && this.#options.pathPurges.takes(label, place, seq)
   }

@@ -1,6 +1,6 @@
 import type { EntryFacts } from '@svc/cache'
 
-/** What tells one entry of data from another, beside its key and body. */
+/** Properties of a data entry besides its key and body. */
 type DataFacts = Pick<EntryFacts, 'label' | 'tags' | 'createdAt' | 'ttlMs' | 'swrMs' | 'seq' | 'isNewcomer'>
 
 /** The facts of an entry of data: it has no path, no host, and nothing of a response. */

@@ -11,7 +11,7 @@ const pauseMs = (failures: number) => Math.min(FIRST_PAUSE_MS * 2 ** Math.min(fa
 
 interface DataFillOptions {
   readonly key: string
-  /** What purges can match in the entry. */
+  /** The tags and labels by which purges match the entry. */
   readonly entry: Purgeable
   /** The thread that produces it: its fills end with it. */
   readonly owner: object
@@ -87,7 +87,7 @@ export class DataFills {
     return fill?.shared.mayStore(fill.entry) === true ? fill : undefined
   }
 
-  /** Whether a thread produces so many entries already that one more is not stored. */
+  /** True if a thread already produces so many entries that one more is not stored. */
   hasTooMany(owner: object): boolean {
     return (this.#byOwner.get(owner)?.size ?? 0) >= MAX_OF_OWNER
   }
@@ -117,7 +117,7 @@ export class DataFills {
     for (const { shared } of [...(this.#byOwner.get(owner)?.values() ?? [])]) shared.end({ kind: 'lost' })
   }
 
-  /** Whether a stale entry is served without a refresh for a while, because the last one failed. */
+  /** True if a stale entry is served without a refresh for a while, because the last refresh failed. */
   isPaused(key: string): boolean {
     return this.#pauses.isPaused(key)
   }

@@ -9,7 +9,7 @@ import { PurgeOrders } from './purge-orders.ts'
 import { SharedStore, type SharedStoreOptions } from './shared-store.ts'
 import { SiteServices } from './site-services.ts'
 
-/** What the caches of a host are made of. */
+/** Options of the caches of a host. */
 export interface HostCachesOptions extends Omit<SharedStoreOptions, 'onFailed'> {
   /** Has the master carry out a purge; resolves when it is done. */
   readonly sendPurge: (order: PurgeOrder) => Promise<unknown>
@@ -19,7 +19,7 @@ export interface HostCachesOptions extends Omit<SharedStoreOptions, 'onFailed'> 
 
 type PurgeHandlers = Pick<Handlers<typeof hostMethods>, 'purge' | 'purgeSettled' | 'suspend'>
 
-/** What a render host keeps for the code of its sites beyond a request: the data cache and what it knows of purges. */
+/** The caches of a render host that outlive a request: the data cache and the ledger of purges. */
 export class HostCaches {
   readonly services: SiteServices
   readonly #ledger = new PurgeLedger()
@@ -29,7 +29,7 @@ export class HostCaches {
   readonly #orders: PurgeOrders
   /** Settles when the store of the last generation is open, or cannot be opened. */
   #opening: Promise<void> = Promise.resolve()
-  /** Whether purges do not get here: what the store has may be purged, and what is made may be too old for it. */
+  /** True if purges do not reach this host: stored entries may have been purged, and new ones may be too old to store. */
   #isSuspended = false
 
   constructor({ sendPurge, counts, onProblem, ...storeOptions }: HostCachesOptions) {
@@ -71,15 +71,15 @@ export class HostCaches {
     await Promise.all(purges.unsettled.map((purge) => this.#pathPurges.add(purge)))
   }
 
-  /** What the master tells of purges. */
+  /** Handles the purges that the master sends. */
   get handlers(): PurgeHandlers {
     return {
       purge: async ({ purge }) => {
         this.#ledger.add(purge)
-        // What earlier purges took is read from the store.
+        // The entries that earlier purges removed are read from the store.
         await this.#opening
         await this.#pathPurges.add(purge)
-        // What was on its way into the store before is there when the master looks for it.
+        // Writes that were in flight before are in the store when the master looks for them.
         await this.#store.current?.flushed()
         return undefined
       },
@@ -96,7 +96,7 @@ export class HostCaches {
     return this.#data.fills
   }
 
-  /** Whether purges that code of sites has ordered, maybe behind its answers, are still to be carried out. */
+  /** True if purges that site code ordered, maybe after its response, are still to be carried out. */
   get hasOrders(): boolean {
     return this.#orders.isBusy
   }

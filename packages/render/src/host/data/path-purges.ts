@@ -6,7 +6,7 @@ import { dataFacts } from './data-facts.ts'
 const MAX_PATHS = 1_000
 const MAX_GLOBS = 100
 
-/** What of a purge is kept in the store. */
+/** The record of a purge in the store. */
 interface KeptPurges {
   readonly floor: number
   readonly paths: readonly (readonly [tag: string, number: number])[]
@@ -26,7 +26,7 @@ class SitePaths {
     for (const [glob, number] of globs) this.addGlob(glob, number)
   }
 
-  /** Whether there is anything to be remembered. */
+  /** True if there is a record to store. */
   get isEmpty(): boolean {
     return this.#paths.size === 0 && this.#globs.length === 0
   }
@@ -57,7 +57,7 @@ class SitePaths {
   }
 }
 
-/** Where the records are kept. */
+/** The store of the records. */
 type PathPurgeStore = Pick<CacheStore, 'get' | 'put'> & {
   /** Notes that an entry was used. */
   touch(key: string): void
@@ -67,7 +67,7 @@ type PathPurgeStore = Pick<CacheStore, 'get' | 'put'> & {
 const pathTagPattern = /^route:([^:*]+):\//
 
 /**
- * Which paths were purged, and when. A page that was purged is made anew of new data, also where the data carries no tag that
+ * Which paths were purged, and when. A page that was purged is rendered again from new data, also where the data carries no tag that
  * was purged: one result serves many pages, so it does not know them, but each page knows itself. Kept in the store, so that
  * hosts that start later know it too: the master carries out one purge after the other, and all hosts write the same.
  */
@@ -90,7 +90,7 @@ export class PathPurges {
     await Promise.all([...labels].map((label) => this.#keep(label, number)))
   }
 
-  /** Whether data made by a fill of this `seq` is too old for a page. */
+  /** True if data made by a fill of this `seq` is too old for a page. */
   takes(label: string, { path, pattern }: RoutePlace, seq: number): boolean {
     const tags = [pathTag(label, path), fullTag(label, pattern)]
     const site = this.#siteOf(label)

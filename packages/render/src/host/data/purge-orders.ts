@@ -4,7 +4,7 @@ import { type PurgeTargets, scopesOf } from './purge-scopes.ts'
 
 /** Most tags and globs of one order. */
 const MAX_TARGETS = 256
-/** Orders of one label that may wait for the one under way. */
+/** Orders of one label that may wait for the one in flight. */
 const MAX_WAITING = 32
 
 interface Batch {
@@ -21,7 +21,7 @@ function newBatch(): Batch {
 export type SendOrder = (order: PurgeOrder) => Promise<unknown>
 
 /**
- * The purges that code of sites orders. One order of a label is under way at a time; what comes meanwhile is put together, so
+ * The purges that code of sites orders. One order of a label is in flight at a time; orders that come meanwhile are merged, so
  * that a site that purges with every request costs the master no more than a few orders.
  */
 export class PurgeOrders {
@@ -32,7 +32,7 @@ export class PurgeOrders {
     this.#send = send
   }
 
-  /** Whether there are orders that have not been carried out yet. */
+  /** True if there are orders that have not been carried out yet. */
   get isBusy(): boolean {
     return this.#waiting.size > 0
   }

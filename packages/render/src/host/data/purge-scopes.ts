@@ -5,7 +5,7 @@ import { RenderError } from '../../errors/errors.ts'
 const MAX_TAG_CHARS = 256
 const MAX_PATH_CHARS = 1024
 
-/** What a site orders, as full tags and as globs over them. */
+/** The scopes that a site orders, as full tags and as globs over them. */
 export interface PurgeTargets {
   readonly tags: readonly string[]
   readonly globs: readonly string[]
@@ -35,7 +35,7 @@ function checkedPath(path: string): string {
 }
 
 /**
- * What a site names in `revalidateTag` and `revalidatePath`, bound to its own label.
+ * The scopes that a site names in `revalidateTag` and `revalidatePath`, bound to its own label.
  * @throws RENDER_PURGE_REFUSED
  */
 export function purgeTargets(label: string, tags: readonly string[], paths: readonly PathPurge[]): PurgeTargets {

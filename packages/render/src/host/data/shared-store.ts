@@ -9,7 +9,7 @@ export type OpenStore = DataStore & {
   close(): Promise<void>
 }
 
-/** What the shared store is opened with. */
+/** Options of the shared store. */
 export interface SharedStoreOptions {
   /** It cannot be opened: sites go on without a data cache. */
   readonly onFailed: (error: unknown) => void

@@ -20,7 +20,7 @@ const ANSWER_TIMEOUT_MS = 20_000
 
 type ThreadPeer = RpcPeer<typeof siteServiceMethods, typeof siteServiceClientMethods>
 
-/** What the host knows of a site whose thread asks. */
+/** The site whose thread calls, as the host knows it. */
 export interface ServedSite {
   readonly id: string
   readonly label: string
@@ -33,14 +33,14 @@ export type CompileModules = (
   request: RequestOf<typeof siteServiceMethods.compile>,
 ) => Promise<ReplyOf<typeof siteServiceMethods.compile>>
 
-/** What site services are made of. */
+/** Parts of the site services. */
 interface SiteServicesOptions {
   readonly data: DataCache
   readonly orders: PurgeOrders
   readonly onProblem: (error: Error) => void
 }
 
-/** What the threads of a host ask of it for their sites. Which site, and so which label, is decided here. */
+/** Serves the calls of a host's threads for their sites. The site, and so its label, is decided here. */
 export class SiteServices {
   readonly #options: SiteServicesOptions
   /** With the ids of their sites. */

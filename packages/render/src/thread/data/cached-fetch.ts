@@ -4,11 +4,11 @@ import type { SiteFetchSink, SiteRequest, SiteResponseHead } from '../egress/sit
 import type { DataClient } from './data-client.ts'
 import { type FetchWish, fetchKeyParts, isStorableRequest, ResponseCopy, storedResponse } from './stored-response.ts'
 
-/** What a cached fetch is made of. */
+/** Parts of a cached fetch. */
 interface CachedFetchOptions {
   readonly fetch: FetchClient
   readonly data: DataClient
-  /** A stale response could not be made anew; it goes on being served. */
+  /** The refresh of a stale response failed; the stale response is still served. */
   readonly onRefreshFailed: (url: string, error: unknown) => void
 }
 
@@ -74,7 +74,7 @@ export class CachedFetch {
     this.#life.abort()
   }
 
-  /** Makes a stale entry anew in the background. Never rejects: the entry is served on, and tried again later. */
+  /** Refreshes a stale entry in the background. Never rejects: the entry is still served, and the refresh is retried later. */
   async #refresh(request: CachedRequest, question: Question): Promise<void> {
     const found = await this.#options.data.read({ ...question, mode: 'refresh' })
     if (found.kind !== 'fill') return
@@ -186,7 +186,7 @@ class FallbackSink {
   readonly #fallBack: () => Promise<boolean>
   #held: Promise<void> | undefined
   #isReplaced = false
-  /** Whether the client has a head. */
+  /** True if the client has a head. */
   hasHead = false
 
   constructor(sink: CachedSink, fallBack: () => Promise<boolean>) {

@@ -15,7 +15,7 @@ const ANSWER_TIMEOUT_MS = 60_000
 /** Longer than the host lets a process compile: other batches of the site, and other sites, may come first. */
 const COMPILE_TIMEOUT_MS = 600_000
 
-/** What was found. */
+/** The result of a look-up. */
 type FoundData =
   | { readonly kind: 'hit'; readonly body: Uint8Array; readonly tags: readonly string[]; readonly isStale: boolean }
   /** Make it, and give `fill` back. */
@@ -23,7 +23,7 @@ type FoundData =
   /** Make it; it is not stored. */
   | { readonly kind: 'pass' }
 
-/** What is made of a fill. */
+/** The result of a fill. */
 interface MadeData {
   readonly tags: readonly string[]
   /** Milliseconds of freshness; null: for ever. */
@@ -31,10 +31,10 @@ interface MadeData {
   readonly body: Uint8Array
 }
 
-/** What a data client is made of. */
+/** Parts of a data client. */
 interface DataClientOptions {
   readonly port: MessagePort
-  /** What the host may ask about compiled modules. */
+  /** Serves the host's calls about compiled modules. */
   readonly handlers: Handlers<typeof siteServiceClientMethods>
   readonly onProblem: (error: Error) => void
 }

@@ -19,7 +19,7 @@ interface StoreFields {
 
 const ttlOf = (revalidate: number | false) => (revalidate === false ? null : revalidate * 1000)
 
-/** The data cache as code in an isolate uses it: `unstable_cache`. Knows which fills its requests have under way. */
+/** The data cache as code in an isolate uses it: `unstable_cache`. Knows the fills that its requests have in flight. */
 export class DataOperations {
   readonly #data: DataClient
   /** Fill -> number of the request that makes it. */
@@ -57,7 +57,7 @@ export class DataOperations {
     this.#end(fill, outcome)
   }
 
-  /** What a request that was given up has under way is somebody else's to make. */
+  /** The fills of an aborted request are released, so that another request can make them. */
   abortOf(requestNumber: number): void {
     for (const [fill, owner] of this.#fills) if (owner === requestNumber) this.#end(fill, 'lost')
   }

@@ -19,23 +19,23 @@ const notKept = new Set([
 const notInKey = new Set(['traceparent', 'tracestate'])
 const LINE_END = 10
 
-/** What site code wants of the data cache for one fetch. */
+/** Options of the data cache for one fetch, as site code gave them. */
 export interface FetchWish {
   /** Seconds; false: for ever. */
   readonly revalidate: number | false
   readonly tags: readonly string[]
-  /** Whether the code has said so itself, by `next.revalidate`: only then is stored what may be one visitor's. */
+  /** True if the code said so itself, by `next.revalidate`: only then are responses stored that may be one visitor's. */
   readonly isExplicit: boolean
 }
 
-/** What the key of a fetch is made of: method, whole URL, all request fields, hash of the body. */
+/** Parts of the key of a fetch: method, whole URL, all request fields, hash of the body. */
 export function fetchKeyParts({ method, url, headers, body }: SiteRequest): string[] {
   const fields = headers.map(([name, value]): [string, string] => [name.toLowerCase(), value])
   const kept = fields.filter(([name]) => !notInKey.has(name)).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   return ['fetch', method, url, JSON.stringify(kept), body === undefined ? '' : hash('sha256', body, 'hex')]
 }
 
-/** Whether the response to a request may be stored at all. */
+/** True if the response to a request may be stored at all. */
 export function isStorableRequest(
   { headers, redirect }: Pick<SiteRequest, 'headers' | 'redirect'>,
   { isExplicit }: FetchWish,

@@ -13,7 +13,7 @@ export interface EgressRules {
   readonly allow: readonly string[]
   /** Every local and private address too. */
   readonly allowLocal: boolean
-  /** Where this server listens. It may listen on addresses that no interface has yet. */
+  /** Listen addresses of this server. It may listen on addresses that no interface has yet. */
   readonly own: readonly OwnAddress[]
 }
 

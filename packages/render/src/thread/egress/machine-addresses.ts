@@ -15,7 +15,7 @@ const NEVER_LOCAL = { v4: '240.0.0.1', v6: '100::1' }
 /** The kernel's words for "not an address of this machine" and "no such family of addresses here". */
 const NOT_LOCAL = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
-/** Where the addresses of the machine come from. */
+/** Source of the addresses of the machine. */
 interface MachineSources {
   /** @default networkInterfaces of node:os */
   readonly interfaces?: () => NodeJS.Dict<NetworkInterfaceInfo[]>

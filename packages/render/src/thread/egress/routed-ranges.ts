@@ -18,7 +18,7 @@ interface Range {
   readonly prefixBits: number
 }
 
-/** Where the routes come from. */
+/** Source of the routes. */
 interface RouteSources {
   /** Lines of the kernel's table. @default those of /proc/net/ipv6_route */
   readonly lines?: () => AsyncIterable<string>
