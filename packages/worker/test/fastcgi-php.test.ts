@@ -127,7 +127,7 @@ test('what goes wrong in a script is written down, and answered as the script sa
   assert.equal((await site.get('/answer.php?kind=much-log')).text, 'logged')
   const much = news()
   assert.ok(much.join('').length < 70_000, 'what a request writes is bounded')
-  assert.match(much.at(-1) ?? '', /left out/)
+  assert.match(much.at(-1) ?? '', /further output omitted/)
   const missing = await site.get('/missing.php')
   assert.deepEqual([missing.status, missing.text], [404, 'File not found.\n'])
   assert.match(news().join('\n'), /Primary script unknown/)
