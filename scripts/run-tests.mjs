@@ -13,8 +13,8 @@ import { testPlan } from './test-plan.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** A file that hangs must fail before the whole run does. The slowest takes less than half of this on two idle cores. */
 const FILE_TIMEOUT_MS = 120_000
-/** Twice as many as there are cores, since most files wait for processes and limits about half of their time. */
-const FILES_AT_A_TIME = 2 * Math.max(2, availableParallelism())
+/** One more than there are cores: files wait for limits now and then, and most of them start several processes. */
+const FILES_AT_A_TIME = 1 + Math.max(2, availableParallelism())
 const SLOWEST_SHOWN = 10
 
 function printSlowest(durations) {
