@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cyclesOf } from './structure/cycles.mjs'
-import { importTable, packagesWithFolderCycles, packagesWithUnusedExports } from './structure/import-table.mjs'
+import { importTable } from './structure/import-table.mjs'
 import { collectSources, relativeTarget } from './structure/sources.mjs'
 import { projectOf, unusedExports } from './structure/unused-exports.mjs'
 
@@ -80,19 +80,12 @@ function importGraphs(sources) {
 }
 
 /** @returns the number of folders that import each other in a circle */
-function checkCycles(name, sources) {
+function checkCycles(sources) {
   const { files, folders } = importGraphs(sources)
   for (const cycle of cyclesOf(files)) breaches.push(`import cycle of files: ${cycle.map(shown).join(', ')}`)
   const cycles = cyclesOf(folders)
-  checkList(name, cycles, packagesWithFolderCycles, (cycle) => `import cycle of folders: ${cycle.map(shown).join(', ')}`)
+  for (const cycle of cycles) breaches.push(`import cycle of folders: ${cycle.map(shown).join(', ')}`)
   return cycles.flat().length
-}
-
-/** A package that is on the list of exceptions, and has none left, is taken off it. */
-function checkList(name, faults, exceptions, describe) {
-  if (!exceptions.includes(name)) breaches.push(...faults.map(describe))
-  else if (faults.length === 0)
-    breaches.push(`packages/${name}: in order now, so it comes off the list in scripts/structure/import-table.mjs`)
 }
 
 function checkLength({ path, lineCount }) {
@@ -137,9 +130,9 @@ function main() {
     if (name !== 'testkit') checkImportTable(name, sources)
     checkDependencies(name, manifests.get(name), sources)
     const ownUnused = unused.filter(({ path }) => path.startsWith(join(packagesDir, name, 'src/')))
-    checkList(name, ownUnused, packagesWithUnusedExports, (one) => `${shown(one.path)}: export ${one.name} has no user`)
+    for (const one of ownUnused) breaches.push(`${shown(one.path)}: export ${one.name} has no user`)
     const lines = sources.reduce((total, source) => total + source.lineCount, 0)
-    const foldersInCycles = checkCycles(name, sources)
+    const foldersInCycles = checkCycles(sources)
     rows[name] = { files: sources.length, lines, foldersInCycles, unusedExports: ownUnused.length }
   }
   for (const source of all.values()) checkLength(source)

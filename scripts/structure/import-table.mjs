@@ -26,9 +26,3 @@ export const importTable = {
   'site-unit': { code: ['core', 'config', 'telemetry', 'protocol', 'cache', 'processes'] },
   cli: { code: ['core', 'config', 'protocol', 'http', 'site', 'supervisor', 'site-unit'] },
 }
-
-/** Packages whose folders still import each other in a circle. The list only gets shorter. */
-export const packagesWithFolderCycles = []
-
-/** Packages with exports that only tests use, or that have no user. The list only gets shorter. */
-export const packagesWithUnusedExports = []

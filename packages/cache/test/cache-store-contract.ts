@@ -16,7 +16,7 @@ function keysIn(store: CacheStore, entries: Record<string, EntryFacts>): string[
   return Object.keys(entries).filter((key) => store.get(key) !== undefined)
 }
 
-/** What every store promises. */
+/** The contract of every store. */
 export function cacheStoreContract(name: string, open: OpenStore): void {
   describe(`${name}: entries`, () => {
     it('misses a key that was never put', async (t) => {

@@ -30,7 +30,7 @@ export function sealedBody(text: string, bytes: number): Buffer {
   return Buffer.concat([createHash('sha256').update(filled).digest(), filled])
 }
 
-/** Whether a sealed body is as it was made. */
+/** True if a sealed body is unchanged. */
 export function isWhole(body: Uint8Array): boolean {
   const digest = createHash('sha256').update(body.subarray(32)).digest()
   return digest.equals(body.subarray(0, 32))

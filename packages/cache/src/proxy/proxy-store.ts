@@ -51,7 +51,7 @@ export interface ProxyLookup {
   readonly hasVariants: boolean
 }
 
-/** A response to be kept. */
+/** A response to store. */
 interface ProxyResponse {
   readonly address: ProxyAddress
   /** Of the request that it answers. */

@@ -29,7 +29,7 @@ export function rowKey(kind: RowKind, text: string): Buffer {
   return Buffer.concat([Buffer.of(kind), bytes.subarray(0, LEGIBLE_BYTES), Buffer.of(CUT_MARK), digest])
 }
 
-/** The text of a row; undefined when it was too long to be kept whole. */
+/** The text of a row; undefined when it was too long to be stored whole. */
 export function rowText(key: Buffer): string | undefined {
   return key.indexOf(CUT_MARK) === -1 ? key.toString('utf8', 1) : undefined
 }

@@ -20,7 +20,7 @@ export function addressOf(target: string, host = 'a.org', label = 'site'): Proxy
   return proxyAddress({ scheme: 'http', host, path, query, label, via: ['up'] }) ?? assert.fail(target)
 }
 
-/** What is put. */
+/** The stored response. */
 export interface Put {
   readonly host?: string
   readonly request?: HeaderList

@@ -3,7 +3,7 @@ import { EntryStore } from '../../src/index.ts'
 import { factsOf, purgeOf } from '../entries.ts'
 import { roomy } from './store-fixture.ts'
 
-/** What the parent asks for. */
+/** A request of the parent. */
 export type Question =
   | { readonly kind: 'read'; readonly key: string }
   | { readonly kind: 'put'; readonly key: string; readonly seq: number }

@@ -19,7 +19,7 @@ async function putInTurn(store: EntryStore, names: readonly string[], facts: Ent
   for (const name of names) assert.equal(await store.put(name, facts, body), true)
 }
 
-/** What can be read, counted one by one. */
+/** The readable entries, counted one by one. */
 function left(store: EntryStore, names: readonly string[]): { names: string[]; bytes: number } {
   const found = store.list({ limit: 100_000 }).entries.filter(({ key }) => names.includes(key))
   return { names: names.filter((name) => store.get(name) !== undefined), bytes: found.reduce((sum, { bytes }) => sum + bytes, 0) }

@@ -34,7 +34,7 @@ async function changeSeal(cacheDir: string, change: Record<string, unknown>): Pr
   await writeFile(sealOf(cacheDir), JSON.stringify({ ...seal, ...change }))
 }
 
-/** What can go wrong with a store, and what is said of it. */
+/** Kinds of damage to a store, and the report of each. */
 const damages: Readonly<Record<string, { hurt: (cacheDir: string) => Promise<void>; says: RegExp }>> = {
   'cut to half': { hurt: (dir) => truncate(dataOf(dir), 600_000), says: /reading it failed|MDB_/ },
   'cut to one page': { hurt: (dir) => truncate(dataOf(dir), 4096), says: /reading it failed|MDB_/ },

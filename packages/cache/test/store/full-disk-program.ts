@@ -3,7 +3,7 @@ import { EntryStore } from '../../src/index.ts'
 import { factsOf, isWhole, purgeOf, sealedBody } from '../entries.ts'
 import { roomy } from './store-fixture.ts'
 
-/** What the program prints. */
+/** The output of the program. */
 export interface FullDiskReport {
   readonly problem: string | null
   readonly stored: number

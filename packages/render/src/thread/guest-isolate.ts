@@ -60,7 +60,7 @@ export interface IsolateModule {
   readonly bytecode: Uint8Array | undefined
 }
 
-/** V8's code cache for a script, to be kept under a name. */
+/** V8's code cache for a script, stored under a name. */
 interface ProducedBytecode {
   readonly name: string
   readonly data: Uint8Array

@@ -333,7 +333,7 @@ export class SiteSession implements RequestOwner {
         request.giveBack()
         continue
       }
-      // Whoever has waited the whole time is not the victim of another.
+      // A request that waited the whole time is not the victim of another one.
       const isCulprit = reason === 'timeout' && performance.now() - request.startedAt > timeoutMs * 0.9
       request.fail(isCulprit ? timeoutError(timeoutMs) : lossError(reason))
     }

@@ -2,7 +2,7 @@ import type { PageProps, Params } from 'next'
 import { askWarehouse, Delayed } from './failure'
 
 /**
- * What happens when a page fails: /broken fails before the first byte (status 500), /broken?late=1 when part of the page
+ * A page that fails: /broken fails before the first byte (status 500), /broken?late=1 when part of the page
  * was sent already. Both show error.tsx of this directory.
  */
 export default async function BrokenPage({ searchParams }: PageProps<Params, { late?: string }>) {

@@ -7,7 +7,7 @@ interface Change {
   readonly id: string
   /** New number of pieces; undefined: one more than before. */
   readonly count: number | undefined
-  /** Whether a form in the browser sent it, which wants a page back. */
+  /** True if a form in the browser sent it, which expects a page. */
   readonly isForm: boolean
 }
 

@@ -85,7 +85,7 @@ export class CachedFetch {
     }
   }
 
-  /** @param question to ask again for what there was before, when the network fails; undefined: for nobody */
+  /** @param question to look the previous entry up again when the network fails; undefined: there is no previous entry */
   async #fill(
     fill: number,
     { site, wish }: CachedRequest,
