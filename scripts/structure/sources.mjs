@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseSync } from 'oxc-parser'
+import { dynamicImports, membersOf } from './used-names.mjs'
 
 /** One source file: its text, and its imports and exports as the parser of ECMAScript modules sees them. */
 class Source {
@@ -18,7 +19,7 @@ class Source {
 
   /** All modules that the source names: `{ specifier, isType, names }`; names undefined: all of them. */
   get imports() {
-    this.importList ??= [...this.#staticImports(), ...this.#reexports(), ...this.#dynamicImports()]
+    this.importList ??= [...this.#staticImports(), ...this.#reexports(), ...dynamicImports(this.path, this.text)]
     return this.importList
   }
 
@@ -26,7 +27,7 @@ class Source {
     return this.module.staticImports.map(({ moduleRequest, entries }) => ({
       specifier: moduleRequest.value,
       isType: entries.length > 0 && entries.every((entry) => entry.isType),
-      names: namesOf(entries),
+      names: namesOf(entries, this.text),
     }))
   }
 
@@ -39,17 +40,11 @@ class Source {
         {
           specifier: from[0].moduleRequest.value,
           isType: isWholeType || from.every((entry) => entry.isType),
-          names: namesOf(from),
+          names: namesOf(from, this.text),
           isReexport: true,
         },
       ]
     })
-  }
-
-  /** `import('...')` with a literal, as an expression or in a type. */
-  #dynamicImports() {
-    const found = this.text.matchAll(/\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g)
-    return Array.from(found, ([, specifier]) => ({ specifier, isType: false, names: undefined }))
   }
 
   /** Names that the source exports itself, not from another module. */
@@ -73,9 +68,14 @@ class Source {
   }
 }
 
-function namesOf(entries) {
-  const names = entries.map((entry) => (entry.importName.kind === 'Default' ? 'default' : entry.importName.name))
-  return names.some((name) => name === null) ? undefined : names
+/** Names that an import takes; undefined where it takes the module as a whole. */
+function namesOf(entries, text) {
+  const names = entries.map(({ importName, localName }) => {
+    if (importName.kind === 'Default') return ['default']
+    if (importName.kind === 'NamespaceObject' && localName) return membersOf(localName.value, text)
+    return importName.name === null ? undefined : [importName.name]
+  })
+  return names.includes(undefined) ? undefined : names.flat()
 }
 
 /** All sources below a folder by path, without fixtures and installed packages. */

@@ -7,7 +7,7 @@ import { positionAt, sourceError } from './source-problem.ts'
 import { circleOf, faultOf, isModuleSheet, StyleFiles, StyleRefusal, styleError, warningsOf } from './style-files.ts'
 
 /** A style sheet to be compiled. */
-export interface StyleSource {
+interface StyleSource {
   readonly file: string
   readonly source: string
   /** True if the text is made short rather than readable. */
@@ -19,7 +19,7 @@ export interface StyleSource {
 }
 
 /** A style sheet with everything that it imports. */
-export interface CompiledStyle {
+interface CompiledStyle {
   readonly css: string
   /** Class name as written -> generated names, space separated. Empty for a global sheet. */
   readonly classes: Readonly<Record<string, string>>

@@ -15,7 +15,7 @@ export interface ResolvedConfig {
 }
 
 /** Changes of a reload. */
-export interface ConfigDiff {
+interface ConfigDiff {
   /** Site ids. */
   readonly sites: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly changed: readonly string[] }
   /** Keys whose new value takes effect after a restart only. */

@@ -3,7 +3,7 @@ import type { Config } from './schema/types.ts'
 import { type KeyPath, setAt } from './values/key-path.ts'
 
 /** Placeholder for a secret. */
-export const REDACTED = '***'
+const REDACTED = '***'
 
 const userInfo = /\/\/[^/?#@\s]+@/g
 

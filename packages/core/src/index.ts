@@ -1,6 +1,5 @@
 export type * from './channel/channel.ts'
 export * from './channel/ipc-channel.ts'
-export * from './channel/memory-channel.ts'
 export * from './channel/port-channel.ts'
 export * from './channel/socket-channel.ts'
 export * from './channel/unix-path.ts'

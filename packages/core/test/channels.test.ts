@@ -10,7 +10,6 @@ import { MessageChannel } from 'node:worker_threads'
 import {
   type Channel,
   createIpcChannel,
-  createMemoryChannels,
   createPortChannel,
   createSocketChannel,
   type Frame,
@@ -87,7 +86,6 @@ function inbox(channel: Channel): { frames: Frame[]; got(count: number): Promise
 const ended = (channel: Channel) => new Promise<Error | undefined>((resolve) => channel.onClosed(resolve))
 
 const kinds: Readonly<Record<string, (t: TestContext) => Pair | Promise<Pair>>> = {
-  memory: () => createMemoryChannels(),
   socket: socketPair,
   port: portPair,
 }

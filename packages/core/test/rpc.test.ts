@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { type CallContext, createMemoryChannels, guard, type Handlers, method, ReplyWithBytes, RpcPeer } from '../src/index.ts'
+import { after, test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
+import {
+  type CallContext,
+  type Channel,
+  createPortChannel,
+  guard,
+  type Handlers,
+  method,
+  ReplyWithBytes,
+  RpcPeer,
+} from '../src/index.ts'
 import { WINDOW_BYTES } from '../src/rpc/flow-window.ts'
 
 const server = {
@@ -37,11 +47,19 @@ function collect(context: CallContext): Promise<ReplyWithBytes<{ length: number 
   return promise
 }
 
+/** Closes the channels of all tests: an open port keeps the process running. */
+const channels: Channel[] = []
+after(() => {
+  for (const channel of channels) channel.close()
+})
+
 function connect(
   handlers: Partial<Handlers<typeof server>> = {},
   version = 1,
 ): { server: Server; client: Client; problems: Error[] } {
-  const [left, right] = createMemoryChannels()
+  const { port1, port2 } = new MessageChannel()
+  const [left, right] = [createPortChannel(port1), createPortChannel(port2)]
+  channels.push(left)
   const problems: Error[] = []
   const shared = { protocolVersion: 1, onProblem: (error: Error) => void problems.push(error) }
   return {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { type Clock, createMemoryChannels, type Handlers, RpcPeer } from '@svc/core'
+import { after, test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
+import { type Channel, type Clock, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
 import { masterMethods, PROTOCOL_VERSION } from '@svc/protocol'
 import { LeaseDesk } from '../src/leases/lease-desk.ts'
 import { LeaseTable } from '../src/leases/lease-table.ts'
@@ -88,13 +89,21 @@ type LeaseMethods = Pick<typeof masterMethods, 'lease' | 'leaseEnded'>
 const methods: LeaseMethods = { lease: masterMethods.lease, leaseEnded: masterMethods.leaseEnded }
 const none = {} as const
 
+/** Closes the channels of all tests: an open port keeps the process running. */
+const channels: Channel[] = []
+after(() => {
+  for (const channel of channels) channel.close()
+})
+
 /** A desk and a way to connect workers to it over the RPC. */
 function openDesk() {
   const clock = new ManualClock()
   const expired: string[] = []
   const desk = new LeaseDesk({ clock, timeoutMs: () => 5000, onExpired: (key) => expired.push(key) })
   const connectWorker = () => {
-    const [masterEnd, workerEnd] = createMemoryChannels()
+    const { port1, port2 } = new MessageChannel()
+    const [masterEnd, workerEnd] = [createPortChannel(port1), createPortChannel(port2)]
+    channels.push(masterEnd)
     const connection = {}
     const handlers: Handlers<LeaseMethods> = {
       lease: ({ key }, context) => desk.lease(connection, key, context),

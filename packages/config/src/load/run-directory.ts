@@ -15,7 +15,7 @@ import { type ReadDocument, readDocument } from './read-document.ts'
 const CONTROL_SOCKET = 'control.sock'
 
 /** Where a running instance has its pid file and sockets, or why that cannot be told. */
-export type RunDirectory =
+type RunDirectory =
   | { readonly ok: true; readonly dir: string }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
 

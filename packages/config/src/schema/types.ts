@@ -1,7 +1,7 @@
 import type { ParsedConfig } from './config-schema.ts'
 
 /** A value whose every level is read-only. */
-export type DeepReadonly<T> = T extends readonly (infer Item)[]
+type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }

@@ -3,7 +3,7 @@ import type { Channel, Frame } from './channel.ts'
 import { ClosedSignal } from './closed-signal.ts'
 
 /** The part of `process`, `ChildProcess` and cluster `Worker` that carries messages. */
-export interface IpcEndpoint {
+interface IpcEndpoint {
   send?(message: unknown, callback?: (error: Error | null) => void): boolean
   on(event: 'message', listener: (message: unknown) => void): unknown
   on(event: 'disconnect', listener: () => void): unknown

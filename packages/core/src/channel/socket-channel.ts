@@ -88,7 +88,7 @@ export function createSocketChannel(socket: Socket, options: SocketChannelOption
 }
 
 /** A channel whose socket is being connected. */
-export interface ConnectingChannel {
+interface ConnectingChannel {
   readonly channel: Channel
   /** Resolves when the socket is connected; rejects with its error. The peer must not send before it was sent something. */
   readonly connected: Promise<void>

@@ -18,7 +18,7 @@ export interface ErrorSpec {
 }
 
 /** Options of an `AppError` besides code and message. */
-export interface AppErrorOptions {
+interface AppErrorOptions {
   readonly cause?: unknown
   /** Facts for the log and for messages across processes: plain data only. */
   readonly data?: Readonly<Record<string, unknown>>
@@ -60,7 +60,7 @@ type MessageOf<Spec> = Spec extends { readonly template: infer Template extends 
   : string
 
 /** The error class of a package: one for all codes of its table. */
-export interface ErrorClass<Table extends Readonly<Record<string, ErrorSpec>>> {
+interface ErrorClass<Table extends Readonly<Record<string, ErrorSpec>>> {
   readonly prototype: AppError<keyof Table & string>
   /** The table that the class was made from. */
   readonly table: Table

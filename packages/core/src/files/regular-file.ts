@@ -5,7 +5,7 @@ import { codeOf } from '../errors/app-error.ts'
 import { CoreError } from '../errors/errors.ts'
 
 /** Limits of a read. */
-export interface RegularFileLimits {
+interface RegularFileLimits {
   /** Largest file that is read, in bytes. */
   readonly maxBytes: number
   /** Real path of a directory that must contain the file after all links are resolved. @default anywhere */
@@ -15,7 +15,7 @@ export interface RegularFileLimits {
 }
 
 /** A file that was read. */
-export interface RegularFile {
+interface RegularFile {
   readonly bytes: Buffer
   /** Of the open file, taken before its content was read. */
   readonly stat: Stats

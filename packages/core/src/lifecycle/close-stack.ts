@@ -4,7 +4,7 @@ import { withDeadline } from '../timing/deadline.ts'
 type Release = () => void | Promise<void>
 
 /** Told about each release that failed or was late; the rest still run. */
-export type CloseFailureListener = (step: string, error: Error) => void
+type CloseFailureListener = (step: string, error: Error) => void
 
 /**
  * Collects releases as things are acquired and runs them in reverse order. A failing step is reported and the rest still

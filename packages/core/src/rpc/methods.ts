@@ -1,7 +1,7 @@
 import type { Guard } from '../values/guard.ts'
 
 /** One method of a boundary: how its request and reply are checked on receipt. */
-export interface Method<Request, Reply> {
+interface Method<Request, Reply> {
   readonly request: Guard<Request>
   readonly reply: Guard<Reply>
 }

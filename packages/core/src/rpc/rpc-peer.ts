@@ -9,7 +9,7 @@ import { type CallOptions, type CallPort, OutgoingCall, type RpcCall } from './o
 import { parseFrame, type RpcFrame } from './wire.ts'
 
 /** Settings of a peer. */
-export interface RpcPeerOptions<Local extends MethodTable, Remote extends MethodTable> {
+interface RpcPeerOptions<Local extends MethodTable, Remote extends MethodTable> {
   readonly channel: Channel
   /** Methods that the other side may call here. */
   readonly local: Local

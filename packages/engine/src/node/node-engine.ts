@@ -8,7 +8,7 @@ import { TlsContexts } from './tls-contexts.ts'
 import { WebSocketHub } from './web-socket-hub.ts'
 
 /** The engine on node:http and node:http2. Rules and limits: docs/http-engine.md. */
-export class NodeEngine extends ListeningEngine<NodeListener, TlsContexts> implements NodeContext {
+class NodeEngine extends ListeningEngine<NodeListener, TlsContexts> implements NodeContext {
   readonly heads: NodeHeads
   readonly webSockets: WebSocketHub
 

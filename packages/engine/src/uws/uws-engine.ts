@@ -18,7 +18,7 @@ import { UwsListener } from './uws-listener.ts'
 const BODILESS_RUN = 32
 
 /** The engine on uWebSockets.js: HTTP/1.1 over TCP. Rules and limits: docs/http-engine.md. */
-export class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements ExchangeContext {
+class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements ExchangeContext {
   readonly blocks: HeaderBlocks
   readonly peers = new PeerAddresses()
   readonly closeGuard = new CloseGuard()

@@ -2,7 +2,7 @@ import type { Route, RouteParams, SiteManifest } from '../manifest/manifest.ts'
 import { isStaticPattern } from '../manifest/pattern.ts'
 
 /** The result for a path: a route, or a redirect (308) to its form without the slash at the end; the query is the caller's. */
-export type RouteMatch =
+type RouteMatch =
   | { readonly route: Route; readonly params: RouteParams; readonly redirect?: undefined }
   | { readonly redirect: string }
 

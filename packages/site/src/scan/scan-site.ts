@@ -12,7 +12,7 @@ import { PageTrees } from './page-tree.ts'
 import { buildRoutes } from './routes.ts'
 
 /** Inputs of a scan. */
-export interface ScanOptions {
+interface ScanOptions {
   /** Directory of the site. */
   readonly root: string
   /** Directory of static files. @default root + "/public" */

@@ -3,7 +3,7 @@ import type { Directory, FoundMetadata } from './directory-tree.ts'
 import { metadataSuffix } from './metadata-name.ts'
 
 /** Name of the parameter that stands for one of several sitemaps or images. */
-export const METADATA_ID = '__metadata_id__'
+const METADATA_ID = '__metadata_id__'
 
 /** Parts of the head come from these; favicon, robots and sitemaps have none but the favicon's link. */
 const isHeadTag = (file: MetadataFile) => file.type !== 'robots' && file.type !== 'sitemap'
