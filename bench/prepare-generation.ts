@@ -6,9 +6,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '@svc/config'
+import { systemClock } from '@svc/core'
 import { packGeneration, unpackGeneration } from '@svc/protocol'
 import { buildGeneration, type ServingGeneration } from '../packages/worker/src/generation/serving-generation.ts'
-import { createVhosts } from '../packages/worker/src/vhost/index.ts'
+import { UpstreamHandlers } from '../packages/worker/src/proxying/upstream-handlers.ts'
+import { VhostRuntimes } from '../packages/worker/src/vhost/index.ts'
 
 const VHOSTS = Number(process.env['VHOSTS'] ?? 1_000)
 const LOCATIONS = Number(process.env['LOCATIONS'] ?? 12)
@@ -64,7 +66,8 @@ async function longestBlock(task: () => unknown): Promise<number> {
 const dir = mkdtempSync(join(tmpdir(), 'bench-prepare-'))
 const onProblem = (error: Error) => console.error(error.message)
 const passwordThread = new URL('../packages/worker/src/vhost/passwords/thread-main.ts', import.meta.url)
-const vhosts = createVhosts({ passwordThread, handlersFor: () => ({ make: () => ({ handle: () => undefined }) }), onProblem })
+const vhosts = new VhostRuntimes({ passwordThread, onProblem })
+const upstreams = new UpstreamHandlers(systemClock, { locationCache: () => undefined })
 const tools = { renderer: {} as Parameters<typeof buildGeneration>[2]['renderer'], onProblem }
 let previous: ServingGeneration | undefined
 const known = new Map()
@@ -82,10 +85,9 @@ try {
     })
     if (next === undefined) throw new TypeError('no generation was built')
     const generation = next
-    if (process.env['LAZY'] !== '1') {
-      rows['routes'] = await longestBlock(() => generation.prepareRoutes())
-      rows['servers'] = await longestBlock(() => vhosts.prepare(generation))
-    }
+    rows['routes'] = await longestBlock(() => generation.prepareRoutes())
+    const handlers = upstreams.prepare(generation)
+    rows['servers'] = await longestBlock(() => vhosts.prepare(generation, handlers))
     const first = performance.now()
     const match = generation.route(LISTEN, 'h1.test')?.vhost
     if (match !== undefined) vhosts.of(generation).server(match.server)
@@ -96,6 +98,7 @@ try {
       if (found !== undefined) vhosts.of(generation).server(found.server)
     }
     rows['all others together'] = performance.now() - second
+    upstreams.serve(generation)
     previous = generation
     console.log(
       `round ${round}: ${Object.entries(rows)

@@ -16,7 +16,8 @@ import { HostRenderer } from './render-client/host-renderer.ts'
 import { HostSet } from './render-client/host-set.ts'
 import { sendFailure } from './request/error-response.ts'
 import { EventStreams } from './request/event-streams.ts'
-import { createVhosts } from './vhost/index.ts'
+import { RuleTables } from './route-rules/rule-tables.ts'
+import { VhostRuntimes } from './vhost/index.ts'
 import { WorkerEngine } from './worker-engine.ts'
 import type { WorkerLog } from './worker-log.ts'
 
@@ -50,11 +51,8 @@ export function createComponents({ workerId, passwordThread, master, log, metric
   const renderer = new HostRenderer(hosts)
   const caches = createCaches({ master, log, metrics, httpMetrics, generations, renderer, purge: plane.purges.purge })
   const upstreams = new UpstreamHandlers(systemClock, caches.proxyCache)
-  const vhosts = createVhosts({
-    passwordThread,
-    handlersFor: (served) => upstreams.handlersFor(served),
-    onProblem,
-  })
+  const vhosts = new VhostRuntimes({ passwordThread, onProblem })
+  const rules = new RuleTables()
   const eventStreams = new EventStreams()
   const proofs = new Map<string, string>()
   const stages = createStages({
@@ -62,6 +60,7 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     renderer,
     isr: (config) => caches.isr.cacheFor(config),
     vhosts,
+    rules,
     proofs,
     settleSite: (site) => master.call('settleSite', { site }, { timeoutMs: MASTER_TIMEOUT_MS }),
   })
@@ -86,7 +85,9 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     draining,
     hosts,
     renderer,
+    upstreams,
     vhosts,
+    rules,
     eventStreams,
     proofs,
     engine,

@@ -62,7 +62,7 @@ async function prepare(
   components: WorkerComponents,
   { packed, knownServers, endpoints, purges }: PrepareOrder,
 ): Promise<undefined> {
-  const { engine, generations, hosts, isr, log, proxyCache, renderer, vhosts } = components
+  const { engine, generations, hosts, isr, log, proxyCache, renderer, rules, upstreams, vhosts } = components
   // In this turn: purges that come while the generation is unpacked are later ones.
   if (purges !== undefined) takePurges(components, purges)
   const spec = await unpackGeneration(packed, knownServers)
@@ -72,7 +72,9 @@ async function prepare(
   generations.add(next)
   hosts.update(endpoints)
   await next.prepareRoutes()
-  await vhosts.prepare(next)
+  const handlers = upstreams.prepare(next)
+  await vhosts.prepare(next, handlers)
+  await rules.prepare(next, handlers)
   await engine.prepare(spec)
   return undefined
 }
@@ -83,13 +85,17 @@ function takePurges({ l0, ledger }: WorkerComponents, purges: PurgeState): void 
   ledger.reset(purges)
 }
 
-async function commit({ engine, generations, hosts, l0, log, master }: WorkerComponents, number: number): Promise<undefined> {
+async function commit(
+  { engine, generations, hosts, l0, log, master, upstreams }: WorkerComponents,
+  number: number,
+): Promise<undefined> {
   const next = generations.prepared(number)
   await engine.open(next.spec)
   const previous = generations.serve(next)
   engine.serve(next.spec)
   if (engine.wearsOut()) master.notify('wornOut', { reason: 'certificates were replaced many times' })
   retireSites(previous, next)
+  upstreams.serve(next)
   hosts.sitesChanged((site) => next.sites.has(site))
   l0.apply(next, previous)
   log.apply(next, previous)

@@ -18,7 +18,8 @@ import { sendFailure } from '../src/request/error-response.ts'
 import { EventStreams } from '../src/request/event-streams.ts'
 import { RequestLog } from '../src/request/request-log.ts'
 import type { Stage } from '../src/request/stage.ts'
-import { createVhosts, type LocationHandlers, noHandlers } from '../src/vhost/index.ts'
+import { RuleTables } from '../src/route-rules/rule-tables.ts'
+import { type LocationHandlers, VhostRuntimes } from '../src/vhost/index.ts'
 import { CannedRenderer } from './canned-renderer.ts'
 
 /** What shows that a request came back. */
@@ -71,8 +72,8 @@ export class PipelineServer {
   settleSite: (site: string) => Promise<void> = async () => undefined
   /** Their certificates. */
   tls: GenerationSpec['tls'] = {}
-  /** Content of locations that are sent on. */
-  handlers: LocationHandlers = noHandlers
+  /** Handlers of locations with an upstream. */
+  handlers: LocationHandlers = { make: () => ({ handle: (exchange) => exchange.fail(502) }) }
   /** What servers of vhost files complained of. */
   readonly problems: string[] = []
   /** What the built-in endpoints ask of the instance. */
@@ -80,6 +81,8 @@ export class PipelineServer {
   /** The cache of the app stage, where a test wants one. */
   isr: IsrCache | undefined
   #generation: ServingGeneration | undefined
+  readonly #vhosts: VhostRuntimes
+  readonly #rules = new RuleTables()
   readonly #metrics = new MetricSet()
   readonly #accessFile: string
   readonly #accessLog: AccessLog
@@ -113,16 +116,16 @@ export class PipelineServer {
     const { plane } = this
     plane.health = () => this.health()
     plane.isDraining = () => this.isDraining
-    const vhosts = createVhosts({
+    this.#vhosts = new VhostRuntimes({
       passwordThread: new URL('../src/vhost/passwords/thread-main.ts', import.meta.url),
-      handlersFor: () => this.handlers,
       onProblem: (error) => this.problems.push(error.message),
     })
     const stages = createStages({
       plane,
       renderer: this.renderer,
       isr: () => this.isr,
-      vhosts,
+      vhosts: this.#vhosts,
+      rules: this.#rules,
       proofs: this.proofs,
       settleSite: (site) => this.settleSite(site),
     })
@@ -175,7 +178,14 @@ export class PipelineServer {
     }
     const onProblem = (error: Error) => assert.fail(error)
     const previous = this.#generation
-    this.#generation = buildGeneration(spec, previous, { renderer: this.renderer, onProblem })
+    const next = buildGeneration(spec, previous, { renderer: this.renderer, onProblem })
+    // A test may replace the handlers after the generation was prepared.
+    const handlers: LocationHandlers = {
+      make: (content) => ({ handle: (exchange) => this.handlers.make(content).handle(exchange) }),
+    }
+    await this.#vhosts.prepare(next, handlers)
+    await this.#rules.prepare(next, handlers)
+    this.#generation = next
     retireSites(previous, this.#generation)
     this.l0.apply(this.#generation, previous)
   }

@@ -23,7 +23,7 @@ const files = {
 async function start(t: TestContext, body: string): Promise<VhostServer> {
   const server = await VhostServer.start(t, 'server { listen {on0}; server_name a.test; }', files)
   server.pipeline.handlers = {
-    make: ({ content }) => ({
+    make: (content) => ({
       handle: (visit) => visit.respond({ status: 200, headers: [] }, Buffer.from(`${content.kind} ${visit.method} ${visit.uri}`)),
     }),
   }
@@ -148,7 +148,7 @@ test('a route rule that answers, sends on or moves one of these paths makes it t
   for (const [lines, status, text] of cases) {
     const server = await PipelineServer.start(t, [shop])
     server.handlers = {
-      make: ({ content }) => ({
+      make: (content) => ({
         handle: (visit) => visit.respond({ status: 200, headers: [] }, Buffer.from(`${content.kind} ${visit.method}`)),
       }),
     }

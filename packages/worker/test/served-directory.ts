@@ -18,7 +18,7 @@ import { EventStreams } from '../src/request/event-streams.ts'
 import { RequestLog } from '../src/request/request-log.ts'
 import type { Stage } from '../src/request/stage.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
-import { createVhosts } from '../src/vhost/index.ts'
+import { VhostRuntimes } from '../src/vhost/index.ts'
 
 /** What makes and watches the answers of a directory. */
 export interface DirectoryOptions {
@@ -73,12 +73,13 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
   })
   l0.apply(generation, undefined)
   const upstreams = new UpstreamHandlers(systemClock, { locationCache: () => undefined })
-  const vhosts = createVhosts({
-    passwordThread: new URL('file:///none'),
-    handlersFor: (served) => upstreams.handlersFor(served),
-    onProblem,
-  })
-  const stages = [new VhostStage(), new RouteRulesStage(vhosts, new RuleTables()), new LocationStage(vhosts, app), app]
+  const vhosts = new VhostRuntimes({ passwordThread: new URL('file:///none'), onProblem })
+  const rules = new RuleTables()
+  const handlers = upstreams.prepare(generation)
+  await vhosts.prepare(generation, handlers)
+  await rules.prepare(generation, handlers)
+  upstreams.serve(generation)
+  const stages = [new VhostStage(), new RouteRulesStage(rules), new LocationStage(vhosts, app), app]
   const onExchange = createRequestHandler({
     generation: () => generation,
     pipeline: new Pipeline(stages, sendFailure),

@@ -20,7 +20,5 @@ export const WorkerError = errorClass('WorkerError', {
   WORKER_PASSWORD_THREAD: { status: 500, retryable: true },
   /** The file of `auth_basic_user_file` is not a regular file, or too large. */
   WORKER_PASSWORD_FILE: {},
-  /** A location has content without a handler in this server. */
-  WORKER_NO_CONTENT: { status: 502 },
 })
 export type WorkerError = InstanceType<typeof WorkerError>

@@ -1,7 +1,7 @@
 import type { ControlPlane } from '@svc/admin'
 import type { Renderer } from '../render-client/renderer.ts'
 import type { Stage } from '../request/stage.ts'
-import { RuleTables } from '../route-rules/rule-tables.ts'
+import type { RuleTables } from '../route-rules/rule-tables.ts'
 import type { VhostRuntimes } from '../vhost/index.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage } from './stages/builtin-stage.ts'
@@ -18,6 +18,7 @@ interface StageParts {
   readonly renderer: Renderer
   readonly isr: IsrOf
   readonly vhosts: VhostRuntimes
+  readonly rules: RuleTables
   /** Responses to challenges of certificate authorities, by token; may change. */
   readonly proofs: ReadonlyMap<string, string>
   /** Resolves when every write to a site's files before the call has taken effect. */
@@ -25,15 +26,14 @@ interface StageParts {
 }
 
 /** The stages of every request, in their order. */
-export function createStages({ plane, renderer, isr, vhosts, proofs, settleSite }: StageParts): Stage[] {
+export function createStages({ plane, renderer, isr, vhosts, rules, proofs, settleSite }: StageParts): Stage[] {
   const app = new AppStage(renderer, isr, new LatestFiles(settleSite))
-  const rules = new RuleTables()
   return [
     new ProofStage(proofs),
     new BuiltinStage(plane, new SitePaths(vhosts, rules)),
     new SecureStage(),
     new VhostStage(),
-    new RouteRulesStage(vhosts, rules),
+    new RouteRulesStage(rules),
     new LocationStage(vhosts, app),
     app,
   ]

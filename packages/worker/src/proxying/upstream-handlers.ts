@@ -1,23 +1,22 @@
 import type { Config } from '@svc/config'
 import type { Clock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
-import { HttpConnections, UpstreamGroups } from '@svc/upstream'
-import type { LocationSettings } from '@svc/vhosts'
+import { HttpConnections, type UpstreamGroup, UpstreamGroups } from '@svc/upstream'
 import { bodyDirectory } from '../generation/listen-addresses.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { WorkerProxyCache } from '../proxy-cache/index.ts'
-import { type LocationHandlers, noHandlers } from '../vhost/index.ts'
-import type { LocationHandler } from '../vhost/location-handler.ts'
+import type { LocationHandler, LocationHandlers, UpstreamContent } from '../vhost/location-handler.ts'
 import { FastcgiHandler } from './fastcgi-handler.ts'
 import { ProxyHandler } from './proxy-handler.ts'
 
-/** Makes the content that upstreams have, for the locations of all generations. */
+/** Makes the handlers of locations that pass requests on to upstreams, for all generations. */
 export class UpstreamHandlers {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #connections: HttpConnections
   readonly #blocks = new BodyBlocks()
   readonly #proxyCache: Pick<WorkerProxyCache, 'locationCache'>
-  #groups: UpstreamGroups | undefined
+  readonly #prepared = new WeakMap<ServingGeneration, UpstreamGroups>()
+  #inService: UpstreamGroups | undefined
 
   constructor(clock: Pick<Clock, 'monotonic'>, proxyCache: Pick<WorkerProxyCache, 'locationCache'>) {
     this.#clock = clock
@@ -25,24 +24,25 @@ export class UpstreamHandlers {
     this.#connections = new HttpConnections(clock)
   }
 
-  /** Groups whose configuration is unchanged are reused from the generation that was requested before. */
-  handlersFor(generation: ServingGeneration): LocationHandlers {
-    const previous = this.#groups
-    const onForgotten = (group: Parameters<HttpConnections['drop']>[0][number]) => this.#connections.drop([group])
-    const groups = new UpstreamGroups(generation.spec.web.upstreams, { clock: this.#clock, onForgotten }, previous)
-    this.#groups = groups
-    if (previous !== undefined) this.#connections.drop(previous.leftBy(groups))
-    return { make: (settings) => this.#make(settings, groups, generation.config) }
+  /** Prepares the upstreams of a generation. Groups whose configuration is unchanged are those of the generation in service. */
+  prepare(generation: ServingGeneration): LocationHandlers {
+    const onForgotten = (group: UpstreamGroup) => this.#connections.drop([group])
+    const groups = new UpstreamGroups(generation.spec.web.upstreams, { clock: this.#clock, onForgotten }, this.#inService)
+    this.#prepared.set(generation, groups)
+    return { make: (content) => this.#make(content, groups, generation.config) }
   }
 
-  #make(settings: LocationSettings, groups: UpstreamGroups, config: Config): LocationHandler {
-    const { content } = settings
-    const spoolDir = bodyDirectory(config)
-    const wanted = 'cache' in content ? content.cache : undefined
-    const cache = wanted && this.#proxyCache.locationCache(config, wanted)
-    const blocks = this.#blocks
-    const tools = { groups, blocks, connections: this.#connections, cache }
+  /** Puts a prepared generation in service: connections to servers that it does not have are dropped. */
+  serve(generation: ServingGeneration): void {
+    const previous = this.#inService
+    this.#inService = this.#prepared.get(generation)
+    if (previous !== undefined && this.#inService !== undefined) this.#connections.drop(previous.leftBy(this.#inService))
+  }
+
+  #make(content: UpstreamContent, groups: UpstreamGroups, config: Config): LocationHandler {
+    const cache = content.cache && this.#proxyCache.locationCache(config, content.cache)
+    const tools = { groups, blocks: this.#blocks, connections: this.#connections, cache }
     if (content.kind === 'proxy') return new ProxyHandler(content, tools)
-    return content.kind === 'fastcgi' ? new FastcgiHandler(content, { ...tools, spoolDir }) : noHandlers.make(settings)
+    return new FastcgiHandler(content, { ...tools, spoolDir: bodyDirectory(config) })
   }
 }

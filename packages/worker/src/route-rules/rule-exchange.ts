@@ -1,15 +1,13 @@
 import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
 import { UpstreamError } from '@svc/upstream'
-import type { LocationSettings, Template } from '@svc/vhosts'
+import type { Template } from '@svc/vhosts'
 import { sendStatus } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { LocationExchange } from '../vhost/location-handler.ts'
-import type { RulePlace } from './rule-location.ts'
 
 /** A request that a rule sends on, as the handler of a location sees it. */
 export class RuleExchange implements LocationExchange {
   readonly context: RequestContext
-  readonly settings: LocationSettings
   readonly method: string
   readonly matchedPrefix: string
   readonly isPrefixValid = true
@@ -17,10 +15,12 @@ export class RuleExchange implements LocationExchange {
   readonly args: string
   readonly isRewritten = false
 
-  /** @param path decoded, one character for each byte */
-  constructor(context: RequestContext, settings: LocationSettings, { stripped }: RulePlace, path: string) {
+  /**
+   * @param stripped prefix that is left out, without a final slash; "" for none
+   * @param path decoded, one character for each byte
+   */
+  constructor(context: RequestContext, stripped: string, path: string) {
     this.context = context
-    this.settings = settings
     this.method = context.request.method
     this.args = context.request.query
     // `/api` is the root below `/api`, as `/api/` is.

@@ -1,19 +1,7 @@
-import type { LocationSettings, ProxySpec } from '@svc/vhosts'
+import type { ProxySpec } from '@svc/vhosts'
 import { plainCache } from '../proxy-cache/index.ts'
 
 const TIMEOUT_MS = 60_000
-
-/** Substitutions in the path of a request that a rule forwards. */
-export interface RulePlace {
-  /** Prefix that is left out, without a final slash; "" for none. */
-  readonly stripped: string
-}
-
-/** The target of a rule, as the settings of a location. */
-interface RuleLocation {
-  readonly settings: LocationSettings
-  readonly place: RulePlace
-}
 
 /** A URL of an upstream: scheme, host and port or the path of a unix socket, and the path below which everything lies. */
 interface UpstreamUrl {
@@ -25,16 +13,15 @@ interface UpstreamUrl {
 }
 
 /**
- * Turns the upstream settings of a rule into those of a location. Answers are cached, WebSockets are passed on, and the upstream
+ * Turns the upstream of a rule into the content of a location. Responses are cached, WebSockets are passed on, and the upstream
  * gets the client, scheme and host in X-Forwarded-For, -Proto and -Host.
  * @param upstream URL, or name of an upstream
- * @param stripPrefix is left out of the path, where it begins with it
+ * @param stripped prefix that is left out of the path, where it begins with it, without a final slash; "" for none
  */
-export function ruleLocation(upstream: string, stripPrefix: string | undefined): RuleLocation {
+export function ruleContent(upstream: string, stripped: string): { readonly kind: 'proxy' } & ProxySpec {
   const { scheme, user, host, path } = parseUpstream(upstream)
-  const stripped = (stripPrefix ?? '').replace(/\/+$/, '')
   const isChanged = stripped !== '' || path !== '/'
-  const content: { readonly kind: 'proxy' } & ProxySpec = {
+  return {
     kind: 'proxy',
     scheme,
     target: { kind: 'fixed', upstream: addressOf(host, scheme, upstream), host },
@@ -59,23 +46,7 @@ export function ruleLocation(upstream: string, stripPrefix: string | undefined):
     hideHeaders: [],
     cache: plainCache,
   }
-  return { settings: { ...plainSettings, content }, place: { stripped } }
 }
-
-const plainSettings = {
-  rewrites: [],
-  files: undefined,
-  tryFiles: undefined,
-  addHeaders: [],
-  expires: undefined,
-  access: [],
-  authBasic: undefined,
-  maxBodyBytes: undefined,
-  errorPages: [],
-  isInternal: false,
-  hasAccessLog: true,
-  gzip: undefined,
-} satisfies Omit<LocationSettings, 'content'>
 
 /** Text that is not a URL is the name of a group. */
 function parseUpstream(upstream: string): UpstreamUrl {

@@ -1,4 +1,5 @@
 import type { RouteRule } from '@svc/config'
+import { Pacer, RecentWeakMap } from '@svc/core'
 import {
   compilePathPattern,
   compileTarget,
@@ -8,8 +9,11 @@ import {
   RuleTable,
   type RuleTarget,
 } from '@svc/http'
-import type { LocationSettings } from '@svc/vhosts'
-import { type RulePlace, ruleLocation } from './rule-location.ts'
+import { WorkerError } from '../errors/errors.ts'
+import type { ServingGeneration } from '../generation/serving-generation.ts'
+import type { SiteRuntime } from '../generation/site-runtime.ts'
+import type { LocationHandler, LocationHandlers } from '../vhost/location-handler.ts'
+import { ruleContent } from './rule-location.ts'
 
 /** The effect of a rule on a request. */
 export type RuleAct =
@@ -18,7 +22,8 @@ export type RuleAct =
   | { readonly kind: 'block' }
   | { readonly kind: 'redirect'; readonly status: number; readonly target: RuleTarget }
   | { readonly kind: 'rewrite'; readonly target: RuleTarget }
-  | { readonly kind: 'proxy'; readonly settings: LocationSettings; readonly place: RulePlace }
+  /** `stripped`: prefix that is left out of the path, without a final slash; "" for none. */
+  | { readonly kind: 'proxy'; readonly handler: LocationHandler; readonly stripped: string }
 
 /** A rule, ready to be matched. */
 export interface CompiledRule extends Pick<RouteRule, 'pattern' | 'host' | 'methods'> {
@@ -28,46 +33,69 @@ export interface CompiledRule extends Pick<RouteRule, 'pattern' | 'host' | 'meth
 }
 
 /** Compiles the rules of a list, in their order. */
-function compileRules(rules: readonly RouteRule[]): RuleTable<CompiledRule> {
+function compileRules(rules: readonly RouteRule[], handlers: LocationHandlers): RuleTable<CompiledRule> {
   return new RuleTable(
     rules.map((rule) => {
       const { pattern, host, methods, headers } = rule
-      return { pattern, host, methods, headers: Object.entries(headers), act: actOf(rule) }
+      return { pattern, host, methods, headers: Object.entries(headers), act: actOf(rule, handlers) }
     }),
   )
 }
 
-function actOf(rule: RouteRule): RuleAct {
+function actOf(rule: RouteRule, handlers: LocationHandlers): RuleAct {
   const { action, redirect, redirect_status: status, rewrite, upstream, strip_prefix: stripPrefix } = rule
   const targetOf = (text: string) => compileTarget(text, compilePathPattern(rule.pattern))
   if (action === 'block') return { kind: 'block' }
   if (action === 'redirect' && redirect !== undefined) return { kind: 'redirect', status, target: targetOf(redirect) }
   if (action === 'rewrite' && rewrite !== undefined) return { kind: 'rewrite', target: targetOf(rewrite) }
-  if (action === 'proxy' && upstream !== undefined) return { kind: 'proxy', ...ruleLocation(upstream, stripPrefix) }
-  return { kind: 'headers' }
+  if (action !== 'proxy' || upstream === undefined) return { kind: 'headers' }
+  const stripped = (stripPrefix ?? '').replace(/\/+$/, '')
+  return { kind: 'proxy', handler: handlers.make(ruleContent(upstream, stripped)), stripped }
 }
 
-/** Lists of rules, compiled when they are first used. A list that was removed is dropped. */
+type Tables = ReadonlyMap<readonly RouteRule[], RuleTable<CompiledRule>>
+
+/** The route rules of all generations, each compiled when it is prepared. */
 export class RuleTables {
-  readonly #tables = new WeakMap<readonly RouteRule[], RuleTable<CompiledRule>>()
+  readonly #tables = new RecentWeakMap<ServingGeneration, Tables>()
 
-  of(rules: readonly RouteRule[]): RuleTable<CompiledRule> {
-    let table = this.#tables.get(rules)
-    if (table === undefined) {
-      table = compileRules(rules)
-      this.#tables.set(rules, table)
+  /** Compiles the rules of a generation, with the handlers of those that name an upstream. Does not block the process. */
+  async prepare(generation: ServingGeneration, handlers: LocationHandlers): Promise<void> {
+    const tables = new Map<readonly RouteRule[], RuleTable<CompiledRule>>()
+    const pacer = new Pacer()
+    for (const { route_rules: rules } of [generation.config, ...[...generation.sites.values()].map(({ config }) => config)]) {
+      if (rules.length === 0) continue
+      tables.set(rules, compileRules(rules, handlers))
+      if (pacer.isDue) await pacer.rest()
     }
-    return table
+    this.#tables.set(generation, tables)
   }
 
-  /** The rule that decides about a request: the first that does more than set fields. */
-  deciding(lists: readonly (readonly RouteRule[])[], request: RuleRequest): RuleMatch<CompiledRule> | undefined {
-    for (const list of lists) {
-      if (list.length === 0) continue
-      for (const match of this.of(list).matches(request)) {
-        if (match.isForMethod && match.rule.act.kind !== 'headers') return match
-      }
-    }
-    return undefined
+  /**
+   * The rules for requests to a site, in the order in which they are asked: those of the configuration, then those of the site.
+   * @throws WORKER_NOT_PREPARED
+   */
+  of(generation: ServingGeneration, site: SiteRuntime | undefined): readonly RuleTable<CompiledRule>[] {
+    const common = generation.config.route_rules
+    const own = site?.config.route_rules ?? none
+    if (common.length === 0 && own.length === 0) return none
+    const tables = this.#tables.get(generation)
+    if (tables === undefined) throw new WorkerError('WORKER_NOT_PREPARED', 'the rules of this generation were not prepared')
+    return [common, own].flatMap((rules) => tables.get(rules) ?? none)
   }
+}
+
+const none: readonly never[] = []
+
+/** The rule that decides about a request: the first that does more than set fields. */
+export function decidingRule(
+  tables: readonly RuleTable<CompiledRule>[],
+  request: RuleRequest,
+): RuleMatch<CompiledRule> | undefined {
+  for (const table of tables) {
+    for (const match of table.matches(request)) {
+      if (match.isForMethod && match.rule.act.kind !== 'headers') return match
+    }
+  }
+  return undefined
 }

@@ -12,16 +12,10 @@ import {
   type ServerSpec,
 } from '@svc/vhosts'
 import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
-import type { LocationHandler } from './location-handler.ts'
+import type { LocationHandler, LocationHandlers } from './location-handler.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import { readForAnswer, type Templates } from './templates.ts'
 import type { VariableInput } from './variable-input.ts'
-
-/** Makes the content of locations that send requests on. */
-export interface LocationHandlers {
-  /** Called once for each location of a generation, at its first request. */
-  make(settings: LocationSettings): LocationHandler
-}
 
 /** A location, ready to be visited. */
 export interface CompiledLocation {
@@ -34,7 +28,8 @@ export interface CompiledLocation {
   readonly index: readonly CompiledTemplate<VariableInput>[]
   readonly access: AccessCheck | undefined
   readonly addFields: FieldAdder | undefined
-  readonly handler: () => LocationHandler
+  /** undefined: files or an application. */
+  readonly handler: LocationHandler | undefined
   /** For a location with a FastCGI application. */
   readonly scripts: ScriptPaths | undefined
   /** Milliseconds for which the fields of a response are right. */
@@ -49,7 +44,6 @@ function compileLocation(
 ): CompiledLocation {
   const match = 'match' in settings ? settings.match : undefined
   const { files, expires, content } = settings
-  let handler: LocationHandler | undefined
   return {
     settings,
     match,
@@ -60,10 +54,7 @@ function compileLocation(
     index: (files?.index ?? []).map((name) => templates.of(name)),
     access: compileAccess(settings.access),
     addFields: compileFields(settings, templates),
-    handler() {
-      handler ??= handlers.make(settings)
-      return handler
-    },
+    handler: content.kind === 'proxy' || content.kind === 'fastcgi' ? handlers.make(content) : undefined,
     scripts: content.kind === 'fastcgi' ? new ScriptPaths(content, templates) : undefined,
     fieldsLastMs: expires?.kind === 'after' || expires?.kind === 'daily' ? 1000 : Number.POSITIVE_INFINITY,
   }

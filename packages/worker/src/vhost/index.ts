@@ -1,4 +1,3 @@
-export type { LocationHandlers } from './compiled-server.ts'
 export type * from './location-handler.ts'
 export * from './location-run.ts'
 export * from './path-owner.ts'

@@ -1,5 +1,5 @@
 import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
-import type { LocationSettings, Template } from '@svc/vhosts'
+import type { ContentSpec, Template } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 
 /**
@@ -8,7 +8,6 @@ import type { RequestContext } from '../request/request-context.ts'
  */
 export interface LocationExchange {
   readonly context: RequestContext
-  readonly settings: LocationSettings
   /** As the client sent it, or GET for the page of an error. */
   readonly method: string
   /** The text that the location matched, for `alias` and for the URI part of `proxy_pass`; "" for patterns. */
@@ -37,8 +36,17 @@ export interface LocationExchange {
   redirectInside(target: { readonly uri: string; readonly args: string } | { readonly named: string }): void
 }
 
-/** Makes the content of one kind of location. Made once for each location of a generation. */
+/** Answers the requests of a location. Made once for each location of a generation, when that is prepared. */
 export interface LocationHandler {
   /** Answers now or later; if it throws or rejects, the response is 500. */
   handle(exchange: LocationExchange): void | Promise<void>
+}
+
+/** The content of a location that passes requests on to an upstream. */
+export type UpstreamContent = Extract<ContentSpec, { kind: 'proxy' | 'fastcgi' }>
+
+/** Makes the handlers of a generation. */
+export interface LocationHandlers {
+  /** Called once for each location that has an upstream, while the generation is prepared. */
+  make(content: UpstreamContent): LocationHandler
 }

@@ -5,6 +5,7 @@ import type { StageResult } from '../request/stage.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { absoluteLocation } from './listen-port.ts'
+import type { LocationHandler } from './location-handler.ts'
 import type { AuthVerdict } from './passwords/file-auth.ts'
 import { GUESS_RECOVERY_SECONDS } from './passwords/password-check.ts'
 import type { InnerTarget, Outcome, PhaseRun, VhostTools } from './phase-run.ts'
@@ -213,21 +214,15 @@ export class LocationRun implements PhaseRun {
     const { tryFiles: candidates, content } = state.location.settings
     const ended = candidates === undefined ? undefined : tryFiles(this, candidates)
     if (ended !== undefined) return ended
-    switch (content.kind) {
-      case 'files':
-        return serveFiles(this)
-      case 'app':
-        return this.#answerFromApp(state, content.site)
-      case 'proxy':
-      case 'fastcgi':
-        return this.#sendOn()
-    }
+    const { handler } = state.location
+    if (handler !== undefined) return this.#handle(handler)
+    return content.kind === 'app' ? this.#answerFromApp(state, content.site) : serveFiles(this)
   }
 
-  #sendOn(): Outcome {
+  #handle(handler: LocationHandler): Outcome {
     const { state } = this
     state.context.pathGroup = 'proxy'
-    const done = state.location.handler().handle(new VhostExchange(state, this.tools.templates, this))
+    const done = handler.handle(new VhostExchange(state, this.tools.templates, this))
     return done instanceof Promise ? done.then((): StageResult => 'answered') : 'answered'
   }
 

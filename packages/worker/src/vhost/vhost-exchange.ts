@@ -1,5 +1,5 @@
 import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
-import type { LocationSettings, Template } from '@svc/vhosts'
+import type { Template } from '@svc/vhosts'
 import { sendFailure } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { LocationExchange } from './location-handler.ts'
@@ -10,7 +10,6 @@ import { readForAnswer, type Templates } from './templates.ts'
 /** A request as the content of its location sees it. Holds its state on arrival there. */
 export class VhostExchange implements LocationExchange {
   readonly context: RequestContext
-  readonly settings: LocationSettings
   readonly method: string
   readonly matchedPrefix: string
   readonly isPrefixValid: boolean
@@ -26,7 +25,6 @@ export class VhostExchange implements LocationExchange {
     this.#templates = templates
     this.#run = run
     this.context = state.context
-    this.settings = state.location.settings
     this.method = state.method
     this.matchedPrefix = state.location.matchedPrefix
     this.isPrefixValid = state.isPrefixValid

@@ -1,16 +1,13 @@
 import { responseTags } from '@svc/cache'
-import type { RouteRule } from '@svc/config'
-import { decodePath, normalizePath, type RuleMatch, type RuleRequest } from '@svc/http'
+import { decodePath, normalizePath, type RuleMatch, type RuleRequest, type RuleTable } from '@svc/http'
 import { hostnameOf, type VhostMatch } from '../../generation/host-routing.ts'
 import { sendError, sendFailure, sendStatus } from '../../request/error-response.ts'
 import type { RequestContext } from '../../request/request-context.ts'
 import type { Stage, StageResult } from '../../request/stage.ts'
 import { RuleExchange } from '../../route-rules/rule-exchange.ts'
 import type { CompiledRule, RuleAct, RuleTables } from '../../route-rules/rule-tables.ts'
-import type { VhostRuntimes } from '../../vhost/index.ts'
 import { noSite } from './vhost-stage.ts'
 
-const nothing: readonly RouteRule[] = []
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 
 /**
@@ -19,23 +16,20 @@ const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
  */
 export class RouteRulesStage implements Stage {
   readonly name = 'route-rules'
-  readonly #vhosts: VhostRuntimes
   readonly #tables: RuleTables
 
-  constructor(vhosts: VhostRuntimes, tables: RuleTables) {
-    this.#vhosts = vhosts
+  constructor(tables: RuleTables) {
     this.#tables = tables
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
-    const { route_rules: common } = context.generation.config
-    const own = context.site?.config.route_rules ?? nothing
-    const result = common.length === 0 && own.length === 0 ? 'next' : this.#apply(context, [common, own])
+    const tables = this.#tables.of(context.generation, context.site)
+    const result = tables.length === 0 ? 'next' : this.#apply(context, tables)
     if (result !== 'next' || context.site !== undefined || context.vhost !== undefined) return result
     return noSite(context)
   }
 
-  #apply(context: RequestContext, lists: readonly (readonly RouteRule[])[]): StageResult | Promise<StageResult> {
+  #apply(context: RequestContext, tables: readonly RuleTable<CompiledRule>[]): StageResult | Promise<StageResult> {
     const path = rulePathOf(context, context.vhost)
     if (path === undefined) {
       // Nobody can say which rules it is under: it must not pass by them.
@@ -43,9 +37,8 @@ export class RouteRulesStage implements Stage {
       return 'answered'
     }
     const asked: RuleRequest = { path, hostname: hostnameOf(context.client.host), method: context.request.method }
-    for (const list of lists) {
-      if (list.length === 0) continue
-      for (const match of this.#tables.of(list).matches(asked)) {
+    for (const table of tables) {
+      for (const match of table.matches(asked)) {
         if (!isRulesTurn(context, match)) continue
         setFields(context, match.rule)
         if (match.rule.act.kind !== 'headers') return this.#act(context, match.rule.act, match, path)
@@ -75,8 +68,7 @@ export class RouteRulesStage implements Stage {
           sendStatus(context, 413)
           return 'answered'
         }
-        const handler = this.#vhosts.of(context.generation).handlerOf(act.settings)
-        const done = handler.handle(new RuleExchange(context, act.settings, act.place, path))
+        const done = act.handler.handle(new RuleExchange(context, act.stripped, path))
         return done instanceof Promise ? done.then((): StageResult => 'answered', failed(context)) : 'answered'
       }
     }

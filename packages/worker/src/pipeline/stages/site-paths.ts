@@ -1,16 +1,14 @@
-import type { RouteRule } from '@svc/config'
 import { withDeadline } from '@svc/core'
-import { normalizePath, type PathCaptures } from '@svc/http'
+import { normalizePath, type PathCaptures, type RuleTable } from '@svc/http'
 import { type HostRoute, hostnameOf } from '../../generation/host-routing.ts'
 import type { SiteRuntime } from '../../generation/site-runtime.ts'
 import type { RequestContext } from '../../request/request-context.ts'
-import type { RuleTables } from '../../route-rules/rule-tables.ts'
+import { type CompiledRule, decidingRule, type RuleTables } from '../../route-rules/rule-tables.ts'
 import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { rulePathOf } from './route-rules-stage.ts'
 
 /** Time that a probe waits for the routes of a site at its first request. */
 const DESCRIBE_WAIT_MS = 1_000
-const noRules: readonly RouteRule[] = []
 
 type Answer = boolean | Promise<boolean>
 type Target = Pick<HostRoute, 'site' | 'vhost'>
@@ -40,17 +38,16 @@ export class SitePaths {
     const target: Target = generation.hasVhosts
       ? (generation.route(request.listener, client.host) ?? { site: undefined, vhost: undefined })
       : { site: generation.siteOf(client.host), vhost: undefined }
-    const rules = [generation.config.route_rules, target.site?.config.route_rules ?? noRules]
-    const isPlain = rules.every((list) => list.length === 0)
-    return isPlain ? this.#isTargets(context, target, request) : this.#afterRules(context, target, rules)
+    const rules = this.#rules.of(generation, target.site)
+    return rules.length === 0 ? this.#isTargets(context, target, request) : this.#afterRules(context, target, rules)
   }
 
-  #afterRules(context: RequestContext, target: Target, rules: readonly (readonly RouteRule[])[]): Answer {
+  #afterRules(context: RequestContext, target: Target, rules: readonly RuleTable<CompiledRule>[]): Answer {
     const { request, client } = context
     const path = rulePathOf(context, target.vhost)
     // The rules refuse a path that they cannot read.
     if (path === undefined) return true
-    const match = this.#rules.deciding(rules, { path, hostname: hostnameOf(client.host), method: request.method })
+    const match = decidingRule(rules, { path, hostname: hostnameOf(client.host), method: request.method })
     if (match === undefined) return this.#isTargets(context, target, request)
     const { act } = match.rule
     if (act.kind !== 'rewrite' || areEmpty(match.captures)) return true
