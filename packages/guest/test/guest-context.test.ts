@@ -130,6 +130,49 @@ test('nothing of a context is left when its request is over', async (t) => {
   assert.deepEqual(await harness.runHandler('/site/route.ts'), [null, 'left behind'])
 })
 
+test('code that lost its context leaves none behind for the request after it', async (t) => {
+  const harness = await IsolateHarness.start(t, dir)
+  // The compiler does not see functions that are made at run time: they await natively, which carries no context.
+  const source = `
+    const store = new AsyncLocalStorage()
+    const nativeAsync = new Function('task', 'return (async () => { await null; return task() })()')
+    export async function GET(request) {
+      const id = request.headers.get('x-id')
+      const seen = await nativeAsync(() => { const before = store.getStore() ?? null; store.enterWith(id); return before })
+      return Response.json(seen)
+    }`
+  await harness.define('/site/route.ts', source)
+  const ask = (id: string) => harness.runHandler('/site/route.ts', { headers: [['x-id', id]] })
+  assert.deepEqual([await ask('first'), await ask('second')], [null, null])
+})
+
+test('a module that is inspected leaves no context behind', async (t) => {
+  const harness = await IsolateHarness.start(t, dir)
+  await harness.evaluate('export const store = new AsyncLocalStorage(); store.enterWith("left behind")', '/site/store.ts')
+  const source = `import { store } from './store.ts'\nexport const config = [store.getStore() ?? null]`
+  assert.deepEqual(await harness.evaluate(source), [null])
+})
+
+test('an iterator whose results cannot be read fails its own loop, and takes no other request with it', async (t) => {
+  const harness = await IsolateHarness.start(t, dir)
+  const source = `
+    import { headers } from 'svc/headers'
+    const nativeAsync = new Function('task', 'return (async () => { await null; return task() })()')
+    const bad = { get done() { throw new Error('unreadable') } }
+    async function* outer() { yield* { [Symbol.asyncIterator]: () => ({ next: async () => bad }) } }
+    async function* rejecting() { yield* { [Symbol.asyncIterator]: () => ({ next: async () => { throw new Error('own error') } }) } }
+    const messageOf = (generator) => generator.next().then(() => 'none', (error) => error.message)
+    const id = async () => (await headers()).get('x-id')
+    export async function GET(request) {
+      if (request.headers.get('x-id') === 'first') return Response.json([await messageOf(outer()), await messageOf(rejecting())])
+      return Response.json(await nativeAsync(id).catch((error) => error.code))
+    }`
+  await harness.define('/site/route.ts', source)
+  const ask = (id: string) => harness.runHandler('/site/route.ts', { headers: [['x-id', id]] })
+  assert.deepEqual(await ask('first'), ['unreadable', 'own error'])
+  assert.equal(await ask('second'), 'ROUTER_NO_REQUEST')
+})
+
 test('lowered code keeps the meaning of async functions and generators', async (t) => {
   const harness = await IsolateHarness.start(t, dir)
   const body = `
@@ -139,6 +182,8 @@ test('lowered code keeps the meaning of async functions and generators', async (
     async function* delegate() { try { const sent = yield 1; log.push(sent) } finally { log.push('closed') } }
     async function* outer() { const result = yield* delegate(); yield 'never' }
     const it = outer(); await it.next(); await it.next('sent'); 
+    async function* handsOn() { yield* (async function* () { log.push(yield 'inner') })(); yield* ['plain', Promise.resolve('awaited')] }
+    const hands = handsOn(); for (const sent of ['', 'to inner', '', '']) log.push((await hands.next(sent)).value ?? 'end')
     const closing = outer(); await closing.next(); log.push(await closing.return('r'))
     async function* fails() { yield 1; throw new Error('inside') }
     try { for await (const n of fails()) log.push(n) } catch (error) { log.push(error.message) }
@@ -158,7 +203,23 @@ test('lowered code keeps the meaning of async functions and generators', async (
     log.push(freed)
     return Response.json(log)`
   const expected = [
-    ...['a', 'b', 'c', 'sent', 'closed', 'closed', { value: 'r', done: true }, 1, 'inside', [1, 2, 'end']],
+    ...[
+      'a',
+      'b',
+      'c',
+      'sent',
+      'closed',
+      'inner',
+      'to inner',
+      'plain',
+      'awaited',
+      'end',
+      'closed',
+      { value: 'r', done: true },
+      1,
+      'inside',
+      [1, 2, 'end'],
+    ],
     ...['super!', 5, true, false, 2, 3, 'TypeError', { 0: 'h', 1: 'i', y: 2, z: 3, w: 4 }, 'default', ['async', 'sync']],
   ]
   assert.deepEqual(await harness.evaluateAsync(body), expected)

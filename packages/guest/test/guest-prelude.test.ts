@@ -291,8 +291,8 @@ test('events and abort signals follow the DOM', async (t) => {
       [false, ['f', 'x', 'stop', 'stop'], true],
     ],
     [
-      "(() => { const e = new DOMException('m', 'AbortError'); return [e.code, e instanceof Error, DOMException.ABORT_ERR, String(e)] })()",
-      [20, true, 20, 'AbortError: m'],
+      "(() => { const e = new DOMException('m', 'AbortError'); return [e.code, new DOMException('', 'constructor').code, e instanceof Error, DOMException.ABORT_ERR, String(e)] })()",
+      [20, 0, true, 20, 'AbortError: m'],
     ],
     [
       'new Promise((resolve) => { const { port1, port2 } = new MessageChannel(); port2.onmessage = (event) => resolve(event.data); port1.postMessage({ a: [1] }) })',
@@ -325,7 +325,7 @@ test('Buffer does what Node does', async (t) => {
     "(() => { const b = Buffer.alloc(8); b.writeUInt32BE(0xdeadbeef, 1); b.writeInt16LE(-2, 5); return [b.toString('hex'), b.readUInt32BE(1), b.readInt16LE(5), b.readUIntBE(1, 3), b.readIntLE(5, 2)] })()",
     '(() => { const b = Buffer.alloc(16); b.writeDoubleLE(1.5); b.writeBigUInt64BE(2n ** 60n, 8); return [b.readDoubleLE(0), String(b.readBigUInt64BE(8))] })()',
     'Buffer.alloc(2).readUInt32LE(0)',
-    "Buffer.isBuffer(Buffer.from([1]).subarray(0)) && Buffer.isEncoding('HEX') && !Buffer.isEncoding('x')",
+    "Buffer.isBuffer(Buffer.from([1]).subarray(0)) && Buffer.isEncoding('HEX') && !Buffer.isEncoding('x') && !Buffer.isEncoding('constructor')",
     "Buffer.from({ type: 'Buffer', data: [1, 2] }).length",
     "Buffer.from(new Uint16Array([1, 256])).toString('hex')",
     "(() => { const t = Buffer.alloc(2); return [Buffer.from('abcd').copy(t, 0, 1), t.toString()] })()",

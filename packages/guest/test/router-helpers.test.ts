@@ -284,3 +284,30 @@ test('a streamed body waits while the client does not take it, and stops when th
   await isolate.enter('abort', number)
   await until(() => isolate.log.at(-1)?.text === 'cancelled')
 })
+
+test('React.cache and unstable_cache take the helpers, and each other, for the functions that they are', async (t) => {
+  const source = `import { cache } from 'react'
+import { headers, cookies } from 'next/headers'
+import { unstable_cache } from 'next/cache'
+const fields = cache(headers), jar = cache(cookies)
+const load = async () => 'loaded'
+const [once, kept] = [cache(load), unstable_cache(load)]
+export async function GET() {
+  return Response.json([(await fields()).get('x-id'), (await headers()).get('x-id'), (await jar()).get('id').value, (await cookies()).get('id').value, await once(), await kept(), await once()])
+}`
+  const answer = await open(t, { 'app/route.ts': source }).ask('/', {
+    headers: [
+      ['x-id', '7'],
+      ['cookie', 'id=8'],
+    ],
+  })
+  assert.equal(answer.failure, undefined)
+  assert.deepEqual(JSON.parse(answer.body), ['7', '7', '8', '8', 'loaded', 'loaded', 'loaded'])
+})
+
+test('the router of useRouter is no place to leave something for another request', async (t) => {
+  const page = `import { useRouter } from 'next/navigation'
+export default ({ searchParams }) => { const router = useRouter(); const seen = router.note ?? 'nothing'; router.note = 'secret'; return <p>{seen}</p> }`
+  const site = open(t, { ...layout, 'app/page.tsx': page })
+  for (const path of ['/?a', '/?b']) assert.match((await site.ask(path)).body, /<p>nothing<\/p>/)
+})

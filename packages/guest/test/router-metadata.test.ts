@@ -222,3 +222,21 @@ test('everything in metadata that comes from the request is escaped', async (t) 
   assert.doesNotMatch(body, /<script>alert|<\/script>|<!--(?! -->)/)
   assert.match(body, /<title>&quot;&gt;&lt;\/title&gt;/)
 })
+
+test('a page that changes the metadata it was handed changes that of no other request', async (t) => {
+  const page = `export async function generateMetadata({ searchParams }, parent) {
+  const above = await parent
+  const { name } = await searchParams
+  const seen = above.description ?? 'nothing'
+  above.description = name
+  return { title: seen }
+}
+export default () => 'x'`
+  const site = open(t, { 'app/page.tsx': page })
+  for (const name of ['Ada', 'Grace']) assert.match((await site.ask(`/?name=${name}`)).body, /<title>nothing<\/title>/)
+})
+
+test('an Open Graph type that is a name of Object.prototype is a type like any other', async (t) => {
+  const page = `export const metadata = { openGraph: { type: 'constructor' } }\nexport default () => 'x'`
+  assert.match((await open(t, { 'app/page.tsx': page }).ask('/')).body, /<meta property="og:type" content="constructor"\/>/)
+})

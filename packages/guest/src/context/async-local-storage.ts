@@ -1,16 +1,11 @@
 import { type Context, currentContext, keepContext, runInContext, swapContext } from './context.ts'
 
-function withStore(key: object, value: unknown): Context {
+/** The current context with another value for `key`, or without any. */
+function contextWith(key: object, ...value: [unknown?]): Context {
   const context = currentContext()
   const stores = new Map(context?.stores)
-  stores.set(key, value)
-  return { request: context?.request, stores }
-}
-
-function withoutStore(key: object): Context {
-  const context = currentContext()
-  const stores = new Map(context?.stores)
-  stores.delete(key)
+  if (value.length > 0) stores.set(key, value[0])
+  else stores.delete(key)
   return { request: context?.request, stores }
 }
 
@@ -31,20 +26,20 @@ export class AsyncLocalStorage<T> {
 
   /** Runs `task` with a value that everything it starts sees, too. */
   run<A extends readonly unknown[], R>(store: T, task: (...args: A) => R, ...args: A): R {
-    return runInContext(withStore(this, store), () => task(...args))
+    return runInContext(contextWith(this, store), () => task(...args))
   }
 
   exit<A extends readonly unknown[], R>(task: (...args: A) => R, ...args: A): R {
-    return runInContext(withoutStore(this), () => task(...args))
+    return runInContext(contextWith(this), () => task(...args))
   }
 
-  /** Sets the value for the rest of the running function and what it starts. */
+  /** Sets the value for the rest of the running function and what it starts. Code that has lost its context has none to set it in. */
   enterWith(store: T): void {
-    swapContext(withStore(this, store))
+    if (currentContext() !== undefined) swapContext(contextWith(this, store))
   }
 
   disable(): void {
-    swapContext(withoutStore(this))
+    if (currentContext() !== undefined) swapContext(contextWith(this))
   }
 
   static bind<A extends readonly unknown[], R>(task: (...args: A) => R): (...args: A) => R {

@@ -17,7 +17,7 @@ export interface Context {
 // context it was made in here, runs, and puts the former one back. Between two entries of the host it is undefined.
 let current: Context | undefined
 
-/** Returns the context of the running code; undefined outside of requests. */
+/** Returns the context of the running code; undefined for code that belongs to no request, or has lost its context. */
 export function currentContext(): Context | undefined {
   return current
 }

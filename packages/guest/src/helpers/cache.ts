@@ -48,12 +48,11 @@ export function unstableCacheOf(file: string): UnstableCache {
 
 /** Equal calls of one request share a result. */
 function remembered(scope: RequestScope, compute: AsyncFunction, key: string, run: () => Promise<unknown>): Promise<unknown> {
-  const calls = (scope.memo.get(compute) ?? new Map<string, Promise<unknown>>()) as Map<string, Promise<unknown>>
-  scope.memo.set(compute, calls)
-  const known = calls.get(key)
-  if (known !== undefined) return known
-  const made = run()
-  calls.set(key, made)
+  const calls = scope.memo<unknown, Map<string, Promise<unknown>>>(remembered)
+  const ofFunction = calls.get(compute) ?? new Map<string, Promise<unknown>>()
+  calls.set(compute, ofFunction)
+  const made = ofFunction.get(key) ?? run()
+  ofFunction.set(key, made)
   return made
 }
 

@@ -143,10 +143,9 @@ function fieldsOf(scope: RequestScope, isRead: boolean): Headers {
 }
 
 function once<T>(scope: RequestScope, key: unknown, make: () => T): T {
-  const known = scope.memo.get(key) as T | undefined
-  if (known !== undefined) return known
-  const made = make()
-  scope.memo.set(key, made)
+  const memo = scope.memo<unknown, T>(once)
+  const made = memo.get(key) ?? make()
+  memo.set(key, made)
   return made
 }
 

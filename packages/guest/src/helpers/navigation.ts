@@ -65,13 +65,13 @@ export function useSelectedLayoutSegment(slot = 'children'): string | null {
 
 /** A router whose methods do nothing: pages are rendered on the server only, where there is no navigation. */
 export function useRouter(): Readonly<Record<'push' | 'replace' | 'refresh' | 'back' | 'forward' | 'prefetch', () => void>> {
-  return router
+  // Of its own for each call: what one request leaves on it, another must not find.
+  return { push: nothing, replace: nothing, refresh: nothing, back: nothing, forward: nothing, prefetch: nothing }
 }
 
 const nothing = () => {
   // Navigation happens in a browser; see `useRouter`.
 }
-const router = { push: nothing, replace: nothing, refresh: nothing, back: nothing, forward: nothing, prefetch: nothing }
 
 /** A query that cannot be changed. */
 export class ReadonlyURLSearchParams extends StandardURLSearchParams {

@@ -1,4 +1,4 @@
-import { type Context, currentContext, swapContext } from '../context/context.ts'
+import { type Context, currentContext, runInContext } from '../context/context.ts'
 import { whenSettled } from './async-to-generator.ts'
 
 type ResumeKind = 'next' | 'throw' | 'return'
@@ -71,8 +71,8 @@ class LoweredAsyncGenerator {
     const yielded = result.value
     whenSettled(
       yielded instanceof InnerYield ? yielded.value : yielded,
-      (value) => this.#inContext(context, () => this.#continue(kind, result, value)),
-      (error) => this.#inContext(context, () => this.#fail(result, error)),
+      (value) => runInContext(context, () => this.#continue(kind, result, value)),
+      (error) => runInContext(context, () => this.#fail(result, error)),
     )
   }
 
@@ -83,13 +83,20 @@ class LoweredAsyncGenerator {
       return
     }
     const next = kind === 'return' && yielded.isDelegate ? 'return' : 'next'
-    if (!yielded.isDelegate || (value as IteratorResult<unknown>).done === true) {
-      this.#resume(next, value)
+    let handedOut: unknown
+    try {
+      if (!yielded.isDelegate || (value as IteratorResult<unknown>).done === true) {
+        this.#resume(next, value)
+        return
+      }
+      // The delegate waits for its answer as its own next value: it comes back as the step to hand out.
+      handedOut = this.#generator[next](value).value
+    } catch (error) {
+      // A result of the inner iterator has a getter that throws.
+      this.#resume('throw', error)
       return
     }
-    // The delegate waits for its answer as its own next value: hand it over, and it comes back as what to yield.
-    const step = this.#generator[next](value).value as IteratorResult<unknown>
-    this.#settle((request) => request.resolve({ value: step.value, done: false }))
+    this.#settle((request) => request.resolve({ value: handedOut, done: false }))
   }
 
   #fail(result: IteratorResult<unknown>, error: unknown): void {
@@ -102,13 +109,7 @@ class LoweredAsyncGenerator {
     if (request === undefined) return
     answer(request)
     const following = this.#queue[0]
-    if (following !== undefined) this.#inContext(following.context, () => this.#resume(following.kind, following.argument))
-  }
-
-  #inContext(context: Context | undefined, task: () => void): void {
-    const previous = swapContext(context)
-    task()
-    swapContext(previous)
+    if (following !== undefined) runInContext(following.context, () => this.#resume(following.kind, following.argument))
   }
 }
 
@@ -137,19 +138,24 @@ export function asyncGeneratorDelegate(inner: AnyIterator): Iterator<unknown> {
     return { done: false, value: new InnerYield(step, true) }
   }
   const pass = (kind: ResumeKind, onAnswer: (value: unknown) => unknown) => (argument: unknown) => {
-    if (!isWaiting) return pump(kind, argument)
+    if (!isWaiting) return kind === 'throw' && typeof inner.throw !== 'function' ? refuseThrow() : pump(kind, argument)
     isWaiting = false
     return onAnswer(argument)
   }
-  const raise = (error: unknown): never => {
+  const fail = (error: unknown): never => {
     throw error
+  }
+  const refuseThrow = (): never => {
+    inner.return?.(undefined)
+    throw new TypeError('The iterator does not provide a throw method')
   }
   return {
     [Symbol.iterator]() {
       return this
     },
     next: pass('next', (value) => value),
-    ...(typeof inner.throw === 'function' ? { throw: pass('throw', raise) } : {}),
+    // Also without a method of that name: an error of the inner iterator itself comes this way.
+    throw: pass('throw', fail),
     ...(typeof inner.return === 'function' ? { return: pass('return', (value) => value) } : {}),
   } as unknown as Iterator<unknown>
 }

@@ -48,7 +48,8 @@ function resolveConstant(levels: readonly ConstantLevel[]): ResolvedHead {
 
 async function resolveGenerated(levels: readonly MetadataLevel[]): Promise<ResolvedHead> {
   let merged: Promise<{ metadata: ResolvedMetadata; templates: TitleTemplates }> = Promise.resolve({
-    metadata: emptyMetadata,
+    // A copy: `generateMetadata` is handed what is above it, and may write to it.
+    metadata: { ...emptyMetadata },
     templates: noTemplates,
   })
   const viewports: Promise<unknown>[] = []

@@ -91,8 +91,8 @@ function addTypeTags(list: TagList, graph: MetadataExport): void {
   const type = graph['type']
   if (typeof type !== 'string') return
   list.property('og:type', type)
-  const properties = typeProperties[type === 'video.episode' ? 'video.movie' : type] ?? []
-  for (const [field, property] of properties) {
+  const known = type === 'video.episode' ? 'video.movie' : type
+  for (const [field, property] of (Object.hasOwn(typeProperties, known) && typeProperties[known]) || []) {
     for (const value of listOf(graph[field])) list.property(property, isRecord(value) ? value['url'] : value)
   }
 }

@@ -94,7 +94,8 @@ function run(request: RunningRequest): void {
 export function beginRequest(number: number, kind: BeginKind, routeId: string, json: string): void {
   beginAttempt()
   if (kind === 'inspect') {
-    inspectModules(number, JSON.parse(json) as InspectRequest)
+    // In a context of its own: a module may enter a store while it is evaluated.
+    runInContext({ request: undefined, stores: undefined }, () => inspectModules(number, JSON.parse(json) as InspectRequest))
     return
   }
   const begin = JSON.parse(json) as BeginRequest

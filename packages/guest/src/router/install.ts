@@ -25,9 +25,9 @@ type AnyFunction = (...args: unknown[]) => unknown
  */
 function requestCache(compute: AnyFunction): AnyFunction {
   return (...args) => {
-    const memo = findScope()?.memo
-    if (memo === undefined) return compute(...args)
-    let node = childOf(memo as Map<unknown, CallNode>, compute)
+    const scope = findScope()
+    if (scope === undefined) return compute(...args)
+    let node = childOf(scope.memo<unknown, CallNode>(requestCache), compute)
     for (const arg of args) node = stepInto(node, arg)
     node.result ??= callOnce(compute, args)
     if (node.result.ok) return node.result.value

@@ -43,9 +43,9 @@ function sendCached(scope: RequestScope, send: () => Promise<Response>): Promise
 }
 
 async function remembered(scope: RequestScope, key: string, send: () => Promise<Response>): Promise<Response> {
-  const known = scope.memo.get(key) as Promise<Response> | undefined
-  const first = known ?? send()
-  if (known === undefined) scope.memo.set(key, first)
+  const memo = scope.memo<string, Promise<Response>>(remembered)
+  const first = memo.get(key) ?? send()
+  memo.set(key, first)
   // Every caller gets a copy: the body of the first must stay unread for those that come later.
   return (await first).clone() as Response
 }

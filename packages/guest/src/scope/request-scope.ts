@@ -36,8 +36,7 @@ export class RequestScope {
   isAnswered = false
   dynamic: DynamicMode = 'auto'
   fetchCache: FetchCacheMode = 'auto'
-  /** Runs of `unstable_cache` and `React.cache`, by function. */
-  readonly memo = new Map<unknown, unknown>()
+  readonly #memos = new Map<unknown, Map<unknown, unknown>>()
   #url: URL | undefined
 
   constructor(guest: GuestRequest, phase: Phase, facts?: FactsCollector) {
@@ -46,6 +45,13 @@ export class RequestScope {
     this.facts = facts ?? guest.facts
     this.isCached = facts !== undefined
     this.run = keepContext((task: () => unknown) => task()) as <T>(task: () => T) => T
+  }
+
+  /** Results of earlier calls in this request. Each `owner` has a table of its own: two may have the same keys. */
+  memo<Key, Value>(owner: unknown): Map<Key, Value> {
+    const known = this.#memos.get(owner) ?? new Map<unknown, unknown>()
+    this.#memos.set(owner, known)
+    return known as Map<Key, Value>
   }
 
   /** The request's URL. For the router's own use: reading it is not reported. */

@@ -39,7 +39,7 @@ export class DOMException extends Error {
   }
 
   get code(): number {
-    return codes[this.#name] ?? 0
+    return Object.hasOwn(codes, this.#name) ? (codes[this.#name] ?? 0) : 0
   }
 
   get [Symbol.toStringTag](): string {

@@ -23,7 +23,8 @@ type BufferEncoding = 'utf8' | 'hex' | 'base64' | 'base64url' | 'latin1' | 'asci
 /** Returns the encoding that a name means, or undefined. */
 export function encodingOf(name: unknown): BufferEncoding | undefined {
   if (name === undefined || name === null || name === '') return 'utf8'
-  return canonical[String(name).toLowerCase()]
+  const text = String(name).toLowerCase()
+  return Object.hasOwn(canonical, text) ? canonical[text] : undefined
 }
 
 /** Returns the encoding that a name means. Throws TypeError for an unknown one. */
