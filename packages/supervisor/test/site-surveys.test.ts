@@ -10,12 +10,12 @@ const found = (texts: readonly string[], hasStaticParams = false): SiteSurvey =>
   hasStaticParams,
 })
 
-function make(ask: (site: string) => Promise<SiteSurvey>) {
+function make(ask: (site: string) => Promise<SiteSurvey>, isAway: (site: string) => boolean = () => false) {
   const lines: string[] = []
   const warmed: string[] = []
   const write = ({ site }: { site: string }, text: string) => lines.push(`${site} ${text}`)
   const logger = { error: write, warn: write } as unknown as Logger
-  return { lines, warmed, surveys: new SiteSurveys({ ask, warm: (site) => warmed.push(site), logger }) }
+  return { lines, warmed, surveys: new SiteSurveys({ ask, isAway, warm: (site) => warmed.push(site), logger }) }
 }
 
 test('each problem of a site is logged once, and again when it comes back', async () => {
@@ -59,4 +59,29 @@ test('sites in line are looked at a few at a time; one that cannot be holds up n
   assert.deepEqual(asked, ['slow', 'broken', 'params', 'last'])
   assert.deepEqual(warmed, ['params'])
   assert.deepEqual(lines, ['broken failed to survey the directory of a site; its next change or request retries'])
+})
+
+test('a site whose unit is away is not surveyed; a survey that its end breaks off is not logged', async () => {
+  let isAway = true
+  const asked: string[] = []
+  const { surveys, lines } = make(
+    async (site) => {
+      asked.push(site)
+      isAway = site === 'ending'
+      if (isAway) throw Object.assign(new Error('the unit has ended'), { code: 'CORE_PEER_GONE' })
+      return found(['one'])
+    },
+    () => isAway,
+  )
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+  surveys.add('a')
+  await turn()
+  assert.deepEqual([asked, lines], [[], []])
+  isAway = false
+  surveys.add('a')
+  await turn()
+  assert.deepEqual([asked, lines], [['a'], ['a one']])
+  surveys.add('ending')
+  await turn()
+  assert.deepEqual([asked, lines], [['a', 'ending'], ['a one']])
 })

@@ -256,7 +256,12 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     isInUse: (site) => hosts.pools.some((pool) => pool.site === site && pool.threads > 0),
     onChange: (site, files) => changes.noticed(site, files),
   })
-  const surveys = new SiteSurveys({ ask: (site) => surveySite(hosts, site), warm: (site) => workers.warm(site), logger })
+  const surveys = new SiteSurveys({
+    ask: (site) => surveySite(hosts, site),
+    isAway: (site) => hosts.absent.includes(site),
+    warm: (site) => workers.warm(site),
+    logger,
+  })
   const served = new ServedSites({
     marks: await SiteMarks.open(join(spec().config.cache.dir, 'isr-sites.json'), ownDirectories(access)),
     hasPages: () => caches.store.size().entries > 0,

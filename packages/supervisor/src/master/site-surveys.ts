@@ -6,6 +6,8 @@ import type { Logger } from '@svc/telemetry'
 interface SiteSurveysOptions {
   /** Queries a render host for the content of a site's directory. */
   readonly ask: (site: string) => Promise<SiteSurvey>
+  /** True if the site renders in a unit that does not serve now. It is surveyed again when the unit serves. */
+  readonly isAway: (site: string) => boolean
   /** Has one worker render the pages of a site that are known in advance. */
   readonly warm: (site: string) => void
   readonly logger: Logger
@@ -61,6 +63,7 @@ export class SiteSurveys {
   async #work(): Promise<void> {
     for (const site of this.#due) {
       this.#due.delete(site)
+      if (this.#options.isAway(site)) continue
       try {
         const { hasStaticParams } = await this.survey(site)
         if (hasStaticParams) this.#options.warm(site)
@@ -72,12 +75,12 @@ export class SiteSurveys {
   }
 
   #failed(site: string, error: Error): void {
-    if (codeOf(error) === 'RENDER_UNKNOWN_SITE') this.#reported.delete(site)
-    else
-      this.#options.logger.warn(
-        { site, err: error },
-        'failed to survey the directory of a site; its next change or request retries',
-      )
+    const { isAway, logger } = this.#options
+    const code = codeOf(error) ?? ''
+    if (code === 'RENDER_UNKNOWN_SITE') this.#reported.delete(site)
+    else if (!['SUP_NOT_READY', 'CORE_PEER_GONE'].includes(code) || !isAway(site)) {
+      logger.warn({ site, err: error }, 'failed to survey the directory of a site; its next change or request retries')
+    }
   }
 
   /** A problem that went away is logged again when it comes back. */
