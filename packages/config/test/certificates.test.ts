@@ -118,9 +118,56 @@ test('a wildcard is for one label and not for itself', () => {
   for (const name of ['b.test', 'x.y.b.test', 'x.a.test', '*.a.test', 'test']) assert.equal(coversName(names, name), false, name)
 })
 
-test('the same address cannot be plain and speak TLS', async (t) => {
-  const { dir, result } = await loadText(t, '[server]\nlisten = "127.0.0.1:9"\nlisten_tls = "127.0.0.1:9"\n[tls]\nauto = true\n')
-  assert.deepEqual(problemLines(dir, result), ['svc.config.toml:3:1: server.listen_tls: is the same address as server.listen'])
+test('an address cannot be plain and speak TLS, in whatever spelling', async (t) => {
+  const problems = async (listen: string | undefined, listenTls: string) => {
+    const plain = listen === undefined ? '' : `listen = "${listen}"\n`
+    const { dir, result } = await loadText(t, `[server]\nlisten_tls = "${listenTls}"\n${plain}[tls]\nauto = true\n`)
+    return problemLines(dir, result)
+  }
+  const pairs = [
+    ['127.0.0.1:9', '127.0.0.1:9'],
+    ['127.0.0.1:8080', '127.0.0.1:8080'],
+    ['127.0.0.1:8080', 'localhost:8080'],
+    ['LocalHost:9', 'localhost:9'],
+    ['[::1]:9', 'localhost:9'],
+    ['[::1]:9', '[0:0:0:0:0:0:0:1]:9'],
+    ['[::ffff:127.0.0.1]:9', '127.0.0.1:9'],
+    ['0.0.0.0:80', '127.0.0.1:80'],
+    ['localhost:80', '0.0.0.0:80'],
+    ['[::]:80', '0.0.0.0:80'],
+    ['192.0.2.1:80', '[::]:80'],
+    ['web.test:80', '0.0.0.0:80'],
+  ] as const
+  for (const [listen, listenTls] of pairs) {
+    assert.deepEqual(await problems(listen, listenTls), [
+      `svc.config.toml:2:1: server.listen_tls: "${listenTls}" opens the same address as server.listen "${listen}" (choose another port for one of them)`,
+    ])
+  }
+  const others = [
+    ['127.0.0.1:0', 'localhost:0'],
+    ['127.0.0.1:80', '127.0.0.1:443'],
+    ['127.0.0.1:80', '127.0.0.2:80'],
+    ['0.0.0.0:80', '[::1]:80'],
+    ['web.test:80', '127.0.0.1:80'],
+    // The default of `listen` is not opened beside another address.
+    [undefined, '0.0.0.0:8080'],
+  ] as const
+  for (const [listen, listenTls] of others) assert.deepEqual(await problems(listen, listenTls), [])
+})
+
+test('an address of the config file and of a vhost file are one in whatever spelling', async (t) => {
+  const load = (listen: string, vhost: string) =>
+    loadText(t, `[server]\nlisten = "${listen}"\nvhosts = ["a.conf"]\n`, {}, { 'a.conf': `server { listen ${vhost}; }` })
+  const names = async (listen: string, vhost: string) => loaded((await load(listen, vhost)).result).listen.map(({ name }) => name)
+  assert.deepEqual(await names('[0:0:0:0:0:0:0:1]:9', '[::1]:9'), ['[::1]:9'])
+  assert.deepEqual(await names('localhost:9', '127.0.0.1:9'), ['127.0.0.1:9'])
+  assert.deepEqual(await names('0.0.0.0:9', '127.0.0.1:9'), ['0.0.0.0:9', '127.0.0.1:9'])
+  assert.deepEqual(await names('[::]:9', '0.0.0.0:9 ipv6only=off'), ['[::]:9', '0.0.0.0:9'])
+  assert.deepEqual(await names('localhost:0', '[::1]:0'), ['localhost:0', '[::1]:0'])
+  const { dir, result } = await load('localhost:9', '[::1]:9')
+  assert.deepEqual(problemLines(dir, result), [
+    'svc.config.toml:2:1: server.listen: "localhost:9" may be the same address as "[::1]:9" of a vhost file (set server.listen to "127.0.0.1:9" or "[::1]:9")',
+  ])
 })
 
 test('port 0 twice is two addresses, and each keeps its name without the other', async (t) => {

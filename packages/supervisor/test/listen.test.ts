@@ -62,6 +62,9 @@ test('an address within a wildcard of ours, or around one, is not tried', async 
   const specific = { name: `127.0.0.1:${port}`, host: '127.0.0.1', port, isTls: false }
   assert.deepEqual(await resolveListen([plain(specific.name)], [wildcard]), [specific])
   assert.deepEqual(await resolveListen([plain(wildcard.name)], [specific]), [wildcard])
+  const named = { ...specific, name: `localhost:${port}`, host: 'localhost' }
+  assert.deepEqual(await resolveListen([plain(named.name)], [specific]), [named])
+  assert.deepEqual(await resolveListen([plain(specific.name)], [named]), [specific])
   await assert.rejects(resolveListen([plain(specific.name)], []), { code: 'SUP_LISTEN' })
 })
 

@@ -1,6 +1,7 @@
 import { addressName, type WebSpec } from '@svc/vhosts'
 import type { Config } from '../schema/types.ts'
-import { parseListenAddress } from '../values/addresses.ts'
+import { doAddressesOverlap, parseListenAddress } from '../values/addresses.ts'
+import type { Finding } from '../values/finding.ts'
 
 /** Ends the names of own addresses whose port is chosen by the system: another address with port 0 is another address. */
 const FREE_PORT_ENDINGS = { plain: '#plain', tls: '#tls' } as const
@@ -18,11 +19,11 @@ export function addressOfListenName(name: string): string {
   return ending === undefined ? name : name.slice(0, -ending.length)
 }
 
-/** Under which name vhost files would have an address of the config file, so that the two are seen to be one. */
+/** Returns the name that vhost files would give an address of the config file, so that the two are one. */
 function sameInVhosts(name: string): string {
   const address = parseListenAddress(name)
   if (address === undefined || address.port === 0) return name
-  return addressName(address.host === 'localhost' ? '127.0.0.1' : address.host, address.port)
+  return addressName(address.host, address.port)
 }
 
 /** Does not depend on whether the other own address is there: a reload may add or remove that one. */
@@ -53,4 +54,30 @@ export function listenNames({ server }: Config, web: WebSpec, isListenGiven: boo
   if (isListenGiven || isAlone) add(server.listen, false)
   if (server.listen_tls !== undefined) add(server.listen_tls, true)
   return [...own, ...[...names].map(([name, isTls]) => ({ name, isTls }))]
+}
+
+function isOverlap(one: string, other: string): boolean {
+  const [left, right] = [parseListenAddress(one), parseListenAddress(other)]
+  return left !== undefined && right !== undefined && doAddressesOverlap(left, right)
+}
+
+/** Checks that no address gets the connections of another, which may speak TLS or have other servers. */
+export function checkListen({ server }: Config, web: WebSpec, isListenGiven: boolean): Finding[] {
+  const { listen, listen_tls: tls } = server
+  const findings: Finding[] = []
+  if (isListenGiven && tls !== undefined && isOverlap(listen, tls)) {
+    const message = `"${tls}" opens the same address as server.listen "${listen}"`
+    findings.push({ path: ['server', 'listen_tls'], message, hint: 'choose another port for one of them' })
+  }
+  const own = { ...(isListenGiven ? { listen } : {}), ...(tls === undefined ? {} : { listen_tls: tls }) }
+  const ofVhosts = new Set(web.servers.flatMap((one) => one.listen.map(({ address }) => address)))
+  for (const [key, name] of Object.entries(own)) {
+    const { host, port } = parseListenAddress(name) ?? { host: '', port: 0 }
+    const other = `[::1]:${port}`
+    // Vhost files take localhost for 127.0.0.1.
+    if (host.toLowerCase() !== 'localhost' || port === 0 || !ofVhosts.has(other) || ofVhosts.has(sameInVhosts(name))) continue
+    const message = `"${name}" may be the same address as "${other}" of a vhost file`
+    findings.push({ path: ['server', key], message, hint: `set server.${key} to "127.0.0.1:${port}" or "${other}"` })
+  }
+  return findings
 }

@@ -20,7 +20,7 @@ import { accessNotices } from './access-notices.ts'
 import { buildSites } from './build-sites.ts'
 import { chooseDirectories } from './choose-directories.ts'
 import type { ConfigSource } from './config-source.ts'
-import { type ListenName, listenNames } from './listen-names.ts'
+import { checkListen, type ListenName, listenNames } from './listen-names.ts'
 import { loadWeb, ruleSockets } from './load-web.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
 
@@ -89,14 +89,20 @@ async function resolveAll(
   const vhosts = await loadWeb(config, read.baseDir, placeOf)
   const built = await buildSites(config, { standalone, vhosts: vhosts.sites, osVariables: read.osVariables, secretNames })
   const certificates = await loadCertificates(config, vhosts.web, Date.now())
-  const checked = [...checkConfig(config, vhosts.web, placeOf), ...certificates.findings, ...built.findings]
+  const isListenGiven = valueAt(document.data, ['server', 'listen']) !== undefined
+  const checked = [
+    ...checkConfig(config, vhosts.web, placeOf),
+    ...checkListen(config, vhosts.web, isListenGiven),
+    ...certificates.findings,
+    ...built.findings,
+  ]
   const knownPaths = known.map(({ path }) => path)
   const late = checked
     .map((finding) => ({ ...finding, path: originalPath(finding.path) }))
     .filter(({ path }) => !followsFrom(path, knownPaths))
   const ofVhosts = [...vhosts.problems, ...built.problems, ...certificates.problems]
   if (known.length > 0 || late.length > 0 || ofVhosts.length > 0) return refuse(late, ofVhosts)
-  const listen = listenNames(config, vhosts.web, valueAt(document.data, ['server', 'listen']) !== undefined)
+  const listen = listenNames(config, vhosts.web, isListenGiven)
   return deepFreeze({
     ok: true,
     config,

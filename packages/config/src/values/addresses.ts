@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { isCidr } from '@svc/http'
 
@@ -39,6 +39,34 @@ export function parseListenAddress(text: string): HostPort | undefined {
   const port = Number(digits)
   if (port > 65_535 || (bracketed !== undefined && isIP(bracketed) !== 6)) return undefined
   return { host: bracketed ?? plain ?? '', port }
+}
+
+function addressesOf(host: string): readonly string[] {
+  const name = host.toLowerCase()
+  return name === 'localhost' ? ['127.0.0.1', '::1'] : [name]
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
+
+/** Returns true if `host` opens an address of `other`. A socket on `::` takes IPv4 too. */
+function covers(host: string, other: string): boolean {
+  const own = new BlockList()
+  for (const address of addressesOf(host)) {
+    if (address === '0.0.0.0' || address === '::') own.addSubnet('0.0.0.0', 0)
+    if (address === '::') own.addSubnet('::', 0, 'ipv6')
+    else if (isIP(address) !== 0) own.addAddress(address, familyOf(address))
+  }
+  // A wildcard covers the addresses of every host name.
+  const isCovered = (address: string) =>
+    isIP(address) === 0 ? address === host.toLowerCase() || own.check('255.255.255.255') : own.check(address, familyOf(address))
+  return addressesOf(other).some(isCovered)
+}
+
+/** Returns true if both open an address in common: in another spelling, as `localhost` (127.0.0.1 or ::1), or with a wildcard. */
+export function doAddressesOverlap(one: HostPort, other: HostPort): boolean {
+  return one.port === other.port && one.port !== 0 && (covers(one.host, other.host) || covers(other.host, one.host))
 }
 
 /** Returns true if a text names what a site's `fetch` may reach: a host name, `*.suffix`, an address, a CIDR or `host:port`. */

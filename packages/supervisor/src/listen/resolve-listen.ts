@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { HostPort, ListenName } from '@svc/config'
+import { doAddressesOverlap, type HostPort, type ListenName } from '@svc/config'
 import { codeOf, messageOf } from '@svc/core'
 import { freeSocketPath, SupervisorError } from '@svc/processes'
 import type { ListenAddress } from '@svc/protocol'
@@ -11,8 +11,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'the port needs a privilege (CAP_NET_BIND_SERVICE)',
   EADDRNOTAVAIL: 'this machine has no such address',
 }
-
-const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
  * Binds an address for a moment and returns its port. Workers bind with SO_REUSEPORT, under which any program of the same user
@@ -42,9 +40,8 @@ async function probeForOwn(name: string, address: HostPort, taken: readonly numb
 }
 
 /** True if an address is already open under another name or within a wildcard: a probe would only find our own socket. */
-function isOursInPart({ host, port }: HostPort, held: readonly ListenAddress[]): boolean {
-  const overlaps = (other: ListenAddress) => other.host === host || WILDCARDS.has(other.host) || WILDCARDS.has(host)
-  return port !== 0 && held.some((other) => other.socket === undefined && other.port === port && overlaps(other))
+function isOursInPart(address: HostPort, held: readonly ListenAddress[]): boolean {
+  return held.some((other) => other.socket === undefined && doAddressesOverlap(address, other))
 }
 
 /** Keeps an address that is already open. */

@@ -16,16 +16,11 @@ function portOf(digits: string | undefined): number | undefined {
   return port <= 65_535 ? port : undefined
 }
 
-/** Names a TCP address as all that share it do: `0.0.0.0:80`, `[::]:80`. */
+/** Names a TCP address as all that share it do: `0.0.0.0:80`, `[::]:80`. IPv6 in its shortest form (RFC 5952). */
 export function addressName(host: string, port: number): string {
-  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
-}
-
-/** The shortest form of an IPv6 address (RFC 5952), so that two spellings are one address. */
-function canonicalHost(host: string): string {
-  if (host === '*') return '0.0.0.0'
-  if (isIP(host) !== 6) return host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.toLowerCase()
-  return new URL(`http://[${host}]/`).hostname.slice(1, -1)
+  if (isIP(host) === 6) return `${new URL(`http://[${host}]/`).hostname}:${port}`
+  const name = host.toLowerCase()
+  return `${name === '*' ? '0.0.0.0' : name === 'localhost' ? '127.0.0.1' : name}:${port}`
 }
 
 function readAddress(text: string): string | { readonly error: string; readonly hint?: string } {
@@ -44,7 +39,7 @@ function readAddress(text: string): string | { readonly error: string; readonly 
     return { error: `ranges of ports are not supported in "${text}" of the "listen" directive` }
   if (port === undefined) return { error: `invalid port in "${text}" of the "listen" directive` }
   if (!isHost) return { error: `${host === '' ? 'no host' : 'host not found'} in "${text}" of the "listen" directive` }
-  return addressName(canonicalHost(host), port)
+  return addressName(host, port)
 }
 
 /** Reads the arguments of `listen`. */
