@@ -196,6 +196,8 @@ test('lowered code keeps the meaning of async functions and generators', async (
     try { A.prototype.p } catch (error) { log.push(error.constructor.name) }
     const { x, ...rest } = { x: 1, y: 2, get z() { return 3 } }
     log.push({ ...rest, ...'hi', ...null, get w() { return 4 } })
+    const { x: taken, ...own } = JSON.parse('{"x":1,"__proto__":{"isAdmin":true}}')
+    log.push(own.isAdmin ?? 'inherits nothing')
     const bad = async (value = (() => { throw new Error('default') })()) => value
     log.push(await bad().catch((error) => error.message))
     const freed = []
@@ -220,7 +222,19 @@ test('lowered code keeps the meaning of async functions and generators', async (
       'inside',
       [1, 2, 'end'],
     ],
-    ...['super!', 5, true, false, 2, 3, 'TypeError', { 0: 'h', 1: 'i', y: 2, z: 3, w: 4 }, 'default', ['async', 'sync']],
+    ...[
+      'super!',
+      5,
+      true,
+      false,
+      2,
+      3,
+      'TypeError',
+      { 0: 'h', 1: 'i', y: 2, z: 3, w: 4 },
+      'inherits nothing',
+      'default',
+      ['async', 'sync'],
+    ],
   ]
   assert.deepEqual(await harness.evaluateAsync(body), expected)
 })

@@ -1,0 +1,4 @@
+declare module '@oxc-project/runtime/helpers/*' {
+  const helper: unknown
+  export default helper
+}
