@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { codeOf } from '@svc/core'
-import type { HttpExchange, RequestBody } from '@svc/http'
+import { type HttpExchange, MAX_LENT_BYTES, type RequestBody } from '@svc/http'
 import { type ContractFacts, plainHttp1, type StartSubject } from './engine-contract-types.ts'
 import { streamContract } from './engine-stream-contract.ts'
 
@@ -290,6 +290,18 @@ function bodyContract(start: StartSubject): void {
 }
 
 function responseContract(start: StartSubject): void {
+  for (const bytes of [10, 10_000, MAX_LENT_BYTES]) {
+    test(`a body of ${bytes} bytes is lent for the call alone`, async (t) => {
+      const subject = await start(t, (exchange) => {
+        const lent = Buffer.alloc(bytes, 'a')
+        exchange.respond(plain, lent)
+        lent.fill('x')
+      })
+      const { body } = await subject.send({ url: '/' })
+      assert.equal(body.equals(Buffer.alloc(bytes, 'a')), true)
+    })
+  }
+
   for (const [how, later] of [
     ['in the handler', (act: () => void) => act()],
     ['later', (act: () => void) => void setImmediate(act)],

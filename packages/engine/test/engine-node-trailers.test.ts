@@ -13,6 +13,14 @@ test('HTTP/2: fields of an upstream that may not be written, or only once, end n
     ['user-agent', 'b'],
     ['x-head', 'h'],
   ]
+  const hint: HeaderList = [
+    ['constructor', 'a'],
+    ['__proto__', 'b'],
+    ['etag', '"a"'],
+    ['etag', '"b"'],
+    ['link', '</a>'],
+    ['link', '</b>'],
+  ]
   const trailers: HeaderList = [
     ['http2-settings', 'AAMAAABk'],
     ['etag', '"a"'],
@@ -24,12 +32,19 @@ test('HTTP/2: fields of an upstream that may not be written, or only once, end n
   const { port, problems } = await startEngine(
     t,
     'node',
-    (exchange) => exchange.stream({ status: 200, headers }).end(Buffer.from('body'), trailers),
+    (exchange) => {
+      exchange.informational?.({ status: 103, headers: hint })
+      exchange.stream({ status: 200, headers }).end(Buffer.from('body'), trailers)
+    },
     { tls: anyCertificate(t) },
   )
   const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false })
   t.after(() => session.destroy())
   const stream = session.request({ ':path': '/', te: 'trailers' })
+  let interim: Record<string, unknown> = {}
+  stream.on('headers', (fields) => {
+    interim = { ...fields }
+  })
   let text = ''
   stream.on('data', (data: Buffer) => {
     text += data.toString()
@@ -41,6 +56,7 @@ test('HTTP/2: fields of an upstream that may not be written, or only once, end n
   const [head] = await once(stream, 'response')
   assert.deepEqual([head[':status'], head['x-head'], head['user-agent'], head['http2-settings']], [200, 'h', 'a', undefined])
   await once(stream, 'close')
+  assert.deepEqual([interim[':status'], interim['constructor'], interim['link']], [103, 'a', '</a>, </b>'])
   assert.equal(text, 'body')
   assert.deepEqual([trailing['x-end'], Object.keys(trailing).sort()], ['e', ['etag', 'x-end']])
   assert.deepEqual(problems, [])

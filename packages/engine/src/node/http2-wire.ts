@@ -1,4 +1,4 @@
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { constants, type ServerHttp2Stream } from 'node:http2'
 import { codeOf } from '@svc/core'
 import type { HeaderList } from '@svc/http'
 import { LINGER_MS } from '../exchange/body-reader.ts'
@@ -89,7 +89,8 @@ export class Http2Wire implements ResponseWire {
   }
 
   informational({ status, fields }: NodeHead): void {
-    if (!this.isGone && !this.out.headersSent) this.out.additionalHeaders({ ':status': status, ...toObject(pairs(fields)) })
+    if (this.isGone || this.out.headersSent) return
+    this.out.additionalHeaders({ ':status': status, ...Object.fromEntries(joined(pairs(fields))) })
   }
 
   cut(): void {
@@ -145,13 +146,4 @@ function pairs(fields: readonly string[]): Array<[name: string, value: string]> 
   const found: Array<[string, string]> = []
   for (let i = 0; i < fields.length; i += 2) found.push([fields[i] ?? '', fields[i + 1] ?? ''])
   return found
-}
-
-function toObject(fields: HeaderList): OutgoingHttpHeaders {
-  const object: Record<string, string[]> = {}
-  for (const [name, value] of fields) {
-    const key = name.toLowerCase()
-    object[key] = [...(object[key] ?? []), value]
-  }
-  return object
 }

@@ -4,6 +4,7 @@ import {
   type HeaderList,
   HttpError,
   type HttpExchange,
+  MAX_LENT_BYTES,
   noBody,
   type RequestBody,
   type ResponseHead,
@@ -287,8 +288,11 @@ export class NodeExchange implements HttpExchange, WriterPort, BodyOwner, Watche
     }
     this.#dropBody()
     this.#wire.head(head, this.#framing(body.byteLength))
-    if (body.byteLength <= MAX_SLICE_BYTES) {
-      this.lastSlice(body.byteLength === 0 ? undefined : body, [])
+    if (body.byteLength <= MAX_LENT_BYTES) {
+      // A copy: Node keeps the bytes until the connection takes them, and over HTTP/2 it always writes them later.
+      this.lastSlice(body.byteLength === 0 ? undefined : Buffer.from(body), [])
+    } else if (body.byteLength <= MAX_SLICE_BYTES) {
+      this.lastSlice(body, [])
     } else {
       this.#writer = new NodeWriter(this, body.byteLength)
       this.#writer.end(body)

@@ -66,6 +66,13 @@ export class SizedWriter implements BodyWriter, WriterSide {
     if (!this.#port.isOver && this.#acceptedBytes < this.#totalBytes) this.#refuse('shorter')
   }
 
+  /** Writes a complete body. @param isLent true if the bytes that the socket does not take at once have to be copied */
+  endWhole(body: Uint8Array, isLent: boolean): void {
+    this.end(body)
+    const rest = isLent ? this.#queue.take() : undefined
+    if (rest !== undefined) this.#queue.putBack({ bytes: Buffer.from(rest.bytes), onUnused: undefined })
+  }
+
   abort(): void {
     this.#port.cut()
   }

@@ -4,6 +4,7 @@ import {
   type BodyWriter,
   HttpError,
   type HttpExchange,
+  MAX_LENT_BYTES,
   noBody,
   type RequestBody,
   type ResponseHead,
@@ -284,14 +285,14 @@ export class UwsExchange implements HttpExchange, ResponsePort, BodyOwner, PeerS
     if (byteLength === 0 || this.#isBodiless(block)) this.#answerBodiless(block, byteLength)
     else if (byteLength <= MAX_SINGLE_BYTES && !this.#closes) this.#endNow(block, body)
     else if (byteLength <= MAX_SINGLE_BYTES && this.#isInHandler && this.#body === undefined) this.#endLastNow(block, body)
-    else this.#use(this.#sizedWriter(block, byteLength)).end(body)
+    else this.#use(this.#sizedWriter(block, byteLength)).endWhole(body, byteLength <= MAX_LENT_BYTES)
   }
 
   #endNow(block: HeaderBlock, body: Uint8Array): void {
     this.beforeEnd()
     const write = this.#isInHandler ? writeWhole : writeWholeCorked
     if (write(this.res, block, body)) this.completed()
-    else this.resume(body)
+    else this.resume(Buffer.from(body))
   }
 
   #writeClosingHead(block: HeaderBlock): void {

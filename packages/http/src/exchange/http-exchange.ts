@@ -1,3 +1,9 @@
+/**
+ * A complete response body of at most so many bytes is lent to the engine for the call: the engine copies the part that the client has
+ * not taken by then. A longer one must not change before the exchange has closed.
+ */
+export const MAX_LENT_BYTES = 32 * 1024
+
 /** Header fields in the order received: lower-case names, values as sent (latin-1 decoded). */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
@@ -123,7 +129,7 @@ export interface HttpExchange {
   readonly webSocket?: WebSocketOffer | undefined
   /** Sends an interim response (1xx), where the engine and the client can (not HTTP/1.0, not engine uws). */
   informational?(head: ResponseHead): void
-  /** Sends a complete response; the engine adds Content-Length. */
+  /** Sends a complete response; the engine adds Content-Length. See `MAX_LENT_BYTES` for the memory of the body. */
   respond(head: ResponseHead, body?: Uint8Array): void
   /** Sends the head and returns a writer for the body. */
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter

@@ -1,6 +1,6 @@
 import { freshnessOf, type StoredEntry } from '@svc/cache'
 import type { Clock } from '@svc/core'
-import { type CacheStatus, cacheStatus, evaluateConditions, type HttpRequest } from '@svc/http'
+import { type CacheStatus, cacheStatus, evaluateConditions, type HttpRequest, MAX_LENT_BYTES } from '@svc/http'
 import { chooseCoding, withVary } from '../compression/coding-choice.ts'
 import type { Encode } from '../compression/index.ts'
 import { sendError } from '../request/error-response.ts'
@@ -10,9 +10,6 @@ import { deliveredHead, notModifiedHead, validatorsOf } from './stored-head.ts'
 
 /** The cache outcome for a request. */
 export type IsrStatus = Omit<CacheStatus, 'cache'>
-
-/** Engines send up to this much at once; of a larger body they buffer the part that the client has not taken yet. */
-const MAX_LENT_BYTES = 32 * 1024
 
 const CONDITIONS = ['if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since'] as const
 /** L0 wants an end, even where there is none. */

@@ -5,6 +5,7 @@ import {
   type BodyWriter,
   decodePath,
   type HeaderList,
+  MAX_LENT_BYTES,
   problemOf,
   type ResponseHead,
   type ResponseSource,
@@ -13,8 +14,6 @@ import type { SwitchSink } from '@svc/upstream'
 import type { LocationExchange } from '../vhost/location-handler.ts'
 import type { RedirectRewriter } from './redirect-rewriter.ts'
 
-/** Engines send up to this much at once; of a larger body they buffer the part that the client has not taken yet. */
-const MAX_LENT_BYTES = 32 * 1024
 /** How far a buffered answer is read ahead of its client. */
 const READ_AHEAD_BYTES = 256 * 1024
 

@@ -1,4 +1,4 @@
-import { type BodyWriter, type HeaderList, problemOf, type ResponseHead } from '@svc/http'
+import { type BodyWriter, type HeaderList, MAX_LENT_BYTES, problemOf, type ResponseHead } from '@svc/http'
 import type { CacheFacts } from '@svc/protocol'
 import type { RenderSink, RenderSource } from '../render-client/renderer.ts'
 import type { RequestContext } from './request-context.ts'
@@ -10,9 +10,6 @@ function withCacheControl(head: ResponseHead): ResponseHead {
   if (head.headers.some(([name]) => name.toLowerCase() === 'cache-control')) return head
   return { status: head.status, headers: [...head.headers, ['cache-control', UNCACHED]] }
 }
-
-/** Engines send up to this much at once; of a larger body they buffer the part that the client has not taken yet. */
-const MAX_LENT_BYTES = 32 * 1024
 
 /** Observer of a response on its way to the client. */
 interface ClientSinkEvents {
