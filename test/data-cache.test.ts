@@ -40,7 +40,8 @@ before(async () => {
   server = await startServer(cleanup, { config: configOf(cleanup, backend, sitesOf(['faults', 'one', 'two', 'held']), hosts) })
 })
 
-const hosts = '[render]\nhosts = 2\n'
+const HOSTS = 2
+const hosts = `[render]\nhosts = ${HOSTS}\n`
 const sitesOf = (ids: readonly string[]) => ids.map((id) => ({ id, files: dataSite(backend, id) }))
 const siteOf = (id: string, of = server) => client(of, `${id}.localhost`)
 
@@ -61,17 +62,30 @@ test('a write that cannot be carried out says so, and a visitor never gets the d
   assert.equal(backend.count('faults-private'), 3)
 })
 
-test('what a handler purges is gone for the very next request of every worker and host, on its own site alone', async () => {
+test('no worker and no host serves what a handler has purged, and other sites keep theirs', async () => {
   const [one, two] = [siteOf('one'), siteOf('two')]
+  const names = ['page', 'handler', 'function', 'untagged']
+  const counts = () => names.map((name) => backend.count(`one-${name}`))
   assert.deepEqual(await all(one), [1, 1, 1, 1])
   assert.deepEqual(await all(two), [1, 1, 1, 1])
   for (let round = 1; round <= 10; round++) {
+    const before = counts()
     await write(one, { tags: ['posts'] })
     const seen = await Promise.all(Array.from({ length: 6 }, () => all(one)))
-    for (const numbers of seen) assert.deepEqual(numbers, [round + 1, round + 1, round + 1, 1])
+    const [page = 0, handler = 0, cached = 0, untagged = 0] = before
+    for (const numbers of seen) {
+      assert.equal(numbers[0], page + 1, 'one render serves all workers')
+      assert.ok((numbers[1] ?? 0) > handler && (numbers[2] ?? 0) > cached, `${numbers} after ${before}`)
+      assert.equal(numbers[3], untagged)
+    }
+    // Each host fills its misses by itself.
+    const fills = counts().map((count, index) => count - (before[index] ?? 0))
+    assert.ok(Math.max(...fills) <= HOSTS, `${fills} fills`)
   }
+  const purged = counts()
   await write(one, { paths: ['/untagged'] })
-  assert.deepEqual(await all(one), [11, 11, 11, 2])
+  const after = await all(one)
+  assert.deepEqual([after[0], after[3]], [purged[0], (purged[3] ?? 0) + 1])
   assert.deepEqual(await all(two), [1, 1, 1, 1])
   assert.equal(backend.count('two-page'), 1)
 })
