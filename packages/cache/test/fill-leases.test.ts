@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ManualClock } from '@svc/testkit'
-import { type FillEnd, type LeaseOutcome, RetryPauses } from '../src/index.ts'
+import { type FillEnd, type LeaseOutcome, PassMemory, RetryPauses } from '../src/index.ts'
 import { bench, Client, KEY, LEASE, settle } from './fill-bench.ts'
 
 describe('a lease', () => {
@@ -150,4 +150,20 @@ describe('a refresh', () => {
     pauses.forgetLabel('site')
     assert.equal(pauses.isPaused(KEY), false)
   })
+})
+
+test('keys that clients make up take no more memory than short ones', () => {
+  const clock = new ManualClock()
+  const [passes, pauses] = [new PassMemory(clock), new RetryPauses(clock, () => 1_000)]
+  const keyOf = (number: number) => `site\0/${'x'.repeat(16_000)}${number}`
+  for (let number = 0; number < 1_000; number++) {
+    passes.add(keyOf(number), 'no-lifetime')
+    pauses.failed(keyOf(number))
+  }
+  assert.ok(passes.size <= 262, `${passes.size} keys of 16 KB`)
+  assert.deepEqual([passes.get(keyOf(999)), pauses.isPaused(keyOf(999))], ['no-lifetime', true])
+  assert.deepEqual([passes.get(keyOf(0)), pauses.isPaused(keyOf(0))], [undefined, false])
+  passes.clear()
+  passes.add(keyOf(0), 'size')
+  assert.equal(passes.size, 1)
 })

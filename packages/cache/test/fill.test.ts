@@ -67,7 +67,34 @@ describe('a fill', () => {
     fill.join(waiter)
     fill.start()
     assert.deepEqual([waiter.kinds, problems.map(({ message }) => message)], ['failed', ['broken producer']])
+    assert.equal(leader.kinds, 'failed', 'nothing else answers it')
     assert.equal(fills.size, 0)
+  })
+
+  test('leaves no request waiting because another one could not be answered', async () => {
+    const { open, problems } = bench()
+    const [broken, second, third] = [new Client('broken'), new Client('second'), new Client('third')]
+    const { policy, fill } = open({}, new Client('leader'), broken, second)
+    const { give, dismiss } = { give: policy.give.bind(policy), dismiss: policy.dismiss.bind(policy) }
+    const check = (client: Client) => assert.notEqual(client, broken, 'a broken client')
+    policy.give = (client) => {
+      check(client)
+      return give(client)
+    }
+    policy.dismiss = (client, reason) => {
+      check(client)
+      dismiss(client, reason)
+    }
+    policy.value = 'value'
+    fill.offer()
+    assert.equal(second.got, 'value')
+    policy.give = () => 'wait'
+    fill.join(broken)
+    fill.join(third)
+    fill.end({ kind: 'lost' })
+    assert.equal(third.kinds, 'lost')
+    assert.deepEqual(await fill.ended, { kind: 'lost' })
+    assert.equal(problems.length, 3)
   })
 
   test('lets one go whose deadline passes, and no one who left or was served', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { deferred } from '@svc/core'
 import type { HeaderList } from '@svc/http'
 import { tempDir, waitFor } from '@svc/testkit'
 import { UpstreamError } from '../../upstream/src/errors/errors.ts'
@@ -164,6 +165,45 @@ describe('requests for the same', () => {
     assert.ok(upstream)
     await all([plain, own])
     assert.deepEqual([plain.text, own.text], ['plain', 'x'])
+  })
+
+  test('are one for the upstream where the answer is stored between the look-up and the lease of another worker', async (t) => {
+    const instance = await CacheInstance.open(t)
+    const first = instance.worker().ask('/a')
+    const upstream = await instance.upstream.request()
+    const gate = deferred<void>()
+    instance.leases.gate = gate.promise
+    const second = instance.worker().ask('/a')
+    upstream.answer(200, fresh(10), 'once')
+    await first.done.promise
+    await instance.settled()
+    gate.resolve()
+    await Promise.race([second.done.promise, instance.upstream.request(1)])
+    assert.deepEqual([second.text, second.cacheStatus], ['once', 'svc-proxy; hit; ttl=10'])
+    assert.equal(instance.upstream.requests.length, 1)
+  })
+
+  test('are not answered from an entry that was purged while they waited for another worker', async (t) => {
+    const instance = await CacheInstance.open(t)
+    const worker = instance.worker()
+    instance.upstream.auto = (asked) => asked.answer(200, fresh(1, ['etag', '"1"']), 'purged')
+    await worker.get('/a')
+    await instance.settled()
+    instance.upstream.auto = undefined
+    instance.clock.advance(2_000)
+    const gate = deferred<void>()
+    instance.leases.gate = gate.promise
+    const useStale = ['updating', 'error']
+    const before = worker.ask('/a', { useStale })
+    await instance.purge({ layers: ['proxy'], scopes: [{ kind: 'hosts', hosts: ['a.org'] }], mode: 'drop' })
+    const after = worker.ask('/a', { useStale })
+    assert.equal(after.text, '')
+    gate.resolve()
+    const upstream = await instance.upstream.request(1)
+    assert.equal(upstream.field('if-none-match'), undefined)
+    upstream.fail(new UpstreamError('UPSTREAM_UNREACHABLE', 'down'))
+    await all([before, after])
+    assert.deepEqual([before.error?.message, after.error?.message, after.text], ['down', 'down', ''])
   })
 
   test('do not wait for another worker for ever', async (t) => {

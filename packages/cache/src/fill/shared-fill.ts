@@ -36,8 +36,8 @@ export interface LateWaiter {
 }
 
 /**
- * One kind of cache, for one fill. The fill calls it, never concurrently; nothing may throw but `ready` and `produce`, which
- * fail the fill.
+ * One kind of cache, for one fill. The fill calls it, never concurrently. If `ready` or `produce` throws, the fill fails; a throw
+ * of another method concerns the request in hand alone.
  */
 export interface FillPolicy<Waiter> {
   /**
@@ -150,13 +150,11 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
    */
   join(waiter: Waiter, deadlineMs?: number): void {
     const { clock } = this.#context
-    const late = () => {
-      if (this.leave(waiter)) this.policy.dismiss(waiter, { kind: 'late' })
-    }
+    const late = () => this.#dismiss(waiter, { kind: 'late' })
     const cancel = deadlineMs === undefined ? undefined : clock.after(Math.max(0, deadlineMs - clock.monotonic()), late)
     this.#waiters.set(waiter, cancel)
     // Nothing else would ever let it go.
-    if (this.isEnded && this.leave(waiter)) this.policy.dismiss(waiter, { kind: 'lost' })
+    if (this.isEnded) this.#dismiss(waiter, { kind: 'lost' })
     if (this.#state === 'offering') this.#give(waiter)
   }
 
@@ -213,15 +211,15 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
     if (this.#token !== undefined) this.#context.ledger.end(this.#token)
     this.#held?.end(LEASE_OUTCOMES[end.kind])
     this.#context.onEnded()
-    this.policy.settled(end)
-    for (const waiter of [...this.#waiters.keys()]) if (this.leave(waiter)) this.policy.dismiss(waiter, end)
+    this.#guarded(() => this.policy.settled(end))
+    for (const waiter of [...this.#waiters.keys()]) this.#dismiss(waiter, end)
     this.#ended.resolve(end)
   }
 
   #begin(): void {
     if (this.isEnded) return
+    const first = this.#waiters.keys().next().value
     try {
-      const first = this.#waiters.keys().next().value
       if (first === undefined && !this.isRefresh) {
         // All clients have left.
         this.end({ kind: 'lost' })
@@ -239,14 +237,36 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
     } catch (thrown) {
       const error = asError(thrown)
       this.#context.onProblem(error)
+      // The leader does not wait any more: nothing else answers it.
+      const leader = this.#state === 'filling' ? first : undefined
       this.end({ kind: 'failed', error })
+      if (leader !== undefined) this.#guarded(() => this.policy.dismiss(leader, { kind: 'failed', error }))
     }
   }
 
   #give(waiter: Waiter): void {
     if (!this.#waiters.has(waiter)) return
-    const outcome = this.policy.give(waiter)
-    if (outcome === 'wait' || !this.leave(waiter)) return
-    if (outcome === 'again') this.policy.dismiss(waiter, { kind: 'lost' })
+    const error = this.#guarded(() => {
+      const outcome = this.policy.give(waiter)
+      if (outcome === 'again') this.#dismiss(waiter, { kind: 'lost' })
+      else if (outcome === 'given') this.leave(waiter)
+    })
+    if (error !== undefined) this.#dismiss(waiter, { kind: 'failed', error })
+  }
+
+  #dismiss(waiter: Waiter, reason: FillEnd | LateWaiter): void {
+    if (this.leave(waiter)) this.#guarded(() => this.policy.dismiss(waiter, reason))
+  }
+
+  /** Calls the policy for one request: if that fails, the others must not wait for ever. */
+  #guarded(call: () => void): Error | undefined {
+    try {
+      call()
+      return undefined
+    } catch (thrown) {
+      const error = asError(thrown)
+      this.#context.onProblem(error)
+      return error
+    }
   }
 }

@@ -148,11 +148,12 @@ export class ProxyCache {
     const own = first?.keyFor(client) ?? key
     const known = first === undefined || first.suits(client) ? first : this.#joinable(own, context.address)
     if (known === undefined) {
-      const fill = this.#open({ source: client, key: own, stale: lookup?.found, isShared, isRefresh: false, reason })
+      const mayValidate = lookup !== undefined
+      const fill = this.#open({ source: client, key: own, mayValidate, isShared, isRefresh: false, reason })
       fill.join(client)
       fill.shared.start()
-    } else if (known.stale !== undefined && mayServeWhileUpdating(known.stale, context.rules.useStale)) {
-      this.#serve(client, { key, entry: known.stale, how: 'stale', isCollapsed: true })
+    } else if (lookup?.found !== undefined && mayServeWhileUpdating(lookup.found.entry, context.rules.useStale)) {
+      this.#serve(client, { ...lookup.found, how: 'stale', isCollapsed: true })
     } else {
       this.#parts.metrics.coalesced.value++
       known.join(client)
@@ -178,7 +179,7 @@ export class ProxyCache {
   }
 
   /** Refreshes a stale entry in the background: one request at a time in the instance, by the lease of its fill. */
-  #refresh({ context, origin, request: asked }: CacheClient, { key, found: stale }: ProxyLookup): void {
+  #refresh({ context, origin, request: asked }: CacheClient, { key }: ProxyLookup): void {
     const isInFlight = this.#joinable(key, context.address) !== undefined
     if (isInFlight || !this.#fills.hasRoomToRefresh || this.#pauses.isPaused(key)) return
     this.#pauses.failed(key)
@@ -186,7 +187,7 @@ export class ProxyCache {
     // It is for all: the wishes of this client do not count.
     const headers = request.headers.filter(([name]) => name !== 'cache-control')
     const source = { context, origin, request: { ...request, method: 'GET', headers } }
-    this.#open({ source, key, stale, isShared: true, isRefresh: true, reason: 'stale' }).shared.start()
+    this.#open({ source, key, mayValidate: true, isShared: true, isRefresh: true, reason: 'stale' }).shared.start()
   }
 
   /** Sends a request on whose last response could not be stored. One that could be ends that: the other may have been due to its client. */

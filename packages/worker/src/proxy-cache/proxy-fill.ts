@@ -5,6 +5,7 @@ import {
   type Fills,
   firstField,
   freshenedFields,
+  freshnessOf,
   type LateWaiter,
   type ProxyAddress,
   type ProxyEntry,
@@ -44,8 +45,8 @@ export interface ProxyFillStart {
   readonly source: Pick<CacheClient, 'context' | 'origin' | 'request'>
   /** The key of the response, as far as it is known. */
   readonly key: string
-  /** A stored response to validate. */
-  readonly stale: ProxyEntry | undefined
+  /** True if a stored response may be validated. */
+  readonly mayValidate: boolean
   /** True if other requests may join, and other workers wait. */
   readonly isShared: boolean
   readonly isRefresh: boolean
@@ -70,7 +71,8 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   readonly #parts: ProxyParts
   readonly #exits: ProxyFillExits
   #leader: CacheClient | undefined
-  #stale: StoredEntry | undefined
+  /** A stored response to validate. */
+  #stale: ProxyEntry | undefined
   /** An entry that answers in place of the response, and why a client other than the leader may not have it. */
   #served: Omit<ServedEntry, 'isCollapsed'> | undefined
   #refused: string | undefined
@@ -84,23 +86,16 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   #isDone = false
 
   constructor(start: ProxyFillStart, parts: ProxyParts, fills: ProxyFills, exits: ProxyFillExits) {
-    const { key, stale, isShared, isRefresh } = start
+    const { key, isShared, isRefresh } = start
     this.#start = start
     this.#parts = parts
     this.#exits = exits
-    // Stored bytes are lent for this turn of the event loop alone.
-    this.#stale = stale === undefined ? undefined : { ...stale.entry, body: Buffer.from(stale.entry.body) }
     const lease = { key: LEASE_KIND + key, waitMs: HEAD_MS + BODY_MS + MARGIN_MS, limitMs: HEAD_MS, isOptional: true }
     this.shared = fills.open(key, this, { lease: isShared ? lease : undefined, isRefresh, isPrivate: !isShared })
   }
 
   get address(): ProxyAddress {
     return this.#start.source.context.address
-  }
-
-  /** A stored response for clients that do not want to wait. */
-  get stale(): StoredEntry | undefined {
-    return this.#stale
   }
 
   /** The key of the response to a client, as far as the head tells on which fields the response depends. */
@@ -122,7 +117,17 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
     this.shared.join(client)
   }
 
-  ready(): 'fill' {
+  /** Looks once more: another worker may have stored a response before this one got the lease, or a purge may have come. */
+  ready(first: CacheClient | undefined): 'fill' | 'stored' {
+    const { store, ledger } = this.#parts
+    if (!this.#start.mayValidate) return 'fill'
+    store.refresh()
+    const { context, request } = first ?? this.#start.source
+    const { found } = store.find(context.address, request.headers)
+    if (found === undefined || !ledger.mayServe(found.entry.seq, found.entry, 'proxy')) return 'fill'
+    if (freshnessOf(found.entry, this.#now()) === 'fresh') return 'stored'
+    // Stored bytes are lent for this turn of the event loop alone.
+    this.#stale = { key: found.key, entry: { ...found.entry, body: Buffer.from(found.entry.body) } }
     return 'fill'
   }
 
@@ -177,11 +182,11 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   head(head: ResponseHead, length: number | undefined): void {
     if (this.#isDone) return
     const stale = this.#stale
-    if (stale !== undefined && head.status === 304 && canBeValidated(stale.headers)) {
+    if (stale !== undefined && head.status === 304 && canBeValidated(stale.entry.headers)) {
       this.#validated(stale, head)
       return
     }
-    if (stale !== undefined && mayReplaceStatus(stale, head.status, this.#asked.context.rules.useStale, this.#now())) {
+    if (stale !== undefined && mayReplaceStatus(stale.entry, head.status, this.#asked.context.rules.useStale, this.#now())) {
       this.#serveInstead(stale)
       return
     }
@@ -218,7 +223,7 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
       return
     }
     const stale = this.#stale
-    if (stale !== undefined && mayReplaceFailure(stale, error, this.#asked.context.rules.useStale, this.#now())) {
+    if (stale !== undefined && mayReplaceFailure(stale.entry, error, this.#asked.context.rules.useStale, this.#now())) {
       this.#serveInstead(stale)
       return
     }
@@ -246,7 +251,8 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   #send(): void {
     if (this.#isDone) return
     const { origin, request } = this.#asked
-    const stale = this.#stale !== undefined && canBeValidated(this.#stale.headers) ? this.#stale.headers : undefined
+    const known = this.#stale?.entry.headers
+    const stale = known !== undefined && canBeValidated(known) ? known : undefined
     this.#sentAt = this.#now()
     this.#whole = undefined
     origin.fetch({ ...request, method: 'GET', headers: validatingFields(request.headers, stale) }, this)
@@ -265,8 +271,7 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
   }
 
   /** The stored response is still valid. */
-  #validated(stale: StoredEntry, head: ResponseHead): void {
-    const key = this.#start.stale?.key ?? this.#start.key
+  #validated({ key, entry: stale }: ProxyEntry, head: ResponseHead): void {
     const headers = freshenedFields(stale.headers, head.headers)
     const age = head.headers.filter(([name]) => name === 'age')
     const storing = this.#storingOf({ status: stale.status, headers: [...headers, ...age] })
@@ -296,8 +301,8 @@ export class ProxyFill implements FillPolicy<CacheClient>, ResponseSink {
     void this.#parts.store.putAgain(key, facts, body).then((isPut) => this.#finish({ kind: isPut ? 'stored' : 'lost' }))
   }
 
-  #serveInstead(entry: StoredEntry): void {
-    this.#served = { key: this.#start.stale?.key ?? this.#start.key, entry, how: 'instead' }
+  #serveInstead(stale: ProxyEntry): void {
+    this.#served = { ...stale, how: 'instead' }
     if (this.#leader?.isGone === false) this.#serve(this.#leader, this.#served)
     this.#finish({ kind: 'failed', error: undefined })
   }
