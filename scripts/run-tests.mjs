@@ -1,6 +1,6 @@
 // Runs test files, each in a process of its own, with the bundled Node; exits with 1 when a test fails.
 //
-//   bin/node scripts/run-tests.mjs           all, in groups: see test-plan.mjs
+//   bin/node scripts/run-tests.mjs           all, bundled and in groups: see test-plan.mjs
 //   bin/node scripts/run-tests.mjs --unit    those of the packages
 //   bin/node scripts/run-tests.mjs FILE ...  the named files
 import { availableParallelism } from 'node:os'
@@ -25,9 +25,9 @@ function printSlowest(durations) {
 
 const names = process.argv.slice(2)
 const isPlanned = names.length === 0 || names[0] === '--unit'
-const files = isPlanned ? testPlan({ isUnitOnly: names[0] === '--unit' }) : names.map((name) => resolve(name))
+const files = isPlanned ? await testPlan({ isUnitOnly: names[0] === '--unit' }) : names.map((name) => resolve(name))
 const durations = []
-run({ files, concurrency: FILES_AT_A_TIME, timeout: FILE_TIMEOUT_MS })
+run({ files, concurrency: FILES_AT_A_TIME, timeout: FILE_TIMEOUT_MS, execArgv: ['--enable-source-maps'] })
   .on('test:fail', () => {
     process.exitCode = 1
   })

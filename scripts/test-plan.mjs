@@ -9,11 +9,12 @@
 // Short files come last, so that no long one is left alone at the end of a run.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
+import { bundleTests } from './bundle-tests.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-/** Files that several tests are run from; rebuilt by each run. */
-const entryDir = join(root, 'dist/tests')
+/** Bundles of the tests; rebuilt by each run. */
+const outDir = join(root, 'dist/tests')
 /** Few enough that a group takes some seconds. */
 const FILES_PER_GROUP = 8
 /** Tests of the product that run with engine node too: they depend on how connections are kept. */
@@ -30,15 +31,15 @@ function kindOf(file) {
   return kind === 'Runs alone' || !file.startsWith('packages/') ? 'alone' : 'shared'
 }
 
-/** Writes a module for the runner. @returns its path */
+/** Writes a module that imports test files. @returns its path */
 function writeEntry(name, lines) {
-  const entry = join(entryDir, `${name}.mjs`)
+  const entry = join(outDir, 'entries', `${name}.mjs`)
   mkdirSync(dirname(entry), { recursive: true })
   writeFileSync(entry, `${lines.join('\n')}\n`)
   return entry
 }
 
-const specifierOf = (file) => JSON.stringify(pathToFileURL(join(root, file)).href)
+const specifierOf = (file) => JSON.stringify(join(root, file))
 
 /** Spreads the files of a package over groups of about the same size. */
 function groupsOf(name, files) {
@@ -46,22 +47,23 @@ function groupsOf(name, files) {
   const groups = Array.from({ length: count }, (_, index) => files.filter((_file, at) => at % count === index))
   // Static imports: every file has registered its hooks before the first test runs.
   const linesOf = (group) => group.map((file) => `import ${specifierOf(file)}`)
-  return groups.map((group, index) => writeEntry(count === 1 ? name : `${name}-${index + 1}`, linesOf(group)))
+  const nameOf = (index) => (count === 1 ? name : `${name}-${index + 1}`)
+  return groups.map((group, index) => [nameOf(index), writeEntry(nameOf(index), linesOf(group))])
 }
 
 function withEngineNode(file) {
   const name = file.replace(/^test\/(.*)\.test\.ts$/, 'engine-node/$1')
-  return writeEntry(name, ["process.env['TEST_ENGINE'] = 'node'", `await import(${specifierOf(file)})`])
+  return [name, writeEntry(name, ["process.env['TEST_ENGINE'] = 'node'", `await import(${specifierOf(file)})`])]
 }
 
-/** Paths to run, each in a process of its own, in the order in which they start: test files, and modules that import several. */
-export function testPlan({ isUnitOnly }) {
-  rmSync(entryDir, { recursive: true, force: true })
+/** Entries by name, in the order in which they start: test files, and modules that import several. */
+function entriesOf(isUnitOnly) {
   const packages = readdirSync(join(root, 'packages')).filter((name) => existsSync(join(root, 'packages', name, 'test')))
   const byPackage = packages.map((name) => ({ name, files: filesBelow(join('packages', name, 'test')).sort() }))
   const product = isUnitOnly ? [] : filesBelow('test').sort()
   const files = [...product, ...byPackage.flatMap((one) => one.files)].map((path) => ({ path, kind: kindOf(path) }))
-  const ofKind = (wanted) => files.filter(({ kind }) => kind === wanted).map(({ path }) => join(root, path))
+  const ofKind = (wanted) =>
+    files.filter(({ kind }) => kind === wanted).map(({ path }) => [path.replace(/\.ts$/, ''), join(root, path)])
   const shared = byPackage.flatMap(({ name, files }) =>
     groupsOf(
       name,
@@ -69,5 +71,13 @@ export function testPlan({ isUnitOnly }) {
     ),
   )
   const again = isUnitOnly ? [] : ENGINE_TESTS.map(withEngineNode)
-  return [...ofKind('first'), ...shared, ...again, ...ofKind('alone')]
+  return Object.fromEntries([...ofKind('first'), ...shared, ...again, ...ofKind('alone')])
+}
+
+/** Bundles the tests. @returns paths to run, each in a process of its own, in the order in which they start */
+export async function testPlan({ isUnitOnly }) {
+  rmSync(outDir, { recursive: true, force: true })
+  const entries = entriesOf(isUnitOnly)
+  await bundleTests({ root, entries, outDir })
+  return Object.keys(entries).map((name) => join(outDir, `${name}.mjs`))
 }

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { describe, type TestContext, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Child, fetchHttp } from '@svc/testkit'
+import { Child, type Cleanup, fetchHttp } from '@svc/testkit'
 import type { HostileCase } from './hostile/case.ts'
 import { framingCases } from './hostile/framing.ts'
 import { headerCases } from './hostile/header-fields.ts'
@@ -26,12 +26,17 @@ interface Facts {
   readonly marks: Readonly<Record<string, number>>
 }
 
-async function startEngine(t: TestContext, engine: EngineName): Promise<{ port: number; pid: number }> {
+interface Engine {
+  readonly port: number
+  readonly pid: number
+}
+
+async function startEngine(t: Cleanup, engine: EngineName): Promise<Engine> {
   const env = { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384' }
   const child = new Child(t, process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify({ engine })], {
     env,
   })
-  return JSON.parse(await child.waitForLine('port', (line) => line.startsWith('{"port"'))) as { port: number; pid: number }
+  return JSON.parse(await child.waitForLine('port', (line) => line.startsWith('{"port"'))) as Engine
 }
 
 function describeOutcome(outcome: Outcome): string {
@@ -68,13 +73,11 @@ async function facts(port: number): Promise<Facts> {
 }
 
 /** Holds all conversations, then asks a clean question of the same process, then looks at what ran. */
-async function runGroup(t: TestContext, engine: EngineName, all: readonly HostileCase[]): Promise<void> {
-  const cases = all.map((hostile) => ({ ...hostile, ...(engine === 'node' ? hostile.node : {}) }))
-  const server = await startEngine(t, engine)
+async function runGroup(server: Engine, firstMark: number, cases: readonly HostileCase[]): Promise<void> {
   const failures: string[] = []
   await inPool(cases, async (hostile, index) => {
     try {
-      const outcome = await converse(server.port, hostile, `/marker/${index}`)
+      const outcome = await converse(server.port, hostile, `/marker/${firstMark + index}`)
       const found = complaints(hostile, outcome)
       if (found.length > 0) failures.push(`${hostile.name}: ${found.join('; ')}\n    ${describeOutcome(outcome)}`)
     } catch (error) {
@@ -84,7 +87,7 @@ async function runGroup(t: TestContext, engine: EngineName, all: readonly Hostil
   const { pid, marks } = await facts(server.port)
   assert.equal(pid, server.pid)
   for (const [index, hostile] of cases.entries()) {
-    const ran = marks[index] ?? 0
+    const ran = marks[firstMark + index] ?? 0
     if (!(hostile.marks ?? [0]).includes(ran)) failures.push(`${hostile.name}: the hidden request ran ${ran} times`)
   }
   assert.deepEqual(failures, [], `${failures.length} of ${cases.length}:\n${failures.join('\n')}`)
@@ -104,14 +107,28 @@ describe('hostile HTTP', { concurrency: true }, () => {
     'huge and tiny': sizeCases,
     'response splitting': responseSplittingCases,
   } as const
-  for (const [name, cases] of Object.entries(groups)) {
-    for (const engine of ['uws', 'node'] satisfies EngineName[]) {
-      test(`${engine}: ${name}: ${cases.length} conversations`, (t) => runGroup(t, engine, cases))
+  const started: Partial<Record<EngineName, Engine>> = {}
+  const children: (() => unknown)[] = []
+  before(async () => {
+    const cleanup = { after: (end: () => unknown) => void children.push(end) } as Cleanup
+    const start = async (engine: EngineName) => {
+      started[engine] = await startEngine(cleanup, engine)
     }
+    await Promise.all([start('uws'), start('node')])
+  })
+  after(() => Promise.all(children.map((end) => end())))
+  const engineOf = (name: EngineName) => started[name] ?? assert.fail(`engine ${name} has not started`)
+
+  for (const [index, [name, cases]] of Object.entries<readonly HostileCase[]>(groups).entries()) {
+    // Each group has marks of its own: the groups share a process.
+    const firstMark = index * 1000
+    const ofNode = cases.map((hostile) => ({ ...hostile, ...hostile.node }))
+    test(`uws: ${name}: ${cases.length} conversations`, () => runGroup(engineOf('uws'), firstMark, cases))
+    test(`node: ${name}: ${cases.length} conversations`, () => runGroup(engineOf('node'), firstMark, ofNode))
   }
 
   test('a body that trickles in for longer than the idle time of the library is served', async (t) => {
-    const { port } = await startEngine(t, 'uws')
+    const { port } = engineOf('uws')
     const parts = 13
     const request = httpRequest({ port, method: 'POST', path: '/echo', headers: { 'content-length': parts } })
     const answer = once(request, 'response')

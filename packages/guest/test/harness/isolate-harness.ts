@@ -379,12 +379,19 @@ const apiNames = {
   settle: 0,
 } satisfies Partial<Record<keyof GuestApi, 0>>
 
-/** Builds the guest into a directory of its own. */
-export async function buildGuestForTest(t: Cleanup): Promise<string> {
+async function buildGuest(t: Cleanup): Promise<string> {
   const outDir = tempDir(t, 'svc-guest-build')
-  const { buildGuest } = (await import('../../build/guest.mjs' as string)) as {
+  const { buildGuest: build } = (await import('../../build/guest.mjs' as string)) as {
     buildGuest(options: { outDir: string; nodeBinary: string }): Promise<void>
   }
-  await buildGuest({ outDir, nodeBinary: process.execPath })
+  await build({ outDir, nodeBinary: process.execPath })
   return outDir
+}
+
+let built: Promise<string> | undefined
+
+/** Builds the guest, once per process. @returns its directory, which is deleted when the process exits */
+export function buildGuestForTest(t: Cleanup): Promise<string> {
+  built ??= buildGuest(t)
+  return built
 }
