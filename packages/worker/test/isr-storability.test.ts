@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_ENTRY_TAGS } from '@svc/cache'
+import type { ResponseHead } from '@svc/http'
+import type { CacheFacts } from '@svc/protocol'
 import type { PageAddress } from '../src/isr/page-address.ts'
-import { type Storability, storabilityOf } from '../src/isr/storability.ts'
+import { type Storability, storabilityOf } from '../src/isr/page-entries.ts'
 import { facts } from './isr-instance.ts'
 
-type MadeResponse = Parameters<typeof storabilityOf>[0]
+/** A response as the tests write it. */
+interface Rendered extends ResponseHead {
+  readonly facts: CacheFacts | undefined
+}
 
 const address: PageAddress = {
   label: 'shop',
@@ -19,8 +24,9 @@ const address: PageAddress = {
 }
 const defaults = { ttlMs: 60_000, swrMs: 3_600_000 }
 
-function judge(made: Partial<MadeResponse>, at: Partial<PageAddress> = {}): Storability {
-  return storabilityOf({ status: 200, headers: [], facts: facts(), ...made }, { ...address, ...at }, defaults)
+function judge(rendered: Partial<Rendered>, at: Partial<PageAddress> = {}, lifetime = defaults): Storability {
+  const { facts: known, ...head } = { status: 200, headers: [], facts: facts(), ...rendered }
+  return storabilityOf({ head, facts: known }, { ...address, ...at }, lifetime)
 }
 
 const nothing = { query: false, host: false }
@@ -30,7 +36,7 @@ test('a page lives as long as it says, or as the configuration says', () => {
   assert.deepEqual(judge({ facts: facts([], 5) }), { verdict: 'store', ttlMs: 5_000, swrMs: 3_600_000, reads: nothing })
   assert.deepEqual(judge({ facts: facts([], false) }), { verdict: 'store', ttlMs: null, swrMs: 3_600_000, reads: nothing })
   assert.deepEqual(judge({ facts: facts([], 0) }), { verdict: 'pass', detail: 'revalidate' })
-  assert.deepEqual(storabilityOf({ status: 200, headers: [], facts: facts() }, address, { ttlMs: 0, swrMs: 0 }), {
+  assert.deepEqual(judge({}, {}, { ttlMs: 0, swrMs: 0 }), {
     verdict: 'pass',
     detail: 'revalidate',
   })
@@ -61,7 +67,7 @@ test('handlers are stored only when they say for how long', () => {
 })
 
 test('the head of a response may forbid to store it', () => {
-  const cases: [string, MadeResponse['headers']][] = [
+  const cases: [string, Rendered['headers']][] = [
     ['set-cookie', [['Set-Cookie', 'a=b']]],
     ['vary', [['Vary', 'Accept-Encoding, Cookie']]],
     ['vary', [['vary', '*']]],

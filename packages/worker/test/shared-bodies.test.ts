@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deferred } from '@svc/core'
-import { SharedBodies } from '../src/isr/shared-bodies.ts'
+import { SharedBodies } from '../src/isr/stored-sender.ts'
 import { facts, IsrInstance, page } from './isr-instance.ts'
 import { shop } from './pipeline-server.ts'
 
@@ -12,7 +12,7 @@ test('a coding that failed is tried anew', async () => {
   const failure = deferred<Uint8Array>()
   const results = [failure.promise, Promise.resolve(bytes('small'))]
   const bodies = new SharedBodies(() => results.shift() ?? assert.fail('it was made already'))
-  const body = bodies.keep(entryOf('large'))
+  const body = bodies.copyOf(entryOf('large'))
   const asked = [bodies.encode('gzip', body), bodies.encode('gzip', body)]
   failure.reject(new Error('no memory'))
   for (const promise of asked) await assert.rejects(promise, /no memory/)
@@ -22,17 +22,17 @@ test('a coding that failed is tried anew', async () => {
 
 test('bodies of one path that only have the same length are not taken for each other', () => {
   const bodies = new SharedBodies()
-  const first = bodies.keep(entryOf('for one'))
-  const second = bodies.keep(entryOf('for two'))
+  const first = bodies.copyOf(entryOf('for one'))
+  const second = bodies.copyOf(entryOf('for two'))
   assert.equal(String(first), 'for one')
   assert.equal(String(second), 'for two')
-  assert.equal(bodies.keep(entryOf('for two')), second)
+  assert.equal(bodies.copyOf(entryOf('for two')), second)
 })
 
 test('a body that is kept does not change with the memory that it came from', () => {
   const bodies = new SharedBodies()
   const entry = entryOf('before')
-  const kept = bodies.keep(entry)
+  const kept = bodies.copyOf(entry)
   entry.body.fill('x')
   assert.equal(String(kept), 'before')
 })

@@ -34,10 +34,11 @@ export function keyOf(address: PageAddress, variance: Variance): string {
 
 /**
  * The key under which it is remembered that a response could not be shared. Hosts that nothing claims have one of their own:
- * what must not be kept for a made-up name may well be kept for the names of the site.
+ * what must not be stored for a made-up name may well be stored for the names of the site.
+ * @param address undefined: no client asks
  */
-export function passKeyOf(key: string, { binding }: PageAddress): string {
-  return binding === 'unknown' ? `${key}\0unknown` : key
+export function passKeyOf(key: string, address: Pick<PageAddress, 'binding'> | undefined): string {
+  return address?.binding === 'unknown' ? `${key}\0unknown` : key
 }
 
 /** The union of the inputs of both. */

@@ -2,6 +2,9 @@ import { hash } from 'node:crypto'
 import {
   type CacheStore,
   type Fill,
+  type Freshness,
+  freshnessOf,
+  MAX_ENTRY_TAGS,
   type PurgeLedger,
   pathTag,
   type RepeatedKeys,
@@ -9,23 +12,35 @@ import {
   type Variance,
 } from '@svc/cache'
 import type { Clock } from '@svc/core'
-import { formatHttpDate, type HeaderList, isEngineField, type ResponseHead } from '@svc/http'
+import { formatHttpDate, type HeaderList, isEngineField, parseCacheControl, type ResponseHead } from '@svc/http'
 import type { CacheFacts } from '@svc/protocol'
 import { isOfDynamicRoute, isOpenEnded, isWider, keyOf, NARROW, type PageAddress, purgeableOf, union } from './page-address.ts'
-import { type DefaultLifetime, type Storability, storabilityOf } from './storability.ts'
+
+/** The store as a worker uses it: shared with all processes of the instance. */
+interface SharedStore extends CacheStore {
+  /** Reads after this call see all that any process has committed before it. */
+  refresh(): void
+}
 
 interface PageEntriesOptions {
-  readonly store: CacheStore
+  readonly store: SharedStore
   readonly ledger: PurgeLedger
   readonly admission: RepeatedKeys
   readonly clock: Clock
 }
 
-/** A response that has been made whole. */
-export interface Made {
+/** A whole response of a render. */
+export interface RenderedResponse {
   readonly head: ResponseHead
+  /** undefined: the render gave no cache settings. */
   readonly facts: CacheFacts | undefined
   readonly body: Buffer
+}
+
+/** An entry that may be used, and its freshness. */
+export interface FoundEntry {
+  readonly entry: StoredEntry
+  readonly freshness: Freshness
 }
 
 /** A response that may be stored for others, ready to be stored and to be sent. */
@@ -40,7 +55,7 @@ export interface PageEntry {
 
 export type PageVerdict = PageEntry | Exclude<Storability, { verdict: 'store' }>
 
-/** Turns responses into entries of the store. */
+/** The entries of pages in the store: finds them, and makes them of responses. */
 export class PageEntries {
   readonly #options: PageEntriesOptions
 
@@ -48,10 +63,27 @@ export class PageEntries {
     this.#options = options
   }
 
+  /** Looks an entry up; one that a purge is about to take is a miss. */
+  find(key: string): FoundEntry | undefined {
+    const { store, ledger, clock } = this.#options
+    const entry = store.get(key)
+    if (entry === undefined || !ledger.mayServe(entry.seq, entry)) return undefined
+    return { entry, freshness: freshnessOf(entry, clock.now()) }
+  }
+
+  /** The key of an address, by the variance that is known of its path now. */
+  keyOf(address: PageAddress): string {
+    return keyOf(address, this.#options.store.variance(address.label, address.path) ?? NARROW)
+  }
+
+  /** Look-ups after this call see all that any process has committed before it. */
+  refresh(): void {
+    this.#options.store.refresh()
+  }
+
   /** Decides if the response of a fill may be stored, and which requests it fits. */
-  judge(made: Made, address: PageAddress, defaults: DefaultLifetime, fill: Fill): PageVerdict {
-    const { head, facts, body } = made
-    const decision = storabilityOf({ ...head, facts }, address, defaults)
+  judge({ head, facts, body }: RenderedResponse, address: PageAddress, defaults: DefaultLifetime, fill: Fill): PageVerdict {
+    const decision = storabilityOf({ head, facts }, address, defaults)
     if (decision.verdict !== 'store') return decision
     const known = this.#options.store.variance(address.label, address.path)
     const variance = known === undefined || known.isOutdated ? decision.reads : union(known, decision.reads)
@@ -127,4 +159,73 @@ function storedHeaders(headers: HeaderList, body: Buffer, createdAt: number): He
   // A second back: engines renew their Date once a second, and none may be earlier than this (RFC 9110 section 8.8.2.1).
   if (!names.has('last-modified')) kept.push(['last-modified', formatHttpDate(createdAt - 1000)])
   return kept
+}
+
+/** How long responses live that do not say. */
+export interface DefaultLifetime {
+  readonly ttlMs: number
+  readonly swrMs: number
+}
+
+/** Says if a response may be stored and shared, and if not, why. */
+export type Storability =
+  | { readonly verdict: 'store'; readonly ttlMs: number | null; readonly swrMs: number; readonly reads: Variance }
+  /** It is for this request alone, and the next one's will be too. `detail`: a word for people. */
+  | { readonly verdict: 'pass'; readonly detail: string }
+  /**
+   * It tells of a failure: nothing is known of the next one. `isCommon`: it holds nothing of its request, so that those who
+   * wait for it may get it too.
+   */
+  | { readonly verdict: 'failed'; readonly detail: string; readonly isCommon: boolean }
+
+/** Statuses that mean the same for every client: those of RFC 9110 section 15.1, and temporary redirects. */
+const STORED_STATUSES: ReadonlySet<number> = new Set([200, 203, 204, 301, 302, 303, 307, 308, 404, 410])
+
+/** Request inputs of a page that no key holds. */
+const PERSONAL_READS = ['cookies', 'headers', 'no-store'] as const
+
+function fieldValues(headers: HeaderList, wanted: string): string[] {
+  return headers.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value)
+}
+
+/** Why the head of a response forbids storing it, or undefined. Known before the body has come. */
+export function refusalOfHead({ status, headers }: ResponseHead): string | undefined {
+  if (!STORED_STATUSES.has(status)) return 'status'
+  if (fieldValues(headers, 'set-cookie').length > 0) return 'set-cookie'
+  const vary = fieldValues(headers, 'vary').flatMap((value) => value.split(','))
+  if (vary.some((member) => member.trim() !== '' && member.trim().toLowerCase() !== 'accept-encoding')) return 'vary'
+  const { isPrivate, noStore, noCache } = parseCacheControl(fieldValues(headers, 'cache-control').join(', '))
+  return isPrivate || noStore || noCache ? 'cache-control' : undefined
+}
+
+/** Decides if a response may be stored, and for how long. Pure. */
+export function storabilityOf(
+  { head, facts }: Omit<RenderedResponse, 'body'>,
+  address: PageAddress,
+  defaults: DefaultLifetime,
+): Storability {
+  if (head.status >= 500)
+    return { verdict: 'failed', detail: 'status', isCommon: facts !== undefined && facts.reads.length === 0 }
+  const refusal = refusalOfHead(head)
+  if (refusal !== undefined) return { verdict: 'pass', detail: refusal }
+  if (facts === undefined) return { verdict: 'pass', detail: 'facts' }
+  const personal = PERSONAL_READS.find((read) => facts.reads.includes(read))
+  if (personal !== undefined) return { verdict: 'pass', detail: personal }
+  if (facts.tags.length > MAX_ENTRY_TAGS) return { verdict: 'pass', detail: 'tags' }
+  const reads = { query: facts.reads.includes('query'), host: facts.reads.includes('host') }
+  // A client that sends a made-up host would decide which address the page gives as its own.
+  if (reads.host && address.binding === 'unknown') return { verdict: 'pass', detail: 'host' }
+  return withLifetime(facts.revalidate, address, defaults, reads)
+}
+
+function withLifetime(
+  revalidate: number | false | undefined,
+  { kind }: PageAddress,
+  defaults: DefaultLifetime,
+  reads: Variance,
+): Storability {
+  if (kind === 'handler' && revalidate === undefined) return { verdict: 'pass', detail: 'revalidate' }
+  const ttlMs = revalidate === undefined ? defaults.ttlMs : revalidate === false ? null : revalidate * 1000
+  if (ttlMs === 0) return { verdict: 'pass', detail: 'revalidate' }
+  return { verdict: 'store', ttlMs, swrMs: defaults.swrMs, reads }
 }

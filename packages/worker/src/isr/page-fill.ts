@@ -1,15 +1,29 @@
-import type { FillEnd, FillPolicy, Fills, LateWaiter, SharedFill } from '@svc/cache'
-import { asError } from '@svc/core'
+import type { FillEnd, FillPolicy, Fills, LateWaiter, PassMemory, PurgeLedger, RepeatedKeys, SharedFill } from '@svc/cache'
+import { asError, type Clock } from '@svc/core'
+import type { CacheMetrics } from '@svc/telemetry'
 import { WorkerError } from '../errors/errors.ts'
-import { isStaleManifest } from '../render-client/renderer.ts'
+import { isStaleManifest, type Renderer } from '../render-client/renderer.ts'
 import { ClientSink } from '../request/client-sink.ts'
 import { cameBack } from '../request/request-loop.ts'
-import { type IsrParts, keyNow, lookUp } from './isr-parts.ts'
 import { keyOf, passKeyOf } from './page-address.ts'
-import type { Made, PageEntry, PageVerdict } from './page-entries.ts'
+import type { PageEntries, PageEntry, PageVerdict, RenderedResponse } from './page-entries.ts'
 import type { BackgroundRender, PageRequest } from './page-request.ts'
 import { type RenderEnd, type RenderLeader, SharedRender } from './shared-render.ts'
-import { isrStatus, sendStored } from './stored-sender.ts'
+import { isrStatus, type SharedBodies, sendStored } from './stored-sender.ts'
+
+/** The services that the cache and its fills share. */
+export interface IsrTools {
+  readonly entries: PageEntries
+  readonly ledger: PurgeLedger
+  readonly renderer: Renderer
+  readonly metrics: CacheMetrics
+  readonly clock: Clock
+  readonly passes: PassMemory
+  readonly bodies: SharedBodies
+  /** Tells the second request for a key from the first. */
+  readonly admission: RepeatedKeys
+  readonly onProblem: (error: Error) => void
+}
 
 /** A request on its way through the cache. */
 export interface PageWaiter {
@@ -46,30 +60,29 @@ interface Judged {
 /** A missing or stale page that is rendered: the policy of the ISR cache for one fill. */
 export class PageFill implements FillPolicy<PageWaiter> {
   readonly fill: SharedFill<PageWaiter, PageFill>
-  readonly #parts: IsrParts
+  readonly #tools: IsrTools
   readonly #exits: PageFillExits
   readonly #cause: PageFillCause
   /** True if the key was requested before, or is again while the fill lasts. */
   #isRepeated: boolean
   #leader: PageWaiter | undefined
   #render: SharedRender | undefined
-  /** Made of a whole response, once. */
+  /** Of the whole response, once there is one. */
   #judged: Judged | undefined
   /** The entry for joining requests while it is being committed: until then no look-up finds it in the store. */
   #answer: PageEntry | undefined
   /** An error page that holds nothing of the request that it was rendered for. */
-  #errorPage: Made | undefined
+  #errorPage: RenderedResponse | undefined
   /** True if a request that timed out waiting for another process renders for itself. */
   #hasLateRender = false
 
-  constructor(key: string, cause: PageFillCause, parts: IsrParts, fills: PageFills, exits: PageFillExits) {
-    this.#parts = parts
+  constructor(key: string, cause: PageFillCause, tools: IsrTools, fills: PageFills, exits: PageFillExits) {
+    this.#tools = tools
     this.#exits = exits
     this.#cause = cause
     this.#isRepeated = cause.kind === 'refresh' || cause.isRepeated
-    const { settings } = this.#subject
     const mayWait = cause.kind === 'refresh' || !cameBack(cause.opener.request.context)
-    const lease = mayWait ? { key, waitMs: settings.waitMs } : undefined
+    const lease = mayWait ? { key, waitMs: this.#subject.settings.waitMs } : undefined
     this.fill = fills.open(key, this, { lease, isRefresh: cause.kind === 'refresh' })
   }
 
@@ -80,9 +93,8 @@ export class PageFill implements FillPolicy<PageWaiter> {
 
   /** Takes another request for the key. */
   join(waiter: PageWaiter): void {
-    const { metrics } = this.#parts
     this.#isRepeated = true
-    if (waiter.rounds === 0) metrics.coalesced.value++
+    if (waiter.rounds === 0) this.#tools.metrics.coalesced.value++
     this.wait(waiter)
   }
 
@@ -99,13 +111,13 @@ export class PageFill implements FillPolicy<PageWaiter> {
 
   /** Looks once more: another process may have stored the page between the look-up and the lease. */
   ready(first: PageWaiter | undefined): 'fill' | 'stored' | 'lost' {
-    const cause = this.#cause
-    this.#parts.store.refresh()
+    const { entries } = this.#tools
+    entries.refresh()
     const { address } = first?.request ?? this.#subject
-    const isSameKey = keyNow(this.#parts, address) === this.fill.key
-    const freshness = isSameKey ? lookUp(this.#parts, this.fill.key)?.freshness : undefined
-    if (cause.kind === 'refresh') {
-      if (!cause.background.mayBeKept()) return 'lost'
+    const isSameKey = entries.keyOf(address) === this.fill.key
+    const freshness = isSameKey ? entries.find(this.fill.key)?.freshness : undefined
+    if (this.#cause.kind === 'refresh') {
+      if (!this.#cause.background.isInService()) return 'lost'
       return freshness === 'fresh' ? 'stored' : 'fill'
     }
     if (!isSameKey || freshness === 'fresh' || freshness === 'stale') return 'stored'
@@ -113,7 +125,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
   }
 
   produce(leader: PageWaiter | undefined): void {
-    const { clock, renderer } = this.#parts
+    const { clock, renderer } = this.#tools
     const { settings } = leader?.request ?? this.#subject
     this.#leader = leader
     const render = new SharedRender({
@@ -125,7 +137,8 @@ export class PageFill implements FillPolicy<PageWaiter> {
     })
     this.#render = render
     if (leader === undefined) render.clientLeft()
-    const request = leader?.request.requestFor('shared') ?? this.#background?.request
+    const background = this.#cause.kind === 'refresh' ? this.#cause.background : undefined
+    const request = leader?.request.renderRequest('shared') ?? background?.request
     if (request !== undefined) renderer.render(request, undefined, render)
   }
 
@@ -136,20 +149,19 @@ export class PageFill implements FillPolicy<PageWaiter> {
   give({ request, seq }: PageWaiter): 'given' | 'wait' {
     const answer = this.#answer
     if (answer === undefined || keyOf(request.address, answer.variance) !== answer.key) return 'wait'
-    if (!this.#parts.ledger.mayGive(this.fill, answer.entry, seq)) return 'wait'
-    const isStored = this.#parts.entries.isCurrent(answer, this.fill)
-    sendStored(this.#parts, request.context, answer.entry, { outcome: 'uri-miss', isStored, isCollapsed: true })
+    if (!this.#tools.ledger.mayGive(this.fill, answer.entry, seq)) return 'wait'
+    const isStored = this.#tools.entries.isCurrent(answer, this.fill)
+    sendStored(this.#tools, request.context, answer.entry, { outcome: 'uri-miss', isStored, isCollapsed: true })
     return 'given'
   }
 
   settled(end: FillEnd): void {
-    const { metrics, passes, store } = this.#parts
-    const cause = this.#cause
-    if (end.kind === 'pass') passes.add(this.#passKey, end.detail)
+    const { entries, metrics, passes } = this.#tools
+    if (end.kind === 'pass') passes.add(passKeyOf(this.fill.key, this.#leader?.request.address), end.detail)
     if (end.kind !== 'elsewhere') return
-    store.refresh()
-    if (cause.kind === 'refresh') return
-    const { opener } = cause
+    entries.refresh()
+    if (this.#cause.kind === 'refresh') return
+    const { opener } = this.#cause
     if (opener.rounds === 0) metrics.coalesced.value++
     if (end.outcome === 'pass') passes.add(passKeyOf(this.fill.key, opener.request.address), 'elsewhere')
   }
@@ -178,39 +190,30 @@ export class PageFill implements FillPolicy<PageWaiter> {
     }
   }
 
-  get #background(): BackgroundRender | undefined {
-    return this.#cause.kind === 'refresh' ? this.#cause.background : undefined
-  }
-
   /** The inputs of the render, if no request leads the fill. */
   get #subject(): Pick<PageRequest, 'address' | 'settings'> {
     return this.#cause.kind === 'refresh' ? this.#cause.background : this.#cause.opener.request
   }
 
-  get #passKey(): string {
-    const { key } = this.fill
-    return this.#leader === undefined ? key : passKeyOf(key, this.#leader.request.address)
-  }
-
   #leaderOf(leader: PageWaiter): RenderLeader {
-    const { context } = leader.request
-    const outcome = lookUp(this.#parts, this.fill.key) === undefined ? 'uri-miss' : 'stale'
+    const { context, exits } = leader.request
+    const outcome = this.#tools.entries.find(this.fill.key) === undefined ? 'uri-miss' : 'stale'
     context.cacheStatus = isrStatus({ outcome })
     return {
-      sink: new ClientSink(context, { failed: (error) => leader.request.fail(error) }),
-      takesWhole: (made) => this.#answerLeader(leader, made, outcome),
+      sink: new ClientSink(context, { failed: (error) => exits.fail(error) }),
+      takesWhole: (response) => this.#answerLeader(leader, response, outcome),
       takesFailure: (error) => !isStaleManifest(error) && this.#sendExpired(leader),
     }
   }
 
   /** Sends a complete response to the client that it was rendered for, according to its verdict. */
-  #answerLeader(leader: PageWaiter, made: Made, outcome: 'uri-miss' | 'stale'): boolean {
+  #answerLeader(leader: PageWaiter, response: RenderedResponse, outcome: 'uri-miss' | 'stale'): boolean {
     const { context } = leader.request
-    const { verdict, isAdmitted } = this.#judge(made)
+    const { verdict, isAdmitted } = this.#judge(response)
     switch (verdict.verdict) {
       case 'store': {
-        const isStored = isAdmitted && this.#parts.entries.isCurrent(verdict, this.fill)
-        sendStored(this.#parts, context, verdict.entry, { outcome, isStored })
+        const isStored = isAdmitted && this.#tools.entries.isCurrent(verdict, this.fill)
+        sendStored(this.#tools, context, verdict.entry, { outcome, isStored })
         return true
       }
       case 'pass':
@@ -221,105 +224,81 @@ export class PageFill implements FillPolicy<PageWaiter> {
     }
   }
 
-  #judge(made: Made): Judged {
-    if (this.#judged !== undefined) return this.#judged
-    const { entries } = this.#parts
+  #judge(response: RenderedResponse): Judged {
+    const { entries } = this.#tools
     const { address, settings } = this.#leader?.request ?? this.#subject
-    const verdict = entries.judge(made, address, settings, this.fill)
-    const isAdmitted = verdict.verdict === 'store' && entries.isAdmitted(verdict, this.fill.key, this.#isRepeated)
-    this.#judged = { verdict, isAdmitted }
+    if (this.#judged === undefined) {
+      const verdict = entries.judge(response, address, settings, this.fill)
+      const isAdmitted = verdict.verdict === 'store' && entries.isAdmitted(verdict, this.fill.key, this.#isRepeated)
+      this.#judged = { verdict, isAdmitted }
+    }
     return this.#judged
   }
 
   #rendered(end: RenderEnd): void {
-    switch (end.kind) {
-      case 'made':
-        this.#made(end.made)
-        return
-      case 'unstorable':
-        if (!end.isFailure) this.#pass(end.detail)
-        else if (this.fill.isRefresh) this.fill.end({ kind: 'failed', error: undefined })
-        else this.fill.end({ kind: 'unshared', detail: end.detail })
-        return
-      case 'failed':
-        if (this.#background === undefined || !isStaleManifest(end.error)) this.fill.end(end)
-        else {
-          this.#background.onOutdated()
-          this.fill.end({ kind: 'lost' })
-        }
-        return
-      case 'unsent':
-        // Other requests wait for the page: one of them renders it for itself.
-        this.fill.end({ kind: 'lost' })
+    const cause = this.#cause
+    const verdict = end.kind === 'whole' ? this.#judge(end.response).verdict : undefined
+    if (verdict?.verdict === 'store') {
+      this.#endWith(this.#store(verdict))
+      return
     }
-  }
-
-  #made(made: Made): void {
-    const { verdict } = this.#judge(made)
-    switch (verdict.verdict) {
-      case 'store':
-        this.#unlessItFails(this.#store(verdict))
-        return
-      case 'pass':
-        if (verdict.detail === 'host' && this.#leader !== undefined) {
-          // It says nothing about requests that wait under a name of the site.
-          this.#parts.passes.add(this.#passKey, verdict.detail)
-          this.fill.end({ kind: 'lost' })
-        } else this.#pass(verdict.detail)
-        return
-      case 'failed':
-        if (verdict.isCommon) this.#errorPage = made
-        if (verdict.isCommon || this.fill.isRefresh) this.fill.end({ kind: 'failed', error: undefined })
-        else this.fill.end({ kind: 'unshared', detail: 'status' })
+    if (end.kind === 'whole' && verdict?.verdict === 'failed' && verdict.isCommon) this.#errorPage = end.response
+    const reached = endOfUnstored(end, verdict, cause.kind)
+    if (this.#leader !== undefined && verdict?.verdict === 'pass' && verdict.detail === 'host') {
+      // It says nothing about requests that wait under a name of the site.
+      this.#tools.passes.add(passKeyOf(this.fill.key, this.#leader.request.address), verdict.detail)
+      this.fill.end({ kind: 'lost' })
+    } else if (cause.kind === 'refresh' && reached.kind === 'pass') this.#endWith(this.#drop(reached))
+    else {
+      if (cause.kind === 'refresh' && end.kind === 'failed' && reached.kind === 'lost') cause.background.onOutdated()
+      this.fill.end(reached)
     }
   }
 
   /** Serves the waiting requests, and stores the entry. */
-  async #store(entry: PageEntry): Promise<void> {
-    const { entries, passes } = this.#parts
+  async #store(entry: PageEntry): Promise<FillEnd> {
+    const { entries, passes } = this.#tools
     passes.delete(this.fill.key)
     this.#answer = entry
     this.fill.offer()
     const isAdmitted = this.#judged?.isAdmitted === true
-    this.fill.end({ kind: isAdmitted ? await entries.store(entry, this.fill, this.#isRepeated) : 'lost' })
-  }
-
-  #pass(detail: string): void {
-    if (this.#background === undefined) this.fill.end({ kind: 'pass', detail })
-    else this.#unlessItFails(this.#drop(this.#background, detail))
+    return { kind: isAdmitted ? await entries.store(entry, this.fill, this.#isRepeated) : 'lost' }
   }
 
   /** The page may not be stored any more, so its old entry must not go on being served either. */
-  async #drop({ address }: BackgroundRender, detail: string): Promise<void> {
-    await this.#parts.entries.drop(this.fill.key, address)
-    this.fill.end({ kind: 'pass', detail })
+  async #drop(end: FillEnd): Promise<FillEnd> {
+    await this.#tools.entries.drop(this.fill.key, this.#subject.address)
+    return end
   }
 
-  #unlessItFails(work: Promise<void>): void {
-    work.catch((error) => {
-      this.#parts.onProblem(asError(error))
-      this.fill.end({ kind: 'lost' })
-    })
+  #endWith(end: Promise<FillEnd>): void {
+    end.then(
+      (reached) => this.fill.end(reached),
+      (error) => {
+        this.#tools.onProblem(asError(error))
+        this.fill.end({ kind: 'lost' })
+      },
+    )
   }
 
   /** An entry past its time is better than a failure (RFC 5861 section 4). */
   #sendExpired({ request }: PageWaiter): boolean {
-    const found = lookUp(this.#parts, this.fill.key)
+    const found = this.#tools.entries.find(this.fill.key)
     if (found === undefined || request.context.isAnswered) return false
-    sendStored(this.#parts, request.context, found.entry, { outcome: 'stale', detail: 'error' })
+    sendStored(this.#tools, request.context, found.entry, { outcome: 'stale', detail: 'error' })
     return true
   }
 
   #fail(waiter: PageWaiter, error: Error | undefined): void {
-    const { request } = waiter
+    const { context, exits } = waiter.request
     // A request of a site that has changed is matched again.
     const mayBeExpired = error === undefined || !isStaleManifest(error)
     if (mayBeExpired && this.#sendExpired(waiter)) return
-    if (error !== undefined) request.fail(error)
+    if (error !== undefined) exits.fail(error)
     else if (this.#errorPage !== undefined) {
       const { head, body } = this.#errorPage
-      request.context.cacheStatus = isrStatus({ outcome: 'uri-miss', isCollapsed: true })
-      new ClientSink(request.context, { failed: (failure) => request.fail(failure) }).whole(head, body, undefined)
+      context.cacheStatus = isrStatus({ outcome: 'uri-miss', isCollapsed: true })
+      new ClientSink(context, { failed: (failure) => exits.fail(failure) }).whole(head, body, undefined)
     }
   }
 
@@ -334,7 +313,31 @@ export class PageFill implements FillPolicy<PageWaiter> {
       this.#hasLateRender = true
       this.#exits.alone(waiter, undefined)
     } else if (!this.#sendExpired(waiter)) {
-      waiter.request.fail(new WorkerError('WORKER_WAIT_TIMEOUT', 'timed out waiting for another request to render this page'))
+      waiter.request.exits.fail(
+        new WorkerError('WORKER_WAIT_TIMEOUT', 'timed out waiting for another request to render this page'),
+      )
     }
+  }
+}
+
+/** How a fill ends whose render made nothing to be stored. Pure. */
+function endOfUnstored(
+  end: RenderEnd,
+  verdict: Exclude<PageVerdict, PageEntry> | undefined,
+  cause: PageFillCause['kind'],
+): FillEnd {
+  switch (end.kind) {
+    case 'whole':
+      if (verdict?.verdict === 'pass') return { kind: 'pass', detail: verdict.detail }
+      if (verdict?.isCommon === true || cause === 'refresh') return { kind: 'failed', error: undefined }
+      return { kind: 'unshared', detail: 'status' }
+    case 'unstorable':
+      if (!end.isFailure) return { kind: 'pass', detail: end.detail }
+      return cause === 'refresh' ? { kind: 'failed', error: undefined } : { kind: 'unshared', detail: end.detail }
+    case 'failed':
+      return cause === 'refresh' && isStaleManifest(end.error) ? { kind: 'lost' } : end
+    case 'unsent':
+      // Other requests wait for the page: one of them renders it for itself.
+      return { kind: 'lost' }
   }
 }

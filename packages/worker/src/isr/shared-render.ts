@@ -4,21 +4,20 @@ import type { CacheFacts } from '@svc/protocol'
 import { WorkerError } from '../errors/errors.ts'
 import type { RenderSink, RenderSource } from '../render-client/renderer.ts'
 import { BodyCopy } from '../request/l0-fill.ts'
-import type { Made } from './page-entries.ts'
-import { refusalOfHead } from './storability.ts'
+import { type RenderedResponse, refusalOfHead } from './page-entries.ts'
 
 /** The client whose request began the render: a stream reaches it as it comes. */
 export interface RenderLeader {
   readonly sink: Omit<RenderSink, 'attach'> & { attach(source: ResponseSource): void }
   /** Deals with a whole response. False: it is sent as it is. */
-  takesWhole(made: Made): boolean
+  takesWhole(response: RenderedResponse): boolean
   /** Deals with a failure before anything was sent. False: the failure is sent. */
   takesFailure(error: Error): boolean
 }
 
 /** How a render ended for the requests that share it. Reported once. */
 export type RenderEnd =
-  | { readonly kind: 'made'; readonly made: Made }
+  | { readonly kind: 'whole'; readonly response: RenderedResponse }
   /** It cannot be stored, though it may still go on to its client. `isFailure`: the next response may be of another kind. */
   | { readonly kind: 'unstorable'; readonly detail: string; readonly isFailure: boolean }
   | { readonly kind: 'failed'; readonly error: Error }
@@ -101,15 +100,15 @@ export class SharedRender implements RenderSink, ResponseSource {
       return
     }
     // One copy for the store, this client and the waiting requests.
-    const made = { head, facts, body: Buffer.from(body) }
-    if (leader?.takesWhole(made) === false) leader.sink.whole(head, made.body, facts)
-    this.#settle({ kind: 'made', made })
+    const response = { head, facts, body: Buffer.from(body) }
+    if (leader?.takesWhole(response) === false) leader.sink.whole(head, response.body, facts)
+    this.#settle({ kind: 'whole', response })
   }
 
   head(head: ResponseHead): void {
     this.#head = head
     this.#leader?.sink.head(head, undefined)
-    const refusal = refusalOfHead(head.status, head.headers)
+    const refusal = refusalOfHead(head)
     const { clock, patienceMs } = this.#options
     if (refusal !== undefined) this.#unstorable(refusal, head.status >= 500)
     // Events for one client may come for days: others get their own.
@@ -127,7 +126,7 @@ export class SharedRender implements RenderSink, ResponseSource {
     this.#done()
     this.#leader?.sink.end(trailers, facts)
     if (this.#head === undefined) return
-    this.#settle({ kind: 'made', made: { head: this.#head, facts, body: this.#copy.whole() } })
+    this.#settle({ kind: 'whole', response: { head: this.#head, facts, body: this.#copy.whole() } })
   }
 
   fail(error: Error): void {

@@ -1,12 +1,20 @@
-import { freshnessOf, type StoredEntry } from '@svc/cache'
+import { ageSeconds, type EntryFacts, freshnessOf, type StoredEntry, ttlLeftMs } from '@svc/cache'
 import type { Clock } from '@svc/core'
-import { type CacheStatus, cacheStatus, evaluateConditions, type HttpRequest, MAX_LENT_BYTES } from '@svc/http'
+import {
+  type CacheStatus,
+  cacheStatus,
+  evaluateConditions,
+  type HeaderList,
+  type HttpRequest,
+  MAX_LENT_BYTES,
+  parseHttpDate,
+  type ResponseHead,
+  type Validators,
+} from '@svc/http'
 import { chooseCoding, withVary } from '../compression/coding-choice.ts'
-import type { Encode } from '../compression/index.ts'
+import { type Encode, encodeWhole, type RealCoding } from '../compression/index.ts'
 import { sendError } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
-import type { SharedBodies } from './shared-bodies.ts'
-import { deliveredHead, notModifiedHead, validatorsOf } from './stored-head.ts'
 
 /** The cache outcome for a request. */
 export type IsrStatus = Omit<CacheStatus, 'cache'>
@@ -21,15 +29,15 @@ export function isrStatus(status: IsrStatus): string {
 }
 
 /** Dependencies of sending. */
-interface SenderParts {
+interface SenderTools {
   readonly clock: Clock
   readonly bodies: SharedBodies
 }
 
 /** Sends a stored response: whole, or 304 when the client has it already. The body of the entry may change after the return. */
-export function sendStored(parts: SenderParts, context: RequestContext, entry: StoredEntry, status: IsrStatus): void {
+export function sendStored(tools: SenderTools, context: RequestContext, entry: StoredEntry, status: IsrStatus): void {
   const { request } = context
-  const now = parts.clock.now()
+  const now = tools.clock.now()
   const head = deliveredHead(entry, now)
   context.cacheStatus = isrStatus(status)
   if (freshnessOf(entry, now) === 'fresh') offer(context, entry, now)
@@ -40,7 +48,7 @@ export function sendStored(parts: SenderParts, context: RequestContext, entry: S
         head,
         bytes: entry.body.byteLength,
         send(taker) {
-          sendWhole(parts, taker.request, entry, (body, encode) => taker.respond(head, body, encode))
+          sendWhole(tools, taker.request, entry, (body, encode) => taker.respond(head, body, encode))
           return true
         },
       })
@@ -53,14 +61,14 @@ export function sendStored(parts: SenderParts, context: RequestContext, entry: S
       return
     }
   }
-  sendWhole(parts, request, entry, (body, encode) => context.respondCompressed(head, body, encode))
+  sendWhole(tools, request, entry, (body, encode) => context.respondCompressed(head, body, encode))
 }
 
 type SendBody = (body: Uint8Array, encode?: Encode) => void
 
-function sendWhole({ bodies }: SenderParts, request: Pick<HttpRequest, 'header'>, entry: StoredEntry, send: SendBody): void {
-  const mayBeKept = request.header('accept-encoding') !== undefined || entry.body.byteLength > MAX_LENT_BYTES
-  if (mayBeKept) send(bodies.keep(entry), (coding, body) => bodies.encode(coding, body))
+function sendWhole({ bodies }: SenderTools, request: Pick<HttpRequest, 'header'>, entry: StoredEntry, send: SendBody): void {
+  const outlivesCall = request.header('accept-encoding') !== undefined || entry.body.byteLength > MAX_LENT_BYTES
+  if (outlivesCall) send(bodies.copyOf(entry), (coding, body) => bodies.encode(coding, body))
   else send(entry.body)
 }
 
@@ -73,4 +81,106 @@ function offer(context: RequestContext, entry: StoredEntry, now: number): void {
   const { createdAt, label, path, tags, seq, ttlMs } = entry
   const expiresAt = ttlMs === null ? now + FOREVER_MS : createdAt + ttlMs
   context.offerToL0({ expiresAt, label, path, tags, seq, dependsOnCookies: false })
+}
+
+/** "For ever" in seconds: a year, as in Next.js. */
+const FOREVER_SECONDS = 31_536_000
+
+function fieldOf(headers: HeaderList, wanted: string): string | undefined {
+  return headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
+}
+
+function seconds(ms: number): number {
+  return ms === Number.POSITIVE_INFINITY ? FOREVER_SECONDS : Math.floor(ms / 1000)
+}
+
+/** The Cache-Control of a stored response: browsers ask each time, shared caches may keep it as long as this one does. */
+function sharedCacheControl(entry: EntryFacts, now: number): string {
+  return `public, max-age=0, s-maxage=${seconds(ttlLeftMs(entry, now))}, stale-while-revalidate=${seconds(swrLeftMs(entry, now))}`
+}
+
+/** Milliseconds of its stale time that an entry has left. */
+function swrLeftMs({ createdAt, ttlMs, swrMs }: EntryFacts, now: number): number {
+  const pastMs = ttlMs === null ? 0 : now - createdAt - ttlMs
+  return Math.max(0, swrMs - Math.max(0, pastMs))
+}
+
+/** The head of a stored response with the fields that are computed at each delivery. A Cache-Control of the site's own stays. */
+function deliveredHead(entry: StoredEntry, now: number): ResponseHead {
+  const headers: (readonly [name: string, value: string])[] = [...entry.headers]
+  if (fieldOf(headers, 'cache-control') === undefined) headers.push(['cache-control', sharedCacheControl(entry, now)])
+  headers.push(['age', String(ageSeconds(entry, now))])
+  return { status: entry.status, headers }
+}
+
+/** Validators that conditions of a request are compared with. */
+function validatorsOf(entry: StoredEntry): Validators {
+  const lastModified = fieldOf(entry.headers, 'last-modified')
+  return {
+    etag: fieldOf(entry.headers, 'etag'),
+    lastModifiedMs: lastModified === undefined ? undefined : parseHttpDate(lastModified),
+  }
+}
+
+/** Fields of a response that a 304 repeats (RFC 9110 section 15.4.5), and Age. */
+const REPEATED: ReadonlySet<string> = new Set([
+  'age',
+  'cache-control',
+  'content-location',
+  'etag',
+  'expires',
+  'last-modified',
+  'vary',
+])
+
+/** The head of the 304 that stands for a delivered head. */
+function notModifiedHead(head: ResponseHead): ResponseHead {
+  return { status: 304, headers: head.headers.filter(([name]) => REPEATED.has(name.toLowerCase())) }
+}
+
+/** Maximum number of bodies that are indexed; past it the oldest one is copied again when it is requested again. */
+const MAX_BODIES = 1_024
+
+/**
+ * Bodies of stored responses that outlive their turn, because they are compressed or their client is slow: all clients of the
+ * same body share one copy of it, and one of each coding. Otherwise many slow clients of one large page would take its size each. Nothing
+ * stays in memory without a user: it goes with the next garbage collection.
+ */
+export class SharedBodies {
+  readonly #encode: Encode
+  readonly #bodies = new Map<string, WeakRef<Buffer>>()
+  readonly #encodings = new WeakMap<Uint8Array, Map<RealCoding, Promise<Uint8Array>>>()
+
+  constructor(encode: Encode = encodeWhole) {
+    this.#encode = encode
+  }
+
+  /** The body of an entry, in memory that does not change. */
+  copyOf({ label, path, body }: Pick<StoredEntry, 'label' | 'path' | 'body'>): Buffer {
+    const name = `${label}\0${path}\0${body.byteLength}`
+    const known = this.#bodies.get(name)?.deref()
+    // The name may stand for another entry of the path, and a later one: only the bytes tell.
+    if (known?.equals(body) === true) return known
+    const copy = Buffer.allocUnsafeSlow(body.byteLength)
+    copy.set(body)
+    this.#bodies.delete(name)
+    this.#bodies.set(name, new WeakRef(copy))
+    const oldest = this.#bodies.size > MAX_BODIES ? this.#bodies.keys().next().value : undefined
+    if (oldest !== undefined) this.#bodies.delete(oldest)
+    return copy
+  }
+
+  /** A body that `copyOf` has given, compressed; the result is others' too. */
+  encode(coding: RealCoding, body: Uint8Array): Promise<Uint8Array> {
+    const known = this.#encodings.get(body)
+    const found = known?.get(coding)
+    if (found !== undefined) return found
+    const made = this.#encode(coding, body)
+    const encodings = known ?? new Map<RealCoding, Promise<Uint8Array>>()
+    encodings.set(coding, made)
+    this.#encodings.set(body, encodings)
+    // The next caller tries again; earlier callers learn of the failure from the promise.
+    made.catch(() => encodings.delete(coding))
+    return made
+  }
 }

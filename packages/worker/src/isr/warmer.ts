@@ -1,13 +1,14 @@
 import { asError, codeOf } from '@svc/core'
+import { normalizePath, type ResponseHead } from '@svc/http'
 import type { RenderRequest } from '@svc/protocol'
+import { fillPattern, type Route, type RouteParams } from '@svc/site'
+import { WorkerError } from '../errors/errors.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteApp, SiteRuntime } from '../generation/site-runtime.ts'
-import type { Renderer } from '../render-client/renderer.ts'
-import { isStaleManifest } from '../render-client/renderer.ts'
+import { isStaleManifest, type Renderer, type RenderSink } from '../render-client/renderer.ts'
 import type { IsrCache } from './isr-cache.ts'
 import type { PageAddress } from './page-address.ts'
 import { type BackgroundRender, settingsOf } from './page-request.ts'
-import { routesWithStaticParams, staticPathsOf } from './static-paths.ts'
 
 /** Dependencies of warming. */
 interface WarmerOptions {
@@ -62,7 +63,8 @@ export class Warmer {
     const app = await site.app()
     try {
       let left = this.#maxPaths()
-      for (const route of routesWithStaticParams(app.manifest)) {
+      for (const route of app.manifest.routes) {
+        if (!route.hasStaticParams || route.problem !== undefined) continue
         const paths = await staticPathsOf(this.#options.renderer, route, requestOf(site, app, '/'))
         for (const path of paths.slice(0, left)) if (!this.#isStopped && !site.isRetired) await this.#warmPath(site, app, path)
         left -= Math.min(left, paths.length)
@@ -105,7 +107,7 @@ export class Warmer {
       address,
       settings: settingsOf(current.config),
       request,
-      mayBeKept: () => !site.isRetired,
+      isInService: () => !site.isRetired,
       onOutdated: () => site.forget(),
     }
     try {
@@ -137,4 +139,75 @@ function requestOf(site: SiteRuntime, app: SiteApp, path: string): Omit<RenderRe
     remoteAddress: '',
     mayStream: false,
   }
+}
+
+function isParams(value: unknown): value is RouteParams {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).every(
+    (item) => typeof item === 'string' || (Array.isArray(item) && item.every((part) => typeof part === 'string')),
+  )
+}
+
+/**
+ * Queries a route for its known paths, normalised. Sets of parameters that make no path are left out.
+ * @throws WORKER_STATIC_PARAMS when the site's code fails or returns something else, and the errors of a render
+ */
+async function staticPathsOf(
+  renderer: Renderer,
+  route: Route,
+  request: Omit<RenderRequest, 'kind' | 'route'>,
+): Promise<string[]> {
+  const { head, body } = await renderWhole(renderer, { ...request, kind: 'static-paths', route: route.id })
+  if (head.status !== 200) throw new WorkerError('WORKER_STATIC_PARAMS', `generateStaticParams of ${route.pattern} failed`)
+  const sets: unknown = JSON.parse(body.toString())
+  if (!Array.isArray(sets))
+    throw new WorkerError('WORKER_STATIC_PARAMS', `generateStaticParams of ${route.pattern} did not return a list of parameters`)
+  const paths = sets.filter(isParams).map((params) => normalizePath(fillPattern(route.pattern, params)))
+  return paths.filter((path) => path !== undefined)
+}
+
+/** A small response of a site's code for the server itself. */
+interface WholeResponse {
+  readonly head: ResponseHead
+  readonly body: Buffer
+}
+
+/** Takes a whole response, which must not be streamed. */
+class WholeSink implements RenderSink {
+  readonly response = Promise.withResolvers<WholeResponse>()
+
+  attach(): void {
+    // Nobody aborts it.
+  }
+
+  informational(): void {
+    // Renders send none.
+  }
+
+  whole(head: ResponseHead, body: Uint8Array): void {
+    this.response.resolve({ head, body: Buffer.from(body) })
+  }
+
+  head(): void {
+    this.response.reject(new TypeError('the render host streamed a response that was requested whole'))
+  }
+
+  chunk(): boolean {
+    return true
+  }
+
+  end(): void {
+    // The head has told already.
+  }
+
+  fail(error: Error): void {
+    this.response.reject(error)
+  }
+}
+
+/** Renders and resolves with the whole response. Rejects with the error of the render. */
+function renderWhole(renderer: Renderer, request: RenderRequest): Promise<WholeResponse> {
+  const sink = new WholeSink()
+  renderer.render(request, undefined, sink)
+  return sink.response.promise
 }

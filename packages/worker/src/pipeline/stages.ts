@@ -5,7 +5,6 @@ import type { RuleTables } from '../route-rules/rule-tables.ts'
 import type { VhostRuntimes } from '../vhost/index.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage } from './stages/builtin-stage.ts'
-import { LatestFiles } from './stages/latest-files.ts'
 import { LocationStage } from './stages/location-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
 import { ProofStage, SecureStage } from './stages/secure-stage.ts'
@@ -27,7 +26,7 @@ interface StageParts {
 
 /** The stages of every request, in their order. */
 export function createStages({ plane, renderer, isr, vhosts, rules, proofs, settleSite }: StageParts): Stage[] {
-  const app = new AppStage(renderer, isr, new LatestFiles(settleSite))
+  const app = new AppStage(renderer, isr, settleSite)
   return [
     new ProofStage(proofs),
     new BuiltinStage(plane, new SitePaths(vhosts, rules)),

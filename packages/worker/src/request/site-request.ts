@@ -1,6 +1,51 @@
 import { isTrustedOnlyField, type ParsedTarget, parseCookies, parseHost, removeCookies } from '@svc/http'
-import type { MatcherRequest } from '@svc/site'
+import type { RenderRequest } from '@svc/protocol'
+import type { MatcherRequest, RouteParams } from '@svc/site'
+import type { SiteApp, SiteRuntime } from '../generation/site-runtime.ts'
 import type { RequestContext } from './request-context.ts'
+
+/** A request to a site; middleware may have rewritten the URL and the fields. */
+export interface SiteTarget {
+  /** Normalised path. */
+  readonly path: string
+  /** Absolute; undefined: as the client sent it. */
+  readonly url: string | undefined
+  /** undefined: those of the client, which are filtered only when something is rendered. */
+  readonly headers: [name: string, value: string][] | undefined
+}
+
+/** A request at the site that answers it. */
+export interface SiteRequest {
+  readonly context: RequestContext
+  readonly site: SiteRuntime
+  readonly app: SiteApp
+  readonly target: SiteTarget
+}
+
+/** The code of a site that a request runs. */
+export interface RenderPlan {
+  readonly kind: RenderRequest['kind']
+  /** Route id, or "" for middleware and for a path without a route. */
+  readonly route: string
+  readonly params: RouteParams
+}
+
+/** Makes the message to the render host for a request. */
+export function renderRequestOf({ context, site, app, target }: SiteRequest, plan: RenderPlan): RenderRequest {
+  return {
+    site: site.config.id,
+    manifestVersion: app.manifest.version,
+    kind: plan.kind,
+    route: plan.route,
+    params: plan.params as RenderRequest['params'],
+    requestId: context.requestId,
+    method: context.request.method,
+    url: target.url ?? absoluteUrl(context),
+    headers: target.headers ?? headersForSite(context),
+    remoteAddress: context.client.address,
+    mayStream: true,
+  }
+}
 
 /**
  * The URL that the client requested, with the path as the router reads it: code of a site that guards paths by their URL must
@@ -26,7 +71,7 @@ export const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_ADMIN'])
  * The request's fields as the site's code may see them: without fields that only a trusted proxy may set, without the service's own
  * cookies, and with the host and the scheme that the client named, as far as trusted proxies vouch for them.
  */
-export function headersForSite(context: RequestContext): [string, string][] {
+function headersForSite(context: RequestContext): [string, string][] {
   const headers: [string, string][] = []
   for (const [name, sent] of context.request.headers) {
     const value = valueForSite(context, name, sent)

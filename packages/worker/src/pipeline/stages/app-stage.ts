@@ -4,19 +4,15 @@ import type { Route } from '@svc/site'
 import { WorkerError } from '../../errors/errors.ts'
 import type { SiteApp, SiteRuntime } from '../../generation/site-runtime.ts'
 import type { IsrCache } from '../../isr/isr-cache.ts'
+import { mayBeStored, PageRequest } from '../../isr/page-request.ts'
 import { isrStatus } from '../../isr/stored-sender.ts'
-import type { Renderer } from '../../render-client/renderer.ts'
-import { isStaleManifest } from '../../render-client/renderer.ts'
+import { isStaleManifest, type Renderer } from '../../render-client/renderer.ts'
 import { ClientSink } from '../../request/client-sink.ts'
 import { sendError, sendFailure } from '../../request/error-response.ts'
 import type { RequestContext } from '../../request/request-context.ts'
-import { conditionFacts } from '../../request/site-request.ts'
+import { conditionFacts, type RenderPlan, renderRequestOf, type SiteRequest } from '../../request/site-request.ts'
 import type { Stage, StageResult } from '../../request/stage.ts'
 import type { WholeFileL0 } from '../../static/index.ts'
-import type { AppExchange } from './app-exchange.ts'
-import { type RenderPlan, renderRequestOf } from './app-exchange.ts'
-import { pageRequestOf } from './app-page-request.ts'
-import type { LatestFiles } from './latest-files.ts'
 import { recallMiddleware, runMiddleware } from './middleware-step.ts'
 
 /** The cache as far as a configuration wants it; undefined: nothing is stored. */
@@ -24,7 +20,6 @@ export type IsrOf = (config: Config) => IsrCache | undefined
 
 /** How often a match is repeated because the site changed between match and render. */
 const MAX_REMATCHES = 3
-const PAGE_METHODS = new Set(['GET', 'HEAD'])
 
 /** Answers from the application of a site: middleware, public files, routes, not-found. */
 export class AppStage implements Stage {
@@ -33,10 +28,11 @@ export class AppStage implements Stage {
   readonly #isr: IsrOf
   readonly #latest: LatestFiles
 
-  constructor(renderer: Renderer, isr: IsrOf, latest: LatestFiles) {
+  /** @param settleSite resolves when every write to a site's files before the call has taken effect */
+  constructor(renderer: Renderer, isr: IsrOf, settleSite: (site: string) => Promise<void>) {
     this.#renderer = renderer
     this.#isr = isr
-    this.#latest = latest
+    this.#latest = new LatestFiles(settleSite)
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
@@ -69,77 +65,68 @@ export class AppStage implements Stage {
 
   #serveApp(context: RequestContext, site: SiteRuntime, app: SiteApp, rematches: number): StageResult | Promise<StageResult> {
     const { path } = context.request
-    const exchange: AppExchange = { context, site, app, target: { path, url: undefined, headers: undefined } }
-    if (app.middleware?.(path, conditionFacts(context)) !== true) return this.#serve(exchange)
+    const request: SiteRequest = { context, site, app, target: { path, url: undefined, headers: undefined } }
+    if (app.middleware?.(path, conditionFacts(context)) !== true) return this.#serve(request)
     // It may treat GET in another way, and a response to HEAD enters L0 as that to GET.
     if (context.request.method === 'HEAD') context.withdrawFromL0()
-    if (recallMiddleware(exchange)) return this.#serve(exchange)
-    return runMiddleware(exchange, this.#renderer).then((next) => {
+    if (recallMiddleware(request)) return this.#serve(request)
+    return runMiddleware(request, this.#renderer).then((next) => {
       if (next === 'answered') return next
-      if (next !== 'stale') return this.#serve({ ...exchange, target: next })
+      if (next !== 'stale') return this.#serve({ ...request, target: next })
       if (rematches === MAX_REMATCHES) throw new WorkerError('WORKER_SITE_UNSETTLED', `${site.config.id} keeps changing`)
       site.forget()
       return this.#serveDescribed(context, site, rematches + 1)
     })
   }
 
-  #serve(exchange: AppExchange): StageResult {
-    const { context, app, target } = exchange
+  #serve(request: SiteRequest): StageResult {
+    const { context, app, target } = request
     // Set before: a small file is sent and counted by the time the call returns.
     context.pathGroup = 'static'
-    if (app.files.serve(context.asExchange(), target.path, wholeFileL0Of(exchange)) === 'served') return 'answered'
+    if (app.files.serve(context.asExchange(), target.path, wholeFileL0Of(request)) === 'served') return 'answered'
     context.pathGroup = 'other'
-    this.#match(exchange, 0)
+    this.#match(request, 0)
     return 'answered'
   }
 
-  #match(exchange: AppExchange, rematches: number): void {
-    const { context, app, target } = exchange
+  #match(request: SiteRequest, rematches: number): void {
+    const { context, app, target } = request
     const match = app.routes.match(target.path)
     if (match?.redirect !== undefined) redirectTo(context, match.redirect)
     else if (match !== undefined) {
       const { route, params } = match
       context.pathGroup = route.pattern
-      if (!answersByItself(exchange, route))
-        this.#answer(exchange, { kind: route.kind, route: route.id, params }, route, rematches)
+      if (answersByItself(request, route)) return
+      this.#answer(request, { kind: route.kind, route: route.id, params }, route.pattern, rematches)
     } else if (app.manifest.notFound !== null) {
-      this.#answer(exchange, { kind: 'not-found', route: '', params: {} }, undefined, rematches)
+      this.#answer(request, { kind: 'not-found', route: '', params: {} }, '', rematches)
     } else sendError(context, { status: 404, code: 'not_found' })
   }
 
   /** From the cache where the response may be in it, else by a render. */
-  #answer(exchange: AppExchange, plan: RenderPlan, route: Route | undefined, rematches: number): void {
-    const { context } = exchange
-    const body = context.body.isPresent ? context.body : undefined
+  #answer(request: SiteRequest, plan: RenderPlan, pattern: string, rematches: number): void {
+    const { context, site } = request
+    const matchAgain = () => this.#matchAgain(request, rematches)
     const fail = (error: Error) => {
-      if (isStaleManifest(error) && rematches < MAX_REMATCHES) this.#rematch(exchange, rematches + 1)
-      else this.#failed(exchange, error)
+      // The site's files changed between the match and the render, or did so too often: the next match takes its new manifest.
+      if (isStaleManifest(error)) site.forget()
+      if (isStaleManifest(error) && rematches < MAX_REMATCHES) this.#matchAgain(request, rematches + 1)
+      else sendFailure(context, error)
     }
     const isr = this.#isr(context.generation.config)
-    const request = isr && pageRequestOf(exchange, plan, route, { fail, matchAgain: () => this.#matchAgain(exchange, rematches) })
-    if (isr !== undefined && request !== undefined) isr.answer(request)
-    else {
-      if (isr !== undefined) context.cacheStatus = isrStatus({ outcome: bypassOf(context.request.method) })
-      this.#renderer.render(renderRequestOf(exchange, plan), body, new ClientSink(context, { failed: fail }))
+    if (isr !== undefined && mayBeStored(request)) {
+      isr.answer(new PageRequest(request, plan, pattern, { fail, matchAgain }))
+      return
     }
+    if (isr !== undefined) context.cacheStatus = isrStatus({ outcome: isPageMethod(context) ? 'bypass' : 'method' })
+    const body = context.body.isPresent ? context.body : undefined
+    this.#renderer.render(renderRequestOf(request, plan), body, new ClientSink(context, { failed: fail }))
   }
 
-  /** A manifest that is out of date must not meet the client again when it repeats its request. */
-  #failed({ context, site }: AppExchange, error: Error): void {
-    if (isStaleManifest(error)) site.forget()
-    sendFailure(context, error)
-  }
-
-  /** The site's files changed between the match and the render: match again with its new manifest. */
-  #rematch(exchange: AppExchange, rematches: number): void {
-    exchange.site.forget()
-    this.#matchAgain(exchange, rematches)
-  }
-
-  #matchAgain(exchange: AppExchange, rematches: number): void {
-    appOf(exchange.context, exchange.site)
-      .then((app) => app && this.#match({ ...exchange, app }, rematches))
-      .catch((error) => sendFailure(exchange.context, error))
+  #matchAgain(request: SiteRequest, rematches: number): void {
+    appOf(request.context, request.site)
+      .then((app) => app && this.#match({ ...request, app }, rematches))
+      .catch((error) => sendFailure(request.context, error))
   }
 }
 
@@ -149,7 +136,7 @@ function appOf(context: RequestContext, site: SiteRuntime): Promise<SiteApp | un
 }
 
 /** Offers files to L0 under the tag of their path. */
-function wholeFileL0Of({ context, site, target }: AppExchange): WholeFileL0 {
+function wholeFileL0Of({ context, site, target }: SiteRequest): WholeFileL0 {
   return {
     offer(isCurrent) {
       const { label } = site.config
@@ -169,24 +156,59 @@ function wholeFileL0Of({ context, site, target }: AppExchange): WholeFileL0 {
 }
 
 /** Answers requests that need no render: a route that two files claim, a method that pages do not have, a metadata file as it is. */
-function answersByItself(exchange: AppExchange, route: Route): boolean {
-  const { context, site, app } = exchange
+function answersByItself(request: SiteRequest, route: Route): boolean {
+  const { context, site, app } = request
   if (route.problem !== undefined) {
     const detail = site.config.mode === 'development' ? { detail: route.problem } : {}
     sendError(context, { status: 500, code: 'route_conflict', ...detail })
-  } else if (route.kind !== 'handler' && !PAGE_METHODS.has(context.request.method)) {
+  } else if (route.kind !== 'handler' && !isPageMethod(context)) {
     sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', 'GET, HEAD']])
   } else if (route.metadata !== null && route.metadata.contentType !== null) {
-    app.files.serveFile(context.asExchange(), route.metadata.file, route.metadata.contentType, wholeFileL0Of(exchange))
+    app.files.serveFile(context.asExchange(), route.metadata.file, route.metadata.contentType, wholeFileL0Of(request))
   } else return false
   return true
 }
 
-function bypassOf(method: string): 'method' | 'bypass' {
-  return method === 'GET' || method === 'HEAD' ? 'bypass' : 'method'
+function isPageMethod({ request: { method } }: RequestContext): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 function redirectTo(context: RequestContext, path: string): void {
   const { query } = context.request
   context.respond({ status: 308, headers: [['location', query === '' ? path : `${path}?${query}`]] })
+}
+
+/**
+ * Has a site's latest files take effect before a request is answered, in development mode. However many requests wait, one question
+ * for each site is on its way to the master, and one waits for its end: it is sent after every request that waits for it.
+ */
+class LatestFiles {
+  readonly #settle: (site: string) => Promise<void>
+  readonly #asking = new Map<string, Promise<void>>()
+  readonly #waiting = new Map<string, Promise<void>>()
+
+  constructor(settle: (site: string) => Promise<void>) {
+    this.#settle = settle
+  }
+
+  /** Resolves when every write before this call has taken effect. Never rejects: without the master the watcher still does its work. */
+  settled(site: string): Promise<void> {
+    const asking = this.#asking.get(site)
+    if (asking === undefined) return this.#ask(site)
+    const known = this.#waiting.get(site)
+    if (known !== undefined) return known
+    const next = asking.then(() => {
+      this.#waiting.delete(site)
+      return this.#ask(site)
+    })
+    this.#waiting.set(site, next)
+    return next
+  }
+
+  #ask(site: string): Promise<void> {
+    const ended = () => void this.#asking.delete(site)
+    const asking = this.#settle(site).then(ended, ended)
+    this.#asking.set(site, asking)
+    return asking
+  }
 }

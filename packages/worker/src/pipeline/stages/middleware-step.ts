@@ -1,36 +1,40 @@
 import { parseTarget } from '@svc/http'
 import type { CacheFacts, MiddlewareVerdict } from '@svc/protocol'
-import type { Renderer } from '../../render-client/renderer.ts'
-import { isStaleManifest } from '../../render-client/renderer.ts'
+import { isStaleManifest, type Renderer } from '../../render-client/renderer.ts'
 import { ClientSink } from '../../request/client-sink.ts'
 import { sendError, sendFailure } from '../../request/error-response.ts'
-import { absoluteUrl, headersOfMiddleware, siteUrl } from '../../request/site-request.ts'
-import type { AppExchange, SiteTarget } from './app-exchange.ts'
-import { renderRequestOf } from './app-exchange.ts'
+import {
+  absoluteUrl,
+  headersOfMiddleware,
+  renderRequestOf,
+  type SiteRequest,
+  type SiteTarget,
+  siteUrl,
+} from '../../request/site-request.ts'
 
 /**
  * Runs the middleware of a site. Resolves with the content to serve next, or with "answered" when middleware (or an error)
  * has answered, or with "stale" when the site has
  * changed and the manifest must be queried again. Middleware sees no request body: it would be gone for the route.
  */
-export function runMiddleware(exchange: AppExchange, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
+export function runMiddleware(request: SiteRequest, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
   const { promise, resolve } = Promise.withResolvers<SiteTarget | 'answered' | 'stale'>()
-  const sink = new ClientSink(exchange.context, {
+  const sink = new ClientSink(request.context, {
     failed(error) {
-      if (!isStaleManifest(error)) sendFailure(exchange.context, error)
+      if (!isStaleManifest(error)) sendFailure(request.context, error)
       resolve(isStaleManifest(error) ? 'stale' : 'answered')
     },
     completed: () => resolve('answered'),
   })
-  renderer.runMiddleware(renderRequestOf(exchange, { kind: 'middleware', route: '', params: {} }), sink, (verdict, facts) => {
-    note(exchange, verdict, facts)
-    resolve(apply(exchange, verdict))
+  renderer.runMiddleware(renderRequestOf(request, { kind: 'middleware', route: '', params: {} }), sink, (verdict, facts) => {
+    note(request, verdict, facts)
+    resolve(apply(request, verdict))
   })
   return promise
 }
 
 /** Takes over the outcome of an earlier run for the same path and method, which read no more than these. False: there is none. */
-export function recallMiddleware({ context, app, target }: AppExchange): boolean {
+export function recallMiddleware({ context, app, target }: SiteRequest): boolean {
   const fields = app.middlewareMemory.get(context.request.method, target.path, performance.now())
   if (fields === undefined) return false
   context.responseHeaders = fields
@@ -38,7 +42,7 @@ export function recallMiddleware({ context, app, target }: AppExchange): boolean
 }
 
 /** A run that read nothing of the request but path and method goes for all with the same; of any other the response is not L0's. */
-function note({ context, app, target }: AppExchange, verdict: MiddlewareVerdict, facts: CacheFacts | undefined): void {
+function note({ context, app, target }: SiteRequest, verdict: MiddlewareVerdict, facts: CacheFacts | undefined): void {
   if (facts === undefined || facts.reads.length > 0) {
     context.withdrawFromL0()
     return
@@ -50,7 +54,7 @@ function note({ context, app, target }: AppExchange, verdict: MiddlewareVerdict,
 }
 
 /** Applies the changes of middleware. A rewrite to another host would need a proxy and is refused. */
-function apply({ context, target }: AppExchange, verdict: MiddlewareVerdict): SiteTarget | 'answered' {
+function apply({ context, target }: SiteRequest, verdict: MiddlewareVerdict): SiteTarget | 'answered' {
   context.responseHeaders = verdict.responseHeaders ?? []
   const { requestHeaders } = verdict
   const headers = requestHeaders === undefined ? target.headers : headersOfMiddleware(context, requestHeaders)
