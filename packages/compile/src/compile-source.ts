@@ -1,4 +1,4 @@
-import { relative, sep } from 'node:path'
+import { watchHashOf } from './content-hash.ts'
 import { checkDirectives } from './directives.ts'
 import type { ModuleFormat, ModuleKind } from './module-kind.ts'
 import { isPackageFile, type SiteResolver } from './site-resolver.ts'
@@ -11,8 +11,8 @@ export interface CompiledSource extends CompiledScript {
   readonly format: ModuleFormat
   /** Other files whose text is part of the result. */
   readonly watches: readonly string[]
-  /** Hash of the content of `watches`, set where it is stored. */
-  readonly watchHash?: string
+  /** Hash of the content of `watches` as it was read. */
+  readonly watchHash: string
   readonly warnings: readonly string[]
 }
 
@@ -25,6 +25,7 @@ export interface SourceInput {
 }
 
 const nothingImported = { imports: [], lateImports: [], maps: [] } as const
+const nothingWatched = { watches: [], watchHash: '' } as const
 
 function compileJson({ file, source }: SourceInput): CompiledSource {
   try {
@@ -34,7 +35,7 @@ function compileJson({ file, source }: SourceInput): CompiledSource {
     const offset = Number(/ at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)?.[1] ?? 0)
     throw sourceError({ code: 'RENDER_COMPILE', file, source, at: positionAt(source, offset), message, cause: error })
   }
-  return { ...nothingImported, format: 'json', code: source, watches: [], warnings: [] }
+  return { ...nothingImported, ...nothingWatched, format: 'json', code: source, warnings: [] }
 }
 
 async function compileSheet(input: SourceInput, resolver: SiteResolver, styles: StyleCompiler): Promise<CompiledSource> {
@@ -43,10 +44,10 @@ async function compileSheet(input: SourceInput, resolver: SiteResolver, styles: 
     file,
     source,
     isMinified: input.mode === 'production',
-    sitePathOf: (one) => relative(resolver.root, one).split(sep).join('/'),
-    resolve: (importer, specifier) => resolver.resolveStyle(importer, specifier),
+    resolver,
   })
-  return { ...nothingImported, imports, format: 'css', code: JSON.stringify({ css, classes }), watches, warnings }
+  const watched = { watches: [...watches.keys()], watchHash: watchHashOf([...watches.values()]) }
+  return { ...nothingImported, imports, format: 'css', code: JSON.stringify({ css, classes }), ...watched, warnings }
 }
 
 /**
@@ -61,10 +62,10 @@ export async function compileSource(input: SourceInput, resolver: SiteResolver, 
     case 'css-module':
       return await compileSheet(input, resolver, styles)
     case 'cjs':
-      return { ...compileCommonJs(input), format: 'cjs', watches: [], warnings: [] }
+      return { ...compileCommonJs(input), ...nothingWatched, format: 'cjs', warnings: [] }
     case 'esm': {
       const warnings = isPackageFile(input.file) ? [] : checkDirectives(input.file, input.source)
-      return { ...compileEsm(input), format: 'esm', watches: [], warnings }
+      return { ...compileEsm(input), ...nothingWatched, format: 'esm', warnings }
     }
   }
 }

@@ -6,6 +6,11 @@ export function contentHash(content: string | Uint8Array): string {
   return hash('sha256', content, 'hex')
 }
 
+/** Hash of the files that are part of a compiled module, of the hashes of their content; "" without any. */
+export function watchHashOf(hashes: readonly string[]): string {
+  return hashes.length === 0 ? '' : contentHash(hashes.join())
+}
+
 /** Raised when the output of this compiler changes for the same source, or the format of the files that keep it. */
 const OWN_VERSION = 5
 

@@ -5,7 +5,7 @@ import { ImportGraph } from './import-graph.ts'
 import { type IndexEntry, ModuleCache, type ModuleCacheDirs } from './module-cache.ts'
 
 /** Names that the caches give their files; nothing else is touched. */
-const ownName = /^[0-9a-f]{64}(?:\.json|\.js|\.map)?(?:\.[0-9a-f-]+\.tmp)?$/
+const ownName = /^[0-9a-f]{64}(?:\.json|\.graph|\.js|\.map)?(?:\.[0-9a-f-]+\.tmp)?$/
 /** So many files at once are looked at. */
 const BATCH = 64
 

@@ -82,7 +82,7 @@ export class StoredSource implements CompiledSource {
     this.imports = head.imports
     this.lateImports = head.lateImports
     this.watches = head.watches
-    this.watchHash = head.watchHash ?? ''
+    this.watchHash = head.watchHash
     this.warnings = head.warnings
     this.code = text.slice(codeStart)
     this.#hasMaps = head.hasMaps
@@ -155,6 +155,15 @@ export class ModuleCache {
     this.#files.write(this.#indexFile(entry.path), formatEntry(entry))
   }
 
+  /** The text of the `SiteGraph` with this key. */
+  graph(key: string): string | undefined {
+    return this.#files.text(this.#graphFile(key))
+  }
+
+  storeGraph(key: string, text: string): void {
+    this.#files.write(this.#graphFile(key), text)
+  }
+
   /** V8's code cache of the module with this hash. */
   bytecode(hash: string): Uint8Array | undefined {
     return this.#files.bytes(`${this.#dirs.bytecode}/${hash}`)
@@ -178,6 +187,10 @@ export class ModuleCache {
 
   #mapsFile(hash: string): string {
     return `${this.#dirs.modules}/${hash}.map`
+  }
+
+  #graphFile(key: string): string {
+    return `${this.#dirs.index}/${contentHash(`${VERSION_MARK}\n${key}`)}.graph`
   }
 
   #entryAt(file: string): IndexEntry | undefined {

@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { codeOf, readRegularFileSync } from '@svc/core'
+import { codeOf, isBelow, messageOf, readRegularFileSync } from '@svc/core'
 import { CompileError } from './errors.ts'
 import { type Manifest, matching, parseManifest } from './manifest.ts'
 import { type TsconfigPaths, tsconfigPaths } from './tsconfig-paths.ts'
@@ -21,7 +21,8 @@ interface Request {
 /** The part of the site that this needs to know. */
 interface Site {
   readonly root: string
-  contains(file: string): boolean
+  /** The directory below which a path is part of the site; undefined: it is not. */
+  baseOf(path: string): string | undefined
 }
 
 /**
@@ -30,6 +31,7 @@ interface Site {
  */
 export class ResolverFiles {
   readonly #site: Site
+  readonly #look: (path: string) => void
   /** By directory. */
   readonly #manifests = new Map<string, Manifest | undefined>()
   readonly #moduleDirs = new Map<string, boolean>()
@@ -37,8 +39,10 @@ export class ResolverFiles {
   #paths: TsconfigPaths | undefined
   #checkedAt = 0
 
-  constructor(site: Site) {
+  /** @param look told of each file and directory before it is looked at */
+  constructor(site: Site, look: (path: string) => void) {
     this.#site = site
+    this.#look = look
   }
 
   /** Forgets the results: files were added, removed or changed. */
@@ -59,7 +63,17 @@ export class ResolverFiles {
       this.clear()
       this.#checkedAt = now
     }
-    const waiting: Request[] = [{ directory, specifier }]
+    try {
+      this.#checkAll({ directory, specifier })
+    } catch (error) {
+      // Directories below the refused file are noted already: the next check must not stop at them.
+      this.clear()
+      throw error
+    }
+  }
+
+  #checkAll(request: Request): void {
+    const waiting = [request]
     this.#paths ??= tsconfigPaths(this.#site.root, {
       read: (file) => this.#text(file),
       refuse: (message) => {
@@ -71,7 +85,7 @@ export class ResolverFiles {
     let count = 0
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       if (++count + waiting.length > MAX_REQUESTS)
-        throw refusal(`"${specifier}" leads to more than ${MAX_REQUESTS} files of settings`)
+        throw refusal(`"${request.specifier}" leads to more than ${MAX_REQUESTS} files of settings`)
       this.#follow(next, waiting)
     }
   }
@@ -120,6 +134,7 @@ export class ResolverFiles {
       .filter((modules) => {
         let isThere = this.#moduleDirs.get(modules)
         if (isThere === undefined) {
+          this.#look(modules)
           isThere = statOf(modules)?.isDirectory() === true
           this.#moduleDirs.set(modules, isThere)
         }
@@ -131,6 +146,8 @@ export class ResolverFiles {
   #visit(path: string, waiting: Request[]): void {
     for (const directory of upwards(path)) {
       if (this.#manifests.has(directory)) return
+      // Of the directories above the site only the names that are looked for count.
+      if (!isBelow(this.#site.root, directory)) this.#look(directory)
       const text = this.#text(join(directory, 'package.json'))
       const manifest = text === undefined ? undefined : parseManifest(text)
       if (manifest !== undefined && manifest.targets.length + manifest.patterns.length > MAX_REQUESTS)
@@ -142,25 +159,24 @@ export class ResolverFiles {
 
   /** The text of a file of settings; undefined if there is none. Never opens anything but a regular file. */
   #text(file: string): string | undefined {
+    this.#look(file)
     const info = statOf(file)
     if (info === undefined || info.isDirectory()) return undefined
     if (!info.isFile()) throw refusal(`${file} is not a regular file`)
     if (info.size > MAX_FILE_BYTES) throw refusal(`${file} has ${info.size} bytes; the limit is ${MAX_FILE_BYTES}`)
-    this.#checkLink(file)
     try {
-      return readRegularFileSync(file, { maxBytes: MAX_FILE_BYTES }).toString('utf8')
+      const real = realpathSync.native(file)
+      const within = this.#site.baseOf(real)
+      // Some files outside of the site seem to be regular files and block all the same, as those of /proc.
+      if (within === undefined && this.#site.baseOf(file) !== undefined && lstatSync(file).isSymbolicLink())
+        throw refusal(`${file} leads to ${real}, outside of the site's directory`)
+      return readRegularFileSync(file, { maxBytes: MAX_FILE_BYTES, ...(within === undefined ? {} : { within }) }).toString('utf8')
     } catch (error) {
-      if (codeOf(error) === 'CORE_FILE_REFUSED') throw refusal((error as Error).message)
+      if (error instanceof CompileError) throw error
+      if (codeOf(error) === 'CORE_FILE_REFUSED') throw refusal(messageOf(error))
       // Gone or not readable: the resolver cannot read it either.
       return undefined
     }
-  }
-
-  /** Some files outside of the site seem to be regular files and block all the same, as those of /proc. */
-  #checkLink(file: string): void {
-    if (!lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() || !this.#site.contains(file)) return
-    const real = realpathSync.native(file)
-    if (!this.#site.contains(real)) throw refusal(`${file} leads to ${real}, outside of the site's directory`)
   }
 }
 

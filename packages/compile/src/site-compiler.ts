@@ -1,8 +1,8 @@
 import { realpathSync, statSync } from 'node:fs'
-import { asError, codeOf, readRegularFileSync, SingleFlight } from '@svc/core'
+import { asError, codeOf, SingleFlight } from '@svc/core'
 import type { CompiledSource, SourceInput } from './compile-source.ts'
 import { ResolvedModule } from './compiled-module.ts'
-import { COMPILER_VERSION, contentHash } from './content-hash.ts'
+import { COMPILER_VERSION, contentHash, watchHashOf } from './content-hash.ts'
 import { CompileError } from './errors.ts'
 import type { FileStamp, IndexEntry, ModuleCache } from './module-cache.ts'
 import { languageOf, moduleKindOf } from './module-kind.ts'
@@ -22,17 +22,15 @@ interface SiteCompilerOptions {
 const emptyModule = new ResolvedModule(
   EMPTY_MODULE,
   '',
-  { format: 'cjs', code: '', imports: [], lateImports: [], maps: [], watches: [], warnings: [] },
+  { format: 'cjs', code: '', imports: [], lateImports: [], maps: [], watches: [], watchHash: '', warnings: [] },
   {},
 )
 
 /** A larger file is not compiled: it would not fit into an isolate either. */
 const MAX_MODULE_BYTES = 16 * 1024 * 1024
 
-/** Reads the text of a module, which may have been replaced by anything since it was looked at. */
-function readModule(file: string): Buffer {
-  return readRegularFileSync(file, { maxBytes: MAX_MODULE_BYTES })
-}
+/** Render threads read compiled code whole. */
+const MAX_COMPILED_CHARS = 64 * 1024 * 1024
 
 /** @throws RENDER_RESOLVE for anything but a regular file of a size that is read as a whole */
 function stampOf(file: string): FileStamp {
@@ -42,18 +40,6 @@ function stampOf(file: string): FileStamp {
     throw new CompileError('RENDER_RESOLVE', `${file}: larger than ${MAX_MODULE_BYTES} bytes, the limit for a module`)
   }
   return { size: Number(stat.size), mtime: String(stat.mtimeNs), ctime: String(stat.ctimeNs) }
-}
-
-/** Hash of the content of some files of a bounded size; "" for no files, "gone" when one cannot be read. */
-function hashOfFiles(files: readonly string[]): string {
-  if (files.length === 0) return ''
-  try {
-    for (const file of files) stampOf(file)
-    return contentHash(files.map((file) => contentHash(readModule(file))).join())
-  } catch {
-    // Gone: compiling says so, with the place.
-    return 'gone'
-  }
 }
 
 /** A file touched this recently may change again without a new time stamp. */
@@ -130,7 +116,7 @@ export class SiteCompiler {
   async #compile(id: string, { stamp, entry, isSame }: Seen): Promise<ResolvedModule> {
     if (stamp instanceof Error) throw stamp
     const { cache, resolver, mode } = this.#options
-    const source = readModule(id).toString('utf8')
+    const source = resolver.read(id, MAX_MODULE_BYTES).toString('utf8')
     const facts = { file: id, source, packageType: resolver.packageTypeOf(id), isPackage: isPackageFile(id) }
     const kind = await moduleKindOf(facts)
     const name = kind.startsWith('css') ? id : languageOf(id)
@@ -144,7 +130,16 @@ export class SiteCompiler {
   /** A style sheet is current only while the files that it imports are. */
   #cached(hash: string): CompiledSource | undefined {
     const compiled = this.#options.cache.compiled(hash)
-    return compiled === undefined || compiled.watchHash === hashOfFiles(compiled.watches) ? compiled : undefined
+    return compiled === undefined || compiled.watchHash === this.#hashOf(compiled.watches) ? compiled : undefined
+  }
+
+  /** Hash of style sheets as `StyleCompiler` makes it; undefined when one cannot be read: compiling says so, with the place. */
+  #hashOf(files: readonly string[]): string | undefined {
+    try {
+      return watchHashOf(files.map((file) => contentHash(this.#options.resolver.read(file, MAX_MODULE_BYTES))))
+    } catch {
+      return undefined
+    }
   }
 
   async #compileAndStore(hash: string, input: SourceInput): Promise<CompiledSource> {
@@ -152,8 +147,11 @@ export class SiteCompiler {
     // Loaded here, with the parser and the transform: on a warm disk nothing of them is ever needed.
     const [{ compileSource }, { StyleCompiler }] = await Promise.all([import('./compile-source.ts'), import('./style-module.ts')])
     this.#styles ??= new StyleCompiler()
-    const fresh = await compileSource(input, resolver, this.#styles)
-    const compiled = { ...fresh, watchHash: hashOfFiles(fresh.watches) }
+    const compiled = await compileSource(input, resolver, this.#styles)
+    if (compiled.code.length > MAX_COMPILED_CHARS) {
+      const message = `${input.file}: has more than ${MAX_COMPILED_CHARS} characters when it is compiled`
+      throw new CompileError('RENDER_COMPILE', message)
+    }
     cache.storeCompiled(hash, compiled)
     return compiled
   }
@@ -206,7 +204,7 @@ export class SiteCompiler {
   }
 
   async #unresolved(id: string, specifier: string, found: Extract<Resolution, { kind: 'none' }>): Promise<CompileError> {
-    const source = readModule(id).toString('utf8')
+    const source = this.#options.resolver.read(id, MAX_MODULE_BYTES).toString('utf8')
     const at = positionAt(source, await offsetOfSpecifier(id, source, specifier))
     return sourceError({ code: 'RENDER_RESOLVE', file: id, source, at, ...found })
   }

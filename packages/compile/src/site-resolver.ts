@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, sep } from 'node:path'
-import { codeOf } from '@svc/core'
+import { codeOf, isBelow, messageOf, readRegularFileSync } from '@svc/core'
 import { type NapiResolveOptions, ResolverFactory } from 'oxc-resolver'
 import { CompileError } from './errors.ts'
 import { ResolverFiles } from './resolver-files.ts'
@@ -73,18 +73,23 @@ export function isPackageFile(file: string): boolean {
 export class SiteResolver {
   /** Real path of the site's directory. */
   readonly root: string
-  readonly #hoistedDirs: readonly string[]
+  /** Its own directory, and the `node_modules` of the directories above it. */
+  readonly #bases: readonly string[]
   /** Found since the last look at the disk, by kind, directory of the importer and specifier. */
   readonly #found = new Map<string, Resolution>()
   /** Files among them: real paths inside of the site. */
   readonly #files = new Set<string>()
-  readonly #checked = new ResolverFiles(this)
+  readonly #checked: ResolverFiles
   #resolvers: Readonly<Record<ImportKind, ResolverFactory>>
 
-  /** @throws ENOENT when the directory does not exist */
-  constructor(root: string) {
+  /**
+   * @param look told of each path that a result may follow from, before it is looked at
+   * @throws ENOENT when the directory does not exist
+   */
+  constructor(root: string, look: (path: string) => void = () => undefined) {
     this.root = realpathSync(root)
-    this.#hoistedDirs = parentsOf(this.root).map((dir) => join(dir, `node_modules${sep}`))
+    this.#checked = new ResolverFiles(this, look)
+    this.#bases = [this.root, ...parentsOf(this.root).map((dir) => join(dir, 'node_modules'))]
     this.#resolvers = resolversFor(this.root)
   }
 
@@ -120,7 +125,24 @@ export class SiteResolver {
 
   /** True if a file may be part of the site. `file` is a real path. */
   contains(file: string): boolean {
-    return file.startsWith(this.root + sep) || this.#hoistedDirs.some((dir) => file.startsWith(dir))
+    return this.baseOf(file) !== undefined
+  }
+
+  baseOf(path: string): string | undefined {
+    return this.#bases.find((base) => isBelow(path, base))
+  }
+
+  /**
+   * Reads a file of the site by its real path. A directory of it may have become a link meanwhile, which is not followed out.
+   * @throws RENDER_RESOLVE for anything but a regular file of the site of at most `maxBytes`; the error of the system
+   */
+  read(file: string, maxBytes: number): Buffer {
+    try {
+      return readRegularFileSync(file, { maxBytes, within: this.baseOf(file) ?? this.root })
+    } catch (error) {
+      if (codeOf(error) === 'CORE_FILE_REFUSED') throw new CompileError('RENDER_RESOLVE', messageOf(error), { cause: error })
+      throw error
+    }
   }
 
   /** Forgets what was seen on disk: files were added, removed or changed. */

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
-import { basename } from 'node:path'
-import { readRegularFileSync } from '@svc/core'
+import { basename, relative } from 'node:path'
 import type { Location } from 'esbuild'
+import { contentHash } from './content-hash.ts'
 import type { CompileError } from './errors.ts'
+import type { SiteResolver } from './site-resolver.ts'
 import { positionAt, type SourceErrorFacts, type SourcePosition, sourceError } from './source-problem.ts'
 
 /** Comments, strings and addresses without quotes: text in which nothing of a style sheet's structure stands. */
@@ -127,19 +127,21 @@ export function isModuleSheet(file: string): boolean {
 
 /** The text of style sheets, by the names that the bundler knows them under. */
 export class StyleFiles {
-  readonly #sitePathOf: (file: string) => string
+  readonly #resolver: SiteResolver
   readonly #files = new Map<string, { readonly file: string; readonly source: string }>()
   #bytes = 0
 
-  /** @param sitePathOf a path that is unique in the site and equal on every machine */
-  constructor(sitePathOf: (file: string) => string) {
-    this.#sitePathOf = sitePathOf
+  constructor(resolver: SiteResolver) {
+    this.#resolver = resolver
   }
 
-  /** The bundler makes local names of the name of the file: it must differ between two `page.module.css` of a site. */
+  /**
+   * The bundler makes local names of the name of the file: it must differ between two `page.module.css` of a site, and be equal on
+   * every machine.
+   */
   nameOf(file: string): string {
     if (!isModuleSheet(file)) return file
-    const digest = createHash('sha256').update(this.#sitePathOf(file)).digest('hex').slice(0, 6)
+    const digest = contentHash(relative(this.#resolver.root, file)).slice(0, 6)
     return `${basename(file, '.module.css')}_${digest}.css`
   }
 
@@ -152,12 +154,21 @@ export class StyleFiles {
   }
 
   /** Reads a sheet. Throws StyleRefusal for one that is too large, or one too many. */
-  read(file: string): string {
+  read(file: string): { readonly source: string; readonly hash: string } {
     if (this.#files.size >= MAX_FILES) throw unreadable(`more than ${MAX_FILES} style sheets are imported`)
-    const source = textOf(file)
-    this.#bytes += source.length
+    const bytes = this.#bytesOf(file)
+    this.#bytes += bytes.length
     if (this.#bytes > MAX_TOTAL_BYTES) throw unreadable(`the imported style sheets have more than ${MAX_TOTAL_BYTES} bytes`)
-    return source
+    return { source: bytes.toString('utf8'), hash: contentHash(bytes) }
+  }
+
+  #bytesOf(file: string): Buffer {
+    try {
+      return this.#resolver.read(file, MAX_FILE_BYTES)
+    } catch {
+      // Gone, a pipe, or too large: all of them mean the same to the author of the sheet.
+      throw unreadable(`${file} is not a readable file of at most ${MAX_FILE_BYTES} bytes`)
+    }
   }
 
   /** The place of one of the bundler's messages. */
@@ -168,15 +179,6 @@ export class StyleFiles {
     // Its columns count bytes.
     const column = Buffer.from(location.lineText).subarray(0, location.column).toString().length + 1
     return { file, source, at: { line: location.line, column } }
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readRegularFileSync(file, { maxBytes: MAX_FILE_BYTES }).toString('utf8')
-  } catch {
-    // Gone, a pipe, or too large: all of them mean the same to the author of the sheet.
-    throw unreadable(`${file} is not a readable file of at most ${MAX_FILE_BYTES} bytes`)
   }
 }
 

@@ -2,7 +2,7 @@ import { dirname, relative, sep } from 'node:path'
 import { codeOf, messageOf } from '@svc/core'
 import type { BuildFailure, BuildOptions, Message, OnLoadResult, OnResolveResult, Plugin } from 'esbuild'
 import { parseSync, Visitor } from 'oxc-parser'
-import type { Resolution } from './site-resolver.ts'
+import type { SiteResolver } from './site-resolver.ts'
 import { positionAt, sourceError } from './source-problem.ts'
 import { circleOf, faultOf, isModuleSheet, StyleFiles, StyleRefusal, styleError, warningsOf } from './style-files.ts'
 
@@ -12,10 +12,7 @@ interface StyleSource {
   readonly source: string
   /** True if the text is made short rather than readable. */
   readonly isMinified: boolean
-  /** Path that makes generated class names unique in the site and equal on every machine: relative to its root. */
-  readonly sitePathOf: (file: string) => string
-  /** Finds the file of an `@import` or of a `composes`. */
-  readonly resolve: (importer: string, specifier: string) => Resolution
+  readonly resolver: SiteResolver
 }
 
 /** A style sheet with everything that it imports. */
@@ -25,8 +22,8 @@ interface CompiledStyle {
   readonly classes: Readonly<Record<string, string>>
   /** Sheets that its classes are composed of, as paths relative to it: they come before it. */
   readonly imports: readonly string[]
-  /** Files whose text is part of it. */
-  readonly watches: readonly string[]
+  /** Files whose text is part of it, with the hash of what was read. */
+  readonly watches: ReadonlyMap<string, string>
   readonly warnings: readonly string[]
 }
 
@@ -67,7 +64,7 @@ class StyleBuild {
   readonly #waiting: readonly string[]
   readonly #files: StyleFiles
   readonly #entry: string
-  readonly #watches = new Set<string>()
+  readonly #watches = new Map<string, string>()
   readonly #warnings: string[] = []
   /** Classes of the sheets that this one composes, by file. */
   readonly #composed = new Map<string, Readonly<Record<string, string>>>()
@@ -76,7 +73,7 @@ class StyleBuild {
     this.#style = style
     this.#build = build
     this.#waiting = [...waiting, style.file]
-    this.#files = new StyleFiles(style.sitePathOf)
+    this.#files = new StyleFiles(style.resolver)
     this.#entry = this.#files.nameOf(style.file)
     this.#files.add(this.#entry, style.file, style.source)
   }
@@ -95,7 +92,7 @@ class StyleBuild {
         css: this.#withoutStandIns(text('.css')),
         classes,
         imports: [...this.#composed.keys()].map((target) => relativeTo(file, target)),
-        watches: [...this.#watches],
+        watches: this.#watches,
         warnings: [...this.#warnings, ...result.warnings.map((warning) => this.#warningText(warning))],
       }
     } catch (error) {
@@ -148,8 +145,8 @@ class StyleBuild {
     const file = this.#resolve(importer, specifier)
     const name = this.#files.nameOf(file)
     if (this.#files.get(name) !== undefined) return name
-    const source = this.#files.read(file)
-    this.#watches.add(file)
+    const { source, hash } = this.#files.read(file)
+    this.#watches.set(file, hash)
     this.#files.add(name, file, source)
     this.#check(file, source)
     return name
@@ -169,10 +166,10 @@ class StyleBuild {
   }
 
   async #readClasses(file: string): Promise<void> {
-    const source = this.#files.read(file)
+    const { source, hash } = this.#files.read(file)
     const other = new StyleBuild({ ...this.#style, file, source }, this.#build, this.#waiting)
     const { classes, watches } = await other.run()
-    for (const watched of [file, ...watches]) this.#watches.add(watched)
+    for (const [watched, content] of [[file, hash] as const, ...watches]) this.#watches.set(watched, content)
     this.#composed.set(file, classes)
     this.#files.add(`${STAND_IN}${this.#files.nameOf(file)}`, file, standInOf(classes))
   }
@@ -183,7 +180,7 @@ class StyleBuild {
   }
 
   #resolve(importer: string, specifier: string): string {
-    const found = this.#style.resolve(importer, specifier)
+    const found = this.#style.resolver.resolveStyle(importer, specifier)
     if (found.kind === 'none') throw new StyleRefusal('RENDER_RESOLVE', found.message, found.hint)
     if (found.kind === 'file' && found.id.endsWith('.css')) return found.id
     const hint = 'import a file that ends with .css; what makes style sheets at build time (Tailwind, Sass) has to run before'

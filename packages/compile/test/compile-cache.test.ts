@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { codeOf } from '@svc/core'
 import { tempDir, tempSite, writeFiles } from '@svc/testkit'
 import { ModuleCache } from '../src/caches.ts'
 import { SiteCompiler, SiteResolver } from '../src/index.ts'
+import { ResolverFiles } from '../src/resolver-files.ts'
 
 function setup(t: TestContext, files: Record<string, string>, mode: 'production' | 'development' = 'production') {
   const root = tempSite(t, files)
@@ -102,4 +104,60 @@ test('a file that is gone, or a link that leads out of the site, is not compiled
   await assert.rejects(compiler.load(join(root, 'link.ts')), (error) => codeOf(error) === 'RENDER_RESOLVE')
   rmSync(page)
   await assert.rejects(compiler.load(page), (error) => codeOf(error) === 'RENDER_RESOLVE')
+})
+
+test('a file that becomes a pipe after it was looked at is refused by each open', async (t) => {
+  const root = tempSite(t, { 'real.json': '{}', 'a.js': `import './b'`, 'b.js': '' })
+  symlinkSync('real.json', join(root, 'package.json'))
+  const swap = () => {
+    rmSync(join(root, 'real.json'))
+    execFileSync('mkfifo', [join(root, 'real.json')])
+  }
+  let isSwapped = false
+  const site = {
+    root,
+    // Asked between the look at a link and the read of its target.
+    baseOf: (file: string) => {
+      if (!isSwapped && file === join(root, 'real.json')) swap()
+      isSwapped ||= file === join(root, 'real.json')
+      return root
+    },
+  }
+  assert.throws(() => new ResolverFiles(site, () => undefined).check(root, './b'), {
+    code: 'RENDER_RESOLVE',
+    message: /is not a regular file/,
+  })
+  assert.ok(isSwapped)
+})
+
+test('a directory that becomes a link out of the site after an import was resolved is not read', async (t) => {
+  const { open, page, root } = setup(t, { 'page.ts': `import './d/data.json'`, 'd/data.json': '{}' })
+  const outside = tempSite(t, { 'data.json': '{"secret":1}' })
+  const { compiler } = open()
+  const id = (await compiler.load(page)).dependencies['./d/data.json'] ?? ''
+  renameSync(join(root, 'd'), join(root, 'e'))
+  symlinkSync(outside, join(root, 'd'))
+  await assert.rejects(compiler.load(id), { code: 'RENDER_RESOLVE', message: /outside of/ })
+})
+
+test('a style sheet that changes while it is compiled is compiled again', async (t) => {
+  const { root, dir } = setup(t, {
+    'page.css': '@import "./a.css";',
+    'a.css': '@import "./b.css"; i { color: red }',
+    'b.css': 'b {}',
+  })
+  const cache = new ModuleCache({ modules: join(dir, 'm'), index: join(dir, 'c'), bytecode: join(dir, 'b') })
+  /** Changes a sheet when the imports in it are resolved: it has been read then. */
+  class ChangingResolver extends SiteResolver {
+    override resolveStyle(importer: string, specifier: string) {
+      if (specifier === './b.css') writeFiles(root, { 'a.css': '@import "./b.css"; i { color: blue }' })
+      return super.resolveStyle(importer, specifier)
+    }
+  }
+  const load = async (resolver: SiteResolver) => {
+    const compiler = new SiteCompiler({ resolver, cache, mode: 'production', onLastGood: () => undefined })
+    return (await compiler.load(join(root, 'page.css'))).code
+  }
+  assert.match(await load(new ChangingResolver(root)), /red/)
+  assert.match(await load(new SiteResolver(root)), /#00f|blue/)
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { tempDir, tempSite, writeFiles } from '@svc/testkit'
 import { RenderError } from '../src/errors/errors.ts'
 import { ScannedSite } from '../src/host/scanned-site.ts'
@@ -15,6 +16,12 @@ const TIMEOUT = { timeoutMs: 60_000 }
 const HALF_GIGABYTE = 500 * 1024 * 1024
 /** More syntax than any parser follows on its stack. */
 const bottomless = `export default () => ${'('.repeat(500_000)}`
+
+/** The processes that another has forked. */
+function childrenOf(pid: number | undefined): number[] {
+  const tasks = readdirSync(`/proc/${pid}/task`).map((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'))
+  return tasks.flatMap((text) => text.split(' ').filter((one) => one !== '')).map(Number)
+}
 
 function survey(host: HostProcess, site: string) {
   return host.master.call('survey', { site }, TIMEOUT)
@@ -164,6 +171,64 @@ test('a compilation that takes too long is ended with its process, and the next 
       return true
     })
   }
+})
+
+test('a process that was ended while it had nothing to do costs no site a scan', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page('fine') })
+  const scanner = new SiteScanner({ program: fileURLToPath(new URL('../src/scan/main.ts', import.meta.url)) })
+  t.after(() => scanner.close())
+  const before = new Set(childrenOf(process.pid))
+  const request = { root, publicDir: join(root, 'public'), files: [] }
+  await scanner.scan(request)
+  for (const pid of childrenOf(process.pid).filter((one) => !before.has(one))) process.kill(pid, 'SIGKILL')
+  assert.equal((await scanner.scan(request)).manifest.routes.length, 1)
+})
+
+/** Stops the scan processes of a host, as a file system does that answers no more. */
+function freezeScans(t: TestContext, host: HostProcess): void {
+  const frozen = childrenOf(host.child.pid)
+  assert.ok(frozen.length > 0)
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+  t.after(() => {
+    for (const pid of frozen) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // Its host has ended it.
+      }
+    }
+  })
+}
+
+test('modules whose compilation does not end cost their own requests, and the host goes on', async (t) => {
+  const root = tempSite(t, { 'app/page.tsx': page('fine'), 'app/other/page.tsx': page('other') })
+  const neighbour = tempSite(t, { 'app/page.tsx': page('neighbour') })
+  const sites = [
+    { id: 'bad', root },
+    { id: 'good', root: neighbour },
+  ]
+  const host = await HostProcess.start(t, { sites, render: { timeout_ms: 3_000 } })
+  assert.match((await host.render('good', '/')).text, /neighbour/)
+  assert.match((await host.render('bad', '/')).text, /fine/)
+  freezeScans(t, host)
+  await assert.rejects(host.render('bad', '/other'), { code: 'RENDER_TIMEOUT' })
+  assert.match((await host.render('good', '/')).text, /neighbour/)
+  assert.match((await host.render('bad', '/')).text, /fine/)
+  assert.deepEqual(await host.lossesSoFar(), [])
+})
+
+test('modules that are larger together than the memory of an isolate are not loaded into that of the host', async (t) => {
+  const names = Array.from({ length: 10 }, (_, i) => `lib/${i}.js`)
+  const text = `export const text = '${'x'.repeat(8 * 1024 * 1024)}'`
+  const root = tempSite(t, {
+    'app/page.tsx': page('fine'),
+    'app/large/page.tsx': `${names.map((name) => `import '../../${name}'`).join('\n')}\n${page('large')}`,
+    ...Object.fromEntries(names.map((name) => [name, text])),
+  })
+  const host = await HostProcess.start(t, { sites: [{ id: 'a', root }], render: { memory_limit_mb: 64 } })
+  await assert.rejects(host.render('a', '/large'), { code: 'RENDER_MEMORY', message: /lib\/\d\.js, .* more than 64 MB/ })
+  assert.match((await host.render('a', '/')).text, /fine/)
+  assert.deepEqual(await host.lossesSoFar(), [])
 })
 
 test('a directory whose scans fail again and again is not scanned at each request', async () => {

@@ -77,6 +77,7 @@ for (const [name, [files, path, specifier]] of Object.entries(cases)) {
       found.kind === 'none' ? found.message : '',
       /(package|tsconfig|base)\.json is not a regular file: replace or remove it/,
     )
+    assert.deepEqual({ ...resolve(), refused: undefined }, { ...found, refused: undefined })
     rmSync(join(root, path))
     resolver.clear()
     if (!name.startsWith('extends') && name !== 'references') assert.equal(resolve().kind, 'file')

@@ -23,7 +23,7 @@ const wireError = guard.object({
   stack: guard.optional(guard.string),
 })
 
-/** One module: either `hash` and `dependencies`, or an error. */
+/** One module: either `hash` and `dependencies`, or an error. Neither: ask for it again, the reply was full. */
 const moduleResult = guard.object({
   /** Of its compiled source, which is in the cache of modules. */
   hash: guard.optional(guard.string),

@@ -25,6 +25,14 @@ export interface ThreadSettings {
   readonly manifest: SiteManifest
 }
 
+/** The modules of a request may take this long to load, however short its own time is: other sites' may be compiled first. */
+const LEAST_LOAD_MS = 10_000
+
+/** How long a request waits for its modules, before its own time begins. */
+export function loadLimitMs(timeoutMs: number): number {
+  return Math.max(timeoutMs, LEAST_LOAD_MS)
+}
+
 /** One request for a thread. A task of the pool is a list of them: those that came in one turn of the host's event loop. */
 export interface RenderTask {
   /** Unique in the host. */

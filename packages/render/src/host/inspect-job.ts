@@ -1,6 +1,6 @@
 import { asError } from '@svc/core'
 import type { EmittedFacts, InspectRequest } from '@svc/guest'
-import type { RenderResult, RenderTask } from '../contract/thread-messages.ts'
+import { loadLimitMs, type RenderResult, type RenderTask } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { readModules } from './emitted.ts'
 import type { PoolJob } from './site-pool.ts'
@@ -33,7 +33,7 @@ export class InspectJob implements PoolJob {
   }
 
   started(): void {
-    this.deadlineAt = performance.now() + this.#timeoutMs
+    this.deadlineAt = performance.now() + loadLimitMs(this.#timeoutMs) + this.#timeoutMs
   }
 
   result(result: RenderResult): void {

@@ -1,7 +1,7 @@
 import { asError, type CallContext, ReplyWithBytes } from '@svc/core'
 import type { BeginRequest } from '@svc/guest'
 import type { RenderHead, RenderProgress, RenderReply, RenderRequest } from '@svc/protocol'
-import type { BodyPiece, RenderResult, RenderTask } from '../contract/thread-messages.ts'
+import { type BodyPiece, loadLimitMs, type RenderResult, type RenderTask } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { readFacts, readHead, readVerdict } from './emitted.ts'
 import type { PoolJob, SitePool } from './site-pool.ts'
@@ -76,7 +76,7 @@ export class RenderJob implements PoolJob {
     const now = performance.now()
     this.#slot = slot
     this.#queueMs = now - this.#createdAt
-    this.deadlineAt = now + this.#options.timeoutMs
+    this.deadlineAt = now + loadLimitMs(this.#options.timeoutMs) + this.#options.timeoutMs
     const { context } = this.#options
     if (context.hasChunks) report(context, 'wants-body')
     else if (this.#reportsStart) report(context, 'begun')

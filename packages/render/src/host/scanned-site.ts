@@ -1,7 +1,7 @@
 import { asError, type BackoffPolicy, codeOf, delayMs, noFailures, recordFailure, SingleFlight } from '@svc/core'
 import type { SiteManifest } from '@svc/site'
 import type { LossReason } from '../contract/thread-messages.ts'
-import type { SiteScan, SiteScanner } from './site-scanner.ts'
+import { reasonOf, type SiteScan, type SiteScanner } from './site-scanner.ts'
 import { TurnQueue } from './turn-queue.ts'
 
 /** Options of the scans of one site. */
@@ -70,9 +70,4 @@ export class ScannedSite {
       throw error
     }
   }
-}
-
-/** Why a process that scans or compiles was lost. */
-export function reasonOf(error: Error & { readonly data?: { readonly reason?: LossReason } }): LossReason {
-  return error.data?.reason ?? 'crash'
 }

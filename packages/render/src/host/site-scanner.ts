@@ -1,10 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { CompileError } from '@svc/compile/caches'
-import { codeOf, createIpcChannel, Gate, type ReplyOf, type RequestOf, RpcPeer, withDeadline } from '@svc/core'
+import { asError, codeOf, createIpcChannel, type ReplyOf, type RequestOf, RpcPeer, withDeadline } from '@svc/core'
 import { PROTOCOL_VERSION } from '@svc/protocol'
 import { scanMethods, scanParentMethods } from '../contract/scan-methods.ts'
 import type { LossReason } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
+import { ScanTurns } from './scan-turns.ts'
 
 /** The directory to scan, and the files to look for. */
 type ScanRequest = RequestOf<typeof scanMethods.scan>
@@ -28,12 +29,10 @@ interface SiteScannerOptions {
 const SCAN_TIMEOUT_MS = 10_000
 /** For one batch of modules, which takes less than a second. */
 const COMPILE_TIMEOUT_MS = 30_000
-/** A site that holds its process for all that time must not hold up all others. */
-const MAX_PROCESSES = 4
 /** A process without work is ended after this time. */
 const IDLE_MS = 60_000
-/** How long the end of a process may come after that of its pipe. */
-const EXIT_MS = 1_000
+/** How long the end of a process may come after that of its pipe, or after its signal. */
+const EXIT_MS = 2_000
 /** Enough for a site at the limits of a scan, and for modules at the limit of their size. */
 const EXEC_ARGV = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc', '--max-old-space-size=512']
 
@@ -57,13 +56,18 @@ interface ScanProcess {
   idleTimer: NodeJS.Timeout | undefined
 }
 
+/** Why a process that scans or compiles was lost. */
+export function reasonOf(error: Error & { readonly data?: { readonly reason?: LossReason } }): LossReason {
+  return error.data?.reason ?? 'crash'
+}
+
 /**
  * Scans directories of sites, and compiles their modules, in processes that are started when there is something to do and end when
  * there is nothing more. Only the manifest and the imports of modules, which are bounded, reach the process that asks.
  */
 export class SiteScanner {
   readonly #options: SiteScannerOptions
-  readonly #gate = new Gate(MAX_PROCESSES)
+  readonly #turns = new ScanTurns()
   readonly #all = new Set<ScanProcess>()
   readonly #idle: ScanProcess[] = []
   /** Directories whose scan or compilation was ended, while its process is still there: it hangs in a call to the file system. */
@@ -83,7 +87,7 @@ export class SiteScanner {
     const failed = (reason: LossReason, why: string, cause?: unknown) =>
       new RenderError('RENDER_SCAN', `the scan of ${request.root} ${why}`, { cause, data: { reason } })
     const ask = (peer: ScanPeer) => peer.call('scan', request, { timeoutMs })
-    return this.#gate.run(() => this.#run({ root: request.root, ask, timeoutMs, failed }))
+    return this.#run({ root: request.root, ask, timeoutMs, failed })
   }
 
   /**
@@ -97,7 +101,7 @@ export class SiteScanner {
     const failed = (reason: LossReason, why: string, cause?: unknown) =>
       new CompileError('RENDER_COMPILE', `the compilation of ${what} ${why}`, { cause, data: { reason } })
     const ask = (peer: ScanPeer) => peer.call('compile', request, { timeoutMs })
-    return this.#gate.run(() => this.#run({ root: request.root, ask, timeoutMs, failed }))
+    return this.#run({ root: request.root, ask, timeoutMs, failed })
   }
 
   /** Ends all processes at once. */
@@ -106,27 +110,39 @@ export class SiteScanner {
     for (const one of this.#all) one.child.kill('SIGKILL')
   }
 
-  async #run<Reply>({ root, ask, timeoutMs, failed }: ScanTask<Reply>): Promise<Reply> {
+  #run<Reply>(task: ScanTask<Reply>): Promise<Reply> {
+    return this.#turns.run(task.root, async () => {
+      if (this.#hung.has(task.root)) throw task.failed('timeout', 'hangs in the file system and cannot be ended')
+      const idle = this.#idle.pop()
+      try {
+        if (idle !== undefined) return await this.#ask(idle, task)
+      } catch (error) {
+        // The process may have been ended from outside, or another site may have ruined it: only a new one tells.
+        if (reasonOf(asError(error)) !== 'crash') throw error
+      }
+      return await this.#ask(this.#start(), task)
+    })
+  }
+
+  async #ask<Reply>(one: ScanProcess, { root, ask, timeoutMs, failed }: ScanTask<Reply>): Promise<Reply> {
     if (this.#isClosed) throw new RenderError('RENDER_DRAINING', 'the render host is ending')
-    if (this.#hung.has(root)) throw failed('timeout', 'hangs in the file system and cannot be ended')
-    const one = this.#idle.pop() ?? this.#start()
     clearTimeout(one.idleTimer)
     try {
       const found = await ask(one.peer)
       this.#rest(one)
       return found
     } catch (error) {
-      if (this.#isClosed) throw new RenderError('RENDER_DRAINING', 'the render host is ending')
-      if (codeOf(error) === 'CORE_TIMEOUT') {
-        this.#cut(one, root)
-        throw failed('timeout', `took longer than ${timeoutMs} ms`, error)
-      }
+      const isTimeout = codeOf(error) === 'CORE_TIMEOUT'
+      if (isTimeout) one.child.kill('SIGKILL')
       const end = await withDeadline(one.exited, EXIT_MS, 'end of a scan process').catch(() => 'its pipe was closed')
       this.#cut(one, root)
+      if (this.#isClosed) throw new RenderError('RENDER_DRAINING', 'the render host is ending')
+      if (isTimeout) throw failed('timeout', `took longer than ${timeoutMs} ms`, error)
       throw failed('crash', `failed: its process ended (${end})`, error)
     }
   }
 
+  /** Ends a process. Where it does not end, nothing more is asked about the directory until it does. */
   #cut({ child, exited, hasExited }: ScanProcess, root: string): void {
     if (hasExited) return
     child.kill('SIGKILL')
@@ -148,8 +164,7 @@ export class SiteScanner {
     const gone = (end: string) => {
       one.hasExited = true
       this.#all.delete(one)
-      const at = this.#idle.indexOf(one)
-      if (at !== -1) this.#idle.splice(at, 1)
+      this.#forget(one)
       one.peer.close()
       resolve(end)
     }
@@ -174,7 +189,15 @@ export class SiteScanner {
   #rest(one: ScanProcess): void {
     if (one.hasExited) return
     this.#idle.push(one)
-    one.idleTimer = setTimeout(() => one.child.kill('SIGKILL'), IDLE_MS)
+    one.idleTimer = setTimeout(() => {
+      this.#forget(one)
+      one.child.kill('SIGKILL')
+    }, IDLE_MS)
     one.idleTimer.unref()
+  }
+
+  #forget(one: ScanProcess): void {
+    const at = this.#idle.indexOf(one)
+    if (at !== -1) this.#idle.splice(at, 1)
   }
 }

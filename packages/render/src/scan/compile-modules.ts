@@ -1,6 +1,6 @@
 import { SiteCompiler, SiteResolver } from '@svc/compile'
 import { CompileError, formatSource, ModuleCache } from '@svc/compile/caches'
-import { type ReplyOf, type RequestOf, toWire } from '@svc/core'
+import { type ReplyOf, type RequestOf, toWire, type WireError } from '@svc/core'
 import type { scanMethods } from '../contract/scan-methods.ts'
 
 type CompileRequest = RequestOf<typeof scanMethods.compile>
@@ -9,8 +9,12 @@ type ModuleResult = CompileReply['modules'][number]
 
 /** Views that a process keeps. A site has one for each of its threads. */
 const MAX_VIEWS = 8
-/** The largest barrel files of packages have some ten thousand imports. The reply goes through the main thread of the host. */
-const MAX_IMPORTS = 50_000
+/** The largest barrel files of packages have some ten thousand imports, each with a path. */
+const MAX_IMPORT_CHARS = 8 * 1024 * 1024
+/** Of a reply, which goes through the main thread of the host: modules that do not fit are left out, and asked for again. */
+const MAX_REPLY_CHARS = 8 * 1024 * 1024
+/** Of a message; one about a place in a source is far shorter. */
+const MAX_MESSAGE_CHARS = 16_384
 
 interface View {
   readonly cache: ModuleCache
@@ -29,10 +33,10 @@ export class ModuleCompilers {
     const { ids } = request.modules
     try {
       const view = this.#viewOf(request)
-      return { modules: await Promise.all(ids.map((id) => compileOne(view, id))) }
+      return { modules: fitting(await Promise.all(ids.map((id) => compileOne(view, id)))) }
     } catch (error) {
       // The directory of the site is gone.
-      return { modules: ids.map(() => ({ error: toWire(error) })) }
+      return { modules: ids.map(() => ({ error: wireOf(error) })) }
     }
   }
 
@@ -58,18 +62,41 @@ async function compileOne({ cache, compiler, lastGood }: View, id: string): Prom
   try {
     const module = await compiler.load(id)
     const { hash, dependencies } = module
-    if (Object.keys(dependencies).length > MAX_IMPORTS) {
-      throw new CompileError('RENDER_RESOLVE', `${id}: more than ${MAX_IMPORTS} imports, the limit for a module`)
+    if (charsOf(dependencies) > MAX_IMPORT_CHARS) {
+      throw new CompileError('RENDER_RESOLVE', `${id}: its imports have more than ${MAX_IMPORT_CHARS} characters`)
     }
     const why = lastGood.get(id)
     lastGood.delete(id)
     return {
       hash,
       dependencies,
-      ...(why === undefined ? {} : { lastGood: why }),
+      ...(why === undefined ? {} : { lastGood: why.slice(0, MAX_MESSAGE_CHARS) }),
       ...(cache.hasCompiled(hash) ? {} : { uncached: { text: formatSource(module.source), maps: [...module.source.maps] } }),
     }
   } catch (error) {
-    return { error: toWire(error) }
+    return { error: wireOf(error) }
   }
+}
+
+/** The stack is one of this process, and of no use to the author of the site. */
+function wireOf(error: unknown): WireError {
+  const { stack: _stack, ...wire } = toWire(error)
+  return { ...wire, message: wire.message.slice(0, MAX_MESSAGE_CHARS) }
+}
+
+/** Empties the results that do not fit into a reply. The first one always does. */
+function fitting(results: readonly ModuleResult[]): ModuleResult[] {
+  let room = MAX_REPLY_CHARS
+  return results.map((result, at) => {
+    const { dependencies = {}, uncached, error } = result
+    const texts = [uncached?.text, ...(uncached?.maps ?? []), error?.message].reduce((sum, text) => sum + (text?.length ?? 0), 0)
+    room -= charsOf(dependencies) + texts
+    return at === 0 || room >= 0 ? result : {}
+  })
+}
+
+function charsOf(texts: Readonly<Record<string, string>>): number {
+  let sum = 0
+  for (const [key, value] of Object.entries(texts)) sum += key.length + value.length
+  return sum
 }

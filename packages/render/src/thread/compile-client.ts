@@ -1,15 +1,7 @@
-import {
-  type CompiledModule,
-  type CompiledSource,
-  CompileError,
-  type ModuleCache,
-  ResolvedModule,
-  StoredSource,
-} from '@svc/compile/caches'
+import { type CompiledModule, CompileError, type ModuleCache, ResolvedModule, StoredSource } from '@svc/compile/caches'
 import { asError, codeOf, fromWire, type WireError } from '@svc/core'
 import type { moduleReply } from '../contract/scan-methods.ts'
 import { RenderError } from '../errors/errors.ts'
-import type { Compiler } from './module-loader.ts'
 
 type Reply = ReturnType<typeof moduleReply>
 type Result = Reply['modules'][number]
@@ -25,14 +17,14 @@ interface CompileClientOptions {
 
 /** A process that compiles may be ended by its deadline, which holds for so many modules. */
 const BATCH = 32
-/** A purge of compiled modules may delete a module between its compilation and its use. */
+/** A purge of compiled modules may delete modules between their compilation and their use. */
 const MAX_TRIES = 3
 
 /**
  * The modules of a site, compiled by a process that may be ended: neither the parser nor the resolver, which open and read as they
  * like, ever meets the site's files in the process of the thread. Compiled sources come through the cache on disk.
  */
-export class CompileClient implements Compiler {
+export class CompileClient {
   readonly #options: CompileClientOptions
   readonly #name = crypto.randomUUID()
   #looks = 0
@@ -46,37 +38,42 @@ export class CompileClient implements Compiler {
     this.#looks++
   }
 
-  async compile(ids: readonly string[]): Promise<(CompiledModule | Error)[]> {
-    const batches = Array.from({ length: Math.ceil(ids.length / BATCH) }, (_, at) => ids.slice(at * BATCH, (at + 1) * BATCH))
-    return (await Promise.all(batches.map((batch) => this.#compile(batch, 1)))).flat()
+  /** Yields each module, or why there is none: RENDER_COMPILE, RENDER_RESOLVE. One batch is compiled after the other. Never throws. */
+  async *compile(ids: readonly string[]): AsyncGenerator<readonly [id: string, module: CompiledModule | Error]> {
+    const waiting = [...ids]
+    for (let tries = 1; waiting.length > 0; ) {
+      const batch = waiting.splice(0, BATCH)
+      const modules = await this.#compile(batch)
+      const left = batch.filter((_, at) => modules[at] === undefined)
+      tries = left.length < batch.length ? 1 : tries + 1
+      for (const [at, id] of batch.entries()) {
+        const module = modules[at]
+        if (module !== undefined) yield [id, module]
+        else if (tries > MAX_TRIES)
+          yield [id, new CompileError('RENDER_COMPILE', `the compiled code of ${id} was deleted on every attempt`)]
+      }
+      if (tries <= MAX_TRIES) waiting.unshift(...left)
+    }
   }
 
-  async #compile(ids: readonly string[], tries: number): Promise<(CompiledModule | Error)[]> {
-    let results: readonly Result[]
+  /** Undefined for a module that has to be asked for again. */
+  async #compile(ids: readonly string[]): Promise<(CompiledModule | Error | undefined)[]> {
     try {
-      results = (await this.#options.compile(`${this.#name}-${this.#looks}`, ids)).modules
+      const { modules } = await this.#options.compile(`${this.#name}-${this.#looks}`, ids)
+      return ids.map((id, at) => this.#moduleOf(id, modules[at] ?? {}))
     } catch (error) {
       return ids.map(() => own(asError(error)))
     }
-    return await Promise.all(ids.map((id, at) => this.#moduleOf(id, results[at], tries)))
   }
 
-  async #moduleOf(id: string, result: Result | undefined, tries: number): Promise<CompiledModule | Error> {
-    if (result?.error !== undefined) return own(fromWire(result.error as WireError))
-    const { hash, dependencies, lastGood } = result ?? {}
-    if (hash === undefined || dependencies === undefined) return new CompileError('RENDER_COMPILE', `${id} was not compiled`)
-    const source = this.#sourceOf(hash, result?.uncached)
-    if (source !== undefined) {
-      if (lastGood !== undefined) this.#options.onLastGood(id, lastGood)
-      return new ResolvedModule(id, hash, source, dependencies)
-    }
-    if (tries === MAX_TRIES) return new CompileError('RENDER_COMPILE', `the compiled code of ${id} was deleted on every attempt`)
-    return (await this.#compile([id], tries + 1))[0] ?? new CompileError('RENDER_COMPILE', `${id} was not compiled`)
-  }
-
-  #sourceOf(hash: string, uncached: Result['uncached']): CompiledSource | undefined {
-    if (uncached === undefined) return this.#options.cache.compiled(hash)
-    return new StoredSource(uncached.text, () => uncached.maps)
+  #moduleOf(id: string, { hash, dependencies, uncached, lastGood, error }: Result): CompiledModule | Error | undefined {
+    if (error !== undefined) return own(fromWire(error as WireError))
+    if (hash === undefined || dependencies === undefined) return undefined
+    const source =
+      uncached === undefined ? this.#options.cache.compiled(hash) : new StoredSource(uncached.text, () => uncached.maps)
+    if (source === undefined) return undefined
+    if (lastGood !== undefined) this.#options.onLastGood(id, lastGood)
+    return new ResolvedModule(id, hash, source, dependencies)
   }
 }
 

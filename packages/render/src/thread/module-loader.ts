@@ -1,19 +1,16 @@
 import { type CompiledModule, hasBytecode, type ModuleCache, scriptOf } from '@svc/compile/caches'
 import { SingleFlight } from '@svc/core'
+import { RenderError } from '../errors/errors.ts'
+import type { CompileClient } from './compile-client.ts'
 import type { GuestIsolate, IsolateModule } from './guest-isolate.ts'
 import { ModuleGraph, modulesImported } from './module-graph.ts'
 
-/** Compiles modules of a site. May be called concurrently. */
-export interface Compiler {
-  /** In the order of the ids, each module or why there is none: RENDER_COMPILE, RENDER_RESOLVE. Never rejects. */
-  compile(ids: readonly string[]): Promise<(CompiledModule | Error)[]>
-}
-
 /** Options of a `ModuleLoader`. */
 interface ModuleLoaderOptions {
-  readonly compiler: Compiler
+  readonly compiler: Pick<CompileClient, 'compile'>
   readonly cache: ModuleCache
   readonly isolate: GuestIsolate
+  readonly memoryLimitMb: number
   readonly onWarning: (text: string) => void
   /** Modules go: what was made ready with them is not ready any more. */
   readonly onEvict: () => void
@@ -38,7 +35,7 @@ export class ModuleLoader {
 
   /**
    * Makes sure that these modules and all they import are defined.
-   * @throws RENDER_COMPILE, RENDER_RESOLVE; nothing was defined then
+   * @throws RENDER_COMPILE, RENDER_RESOLVE, RENDER_MEMORY; nothing was defined then
    */
   async load(ids: readonly string[]): Promise<void> {
     // Again when something that was there has been evicted meanwhile.
@@ -60,8 +57,9 @@ export class ModuleLoader {
     const isKnown = (file: string) => this.graph.dependentsOf([file]).size > 0
     const suspects = files.length > 0 && files.every(isKnown) ? files.filter((file) => this.graph.has(file)) : this.graph.ids()
     const changed = files.filter((file) => !this.graph.has(file) && isKnown(file))
-    const current = await this.#options.compiler.compile(suspects)
-    changed.push(...suspects.filter((id, at) => this.#hasChanged(id, current[at])))
+    for await (const [id, current] of this.#options.compiler.compile(suspects)) {
+      if (this.#hasChanged(id, current)) changed.push(id)
+    }
     return await this.#evict(this.graph.dependentsOf(changed))
   }
 
@@ -88,24 +86,28 @@ export class ModuleLoader {
     return evicted
   }
 
-  #hasChanged(id: string, current: CompiledModule | Error | undefined): boolean {
+  #hasChanged(id: string, current: CompiledModule | Error): boolean {
     const known = this.graph.get(id)
     // It is gone or does not compile: the next request that needs it is told so.
-    if (known === undefined || current === undefined || current instanceof Error) return true
+    if (known === undefined || current instanceof Error) return true
     return known.code !== current.code || JSON.stringify(known.dependencies) !== JSON.stringify(current.dependencies)
   }
 
   async #loadGraph(ids: readonly string[]): Promise<void> {
+    const { compiler, memoryLimitMb } = this.#options
     const found = new Map<string, CompiledModule>()
-    let wave = [...new Set(ids)]
-    while (wave.length > 0) {
-      const modules: CompiledModule[] = []
-      for (const module of await this.#options.compiler.compile(wave)) {
+    let room = memoryLimitMb * 1024 * 1024
+    for (let wave = [...new Set(ids)]; wave.length > 0; ) {
+      const targets = new Set<string>()
+      for await (const [id, module] of compiler.compile(wave)) {
         if (module instanceof Error) throw module
-        modules.push(module)
-        found.set(module.id, module)
+        room -= charsOf(module)
+        // They would not fit into the isolate, and until they are there they are in the memory that all sites share.
+        if (room < 0)
+          throw new RenderError('RENDER_MEMORY', `${id}, with what is loaded beside it, has more than ${memoryLimitMb} MB`)
+        found.set(id, module)
+        for (const target of modulesImported(module)) targets.add(target)
       }
-      const targets = new Set(modules.flatMap(modulesImported))
       wave = [...targets].filter((id) => !found.has(id) && !this.graph.has(id))
     }
     await this.#define([...found.values()])
@@ -129,4 +131,10 @@ export class ModuleLoader {
     const bytecode = bytecodeName === undefined ? undefined : this.#options.cache.bytecode(bytecodeName)
     return { id, format, dependencies: JSON.stringify(module.dependencies), code, bytecodeName, bytecode }
   }
+}
+
+function charsOf({ code, dependencies }: CompiledModule): number {
+  let sum = code.length
+  for (const [specifier, id] of Object.entries(dependencies)) sum += specifier.length + id.length
+  return sum
 }

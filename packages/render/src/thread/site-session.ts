@@ -4,16 +4,23 @@ import { messageOf, TransientMap, withDeadline } from '@svc/core'
 import { cutLine, type EmittedError, type GuestSettings, type HostCallbacks, type InspectRequest } from '@svc/guest'
 import type { LoadedModule } from '@svc/protocol'
 import type { SiteManifest } from '@svc/site'
-import type { LossReason, RenderResult, RenderTask, ThreadSettings } from '../contract/thread-messages.ts'
+import {
+  type LossReason,
+  loadLimitMs,
+  type RenderResult,
+  type RenderTask,
+  type ThreadSettings,
+} from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { ActiveRequest, type RequestOwner } from './active-request.ts'
+import type { CompileClient } from './compile-client.ts'
 import type { DataClient } from './data/data-client.ts'
 import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
 import type { GuestFiles } from './guest-files.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
 import { HostOperations } from './host-operations.ts'
-import { type Compiler, ModuleLoader } from './module-loader.ts'
+import { ModuleLoader } from './module-loader.ts'
 import type { CreateIsolate } from './prepared-isolate.ts'
 import { loadRoute, routeById, routeIdOf } from './route-files.ts'
 import { mapStack } from './stack-mapper.ts'
@@ -36,7 +43,7 @@ interface SessionOptions {
   readonly guestSettings: GuestSettings
   readonly files: GuestFiles
   readonly createIsolate: CreateIsolate
-  readonly compiler: Compiler
+  readonly compiler: CompileClient
   readonly cache: ModuleCache
   readonly link: ThreadLink
   readonly data: DataClient
@@ -81,7 +88,8 @@ export class SiteSession implements RequestOwner {
       compiler,
       cache,
       isolate,
-      onWarning: (text) => link.log('warn', '', text),
+      memoryLimitMb: settings.memoryLimitMb,
+      onWarning: (text) => link.log('warn', '', cutLine(text)),
       onEvict: () => this.#ready.clear(),
     })
   }
@@ -109,19 +117,28 @@ export class SiteSession implements RequestOwner {
   }
 
   /** Runs a request in the isolate. Never rejects. */
-  async run(task: RenderTask): Promise<RenderResult> {
+  run(task: RenderTask): Promise<RenderResult> {
     const request = new ActiveRequest(task, this)
     this.#requests.set(task.number, request)
+    void this.#start(request)
+    return request.result
+  }
+
+  /** Begins a request as soon as its modules are loaded, unless it has ended until then. Never rejects. */
+  async #start(request: ActiveRequest): Promise<void> {
+    const { task } = request
+    const limitMs = loadLimitMs(this.#options.settings.timeoutMs)
+    // The load goes on for the requests after this one.
+    request.deadline = setTimeout(() => request.fail(this.loadError(request, timeoutError(limitMs))), limitMs)
     try {
       if (task.kind === 'inspect') await this.#loadInspected(task)
       // Asked again after each wait: routes may have been forgotten meanwhile. Nothing comes between the answer and the begin.
       else for (let defining = this.#define(task); defining !== undefined; defining = this.#define(task)) await defining
     } catch (error) {
-      request.fail(this.loadError(request, error))
+      if (!request.hasEnded) request.fail(this.loadError(request, error))
     }
     if (this.#isLost) request.giveBack()
     if (!request.hasEnded) this.#begin(request)
-    return request.result
   }
 
   /** Gives up a request whose client is gone. */
@@ -285,6 +302,7 @@ export class SiteSession implements RequestOwner {
   #begin(request: ActiveRequest): void {
     const { number, kind, route, begin, body, hasBodyPieces } = request.task
     const id = kind === 'inspect' ? '' : routeIdOf(kind, route)
+    clearTimeout(request.deadline)
     request.deadline = setTimeout(() => this.#tooLate(request), this.#options.settings.timeoutMs)
     request.entry = this.#isolate.enter('begin', number, kind, id, begin)
     if (body !== undefined) this.#bodyPiece(number, body)
