@@ -1,10 +1,5 @@
-import { reactRuntime } from '../react/react-runtime.ts'
+import { cloneElement, jsx } from '../react/react-runtime.ts'
 import { RouterError } from '../scope/router-error.ts'
-
-/** Makes an element with the React that the site uses. */
-function element(type: string, props: object): unknown {
-  return (reactRuntime.jsxRuntime['jsx'] as (type: string, props: object) => unknown)(type, props)
-}
 
 /** The parts of a URL as `href` may have them. */
 interface UrlObject {
@@ -22,16 +17,7 @@ interface UrlObject {
 interface LinkProps {
   readonly href: string | URL | UrlObject
   readonly as?: string | UrlObject
-  readonly prefetch?: unknown
-  readonly replace?: unknown
-  readonly scroll?: unknown
-  readonly shallow?: unknown
-  readonly passHref?: unknown
-  readonly locale?: unknown
-  readonly onNavigate?: unknown
-  readonly unstable_dynamicOnHover?: unknown
   readonly legacyBehavior?: boolean
-  readonly children?: unknown
   readonly [attribute: string]: unknown
 }
 
@@ -40,10 +26,9 @@ export function Link(props: LinkProps): unknown {
   const { href, as, prefetch, replace, scroll, shallow, passHref, locale, onNavigate, legacyBehavior, ...rest } = props
   const { unstable_dynamicOnHover, children, ...attributes } = rest
   const target = hrefText(as ?? href)
-  if (legacyBehavior !== true) return element('a', { ...attributes, href: target, children })
-  if (typeof children === 'string' || typeof children === 'number') return element('a', { href: target, children })
-  const clone = reactRuntime.react['cloneElement'] as (child: unknown, props: object) => unknown
-  return clone(children, { href: target })
+  if (legacyBehavior !== true) return jsx('a', { ...attributes, href: target, children })
+  if (typeof children === 'string' || typeof children === 'number') return jsx('a', { href: target, children })
+  return cloneElement(children, { href: target })
 }
 
 function hrefText(href: LinkProps['href']): string {
@@ -90,11 +75,7 @@ interface ImageProps {
   readonly loading?: 'lazy' | 'eager'
   readonly quality?: number | string
   readonly loader?: (wish: { src: string; width: number; quality: number | undefined }) => string
-  readonly placeholder?: unknown
-  readonly blurDataURL?: unknown
-  readonly unoptimized?: unknown
   readonly overrideSrc?: string
-  readonly onLoadingComplete?: unknown
   readonly style?: object
   readonly [attribute: string]: unknown
 }
@@ -108,7 +89,7 @@ export function Image(props: ImageProps): unknown {
   const image = imageOf(src)
   const size = fill ? {} : sizeOf(image, width, height)
   const isUrgent = priority === true || preload === true
-  return element('img', {
+  return jsx('img', {
     alt: alt ?? '',
     ...size,
     decoding: 'async',
@@ -146,12 +127,7 @@ export function getImageProps(props: ImageProps): { readonly props: unknown } {
 interface ScriptProps {
   readonly src?: string
   readonly strategy?: 'beforeInteractive' | 'afterInteractive' | 'lazyOnload' | 'worker'
-  readonly children?: unknown
   readonly dangerouslySetInnerHTML?: { readonly __html: string }
-  readonly onLoad?: unknown
-  readonly onReady?: unknown
-  readonly onError?: unknown
-  readonly stylesheets?: unknown
   readonly [attribute: string]: unknown
 }
 
@@ -176,7 +152,7 @@ export function Script(props: ScriptProps): unknown {
     stylesheets,
     ...rest
   } = props
-  if (src !== undefined) return element('script', { ...rest, src, ...(loadingOf[strategy] ?? loadingOf.afterInteractive) })
+  if (src !== undefined) return jsx('script', { ...rest, src, ...(loadingOf[strategy] ?? loadingOf.afterInteractive) })
   const html = dangerouslySetInnerHTML?.__html ?? (Array.isArray(children) ? children.join('') : String(children ?? ''))
-  return element('script', { ...rest, dangerouslySetInnerHTML: { __html: html } })
+  return jsx('script', { ...rest, dangerouslySetInnerHTML: { __html: html } })
 }

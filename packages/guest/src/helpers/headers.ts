@@ -1,58 +1,21 @@
 import { guestSettings } from '../host/host.ts'
-import { type CookieOptions, type CookiePair, RequestCookies, type ResponseCookie } from '../scope/cookies.ts'
+import { Headers as GuestHeaders } from '../prelude/fetch/headers.ts'
+import { type CookieOptions, parseCookies, ReadableCookies, type ResponseCookie } from '../scope/cookies.ts'
 import { type ReadablePromise, readablePromiseOf } from '../scope/readable-promise.ts'
 import { currentScope, type RequestScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
 
 /** Fields of a request as `headers()` shows them. */
-class ReadonlyHeaders {
-  readonly #headers: Headers
-
-  constructor(headers: Headers) {
-    this.#headers = headers
-  }
-
-  get(name: string): string | null {
-    return this.#headers.get(name)
-  }
-
-  has(name: string): boolean {
-    return this.#headers.has(name)
-  }
-
-  getSetCookie(): string[] {
-    return this.#headers.getSetCookie()
-  }
-
-  forEach(visit: (value: string, name: string, headers: ReadonlyHeaders) => void): void {
-    for (const [name, value] of this.#headers) visit(value, name, this)
-  }
-
-  keys(): IterableIterator<string> {
-    return this.#headers.keys()
-  }
-
-  values(): IterableIterator<string> {
-    return this.#headers.values()
-  }
-
-  entries(): IterableIterator<[string, string]> {
-    return this.#headers.entries()
-  }
-
-  [Symbol.iterator](): IterableIterator<[string, string]> {
-    return this.#headers.entries()
-  }
-
-  append(): never {
+class ReadonlyHeaders extends GuestHeaders {
+  override append(): never {
     return refuseChange()
   }
 
-  set(): never {
+  override set(): never {
     return refuseChange()
   }
 
-  delete(): never {
+  override delete(): never {
     return refuseChange()
   }
 }
@@ -65,29 +28,15 @@ function refuseChange(): never {
  * The cookies of a request as `cookies()` shows them. In a route handler and in middleware they can be set and deleted: the
  * change is seen by later reads and goes out with the answer. A page cannot: its head may be out already.
  */
-class SiteCookies {
+class SiteCookies extends ReadableCookies {
   readonly #scope: RequestScope
-  readonly #cookies: RequestCookies
+  readonly #cookies: Map<string, string>
 
-  constructor(scope: RequestScope, headers: { get(name: string): string | null }) {
+  constructor(scope: RequestScope, header: string) {
+    const cookies = parseCookies(header)
+    super(cookies)
     this.#scope = scope
-    this.#cookies = new RequestCookies(headers)
-  }
-
-  get size(): number {
-    return this.#cookies.size
-  }
-
-  get(name: string | CookiePair): CookiePair | undefined {
-    return this.#cookies.get(name)
-  }
-
-  getAll(name?: string | CookiePair): CookiePair[] {
-    return this.#cookies.getAll(name)
-  }
-
-  has(name: string): boolean {
-    return this.#cookies.has(name)
+    this.#cookies = cookies
   }
 
   /** Sets a cookie. Throws ROUTER_MISUSE in a page. */
@@ -95,7 +44,7 @@ class SiteCookies {
     this.#checkMayChange('set')
     const cookie: ResponseCookie = typeof name === 'string' ? { ...options, name, value: String(value ?? '') } : name
     this.#scope.responseCookies.set(cookie)
-    this.#cookies.set({ name: cookie.name, value: cookie.value })
+    this.#cookies.set(cookie.name, cookie.value)
     return this
   }
 
@@ -105,14 +54,6 @@ class SiteCookies {
     this.#scope.responseCookies.delete(name)
     this.#cookies.delete(typeof name === 'string' ? name : name.name)
     return this
-  }
-
-  [Symbol.iterator](): IterableIterator<[string, CookiePair]> {
-    return this.#cookies[Symbol.iterator]()
-  }
-
-  toString(): string {
-    return this.#cookies.toString()
   }
 
   #checkMayChange(what: string): void {
@@ -135,11 +76,13 @@ export function headers(): ReadablePromise<ReadonlyHeaders> {
 export function cookies(): ReadablePromise<SiteCookies> {
   const scope = currentScope('cookies()')
   const isRead = scope.read('cookies', 'cookies()')
-  return once(scope, cookies, () => readablePromiseOf(new SiteCookies(scope, fieldsOf(scope, isRead))))
+  return once(scope, cookies, () =>
+    readablePromiseOf(new SiteCookies(scope, new Headers(fieldsOf(scope, isRead)).get('cookie') ?? '')),
+  )
 }
 
-function fieldsOf(scope: RequestScope, isRead: boolean): Headers {
-  return new Headers(isRead ? scope.guest.begin.headers.map(([name, value]): [string, string] => [name, value]) : [])
+function fieldsOf(scope: RequestScope, isRead: boolean): [string, string][] {
+  return isRead ? scope.guest.begin.headers.map(([name, value]) => [name, value]) : []
 }
 
 function once<T>(scope: RequestScope, key: unknown, make: () => T): T {

@@ -1,7 +1,8 @@
+import type { SegmentNode } from '@svc/site'
+import { LayoutContext, useContext } from '../react/react-runtime.ts'
 import { controlFlowOf, httpError, redirectError } from '../scope/control-flow.ts'
 import { currentScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
-import { layoutSegments } from './layout-segments.ts'
 import { StandardURLSearchParams } from './standard-classes.ts'
 
 /** Says if the browser's history gets an entry; without client navigation it makes no difference. */
@@ -53,9 +54,16 @@ export function useParams(): Record<string, string | readonly string[]> {
   return { ...currentScope('useParams()').guest.begin.params }
 }
 
-/** The segments below the layout that renders, as the URL has them; `slot` names a parallel slot. */
+/** URL segments below the layout that renders, with parameters filled in; `slot` names a parallel slot. Groups do not count. */
 export function useSelectedLayoutSegments(slot = 'children'): readonly string[] {
-  return layoutSegments(currentScope('useSelectedLayoutSegments()').guest.begin.params, slot)
+  const { params } = currentScope('useSelectedLayoutSegments()').guest.begin
+  const layout = useContext(LayoutContext) as SegmentNode | null
+  const segments: string[] = []
+  for (let node = layout?.slots[slot]; node; node = node.slots['children']) {
+    if (/^[@(]/.test(node.segment)) continue
+    segments.push(node.param === undefined ? node.segment : [params[node.param] ?? ''].flat().join('/'))
+  }
+  return segments
 }
 
 /** The first segment below the layout that renders, or null. */

@@ -1,4 +1,4 @@
-/// <reference path="./oxc-runtime.d.ts" />
+/// <reference path="../modules.d.ts" />
 import assertClassBrand from '@oxc-project/runtime/helpers/assertClassBrand'
 import checkInRHS from '@oxc-project/runtime/helpers/checkInRHS'
 import classPrivateFieldGet2 from '@oxc-project/runtime/helpers/classPrivateFieldGet2'

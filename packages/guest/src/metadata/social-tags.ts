@@ -9,25 +9,17 @@ export function addOpenGraphTags(list: TagList, metadata: ResolvedMetadata, reso
   list.property('og:title', titleText(graph['title']) ?? metadata.title?.absolute)
   list.property('og:description', graph['description'] ?? metadata['description'])
   if (graph['url'] !== undefined && graph['url'] !== null) list.property('og:url', resolveUrl(graph['url']))
-  list.property('og:site_name', graph['siteName'])
-  list.property('og:locale', graph['locale'])
-  list.property('og:country_name', graph['countryName'])
-  list.property('og:ttl', graph['ttl'])
+  addProperties(list, 'og', graph, 'site_name locale country_name ttl')
   for (const image of listOf(graph['images'])) addMedia(list, 'og:image', image, resolveUrl)
   for (const video of listOf(graph['videos'])) addMedia(list, 'og:video', video, resolveUrl)
   for (const audio of listOf(graph['audio'])) addMedia(list, 'og:audio', audio, resolveUrl)
-  for (const [field, property] of contacts) {
-    for (const value of listOf(graph[field])) list.property(property, value)
-  }
-  addTypeTags(list, graph)
+  addProperties(list, 'og', graph, 'email* phone_number* fax_number*')
+  for (const locale of listOf(graph['alternateLocale'])) list.property('og:locale:alternate', locale)
+  const { type } = graph
+  if (typeof type !== 'string') return
+  list.property('og:type', type)
+  if (Object.hasOwn(typeProperties, type)) addProperties(list, type.replace(/\..*/, ''), graph, typeProperties[type] ?? '')
 }
-
-const contacts: readonly (readonly [string, string])[] = [
-  ['emails', 'og:email'],
-  ['phoneNumbers', 'og:phone_number'],
-  ['faxNumbers', 'og:fax_number'],
-  ['alternateLocale', 'og:locale:alternate'],
-]
 
 function addMedia(list: TagList, property: string, media: unknown, resolveUrl: ResolveUrl): void {
   if (!isRecord(media)) {
@@ -39,61 +31,27 @@ function addMedia(list: TagList, property: string, media: unknown, resolveUrl: R
   for (const key of ['type', 'width', 'height', 'alt']) list.property(`${property}:${key}`, media[key])
 }
 
-/** Properties of each Open Graph type: field of the metadata -> property. */
-const typeProperties: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
-  article: [
-    ['publishedTime', 'article:published_time'],
-    ['modifiedTime', 'article:modified_time'],
-    ['expirationTime', 'article:expiration_time'],
-    ['authors', 'article:author'],
-    ['section', 'article:section'],
-    ['tags', 'article:tag'],
-  ],
-  book: [
-    ['isbn', 'book:isbn'],
-    ['releaseDate', 'book:release_date'],
-    ['authors', 'book:author'],
-    ['tags', 'book:tag'],
-  ],
-  profile: [
-    ['firstName', 'profile:first_name'],
-    ['lastName', 'profile:last_name'],
-    ['username', 'profile:username'],
-    ['gender', 'profile:gender'],
-  ],
-  'music.song': [
-    ['duration', 'music:duration'],
-    ['albums', 'music:album'],
-    ['musicians', 'music:musician'],
-  ],
-  'music.album': [
-    ['songs', 'music:song'],
-    ['musicians', 'music:musician'],
-    ['releaseDate', 'music:release_date'],
-  ],
-  'music.playlist': [
-    ['songs', 'music:song'],
-    ['creators', 'music:creator'],
-  ],
-  'music.radio_station': [['creators', 'music:creator']],
-  'video.movie': [
-    ['actors', 'video:actor'],
-    ['directors', 'video:director'],
-    ['writers', 'video:writer'],
-    ['duration', 'video:duration'],
-    ['releaseDate', 'video:release_date'],
-    ['tags', 'video:tag'],
-    ['series', 'video:series'],
-  ],
+const ofVideo = 'actor* director* writer* duration release_date tag* series'
+
+/** Properties of each Open Graph type, in the notation of `addProperties`. */
+const typeProperties: Readonly<Record<string, string>> = {
+  article: 'published_time modified_time expiration_time author* section tag*',
+  book: 'isbn release_date author* tag*',
+  profile: 'first_name last_name username gender',
+  'music.song': 'duration album* musician*',
+  'music.album': 'song* musician*',
+  'music.playlist': 'song* creator*',
+  'music.radio_station': 'creator*',
+  'video.movie': ofVideo,
+  'video.episode': ofVideo,
 }
 
-function addTypeTags(list: TagList, graph: MetadataExport): void {
-  const type = graph['type']
-  if (typeof type !== 'string') return
-  list.property('og:type', type)
-  const known = type === 'video.episode' ? 'video.movie' : type
-  for (const [field, property] of (Object.hasOwn(typeProperties, known) && typeProperties[known]) || []) {
-    for (const value of listOf(graph[field])) list.property(property, isRecord(value) ? value['url'] : value)
+/** Adds properties. The field of each has its name in camel case; with a star, the plural. A field is one value or a list. */
+function addProperties(list: TagList, prefix: string, graph: MetadataExport, names: string): void {
+  for (const name of names.split(' ')) {
+    const field = name.replace('*', 's').replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+    for (const value of listOf(graph[field]))
+      list.property(`${prefix}:${name.replace('*', '')}`, prefix !== 'og' && isRecord(value) ? value['url'] : value)
   }
 }
 

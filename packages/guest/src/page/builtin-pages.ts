@@ -1,5 +1,4 @@
-/** Makes an element; React's `jsx` keeps the props object as it is, getters included. */
-export type Jsx = (type: unknown, props: object) => unknown
+import { jsx } from '../react/react-runtime.ts'
 
 const texts: Readonly<Record<number, string>> = {
   401: 'You are not authorized to access this page.',
@@ -8,7 +7,7 @@ const texts: Readonly<Record<number, string>> = {
 }
 
 /** The content inside the layout when the site has no `not-found.*` of its own. */
-export function builtinHttpPage(jsx: Jsx, status: 401 | 403 | 404): unknown {
+export function builtinHttpPage(status: 401 | 403 | 404): unknown {
   return [
     jsx('title', { children: `${status}: ${texts[status]}` }),
     jsx('h1', { children: String(status) }),
@@ -30,6 +29,6 @@ export function builtinErrorDocument(digest: string): string {
 }
 
 /** The document around a page without a root layout. */
-export function minimalDocument(jsx: Jsx, children: unknown): unknown {
+export function minimalDocument(children: unknown): unknown {
   return jsx('html', { children: jsx('body', { children }) })
 }

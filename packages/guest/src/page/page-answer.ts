@@ -1,4 +1,5 @@
 import type { AnswerHead, GuestRequest } from '../request/guest-request.ts'
+import { controlFlowOf } from '../scope/control-flow.ts'
 
 /**
  * A redirect's target as a Location field may carry it: visible ASCII. What is not is percent-encoded, a line break
@@ -28,4 +29,12 @@ export function answerRedirect(
 ): void {
   const headers = [['location', locationOf(flow.url)] as const, ...cookies.map((cookie) => ['set-cookie', cookie] as const)]
   guest.emitComplete({ status: flow.status, headers }, '')
+}
+
+/** Ends a request whose code threw: with what `redirect`, `notFound` and their kin ask for, else with the error. */
+export function answerThrown(guest: GuestRequest, error: unknown, file: string, cookies: readonly string[] = []): void {
+  const flow = controlFlowOf(error)
+  if (flow === undefined) guest.fail(error, file)
+  else if (flow.kind === 'redirect') answerRedirect(guest, flow, cookies)
+  else guest.emitComplete({ status: flow.status, headers: [] }, '')
 }

@@ -1,11 +1,11 @@
 import type { SegmentNode } from '@svc/site'
 import type { HeadTag } from '../metadata/tag-list.ts'
-import type { ReactRuntime } from '../react/react-runtime.ts'
+import { Fragment, jsx } from '../react/react-runtime.ts'
 import { cssOf } from '../registry/registry.ts'
 import { BoundaryMarks, type BoundaryPlan } from './boundaries.ts'
-import { type Jsx, minimalDocument } from './builtin-pages.ts'
+import { minimalDocument } from './builtin-pages.ts'
 import { fallbackHead, type PageHead, pageHead } from './page-head.ts'
-import type { PageInput } from './page-input.ts'
+import { childrenLine, type PageInput } from './page-input.ts'
 import { segmentElement, type TreeContext } from './segment-tree.ts'
 
 /** One build of a page: the element and what is needed to make sense of its output. */
@@ -15,23 +15,22 @@ export interface PageDocument {
 }
 
 /** Builds the whole document of a page: head tags, style sheets and the tree of segments. */
-export function pageDocument(runtime: ReactRuntime, tree: SegmentNode, input: PageInput, plan: BoundaryPlan): PageDocument {
-  const jsx = runtime.jsxRuntime['jsx'] as Jsx
+export function pageDocument(tree: SegmentNode, input: PageInput, plan: BoundaryPlan): PageDocument {
   const head = pageHead(tree, input, plan.replaced)
   const isLate = head instanceof Promise
   const outlet = isLate && plan.replaced.size === 0 ? jsx(MetadataOutlet, { head }) : null
-  const context: TreeContext = { runtime, jsx, input, plan, marks: new BoundaryMarks(), outlet }
+  const context: TreeContext = { input, plan, marks: new BoundaryMarks(), outlet }
   const body = segmentElement(context, tree)
-  const content = hasLayout(tree) ? body : minimalDocument(jsx, body)
-  const headElement = isLate ? jsx(LateHead, { jsx, head: settledHead(head, tree, input) }) : tagElements(jsx, head)
+  const content = childrenLine(tree).some(({ layout }) => layout !== undefined) ? body : minimalDocument(body)
+  const headElement = isLate ? jsx(LateHead, { head: settledHead(head, tree, input) }) : tagElements(head)
   const isHidden = [...plan.replaced.values()].some(({ kind }) => kind === 'http')
   const children = [
     headElement,
-    styleElement(jsx, tree),
+    styleElement(tree),
     isHidden ? jsx('meta', { name: 'robots', content: 'noindex' }) : null,
     content,
   ]
-  return { element: jsx(runtime.react['Fragment'], { children }), context }
+  return { element: jsx(Fragment, { children }), context }
 }
 
 /** Throws what `generateMetadata` threw, in the place of the page, so that the page's own boundaries deal with it. */
@@ -40,20 +39,20 @@ async function MetadataOutlet({ head }: { readonly head: Promise<unknown> }): Pr
   return null
 }
 
-async function LateHead({ jsx, head }: { readonly jsx: Jsx; readonly head: Promise<readonly HeadTag[]> }): Promise<unknown> {
-  return tagElements(jsx, await head)
+async function LateHead({ head }: { readonly head: Promise<readonly HeadTag[]> }): Promise<unknown> {
+  return tagElements(await head)
 }
 
 function settledHead(head: PageHead, tree: SegmentNode, input: PageInput): Promise<readonly HeadTag[]> {
   return Promise.resolve(head).catch(() => fallbackHead(tree, input))
 }
 
-function tagElements(jsx: Jsx, tags: readonly HeadTag[]): readonly unknown[] {
+function tagElements(tags: readonly HeadTag[]): readonly unknown[] {
   return tags.map(({ tag, attributes, text }) => jsx(tag, text === undefined ? attributes : { ...attributes, children: text }))
 }
 
 /** All style sheets that the files of a tree import, as one element that React puts into the head. */
-function styleElement(jsx: Jsx, tree: SegmentNode): unknown {
+function styleElement(tree: SegmentNode): unknown {
   const sheets = new Map<string, string>()
   for (const file of filesOf(tree)) for (const { id, css } of cssOf(file)) sheets.set(id, css)
   if (sheets.size === 0) return null
@@ -65,11 +64,4 @@ function filesOf(node: SegmentNode): readonly string[] {
   const files = own.filter((file) => file !== undefined)
   for (const slot of Object.values(node.slots)) if (slot !== null) files.push(...filesOf(slot))
   return files
-}
-
-function hasLayout(tree: SegmentNode): boolean {
-  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) {
-    if (node.layout !== undefined) return true
-  }
-  return false
 }

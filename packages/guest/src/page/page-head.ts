@@ -6,7 +6,7 @@ import type { HeadTag, MetadataFileTag } from '../metadata/tag-list.ts'
 import { hasModule, requireModule } from '../registry/registry.ts'
 import type { Replacement } from './boundaries.ts'
 import { exportsOf, type ModuleExports } from './module-exports.ts'
-import { namesWith, type PageInput, pageProps } from './page-input.ts'
+import { childrenLine, namesWith, type PageInput, pageProps } from './page-input.ts'
 
 type Tags = readonly MetadataFileTag[]
 
@@ -109,7 +109,7 @@ function headLevels(
 ): readonly MetadataLevel[] {
   const levels: MetadataLevel[] = []
   let names: readonly string[] = []
-  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) {
+  for (const node of childrenLine(tree)) {
     names = namesWith(names, node)
     const files = fileTags(node.metadata, input)
     levels.push({ exports: node.layout === undefined ? null : exportsOf(node.layout), props: layoutProps(input, names), files })

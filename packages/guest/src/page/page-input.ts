@@ -92,6 +92,12 @@ export function pageProps(input: PageInput): object {
   }
 }
 
+/** The nodes of a tree on the way to its page, the root first. */
+export function childrenLine(tree: SegmentNode): readonly SegmentNode[] {
+  const next = tree.slots['children']
+  return next ? [tree, ...childrenLine(next)] : [tree]
+}
+
 /** The parameter names of a node, appended to those above it. */
 export function namesWith(names: readonly string[], node: SegmentNode): readonly string[] {
   return node.param === undefined ? names : [...names, node.param]

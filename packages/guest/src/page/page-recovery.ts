@@ -6,6 +6,7 @@ import { type BoundaryKind, type BoundaryMarks, failedBoundaries, type Replaceme
 import { builtinErrorPart } from './builtin-pages.ts'
 import { locationOf } from './page-answer.ts'
 import type { PageDocument } from './page-document.ts'
+import { childrenLine } from './page-input.ts'
 import type { LatePart, StreamFailure } from './page-stream.ts'
 import { collect, type RenderPass, renderPass } from './render-pass.ts'
 import { errorElement, httpElement } from './segment-tree.ts'
@@ -53,8 +54,8 @@ export async function recoverPage(
     if (probe.kind === 'fine') return { kind: 'html', status: statusOf(replaced), html: probe.html }
     if (probe.hits.length === 0) return unhandled(errors[0])
     for (const hit of probe.hits) replace(page, replaced, hit)
-    const { element, context } = page.build(replaced, undefined)
-    const pass = await renderPass(page.scope, context.runtime, element, { waitForAll: true })
+    const { element } = page.build(replaced, undefined)
+    const pass = await renderPass(page.scope, element, { waitForAll: true })
     errors = errorsOf(pass)
     if (errors.length === 0 && pass.outcome.kind !== 'failed') {
       return { kind: 'html', status: statusOf(replaced), html: await collect(page.scope, pass.outcome.source) }
@@ -70,7 +71,7 @@ async function probePage(
   kind: BoundaryKind,
 ): Promise<Probe> {
   const { element, context } = page.build(replaced, kind)
-  const pass = await renderPass(page.scope, context.runtime, element, { waitForAll: true })
+  const pass = await renderPass(page.scope, element, { waitForAll: true })
   if (pass.outcome.kind === 'failed') return { kind: 'hits', hits: [] }
   const html = await collect(page.scope, pass.outcome.source)
   if (pass.errors.length === 0) return { kind: 'fine', html }
@@ -100,13 +101,7 @@ function boundaryFor(
 /** Segments around a boundary, innermost first. A Suspense of the site's own counts as standing in the page. */
 function chainOf(tree: SegmentNode, marks: BoundaryMarks, mark: string | undefined): readonly SegmentNode[] {
   const place = mark === undefined ? undefined : marks.find(mark)
-  return place?.chain ?? leafChain(tree)
-}
-
-function leafChain(tree: SegmentNode): readonly SegmentNode[] {
-  const chain: SegmentNode[] = []
-  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) chain.unshift(node)
-  return chain
+  return place?.chain ?? childrenLine(tree).toReversed()
 }
 
 function replace(page: RecoverablePage, replaced: Map<SegmentNode, Replacement>, { node, error }: Hit): void {
@@ -158,7 +153,7 @@ export async function latePart(
   }
   if (flow?.kind === 'http') {
     const node = chain.find(({ notFound }) => notFound !== undefined) ?? chain.at(-1)
-    const html = node && (await tryRender(page, httpElement(page.context, node, flow), failure))
+    const html = node && (await tryRender(page, httpElement(node, flow), failure))
     return { html: html ?? builtinErrorPart, beside: '<meta name="robots" content="noindex"/>' }
   }
   return { html: await errorHtml(page, chain, error, failure), beside: '' }
@@ -182,8 +177,8 @@ async function errorHtml(
 
 /** The HTML of an element; undefined when it fails itself, which goes to the log. */
 async function tryRender(page: PageDocument, element: unknown, failure: StreamFailure): Promise<string | undefined> {
-  const { runtime, input } = page.context
-  const pass = await renderPass(input.scope, runtime, element, { waitForAll: true, prefix: failure.target.replace(/\W/g, '') })
+  const { input } = page.context
+  const pass = await renderPass(input.scope, element, { waitForAll: true, prefix: failure.target.replace(/\W/g, '') })
   if (pass.errors.length === 0 && pass.outcome.kind !== 'failed') return await collect(input.scope, pass.outcome.source)
   input.scope.guest.handled(pass.errors[0])
   return undefined

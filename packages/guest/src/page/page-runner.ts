@@ -1,12 +1,12 @@
 import type { SegmentNode } from '@svc/site'
 import { guestSettings } from '../host/host.ts'
-import { type ReactRuntime, reactRuntime } from '../react/react-runtime.ts'
+import { jsx } from '../react/react-runtime.ts'
 import type { GuestRequest } from '../request/guest-request.ts'
 import type { ControlFlow } from '../scope/control-flow.ts'
 import { openScope, type RequestScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
 import { type BoundaryKind, type BoundaryPlan, collectedPlan, type Replacement, streamedPlan } from './boundaries.ts'
-import { builtinErrorDocument, builtinHttpPage, type Jsx, minimalDocument } from './builtin-pages.ts'
+import { builtinErrorDocument, builtinHttpPage, minimalDocument } from './builtin-pages.ts'
 import { digestOf, errorProps } from './error-props.ts'
 import { componentOf } from './module-exports.ts'
 import { answerHtml, answerRedirect, htmlHead } from './page-answer.ts'
@@ -44,7 +44,6 @@ class PageRun {
   readonly tree: SegmentNode
   readonly #guest: GuestRequest
   readonly #globalError: string | undefined
-  readonly #runtime: ReactRuntime = reactRuntime
   readonly #input: PageInput
 
   constructor(guest: GuestRequest, scope: RequestScope, tree: SegmentNode, globalError: string | undefined) {
@@ -68,7 +67,7 @@ class PageRun {
   #render(replaced: Replaced): Promise<void> {
     const streams = this.#guest.begin.mayStream && replaced.size === 0
     const page = this.#build({ ...(streams ? streamedPlan : collectedPlan), replaced })
-    const pass = renderPass(this.scope, this.#runtime, page.element, { waitForAll: !streams })
+    const pass = renderPass(this.scope, page.element, { waitForAll: !streams })
     return pass.then((result) => this.#answer(page, result, replaced))
   }
 
@@ -85,7 +84,7 @@ class PageRun {
   }
 
   #build(plan: BoundaryPlan): PageDocument {
-    return this.scope.run(() => pageDocument(this.#runtime, this.tree, this.#input, plan))
+    return this.scope.run(() => pageDocument(this.tree, this.#input, plan))
   }
 
   async #isKnown(): Promise<boolean> {
@@ -116,8 +115,7 @@ class PageRun {
   /** Nothing of the page can be shown: `global-error.*`, else a page of our own (in development the error itself). */
   async #giveUp(error: unknown, flow: ControlFlow | undefined): Promise<void> {
     if (flow?.kind === 'http') {
-      const jsx = this.#runtime.jsxRuntime['jsx'] as Jsx
-      const html = await this.#renderAlone(minimalDocument(jsx, builtinHttpPage(jsx, flow.status)))
+      const html = await this.#renderAlone(minimalDocument(builtinHttpPage(flow.status)))
       answerHtml(this.#guest, flow.status, html ?? '')
       return
     }
@@ -131,13 +129,12 @@ class PageRun {
   }
 
   async #renderGlobalError(file: string, error: unknown): Promise<string | undefined> {
-    const jsx = this.#runtime.jsxRuntime['jsx'] as Jsx
     return await this.#renderAlone(this.scope.run(() => jsx(componentOf(file), errorProps(error, this.#guest.begin.url))))
   }
 
   /** The HTML of a document that stands outside of the page; undefined when it fails too. */
   async #renderAlone(element: unknown): Promise<string | undefined> {
-    const pass = await renderPass(this.scope, this.#runtime, element, { waitForAll: true })
+    const pass = await renderPass(this.scope, element, { waitForAll: true })
     if (pass.errors.length === 0 && pass.outcome.kind !== 'failed') {
       return await collect(this.scope, pass.outcome.source)
     }

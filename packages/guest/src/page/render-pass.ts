@@ -1,5 +1,5 @@
 import { nativeThen } from '../context/promise-then.ts'
-import type { HtmlSink, HtmlSource, ReactRuntime } from '../react/react-runtime.ts'
+import { type HtmlSink, type HtmlSource, renderElement } from '../react/react-runtime.ts'
 import type { RequestScope } from '../scope/request-scope.ts'
 
 /** One render of an element by React, up to the first byte. */
@@ -26,7 +26,6 @@ const patience = 48
  */
 export function renderPass(
   scope: RequestScope,
-  runtime: ReactRuntime,
   element: unknown,
   options: { readonly waitForAll: boolean; readonly prefix?: string },
 ): Promise<RenderPass> {
@@ -36,7 +35,7 @@ export function renderPass(
   const settings = { onError, progressiveChunkSize: Number.MAX_SAFE_INTEGER }
   const own = options.prefix === undefined ? settings : { ...settings, identifierPrefix: options.prefix }
   return scope
-    .run(() => runtime.render(element, own))
+    .run(() => renderElement(element, own))
     .then(
       (source) => settled(source, options.waitForAll, errors),
       (error: unknown) => ({ errors, outcome: { kind: 'failed', error } }),

@@ -2,6 +2,7 @@ import type { SegmentNode } from '@svc/site'
 import type { DynamicMode, FetchCacheMode, RequestScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
 import { exportsOf, type ModuleExports } from './module-exports.ts'
+import { childrenLine } from './page-input.ts'
 
 /** Caching and parameter settings of a route, from its layouts down to its page or handler. */
 interface SegmentConfig {
@@ -58,7 +59,7 @@ export function applyConfig(scope: RequestScope, config: SegmentConfig): void {
 /** Modules of a page's tree that have a say in its config and head: layouts and page of the `children` line, root first. */
 export function configChain(tree: SegmentNode): readonly (readonly [file: string, exports: ModuleExports])[] {
   const chain: (readonly [string, ModuleExports])[] = []
-  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) {
+  for (const node of childrenLine(tree)) {
     if (node.layout !== undefined) chain.push([node.layout, exportsOf(node.layout)])
     const leaf = node.page ?? node.default
     if (leaf !== undefined) chain.push([leaf, exportsOf(leaf)])

@@ -1,17 +1,14 @@
 import type { SegmentNode } from '@svc/site'
-import { layoutContext } from '../helpers/layout-segments.ts'
-import type { ReactRuntime } from '../react/react-runtime.ts'
+import { Fragment, jsx, LayoutContext, Suspense } from '../react/react-runtime.ts'
 import { httpError } from '../scope/control-flow.ts'
 import type { BoundaryMarks, BoundaryPlace, BoundaryPlan, Replacement } from './boundaries.ts'
-import { builtinHttpPage, type Jsx } from './builtin-pages.ts'
+import { builtinHttpPage } from './builtin-pages.ts'
 import { errorProps } from './error-props.ts'
 import { componentOf } from './module-exports.ts'
 import { namesWith, type PageInput, pageProps } from './page-input.ts'
 
 /** Parts that the elements of one build of a page share. */
 export interface TreeContext {
-  readonly runtime: ReactRuntime
-  readonly jsx: Jsx
   readonly input: PageInput
   readonly plan: BoundaryPlan
   readonly marks: BoundaryMarks
@@ -31,12 +28,12 @@ export function segmentElement(
   const place: BoundaryPlace = { chain }
   let element = contentElement(context, node, names, chain)
   const replacement = context.plan.replaced.get(node)
-  if (replacement?.kind === 'http') element = httpElement(context, node, replacement)
+  if (replacement?.kind === 'http') element = httpElement(node, replacement)
   else element = probed(context, 'http', node.notFound !== undefined || above.length === 0, place, element)
   if (node.loading !== undefined && context.plan.streams) element = loadingElement(context, node.loading, place, element)
   if (replacement?.kind === 'error') element = errorElement(context, node, replacement)
   else element = probed(context, 'error', node.error !== undefined, place, element)
-  if (node.template !== undefined) element = context.jsx(componentOf(node.template), { children: element })
+  if (node.template !== undefined) element = jsx(componentOf(node.template), { children: element })
   return node.layout === undefined ? element : layoutElement(context, node, node.layout, { names, chain, children: element })
 }
 
@@ -47,13 +44,13 @@ function contentElement(
   chain: readonly SegmentNode[],
 ): unknown {
   if (node.page !== undefined) {
-    const page = context.jsx(componentOf(node.page), pageProps(context.input))
+    const page = jsx(componentOf(node.page), pageProps(context.input))
     if (context.outlet === null) return page
-    return context.jsx(context.runtime.react['Fragment'], { children: [context.outlet, page] })
+    return jsx(Fragment, { children: [context.outlet, page] })
   }
   if (node.default !== undefined) {
     const { input } = context
-    return context.jsx(componentOf(node.default), {
+    return jsx(componentOf(node.default), {
       get params() {
         return input.allParams
       },
@@ -68,7 +65,7 @@ function slotElement(
   names: readonly string[],
   chain: readonly SegmentNode[],
 ): unknown {
-  if (slot === null || slot === undefined) return context.jsx(Missing, {})
+  if (slot === null || slot === undefined) return jsx(Missing, {})
   return segmentElement(context, slot, names, chain)
 }
 
@@ -94,13 +91,13 @@ function layoutElement(context: TreeContext, node: SegmentNode, file: string, { 
   for (const [name, slot] of Object.entries(node.slots)) {
     if (name !== 'children') Object.assign(props, { [name]: slotElement(context, slot, names, chain) })
   }
-  const layout = context.jsx(componentOf(file), props)
-  return context.jsx(layoutContext(context.runtime), { value: node, children: layout })
+  const layout = jsx(componentOf(file), props)
+  return jsx(LayoutContext, { value: node, children: layout })
 }
 
 function loadingElement(context: TreeContext, file: string, place: BoundaryPlace, children: unknown): unknown {
-  const fallback = [context.marks.add(place), context.jsx(componentOf(file), {})]
-  return context.jsx(context.runtime.react['Suspense'], { fallback, children })
+  const fallback = [context.marks.add(place), jsx(componentOf(file), {})]
+  return jsx(Suspense, { fallback, children })
 }
 
 /** While a failure is looked for, a boundary is a Suspense boundary whose fallback is nothing but its mark. */
@@ -112,17 +109,17 @@ function probed(
   children: unknown,
 ): unknown {
   if (!isHere || context.plan.probe !== kind) return children
-  return context.jsx(context.runtime.react['Suspense'], { fallback: context.marks.add(place), children })
+  return jsx(Suspense, { fallback: context.marks.add(place), children })
 }
 
 /** The element of a segment's `error.*`. */
 export function errorElement(context: TreeContext, node: SegmentNode, replacement: Replacement & { kind: 'error' }): unknown {
   const props = errorProps(replacement.error, context.input.scope.guest.begin.url)
-  return node.error === undefined ? null : context.jsx(componentOf(node.error), props)
+  return node.error === undefined ? null : jsx(componentOf(node.error), props)
 }
 
 /** The element of a segment's `not-found.*`, or of the built-in text. */
-export function httpElement(context: TreeContext, node: SegmentNode, replacement: Replacement & { kind: 'http' }): unknown {
-  if (replacement.status === 404 && node.notFound !== undefined) return context.jsx(componentOf(node.notFound), {})
-  return builtinHttpPage(context.jsx, replacement.status)
+export function httpElement(node: SegmentNode, replacement: Replacement & { kind: 'http' }): unknown {
+  if (replacement.status === 404 && node.notFound !== undefined) return jsx(componentOf(node.notFound), {})
+  return builtinHttpPage(replacement.status)
 }

@@ -4,7 +4,7 @@ import type { GuestRequest } from '../request/guest-request.ts'
 import { openScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
 import { exportsOf, type ModuleExports } from './module-exports.ts'
-import { namesWith, type Params } from './page-input.ts'
+import { childrenLine, type Params } from './page-input.ts'
 
 interface ParamLevel {
   readonly file: string
@@ -47,18 +47,13 @@ function isSame(left: unknown, right: unknown): boolean {
 
 /** The modules of a page's tree that may have `generateStaticParams`. */
 export function paramLevels(tree: SegmentNode): readonly ParamLevel[] {
-  const levels: ParamLevel[] = []
-  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) {
-    for (const file of [node.layout, node.page]) if (file !== undefined) levels.push({ file, exports: exportsOf(file) })
-  }
-  return levels
+  const files = childrenLine(tree).flatMap(({ layout, page }) => [layout ?? [], page ?? []].flat())
+  return files.map((file) => ({ file, exports: exportsOf(file) }))
 }
 
 /** Names of the parameters on the way to the page. */
 export function paramNames(tree: SegmentNode): readonly string[] {
-  let names: readonly string[] = []
-  for (let node: SegmentNode | null | undefined = tree; node; node = node.slots['children']) names = namesWith(names, node)
-  return names
+  return childrenLine(tree).flatMap(({ param }) => param ?? [])
 }
 
 /**

@@ -1,5 +1,4 @@
-/// <reference path="./svc-react.d.ts" />
-/// <reference path="./svc-react.d.ts" />
+/// <reference path="../modules.d.ts" />
 import { compilerRuntime, jsxDevRuntime, jsxRuntime, react, reactDom, server } from 'svc:react'
 import { TextEncoder } from '../prelude/encoding/text-coding.ts'
 import { ReadableStream } from '../prelude/fetch/streams.ts'

@@ -1,4 +1,4 @@
-/// <reference path="./svc-react.d.ts" />
+/// <reference path="../modules.d.ts" />
 import { jsxRuntime, react, server } from 'svc:react'
 
 /** Takes the pieces of a page. `write` returns whether there is room for more. */
@@ -19,25 +19,23 @@ export interface HtmlSource {
   cancel(reason: unknown): void
 }
 
+/** Makes an element; keeps the props object as it is, getters included. */
+export const jsx = jsxRuntime['jsx'] as (type: unknown, props: object) => unknown
+export const { Fragment, Suspense } = react
+export const cloneElement = react['cloneElement'] as (child: unknown, props: object) => unknown
+export const useContext = react['useContext'] as (context: unknown) => unknown
+
+/** Tells a component below which layout it stands. */
+export const LayoutContext = (react['createContext'] as (value: null) => unknown)(null)
+
 /** The options of React's `renderToReadableStream` that matter here. */
 interface RenderOptions {
   readonly identifierPrefix?: string
   readonly progressiveChunkSize?: number
-  readonly signal?: object
   onError?(error: unknown, info: { readonly componentStack?: string }): string | undefined
 }
 
-/** One copy of React: elements and the renderer must come from the same one. */
-export interface ReactRuntime {
-  readonly react: Readonly<Record<string, unknown>>
-  readonly jsxRuntime: Readonly<Record<string, unknown>>
-  /** Resolves when the shell is ready, rejects with the error that the shell threw. */
-  render(element: unknown, options: RenderOptions): Promise<HtmlSource>
-}
-
-/** The copy of React that the guest carries. */
-export const reactRuntime: ReactRuntime = {
-  react,
-  jsxRuntime,
-  render: (element, options) => server.renderToReadableStream(element, options),
+/** Resolves when the shell is ready, rejects with the error that the shell threw. */
+export function renderElement(element: unknown, options: RenderOptions): Promise<HtmlSource> {
+  return server.renderToReadableStream(element, options)
 }

@@ -1,4 +1,4 @@
-/// <reference path="../prelude/node/node-packages.d.ts" />
+/// <reference path="../modules.d.ts" />
 import EventEmitter from 'events'
 import { AsyncLocalStorage, AsyncResource } from '../context/async-local-storage.ts'
 import { atob, btoa } from '../prelude/encoding/base64.ts'

@@ -8,8 +8,7 @@ import { DOMException } from '../prelude/events/dom-exception.ts'
 import { dropFetchesOf } from '../prelude/fetch/fetch.ts'
 import { clearTimersOf } from '../prelude/time/timers.ts'
 import { beginAttempt, requireModule } from '../registry/registry.ts'
-import type { Runner } from './guest-request.ts'
-import { RunningRequest } from './running-request.ts'
+import { GuestRequest, type Runner } from './guest-request.ts'
 
 const routes = new Map<string, Route>()
 
@@ -22,21 +21,11 @@ export function forgetRoutes(): void {
   routes.clear()
 }
 
-/** Returns a route by id. */
-function routeOf(id: string): Route | undefined {
-  return routes.get(id)
-}
-
 const runners = new Map<BeginKind, Runner>()
 
 /** Sets what runs requests of a kind. */
 export function registerRunner(kind: BeginKind, run: Runner): void {
   runners.set(kind, run)
-}
-
-/** Returns the runner of a kind. */
-function runnerOf(kind: BeginKind): Runner | undefined {
-  return runners.get(kind)
 }
 
 /** Exports that say how a module wants to be treated. */
@@ -81,10 +70,10 @@ function inspectModules(requestNumber: number, request: InspectRequest): void {
   }
 }
 
-const running = new TransientMap<number, RunningRequest>()
+const running = new TransientMap<number, GuestRequest>()
 
-function run(request: RunningRequest): void {
-  const runner = runnerOf(request.kind)
+function run(request: GuestRequest): void {
+  const runner = runners.get(request.kind)
   if (runner === undefined) throw new GuestError('GUEST_NO_RUNNER', `nothing runs requests of kind ${request.kind}`)
   const outcome = runner(request)
   if (outcome !== undefined) Promise.resolve(outcome).catch((error: unknown) => request.fail(error))
@@ -99,7 +88,7 @@ export function beginRequest(number: number, kind: BeginKind, routeId: string, j
     return
   }
   const begin = JSON.parse(json) as BeginRequest
-  const request = new RunningRequest({ number, kind, begin, route: routeOf(routeId), onEnd: () => running.delete(number) })
+  const request = new GuestRequest({ number, kind, begin, route: routes.get(routeId), onEnd: () => running.delete(number) })
   running.set(number, request)
   runInContext(request.context, () => {
     try {

@@ -1,12 +1,11 @@
 import { NextRequest, observedRequest } from '../helpers/next-request.ts'
 import type { ModuleExports } from '../page/module-exports.ts'
-import { answerRedirect } from '../page/page-answer.ts'
+import { answerThrown } from '../page/page-answer.ts'
 import type { GuestRoute } from '../page/page-input.ts'
 import { applyConfig, mergeConfig } from '../page/segment-config.ts'
 import { isKnownParams } from '../page/static-params.ts'
 import { requireModule } from '../registry/registry.ts'
 import type { GuestRequest } from '../request/guest-request.ts'
-import { controlFlowOf } from '../scope/control-flow.ts'
 import { purgeBeforeAnswer, purgeBeforeFailure } from '../scope/pending-purges.ts'
 import { readablePromise } from '../scope/readable-promise.ts'
 import { openScope, type RequestScope } from '../scope/request-scope.ts'
@@ -53,17 +52,8 @@ async function answer(scope: RequestScope, file: string, handler: Handler): Prom
     const cookies = scope.responseCookies.fields
     await scope.run(() => emitResponse(guest, result, { cookies, withBody: guest.begin.method !== 'HEAD' }))
   } catch (error) {
-    await answerFailure(scope, error, file)
+    answerThrown(guest, await purgeBeforeFailure(scope, error), file, scope.responseCookies.fields)
   }
-}
-
-async function answerFailure(scope: RequestScope, error: unknown, file: string): Promise<void> {
-  const { guest } = scope
-  const failed = await purgeBeforeFailure(scope, error)
-  const flow = controlFlowOf(failed)
-  if (flow === undefined) guest.fail(failed, file)
-  else if (flow.kind === 'redirect') answerRedirect(guest, flow, scope.responseCookies.fields)
-  else guest.emitComplete({ status: flow.status, headers: [] }, '')
 }
 
 /** The handler of a method; GET answers HEAD too. */

@@ -1,8 +1,10 @@
+/// <reference path="../modules.d.ts" />
+
+import { react } from 'svc:react'
 import { registerHelpers } from '../helpers/register.ts'
 import { runNotFound, runPage } from '../page/page-runner.ts'
 import { runStaticPaths } from '../page/static-params.ts'
 import { fetch } from '../prelude/fetch/fetch.ts'
-import { type ReactRuntime, reactRuntime } from '../react/react-runtime.ts'
 import { registerRunner } from '../request/requests.ts'
 import { requestFetch, type SendFetch } from '../scope/request-fetch.ts'
 import { findScope } from '../scope/request-scope.ts'
@@ -56,15 +58,10 @@ function childOf<K>(map: { get(key: K): CallNode | undefined; set(key: K, node: 
   return made
 }
 
-/** Replaces `cache` of the React that sites use. */
-function replaceReactCache(runtime: ReactRuntime): void {
-  Object.defineProperty(runtime.react, 'cache', { value: requestCache, enumerable: true, configurable: true, writable: true })
-}
-
 /** Registers everything that the router adds to the guest: runners, helper modules, `fetch` with `next`. Calls no host. */
 export function installRouter(): void {
   registerHelpers()
-  replaceReactCache(reactRuntime)
+  Object.defineProperty(react, 'cache', { value: requestCache, enumerable: true, configurable: true, writable: true })
   registerRunner('page', runPage)
   registerRunner('not-found', runNotFound)
   registerRunner('handler', runHandler)

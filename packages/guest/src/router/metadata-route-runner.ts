@@ -1,12 +1,11 @@
 import type { MetadataFile } from '@svc/site'
 import { robotsText, sitemapXml } from '../metadata/metadata-routes-text.ts'
 import type { ModuleExports } from '../page/module-exports.ts'
-import { answerRedirect } from '../page/page-answer.ts'
+import { answerThrown } from '../page/page-answer.ts'
 import type { Params } from '../page/page-input.ts'
 import { applyConfig, mergeConfig } from '../page/segment-config.ts'
 import { requireModule } from '../registry/registry.ts'
 import type { GuestRequest } from '../request/guest-request.ts'
-import { controlFlowOf } from '../scope/control-flow.ts'
 import { purgeBeforeAnswer } from '../scope/pending-purges.ts'
 import { readablePromise } from '../scope/readable-promise.ts'
 import { openScope, type RequestScope } from '../scope/request-scope.ts'
@@ -29,10 +28,7 @@ export async function runMetadata(guest: GuestRequest): Promise<void> {
   try {
     await answer(scope, file, exports)
   } catch (error) {
-    const flow = controlFlowOf(error)
-    if (flow === undefined) guest.fail(error, file.file)
-    else if (flow.kind === 'redirect') answerRedirect(guest, flow)
-    else guest.emitComplete({ status: flow.status, headers: [] }, '')
+    answerThrown(guest, error, file.file)
   }
 }
 

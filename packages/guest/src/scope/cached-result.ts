@@ -3,7 +3,7 @@ import { logUncaught } from '../host/site-log.ts'
 import { Turns } from '../host/turns.ts'
 import { exactBuffer } from '../prelude/encoding/bytes.ts'
 import { decodeUtf8, encodeUtf8 } from '../prelude/encoding/utf8.ts'
-import type { FactsCollector } from '../request/guest-request.ts'
+import type { Facts } from '../request/guest-request.ts'
 import { controlFlowOf } from './control-flow.ts'
 import { type RequestScope, runCached } from './request-scope.ts'
 import { RouterError } from './router-error.ts'
@@ -94,7 +94,7 @@ function take(scope: RequestScope, tags: readonly string[], bytes: ArrayBuffer):
   return value
 }
 
-function join(scope: RequestScope, { value, facts }: { readonly value: unknown; readonly facts: FactsCollector }): unknown {
+function join(scope: RequestScope, { value, facts }: { readonly value: unknown; readonly facts: Facts }): unknown {
   scope.facts.addTags(facts.tags)
   if (facts.revalidate !== undefined) scope.facts.limitRevalidate(facts.revalidate)
   return value

@@ -19,7 +19,7 @@ export interface ResponseCookie {
 }
 
 /** Parses a Cookie field. Values are percent-decoded; one that cannot be decoded stays as sent. The first of a name wins. */
-function parseCookies(header: string): Map<string, string> {
+export function parseCookies(header: string): Map<string, string> {
   const cookies = new Map<string, string>()
   for (const pair of header.split(';')) {
     const at = pair.indexOf('=')
@@ -87,12 +87,12 @@ export interface CookiePair {
   readonly value: string
 }
 
-/** The cookies of a request. Changes to it are seen by later reads of the same request only. */
-export class RequestCookies {
-  readonly #cookies: Map<string, string>
+/** Cookies of a request, to be read. */
+export class ReadableCookies {
+  readonly #cookies: ReadonlyMap<string, string>
 
-  constructor(headers: { get(name: string): string | null }) {
-    this.#cookies = parseCookies(headers.get('cookie') ?? '')
+  constructor(cookies: ReadonlyMap<string, string>) {
+    this.#cookies = cookies
   }
 
   get size(): number {
@@ -114,6 +114,28 @@ export class RequestCookies {
     return this.#cookies.has(name)
   }
 
+  [Symbol.iterator](): IterableIterator<[string, CookiePair]> {
+    return this.getAll()
+      .map((cookie): [string, CookiePair] => [cookie.name, cookie])
+      .values()
+  }
+
+  /** The Cookie field that these cookies make. */
+  toString(): string {
+    return [...this.#cookies].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('; ')
+  }
+}
+
+/** The cookies of a `NextRequest`. Changes to it are seen by later reads of the same request only. */
+export class RequestCookies extends ReadableCookies {
+  readonly #cookies: Map<string, string>
+
+  constructor(headers: { get(name: string): string | null }) {
+    const cookies = parseCookies(headers.get('cookie') ?? '')
+    super(cookies)
+    this.#cookies = cookies
+  }
+
   set(name: string | CookiePair, value?: string): this {
     const pair = typeof name === 'string' ? { name, value: value ?? '' } : name
     this.#cookies.set(pair.name, pair.value)
@@ -128,17 +150,6 @@ export class RequestCookies {
   clear(): this {
     this.#cookies.clear()
     return this
-  }
-
-  [Symbol.iterator](): IterableIterator<[string, CookiePair]> {
-    return this.getAll()
-      .map((cookie): [string, CookiePair] => [cookie.name, cookie])
-      .values()
-  }
-
-  /** The Cookie field that these cookies make. */
-  toString(): string {
-    return [...this.#cookies].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('; ')
   }
 }
 
@@ -155,7 +166,7 @@ export class ResponseCookies {
   readonly #onChange: (fields: readonly string[]) => void
 
   /** @param onChange - called with all Set-Cookie fields after each change */
-  constructor(onChange: (fields: readonly string[]) => void = ignore) {
+  constructor(onChange: (fields: readonly string[]) => void = () => undefined) {
     this.#onChange = onChange
   }
 
@@ -195,8 +206,4 @@ export class ResponseCookies {
   toString(): string {
     return this.fields.join('; ')
   }
-}
-
-function ignore(): void {
-  // Nobody wants to know.
 }

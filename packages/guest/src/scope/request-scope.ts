@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from '../context/async-local-storage.ts'
 import { keepContext } from '../context/context.ts'
-import { currentRequest, Facts, type FactsCollector, type GuestRequest, type RequestRead } from '../request/guest-request.ts'
+import { currentRequest, Facts, type GuestRequest, type RequestRead } from '../request/guest-request.ts'
 import { ResponseCookies } from './cookies.ts'
 import { RouterError } from './router-error.ts'
 
@@ -25,7 +25,7 @@ export class RequestScope {
   readonly guest: GuestRequest
   readonly phase: Phase
   /** Facts that the running code reads and sets for its caching. */
-  readonly facts: FactsCollector
+  readonly facts: Facts
   /** True while the running code makes a result of `unstable_cache`, which other requests share. */
   readonly isCached: boolean
   /** Cookies to set: those of `cookies().set` in handlers and middleware. */
@@ -39,7 +39,7 @@ export class RequestScope {
   readonly #memos = new Map<unknown, Map<unknown, unknown>>()
   #url: URL | undefined
 
-  constructor(guest: GuestRequest, phase: Phase, facts?: FactsCollector) {
+  constructor(guest: GuestRequest, phase: Phase, facts?: Facts) {
     this.guest = guest
     this.phase = phase
     this.facts = facts ?? guest.facts
@@ -98,7 +98,7 @@ const cacheScopes = new AsyncLocalStorage<RequestScope>()
  * Runs code whose result is kept by `unstable_cache`: what it reads and wants is collected apart, and its own fetches go out,
  * since the result as a whole is kept.
  */
-export async function runCached<T>(scope: RequestScope, task: () => Promise<T>): Promise<{ value: T; facts: FactsCollector }> {
+export async function runCached<T>(scope: RequestScope, task: () => Promise<T>): Promise<{ value: T; facts: Facts }> {
   const facts = new Facts()
   const cached = new RequestScope(scope.guest, scope.phase, facts)
   cached.fetchCache = 'force-no-store'

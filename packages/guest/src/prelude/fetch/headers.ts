@@ -34,18 +34,22 @@ export class Headers {
       for (const pair of init as Iterable<Iterable<string>>) {
         const fields = [...pair]
         if (fields.length !== 2) throw new TypeError('Headers: each pair must have a name and a value')
-        this.append(fields[0], fields[1])
+        this.#append(fields[0], fields[1])
       }
       return
     }
     for (const name of Reflect.ownKeys(init)) {
       if (!Object.prototype.propertyIsEnumerable.call(init, name)) continue
       if (typeof name === 'symbol') throw new TypeError('Headers: a name cannot be a symbol')
-      this.append(name, (init as Record<string, string>)[name])
+      this.#append(name, (init as Record<string, string>)[name])
     }
   }
 
   append(name: unknown, value: unknown): void {
+    this.#append(name, value)
+  }
+
+  #append(name: unknown, value: unknown): void {
     const key = normalName(name)
     const text = normalValue(key, value)
     this.#assertMutable()

@@ -1,4 +1,4 @@
-/// <reference path="./core-js-pure.d.ts" />
+/// <reference path="../../modules.d.ts" />
 import CoreUrl from 'core-js-pure/actual/url/index.js'
 import CoreUrlSearchParams from 'core-js-pure/actual/url-search-params/index.js'
 

@@ -1,4 +1,0 @@
-declare module '@oxc-project/runtime/helpers/*' {
-  const helper: unknown
-  export default helper
-}
