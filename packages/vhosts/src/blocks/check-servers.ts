@@ -2,8 +2,8 @@ import type { ReadingTools } from '../directives/directive-call.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
-import type { TakenSite } from './check-site-names.ts'
 import type { ServerDraft } from './server.ts'
+import type { TakenSite } from './site-drafts.ts'
 
 /** A host name of a site outside of the vhost files; it is served on every address. */
 interface HostClaim {

@@ -4,8 +4,7 @@ import { DirectiveCall, type ReadingTools } from '../directives/directive-call.t
 import { refusalOf } from '../directives/refused.ts'
 import type { Context, Rule } from '../directives/rule.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
-import type { Directive } from '../syntax/directive.ts'
-import { decodeBytes } from '../syntax/source-file.ts'
+import { type Directive, decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import type { VariableTable } from '../variables/variable-table.ts'
 

@@ -1,8 +1,9 @@
 import { DirectiveCall, type ReadingTools } from '../directives/directive-call.ts'
 import type { MapSpec, PatternSpec, Template } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
-import type { Directive } from '../syntax/directive.ts'
+import type { Directive } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
+import { variablesOf } from '../values/template.ts'
 
 interface Draft {
   readonly texts: Map<string, Template>
@@ -71,4 +72,89 @@ export function readMap(call: DirectiveCall, tools: ReadingTools, known: Map<str
     fallback: draft.fallback ?? [],
     areHostnames: draft.areHostnames,
   }
+}
+
+/** nginx's: so many variables may be made from each other. */
+const MAX_DEPTH = 100
+
+type Graph = ReadonlyMap<string, readonly string[]>
+
+/**
+ * Reports maps that are made from each other in a circle, and those that lie too deep, at the variable that they define. nginx
+ * notices when a request reads them. Not recursive: a chain may be as long as a file.
+ */
+export function checkMaps(maps: readonly MapSpec[], calls: ReadonlyMap<string, DirectiveCall>): void {
+  const names = new Set(maps.map(({ variable }) => variable))
+  const graph: Graph = new Map(maps.map((map) => [map.variable, readsOf(map).filter((name) => names.has(name))]))
+  const depths = depthsOf(graph)
+  for (const [name, depth] of depths) {
+    // Deeper chains contain this one and need no report. The variable that the innermost reads counts as well.
+    if (depth === MAX_DEPTH) {
+      calls
+        .get(name)
+        ?.fail(
+          `variable "${name}" depends on too many other variables`,
+          1,
+          `at most ${MAX_DEPTH} variables may depend on each other`,
+        )
+    }
+  }
+  for (const circle of circlesOf(graph, depths)) reportCircle(circle, calls)
+}
+
+/** Variables that a map reads. What a pattern captures by name is not another map's. */
+function readsOf({ source, texts, patterns, fallback }: MapSpec): string[] {
+  const captured = patterns.flatMap(({ pattern, value }) => variablesOf(value).filter((name) => !pattern.names.includes(name)))
+  const written = [source, fallback, ...texts.map(({ value }) => value)].flatMap(variablesOf)
+  return [...new Set([...written, ...captured])]
+}
+
+/** How many maps lie within each other at most, for all from which no circle is reached. */
+function depthsOf(graph: Graph): ReadonlyMap<string, number> {
+  const readers = new Map<string, string[]>([...graph.keys()].map((name) => [name, []]))
+  for (const [name, reads] of graph) for (const read of reads) readers.get(read)?.push(name)
+  const unread = new Map([...graph].map(([name, reads]) => [name, reads.length]))
+  const depths = new Map<string, number>()
+  const ready = [...graph.keys()].filter((name) => unread.get(name) === 0)
+  for (const name of ready) {
+    const depth = (graph.get(name) ?? []).reduce((most, read) => Math.max(most, depths.get(read) ?? 0), 0) + 1
+    depths.set(name, depth)
+    for (const reader of readers.get(name) ?? []) {
+      const left = (unread.get(reader) ?? 0) - 1
+      unread.set(reader, left)
+      if (left === 0) ready.push(reader)
+    }
+  }
+  return depths
+}
+
+/** The circles among what has no depth. Whoever has none reads another one, so that every way ends in a circle. */
+function circlesOf(graph: Graph, depths: ReadonlyMap<string, number>): string[][] {
+  const circles: string[][] = []
+  const seen = new Set<string>()
+  for (const start of graph.keys()) {
+    const way: string[] = []
+    let name: string | undefined = depths.has(start) ? undefined : start
+    while (name !== undefined && !seen.has(name)) {
+      seen.add(name)
+      way.push(name)
+      name = graph.get(name)?.find((read) => !depths.has(read))
+    }
+    const begin = name === undefined ? -1 : way.indexOf(name)
+    if (begin !== -1) circles.push(way.slice(begin))
+  }
+  return circles
+}
+
+const MAX_SHOWN = 5
+
+function reportCircle(circle: readonly string[], calls: ReadonlyMap<string, DirectiveCall>): void {
+  const [first = ''] = circle
+  const call = calls.get(first)
+  const others = circle.slice(1, MAX_SHOWN + 1).map((name) => {
+    const place = calls.get(name)?.place
+    return `$${name}${place === undefined ? '' : ` (${formatPlace(place)})`}`
+  })
+  const more = circle.length > MAX_SHOWN + 1 ? ['...'] : []
+  call?.fail(`cycle while evaluating variable "${first}"`, 1, `$${[first, ...others, ...more, `$${first}`].join(' reads ')}`)
 }

@@ -1,14 +1,13 @@
 import * as answers from '../directives/answers.ts'
 import { locationBlock, type WrittenLocation } from '../directives/blocks.ts'
 import type { DirectiveCall, ReadingTools } from '../directives/directive-call.ts'
-import * as files from '../directives/files.ts'
 import * as rewriting from '../directives/rewriting.ts'
 import * as serving from '../directives/serving.ts'
 import { proxyPass } from '../directives/upstreams.ts'
 import type { ContentSpec, LocationMatch, LocationSpec, ServerSpec } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { shown } from '../syntax/vhost-problems.ts'
-import { readListen } from '../values/listen.ts'
+import { readListen } from '../values/addresses.ts'
 import { Level } from './level.ts'
 import { appOf, inheritedContent, settingsOf } from './settings.ts'
 import { locationSiteId } from './site-id.ts'
@@ -130,7 +129,7 @@ class ServerReader {
     this.#seen.set(key, call)
     const level = new Level('location', this.#level)
     level.read(call.directive.block ?? [], this.#tools)
-    const [dir] = level.own(files.root)
+    const [dir] = level.own(serving.root)
     if (dir?.kind === 'alias' && match.kind === 'named')
       call.fail('the "alias" directive cannot be used inside the named location')
     const settings = settingsOf(level, this.#content(level, match, serverApp))

@@ -1,16 +1,15 @@
 import * as answers from '../directives/answers.ts'
-import * as files from '../directives/files.ts'
 import * as rewriting from '../directives/rewriting.ts'
-import { svcApp, type WrittenPath } from '../directives/serving.ts'
+import * as serving from '../directives/serving.ts'
 import type { ContentSpec, FilesSpec, LocationSettings } from '../spec/spec.ts'
 import type { Level } from './level.ts'
 
 const DEFAULT_INDEX = [['index.html']] as const
 
 function filesSpec(level: Level): FilesSpec | undefined {
-  const dir = level.value(files.root)
+  const dir = level.value(serving.root)
   if (dir === undefined) return undefined
-  const written = level.nearest(files.index).flat()
+  const written = level.nearest(serving.index).flat()
   return { ...dir, index: written.length > 0 ? written : DEFAULT_INDEX }
 }
 
@@ -47,12 +46,12 @@ export function settingsOf(level: Level, content: ContentSpec): LocationSettings
  * application; else that application.
  */
 export function inheritedContent(level: Level, serverApp: ContentSpec | undefined): ContentSpec {
-  const isOfFiles = level.context === 'location' && level.own(files.root).length > 0
+  const isOfFiles = level.context === 'location' && level.own(serving.root).length > 0
   return serverApp === undefined || isOfFiles ? { kind: 'files' } : serverApp
 }
 
 /** The application of a level itself. */
-export function appOf(level: Level): WrittenPath | undefined {
-  const [content] = level.own(svcApp)
+export function appOf(level: Level): serving.WrittenPath | undefined {
+  const [content] = level.own(serving.svcApp)
   return content !== undefined && 'path' in content ? content : undefined
 }

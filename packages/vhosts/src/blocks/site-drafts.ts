@@ -1,8 +1,8 @@
-import type { DirectiveCall } from '../directives/directive-call.ts'
 import { svcLabel, svcProcess, svcTenant } from '../directives/serving.ts'
 import type { ServerNameSpec } from '../spec/spec.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
+import type { VhostProblems } from '../syntax/vhost-problems.ts'
 import type { AppDraft, ServerDraft } from './server.ts'
 
 /** A site that vhost files make, before its directory has been looked at. */
@@ -29,10 +29,6 @@ function plainHostnames(names: readonly ServerNameSpec[]): string[] {
   })
 }
 
-function placeOf(call: DirectiveCall): Place {
-  return call.place
-}
-
 /** A setting that the server blocks of one site must agree on; not all of them need to have it. */
 function agreed<Value>(
   drafts: readonly ServerDraft[],
@@ -45,7 +41,7 @@ function agreed<Value>(
     if (value === undefined) continue
     first ??= { value, draft }
     if (value !== first.value) {
-      const hint = `it is the same site as at ${formatPlace(placeOf(first.draft.call))}; use svc_site to separate them`
+      const hint = `it is the same site as at ${formatPlace(first.draft.call.place)}; use svc_site to separate them`
       draft.call.fail(`"${directive}" differs between the server blocks of "${draft.spec.site}"`, undefined, hint)
     }
   }
@@ -80,4 +76,28 @@ export function siteDrafts(servers: readonly ServerDraft[]): SiteDraft[] {
     const own: SiteDraft = { ...base, id, label, app, files: filesOf(drafts), place }
     return [own, ...drafts.flatMap((draft) => draft.locationApps.map((location) => locationSite(location, base)))]
   })
+}
+
+/** A site of the config file. */
+export interface TakenSite {
+  readonly id: string
+  readonly label: string
+  readonly place: Place
+}
+
+/** Checks that no two sites have one id or label. */
+export function checkSiteNames(drafts: readonly SiteDraft[], taken: readonly TakenSite[], problems: VhostProblems): void {
+  const ids = new Map(taken.map(({ id, place }) => [id, place]))
+  const labels = new Map(taken.map(({ label, place }) => [label, place]))
+  for (const { id, label, place } of drafts) {
+    const sameId = ids.get(id)
+    const sameLabel = labels.get(label)
+    if (sameId !== undefined) {
+      problems.add(place, `site id "${id}" is already taken at ${formatPlace(sameId)}`, 'set another id with svc_site')
+    } else if (sameLabel !== undefined) {
+      problems.add(place, `label "${label}" is already taken at ${formatPlace(sameLabel)}`, 'set another label with svc_label')
+    }
+    ids.set(id, place)
+    labels.set(label, place)
+  }
 }

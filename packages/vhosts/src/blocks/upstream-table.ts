@@ -1,21 +1,13 @@
 import { nearestName } from '@svc/core'
 import type { DirectiveCall, ReadingTools } from '../directives/directive-call.ts'
 import { ipHash, keepalive, leastConn, type PassTarget, upstreamServer } from '../directives/upstreams.ts'
-import type { Template, UpstreamServerSpec, UpstreamSpec, UpstreamTarget } from '../spec/spec.ts'
+import type { Template, UpstreamSpec, UpstreamTarget } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { decodeBytes } from '../syntax/source-file.ts'
 import { shown } from '../syntax/vhost-problems.ts'
+import { PLAIN_SERVER, readUpstreamAddress } from '../values/addresses.ts'
 import { isConstant, leadingText } from '../values/template.ts'
-import { readUpstreamAddress } from '../values/upstream-address.ts'
 import { Level } from './level.ts'
-
-const DIRECT_SERVER = {
-  weight: 1,
-  maxFails: 1,
-  failTimeoutMs: 10_000,
-  isBackup: false,
-  isDown: false,
-} as const satisfies Partial<UpstreamServerSpec>
 
 /** The groups of servers, and the servers that are named directly. */
 export class UpstreamTable {
@@ -60,7 +52,7 @@ export class UpstreamTable {
         name: address,
         balance: 'round_robin',
         keepalive: undefined,
-        servers: [{ address, ...DIRECT_SERVER }],
+        servers: [{ address, ...PLAIN_SERVER }],
       })
     }
     return { kind: 'fixed', upstream: address, host: text }

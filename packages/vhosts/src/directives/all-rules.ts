@@ -1,6 +1,5 @@
 import * as answers from './answers.ts'
 import * as blocks from './blocks.ts'
-import * as files from './files.ts'
 import * as proxying from './proxying.ts'
 import { IGNORED_DIRECTIVES } from './refused.ts'
 import * as rewriting from './rewriting.ts'
@@ -8,7 +7,6 @@ import { type Rule, rule } from './rule.ts'
 import * as serving from './serving.ts'
 import * as upstreams from './upstreams.ts'
 
-const { fieldName: _, ...answerRules } = answers
 const { proxyFamily, fastcgiFamily, ...proxyRules } = proxying
 
 const ignoredRules = Object.entries(IGNORED_DIRECTIVES).map(([name, { reason, ...definition }]) =>
@@ -24,9 +22,8 @@ const ignoredRules = Object.entries(IGNORED_DIRECTIVES).map(([name, { reason, ..
 const all: readonly Rule<unknown>[] = [
   ...Object.values(blocks),
   ...Object.values(serving),
-  ...Object.values(files),
   ...Object.values(rewriting),
-  ...Object.values(answerRules),
+  ...Object.values(answers),
   ...Object.values(upstreams),
   ...Object.values(proxyRules),
   ...Object.values(proxyFamily),

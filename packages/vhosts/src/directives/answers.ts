@@ -1,26 +1,18 @@
 import { isCidr } from '@svc/http'
 import type { AccessRule, AddHeaderSpec, ExpiresSpec, Template } from '../spec/spec.ts'
-import { shown } from '../syntax/vhost-problems.ts'
 import { parseTime } from '../values/numbers.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { EVERYWHERE, rule } from './rule.ts'
 
 const SECOND_MS = 1000
 const DAY_SECONDS = 86_400
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-
-/** The name of a field (RFC 9110 section 5.1). */
-export function fieldName(call: DirectiveCall, index: number): string | undefined {
-  const name = call.arg(index)
-  return token.test(name) ? name : call.fail(`invalid field name "${shown(name)}" in "${call.name}" directive`, index)
-}
 
 /** `add_header`. */
 export const addHeader = rule<AddHeaderSpec>('add_header', {
   args: [2, 3],
   isMany: true,
   parse: (call) => {
-    const name = fieldName(call, 0)
+    const name = call.fieldName(0)
     const value = call.template(1)
     const isAlways = call.args.length > 2
     if (isAlways && call.arg(2) !== 'always') return call.invalidParameter(2)

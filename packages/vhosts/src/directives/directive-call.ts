@@ -1,14 +1,38 @@
 import { dirname, resolve } from 'node:path'
 import { translatePattern } from '@svc/http'
 import type { PatternSpec, Template } from '../spec/spec.ts'
-import type { Place } from '../syntax/config-problem.ts'
-import type { Directive, Word } from '../syntax/directive.ts'
-import { decodeBytes, encodeBytes } from '../syntax/source-file.ts'
+import { formatPlace, type Place } from '../syntax/config-problem.ts'
+import { type Directive, decodeBytes, encodeBytes, type Word } from '../syntax/source-file.ts'
 import { shown, type VhostProblems } from '../syntax/vhost-problems.ts'
 import { parseCount, parseSize, parseTime } from '../values/numbers.ts'
 import { isConstant, leadingText, readTemplate, variablesOf } from '../values/template.ts'
 import type { VariableTable } from '../variables/variable-table.ts'
-import type { NeededPaths, NeedKind } from './needed-paths.ts'
+
+/** The kind of a path: the socket of an upstream, a `root`, an `alias` (file or directory), a file of passwords. */
+export type NeedKind = 'socket' | 'root' | 'alias' | 'passwords'
+
+/** A path that requests will need. It need not be there when the configuration is read. */
+export interface NeededPath {
+  readonly kind: NeedKind
+  /** As characters. */
+  readonly path: string
+  /** Where it is written first: a key, or a place in a vhost file. */
+  readonly place: string
+}
+
+/** Collects paths without variables that requests will need, each once for what it has to be. */
+export class NeededPaths {
+  readonly #paths = new Map<string, NeededPath>()
+
+  add(kind: NeedKind, path: string, place: Place): void {
+    const key = `${kind} ${path}`
+    if (!this.#paths.has(key)) this.#paths.set(key, { kind, path, place: formatPlace(place) })
+  }
+
+  get all(): NeededPath[] {
+    return [...this.#paths.values()]
+  }
+}
 
 /** Shared state of the directive parsers. */
 export interface ReadingTools {
@@ -19,7 +43,14 @@ export interface ReadingTools {
   readonly origins: WeakMap<object, DirectiveCall>
 }
 
-const PATTERN_CACHE_KEY = (text: string, isCaseless: boolean) => `${isCaseless ? '~*' : '~'}${text}`
+/** Characters that an id or label may have at most. */
+export const MAX_IDENTIFIER = 63
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/** Returns true for a text that may be the id or label of a site. */
+export function isIdentifier(text: string): boolean {
+  return /^[a-z0-9][a-z0-9._-]*$/.test(text) && text.length <= MAX_IDENTIFIER
+}
 
 /** One directive with its arguments, for the parser of its rule: reads values, and says what is wrong with them and where. */
 export class DirectiveCall {
@@ -91,9 +122,10 @@ export class DirectiveCall {
 
   /** A regular expression. */
   pattern(index: number, isCaseless: boolean, text = this.arg(index)): { pattern: PatternSpec; captures: number } | undefined {
-    const cached = this.tools.variables.patterns.get(PATTERN_CACHE_KEY(text, isCaseless))
-    const translated = cached ?? translatePattern(text, isCaseless)
-    this.tools.variables.patterns.set(PATTERN_CACHE_KEY(text, isCaseless), translated)
+    const { patterns } = this.tools.variables
+    const key = `${isCaseless ? '~*' : '~'}${text}`
+    const translated = patterns.get(key) ?? translatePattern(text, isCaseless)
+    patterns.set(key, translated)
     if ('error' in translated) {
       return this.fail(`invalid regular expression "${shown(text)}": ${translated.error}`, index, translated.hint)
     }
@@ -127,6 +159,25 @@ export class DirectiveCall {
     const value = this.arg(index)
     const found = known.find((candidate) => candidate === value)
     return found ?? this.invalidValue(index, `expected ${known.join(', ')}`)
+  }
+
+  /** The values of the arguments from the first on, or of so many; undefined when one of them is wrong. */
+  every<Value>(read: (index: number, text: string) => Value | undefined, count = this.args.length): Value[] | undefined {
+    const values = this.args.slice(0, count).map((text, index) => read(index, text))
+    const known = values.filter((value) => value !== undefined)
+    return known.length === values.length ? known : undefined
+  }
+
+  /** The name of a field (RFC 9110 section 5.1). */
+  fieldName(index: number): string | undefined {
+    const name = this.arg(index)
+    return token.test(name) ? name : this.fail(`invalid field name "${shown(name)}" in "${this.name}" directive`, index)
+  }
+
+  /** The id or label of a site. */
+  identifier(index: number): string | undefined {
+    const hint = `expected at most ${MAX_IDENTIFIER} characters of a-z, 0-9, ".", "_" and "-", starting with a letter or digit`
+    return isIdentifier(this.arg(index)) ? this.arg(index) : this.invalidValue(index, hint)
   }
 
   /** The absolute path of a file or directory, without variables. Relative ones are relative to the vhost file. */

@@ -1,93 +1,48 @@
 import type { PatternSpec, Template } from '../spec/spec.ts'
-import { fieldName } from './answers.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { MANY, rule } from './rule.ts'
 
-const NEXT_UPSTREAM = [
-  'error',
-  'timeout',
-  'invalid_header',
-  'http_500',
-  'http_502',
-  'http_503',
-  'http_504',
-  'http_403',
-  'http_404',
-  'http_429',
-  'non_idempotent',
-  'off',
-]
-const FASTCGI_NEXT = NEXT_UPSTREAM.filter((word) => word !== 'http_502' && word !== 'http_504')
-const USE_STALE = [
-  'error',
-  'timeout',
-  'invalid_header',
-  'updating',
-  'http_500',
-  'http_502',
-  'http_503',
-  'http_504',
-  'http_403',
-  'http_404',
-  'http_429',
-  'off',
-]
-const FASTCGI_USE_STALE = USE_STALE.filter((word) => word !== 'http_502' && word !== 'http_504')
+const FAILURES = ['error', 'timeout', 'invalid_header']
+const PROXY_STATUSES = ['http_500', 'http_502', 'http_503', 'http_504', 'http_403', 'http_404', 'http_429']
+const FASTCGI_STATUSES = ['http_500', 'http_503', 'http_403', 'http_404', 'http_429']
 const SECOND_MS = 1000
 const [LOWEST_STATUS, HIGHEST_STATUS] = [100, 599]
 /** Statuses that `proxy_cache_valid` with a time alone applies to. */
 const USUAL_STATUSES = [200, 301, 302]
 
-function wordsOf(call: DirectiveCall, known: readonly string[]): readonly string[] | undefined {
-  const words = call.args.map((_, index) => call.oneOf(index, known))
-  return words.every((word) => word !== undefined) ? words : undefined
-}
-
 function validFor(call: DirectiveCall): { statuses: readonly number[] | 'any'; seconds: number } | undefined {
   const last = call.args.length - 1
   const time = call.time(last)
-  let isRight = true
-  const statuses = call.args.slice(0, last).map((text, index) => {
+  const statuses = call.every((index, text) => {
     const status = /^\d{3}$/.test(text) ? Number(text) : 0
-    if (text !== 'any' && (status < LOWEST_STATUS || status > HIGHEST_STATUS)) {
-      call.invalidValue(index)
-      isRight = false
-    }
-    return status
-  })
-  if (time === undefined || !isRight) return undefined
+    return text === 'any' || (status >= LOWEST_STATUS && status <= HIGHEST_STATUS) ? status : call.invalidValue(index)
+  }, last)
+  if (time === undefined || statuses === undefined) return undefined
   const isAny = call.args.slice(0, last).includes('any')
   return { statuses: isAny ? 'any' : last === 0 ? USUAL_STATUSES : statuses, seconds: Math.floor(time / SECOND_MS) }
 }
 
-function templatesOf(call: DirectiveCall): readonly Template[] | undefined {
-  const templates = call.args.map((_, index) => call.template(index))
-  const known = templates.filter((template) => template !== undefined)
-  return known.length === templates.length ? known : undefined
-}
-
 /** The directives that `proxy_` and `fastcgi_` share. */
 function family(prefix: 'proxy' | 'fastcgi') {
-  const isProxy = prefix === 'proxy'
+  const statuses = prefix === 'proxy' ? PROXY_STATUSES : FASTCGI_STATUSES
+  const time = { args: 1, parse: (call: DirectiveCall) => call.time(0) } as const
+  const list = { args: [1, MANY], isMany: true } as const
+  const words = (known: readonly string[]) => ({
+    ...list,
+    parse: (call: DirectiveCall) => call.every((at) => call.oneOf(at, known)),
+  })
+  const templates = { ...list, parse: (call: DirectiveCall) => call.every((at) => call.template(at)) }
   return {
-    connectTimeout: rule(`${prefix}_connect_timeout`, { args: 1, parse: (call) => call.time(0) }),
-    readTimeout: rule(`${prefix}_read_timeout`, { args: 1, parse: (call) => call.time(0) }),
-    sendTimeout: rule(`${prefix}_send_timeout`, { args: 1, parse: (call) => call.time(0) }),
-    nextUpstream: rule(`${prefix}_next_upstream`, {
-      args: [1, MANY],
-      isMany: true,
-      parse: (call) => wordsOf(call, isProxy ? NEXT_UPSTREAM : FASTCGI_NEXT),
-    }),
-    hideHeader: rule(`${prefix}_hide_header`, { args: 1, isMany: true, parse: (call) => fieldName(call, 0)?.toLowerCase() }),
+    connectTimeout: rule(`${prefix}_connect_timeout`, time),
+    readTimeout: rule(`${prefix}_read_timeout`, time),
+    sendTimeout: rule(`${prefix}_send_timeout`, time),
+    nextUpstream: rule(`${prefix}_next_upstream`, words([...FAILURES, ...statuses, 'non_idempotent', 'off'])),
+    hideHeader: rule(`${prefix}_hide_header`, { args: 1, isMany: true, parse: (call) => call.fieldName(0)?.toLowerCase() }),
     cache: rule<string>(`${prefix}_cache`, { args: 1, parse: (call) => call.arg(0) || call.invalidValue(0) }),
-    cacheValid: rule(`${prefix}_cache_valid`, { args: [1, MANY], isMany: true, parse: validFor }),
-    cacheUseStale: rule(`${prefix}_cache_use_stale`, {
-      args: [1, MANY],
-      isMany: true,
-      parse: (call) => wordsOf(call, isProxy ? USE_STALE : FASTCGI_USE_STALE),
-    }),
-    cacheBypass: rule(`${prefix}_cache_bypass`, { args: [1, MANY], isMany: true, parse: templatesOf }),
-    noCache: rule(`${prefix}_no_cache`, { args: [1, MANY], isMany: true, parse: templatesOf }),
+    cacheValid: rule(`${prefix}_cache_valid`, { ...list, parse: validFor }),
+    cacheUseStale: rule(`${prefix}_cache_use_stale`, words([...FAILURES, 'updating', ...statuses, 'off'])),
+    cacheBypass: rule(`${prefix}_cache_bypass`, templates),
+    noCache: rule(`${prefix}_no_cache`, templates),
   }
 }
 
@@ -101,7 +56,7 @@ export const proxySetHeader = rule('proxy_set_header', {
   args: 2,
   isMany: true,
   parse: (call) => {
-    const name = fieldName(call, 0)
+    const name = call.fieldName(0)
     const value = call.template(1)
     return name === undefined || value === undefined ? undefined : { name, value }
   },

@@ -6,7 +6,7 @@ import { EVERYWHERE, MANY, rule } from './rule.ts'
 
 const MOVED_TEMPORARILY = 302
 const MAX_STATUS = 999
-const FLAGS = { last: 'last', break: 'break', redirect: 'redirect', permanent: 'permanent' } as const
+const FLAGS = ['last', 'break', 'redirect', 'permanent'] as const
 
 function isAbsolute(template: Template): boolean {
   const [first] = template
@@ -17,8 +17,8 @@ function parseRewrite(call: DirectiveCall): RewriteStep | undefined {
   const found = call.pattern(0, false)
   const written = call.template(1)
   const flagText = call.args[2]
-  const flag = flagText === undefined ? undefined : FLAGS[flagText as keyof typeof FLAGS]
-  if (flagText !== undefined && flag === undefined) call.invalidParameter(2, `expected ${Object.keys(FLAGS).join(', ')}`)
+  const flag = FLAGS.find((known) => known === flagText)
+  if (flagText !== undefined && flag === undefined) call.invalidParameter(2, `expected ${FLAGS.join(', ')}`)
   if (found === undefined || written === undefined || (flagText !== undefined && flag === undefined)) return undefined
   const keepsArgs = !trailingText(written).endsWith('?')
   const replacement = keepsArgs ? written : withoutTrailing(written, 1)
@@ -77,33 +77,24 @@ export const tryFiles = rule<TryFilesSpec>('try_files', {
   args: [2, MANY],
   parse: (call) => {
     const lastIndex = call.args.length - 1
-    const paths = call.args.slice(0, -1).map((text, index) => {
+    const candidates = call.every((index, text) => {
       const isDirectory = text.endsWith('/')
       const path = call.template(index, isDirectory && text !== '/' ? text.slice(0, -1) : text)
       return path === undefined ? undefined : { path, isDirectory }
-    })
+    }, lastIndex)
     const last = parseLast(call, lastIndex)
-    const candidates = paths.filter((path) => path !== undefined)
-    return last === undefined || candidates.length < paths.length ? undefined : { candidates, last }
+    return last === undefined || candidates === undefined ? undefined : { candidates, last }
   },
 })
 
 const [LOWEST_ERROR, HIGHEST_ERROR, CLIENT_CLOSED] = [300, 599, 499]
 
-function parseStatuses(call: DirectiveCall, count: number): number[] | undefined {
-  let isRight = true
-  const statuses = call.args.slice(0, count).map((text, index) => {
-    const status = /^\d+$/.test(text) ? Number(text) : Number.NaN
-    if (Number.isNaN(status) || status === CLIENT_CLOSED) {
-      call.invalidValue(index)
-      isRight = false
-    } else if (status < LOWEST_ERROR || status > HIGHEST_ERROR) {
-      call.fail(`value "${shown(text)}" must be between ${LOWEST_ERROR} and ${HIGHEST_ERROR}`, index)
-      isRight = false
-    }
-    return status
-  })
-  return isRight ? statuses : undefined
+function parseStatus(call: DirectiveCall, index: number): number | undefined {
+  const text = call.arg(index)
+  const status = /^\d+$/.test(text) ? Number(text) : CLIENT_CLOSED
+  if (status === CLIENT_CLOSED) return call.invalidValue(index)
+  if (status >= LOWEST_ERROR && status <= HIGHEST_ERROR) return status
+  return call.fail(`value "${shown(text)}" must be between ${LOWEST_ERROR} and ${HIGHEST_ERROR}`, index)
 }
 
 function pageTarget(call: DirectiveCall, index: number): ErrorPageSpec['target'] | undefined {
@@ -129,7 +120,7 @@ export const errorPage = rule<ErrorPageSpec>('error_page', {
     if (count === 0) return call.fail(`invalid number of arguments in "${call.name}" directive`)
     const answer = answerText === '=' ? 'own' : /^=\d{3}$/.test(answerText) ? Number(answerText.slice(1)) : undefined
     if (hasAnswer && answer === undefined) call.invalidValue(targetIndex - 1)
-    const statuses = parseStatuses(call, count)
+    const statuses = call.every((index) => parseStatus(call, index), count)
     const target = pageTarget(call, targetIndex)
     if (statuses === undefined || target === undefined || (hasAnswer && answer === undefined)) return undefined
     return { statuses, answer, target }

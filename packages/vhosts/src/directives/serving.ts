@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
-import type { ListenSpec, ServerNameSpec } from '../spec/spec.ts'
+import type { FilesSpec, ListenSpec, ServerNameSpec, Template } from '../spec/spec.ts'
 import { shown } from '../syntax/vhost-problems.ts'
-import { isIdentifier } from '../values/identifier.ts'
-import { readListen } from '../values/listen.ts'
+import { readListen } from '../values/addresses.ts'
+import { trailingText, withoutTrailing } from '../values/template.ts'
 import type { DirectiveCall } from './directive-call.ts'
-import { MANY, rule } from './rule.ts'
+import { EVERYWHERE, MANY, rule } from './rule.ts'
 
 const TLS_VERSIONS = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const
 
@@ -70,11 +70,45 @@ export const serverName = rule<readonly WrittenName[]>('server_name', {
   in: ['server'],
   args: [1, MANY],
   isMany: true,
+  parse: (call) => call.every((at) => parseName(call, at)),
+})
+
+function withoutFinalSlash(dir: Template): Template {
+  return trailingText(dir).endsWith('/') && !(dir.length === 1 && dir[0] === '/') ? withoutTrailing(dir, 1) : dir
+}
+
+/** `root`. */
+export const root = rule<Pick<FilesSpec, 'kind' | 'dir'>>('root', {
+  args: 1,
+  slot: 'files',
   parse: (call) => {
-    const names = call.args.map((_, index) => parseName(call, index))
-    const known = names.filter((name) => name !== undefined)
-    return known.length === names.length ? known : undefined
+    const own = /\$\{?(document_root|realpath_root)\b/.exec(call.arg(0))?.[1]
+    if (own !== undefined) return call.fail(`the $${own} variable cannot be used in the "root" directive`, 0)
+    const dir = call.pathTemplate(0)
+    call.needs('root', dir)
+    return dir === undefined ? undefined : { kind: 'root', dir: withoutFinalSlash(dir) }
   },
+})
+
+/** `alias`. */
+export const alias = rule<Pick<FilesSpec, 'kind' | 'dir'>>('alias', {
+  in: ['location'],
+  args: 1,
+  slot: 'files',
+  parse: (call) => {
+    const dir = call.pathTemplate(0)
+    call.needs('alias', dir)
+    return dir === undefined ? undefined : { kind: 'alias', dir }
+  },
+})
+
+/** `index`. */
+export const index = rule<readonly Template[]>('index', {
+  in: EVERYWHERE,
+  args: [1, MANY],
+  isMany: true,
+  parse: (call) =>
+    call.every((at, text) => (text === '' ? call.fail('index "" in "index" directive is invalid', at) : call.template(at))),
 })
 
 /** A path and where it is written. */
@@ -103,8 +137,8 @@ export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
   args: [1, MANY],
   isMany: true,
   parse: (call) => {
-    const versions = call.args.map((_, index) => call.oneOf(index, TLS_VERSIONS))
-    if (versions.includes(undefined)) return undefined
+    const versions = call.every((at) => call.oneOf(at, TLS_VERSIONS))
+    if (versions === undefined) return undefined
     const old = versions.filter((version) => version !== 'TLSv1.2' && version !== 'TLSv1.3')
     if (old.length > 0) call.notice('versions before TLSv1.2 are not supported', 'ssl_protocols old')
     if (versions.includes('TLSv1.2')) {
@@ -119,17 +153,11 @@ export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
 /** `svc_app`: the directory of an application. */
 export const svcApp = rule('svc_app', { in: ['server', 'location'], args: 1, slot: 'content', parse: pathOf })
 
-function identifierOf(call: DirectiveCall): string | undefined {
-  return isIdentifier(call.arg(0))
-    ? call.arg(0)
-    : call.invalidValue(0, 'expected at most 63 characters of a-z, 0-9, ".", "_" and "-", starting with a letter or digit')
-}
-
 /** `svc_site`. */
-export const svcSite = rule('svc_site', { in: ['server'], args: 1, parse: identifierOf })
+export const svcSite = rule('svc_site', { in: ['server'], args: 1, parse: (call) => call.identifier(0) })
 
 /** `svc_label`. */
-export const svcLabel = rule('svc_label', { in: ['server'], args: 1, parse: identifierOf })
+export const svcLabel = rule('svc_label', { in: ['server'], args: 1, parse: (call) => call.identifier(0) })
 
 /** `svc_process`. */
 export const svcProcess = rule('svc_process', {

@@ -1,13 +1,12 @@
 import type { Template, UpstreamServerSpec } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { shown } from '../syntax/vhost-problems.ts'
+import { PLAIN_SERVER, readUpstreamAddress } from '../values/addresses.ts'
 import { isConstant, leadingText } from '../values/template.ts'
-import { readUpstreamAddress } from '../values/upstream-address.ts'
 import { isSaidByClient } from '../variables/variable-table.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { MANY, rule } from './rule.ts'
 
-const DEFAULT_FAIL_TIMEOUT_MS = 10_000
 const HTTP_PORT = 80
 const HTTPS_PORT = 443
 
@@ -34,14 +33,7 @@ export const upstreamServer = rule<UpstreamServerSpec>('server', {
     const read = readUpstreamAddress(call.text(0), HTTP_PORT)
     if ('error' in read) return call.fail(`${read.error} in upstream "${shown(call.arg(0))}"`, 0)
     const { address } = read
-    const server: ServerFlags = {
-      address,
-      weight: 1,
-      maxFails: 1,
-      failTimeoutMs: DEFAULT_FAIL_TIMEOUT_MS,
-      isBackup: false,
-      isDown: false,
-    }
+    const server: ServerFlags = { address, ...PLAIN_SERVER }
     for (let index = 1; index < call.args.length; index++) applyParameter(call, index, server)
     if (!server.isDown) call.needsSocket(address)
     return server

@@ -1,4 +1,4 @@
-import type { Word } from './directive.ts'
+import type { Word } from './source-file.ts'
 
 /** A piece of a vhost file. `cut`: nothing behind it can be read. */
 type Token =

@@ -1,7 +1,6 @@
 import { formatPlace } from './config-problem.ts'
-import type { Directive, Word } from './directive.ts'
 import { Lexer, type ReportAt } from './lexer.ts'
-import type { SourceFile } from './source-file.ts'
+import type { Directive, SourceFile, Word } from './source-file.ts'
 import { shown } from './vhost-problems.ts'
 
 /** Directives of a file. */

@@ -109,6 +109,11 @@ export const answersCases: readonly VhostCase[] = [
     'rewrite ^/a$ /b frob;',
     ['1:17: invalid parameter "frob" in "rewrite" directive (expected last, break, redirect, permanent)'],
   ],
+  [
+    'server',
+    'rewrite ^/a$ /b constructor;',
+    ['1:17: invalid parameter "constructor" in "rewrite" directive (expected last, break, redirect, permanent)'],
+  ],
   ['server', 'rewrite ( /b;', ['1:9: invalid regular expression "(": missing ")"']],
   ['server', 'rewrite ^/(a)$ /b/$1? permanent;'],
   ['server', 'rewrite a;', ['1:1: invalid number of arguments in "rewrite" directive']],
