@@ -82,7 +82,7 @@ function refuse(name: string, field: string): never {
 }
 
 /** A cookie as it is read. */
-export interface CookiePair {
+interface CookiePair {
   readonly name: string
   readonly value: string
 }
