@@ -6,7 +6,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeEngine } from '../../packages/engine/src/make-engine.ts'
-import type { Stage } from '../../packages/worker/src/request/stage.ts'
+import type { Stage } from '../../packages/worker/src/request/request-context.ts'
 import { noRenderer, serveDirectory } from '../../packages/worker/test/served-directory.ts'
 
 const body = Buffer.alloc(Number(process.argv[2] ?? 1024), 'x')

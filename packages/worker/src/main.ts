@@ -1,21 +1,32 @@
-// Entry of a connection worker, forked by the master.
+// Entry of a connection worker, forked by the master. Does not outlive it.
 import cluster from 'node:cluster'
 import { existsSync } from 'node:fs'
-import { ExitCode } from '@svc/protocol'
-import { startWorker } from './worker.ts'
+import { createIpcChannel, RpcPeer } from '@svc/core'
+import { ExitCode, masterMethods, PROTOCOL_VERSION, workerMethods } from '@svc/protocol'
+import { HttpMetrics, MetricSet } from '@svc/telemetry'
+import { createComponents } from './components.ts'
+import { masterOrders } from './master-orders.ts'
+import { WorkerLog } from './worker-log.ts'
 
 // A terminal sends its signals to the whole process group: the master drains its children by message instead.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined)
 
 const bundled = new URL('./password-thread.js', import.meta.url)
 const passwordThread = existsSync(bundled) ? bundled : new URL('./vhost/passwords/thread-main.ts', import.meta.url)
-const orphaned = startWorker({
-  workerId: cluster.worker?.id ?? 0,
-  endpoint: process,
-  passwordThread,
-  accessLogFd: Number(process.env['SVC_ACCESS_LOG_FD'] ?? 1),
+const workerId = cluster.worker?.id ?? 0
+const metrics = new MetricSet()
+const httpMetrics = new HttpMetrics(metrics)
+const log = new WorkerLog(workerId, Number(process.env['SVC_ACCESS_LOG_FD'] ?? 1), httpMetrics)
+const link = new RpcPeer({
+  channel: createIpcChannel(process),
+  local: workerMethods,
+  handlers: (master) => masterOrders(createComponents({ workerId, passwordThread, master, log, metrics, httpMetrics })),
+  remote: masterMethods,
+  protocolVersion: PROTOCOL_VERSION,
+  peerName: 'the master',
+  onProblem: log.onProblem,
 })
-orphaned.then(
+link.closed.then(
   () => process.exit(ExitCode.ok),
   () => process.exit(ExitCode.internal),
 )

@@ -1,7 +1,7 @@
 // Looks for files below the directory of its argument when no descriptor is left, and prints what comes of it as JSON.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { createStaticFiles, FileAnswerer } from '../src/static/index.ts'
+import { FileHandler, StaticFiles } from '../src/static/index.ts'
 import { WebFiles } from '../src/vhost/web-files.ts'
 import { RecordedExchange } from './recorded-exchange.ts'
 
@@ -9,9 +9,9 @@ const STDOUT = 1
 const root = process.argv[2] ?? ''
 const problems: string[] = []
 const onProblem = (error: Error) => problems.push(error.name)
-const files = createStaticFiles({ root, onProblem })
+const files = new StaticFiles({ root, onProblem })
 const webFiles = new WebFiles(onProblem)
-const answerer = new FileAnswerer({ onProblem })
+const answerer = new FileHandler({ onProblem })
 const path = join(root, 'known.txt')
 const found = webFiles.see(path)
 if (typeof found === 'string') throw new Error(`known.txt is ${found}`)
@@ -36,7 +36,7 @@ const target = {
   describe: () => ({
     contentType: 'text/plain',
     cacheControl: undefined,
-    identity: { name: path, coding: 'identity' as const, facts: found },
+    identity: { name: path, coding: 'identity' as const, version: found },
     compressed: [],
   }),
   l0: undefined,

@@ -2,7 +2,7 @@ import { mkdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
-import { createStaticFiles, type StaticFiles } from '../src/static/index.ts'
+import { StaticFiles } from '../src/static/index.ts'
 import { type ClientBehaviour, type Recorded, RecordedExchange } from './recorded-exchange.ts'
 
 /** A public directory of its own for one test, beside which lies a secret. */
@@ -15,14 +15,14 @@ export class StaticSite {
   constructor(
     t: TestContext,
     contents: Readonly<Record<string, string | Buffer>> = {},
-    options: Partial<Parameters<typeof createStaticFiles>[0]> = {},
+    options: Partial<ConstructorParameters<typeof StaticFiles>[0]> = {},
   ) {
     this.dir = tempDir(t, 'static')
     this.root = join(this.dir, 'public')
     mkdirSync(this.root)
     writeFiles(this.dir, { 'secret.txt': 'secret' })
     writeFiles(this.root, contents)
-    this.files = createStaticFiles({ root: this.root, onProblem: (error) => this.problems.push(error.message), ...options })
+    this.files = new StaticFiles({ root: this.root, onProblem: (error) => this.problems.push(error.message), ...options })
   }
 
   pathOf(name: string): string {

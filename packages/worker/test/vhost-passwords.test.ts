@@ -4,10 +4,10 @@ import { truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
+import { PasswordFiles, parsePasswords } from '../src/vhost/passwords/file-auth.ts'
 import { quickCheck } from '../src/vhost/passwords/password-check.ts'
-import { PasswordFiles, parsePasswords } from '../src/vhost/passwords/password-file.ts'
 import { PasswordThread } from '../src/vhost/passwords/password-thread.ts'
-import { slowCheck } from '../src/vhost/passwords/slow-check.ts'
+import { slowCheck } from '../src/vhost/passwords/thread-main.ts'
 import { VhostServer } from './vhost-server.ts'
 
 /** All of "secret", as `openssl passwd` makes them, and bcrypt. */

@@ -22,3 +22,14 @@ export const WorkerError = errorClass('WorkerError', {
   WORKER_PASSWORD_FILE: {},
 })
 export type WorkerError = InstanceType<typeof WorkerError>
+
+/** An error of serving files. */
+export const StaticError = errorClass('StaticError', {
+  /** A file exists but may not be read by this process. */
+  STATIC_UNREADABLE: { status: 404 },
+  /** A file was changed or cut while it was being sent. */
+  STATIC_FILE_CHANGED: { status: 503, retryable: true },
+  /** Examining, opening or reading a file failed for another reason. */
+  STATIC_READ_FAILED: { status: 500 },
+})
+export type StaticError = InstanceType<typeof StaticError>

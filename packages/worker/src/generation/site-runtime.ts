@@ -4,7 +4,7 @@ import type { HeaderList } from '@svc/http'
 import { compileMiddlewareMatcher, compileRoutes, type MiddlewareMatcher, type RouteTable, type SiteManifest } from '@svc/site'
 import { WorkerError } from '../errors/errors.ts'
 import type { Renderer } from '../render-client/renderer.ts'
-import { createStaticFiles, type StaticFiles } from '../static/index.ts'
+import { StaticFiles } from '../static/index.ts'
 
 /** A site whose files change with each description is served by the last one, which is not kept. */
 const MAX_DESCRIPTIONS = 3
@@ -124,7 +124,7 @@ export class SiteRuntime {
 
   #compile(manifest: SiteManifest): SiteApp {
     const middleware = manifest.middleware === null ? undefined : compileMiddlewareMatcher(manifest.middleware)
-    const files = createStaticFiles({
+    const files = new StaticFiles({
       root: this.config.public,
       hasIndex: manifest.appDir === null,
       onProblem: this.#onProblem,

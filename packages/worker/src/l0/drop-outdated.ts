@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { L0Cache, L0Facts } from '@svc/cache'
 import type { Config, SiteConfig } from '@svc/config'
 import type { HttpSeries } from '@svc/telemetry'
-import { secureNames } from '../generation/secure-hosts.ts'
-import type { ServingGeneration } from '../generation/serving-generation.ts'
+import { type ServingGeneration, secureNames } from '../generation/serving-generation.ts'
 
 /** Notes of a worker on a response in L0, so that a hit is counted and logged like any other response. */
 export interface WorkerFacts extends L0Facts {
@@ -36,14 +35,14 @@ export function dropOutdated<Block>(
     cache.clear()
     return
   }
-  const isKept = memoized((site) => answersAlike(next.sites.get(site)?.config, previous.sites.get(site)?.config))
+  const isUnchanged = memoized((site) => answersAlike(next.sites.get(site)?.config, previous.sites.get(site)?.config))
   if (hasVhosts) {
-    cache.dropWhere(({ site }) => !isKept(site))
+    cache.dropWhere(({ site }) => !isUnchanged(site))
     return
   }
   const siteOf = memoized((host) => next.siteOf(host)?.config.id)
   cache.dropWhere(({ site, purgeables }) => {
-    return !isKept(site) || purgeables.some(({ host }) => siteOf(host) !== site)
+    return !isUnchanged(site) || purgeables.some(({ host }) => siteOf(host) !== site)
   })
 }
 

@@ -1,8 +1,7 @@
 import { clientOf, type HttpExchange } from '@svc/http'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
-import { type ContextTools, RequestContext } from '../request/request-context.ts'
+import { type ContextTools, RequestContext, type Stage } from '../request/request-context.ts'
 import type { RequestLog } from '../request/request-log.ts'
-import type { Stage } from '../request/stage.ts'
 
 /** Called for a stage that threw; must answer the request if there is no response yet. */
 type StageFailure = (context: RequestContext, error: unknown) => void

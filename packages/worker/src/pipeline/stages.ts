@@ -1,15 +1,12 @@
 import type { ControlPlane } from '@svc/admin'
 import type { Renderer } from '../render-client/renderer.ts'
-import type { Stage } from '../request/stage.ts'
+import type { Stage } from '../request/request-context.ts'
 import type { RuleTables } from '../route-rules/rule-tables.ts'
 import type { VhostRuntimes } from '../vhost/index.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
-import { BuiltinStage } from './stages/builtin-stage.ts'
-import { LocationStage } from './stages/location-stage.ts'
+import { BuiltinStage, ProofStage } from './stages/builtin-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
-import { ProofStage, SecureStage } from './stages/secure-stage.ts'
-import { SitePaths } from './stages/site-paths.ts'
-import { VhostStage } from './stages/vhost-stage.ts'
+import { LocationStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
 
 /** Dependencies of the stages. */
 interface StageParts {
@@ -29,7 +26,7 @@ export function createStages({ plane, renderer, isr, vhosts, rules, proofs, sett
   const app = new AppStage(renderer, isr, settleSite)
   return [
     new ProofStage(proofs),
-    new BuiltinStage(plane, new SitePaths(vhosts, rules)),
+    new BuiltinStage(plane, vhosts, rules),
     new SecureStage(),
     new VhostStage(),
     new RouteRulesStage(rules),

@@ -54,8 +54,8 @@ export class ClientSink implements RenderSink {
       this.#context.stream(head).end()
       return
     }
-    const mayBeKept = request.header('accept-encoding') !== undefined || body.byteLength > MAX_LENT_BYTES
-    this.#context.respondCompressed(head, mayBeKept ? Buffer.from(body) : body)
+    const outlivesCall = request.header('accept-encoding') !== undefined || body.byteLength > MAX_LENT_BYTES
+    this.#context.respondCompressed(head, outlivesCall ? Buffer.from(body) : body)
   }
 
   head(head: ResponseHead): void {

@@ -372,6 +372,15 @@ export class RequestContext {
   }
 }
 
+/** Outcome of a stage for a request. */
+export type StageResult = 'answered' | 'next'
+
+/** One step of the pipeline. It either answers the request or passes it on; nothing jumps back. */
+export interface Stage {
+  readonly name: string
+  run(context: RequestContext): StageResult | Promise<StageResult>
+}
+
 /** Sets fields in place of those of the same name; cookies are added. */
 function withFields(head: ResponseHead, fields: HeaderList): ResponseHead {
   if (fields.length === 0) return head

@@ -1,10 +1,9 @@
 import { closeSync, fstatSync, read } from 'node:fs'
 import { asError } from '@svc/core'
 import { BodyBlocks, type BodyWriter, type HttpExchange, type HttpRequest, type ResponseHead, rangeLength } from '@svc/http'
-import type { BodyPiece } from './answer-plan.ts'
-import { StaticError } from './errors.ts'
-import type { OpenFile } from './file-source.ts'
-import { contentStateOf } from './file-source.ts'
+import { StaticError } from '../errors/errors.ts'
+import { contentStateOf, type OpenFile } from './file-source.ts'
+import type { BodyPiece } from './response-plan.ts'
 
 /** Bytes read at a time: few enough to keep memory flat, enough to keep system calls rare. */
 const CHUNK_BYTES = 256 * 1024

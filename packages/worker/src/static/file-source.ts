@@ -1,5 +1,6 @@
 import type { BigIntStats } from 'node:fs'
 import { type EntityTag, formatHttpDate } from '@svc/http'
+import { StaticError } from '../errors/errors.ts'
 
 /** A file open for reading; its owner closes `fd`. */
 export interface OpenFile {
@@ -15,13 +16,13 @@ export interface FileSource {
   /** Absolute path of a name. */
   pathOf(name: string): string
   /** Looks at the target of a name: a regular file that may be served, a directory, or nothing that is served. */
-  find(name: string): FileFacts | 'directory' | undefined
+  find(name: string): FileVersion | 'directory' | undefined
   /** Opens a regular file; undefined for anything else. */
   open(name: string): OpenFile | undefined
 }
 
 /** Facts of one state of one file. */
-export interface FileFacts {
+export interface FileVersion {
   /** Equal for two looks at a file exactly if it is the same file with the same content. */
   readonly state: string
   readonly size: number
@@ -34,8 +35,8 @@ export interface FileFacts {
   readonly changedAtMs: number
 }
 
-/** Reads the facts out of a stat. The tag is built on ctime, since build tools like to set all mtimes to one value. */
-export function factsOf(stat: BigIntStats): FileFacts {
+/** The version of a file, from its stat. The tag is built on ctime, since build tools like to set all mtimes to one value. */
+export function versionOf(stat: BigIntStats): FileVersion {
   return {
     state: `${stat.dev}:${stat.ino}:${stat.size}:${stat.ctimeNs}`,
     size: Number(stat.size),
@@ -46,7 +47,7 @@ export function factsOf(stat: BigIntStats): FileFacts {
   }
 }
 
-/** True if two looks found the same file in the same state: compares like `FileFacts.state`, without building the text. */
+/** True if two looks found the same file in the same state: compares like `FileVersion.state`, without building the text. */
 export function isSameState(a: BigIntStats, b: BigIntStats): boolean {
   return a.ctimeNs === b.ctimeNs && a.ino === b.ino && a.size === b.size && a.dev === b.dev
 }
@@ -54,4 +55,12 @@ export function isSameState(a: BigIntStats, b: BigIntStats): boolean {
 /** Changes with the content of a file, but not with a rename of it or a new link to it. */
 export function contentStateOf(stat: BigIntStats): string {
   return `${stat.size}:${stat.mtimeNs}`
+}
+
+/** System error codes of a file that exists but that this process may not read. */
+export const DENIED_CODES: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM'])
+
+/** The error for a file whose existence is unknown: no descriptors are left, or the disk is broken. */
+export function unreadable(path: string, cause: unknown): StaticError {
+  return new StaticError('STATIC_READ_FAILED', `cannot read ${path}`, { cause })
 }

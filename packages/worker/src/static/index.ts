@@ -1,5 +1,4 @@
-export * from './errors.ts'
-export * from './file-answerer.ts'
+export * from './file-handler.ts'
 export * from './file-source.ts'
 export * from './static-files.ts'
 export type { StaticResource } from './variant.ts'

@@ -1,8 +1,15 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { codeOf } from '@svc/core'
-import { DENIED_CODES, StaticError, unreadable } from './errors.ts'
-import type { FileSource, OpenFile } from './file-source.ts'
-import { type FileFacts, factsOf, isSameState } from './file-source.ts'
+import { StaticError } from '../errors/errors.ts'
+import {
+  DENIED_CODES,
+  type FileSource,
+  type FileVersion,
+  isSameState,
+  type OpenFile,
+  unreadable,
+  versionOf,
+} from './file-source.ts'
 
 /** Codes that mean: there is no such file. */
 const MISSING_CODES: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ENXIO', 'ENODEV'])
@@ -20,7 +27,7 @@ export class PublicRoot implements FileSource {
   readonly #root: string
   readonly #onProblem: (error: Error) => void
   /** Targets that names last resolved to, inside the root. */
-  readonly #verified = new Map<string, { readonly stat: BigIntStats; readonly facts: FileFacts }>()
+  readonly #verified = new Map<string, { readonly stat: BigIntStats; readonly version: FileVersion }>()
   #realRoot: string | undefined
 
   constructor(root: string, onProblem: (error: Error) => void) {
@@ -34,13 +41,13 @@ export class PublicRoot implements FileSource {
   }
 
   /** Looks at the target of a name: a regular file inside the root, a directory, or nothing that is served. */
-  find(name: string): FileFacts | 'directory' | undefined {
+  find(name: string): FileVersion | 'directory' | undefined {
     const stat = this.#stat(this.pathOf(name))
     if (stat === undefined) return undefined
     if (stat.isDirectory()) return 'directory'
     if (!stat.isFile()) return undefined
     const known = this.#verified.get(name)
-    return known !== undefined && isSameState(known.stat, stat) ? known.facts : this.#verify(name)
+    return known !== undefined && isSameState(known.stat, stat) ? known.version : this.#verify(name)
   }
 
   /** Opens a regular file inside of the root; undefined for anything else. */
@@ -60,14 +67,14 @@ export class PublicRoot implements FileSource {
   }
 
   /** Remembers a file that lies inside of the root; it is checked again when anything about it changes. */
-  #verify(name: string): FileFacts | undefined {
+  #verify(name: string): FileVersion | undefined {
     const file = this.open(name)
     if (file === undefined) return undefined
     closeSync(file.fd)
-    const facts = factsOf(file.stat)
+    const version = versionOf(file.stat)
     if (this.#verified.size >= MAX_VERIFIED) this.#verified.clear()
-    this.#verified.set(name, { stat: file.stat, facts })
-    return facts
+    this.#verified.set(name, { stat: file.stat, version })
+    return version
   }
 
   #stat(path: string): BigIntStats | undefined {

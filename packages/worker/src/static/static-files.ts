@@ -1,13 +1,13 @@
 import { basename, dirname } from 'node:path'
 import { type HeaderList, type HttpExchange, type Problem, problemOf, problemResponse } from '@svc/http'
-import { StaticError } from './errors.ts'
-import { FileAnswerer, type FileAnswererOptions, type FileTarget, isFile, type WholeFileL0 } from './file-answerer.ts'
-import type { FileFacts } from './file-source.ts'
+import { StaticError } from '../errors/errors.ts'
+import { FileHandler, type FileHandlerOptions, type FileTarget, isFile, type WholeFileL0 } from './file-handler.ts'
+import type { FileVersion } from './file-source.ts'
 import { fileNameOf, PublicRoot } from './public-root.ts'
 import { findResource } from './variant.ts'
 
 /** How files are served. */
-interface StaticFilesOptions extends FileAnswererOptions {
+interface StaticFilesOptions extends FileHandlerOptions {
   /** Absolute path of the public directory; it may be missing, or a link. */
   readonly root: string
   /** True if `index.html` answers for its directory: for sites that are only files. @default false */
@@ -18,7 +18,7 @@ interface StaticFilesOptions extends FileAnswererOptions {
 type StaticOutcome = 'served' | 'missing'
 
 /** A file below a root. */
-interface Place {
+interface StaticFile {
   readonly root: PublicRoot
   readonly name: string
   readonly l0: WholeFileL0 | undefined
@@ -34,24 +34,19 @@ const refusals: readonly Problem[] = [
 ]
 const changed: Problem = problemOf(new StaticError('STATIC_FILE_CHANGED', 'a file kept changing while it was being read'))
 
-/** Makes the files below a directory servable. Holds nothing open between requests. */
-export function createStaticFiles(options: StaticFilesOptions): StaticFiles {
-  return new StaticFiles(options)
-}
-
 /**
  * The files of a public directory. Every request looks at the file on disk, so an edited file is seen at once; memory only
- * saves the reading. Synchronous up to the first byte of a large file.
+ * saves the reading. Synchronous up to the first byte of a large file. Holds nothing open between requests.
  */
 export class StaticFiles {
   readonly #root: PublicRoot
-  readonly #answerer: FileAnswerer
+  readonly #handler: FileHandler
   readonly #hasIndex: boolean
   readonly #onProblem: (error: Error) => void
 
   constructor(options: StaticFilesOptions) {
     this.#root = new PublicRoot(options.root, options.onProblem)
-    this.#answerer = new FileAnswerer(options)
+    this.#handler = new FileHandler(options)
     this.#hasIndex = options.hasIndex === true
     this.#onProblem = options.onProblem
   }
@@ -93,12 +88,12 @@ export class StaticFiles {
     return this.#hasIndex ? name + INDEX : undefined
   }
 
-  #answer(exchange: HttpExchange, place: Place, found: FileFacts): StaticOutcome {
-    return this.#answerer.answer(exchange, targetOf(exchange, place), found) ? 'served' : 'missing'
+  #answer(exchange: HttpExchange, file: StaticFile, found: FileVersion): StaticOutcome {
+    return this.#handler.answer(exchange, targetOf(exchange, file), found) ? 'served' : 'missing'
   }
 }
 
-function targetOf(exchange: HttpExchange, { root, name, l0, contentType }: Place): FileTarget {
+function targetOf(exchange: HttpExchange, { root, name, l0, contentType }: StaticFile): FileTarget {
   return {
     source: root,
     name,
@@ -109,8 +104,8 @@ function targetOf(exchange: HttpExchange, { root, name, l0, contentType }: Place
 }
 
 function describer(root: PublicRoot, name: string, contentType: string | undefined): FileTarget['describe'] {
-  return (facts) => {
-    const resource = findResource(root, name, facts)
+  return (version) => {
+    const resource = findResource(root, name, version)
     return contentType === undefined ? resource : { ...resource, contentType }
   }
 }

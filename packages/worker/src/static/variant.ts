@@ -1,5 +1,5 @@
 import { type ContentCoding, contentTypeOf, type HeaderList, isCompressibleType, negotiateEncoding } from '@svc/http'
-import type { FileFacts } from './file-source.ts'
+import type { FileVersion } from './file-source.ts'
 import type { PublicRoot } from './public-root.ts'
 
 /** One form of a file that can be sent: as it is, or its precompressed sibling. */
@@ -7,7 +7,7 @@ export interface Variant {
   /** Name of the file to send, relative to the root. */
   readonly name: string
   readonly coding: ContentCoding
-  readonly facts: FileFacts
+  readonly version: FileVersion
 }
 
 /** A file with all its forms. */
@@ -33,10 +33,10 @@ const SIBLING_SLACK_MS = 2000
  * Looks up a file and its precompressed siblings. A sibling that is older than the file is not used: the file was edited and
  * the sibling forgotten.
  */
-export function findResource(root: PublicRoot, name: string, facts: FileFacts): StaticResource {
+export function findResource(root: PublicRoot, name: string, version: FileVersion): StaticResource {
   const contentType = contentTypeOf(name.slice(name.lastIndexOf('/') + 1))
-  const identity: Variant = { name, coding: 'identity', facts }
-  const compressed = isCompressibleType(contentType) ? findSiblings(root, name, facts) : []
+  const identity: Variant = { name, coding: 'identity', version }
+  const compressed = isCompressibleType(contentType) ? findSiblings(root, name, version) : []
   return { contentType, cacheControl: cacheControlOf(name), identity, compressed }
 }
 
@@ -53,7 +53,7 @@ export function chooseVariant(resource: StaticResource, acceptEncoding: string |
 /** Fields that a 200 and a 304 of a form have in common (RFC 9110 section 15.4.5). */
 export function validatorFields(resource: StaticResource, variant: Variant, lastModified: string): HeaderList {
   const fields: Array<readonly [string, string]> = [
-    ['etag', variant.facts.etag],
+    ['etag', variant.version.etag],
     ['last-modified', lastModified],
   ]
   if (resource.cacheControl !== undefined) fields.push(['cache-control', resource.cacheControl])
@@ -67,13 +67,13 @@ export function contentFields(resource: StaticResource, variant: Variant): Heade
   return variant.coding === 'identity' ? type : [...type, ['content-encoding', variant.coding]]
 }
 
-function findSiblings(root: PublicRoot, name: string, facts: FileFacts): readonly Variant[] {
+function findSiblings(root: PublicRoot, name: string, version: FileVersion): readonly Variant[] {
   const found: Variant[] = []
   for (const [suffix, coding] of siblings) {
     const sibling = root.find(name + suffix)
     if (sibling === undefined || sibling === 'directory') continue
-    if (sibling.lastModifiedMs + SIBLING_SLACK_MS < facts.lastModifiedMs) continue
-    found.push({ name: name + suffix, coding, facts: sibling })
+    if (sibling.lastModifiedMs + SIBLING_SLACK_MS < version.lastModifiedMs) continue
+    found.push({ name: name + suffix, coding, version: sibling })
   }
   return found
 }

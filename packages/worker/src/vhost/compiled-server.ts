@@ -15,7 +15,7 @@ import { compileFilePaths, type FilePaths, ScriptPaths } from './file-path.ts'
 import type { LocationHandler, LocationHandlers } from './location-handler.ts'
 import { compileRewrites, type Rewritable, type RewriteOutcome } from './rewriting.ts'
 import { readForAnswer, type Templates } from './templates.ts'
-import type { VariableInput } from './variable-input.ts'
+import type { VariableInput } from './variables.ts'
 
 /** A location, ready to be visited. */
 export interface CompiledLocation {

@@ -1,7 +1,7 @@
 import { responseTags } from '@svc/cache'
 import { type HeaderList, urlOf, withoutControls } from '@svc/http'
 import { sendStatus } from '../request/error-response.ts'
-import type { StageResult } from '../request/stage.ts'
+import type { StageResult } from '../request/request-context.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { absoluteLocation } from './listen-port.ts'

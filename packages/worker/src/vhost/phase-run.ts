@@ -1,6 +1,6 @@
 import type { HeaderList } from '@svc/http'
-import type { StageResult } from '../request/stage.ts'
-import type { FileAnswerer } from '../static/index.ts'
+import type { StageResult } from '../request/request-context.ts'
+import type { FileHandler } from '../static/index.ts'
 import type { FileAuth } from './passwords/file-auth.ts'
 import type { RunState } from './run-state.ts'
 import type { Templates } from './templates.ts'
@@ -16,7 +16,7 @@ export type InnerTarget = { readonly uri: string; readonly args: string } | { re
 export interface VhostTools {
   readonly templates: Templates
   readonly files: WebFiles
-  readonly answerer: FileAnswerer
+  readonly fileHandler: FileHandler
   readonly basicAuth: FileAuth
 }
 

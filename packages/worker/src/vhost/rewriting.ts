@@ -1,7 +1,7 @@
 import { unescapeRedirect } from '@svc/http'
 import { Pattern, type RewriteStep, splitAtQuestion } from '@svc/vhosts'
 import { readForAnswer as read, type Templates } from './templates.ts'
-import type { VariableInput } from './variable-input.ts'
+import type { VariableInput } from './variables.ts'
 
 /** A request whose path can be rewritten. */
 export interface Rewritable extends VariableInput {

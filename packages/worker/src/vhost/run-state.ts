@@ -4,7 +4,7 @@ import type { VhostMatch } from '../generation/host-routing.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation, CompiledServer } from './compiled-server.ts'
 import type { Rewritable } from './rewriting.ts'
-import type { ScriptPath } from './variable-input.ts'
+import type { ScriptPath } from './variables.ts'
 
 /** How often a request may go on at another path. */
 const MAX_CHANGES = 10

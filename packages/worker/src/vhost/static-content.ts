@@ -1,5 +1,5 @@
 import { contentTypeOf, extensionOf, type HeaderList, type HttpRequest, parseHttpDate, urlOf } from '@svc/http'
-import type { FileExchange, FileFacts, FileTarget, StaticResource } from '../static/index.ts'
+import type { FileExchange, FileTarget, FileVersion, StaticResource } from '../static/index.ts'
 import type { FilePaths } from './file-path.ts'
 import type { Outcome, PhaseRun } from './phase-run.ts'
 import type { RunState } from './run-state.ts'
@@ -68,7 +68,7 @@ function serveFile(run: PhaseRun, files: FilePaths): Outcome {
   const target = targetOf(run, path, (outcome) => {
     later = outcome
   })
-  return tools.answerer.answer(exchangeOf(state, found), target, found) ? later : run.fail(404)
+  return tools.fileHandler.answer(exchangeOf(state, found), target, found) ? later : run.fail(404)
 }
 
 function targetOf(run: PhaseRun, path: string, refused: (outcome: Outcome) => void): FileTarget {
@@ -87,10 +87,10 @@ function targetOf(run: PhaseRun, path: string, refused: (outcome: Outcome) => vo
 
 /** Files beside it with the ending of a coding are files of their own. */
 function describer(name: string, contentType: string): FileTarget['describe'] {
-  return (facts): StaticResource => ({
+  return (version): StaticResource => ({
     contentType,
     cacheControl: undefined,
-    identity: { name, coding: 'identity', facts },
+    identity: { name, coding: 'identity', version },
     compressed: [],
   })
 }
@@ -107,18 +107,18 @@ export function typeOfText(uri: string): string {
 }
 
 /** The page of an error is sent as it is: whole, whatever the client has already. */
-function exchangeOf({ context, method, status }: RunState, facts: FileFacts): FileExchange {
+function exchangeOf({ context, method, status }: RunState, version: FileVersion): FileExchange {
   const { respond, stream, onClosed } = context.asExchange()
   const { request } = context
   const isPage = status !== undefined && status !== 200
   const header = isPage
     ? (name: string) => (name === 'accept-encoding' ? request.header(name) : undefined)
-    : (name: string) => currentField(request, name, facts)
+    : (name: string) => currentField(request, name, version)
   return { request: { method, header }, respond, stream, onClosed }
 }
 
 /** A client's copy is current only if it is as old as the file, to the second: an older file may have been restored. */
-function currentField(request: HttpRequest, name: string, { lastModifiedMs }: FileFacts): string | undefined {
+function currentField(request: HttpRequest, name: string, { lastModifiedMs }: FileVersion): string | undefined {
   const value = request.header(name)
   if (name !== 'if-modified-since' || value === undefined) return value
   return parseHttpDate(value) === Math.floor(lastModifiedMs / 1000) * 1000 ? value : undefined

@@ -1,6 +1,5 @@
 import { type CompiledTemplate, compileTemplate, type MapSpec, type Template, ValueMap, type VariableReader } from '@svc/vhosts'
-import type { VariableInput } from './variable-input.ts'
-import { variableReader } from './variables.ts'
+import { type VariableInput, variableReader } from './variables.ts'
 
 /** Texts with variables of one generation, compiled when they are first read. */
 export class Templates {

@@ -2,7 +2,7 @@ import { Pacer, RecentWeakMap, systemClock } from '@svc/core'
 import type { ServerSpec } from '@svc/vhosts'
 import { WorkerError } from '../errors/errors.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
-import { FileAnswerer } from '../static/index.ts'
+import { FileHandler } from '../static/index.ts'
 import { type CompiledServer, compileServer } from './compiled-server.ts'
 import type { LocationHandlers } from './location-handler.ts'
 import { FileAuth } from './passwords/file-auth.ts'
@@ -44,7 +44,7 @@ export class VhostRuntimes {
   constructor({ passwordThread, onProblem }: VhostOptions) {
     this.#shared = {
       files: new WebFiles(onProblem),
-      answerer: new FileAnswerer({ onProblem }),
+      fileHandler: new FileHandler({ onProblem }),
       basicAuth: new FileAuth(new PasswordCheck(new PasswordThread(passwordThread), systemClock)),
     }
   }

@@ -1,14 +1,14 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, statSync } from 'node:fs'
 import { codeOf } from '@svc/core'
+import { StaticError } from '../errors/errors.ts'
 import {
   DENIED_CODES,
-  type FileFacts,
   type FileSource,
-  factsOf,
+  type FileVersion,
   isSameState,
   type OpenFile,
-  StaticError,
   unreadable,
+  versionOf,
 } from '../static/index.ts'
 
 /** The target of a path. `unreachable`: a part of it is not a directory, or it is too long. `broken`: unknown, the look-up failed. */
@@ -31,7 +31,7 @@ function nameOf(path: string): string | Buffer {
 export class WebFiles implements FileSource {
   readonly #onProblem: (error: Error) => void
   /** Files that could be opened, in the state in which they could. */
-  readonly #known = new Map<string, { readonly stat: BigIntStats; readonly facts: FileFacts }>()
+  readonly #known = new Map<string, { readonly stat: BigIntStats; readonly version: FileVersion }>()
 
   constructor(onProblem: (error: Error) => void) {
     this.#onProblem = onProblem
@@ -52,21 +52,21 @@ export class WebFiles implements FileSource {
     }
   }
 
-  find(path: string): FileFacts | 'directory' | undefined {
+  find(path: string): FileVersion | 'directory' | undefined {
     const found = this.see(path)
     if (found === 'broken') throw unreadable(path, undefined)
     return typeof found === 'object' || found === 'directory' ? found : undefined
   }
 
   /** The same, with the reason where there is no file. */
-  see(path: string): FileFacts | Exclude<Found, 'file'> {
+  see(path: string): FileVersion | Exclude<Found, 'file'> {
     try {
       const stat = statSync(nameOf(path), { bigint: true, throwIfNoEntry: false })
       if (stat === undefined) return 'missing'
       if (stat.isDirectory()) return 'directory'
       if (!stat.isFile()) return 'other'
       const known = this.#known.get(path)
-      return known !== undefined && isSameState(known.stat, stat) ? known.facts : this.#verify(path)
+      return known !== undefined && isSameState(known.stat, stat) ? known.version : this.#verify(path)
     } catch (error) {
       return this.#failed(error, path)
     }
@@ -94,14 +94,14 @@ export class WebFiles implements FileSource {
     return undefined
   }
 
-  #verify(path: string): FileFacts | 'missing' {
+  #verify(path: string): FileVersion | 'missing' {
     const file = this.#open(path)
     if (file === undefined) return 'missing'
     closeSync(file.fd)
-    const facts = factsOf(file.stat)
+    const version = versionOf(file.stat)
     if (this.#known.size >= MAX_KNOWN) this.#known.clear()
-    this.#known.set(path, { stat: file.stat, facts })
-    return facts
+    this.#known.set(path, { stat: file.stat, version })
+    return version
   }
 
   #failed(error: unknown, path: string): 'missing' | 'denied' | 'unreachable' | 'broken' {

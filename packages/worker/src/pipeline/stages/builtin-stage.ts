@@ -1,10 +1,45 @@
 import { type ControlPlane, type Endpoint, type EndpointMatch, type EndpointResult, EndpointTable } from '@svc/admin'
+import { withDeadline } from '@svc/core'
+import { normalizePath, type PathCaptures, type RuleTable } from '@svc/http'
+import { type HostRoute, hostnameOf } from '../../generation/host-routing.ts'
+import type { SiteRuntime } from '../../generation/site-runtime.ts'
 import { sendError } from '../../request/error-response.ts'
-import type { RequestContext } from '../../request/request-context.ts'
+import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { refuseLoop } from '../../request/request-loop.ts'
-import type { Stage, StageResult } from '../../request/stage.ts'
+import { type CompiledRule, decidingRule, type RuleTables, rulePathOf } from '../../route-rules/rule-tables.ts'
+import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { isFromHostItself, mayCall, readEndpointRequest } from './endpoint-request.ts'
-import type { SitePaths } from './site-paths.ts'
+
+/** Proof of control over a host is requested with plain HTTP (RFC 8555 section 8.3). */
+export const PROOF_PREFIX = '/.well-known/acme-challenge/'
+
+/** Answers a certificate authority that checks if a host is ours (RFC 8555 section 8.3), while an order is open. */
+export class ProofStage implements Stage {
+  readonly name = 'proof'
+  readonly #proofs: ReadonlyMap<string, string>
+
+  /** @param proofs by token; may change */
+  constructor(proofs: ReadonlyMap<string, string>) {
+    this.#proofs = proofs
+  }
+
+  run(context: RequestContext): StageResult {
+    if (this.#proofs.size === 0) return 'next'
+    const { method, path } = context.request
+    if (!path.startsWith(PROOF_PREFIX) || (method !== 'GET' && method !== 'HEAD')) return 'next'
+    const proof = this.#proofs.get(path.slice(PROOF_PREFIX.length))
+    // Another program may prove the same host by files of the site.
+    if (proof === undefined) return 'next'
+    context.pathGroup = 'builtin'
+    context.withdrawFromL0()
+    const headers = [
+      ['content-type', 'application/octet-stream'],
+      ['cache-control', 'no-store'],
+    ] as const
+    context.respond({ status: 200, headers }, Buffer.from(proof))
+    return 'answered'
+  }
+}
 
 function send(context: RequestContext, answer: EndpointResult): StageResult {
   if ('problem' in answer) {
@@ -28,9 +63,9 @@ export class BuiltinStage implements Stage {
   readonly #plane: ControlPlane
   readonly #paths: SitePaths
 
-  constructor(plane: ControlPlane, paths: SitePaths) {
+  constructor(plane: ControlPlane, vhosts: VhostRuntimes, rules: RuleTables) {
     this.#plane = plane
-    this.#paths = paths
+    this.#paths = new SitePaths(vhosts, rules)
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
@@ -87,4 +122,73 @@ export class BuiltinStage implements Stage {
   #settle(context: RequestContext, answer: EndpointResult | Promise<EndpointResult>): StageResult | Promise<StageResult> {
     return answer instanceof Promise ? answer.then((value) => send(context, value)) : send(context, answer)
   }
+}
+
+/** Time that a probe waits for the routes of a site at its first request. */
+const DESCRIBE_WAIT_MS = 1_000
+
+type Answer = boolean | Promise<boolean>
+type Target = Pick<HostRoute, 'site' | 'vhost'>
+
+/** A path as it was sent, and normalised. */
+interface AskedPath {
+  readonly rawPath: string
+  readonly path: string
+}
+
+/** Knows which paths the addressed site defines itself: those go before an endpoint that lies outside of the reserved space. */
+class SitePaths {
+  readonly #vhosts: VhostRuntimes
+  readonly #rules: RuleTables
+
+  constructor(vhosts: VhostRuntimes, rules: RuleTables) {
+    this.#vhosts = vhosts
+    this.#rules = rules
+  }
+
+  /**
+   * Returns true if the site that a request is for defines its path: by a route rule, a static route, a file, or a location that
+   * proxies or runs something.
+   */
+  areDefined(context: RequestContext): Answer {
+    const { generation, client, request } = context
+    const target: Target = generation.hasVhosts
+      ? (generation.route(request.listener, client.host) ?? { site: undefined, vhost: undefined })
+      : { site: generation.siteOf(client.host), vhost: undefined }
+    const rules = this.#rules.of(generation, target.site)
+    return rules.length === 0 ? this.#isTargets(context, target, request) : this.#afterRules(context, target, rules)
+  }
+
+  #afterRules(context: RequestContext, target: Target, rules: readonly RuleTable<CompiledRule>[]): Answer {
+    const { request, client } = context
+    const path = rulePathOf(context, target.vhost)
+    // The rules refuse a path that they cannot read.
+    if (path === undefined) return true
+    const match = decidingRule(rules, { path, hostname: hostnameOf(client.host), method: request.method })
+    if (match === undefined) return this.#isTargets(context, target, request)
+    const { act } = match.rule
+    if (act.kind !== 'rewrite' || areEmpty(match.captures)) return true
+    // A rule that moves many paths is a catch-all: its target decides.
+    const [rawPath = ''] = act.target(match.captures, '').split('?')
+    return this.#isTargets(context, target, { rawPath, path: normalizePath(rawPath) ?? '' })
+  }
+
+  #isTargets(context: RequestContext, { site, vhost }: Target, { rawPath, path }: AskedPath): Answer {
+    if (vhost === undefined) return isOfSite(site, path)
+    const claim = claimOf(context, rawPath, vhost, this.#vhosts.of(context.generation))
+    return claim.kind === 'app' ? isOfSite(context.generation.sites.get(claim.site), claim.path) : claim.kind === 'claimed'
+  }
+}
+
+function areEmpty({ names, wildcards, rest }: PathCaptures): boolean {
+  return names.size === 0 && wildcards.length === 0 && rest === undefined
+}
+
+function isOfSite(site: SiteRuntime | undefined, path: string): Answer {
+  if (site === undefined) return false
+  const isDefined = (app: SiteRuntime['knownApp']) => app !== undefined && (app.files.has(path) || app.routes.isStaticRoute(path))
+  if (site.knownApp !== undefined) return isDefined(site.knownApp)
+  // A site that cannot be described now defines nothing: a probe must be answered just then.
+  const described = withDeadline(site.app(), DESCRIBE_WAIT_MS, 'the routes of a site')
+  return described.catch(() => undefined).then(isDefined)
 }

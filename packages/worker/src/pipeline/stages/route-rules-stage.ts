@@ -1,11 +1,10 @@
 import { responseTags } from '@svc/cache'
-import { decodePath, normalizePath, type RuleMatch, type RuleRequest, type RuleTable } from '@svc/http'
-import { hostnameOf, type VhostMatch } from '../../generation/host-routing.ts'
+import { normalizePath, type RuleMatch, type RuleRequest, type RuleTable } from '@svc/http'
+import { hostnameOf } from '../../generation/host-routing.ts'
 import { sendError, sendFailure, sendStatus } from '../../request/error-response.ts'
-import type { RequestContext } from '../../request/request-context.ts'
-import type { Stage, StageResult } from '../../request/stage.ts'
+import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { RuleExchange } from '../../route-rules/rule-exchange.ts'
-import type { CompiledRule, RuleAct, RuleTables } from '../../route-rules/rule-tables.ts'
+import { type CompiledRule, type RuleAct, type RuleTables, rulePathOf } from '../../route-rules/rule-tables.ts'
 import { noSite } from './vhost-stage.ts'
 
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
@@ -73,15 +72,6 @@ export class RouteRulesStage implements Stage {
       }
     }
   }
-}
-
-/**
- * The path as locations read it, so that no other spelling of it passes by a rule: fully decoded. Where a path leads out of the
- * root, sites of the configuration file read it as if it did not.
- */
-export function rulePathOf({ request }: RequestContext, vhost: VhostMatch | undefined): string | undefined {
-  const decoded = decodePath(request.rawPath) ?? (vhost === undefined ? decodePath(request.path) : undefined)
-  return decoded?.path
 }
 
 /** L0 answers HEAD with its entry for GET: if a rule is for one of them alone, the response stays out of L0. */

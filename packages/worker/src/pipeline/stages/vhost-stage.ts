@@ -1,6 +1,24 @@
+import { decodePath, escapeUri, normalizePath } from '@svc/http'
 import { sendError } from '../../request/error-response.ts'
-import type { RequestContext } from '../../request/request-context.ts'
-import type { Stage, StageResult } from '../../request/stage.ts'
+import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
+import { LocationRun, RunState, type VhostRuntimes } from '../../vhost/index.ts'
+import { PROOF_PREFIX } from './builtin-stage.ts'
+
+/** Sends clients that ask with plain HTTP for a host that has a certificate to https, where `tls.redirect_http` says so. */
+export class SecureStage implements Stage {
+  readonly name = 'secure'
+
+  run(context: RequestContext): StageResult {
+    const { client, generation, exchange } = context
+    if (!generation.config.tls.redirect_http || client.scheme === 'https') return 'next'
+    const { target, path } = exchange.request
+    if (path.startsWith(PROOF_PREFIX)) return 'next'
+    const origin = generation.secureHosts.originOf(client.host)
+    if (origin === undefined) return 'next'
+    context.respond({ status: 308, headers: [['location', `${origin}${target}`]] })
+    return 'answered'
+  }
+}
 
 /**
  * Finds the site or the server of a vhost file by listen address and host name. A host that nothing claims goes to the default
@@ -43,4 +61,48 @@ function withoutSite(context: RequestContext): StageResult {
 export function noSite(context: RequestContext): StageResult {
   sendError(context, { status: 404, code: 'no_site', detail: 'No site is configured on this server.' })
   return 'answered'
+}
+
+/** Answers by the location of a vhost file that the path leads to. Requests of other sites are passed on. */
+export class LocationStage implements Stage {
+  readonly name = 'location'
+  readonly #runtimes: VhostRuntimes
+  readonly #app: Stage
+
+  /** @param app answers where a location says `svc_app`, perhaps after an error of something else */
+  constructor(runtimes: VhostRuntimes, app: Stage) {
+    this.#runtimes = runtimes
+    this.#app = app
+  }
+
+  run(context: RequestContext): StageResult | Promise<StageResult> {
+    const { vhost } = context
+    if (vhost === undefined) return 'next'
+    const path = decodePath(context.request.rawPath)
+    if (path === undefined) {
+      sendError(context, { status: 400, code: 'bad_request' })
+      return 'answered'
+    }
+    const sent = context.exchange.request
+    // L0 uses the path, which has many spellings; rewriting and variables use the target as sent.
+    if (sent.rawPath !== sent.path) context.withdrawFromL0()
+    const runtime = this.#runtimes.of(context.generation)
+    const state = new RunState(context, runtime.server(vhost.server), vhost, path)
+    return new LocationRun(state, runtime.tools, this.#answerFromApp).start()
+  }
+
+  readonly #answerFromApp = (state: RunState, site: string): StageResult | Promise<StageResult> => {
+    const { context } = state
+    context.site = context.generation.sites.get(site)
+    if (!state.isAsSent || state.method !== context.request.method) rewrite(context, state)
+    if (context.site !== undefined && context.request.path.startsWith('/')) return this.#app.run(context)
+    sendError(context, { status: 404, code: 'not_found' })
+    return 'answered'
+  }
+}
+
+/** The application sees the path that rewriting has led to, and GET where it shows an error. */
+function rewrite(context: RequestContext, { uri, args, method }: RunState): void {
+  const rawPath = escapeUri(uri)
+  context.rewriteTo({ rawPath, path: normalizePath(rawPath) ?? '', query: args, method })
 }

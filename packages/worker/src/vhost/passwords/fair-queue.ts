@@ -1,5 +1,5 @@
-/** The owner of a queue place: a client of a lane. */
-export interface Place {
+/** The owner of a queued item: a client of a lane. */
+export interface QueueOwner {
   /** Lanes take turns. */
   readonly lane: object
   /** Within a lane, clients take turns. */
@@ -19,7 +19,7 @@ export class FairQueue<Item> {
   }
 
   /** Adds an item to the end of its client's. @returns the item that lost its place for it, if all are taken; this may be the item itself */
-  add(item: Item, { lane, client }: Place): Item | undefined {
+  add(item: Item, { lane, client }: QueueOwner): Item | undefined {
     const clients = entryOf(this.#lanes, lane, () => new Map<string, Item[]>())
     entryOf(clients, client, (): Item[] => []).push(item)
     this.#size++

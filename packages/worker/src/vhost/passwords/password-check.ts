@@ -1,7 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, SingleFlight } from '@svc/core'
-import { FairQueue, type Place } from './fair-queue.ts'
-import { isKnownForm } from './slow-check.ts'
+import { FairQueue, type QueueOwner } from './fair-queue.ts'
 
 /** Checks slow passwords, one at a time, off the thread that serves requests. */
 export interface SlowChecker {
@@ -15,7 +14,7 @@ export interface SlowChecker {
 export type PasswordVerdict = boolean | 'busy' | 'limited'
 
 /** Source of a password to check. */
-export interface Requester extends Place {
+export interface Requester extends QueueOwner {
   /** Network address that wrong guesses are counted for; "" where none is known: they are not counted. */
   readonly client: string
 }
@@ -207,4 +206,9 @@ function digest(bytes: Buffer): Buffer {
 
 function areEqual(a: Buffer, b: Buffer): boolean {
   return a.byteLength === b.byteLength && timingSafeEqual(a, b)
+}
+
+/** True if a stored password is in a slow form that can be checked. */
+function isKnownForm(stored: string): boolean {
+  return /^\$(?:2[abxy]|apr1|1|5|6)\$/.test(stored)
 }

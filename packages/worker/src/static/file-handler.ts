@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { type HeaderList, type HttpRequest, problemOf, type ResponseHead } from '@svc/http'
-import { type AnswerPlan, type BodyPiece, type ContentPlan, planAnswer, planWhole } from './answer-plan.ts'
-import { StaticError } from './errors.ts'
+import { StaticError } from '../errors/errors.ts'
 import { type FileReceiver, sendFile } from './file-sender.ts'
-import { contentStateOf, type FileFacts, type FileSource, factsOf, type OpenFile } from './file-source.ts'
+import { contentStateOf, type FileSource, type FileVersion, type OpenFile, versionOf } from './file-source.ts'
+import { type BodyPiece, type ContentPlan, planResponse, planWhole, type ResponsePlan } from './response-plan.ts'
 import { SmallFileCache } from './small-file-cache.ts'
 import { chooseVariant, type StaticResource, type Variant } from './variant.ts'
 
@@ -45,8 +45,8 @@ export interface WholeFileL0 {
 interface NamedFile {
   readonly source: FileSource
   readonly name: string
-  /** Returns the facts of a file found in this state. */
-  readonly describe: (facts: FileFacts) => StaticResource
+  /** Describes the file in this version. */
+  readonly describe: (version: FileVersion) => StaticResource
 }
 
 /** A file to answer with. */
@@ -60,7 +60,7 @@ export interface FileTarget extends NamedFile {
 export type FileExchange = Omit<FileReceiver, 'request'> & { readonly request: Pick<HttpRequest, 'method' | 'header'> }
 
 /** How files are sent. */
-export interface FileAnswererOptions {
+export interface FileHandlerOptions {
   /** Files up to this size are read at once and kept in memory; larger ones are streamed. @default 65536 */
   readonly maxInlineBytes?: number | undefined
   /** Memory for the contents of small files in bytes. @default 2097152 */
@@ -81,13 +81,13 @@ const MIN_CACHED_AGE_MS = 1000
  * Answers requests with files that have been found. Every response looks at the file on disk, so an edited file is seen at once;
  * memory only saves the reading. Synchronous up to the first byte of a large file.
  */
-export class FileAnswerer {
+export class FileHandler {
   readonly #cache: SmallFileCache
   readonly #maxInlineBytes: number
   readonly #now: () => number
   readonly #onProblem: (error: Error) => void
 
-  constructor({ maxInlineBytes = 65_536, maxCacheBytes = 2_097_152, now = () => Date.now(), onProblem }: FileAnswererOptions) {
+  constructor({ maxInlineBytes = 65_536, maxCacheBytes = 2_097_152, now = () => Date.now(), onProblem }: FileHandlerOptions) {
     this.#cache = new SmallFileCache(maxCacheBytes)
     this.#maxInlineBytes = maxInlineBytes
     this.#now = now
@@ -95,7 +95,7 @@ export class FileAnswerer {
   }
 
   /** Plans and sends; again when the file changed in between. False: it is gone and nothing was sent. */
-  answer(exchange: FileExchange, target: FileTarget, found: FileFacts): boolean {
+  answer(exchange: FileExchange, target: FileTarget, found: FileVersion): boolean {
     try {
       return this.#answer(exchange, target, found)
     } catch (error) {
@@ -106,17 +106,17 @@ export class FileAnswerer {
     }
   }
 
-  #answer(exchange: FileExchange, target: FileTarget, found: FileFacts): boolean {
-    let facts: FileFacts | 'directory' | undefined = found
+  #answer(exchange: FileExchange, target: FileTarget, found: FileVersion): boolean {
+    let version: FileVersion | 'directory' | undefined = found
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (!isFile(facts)) return false
-      const resource = target.describe(facts)
-      const plan = planAnswer(exchange.request, resource, this.#now(), makeBoundary)
+      if (!isFile(version)) return false
+      const resource = target.describe(version)
+      const plan = planResponse(exchange.request, resource, this.#now(), makeBoundary)
       this.#offer(exchange, target, resource, plan)
       if (plan.kind === 'not-modified') exchange.respond(plan.head)
       else if (plan.kind !== 'content') target.refuse(refusals[plan.kind], plan.headers)
       if (plan.kind !== 'content' || this.#sendContent(exchange, target.source, plan)) return true
-      facts = target.source.find(target.name)
+      version = target.source.find(target.name)
     }
     const error = new StaticError(
       'STATIC_FILE_CHANGED',
@@ -128,7 +128,7 @@ export class FileAnswerer {
   }
 
   /** A 304 stands for a whole file just as a 200 does, and so does the response to HEAD. */
-  #offer({ request }: FileExchange, target: FileTarget, resource: StaticResource, plan: AnswerPlan): void {
+  #offer({ request }: FileExchange, target: FileTarget, resource: StaticResource, plan: ResponsePlan): void {
     const { l0 } = target
     const isWhole = plan.kind === 'not-modified' || (plan.kind === 'content' && plan.head.status === 200)
     if (l0 === undefined || !isWhole || !offerWhole(request, target, resource, this.#now())) return
@@ -144,8 +144,8 @@ export class FileAnswerer {
 
   /** False: nothing was sent, since the file has changed after the plan was made. */
   #sendContent(exchange: FileReceiver, source: FileSource, plan: ContentPlan): boolean {
-    const { facts, name } = plan.variant
-    if (facts.size <= this.#maxInlineBytes) {
+    const { version, name } = plan.variant
+    if (version.size <= this.#maxInlineBytes) {
       const content = this.#contentOf(source, plan.variant)
       if (content !== undefined) exchange.respond(plan.head, assemble(plan.pieces, content))
       return content !== undefined
@@ -154,22 +154,22 @@ export class FileAnswerer {
       exchange.stream(plan.head, { length: plan.length }).end()
       return true
     }
-    const file = openInState(source, name, facts)
+    const file = openInState(source, name, version)
     if (file !== undefined)
       sendFile(exchange, { file, head: plan.head, pieces: plan.pieces, length: plan.length }, this.#onProblem)
     return file !== undefined
   }
 
-  #contentOf(source: FileSource, { name, facts }: Variant): Buffer | undefined {
+  #contentOf(source: FileSource, { name, version }: Variant): Buffer | undefined {
     const path = source.pathOf(name)
-    const cached = this.#cache.get(path, facts.state)
+    const cached = this.#cache.get(path, version.state)
     if (cached !== undefined) return cached
-    const file = openInState(source, name, facts)
+    const file = openInState(source, name, version)
     if (file === undefined) return undefined
     try {
       const content = readWhole(file)
-      const isSettled = this.#now() - facts.changedAtMs >= MIN_CACHED_AGE_MS
-      if (content !== undefined && isSettled) this.#cache.set(path, { state: facts.state, content })
+      const isSettled = this.#now() - version.changedAtMs >= MIN_CACHED_AGE_MS
+      if (content !== undefined && isSettled) this.#cache.set(path, { state: version.state, content })
       return content
     } finally {
       closeSync(file.fd)
@@ -178,7 +178,7 @@ export class FileAnswerer {
 }
 
 /** True if a file was found. */
-export function isFile(found: FileFacts | 'directory' | undefined): found is FileFacts {
+export function isFile(found: FileVersion | 'directory' | undefined): found is FileVersion {
   return found !== undefined && found !== 'directory'
 }
 
@@ -186,7 +186,7 @@ export function isFile(found: FileFacts | 'directory' | undefined): found is Fil
 function offerWhole(request: Pick<HttpRequest, 'header'>, target: FileTarget, resource: StaticResource, now: number): boolean {
   const acceptEncoding = request.header('accept-encoding')
   const variant = chooseVariant(resource, acceptEncoding)
-  const isSettled = ({ facts }: Variant) => now - facts.changedAtMs >= MIN_CACHED_AGE_MS && facts.lastModifiedMs <= now
+  const isSettled = ({ version }: Variant) => now - version.changedAtMs >= MIN_CACHED_AGE_MS && version.lastModifiedMs <= now
   if (!isSettled(resource.identity) || !isSettled(variant)) return false
   return target.l0?.offer(currentCheck(target, resource, variant, acceptEncoding)) === true
 }
@@ -205,18 +205,18 @@ function currentCheck({ source, name, describe }: NamedFile, before: StaticResou
 
 /** True if the same request would be answered with the same bytes and fields. */
 function isUnchanged(target: NamedFile, before: StaticResource, sent: Variant, acceptEncoding: string | undefined): boolean {
-  const facts = target.source.find(target.name)
-  if (!isFile(facts) || facts.state !== before.identity.facts.state) return false
-  const resource = target.describe(facts)
+  const version = target.source.find(target.name)
+  if (!isFile(version) || version.state !== before.identity.version.state) return false
+  const resource = target.describe(version)
   const variant = chooseVariant(resource, acceptEncoding)
-  const isSame = variant.name === sent.name && variant.facts.state === sent.facts.state
+  const isSame = variant.name === sent.name && variant.version.state === sent.version.state
   // The fields say if there are other forms.
   return isSame && resource.compressed.length === before.compressed.length
 }
 
-function openInState(source: FileSource, name: string, facts: FileFacts): OpenFile | undefined {
+function openInState(source: FileSource, name: string, version: FileVersion): OpenFile | undefined {
   const file = source.open(name)
-  if (file === undefined || factsOf(file.stat).state === facts.state) return file
+  if (file === undefined || versionOf(file.stat).state === version.state) return file
   closeSync(file.fd)
   return undefined
 }

@@ -28,7 +28,7 @@ export interface ContentPlan {
 }
 
 /** The response to a request for a file. */
-export type AnswerPlan =
+export type ResponsePlan =
   | ContentPlan
   | { readonly kind: 'not-modified'; readonly head: ResponseHead }
   | { readonly kind: 'bad-method'; readonly headers: HeaderList }
@@ -41,20 +41,25 @@ type FileRequest = Pick<HttpRequest, 'method' | 'header'>
  * Decides on the response to a request for a file: method, then conditions first, then ranges (RFC 9110 section 13.2.2).
  * @param boundary makes the boundary of a body with several ranges
  */
-export function planAnswer(request: FileRequest, resource: StaticResource, nowMs: number, boundary: () => string): AnswerPlan {
+export function planResponse(
+  request: FileRequest,
+  resource: StaticResource,
+  nowMs: number,
+  boundary: () => string,
+): ResponsePlan {
   if (request.method !== 'GET' && request.method !== 'HEAD') return { kind: 'bad-method', headers: [['allow', 'GET, HEAD']] }
   const range = request.method === 'GET' ? request.header('range') : undefined
   const variant = variantFor(request, resource, range, nowMs)
-  const { facts } = variant
+  const { version } = variant
   const shared = sharedFields(resource, variant, nowMs)
-  const outcome = evaluateConditions(request, facts)
+  const outcome = evaluateConditions(request, version)
   if (outcome === 'precondition-failed') return { kind: 'precondition-failed', headers: [] }
   if (outcome === 'not-modified') return { kind: 'not-modified', head: { status: 304, headers: shared } }
   const headers = wholeFields(resource, variant, shared)
-  const isPartial = range !== undefined && isRangeCurrent(request.header('if-range'), facts, nowMs)
-  const ranges = isPartial ? parseRange(range, facts.size) : 'ignore'
+  const isPartial = range !== undefined && isRangeCurrent(request.header('if-range'), version, nowMs)
+  const ranges = isPartial ? parseRange(range, version.size) : 'ignore'
   if (ranges === 'unsatisfiable')
-    return { kind: 'unsatisfiable', headers: [['content-range', unsatisfiedContentRange(facts.size)], ...shared] }
+    return { kind: 'unsatisfiable', headers: [['content-range', unsatisfiedContentRange(version.size)], ...shared] }
   if (ranges === 'ignore') return wholeContent(headers, variant)
   return partialContent(headers, variant, ranges, resource.contentType, boundary)
 }
@@ -67,7 +72,7 @@ export function planWhole(request: Pick<FileRequest, 'header'>, resource: Static
 
 /** A file from the future must not look newer than the response (RFC 9110 section 8.8.2.1). */
 function sharedFields(resource: StaticResource, variant: Variant, nowMs: number): HeaderList {
-  const { lastModified, lastModifiedMs } = variant.facts
+  const { lastModified, lastModifiedMs } = variant.version
   return validatorFields(resource, variant, lastModifiedMs <= nowMs ? lastModified : formatHttpDate(nowMs))
 }
 
@@ -83,12 +88,12 @@ function variantFor(request: FileRequest, resource: StaticResource, range: strin
   const negotiated = chooseVariant(resource, request.header('accept-encoding'))
   if (range === undefined || negotiated === resource.identity) return negotiated
   const ifRange = request.header('if-range')
-  if (ifRange !== undefined && equalStrongly(ifRange, negotiated.facts.etag)) return negotiated
-  return isRangeCurrent(ifRange, resource.identity.facts, nowMs) ? resource.identity : negotiated
+  if (ifRange !== undefined && equalStrongly(ifRange, negotiated.version.etag)) return negotiated
+  return isRangeCurrent(ifRange, resource.identity.version, nowMs) ? resource.identity : negotiated
 }
 
 function wholeContent(headers: HeaderList, variant: Variant): ContentPlan {
-  const { size } = variant.facts
+  const { size } = variant.version
   const pieces = size === 0 ? [] : [{ start: 0, end: size - 1 }]
   return { kind: 'content', head: { status: 200, headers }, variant, pieces, length: size }
 }
@@ -99,8 +104,8 @@ function partialContent(
   ranges: readonly ByteRange[],
   contentType: string,
   boundary: () => string,
-): AnswerPlan {
-  const { size } = variant.facts
+): ResponsePlan {
+  const { size } = variant.version
   const [first] = ranges
   if (ranges.length === 1 && first !== undefined) {
     const head = { status: 206, headers: [...headers, ['content-range', contentRange(first, size)] as const] }
