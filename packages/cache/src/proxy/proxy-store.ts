@@ -106,13 +106,13 @@ export class ProxyStore implements PurgedStore {
     return this.#entries.problem === undefined ? Math.floor(this.#maxBytes / BODY_SHARE) : 0
   }
 
-  /** Looks up the stored response for a request. */
+  /** Looks up the stored response for a request, among those that were there when this turn of the event loop began. */
   find({ key }: ProxyAddress, request: HeaderList): ProxyLookup {
-    const first = this.#entries.get(key)
+    const first = this.#entries.get(key, true)
     if (first === undefined) return { found: undefined, key, hasVariants: false }
     if (first.status !== VARY_STATUS) return { found: { key, entry: first }, key, hasVariants: false }
     const variant = variantKey(key, namesOf(first), request)
-    const entry = this.#entries.get(variant)
+    const entry = this.#entries.get(variant, true)
     return { found: entry && { key: variant, entry }, key: variant, hasVariants: true }
   }
 

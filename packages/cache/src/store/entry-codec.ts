@@ -153,9 +153,20 @@ export function unpackFacts({ factsBytes }: EntryHead, record: Buffer): PackedFa
 export function factsOf(head: EntryHead, packed: PackedFacts): EntryFacts {
   const [, isResponse, label, path, host, tags, createdAt, ttlMs, swrMs, status, headers, file] = packed
   const { isQueryKeyed, isMarkedStale, seq } = head
-  const bodyFile = file === undefined ? undefined : { name: file, bytes: head.fileBytes }
-  const kind = isResponse === 1 ? 'response' : 'data'
-  const first = { kind, label, path, host, isQueryKeyed, tags } as const
-  const facts = { ...first, createdAt, ttlMs, swrMs, isMarkedStale, seq, status, headers }
-  return bodyFile === undefined ? facts : { ...facts, bodyFile }
+  const facts: EntryFacts = {
+    kind: isResponse === 1 ? 'response' : 'data',
+    label,
+    path,
+    host,
+    isQueryKeyed,
+    tags,
+    createdAt,
+    ttlMs,
+    swrMs,
+    isMarkedStale,
+    seq,
+    status,
+    headers,
+  }
+  return file === undefined ? facts : { ...facts, bodyFile: { name: file, bytes: head.fileBytes } }
 }

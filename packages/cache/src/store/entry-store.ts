@@ -63,7 +63,8 @@ export class EntryStore implements CacheStore, PurgedStore {
   /** For responses of upstreams, which are requested again and again; undefined: nothing is remembered. */
   readonly #recent: RecentFacts | undefined
   #parts: StoreParts | undefined
-  #isSnapshotHeld = false
+  /** How long the current snapshot lasts; undefined: there is none. */
+  #heldFor: 'callback' | 'turn' | undefined
   /** Settles when the store follows all purges so far. Never rejects. */
   #lastPurge: Promise<void> = Promise.resolve()
   #damageInUse: string | undefined
@@ -98,7 +99,8 @@ export class EntryStore implements CacheStore, PurgedStore {
     return new EntryStore(home, options, false)
   }
 
-  get(key: string): StoredEntry | undefined {
+  /** @param isOfTurn true for a look-up that need not see what was stored after this turn of the event loop began */
+  get(key: string, isOfTurn = false): StoredEntry | undefined {
     return this.#read(({ databases: { heads, records }, access, promotions }) => {
       const id = this.#recent?.idOf(key) ?? idOf(key)
       // Both lie in the same memory, one after the other: the head is decoded before the record is read.
@@ -113,7 +115,7 @@ export class EntryStore implements CacheStore, PurgedStore {
       if (head.isNewcomer) promotions.touch(key)
       else access.touch(key)
       return { ...facts, body: this.#lent.copyOf(record, head.factsBytes, head.recordBytes) }
-    })
+    }, isOfTurn)
   }
 
   /** The body must not be changed until the promise has resolved. */
@@ -301,10 +303,10 @@ export class EntryStore implements CacheStore, PurgedStore {
     cancel()
   }
 
-  /** Runs a read in the snapshot of this turn. A read that fails is a miss. */
-  #read<Result>(read: (parts: StoreParts) => Result): Result | undefined {
+  /** Runs a read in the current snapshot. A read that fails is a miss. */
+  #read<Result>(read: (parts: StoreParts) => Result, isOfTurn = false): Result | undefined {
     if (this.#parts === undefined) return undefined
-    this.#beginSnapshot()
+    this.#beginSnapshot(isOfTurn)
     try {
       return read(this.#parts)
     } catch (error) {
@@ -315,17 +317,20 @@ export class EntryStore implements CacheStore, PurgedStore {
   }
 
   /**
-   * The first read of a turn begins a snapshot: it sees all that was committed until then. The end of the turn gives it back,
-   * since as long as it is held no page that others free can be used again, and the file grows.
+   * The first read of a callback begins a snapshot: it sees all that was committed until then. The end of the callback gives it back,
+   * since as long as it is held no page that others free can be used again, and the file grows. Reads of a turn share one until the
+   * end of the turn: beginning one costs as much as the rest of a read.
    */
-  #beginSnapshot(): void {
-    if (this.#isSnapshotHeld) return
-    this.#isSnapshotHeld = true
+  #beginSnapshot(isOfTurn: boolean): void {
+    if (this.#heldFor === 'callback' || (this.#heldFor === 'turn' && isOfTurn)) return
     this.refresh()
-    queueMicrotask(() => {
-      this.#isSnapshotHeld = false
+    this.#heldFor = isOfTurn ? 'turn' : 'callback'
+    const end = () => {
+      this.#heldFor = undefined
       this.refresh()
-    })
+    }
+    if (isOfTurn) setImmediate(end)
+    else queueMicrotask(end)
   }
 
   async #countPurge(databases: Databases, purge: Purge): Promise<CountedPurge> {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { systemClock } from '@svc/core'
 import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
-import type { PurgeScope } from '../../src/index.ts'
-import { bodyOf, filesOf, openProxyStore, put } from './proxy-fixture.ts'
+import { ProxyStore, type PurgeScope } from '../../src/index.ts'
+import { addressOf, bodyOf, filesOf, openProxyStore, put } from './proxy-fixture.ts'
 
 const LARGE = 100_000
 const large = (text: string) => Buffer.from(text.repeat(LARGE / text.length))
@@ -37,6 +39,22 @@ describe('responses of upstreams', () => {
     assert.equal(second.damage, undefined)
     assert.equal(await bodyOf(second, '/short'), 'short')
     assert.equal((await bodyOf(second, '/long'))?.length, LARGE)
+  })
+
+  test('that another process stored are seen from the next turn of the event loop on, or after a refresh', async (t) => {
+    const dir = tempDir(t)
+    const master = await openProxyStore(t, dir)
+    const worker = await ProxyStore.join({ cacheDir: dir, maxBytes: 64 << 20, clock: systemClock, onProblem: assert.fail })
+    t.after(() => worker.close())
+    const isFound = (target: string) => worker.find(addressOf(target), []).found !== undefined
+    assert.equal(isFound('/a'), false)
+    await put(master, '/a', Buffer.from('a'))
+    await nextTurn()
+    assert.equal(isFound('/a'), true)
+    assert.equal(isFound('/b'), false)
+    await put(master, '/b', Buffer.from('b'))
+    worker.refresh()
+    assert.equal(isFound('/b'), true)
   })
 
   test('are a miss when their file is gone or was cut', async (t) => {

@@ -6,6 +6,10 @@ export const MAX_SINGLE_BYTES = 12 * 1024
 
 /** Writes the head of a response. Within a handler or a cork. */
 export function writeHead(res: HttpResponse, block: HeaderBlock): void {
+  if (block.ready !== undefined) {
+    res.writeStatus(block.ready.bytes)
+    return
+  }
   if (block.status !== 200) res.writeStatus(block.statusLine)
   if (block.name.length > 0) res.writeHeader(block.name, block.rest)
 }

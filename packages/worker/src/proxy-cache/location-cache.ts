@@ -13,14 +13,12 @@ export const plainCache: CacheSpec = { zone: '', valid: [], useStale: ['error', 
 /** The cache of a location (`proxy_cache`, `fastcgi_cache`) or of a route rule. */
 export class LocationCache {
   readonly #spec: CacheSpec
-  readonly #cache: ProxyCache
-  readonly #rules: CacheRules
+  readonly #parts: LocationParts
 
   constructor(spec: CacheSpec, cache: ProxyCache) {
     this.#spec = spec
-    this.#cache = cache
     const { valid } = spec
-    this.#rules = {
+    const rules: CacheRules = {
       useStale: new Set(spec.useStale),
       validSeconds: (status) =>
         (
@@ -28,6 +26,7 @@ export class LocationCache {
           valid.find(({ statuses }) => statuses === 'any')
         )?.seconds,
     }
+    this.#parts = { cache, rules, statuses: new StatusTexts() }
   }
 
   /**
@@ -36,9 +35,10 @@ export class LocationCache {
    */
   originFor(visit: LocationExchange, origin: Origin, request: OriginRequest, place: string): Origin {
     const { bypass, noCache, zone } = this.#spec
+    const { cache, statuses } = this.#parts
     const { client, site, exchange } = visit.context
     const { path, query, host, target } = exchange.request
-    const address = this.#cache.addresses.of({
+    const address = cache.addresses.of({
       scheme: client.scheme,
       clientHost: client.host,
       host,
@@ -51,15 +51,22 @@ export class LocationCache {
       place,
     })
     if (address === undefined) {
-      visit.context.cacheStatus = proxyStatus({ outcome: 'bypass', detail: 'path' })
+      visit.context.cacheStatus = statuses.of({ outcome: 'bypass', detail: 'path' })
       return origin
     }
     // Directives that turn the use of stored responses off do the same for L0.
     const isBypassed = bypass.length > 0 && isAnySet(bypass, (template) => visit.text(template))
     const isUnkept = noCache.length > 0 && isAnySet(noCache, (template) => visit.requestText(template))
-    const context = new LocationRequest(visit.context, this.#cache, address, this.#rules, isBypassed, isUnkept)
-    return new CachingOrigin(this.#cache, origin, context)
+    const context = new LocationRequest(visit.context, this.#parts, address, { isBypassed, isUnkept })
+    return new CachingOrigin(cache, origin, context)
   }
+}
+
+/** Shared by the requests of a location. */
+interface LocationParts {
+  readonly cache: ProxyCache
+  readonly rules: CacheRules
+  readonly statuses: StatusTexts
 }
 
 /** A request of a location, for the cache. A class, because one is made for each hit. */
@@ -69,31 +76,30 @@ class LocationRequest implements CacheContext {
   readonly isBypassed: boolean
   readonly isUnkept: boolean
   readonly #context: RequestContext
-  readonly #cache: ProxyCache
+  readonly #parts: LocationParts
 
   constructor(
     context: RequestContext,
-    cache: ProxyCache,
+    parts: LocationParts,
     address: ProxyAddress,
-    rules: CacheRules,
-    isBypassed: boolean,
-    isUnkept: boolean,
+    { isBypassed, isUnkept }: Pick<CacheContext, 'isBypassed' | 'isUnkept'>,
   ) {
     this.#context = context
-    this.#cache = cache
+    this.#parts = parts
     this.address = address
-    this.rules = rules
+    this.rules = parts.rules
     this.isBypassed = isBypassed
     this.isUnkept = isUnkept
   }
 
   report(status: ProxyStatus): void {
-    this.#context.cacheStatus = proxyStatus(status)
+    this.#context.cacheStatus = this.#parts.statuses.of(status)
   }
 
   offer({ createdAt, ttlMs, label, path, tags, seq, headers }: OfferedFacts, key: string): void {
     // L0 sees the outgoing head, and the location may hide Vary.
-    if (!isForEveryCoding(headers)) return
+    if (!this.#context.mayEnterL0 || !isForEveryCoding(headers)) return
+    const { cache } = this.#parts
     this.#context.offerToL0({
       expiresAt: createdAt + (ttlMs ?? 0),
       label,
@@ -102,7 +108,7 @@ class LocationRequest implements CacheContext {
       seq,
       dependsOnCookies: false,
       keepsLifetime: true,
-      isCurrent: () => this.#cache.isKept(key),
+      isCurrent: () => cache.isKept(key),
     })
   }
 }
@@ -132,9 +138,21 @@ function isForEveryCoding(headers: HeaderList): boolean {
   return fields !== '*' && fields.every((name) => name === 'accept-encoding')
 }
 
-/** The member of this cache in the Cache-Status field. */
-function proxyStatus(status: ProxyStatus): string {
-  return cacheStatus({ cache: 'svc-proxy', ...status })
+/** Writes the member of this cache in the Cache-Status field. That of a hit changes once a second: the last one is kept. */
+class StatusTexts {
+  #hitSeconds: number | undefined
+  #hit = ''
+
+  of(status: ProxyStatus): string {
+    const { outcome, ttlSeconds } = status
+    if (outcome !== 'hit' || ttlSeconds === undefined) return cacheStatus({ cache: 'svc-proxy', ...status })
+    const seconds = Math.trunc(ttlSeconds)
+    if (seconds !== this.#hitSeconds) {
+      this.#hitSeconds = seconds
+      this.#hit = cacheStatus({ cache: 'svc-proxy', outcome, ttlSeconds: seconds })
+    }
+    return this.#hit
+  }
 }
 
 /** As with nginx: a value that is neither empty nor "0". */

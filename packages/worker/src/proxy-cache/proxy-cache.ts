@@ -86,11 +86,12 @@ export class ProxyCache {
       return
     }
     const now = this.#parts.clock.now()
-    if (freshnessOf(found.entry, now) === 'fresh') this.#hit(client, { ...found, how: 'hit', isCollapsed: false })
-    else if (mayServeStale(found.entry, now)) {
+    const { key, entry } = found
+    if (freshnessOf(entry, now) === 'fresh') this.#hit(client, { key, entry, how: 'hit', isCollapsed: false })
+    else if (mayServeStale(entry, now)) {
       // First, because the bytes of the entry are lent for this turn, and serving may take longer.
       this.#refresh(client, lookup)
-      this.#hit(client, { ...found, how: 'stale', isCollapsed: false })
+      this.#hit(client, { key, entry, how: 'stale', isCollapsed: false })
     } else this.#miss(client, lookup)
   }
 

@@ -172,13 +172,18 @@ export class RequestContext {
     return this.cacheStatus === '' ? '' : cacheWord(this.cacheStatus)
   }
 
+  /** False if L0 is off, or the response is kept out of it: it need not be offered. */
+  get mayEnterL0(): boolean {
+    return !this.#isKeptFromL0 && this.#tools.l0.isEnabled
+  }
+
   /**
    * Offers the response to L0, before it is sent. It is taken if it is of a kind that L0 keeps, if it has been requested before,
    * and if no stage withdraws it. With HEAD, the response to GET is offered.
    * @returns true if L0 wants it
    */
   offerToL0(offer: L0Offer): boolean {
-    if (this.#isKeptFromL0 || !this.#tools.l0.isEnabled) return false
+    if (!this.mayEnterL0) return false
     this.#ticket?.end()
     const { client, generation, pathGroup, isAccessLogged } = this
     const { request } = this.exchange
