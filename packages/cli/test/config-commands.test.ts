@@ -49,7 +49,7 @@ test('config check finds what is wrong in vhost files, and says what has no effe
   assert.deepEqual([right.code, right.stdout], [0, `${dir}/svc.config.toml: ok, 1 site\n`])
   assert.equal(
     right.stderr,
-    `notice: ${dir}/vhosts/a.conf:3:3: "sendfile" has no effect here: this server chooses how files are sent\n`,
+    `notice: ${dir}/vhosts/a.conf:3:3: "sendfile" has no effect here: the server decides how to send files\n`,
   )
 })
 

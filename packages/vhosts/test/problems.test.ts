@@ -112,9 +112,9 @@ test('accepted directives without effect are noticed once each', async (t) => {
     'sendfile on;\nserver { listen 80 http2; sendfile off; tcp_nopush on; ssl_protocols TLSv1 TLSv1.2; access_log /x; }\n'
   const { notices } = await readFiles(t, { 'a.conf': text, 'b.conf': 'server { listen 81; sendfile on; }' })
   assert.deepEqual(notices, [
-    'a.conf:1:1: "sendfile" has no effect here: this server chooses how files are sent',
+    'a.conf:1:1: "sendfile" has no effect here: the server decides how to send files',
     'a.conf:2:10: "http2" of "listen" has no effect here: HTTP/2 needs TLS and server.engine = "node"',
-    'a.conf:2:41: "tcp_nopush" has no effect here: this server sets socket options itself',
+    'a.conf:2:41: "tcp_nopush" has no effect here: the server sets socket options itself',
     'a.conf:2:56: versions before TLSv1.2 are not supported',
     'a.conf:2:56: TLSv1.3 is always enabled with TLSv1.2',
     'a.conf:2:85: file and format of "access_log" are ignored: requests go to the log of this server',
@@ -177,7 +177,7 @@ test('a whole nginx.conf is one problem, with the files to name instead', async 
     'user www-data;\nworker_processes auto;\npid /run/x;\nevents { worker_connections 768; }\nhttp { server { listen 80; } }\n'
   const { lines } = await readFiles(t, { 'a.conf': conf, 'b.conf': 'server { listen 80; frob x; }' })
   assert.deepEqual(lines, [
-    'a.conf:1:1: "user" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+    'a.conf:1:1: "user" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*)',
     'b.conf:1:21: unknown directive "frob"',
   ])
 })

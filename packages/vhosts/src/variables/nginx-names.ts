@@ -79,7 +79,7 @@ uwsgi_ssl_certificate uwsgi_ssl_certificate_key uwsgi_ssl_ciphers uwsgi_ssl_conf
 uwsgi_ssl_password_file uwsgi_ssl_protocols uwsgi_ssl_server_name uwsgi_ssl_session_reuse uwsgi_ssl_trusted_certificate
 uwsgi_ssl_verify uwsgi_ssl_verify_depth uwsgi_store uwsgi_store_access uwsgi_string uwsgi_temp_file_write_size uwsgi_temp_path
 valid_referers variables_hash_bucket_size variables_hash_max_size worker_aio_requests worker_connections worker_cpu_affinity
-worker_priority worker_processes worker_rlimit_core worker_rlimit_nofile worker_shutdown_timeout working_directoryaio zone
+worker_priority worker_processes worker_rlimit_core worker_rlimit_nofile worker_shutdown_timeout working_directory zone
 `)
 
 /** Variables that nginx and its standard modules for HTTP have, those whose name ends with that of a field, argument or cookie excepted. */
@@ -107,6 +107,7 @@ export function isNginxVariable(name: string): boolean {
   return NGINX_VARIABLES.has(name) || NGINX_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
 
-function words(text: string): ReadonlySet<string> {
+/** The words of a text. */
+export function words(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/))
 }

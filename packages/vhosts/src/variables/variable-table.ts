@@ -2,59 +2,23 @@ import { nearestName } from '@svc/core'
 import type { TranslatedPattern } from '@svc/http'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import type { VhostProblems } from '../syntax/vhost-problems.ts'
-import { isNginxVariable } from './nginx-names.ts'
+import { isNginxVariable, words } from './nginx-names.ts'
 
 /** Variables that every request has. */
-const WEB_VARIABLES: readonly string[] = [
-  'args',
-  'content_length',
-  'content_type',
-  'document_root',
-  'document_uri',
-  'fastcgi_path_info',
-  'fastcgi_script_name',
-  'host',
-  'hostname',
-  'https',
-  'is_args',
-  'nginx_version',
-  'proxy_add_x_forwarded_for',
-  'proxy_host',
-  'proxy_port',
-  'query_string',
-  'realpath_root',
-  'remote_addr',
-  'remote_port',
-  'remote_user',
-  'request_filename',
-  'request_id',
-  'request_method',
-  'request_uri',
-  'scheme',
-  'server_addr',
-  'server_name',
-  'server_port',
-  'server_protocol',
-  'upstream_cache_status',
-  'uri',
-]
+export const WEB_VARIABLES: ReadonlySet<string> = words(`
+args content_length content_type document_root document_uri fastcgi_path_info fastcgi_script_name host hostname https is_args
+nginx_version proxy_add_x_forwarded_for proxy_host proxy_port query_string realpath_root remote_addr remote_port remote_user
+request_filename request_id request_method request_uri scheme server_addr server_name server_port server_protocol
+upstream_cache_status uri
+`)
 
 /** Variables whose name ends with that of a field, argument or cookie. */
-const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_']
+export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_']
 
 /** Variables that hold what the client writes, beside those with the prefixes above. */
-const SAID_BY_CLIENT: ReadonlySet<string> = new Set([
-  'args',
-  'content_type',
-  'document_uri',
-  'host',
-  'query_string',
-  'remote_user',
-  'request_filename',
-  'request_method',
-  'request_uri',
-  'uri',
-])
+const SAID_BY_CLIENT = words(
+  'args content_type document_uri host query_string remote_user request_filename request_method request_uri uri',
+)
 
 /** Returns true if the client chooses the value of a variable. Unknown for maps and named captures. */
 export function isSaidByClient(name: string): boolean {
@@ -74,7 +38,7 @@ export class VariableTable {
 
   /** Returns true if every request has it. */
   isBuiltIn(name: string): boolean {
-    return WEB_VARIABLES.includes(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
+    return WEB_VARIABLES.has(name) || WEB_VARIABLE_PREFIXES.some((prefix) => name.startsWith(prefix))
   }
 
   use(name: string, place: Place): void {

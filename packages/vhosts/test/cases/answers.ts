@@ -38,12 +38,12 @@ export const answersCases: readonly VhostCase[] = [
   [
     'location',
     'if ($a) { return 200; }',
-    ['1:1: directive "if" is not available here (use map, location, try_files or a route rule in its place)'],
+    ['1:1: directive "if" is not available here (use map, location, try_files or a route rule instead)'],
   ],
   [
     'server',
     'if ($host = x) { return 403; }',
-    ['1:1: directive "if" is not available here (use map, location, try_files or a route rule in its place)'],
+    ['1:1: directive "if" is not available here (use map, location, try_files or a route rule instead)'],
     'differs',
   ],
   ['server', 'root /a; root /b;', ['1:10: "root" directive is duplicate (first at 2:1)']],

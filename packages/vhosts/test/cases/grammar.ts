@@ -35,21 +35,21 @@ export const grammarCases: readonly VhostCase[] = [
     'main',
     'http { server { } }',
     [
-      '1:1: "http" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+      '1:1: "http" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*)',
     ],
   ],
   [
     'main',
     'events { }',
     [
-      '1:1: "events" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+      '1:1: "events" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*)',
     ],
   ],
   [
     'main',
     'user www-data;',
     [
-      '1:1: "user" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes within http {}: name those, such as sites-enabled/*)',
+      '1:1: "user" belongs in nginx.conf, not in a vhost file (server.vhosts takes the files that nginx includes inside http {}, such as sites-enabled/*)',
     ],
   ],
   ['main', 'server { server { } }', ['1:10: "server" directive is not allowed here']],
@@ -66,7 +66,7 @@ export const grammarCases: readonly VhostCase[] = [
   [
     'location',
     'set $a b;',
-    ['1:1: directive "set" is not available here (use map, or write the value where the variable is read)'],
+    ['1:1: directive "set" is not available here (use map, or write the value where the variable is used)'],
     'differs',
   ],
   ['server', 'location /a { } location /a { }', ['1:26: duplicate location "/a" (first at 2:1)']],
@@ -88,7 +88,7 @@ export const grammarCases: readonly VhostCase[] = [
     'server',
     'error_log /dev/null;',
     [
-      '1:1: directive "error_log" is not available here ([logging] in the config file configures the log; removing it changes no response)',
+      '1:1: directive "error_log" is not available here (the log is configured by [logging] in the config file; removing it changes no response)',
     ],
     'differs',
   ],
@@ -96,7 +96,7 @@ export const grammarCases: readonly VhostCase[] = [
     'server',
     'limit_req zone=a;',
     [
-      '1:1: directive "limit_req" is not available here (rate limits are not available yet ([rate_limit] in the config file has no effect): keep them in the proxy in front)',
+      '1:1: directive "limit_req" is not available here (rate limiting is not available yet ([rate_limit] in the config file has no effect); use a proxy in front)',
     ],
   ],
 ]

@@ -220,7 +220,7 @@ export const servingCases: readonly VhostCase[] = [
     'server',
     'ssl_prefer_server_ciphers on;',
     [
-      '1:1: directive "ssl_prefer_server_ciphers" is not available here (the TLS library chooses; removing it changes no response)',
+      '1:1: directive "ssl_prefer_server_ciphers" is not available here (the TLS library chooses its parameters; removing it changes no response)',
     ],
     'differs',
   ],
