@@ -27,8 +27,9 @@ import { AsyncLocalStorage as FromNode } from 'node:async_hooks'
 
 const store = new AsyncLocalStorage()
 const shared = new FromNode()
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-async function* numbers() { yield 1; await pause(1); yield 2; yield* inner() }
+// A turn is a task of the host: the requests of the others run in between.
+const turns = async (count) => { for (let n = 0; n < count; n++) await new Promise((resolve) => setTimeout(resolve, 0)) }
+async function* numbers() { yield 1; await turns(1); yield 2; yield* inner() }
 async function* inner() { await null; yield 3 }
 
 async function looks(id) {
@@ -43,7 +44,7 @@ async function checks(id, origin) {
   await check('start')
   await null
   await check('await null')
-  await pause(id % 3)
+  await turns(id % 3)
   await check('timer')
   const response = await fetch(origin + '/' + id)
   await check('fetch')
@@ -53,27 +54,27 @@ async function checks(id, origin) {
   await Promise.resolve().then(() => check('then'))
   await Promise.reject(new Error('x')).catch(() => check('catch'))
   await Promise.resolve().finally(() => check('finally'))
-  await Promise.all([1, 2, 3].map(async (n) => { await pause(n); await check('all ' + n) }))
-  await Promise.race([pause(1), pause(5)])
+  await Promise.all([1, 2, 3].map(async (n) => { await turns(n); await check('all ' + n) }))
+  await Promise.race([turns(1), turns(5)])
   await check('race')
-  await Promise.allSettled([Promise.reject(1), pause(1)])
+  await Promise.allSettled([Promise.reject(1), turns(1)])
   await check('allSettled')
   await new Promise((resolve) => queueMicrotask(() => check('microtask').then(resolve)))
-  await new Promise((resolve) => setTimeout(() => check('in timer').then(resolve), 1))
+  await new Promise((resolve) => setTimeout(() => check('in timer').then(resolve), 0))
   await new Promise((resolve) => { let n = 0; const timer = setInterval(() => { if (++n === 2) { clearInterval(timer); check('interval').then(resolve) } }, 1) })
   await new Promise((resolve) => process.nextTick(() => check('nextTick').then(resolve)))
   for await (const n of numbers()) await check('async generator ' + n)
-  for await (const n of [pause(1).then(() => 1), 2]) await check('for await ' + n)
+  for await (const n of [turns(1).then(() => 1), 2]) await check('for await ' + n)
   await Array.fromAsync([1, 2], async (n) => { await check('fromAsync'); return n })
   await { then(resolve) { check('thenable').then(resolve) } }
   await check('after thenable')
-  try { await (async () => { await pause(1); throw new Error('y') })() } catch { await check('catch of await') } finally { await check('finally of await') }
-  await new ReadableStream({ async start(c) { await pause(1); await check('stream'); c.enqueue(new Uint8Array(1)); c.close() } }).getReader().read()
+  try { await (async () => { await turns(1); throw new Error('y') })() } catch { await check('catch of await') } finally { await check('finally of await') }
+  await new ReadableStream({ async start(c) { await turns(1); await check('stream'); c.enqueue(new Uint8Array(1)); c.close() } }).getReader().read()
   await check('after stream')
-  await store.run('other', async () => { await pause(1); if (store.getStore() !== 'other') wrong.push('inner run') })
+  await store.run('other', async () => { await turns(1); if (store.getStore() !== 'other') wrong.push('inner run') })
   await store.exit(async () => { await null; if (store.getStore() !== undefined) wrong.push('exit') })
   await check('after run')
-  await new Promise((resolve) => { const c = new AbortController(); c.signal.addEventListener('abort', () => check('abort event').then(resolve)); setTimeout(() => c.abort(), 1) })
+  await new Promise((resolve) => { const c = new AbortController(); c.signal.addEventListener('abort', () => check('abort event').then(resolve)); setTimeout(() => c.abort(), 0) })
   const snapshot = AsyncLocalStorage.snapshot()
   await store.run('other', () => snapshot(() => check('snapshot')))
   await import('./late.ts')

@@ -14,7 +14,7 @@ const base = {
   'app/in/error.tsx': 'export default ({ error }) => <div id="in-error">{error.digest}</div>',
   'app/in/not-found.tsx': 'export default () => <div id="in-nf"/>',
 }
-const later = 'await new Promise((r) => setTimeout(r, 5));'
+const later = 'await new Promise((r) => setTimeout(r, 0));'
 const nav = 'import { forbidden, notFound, permanentRedirect, redirect } from "next/navigation"\n'
 
 /** What of the error matrix is expected of a page at /in. */

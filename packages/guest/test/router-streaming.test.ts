@@ -8,7 +8,8 @@ const base = {
   'app/layout.tsx': 'export default ({ children }) => <html><body><h1>shell</h1>{children}</body></html>',
   'app/loading.tsx': 'export default () => <i>loading</i>',
 }
-const later = 'await new Promise((r) => setTimeout(r, 10));'
+/** Ends in a later task than the shell. */
+const later = 'await new Promise((r) => setTimeout(r, 0));'
 const failing = { 'app/page.tsx': `export default async () => { ${later} throw new Error("late <b>") }` }
 
 test('head and shell go out first, the page when it is there, the end of the document last', async (t) => {
@@ -50,8 +51,8 @@ test('parts come in the order in which they are ready', async (t) => {
   const site = open(t, {
     ...base,
     'app/page.tsx': `import { Suspense } from "react"
-const pause = () => new Promise((r) => setTimeout(r, 1))
-const first = pause(), second = first.then(pause), third = second.then(pause)
+const turn = () => new Promise((r) => setTimeout(r, 0))
+const first = turn(), second = first.then(turn), third = second.then(turn)
 const ready = { first, second, third }
 async function Part({ name }) { await ready[name]; return <u>{name}</u> }
 export default () => <main>${part('third')}${part('first')}${part('second')}</main>`,
@@ -137,7 +138,7 @@ test('redirect() after the first byte is a meta refresh, its URL escaped', async
 test('many streamed pages at once stay apart', async (t) => {
   const site = open(t, {
     ...base,
-    'app/page.tsx': `export default async ({ searchParams }) => { const { n } = await searchParams; await new Promise((r) => setTimeout(r, n % 9)); return <p>page {n}</p> }`,
+    'app/page.tsx': `export default async ({ searchParams }) => { const { n } = await searchParams; for (let turn = n % 9; turn >= 0; turn--) await new Promise((r) => setTimeout(r, 0)); return <p>page {n}</p> }`,
   })
   const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => site.ask(`/?n=${n}`, { mayStream: true })))
   for (const [n, { body }] of answers.entries()) assert.match(body.replaceAll('<!-- -->', ''), new RegExp(`<p>page ${n}</p>`))
