@@ -2,7 +2,7 @@ import { deepFreeze, Pacer, whyUnreadable } from '@svc/core'
 import { checkServers, type ServerSurroundings } from './blocks/check-servers.ts'
 import { Level } from './blocks/level.ts'
 import { checkMaps, readMap } from './blocks/map.ts'
-import { readServer, type ServerDraft } from './blocks/server.ts'
+import { type ServerDraft, ServerReader } from './blocks/server.ts'
 import { checkSiteNames, type SiteDraft, siteDrafts } from './blocks/site-drafts.ts'
 import { SiteIds } from './blocks/site-id.ts'
 import { UpstreamTable } from './blocks/upstream-table.ts'
@@ -69,7 +69,7 @@ async function readServers(main: Level, tools: ReadingTools, upstreams: Upstream
     const level = new Level('server', main)
     level.read(call.directive.block ?? [], tools)
     const names = level.own(serverName).flat()
-    const draft = readServer(call, { tools, upstreams, level, site: ids.of(level, names, call) }, names)
+    const draft = new ServerReader(call, { tools, upstreams, level, site: ids.of(level, names, call) }).read(names)
     deepFreeze(draft.spec)
     drafts.push(draft)
     if (pacer.isDue) await pacer.rest()
@@ -77,7 +77,7 @@ async function readServers(main: Level, tools: ReadingTools, upstreams: Upstream
   return drafts
 }
 
-/** Problems from top to bottom, of one file after the other; what is about a file as a whole comes last. */
+/** Problems from top to bottom, of one file after the other; those about a file as a whole come last. */
 function inFileOrder(problems: readonly ConfigProblem[], files: readonly string[]): ConfigProblem[] {
   const order = new Map(files.map((file, index) => [file, index]))
   const rank = ({ file }: ConfigProblem) => order.get(file) ?? -1
@@ -85,7 +85,7 @@ function inFileOrder(problems: readonly ConfigProblem[], files: readonly string[
   return problems.toSorted((a, b) => rank(a) - rank(b) || line(a) - line(b) || a.column - b.column)
 }
 
-/** Reads the vhost files of a configuration. Never throws for what is written in them. */
+/** Reads the vhost files of a configuration. Never throws, whatever is in them. */
 export async function readWeb(source: WebSource): Promise<ReadWeb> {
   const problems = new VhostProblems()
   const needs = new NeededPaths()

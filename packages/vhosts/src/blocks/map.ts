@@ -102,14 +102,14 @@ export function checkMaps(maps: readonly MapSpec[], calls: ReadonlyMap<string, D
   for (const circle of circlesOf(graph, depths)) reportCircle(circle, calls)
 }
 
-/** Variables that a map reads. What a pattern captures by name is not another map's. */
+/** Variables that a map reads. A variable that a pattern captures by name is no other map's. */
 function readsOf({ source, texts, patterns, fallback }: MapSpec): string[] {
   const captured = patterns.flatMap(({ pattern, value }) => variablesOf(value).filter((name) => !pattern.names.includes(name)))
   const written = [source, fallback, ...texts.map(({ value }) => value)].flatMap(variablesOf)
   return [...new Set([...written, ...captured])]
 }
 
-/** How many maps lie within each other at most, for all from which no circle is reached. */
+/** Depth of each map from which no cycle is reached: the longest chain of maps that it reads. */
 function depthsOf(graph: Graph): ReadonlyMap<string, number> {
   const readers = new Map<string, string[]>([...graph.keys()].map((name) => [name, []]))
   for (const [name, reads] of graph) for (const read of reads) readers.get(read)?.push(name)
@@ -128,7 +128,7 @@ function depthsOf(graph: Graph): ReadonlyMap<string, number> {
   return depths
 }
 
-/** The circles among what has no depth. Whoever has none reads another one, so that every way ends in a circle. */
+/** The cycles among the maps without a depth. Each of these reads another one, so that every path ends in a cycle. */
 function circlesOf(graph: Graph, depths: ReadonlyMap<string, number>): string[][] {
   const circles: string[][] = []
   const seen = new Set<string>()

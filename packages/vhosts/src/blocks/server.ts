@@ -33,7 +33,7 @@ export interface ServerDraft {
   readonly locationApps: readonly AppDraft[]
 }
 
-/** Text that identifies what a location matches. */
+/** Key of the match of a location: two with the same are duplicates. */
 function matchKey(match: LocationMatch): string {
   switch (match.kind) {
     case 'exact':
@@ -48,35 +48,38 @@ function matchKey(match: LocationMatch): string {
   }
 }
 
-/** Reads the parts of a server block. */
-class ServerReader {
+/** The surroundings of a server block. */
+interface ServerParts {
+  readonly tools: ReadingTools
+  readonly upstreams: UpstreamTable
+  /** The directives of the block. */
+  readonly level: Level
+  /** Id of its site. */
+  readonly site: string
+}
+
+/** Reads one server block. */
+export class ServerReader {
   readonly #call: DirectiveCall
-  readonly #tools: ReadingTools
-  readonly #upstreams: UpstreamTable
-  readonly #level: Level
-  readonly #site: string
+  readonly #parts: ServerParts
   readonly #locationApps: AppDraft[] = []
   readonly #seen = new Map<string, DirectiveCall>()
 
-  constructor(call: DirectiveCall, tools: ReadingTools, upstreams: UpstreamTable, level: Level, site: string) {
+  constructor(call: DirectiveCall, parts: ServerParts) {
     this.#call = call
-    this.#tools = tools
-    this.#upstreams = upstreams
-    this.#level = level
-    this.#site = site
+    this.#parts = parts
   }
 
   read(names: readonly serving.WrittenName[]): ServerDraft {
-    const level = this.#level
+    const { level, site } = this.#parts
     const listens = this.#listens()
     const written = appOf(level)
-    const app: AppDraft | undefined =
-      written === undefined ? undefined : { id: this.#site, dir: written.path, call: written.call }
-    const serverApp: ContentSpec | undefined = app === undefined ? undefined : { kind: 'app', site: this.#site }
+    const app = written === undefined ? undefined : { id: site, dir: written.path, call: written.call }
+    const serverApp: ContentSpec | undefined = app === undefined ? undefined : { kind: 'app', site }
     const locations = level.own(locationBlock).flatMap((location) => this.#location(location, serverApp) ?? [])
     const [first] = names
     const spec: ServerSpec = {
-      site: this.#site,
+      site,
       place: this.#placeText(this.#call),
       listen: listens.map(({ address, isTls, isDefault }) => ({ address, isTls, isDefault })),
       names: names.map(({ spec }) => spec),
@@ -93,7 +96,7 @@ class ServerReader {
   }
 
   #listens(): ServerDraft['listens'] {
-    const written = this.#level.own(serving.listen)
+    const written = this.#parts.level.own(serving.listen)
     const seen = new Map<string, DirectiveCall>()
     for (const { address, call } of written) {
       const before = seen.get(address)
@@ -107,8 +110,8 @@ class ServerReader {
   }
 
   #certificate(): ServerSpec['certificate'] {
-    const cert = this.#level.value(serving.sslCertificate)
-    const key = this.#level.value(serving.sslCertificateKey)
+    const cert = this.#parts.level.value(serving.sslCertificate)
+    const key = this.#parts.level.value(serving.sslCertificateKey)
     if (cert !== undefined && key === undefined) {
       cert.call.fail(`no "ssl_certificate_key" is defined for certificate "${cert.path}"`)
     }
@@ -127,8 +130,8 @@ class ServerReader {
       )
     }
     this.#seen.set(key, call)
-    const level = new Level('location', this.#level)
-    level.read(call.directive.block ?? [], this.#tools)
+    const level = new Level('location', this.#parts.level)
+    level.read(call.directive.block ?? [], this.#parts.tools)
     const [dir] = level.own(serving.root)
     if (dir?.kind === 'alias' && match.kind === 'named')
       call.fail('the "alias" directive cannot be used inside the named location')
@@ -140,13 +143,13 @@ class ServerReader {
   #content(level: Level, match: LocationMatch, serverApp: ContentSpec | undefined): ContentSpec {
     const app = appOf(level)
     if (app !== undefined) {
-      const id = locationSiteId(this.#site, match, new Set(this.#locationApps.map((known) => known.id)))
+      const id = locationSiteId(this.#parts.site, match, new Set(this.#locationApps.map((known) => known.id)))
       this.#locationApps.push({ id, dir: app.path, call: app.call })
       return { kind: 'app', site: id }
     }
     const [pass] = level.own(proxyPass)
     if (pass === undefined || !('scheme' in pass)) return inheritedContent(level, serverApp)
-    const target = this.#upstreams.target(pass)
+    const target = this.#parts.upstreams.target(pass)
     return target === undefined ? { kind: 'files' } : upstreamContent(level, pass, target, match)
   }
 
@@ -162,7 +165,7 @@ class ServerReader {
     const named = new Set(locations.flatMap(({ match }) => (match.kind === 'named' ? [match.name] : [])))
     const check = (name: string, written: object) => {
       if (named.has(name)) return
-      const call = this.#tools.origins.get(written) ?? this.#call
+      const call = this.#parts.tools.origins.get(written) ?? this.#call
       call.fail(`could not find named location "@${shown(name)}"`, undefined, `in the server at ${formatPlace(this.#call.place)}`)
     }
     for (const { tryFiles, errorPages } of [fallback, ...locations]) {
@@ -175,13 +178,4 @@ class ServerReader {
     const { file, line } = call.place
     return `${file}:${line}`
   }
-}
-
-/** Reads a server block whose directives are in `level`. */
-export function readServer(
-  call: DirectiveCall,
-  parts: { readonly tools: ReadingTools; readonly upstreams: UpstreamTable; readonly level: Level; readonly site: string },
-  names: readonly serving.WrittenName[],
-): ServerDraft {
-  return new ServerReader(call, parts.tools, parts.upstreams, parts.level, parts.site).read(names)
 }

@@ -16,7 +16,7 @@ export interface SiteDraft {
   readonly files: string
   readonly process: 'in-process' | 'own'
   readonly tenant: string | undefined
-  /** Where its application is named, or its server. */
+  /** Place of its application, or of its server. */
   readonly place: Place
 }
 

@@ -98,7 +98,7 @@ export function upstreamContent(level: Level, pass: PassTarget, target: Upstream
     setHeaders: level.nearest(proxying.proxySetHeader),
     httpVersion: level.value(proxying.proxyHttpVersion) ?? '1.1',
     isBuffered: level.value(proxying.proxyBuffering) ?? true,
-    // As with nginx, unless it is told otherwise.
+    // The default of nginx.
     isVerified: false,
     nextUpstream: nextUpstream(level, family),
     redirects: redirects(level, pass, match),

@@ -34,7 +34,7 @@ export class UpstreamTable {
     this.#groups.set(name, { call, spec: { name, balance, keepalive: level.value(keepalive), servers } })
   }
 
-  /** Where a request goes. undefined: the address is wrong, and that was reported. */
+  /** The destination of a request. undefined: the address is wrong, which was reported. */
   target({ call, host, defaultPort }: PassTarget): UpstreamTarget | undefined {
     if (!isConstant(host)) return { kind: 'computed', host: decoded(host) }
     const text = decodeBytes(leadingText(host))

@@ -16,11 +16,11 @@ export interface NeededPath {
   readonly kind: NeedKind
   /** As characters. */
   readonly path: string
-  /** Where it is written first: a key, or a place in a vhost file. */
+  /** Its first place: a key, or a place in a vhost file. */
   readonly place: string
 }
 
-/** Collects paths without variables that requests will need, each once for what it has to be. */
+/** Collects paths without variables that requests will need, each once for each kind. */
 export class NeededPaths {
   readonly #paths = new Map<string, NeededPath>()
 
@@ -39,7 +39,7 @@ export interface ReadingTools {
   readonly problems: VhostProblems
   readonly variables: VariableTable
   readonly needs: NeededPaths
-  /** Which directive a value was made from, for what can be checked only when all has been read. */
+  /** The directive that each value was made from, for checks that need all directives. */
   readonly origins: WeakMap<object, DirectiveCall>
 }
 
@@ -52,7 +52,7 @@ export function isIdentifier(text: string): boolean {
   return /^[a-z0-9][a-z0-9._-]*$/.test(text) && text.length <= MAX_IDENTIFIER
 }
 
-/** One directive with its arguments, for the parser of its rule: reads values, and says what is wrong with them and where. */
+/** One directive with its arguments, for the parser of its rule: reads values, and reports mistakes with their place. */
 export class DirectiveCall {
   readonly directive: Directive
   readonly tools: ReadingTools
@@ -86,7 +86,7 @@ export class DirectiveCall {
     return decodeBytes(this.arg(index))
   }
 
-  /** Reports what is wrong with an argument, or with the directive. Always undefined. */
+  /** Reports a mistake in an argument, or in the directive. Always undefined. */
   fail(message: string, index?: number, hint?: string): undefined {
     const word = (index === undefined ? undefined : this.directive.args[index]) ?? this.directive.name
     this.tools.problems.add(this.placeOf(word), message, hint)
@@ -189,7 +189,7 @@ export class DirectiveCall {
 
   /** The same with variables, in bytes. */
   pathTemplate(index: number): Template | undefined {
-    // nginx takes no path for its own directory, which is never what was meant; here it would be the whole file system.
+    // nginx takes no path for its own directory, which no author means; here it would be the whole file system.
     if (this.arg(index) === '') return this.invalidValue(index)
     const template = this.template(index)
     const [first, ...more] = template ?? []

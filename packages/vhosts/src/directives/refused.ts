@@ -5,7 +5,7 @@ import { type Context, EVERYWHERE, MANY } from './rule.ts'
 interface Ignored {
   /** The reason that its notice gives. */
   readonly reason: string
-  /** Where nginx takes it. */
+  /** Contexts in which nginx accepts it. */
   readonly in: readonly Context[]
   readonly args: number | readonly [min: number, max: number]
   readonly isMany?: boolean

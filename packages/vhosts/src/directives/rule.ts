@@ -1,6 +1,6 @@
 import type { DirectiveCall } from './directive-call.ts'
 
-/** Where a directive stands. `main`: outside of all blocks. */
+/** The kind of block around a directive. `main`: none. */
 export type Context = 'main' | 'server' | 'location' | 'upstream' | 'map'
 
 /** Definition of a directive. `Value` is the result of its parser. */
@@ -17,11 +17,11 @@ export interface Rule<Value> {
   readonly onceHint: string
   /** `block`: braces follow. */
   readonly form: 'simple' | 'block'
-  /** Reads the arguments. undefined: they are wrong, and the call was told why. */
+  /** Reads the arguments. undefined: they are wrong, which was reported. */
   readonly parse: (call: DirectiveCall) => Value | undefined
 }
 
-/** Outside of blocks, in servers and in locations: what a level has not, it inherits. */
+/** Outside of blocks, in servers and in locations: a level inherits those that it lacks. */
 export const EVERYWHERE: readonly Context[] = ['main', 'server', 'location']
 
 interface RuleDefinition<Value> {

@@ -61,7 +61,7 @@ export const leastConn = rule<'least_conn'>('least_conn', {
 /** `ip_hash`. */
 export const ipHash = rule<'ip_hash'>('ip_hash', { in: ['upstream'], args: 0, slot: 'balance', parse: () => 'ip_hash' })
 
-/** Where `proxy_pass` or `fastcgi_pass` leads. */
+/** The destination of `proxy_pass` or `fastcgi_pass`. */
 export interface PassTarget {
   readonly call: DirectiveCall
   readonly scheme: 'http' | 'https' | 'fastcgi'
@@ -95,7 +95,7 @@ function splitAtUri(template: Template): { host: Template; uri: Template | undef
   return { host: template, uri: undefined }
 }
 
-/** Notices an address of which a client may say where it leads: to whatever this machine can reach. */
+/** Notices an address that the client chooses: any that this machine can reach. */
 function noticeOpen(call: DirectiveCall, host: Template): void {
   const said = host.flatMap((piece) => (typeof piece !== 'string' && isSaidByClient(piece.variable) ? [piece.variable] : []))
   const [name] = said

@@ -8,13 +8,13 @@ import { type Directive, decodeBytes, SourceFile } from '../syntax/source-file.t
 import { shown, type VhostProblems } from '../syntax/vhost-problems.ts'
 import { findGlob, isGlob } from './glob.ts'
 
-/** Where nginx itself looks for `include fastcgi_params`. */
+/** Directory in which nginx looks for `include fastcgi_params`. */
 const NGINX_DIR = '/etc/nginx'
 /** Files that include each other twice, and so on, double at every step. */
 const MAX_INCLUDES = 20_000
 /** Far more than the servers of a machine need. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024
-/** Blocks lie three deep at most; what is deeper is wrong, and reported so, with or without what it includes. */
+/** Blocks lie three deep at most; deeper ones are reported as mistakes, with or without the files that they include. */
 const MAX_DEPTH = 16
 const names = new Set(directiveNames)
 
@@ -156,7 +156,7 @@ interface KnownFile {
   readonly hint: string
 }
 
-/** Files of other packages that are included in most systems with nginx. Nobody should have to edit them. */
+/** Files of other packages that are included in most systems with nginx. No user should have to edit them. */
 const KNOWN_FILES: Readonly<Record<string, KnownFile>> = {
   'fastcgi-php.conf': {
     directive: 'set',

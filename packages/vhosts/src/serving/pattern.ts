@@ -3,7 +3,7 @@ import type { PatternSpec } from '../spec/spec.ts'
 /** Result of a match: the whole text, and the captures from 1 on. */
 export type Captures = readonly (string | undefined)[]
 
-/** Takes what a match found: numbered captures replace those of the match before, named ones stay. */
+/** Takes the captures of a match: numbered captures replace those of the match before, named ones stay. */
 export interface CaptureSink {
   captures: Captures
   setVariable(name: string, value: string): void

@@ -1,6 +1,6 @@
 import type { Template } from '../spec/spec.ts'
 
-/** How a variable is read. */
+/** Reads a variable. */
 export interface VariableReader<Scope> {
   read(scope: Scope): string
   /** True if all requests for one URL on one address find the same value. */

@@ -5,7 +5,7 @@ import type { Place } from '../syntax/config-problem.ts'
  * (nginx's rules: a list such as `add_header` is inherited only where a level has none of its own).
  *
  * Texts are bytes, one character for each (latin-1), as nginx compares and sends them: paths, patterns, values of fields,
- * directories of files. What is no business of requests is ordinary text: certificates, `place`, ids, addresses of upstreams.
+ * directories of files. Everything that requests do not use is ordinary text: certificates, `place`, ids, addresses of upstreams.
  */
 export interface WebSpec {
   /** In file order: the order decides between regular expressions and who is the default of an address. */
@@ -34,7 +34,7 @@ export interface PatternSpec {
 interface ServerCertificateSpec {
   readonly cert: string
   readonly key: string
-  /** Where each is written. */
+  /** Place of each. */
   readonly at: { readonly cert: Place; readonly key: Place }
 }
 
@@ -55,14 +55,14 @@ export type ServerNameSpec =
 export interface ServerSpec {
   /** Id of its site; blocks with the same first name share one. */
   readonly site: string
-  /** Where it is written, "file:line". */
+  /** Place of the block, "file:line". */
   readonly place: string
   readonly listen: readonly ListenSpec[]
   readonly names: readonly ServerNameSpec[]
   /** First name as written, for `$server_name`; "" without one. */
   readonly name: string
   readonly certificate: ServerCertificateSpec | undefined
-  /** Of `ssl_protocols`; undefined: what the configuration says. */
+  /** Of `ssl_protocols`; undefined: the version of the configuration. */
   readonly minTlsVersion: '1.2' | '1.3' | undefined
   /** `rewrite` and `return` of the server level, in their order. They run before a location is looked for. */
   readonly rewrites: readonly RewriteStep[]
@@ -174,7 +174,7 @@ export type ContentSpec =
   | ({ readonly kind: 'proxy' } & ProxySpec)
   | ({ readonly kind: 'fastcgi' } & FastcgiSpec)
 
-/** Where requests are sent. */
+/** Destination of requests. */
 export type UpstreamTarget =
   /** Name of an upstream. `host`: as written, for `$proxy_host`. */
   | { readonly kind: 'fixed'; readonly upstream: string; readonly host: string }
@@ -233,7 +233,7 @@ export interface CacheSpec {
 export interface UpstreamSpec {
   readonly name: string
   readonly balance: 'round_robin' | 'least_conn' | 'ip_hash'
-  /** Idle connections kept for each worker; undefined: what is good for the protocol. */
+  /** Idle connections kept for each worker; undefined: the default of the protocol. */
   readonly keepalive: number | undefined
   readonly servers: readonly UpstreamServerSpec[]
 }

@@ -6,7 +6,7 @@ type Token =
   | { readonly kind: ';' | '{' | '}' | 'end'; readonly offset: number }
   | { readonly kind: 'cut' }
 
-/** Takes what is wrong, and where. */
+/** Takes a mistake and its place. */
 export type ReportAt = (offset: number, message: string, hint?: string) => void
 
 /** nginx's: a longer word is almost always a missing closing quote. */
@@ -18,7 +18,7 @@ function withoutEscapes(raw: string): string {
   return raw.includes('\\') ? raw.replace(/\\(["'\\trn])/g, (_, letter: string) => ESCAPES[letter] ?? letter) : raw
 }
 
-/** Splits a vhost file into words, braces and semicolons, as nginx does. What it cannot read is reported and passed over. */
+/** Splits a vhost file into words, braces and semicolons, as nginx does. Reports unreadable text and skips it. */
 export class Lexer {
   readonly #text: string
   readonly #report: ReportAt

@@ -16,7 +16,7 @@ export function shown(word: string): string {
   return `${text.join('')}${word.length > MAX_SHOWN ? '...' : ''}`
 }
 
-/** Collects what is wrong in vhost files, each once: a file that is included twice says it once. */
+/** Collects the mistakes in vhost files, each once, also for a file that is included twice. */
 export class VhostProblems {
   readonly #problems = new Map<string, ConfigProblem>()
   readonly #notices = new Map<string, string>()

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { ListenSpec } from '../spec/spec.ts'
 
-/** A `listen` as it was read: its notices, or what is wrong with it. */
+/** A `listen` as it was read, with its notices, or its mistake. */
 type ReadListen =
   | { readonly listen: ListenSpec; readonly ignored: readonly string[] }
   | { readonly error: string; readonly index: number; readonly hint?: string }
@@ -61,7 +61,7 @@ export function readListen(args: readonly string[]): ReadListen {
   return { listen: { address, isTls, isDefault }, ignored }
 }
 
-/** An address to connect to, or what is wrong with it. */
+/** An address to connect to, or its mistake. */
 type ReadUpstreamAddress = { readonly address: string } | { readonly error: string }
 
 /** Of the path of a socket, as the system takes it (`sun_path`, without its final zero). */

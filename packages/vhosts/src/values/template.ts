@@ -1,6 +1,6 @@
 import type { Template } from '../spec/spec.ts'
 
-/** A text with variables as it was read, or what is wrong with it. */
+/** A text with variables as it was read, or its mistake. */
 type ReadTemplate = { readonly template: Template } | { readonly error: string }
 
 const variable = /\$(?:([1-9])|\{([^}]*)(\})?|([A-Za-z0-9_]*))/g

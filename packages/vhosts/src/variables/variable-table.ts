@@ -15,7 +15,7 @@ upstream_cache_status uri
 /** Variables whose name ends with that of a field, argument or cookie. */
 export const WEB_VARIABLE_PREFIXES: readonly string[] = ['arg_', 'cookie_', 'http_']
 
-/** Variables that hold what the client writes, beside those with the prefixes above. */
+/** Variables whose value the client chooses, beside those with the prefixes above. */
 const SAID_BY_CLIENT = words(
   'args content_type document_uri host query_string remote_user request_filename request_method request_uri uri',
 )
