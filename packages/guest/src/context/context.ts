@@ -1,3 +1,6 @@
+/** `Promise.prototype.then` as the engine made it. */
+export const nativeThen = Promise.prototype.then
+
 /** The request that a context belongs to, as far as contexts care. */
 interface ContextOwner {
   /** Number that the host gave the request. */

@@ -11,7 +11,7 @@
  * running. A throw out of such a call therefore means "background rejection: log it".
  */
 
-/** How a module's factory is to be called. */
+/** The form of a module's factory. */
 export type ModuleFormat =
   /**
    * Transformed ESM: `factory(importModule, exports, exportAll, dynamicImport, importMeta)`. The first four are what the
@@ -52,7 +52,7 @@ export interface BeginRequest {
   readonly hasBody: boolean
 }
 
-/** `begin` with kind `inspect`: evaluates modules and reports what the host must know about them (as FINISHED facts). */
+/** `begin` with kind `inspect`: evaluates modules and reports their config exports (as FINISHED facts). */
 export interface InspectRequest {
   /** Module ids to evaluate. Their config exports (`config`, `dynamic`, `revalidate`, `dynamicParams`, ...) are reported. */
   readonly modules: readonly string[]
@@ -79,7 +79,7 @@ export const Emit = {
 } as const
 export type EmitKind = (typeof Emit)[keyof typeof Emit]
 
-/** Tags that are told of one run: one more than an entry may have, so that it shows when there are too many. */
+/** Most tags reported for one run: one more than an entry may have, so that the host sees when there are too many. */
 export const MAX_EMITTED_TAGS = 1_025
 
 export interface EmittedFacts {
@@ -158,7 +158,7 @@ export type HostOperation =
   | 'fetch-abort'
   /**
    * Looks up what `unstable_cache` has kept. json: `{requestNumber, mode, parts, tags, revalidate}`. Settles with `{kind: 'hit',
-   * isStale, tags}` and the entry as bytes, `{kind: 'fill', fill}` for whoever is to make it, or `{kind: 'pass'}`. `mode`
+   * isStale, tags}` and the entry as bytes, `{kind: 'fill', fill}` with the right to make it, or `{kind: 'pass'}`. `mode`
    * is `read`, `refresh` (the right to refresh a stale entry) or `fallback` (the entry at any age).
    */
   | 'data-read'

@@ -15,7 +15,7 @@ export function cutLine(text: string): string {
   return text.slice(0, MAX_LINE_CHARS - note.length) + note
 }
 
-/** The level of a line that says how many lines of the log were dropped: its text is their number. */
+/** The level of a line whose text is the number of dropped lines. */
 export const DROPPED_LEVEL = 'dropped'
 
 /**
@@ -41,7 +41,7 @@ export class LogRate {
     this.#chars = Math.min(BURST_CHARS, this.#chars + seconds * CHARS_PER_SECOND)
     if (this.#lines < 1 || this.#chars <= 0) return false
     this.#lines--
-    // The last one may be longer than what is left: it is paid for before the next.
+    // The last line may exceed the budget; the next ones wait until that is paid for.
     this.#chars -= charCount
     return true
   }

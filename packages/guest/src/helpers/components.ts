@@ -131,7 +131,7 @@ interface ScriptProps {
   readonly [attribute: string]: unknown
 }
 
-/** How a script with `src` is loaded. Inline scripts run where they stand. */
+/** Attributes of a script with `src`, by strategy. Inline scripts run where they stand. */
 const loadingOf = {
   beforeInteractive: {},
   afterInteractive: { defer: true },

@@ -5,7 +5,7 @@ import { currentScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
 import { StandardURLSearchParams } from './standard-classes.ts'
 
-/** Says if the browser's history gets an entry; without client navigation it makes no difference. */
+/** Decides if the browser's history gets an entry; without client navigation it makes no difference. */
 export const RedirectType = { push: 'push', replace: 'replace' } as const
 
 /** Leaves the page or handler with a redirect, status 307. Never returns. */

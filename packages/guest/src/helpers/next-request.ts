@@ -18,7 +18,7 @@ export class NextURL extends StandardURL {
     return undefined
   }
 
-  /** A copy to change and to redirect or rewrite to. What is read of the copy is not reported: only its making is. */
+  /** A copy to change and to redirect or rewrite to. Reads of the copy are not reported: only its making is. */
   clone(): NextURL {
     return new NextURL(this.href)
   }
@@ -38,7 +38,7 @@ const observed = {
   toJSON: ['host', 'query'],
 } as const satisfies Readonly<Record<string, readonly ('query' | 'host')[]>>
 
-/** Makes a `NextURL` that reports what is read of it, and that can be changed like any other. */
+/** Makes a `NextURL` that reports reads of its parts, and that can be changed like any other. */
 function observedUrl(text: string, note: NoteRead): NextURL {
   const url = new NextURL(text)
   for (const [name, reads] of Object.entries(observed)) {

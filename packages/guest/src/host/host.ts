@@ -29,18 +29,18 @@ export function installHost(given: HostCallbacks): void {
 
 /** Returns the host's callbacks. Throws GUEST_MISUSE while the snapshot is made. */
 export function host(): HostCallbacks {
-  if (callbacks === undefined) throw new GuestError('GUEST_MISUSE', 'the host is not there yet')
+  if (callbacks === undefined) throw new GuestError('GUEST_MISUSE', 'the callbacks of the host are not installed yet')
   return callbacks
 }
 
 let settings: GuestSettings = { site: '', mode: 'production', env: {} }
 
-/** Returns what the host told about the site. */
+/** Returns the settings of the site. */
 export function guestSettings(): GuestSettings {
   return settings
 }
 
-/** Sets what the host told about the site. */
+/** Sets the settings of the site. */
 export function setGuestSettings(next: GuestSettings): void {
   settings = next
 }

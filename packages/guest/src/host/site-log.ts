@@ -22,7 +22,7 @@ export function siteLog(level: LogLevel, text: string): void {
   else drop()
 }
 
-/** The first is told at once, in case that this isolate does not live until the next report. */
+/** Reports the first at once: this isolate may not live until the next report. */
 function drop(): void {
   dropped++
   if (isReportDue) return
@@ -31,7 +31,7 @@ function drop(): void {
   host().setTimer(LOG_TIMER, REPORT_MS, 0)
 }
 
-/** Tells the host how many lines were dropped since it was last told. */
+/** Reports the number of lines dropped since the last report. */
 export function reportDropped(): void {
   isReportDue = false
   if (dropped > 0) host().log(DROPPED_LEVEL, 0, String(dropped))

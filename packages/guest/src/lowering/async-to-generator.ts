@@ -1,5 +1,4 @@
-import { type Context, currentContext, swapContext } from '../context/context.ts'
-import { nativeThen } from '../context/promise-then.ts'
+import { type Context, currentContext, nativeThen, swapContext } from '../context/context.ts'
 
 type Settle = (value: unknown) => void
 
@@ -18,7 +17,7 @@ export function whenSettled(value: unknown, onValue: Settle, onError: Settle): v
   }
   if (claimsNative(value)) {
     try {
-      // The engine checks what it is called on before it does anything: whatever throws here was not registered.
+      // The engine checks its receiver first: after a throw nothing is registered.
       nativeThen.call(value, onValue, onError)
       return
     } catch {
@@ -28,7 +27,7 @@ export function whenSettled(value: unknown, onValue: Settle, onError: Settle): v
   waitForThenable(value, onValue, onError)
 }
 
-/** True if a value says that it is a promise of the very class that the engine makes. Traps and getters of it may throw. */
+/** True if a value claims to be a promise of the engine's own class. Traps and getters of it may throw. */
 function claimsNative(value: object): value is Promise<unknown> {
   try {
     return value instanceof NativePromise && value.constructor === NativePromise
@@ -129,7 +128,7 @@ const asyncFunctionText: string = Reflect.apply(
   [],
 )
 
-/** The text of a function of a site as it was compiled; of an async function, that of what it does. */
+/** The text of a function of a site as it was compiled; for an async function, that of its body. */
 export function sourceOf(task: (...args: unknown[]) => unknown): string {
   const text: string = Reflect.apply(functionText, task, [])
   return text === asyncFunctionText ? Reflect.apply(functionText, task(bodyWanted), []) : text

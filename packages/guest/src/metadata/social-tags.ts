@@ -55,7 +55,7 @@ function addProperties(list: TagList, prefix: string, graph: MetadataExport, nam
   }
 }
 
-/** Adds `twitter:*`. What it lacks is taken from Open Graph, then from title and description of the page. */
+/** Adds `twitter:*`. Missing fields are taken from Open Graph, then from title and description of the page. */
 export function addTwitterTags(list: TagList, metadata: ResolvedMetadata, resolveUrl: ResolveUrl): void {
   const { twitter, openGraph: graph } = metadata
   if (twitter === null && graph === null) return

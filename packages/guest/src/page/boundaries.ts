@@ -9,7 +9,7 @@ export type Replacement =
 export type BoundaryKind = Replacement['kind']
 
 /**
- * How a page is to be built. React's class boundaries do nothing on the server, so a failure is dealt with by building the
+ * Instructions for one build of a page. React's class boundaries do nothing on the server, so a failure is dealt with by building the
  * page again: first with `probe`, where every boundary of one kind is a Suspense boundary that tells which one caught the
  * failure, then with that segment's content replaced.
  */

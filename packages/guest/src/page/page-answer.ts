@@ -2,7 +2,7 @@ import type { AnswerHead, GuestRequest } from '../request/guest-request.ts'
 import { controlFlowOf } from '../scope/control-flow.ts'
 
 /**
- * A redirect's target as a Location field may carry it: visible ASCII. What is not is percent-encoded, a line break
+ * A redirect's target as a Location field may carry it: visible ASCII. Other characters are percent-encoded, a line break
  * included, so that text of a request cannot add fields.
  */
 export function locationOf(url: string): string {

@@ -8,7 +8,7 @@ import { fallbackHead, type PageHead, pageHead } from './page-head.ts'
 import { childrenLine, type PageInput } from './page-input.ts'
 import { segmentElement, type TreeContext } from './segment-tree.ts'
 
-/** One build of a page: the element and what is needed to make sense of its output. */
+/** One build of a page: the element, and the context that its output is read with. */
 export interface PageDocument {
   readonly element: unknown
   readonly context: TreeContext

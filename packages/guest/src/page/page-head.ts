@@ -81,7 +81,7 @@ function fillPattern(pattern: string, input: PageInput, id = ''): string {
 /** Head of a page: at once when nothing has to be generated. */
 export type PageHead = readonly HeadTag[] | Promise<readonly HeadTag[]>
 
-/** Tags for the head of a page; `replaced` is what failed so far. Rejects with what a `generate*` function threw. */
+/** Tags for the head of a page; `replaced`: the segments that failed so far. Rejects with the error of a `generate*` function. */
 export function pageHead(tree: SegmentNode, input: PageInput, replaced: ReadonlyMap<SegmentNode, Replacement>): PageHead {
   let head: ReturnType<typeof resolveHead>
   try {

@@ -11,7 +11,7 @@ import type { LatePart, StreamFailure } from './page-stream.ts'
 import { collect, type RenderPass, renderPass } from './render-pass.ts'
 import { errorElement, httpElement } from './segment-tree.ts'
 
-/** How a page whose render failed before its first byte is answered. */
+/** The answer for a page whose render failed before its first byte. */
 type Recovery =
   | { readonly kind: 'html'; readonly status: number; readonly html: string }
   | { readonly kind: 'redirect'; readonly flow: ControlFlow & { kind: 'redirect' } }
@@ -64,7 +64,7 @@ export async function recoverPage(
   return unhandled(errors[0])
 }
 
-/** Renders with every boundary of one kind telling what it caught. */
+/** Renders with a mark in every boundary of one kind, to learn which of them caught which error. */
 async function probePage(
   page: RecoverablePage,
   replaced: ReadonlyMap<SegmentNode, Replacement>,

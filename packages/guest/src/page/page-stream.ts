@@ -30,7 +30,7 @@ class StreamFilter {
   #held = ''
   #inlineFailures = 0
 
-  /** Takes the next text. What may be the beginning of something that matters is held until more comes. */
+  /** Takes the next text. Holds back the beginning of a possible token until more text comes. */
   push(text: string): FilteredHtml {
     if (this.#held === '' && isPlain(text)) return { text, failures: [] }
     return this.#filter(this.#held + text, false)
@@ -81,7 +81,7 @@ class StreamFilter {
 const pendingEdge = '$?-->'
 
 /**
- * True if a text has nothing for the filter, as nearly all have. Looks for what is rare in documents, and so takes a
+ * True if a text has nothing for the filter, as nearly all have. Looks for strings that are rare in documents, and so takes a
  * fraction of the time of the expressions: no mark of ours, no failed boundary, no boundary given up, and at the end neither an
  * open script nor a waiting boundary whose mark may follow.
  */
@@ -99,7 +99,7 @@ function digestText(json: string | undefined): string {
   return json === undefined ? '' : String(JSON.parse(json))
 }
 
-/** Where something begins at the end of `text` that may turn out to matter: tokens that are complete were taken out before. */
+/** Index in `text` from which an incomplete token may begin; complete ones were taken out before. */
 function holdFrom(text: string): number {
   const script = text.lastIndexOf('<script')
   const openScript = script >= 0 && text.indexOf('</script>', script) < 0 ? script : -1

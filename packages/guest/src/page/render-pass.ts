@@ -1,4 +1,4 @@
-import { nativeThen } from '../context/promise-then.ts'
+import { nativeThen } from '../context/context.ts'
 import { type HtmlSink, type HtmlSource, renderElement } from '../react/react-runtime.ts'
 import type { RequestScope } from '../scope/request-scope.ts'
 
@@ -6,16 +6,16 @@ import type { RequestScope } from '../scope/request-scope.ts'
 export interface RenderPass {
   /** Every error so far, by the digest that React was given for it: its index. */
   readonly errors: readonly unknown[]
-  /** How the shell ended. */
-  readonly outcome: /** Everything is there; `source` can be collected. */
+  /** The end of the shell. */
+  readonly outcome: /** Nothing is pending; `source` can be collected. */
     | { readonly kind: 'complete'; readonly source: HtmlSource }
-    /** The shell is there, something below it is pending. */
+    /** The shell is complete, something below it is pending. */
     | { readonly kind: 'pending'; readonly source: HtmlSource }
     /** The shell threw. */
     | { readonly kind: 'failed'; readonly error: unknown }
 }
 
-/** How often pending data gets a turn of the microtask queue before the shell goes out without it. */
+/** Turns of the microtask queue that pending data gets before the shell goes out without it. */
 const patience = 48
 
 /**

@@ -19,9 +19,7 @@ function refuse(value: unknown): never {
 
 function cloneError(error: Error, seen: Seen): Error {
   const Type = errorTypes.get(error.name) ?? Error
-  const copy = Object.create(Type.prototype) as Error
   const clone = new Type(error.message)
-  Object.setPrototypeOf(clone, Object.getPrototypeOf(copy))
   seen.set(error, clone)
   if (error.stack !== undefined)
     Object.defineProperty(clone, 'stack', { value: String(error.stack), configurable: true, writable: true })
@@ -41,7 +39,7 @@ function cloneView(view: ArrayBufferView, seen: Seen): ArrayBufferView {
   return new Type(buffer, view.byteOffset, (view as Uint8Array).length)
 }
 
-/** Clones what is one value with nothing inside; undefined: it is something else. */
+/** Clones an object without members; undefined: it is one with members. */
 function cloneLeaf(value: object): object | undefined {
   if (value instanceof Date) return new Date(value.getTime())
   if (value instanceof RegExp) return new RegExp(value.source, value.flags)

@@ -12,7 +12,7 @@ export function registerBuiltin(specifier: string, load: () => BuiltinExports): 
   loaders.set(specifier, load)
 }
 
-/** Adds a module of which every module that imports it gets its own: `load` is told the id of the importer. */
+/** Adds a module of which each importer gets its own: `load` gets the id of the importer. */
 export function registerImporterBuiltin(specifier: string, load: (importer: string) => BuiltinExports): void {
   importerLoaders.set(specifier, load)
   loaders.set(specifier, () => load(''))

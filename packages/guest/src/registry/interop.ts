@@ -1,4 +1,4 @@
-/** How ESM sees CommonJS and the other way round: as bundlers do it, which is what packages are tested with. */
+/** ESM and CommonJS see each other as with bundlers, since packages are tested with those. */
 export type Namespace = Record<string, unknown>
 
 const isObjectLike = (value: unknown): value is Record<string, unknown> =>

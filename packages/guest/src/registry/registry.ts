@@ -43,7 +43,7 @@ export function defineModule(id: string, format: ModuleFormat, dependencies: Dep
 }
 
 /**
- * Drops modules and their instances. The caller names all that depend on them too, and defines what a request needs before it
+ * Drops modules and their instances. The caller names all that depend on them too, and defines the modules of a request before it
  * begins: later changes are for requests in flight.
  */
 export function evictModules(ids: readonly string[]): void {
@@ -111,7 +111,7 @@ function ensureRun(record: ModuleRecord): void {
   if (state.kind === 'failed' && state.attempt === attempt) throw state.error
   record.state = { kind: 'running' }
   try {
-    // Sheets that classes are composed of come before what is composed of them.
+    // A sheet that another one composes classes from comes first.
     if (record.format === 'css') for (const target of Object.values(record.dependencies)) requireModule(target)
     record.order = ++runs
     evaluate(record, linksOf(record))

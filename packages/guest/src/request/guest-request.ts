@@ -1,6 +1,5 @@
 import type { Route } from '@svc/site'
-import { type Context, currentContext, runInContext } from '../context/context.ts'
-import { nativeThen } from '../context/promise-then.ts'
+import { type Context, currentContext, nativeThen, runInContext } from '../context/context.ts'
 import {
   type BeginKind,
   type BeginRequest,

@@ -28,7 +28,7 @@ export function registerRunner(kind: BeginKind, run: Runner): void {
   runners.set(kind, run)
 }
 
-/** Exports that say how a module wants to be treated. */
+/** Exports that configure a module. */
 const configNames = [
   'config',
   'dynamic',

@@ -34,7 +34,7 @@ export async function emitResponse(
     guest.emitComplete(head, '')
     return
   }
-  // `body` is asked for last: it makes a stream of what may be at hand whole.
+  // `body` is read last: it makes a stream even of a body that is at hand whole.
   if (response instanceof Body) await emitBody(guest, head, Body.take(response))
   else if (response.body === null) guest.emitComplete(head, '')
   else await emitStream(guest, head, response.body)
@@ -84,7 +84,7 @@ async function emitStream(guest: GuestRequest, head: AnswerHead, body: ReadableS
   guest.finish()
 }
 
-/** Bytes after which the host gets a turn, and what a piece counts beside its bytes. */
+/** Bytes after which the host gets a turn, and the number of bytes that each piece counts in addition. */
 const maxBurst = 65_536
 const pieceCost = 1024
 

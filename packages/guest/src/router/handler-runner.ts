@@ -75,7 +75,7 @@ function answerWithoutHandler(guest: GuestRequest, file: string, exports: Module
   guest.emitComplete({ status: guest.begin.method === 'OPTIONS' ? 204 : 405, headers: [['allow', allow]] }, '')
 }
 
-/** The request as site code gets it: it reports what is read. A `force-static` handler sees neither query nor fields. */
+/** The request as site code gets it: it reports reads of its parts. A `force-static` handler sees neither query nor fields. */
 export function handlerRequest(scope: RequestScope): NextRequest {
   const { guest } = scope
   if (scope.dynamic === 'force-static')

@@ -4,7 +4,7 @@ import { RouterError } from './router-error.ts'
 /** Tags of one `fetch` or `unstable_cache`. */
 const MAX_TAGS = 128
 const MAX_TAG_CHARS = 256
-/** Files of which it has been said in the log that some of their tags are left out. */
+/** Files whose dropped tags have been logged. */
 const warned = new Set<string>()
 
 /** Checks a cache tag: 1 to 256 characters, not beginning with "/" (those are paths). Throws ROUTER_BAD_ARGUMENT. */
@@ -17,7 +17,7 @@ export function checkedTag(tag: unknown): string {
  * The tags that code gives to something that is kept. Those that are too long, and those past the 128th, are left out; the log
  * says so once per file.
  * @param where the file, for the log
- * @throws ROUTER_BAD_ARGUMENT for what is no tag at all
+ * @throws ROUTER_BAD_ARGUMENT for a value that is no tag at all
  */
 export function boundedTags(tags: readonly unknown[], where: string): string[] {
   const kept: string[] = []

@@ -48,7 +48,7 @@ export async function cachedResult(scope: RequestScope, call: CachedCall): Promi
     case 'fill':
       return await makeOrFallBack(scope, call, answer.fill)
     case 'pass':
-      return join(scope, await runCached(scope, call.compute))
+      return await freshResult(scope, call.compute)
   }
 }
 
@@ -125,7 +125,7 @@ async function make(scope: RequestScope, { tags, revalidate, compute }: CachedCa
     const kept = made.facts.revalidate
     const body = textOf({ value: made.value, ...(kept === undefined ? {} : { revalidate: kept }) })
     const store = { fill, tags: [...tags, ...made.facts.tags], revalidate: shorter(revalidate, kept) }
-    // Nobody waits for the write, except those who want the same result.
+    // Only requests for the same result wait for the write.
     callHostOnce('data-store', store, exactBuffer(encodeUtf8(body))).catch((error: unknown) =>
       logUncaught(error, 'unstable_cache: a result could not be stored'),
     )

@@ -27,7 +27,7 @@ export function httpError(status: 401 | 403 | 404): ControlFlowError {
   return new ControlFlowError(`${httpPrefix};${status}`)
 }
 
-/** Reads what a thrown value asks for; undefined: it is an ordinary error. Matches by digest, so copies of a module agree. */
+/** Reads the redirect or status that a thrown value asks for; undefined: it is an ordinary error. Matches by digest, so copies of a module agree. */
 export function controlFlowOf(thrown: unknown): ControlFlow | undefined {
   if (typeof thrown !== 'object' || thrown === null || !('digest' in thrown)) return undefined
   const digest = thrown.digest

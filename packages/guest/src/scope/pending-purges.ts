@@ -14,7 +14,7 @@ interface PathPurge {
 /** More different tags and paths in one request are refused. */
 const MAX_PURGES = 1_000
 
-/** The purges of one request: sent together, before its answer or before it reads what they are about. */
+/** The purges of one request: sent together, before its answer or before it reads purged data. */
 class PendingPurges {
   #tags = new Set<string>()
   #paths = new Map<string, PathPurge>()
@@ -79,7 +79,7 @@ export function purgesOf(guest: GuestRequest): PendingPurges {
   return made
 }
 
-/** Carries out what the request has asked for so far; undefined: nothing, and there is nothing to wait for. */
+/** Carries out the purges of the request so far; undefined: there are none. */
 export function flushPurges(guest: GuestRequest): Promise<unknown> | undefined {
   return (guest.locals.get(purgesKey) as PendingPurges | undefined)?.flush()
 }
@@ -94,7 +94,7 @@ export function purgeBeforeAnswer(scope: RequestScope): Promise<unknown> | undef
 }
 
 /**
- * Called when code of the site threw: what it purged until then takes effect all the same. Returns the error to answer with: a
+ * Called when code of the site threw: its purges until then take effect all the same. Returns the error to answer with: a
  * redirect must not hide that a purge has failed.
  */
 export async function purgeBeforeFailure(scope: RequestScope, error: unknown): Promise<unknown> {

@@ -1,4 +1,4 @@
-/** Names that are looked at to tell what a value is, by React and by `instanceof` alone. */
+/** Names that React and `instanceof` read to classify a value. */
 const inspected = ['constructor', '$$typeof']
 
 /** Names that the promise itself (or React's `use`) needs: as in Next they can be read only after `await`. */

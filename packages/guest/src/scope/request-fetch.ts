@@ -13,7 +13,7 @@ interface NextFetchOptions {
 type FetchInit = RequestInit & { readonly cache?: string; readonly next?: NextFetchOptions }
 /** Signature of `fetch`. */
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
-/** The fetch behind it, which may be told to go through the data cache. */
+/** The fetch behind it, which can go through the data cache. */
 export type SendFetch = (input: string | URL | Request, init?: RequestInit, cache?: FetchCache) => Promise<Response>
 
 /**

@@ -95,7 +95,7 @@ export function openScope(guest: GuestRequest, phase: Phase): RequestScope {
 const cacheScopes = new AsyncLocalStorage<RequestScope>()
 
 /**
- * Runs code whose result is kept by `unstable_cache`: what it reads and wants is collected apart, and its own fetches go out,
+ * Runs code whose result is kept by `unstable_cache`: its facts are collected apart, and its own fetches go out,
  * since the result as a whole is kept.
  */
 export async function runCached<T>(scope: RequestScope, task: () => Promise<T>): Promise<{ value: T; facts: Facts }> {

@@ -1,4 +1,4 @@
-/** Codes of errors that the router raises inside an isolate; the message says what the site's author can do. */
+/** Codes of errors that the router raises inside an isolate; the message tells the site's author how to fix it. */
 type RouterErrorCode =
   /** A helper was called outside of a request, e.g. while a module is loaded. */
   | 'ROUTER_NO_REQUEST'

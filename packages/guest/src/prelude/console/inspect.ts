@@ -1,4 +1,4 @@
-/** How far `inspect` goes. */
+/** Options of `inspect`. */
 interface InspectOptions {
   /** Levels of objects shown. */
   readonly depth?: number
@@ -103,7 +103,7 @@ function leaf(value: object): string | undefined {
   return undefined
 }
 
-/** Web classes keep their state private; what they iterate over is what one wants to see. */
+/** Web classes keep their state private: shows the entries that they iterate over. */
 function webObject(value: object, depth: number, seen: Seen): string | undefined {
   const name = typeName(value)
   if (name === 'URL') return `URL ${quote(String(value))}`

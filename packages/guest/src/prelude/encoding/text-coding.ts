@@ -22,30 +22,16 @@ export class TextEncoder {
 
 type EncodingName = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252'
 
-const labels: ReadonlyMap<string, EncodingName> = new Map([
-  ...['unicode-1-1-utf-8', 'unicode11utf8', 'unicode20utf8', 'utf-8', 'utf8', 'x-unicode20utf8'].map(
-    (label) => [label, 'utf-8'] as const,
-  ),
-  ...['csunicode', 'iso-10646-ucs-2', 'ucs-2', 'unicode', 'unicodefeff', 'utf-16', 'utf-16le'].map(
-    (label) => [label, 'utf-16le'] as const,
-  ),
-  ...['unicodefffe', 'utf-16be'].map((label) => [label, 'utf-16be'] as const),
-  ...[
-    'ansi_x3.4-1968',
-    'ascii',
-    'cp1252',
-    'cp819',
-    'iso-8859-1',
-    'iso8859-1',
-    'iso88591',
-    'iso_8859-1',
-    'l1',
-    'latin1',
-    'us-ascii',
-    'windows-1252',
-    'x-cp1252',
-  ].map((label) => [label, 'windows-1252'] as const),
-])
+const labelsOf: Readonly<Record<EncodingName, string>> = {
+  'utf-8': 'unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8',
+  'utf-16le': 'csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le',
+  'utf-16be': 'unicodefffe utf-16be',
+  'windows-1252': `ansi_x3.4-1968 ascii cp1252 cp819 iso-8859-1 iso8859-1 iso88591 iso_8859-1 l1 latin1 us-ascii windows-1252
+    x-cp1252`,
+}
+const labels = new Map(
+  Object.entries(labelsOf).flatMap(([name, text]) => text.split(/\s+/).map((label) => [label, name as EncodingName])),
+)
 
 interface ByteDecoder {
   write(bytes: Uint8Array): string

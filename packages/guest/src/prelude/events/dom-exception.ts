@@ -1,30 +1,12 @@
-/** Legacy codes by name (WebIDL 2.8.1); newer names have code 0. */
-const codes: Readonly<Record<string, number>> = {
-  IndexSizeError: 1,
-  HierarchyRequestError: 3,
-  WrongDocumentError: 4,
-  InvalidCharacterError: 5,
-  NoModificationAllowedError: 7,
-  NotFoundError: 8,
-  NotSupportedError: 9,
-  InUseAttributeError: 10,
-  InvalidStateError: 11,
-  SyntaxError: 12,
-  InvalidModificationError: 13,
-  NamespaceError: 14,
-  InvalidAccessError: 15,
-  TypeMismatchError: 17,
-  SecurityError: 18,
-  NetworkError: 19,
-  AbortError: 20,
-  URLMismatchError: 21,
-  QuotaExceededError: 22,
-  TimeoutError: 23,
-  InvalidNodeTypeError: 24,
-  DataCloneError: 25,
-}
+/** Legacy names by their codes, which count from 1 (WebIDL 2.8.1); some are no longer used. Newer names have code 0. */
+const legacyNames = [
+  ...['IndexSize', '', 'HierarchyRequest', 'WrongDocument', 'InvalidCharacter', '', 'NoModificationAllowed', 'NotFound'],
+  ...['NotSupported', 'InUseAttribute', 'InvalidState', 'Syntax', 'InvalidModification', 'Namespace', 'InvalidAccess', ''],
+  ...['TypeMismatch', 'Security', 'Network', 'Abort', 'URLMismatch', 'QuotaExceeded', 'Timeout', 'InvalidNodeType', 'DataClone'],
+]
+const codes = new Map(legacyNames.flatMap((name, index) => (name === '' ? [] : [[`${name}Error`, index + 1]])))
 
-/** WebIDL `DOMException`: an error told apart by `name`. */
+/** WebIDL `DOMException`: an error identified by `name`. */
 export class DOMException extends Error {
   readonly #name: string
 
@@ -39,7 +21,7 @@ export class DOMException extends Error {
   }
 
   get code(): number {
-    return Object.hasOwn(codes, this.#name) ? (codes[this.#name] ?? 0) : 0
+    return codes.get(this.#name) ?? 0
   }
 
   get [Symbol.toStringTag](): string {
@@ -47,7 +29,7 @@ export class DOMException extends Error {
   }
 }
 
-for (const [name, code] of Object.entries(codes)) {
+for (const [name, code] of codes) {
   const constant = `${name
     .replace(/Error$/, '')
     .replace(/(?<=[a-z])(?=[A-Z])/g, '_')

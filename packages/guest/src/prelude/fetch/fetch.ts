@@ -20,7 +20,7 @@ interface FetchedHead {
   readonly tags?: readonly string[]
 }
 
-/** How a fetch goes through the data cache of the host. */
+/** Options of a fetch that goes through the data cache of the host. */
 export interface FetchCache {
   /** Seconds; false: for ever. */
   readonly revalidate: number | false
@@ -130,7 +130,7 @@ function send(request: Request, bytes: ArrayBuffer | undefined, cache: FetchCach
       try {
         ask()
       } catch (error) {
-        // Code of the site may have replaced what the question is made with.
+        // Code of the site may have replaced the functions that make the question.
         entry.drop(error)
       }
     }

@@ -45,7 +45,7 @@ export function clearTimeout(id: unknown): void {
   host().clearTimer(Number(id))
 }
 
-/** The host says that timers have come, at most one of each request. A throw of a task is logged and harms nothing else. */
+/** Runs timers that are due, at most one of each request. A throw of a task is logged and harms nothing else. */
 export function fireTimers(...ids: readonly number[]): void {
   for (const id of ids) {
     if (id === LOG_TIMER) reportDropped()
