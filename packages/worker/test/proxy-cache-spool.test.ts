@@ -16,9 +16,9 @@ function gateWrites({ store: { files } }: CacheInstance, gate: Promise<void>): {
   files.begin = async (label) => {
     const body = await begin(label)
     const write = body.write.bind(body)
-    body.write = async (bytes) => {
+    body.write = async (bytes, at) => {
       await gate
-      const isWritten = await write(bytes)
+      const isWritten = await write(bytes, at)
       counts.done++
       return isWritten
     }

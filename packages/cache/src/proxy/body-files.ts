@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { asError } from '@svc/core'
+import type { BodyFile } from '@svc/http'
 import type { BodyFileRef } from '../entries/entry.ts'
 import type { EntryFiles } from '../store/databases.ts'
 import { idOf } from '../store/index-keys.ts'
@@ -16,14 +17,9 @@ const FAN_CHARS = 2
 const NAME = /^[0-9a-f]{32}-[0-9a-f]{16}$/
 
 /** A body on its way into the cache, in a file that no other process knows. */
-export interface IncomingBody {
-  /**
-   * Appends; false: there is more on its way than may be. Rejects when the file cannot be written. Nothing more can be written then.
-   * The bytes must not change until it resolves.
-   */
-  write(bytes: Uint8Array): Promise<boolean>
-  /** Reads the bytes written so far; fewer than requested only at the end. */
-  read(position: number, maxBytes: number): Promise<Uint8Array>
+export interface IncomingBody extends BodyFile {
+  /** Writes behind the others; false: there is more on its way than may be. Nothing more can be written then, or where it rejects. */
+  write(bytes: Uint8Array, at: number): Promise<boolean>
   /** Gives the file its place, under a name that tells which entry it is of. Rejects when that cannot be done. */
   commit(key: string): Promise<BodyFileRef>
   /** Deletes the file, if it was not committed, and closes its descriptors. Never rejects. */
@@ -177,21 +173,19 @@ class OpenBody implements IncomingBody {
     this.#options = options
   }
 
-  async write(bytes: Uint8Array): Promise<boolean> {
+  async write(bytes: Uint8Array, at: number): Promise<boolean> {
     const { room, label } = this.#options
     if (!room.take(label, bytes.byteLength)) return false
     this.#taken += bytes.byteLength
-    let done = 0
-    while (done < bytes.byteLength) {
-      const { bytesWritten } = await this.#file.write(bytes, done, bytes.byteLength - done, this.#bytes + done)
-      done += bytesWritten
+    for (let done = 0; done < bytes.byteLength; ) {
+      done += (await this.#file.write(bytes, done, bytes.byteLength - done, at + done)).bytesWritten
     }
-    this.#bytes += done
+    this.#bytes = at + bytes.byteLength
     return true
   }
 
-  async read(position: number, maxBytes: number): Promise<Uint8Array> {
-    return readPart(this.#file, position, Math.min(maxBytes, this.#bytes - position))
+  async read(into: Uint8Array, at: number): Promise<number> {
+    return (await this.#file.read(into, 0, into.byteLength, at)).bytesRead
   }
 
   async commit(key: string): Promise<BodyFileRef> {
@@ -227,16 +221,4 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-}
-
-/** Reads a part of a file; fewer bytes only where it ends. */
-export async function readPart(file: FileHandle, position: number, bytes: number): Promise<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(Math.max(0, bytes))
-  let done = 0
-  while (done < buffer.byteLength) {
-    const { bytesRead } = await file.read(buffer, done, buffer.byteLength - done, position + done)
-    if (bytesRead === 0) break
-    done += bytesRead
-  }
-  return buffer.subarray(0, done)
 }

@@ -41,7 +41,7 @@ export async function put(store: ProxyStore, target: string, body: Uint8Array, g
 
 async function inFile(store: ProxyStore, key: string, body: Uint8Array): Promise<BodyFileRef> {
   const incoming = await store.files.begin('blog')
-  await incoming.write(body)
+  await incoming.write(body, 0)
   const ref = await incoming.commit(key)
   await incoming.close()
   return ref

@@ -1,10 +1,12 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { asError } from '@svc/core'
-import { BodyQueue, type BodyStore, HttpError, type QueuedPiece, type RequestBody } from '@svc/http'
+import { BodyBuffer, type BodyCursor, type BodyPiece, type BodyStore, HttpError, type RequestBody, SpoolFile } from '@svc/http'
 import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '../exchange/body-reader.ts'
 
 /** Unacknowledged bytes past which nothing more is handed on; with the waiting bytes, the limit past which reading from the socket stops. */
 const HIGH_WATER_BYTES = 128 * 1024
+/** Waits in memory at most; the rest of a body is in its file. */
+const MAX_MEMORY_BYTES = 1024 * 1024
 /** Chunks shorter than this are handed on in memory of their own, which costs less than a block. */
 const SHORT_CHUNK_BYTES = 8 * 1024
 /** Chunks shorter than this start the library's idle timer again, which otherwise cuts senders under 16 KB a second. */
@@ -42,7 +44,9 @@ export class UwsBody implements RequestBody {
   readonly #owner: BodyOwner
   readonly #store: BodyStore
   readonly #maxBytes: number
-  readonly #queue: BodyQueue
+  /** Made when a chunk has to wait. */
+  #buffer: BodyBuffer | undefined
+  #waiting: BodyCursor | undefined
   readonly #reader = new BodyReader()
   #isPaused = false
   #isHandingOn = false
@@ -62,7 +66,6 @@ export class UwsBody implements RequestBody {
     this.#store = store
     this.length = length
     this.#maxBytes = maxBytes
-    this.#queue = new BodyQueue(store, { ready: () => this.#handOn(), failed: (error) => this.#lost(error) })
     res.onData((chunk, isLast) => this.#received(chunk, isLast))
   }
 
@@ -92,7 +95,7 @@ export class UwsBody implements RequestBody {
   discard(): void {
     this.#isDiscarding = true
     this.#waitingBytes = 0
-    this.#queue.close()
+    this.#waiting?.close()
     this.resume()
   }
 
@@ -144,12 +147,22 @@ export class UwsBody implements RequestBody {
 
   #wait(bytes: Uint8Array): void {
     const missing = this.length === undefined ? Number.POSITIVE_INFINITY : this.length - this.#receivedBytes
-    try {
-      this.#queue.add(bytes, missing + bytes.byteLength)
-      this.#waitingBytes += bytes.byteLength
-    } catch (error) {
-      this.#lost(asError(error))
-    }
+    this.#waitingBytes += bytes.byteLength
+    this.#buffer ??= this.#makeBuffer()
+    this.#buffer.add(bytes, missing + bytes.byteLength)
+  }
+
+  #makeBuffer(): BodyBuffer {
+    const buffer = new BodyBuffer({
+      blocks: this.#store.blocks,
+      keeps: 'untaken',
+      memoryBytes: MAX_MEMORY_BYTES,
+      maxBytes: Number.POSITIVE_INFINITY,
+      openFile: () => SpoolFile.open(this.#store.dir(), true),
+      onUnkept: (error) => this.#lost(asError(error)),
+    })
+    this.#waiting = buffer.reader(0, { ready: () => this.#handOn() })
+    return buffer
   }
 
   /** A full disk, most likely. */
@@ -172,9 +185,11 @@ export class UwsBody implements RequestBody {
   #handOn(): void {
     if (this.#isHandingOn) return
     while (this.#reader.isReading && this.#unackedBytes < HIGH_WATER_BYTES) {
-      const piece = this.#waitingBytes > 0 ? this.#queue.take() : undefined
-      if (piece === undefined) break
+      const piece = this.#waitingBytes > 0 ? this.#waiting?.take() : undefined
+      if (piece instanceof Error) this.#lost(piece)
+      if (typeof piece !== 'object' || piece instanceof Error) break
       this.#waitingBytes -= piece.bytes.byteLength
+      this.#waiting?.took(piece.bytes.byteLength, false)
       this.#hand(piece)
     }
     if (!this.isOpen && this.#waitingBytes === 0 && this.#failure === undefined) this.#reader.end(undefined)
@@ -182,7 +197,7 @@ export class UwsBody implements RequestBody {
   }
 
   /** An acknowledgement during the call brings no further bytes before the receiver has returned. */
-  #hand({ bytes, block }: QueuedPiece): void {
+  #hand({ bytes, block }: BodyPiece): void {
     this.#unackedBytes += bytes.byteLength
     this.#isHandingOn = true
     try {

@@ -1,22 +1,24 @@
 import { asError } from '@svc/core'
 import {
-  BodyQueue,
+  type BodyAck,
+  BodyBuffer,
+  BodyDelivery,
   type BodyStore,
-  FILE_ONLY,
   type HeaderList,
+  type RequestBody,
   type ResponseHead,
   type ResponseSink,
   type ResponseSource,
+  SpoolFile,
 } from '@svc/http'
 import type { CallSettings } from '../http/call-settings.ts'
 import { HttpCall } from '../http/http-call.ts'
 import type { OriginRequest } from '../origin/origin.ts'
-import { type SpooledBody, spoolBody } from './body-spool.ts'
 
 /** How much of one response waits in a file at most; past that its application waits too. */
 const MAX_WAITING_BYTES = 1024 * 1024 * 1024
-
-const nothing = Buffer.alloc(0)
+/** Bytes of a request body kept in memory; longer bodies go to a file. */
+const MAX_REQUEST_MEMORY_BYTES = 64 * 1024
 
 /**
  * One request whose application does not wait for its client: the body of the request is read before it is sent, and the part of the
@@ -28,16 +30,15 @@ export class PatientCall implements ResponseSource, ResponseSink {
   readonly #sink: ResponseSink
   readonly #store: BodyStore
   #call: ResponseSource | undefined
-  #body: SpooledBody | undefined
-  #queue: BodyQueue | undefined
-  /** Behind the queue: bytes that could not be written, and those that came with them. */
-  #unwritten: Buffer[] = []
+  /** The body of the request. */
+  #spool: BodyBuffer | undefined
+  #sending: BodyDelivery | undefined
+  /** The response, from the first bytes on that the sink did not take at once. */
+  #waiting: BodyBuffer | undefined
+  #delivery: BodyDelivery | undefined
   /** The sink takes no more until `resume`. */
   #isHeld = false
-  /** Makes the application wait. */
-  #isPaused = false
-  /** The application has sent its whole response. */
-  #trailers: HeaderList | undefined
+  #trailers: HeaderList = []
   #isOver = false
 
   constructor(settings: CallSettings, request: OriginRequest, sink: ResponseSink, store: BodyStore) {
@@ -55,20 +56,8 @@ export class PatientCall implements ResponseSource, ResponseSink {
     this.#sink.attach(this)
     if (this.#isOver) return
     const { body } = this.#request
-    if (body?.isPresent !== true) {
-      this.#send(this.#request)
-      return
-    }
-    spoolBody(body, this.#store.dir()).then(
-      (spooled) => {
-        this.#body = spooled
-        if (this.#isOver) this.#finish()
-        else this.#send({ ...this.#request, body: spooled })
-      },
-      (error) => {
-        if (!this.#isOver) this.fail(asError(error))
-      },
-    )
+    if (body?.isPresent === true) this.#spoolRequest(body)
+    else this.#send(this.#request)
   }
 
   abort(): void {
@@ -79,7 +68,7 @@ export class PatientCall implements ResponseSource, ResponseSink {
 
   resume(): void {
     this.#isHeld = false
-    this.#handOn()
+    this.#delivery?.resume()
   }
 
   attach(source: ResponseSource): void {
@@ -101,101 +90,121 @@ export class PatientCall implements ResponseSource, ResponseSink {
 
   chunk(bytes: Uint8Array): boolean {
     if (this.#isOver) return true
-    if (this.#isHeld || this.#isAnythingWaiting) return this.#keep(bytes)
+    if (this.#isHeld) this.#waiting ??= this.#beginToWait()
+    if (this.#waiting !== undefined) return this.#waiting.add(bytes)
     this.#isHeld = !this.#sink.chunk(bytes)
     return true
   }
 
   end(trailers: HeaderList): void {
     this.#trailers = trailers
-    this.#handOn()
+    if (this.#waiting === undefined) this.#ended()
+    else this.#waiting.end()
   }
 
   fail(error: Error): void {
+    if (this.#isOver) return
     this.#finish()
     this.#sink.fail(error)
   }
 
-  get #isAnythingWaiting(): boolean {
-    return this.#queue?.isEmpty === false || this.#unwritten.length > 0
-  }
-
-  #keep(bytes: Uint8Array): boolean {
-    const written = this.#unwritten.length === 0 ? this.#write(bytes) : 0
-    if (written < bytes.byteLength) this.#unwritten.push(Buffer.from(bytes.subarray(written)))
-    this.#isPaused = this.#unwritten.length > 0 || (this.#queue?.bytes ?? 0) >= MAX_WAITING_BYTES
-    return !this.#isPaused
-  }
-
-  /** How many bytes the queue has taken. On a full disk, or where no file can be made, the application has to wait. */
-  #write(bytes: Uint8Array): number {
-    this.#queue ??= this.#makeQueue()
-    const queue = this.#queue
-    const before = queue.bytes
-    try {
-      queue.add(bytes, Number.POSITIVE_INFINITY)
-    } catch {
-      return queue.bytes - before
-    }
-    return bytes.byteLength
-  }
-
-  #makeQueue(): BodyQueue {
-    const events = {
-      ready: () => this.#handOn(),
-      failed: (error: Error) => {
+  #beginToWait(): BodyBuffer {
+    const buffer = new BodyBuffer({
+      blocks: this.#store.blocks,
+      keeps: 'untaken',
+      memoryBytes: 0,
+      maxBytes: MAX_WAITING_BYTES,
+      // On a full disk, or where no file can be made, the application has to wait.
+      openFile: () => SpoolFile.open(this.#store.dir(), true),
+      onRoom: () => this.#call?.resume(),
+    })
+    this.#delivery = new BodyDelivery(buffer, {
+      chunk: (bytes) => this.#sink.chunk(bytes),
+      end: () => this.#ended(),
+      fail: (error) => {
         this.#call?.abort()
         this.fail(error)
       },
+    })
+    this.#delivery.start(true)
+    return buffer
+  }
+
+  #ended(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#sink.end(this.#trailers)
+  }
+
+  /** Takes in the body of the request, with writes that do not block: its sender waits for them. */
+  #spoolRequest(body: RequestBody): void {
+    const acks: BodyAck[] = []
+    const release = () => {
+      for (const ack of acks.splice(0)) ack(true)
     }
-    return new BodyQueue(this.#store, events, FILE_ONLY)
+    const failed = (error: Error) => {
+      this.fail(error)
+      release()
+    }
+    const spool = new BodyBuffer({
+      blocks: this.#store.blocks,
+      keeps: 'all',
+      memoryBytes: MAX_REQUEST_MEMORY_BYTES,
+      maxBytes: Number.POSITIVE_INFINITY,
+      openFile: () => SpoolFile.open(this.#store.dir(), false),
+      onUnkept: (error) => failed(asError(error)),
+      onRoom: release,
+    })
+    this.#spool = spool
+    body.read(
+      (chunk, ack) => {
+        if (this.#isOver || spool.add(chunk, body.length === undefined ? undefined : body.length - spool.bytes)) ack(true)
+        else acks.push(ack)
+      },
+      (error) => {
+        if (this.#isOver) return
+        if (error !== undefined) failed(error)
+        else this.#send({ ...this.#request, body: this.#spooled(spool) })
+      },
+    )
   }
 
   #send(request: OriginRequest): void {
     new HttpCall(this.#settings, request, this).start()
   }
 
-  /** Hands on the bytes that wait, as far as the sink takes them, and the end behind them. */
-  #handOn(): void {
-    if (this.#isOver) return
-    this.#handOnQueue()
-    if (this.#isOver) return
-    if (this.#queue?.isEmpty === false) {
-      this.#letMoreCome()
-      return
-    }
-    while (!this.#isHeld && !this.#isOver && this.#unwritten.length > 0) {
-      this.#isHeld = !this.#sink.chunk(this.#unwritten.shift() ?? nothing)
-    }
-    if (this.#isOver || this.#unwritten.length > 0) return
-    if (this.#trailers === undefined) {
-      this.#letMoreCome()
-    } else {
-      this.#finish()
-      this.#sink.end(this.#trailers)
-    }
-  }
-
-  #handOnQueue(): void {
-    while (!this.#isHeld && !this.#isOver) {
-      const piece = this.#queue?.take()
-      if (piece === undefined) return
-      this.#isHeld = !this.#sink.chunk(piece.bytes)
-      if (piece.block !== undefined) this.#store.blocks.give(piece.block)
-    }
-  }
-
-  #letMoreCome(): void {
-    const isFull = this.#unwritten.length > 0 || (this.#queue?.bytes ?? 0) > MAX_WAITING_BYTES / 2
-    if (!this.#isPaused || isFull) return
-    this.#isPaused = false
-    this.#call?.resume()
-  }
-
   #finish(): void {
     this.#isOver = true
-    this.#queue?.close()
-    // If it cannot be closed, it is closed already.
-    this.#body?.close().catch(() => undefined)
+    this.#delivery?.abort()
+    this.#sending?.abort()
+    this.#spool?.release()
+  }
+
+  /** The body of the request, which has come whole, to be read once. */
+  #spooled(spool: BodyBuffer): RequestBody {
+    spool.end()
+    return {
+      isPresent: true,
+      length: spool.bytes,
+      read: (onChunk, onEnd) => {
+        let isAcked = false
+        const ack = () => {
+          isAcked = true
+          delivery.resume()
+        }
+        const delivery = new BodyDelivery(spool, {
+          chunk(bytes) {
+            isAcked = false
+            // They are lent, and the receiver may send them later.
+            onChunk(Buffer.from(bytes), ack)
+            return isAcked
+          },
+          end: () => onEnd(undefined),
+          fail: onEnd,
+        })
+        this.#sending = delivery
+        delivery.start()
+      },
+    }
   }
 }

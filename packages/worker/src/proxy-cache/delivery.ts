@@ -11,6 +11,7 @@ import {
   unsatisfiedContentRange,
   type Validators,
 } from '@svc/http'
+import type { CacheClient } from './cache-client.ts'
 
 /** The part of a response for one client. */
 export interface Delivery {
@@ -83,6 +84,17 @@ function isConditional(headers: HeaderList): boolean {
     if ((first === 0x69 || first === 0x72) && CONDITIONS.has(name)) return true
   }
   return false
+}
+
+/** Sends the part of a body at hand that a client gets. */
+export function sendPart(client: CacheClient, { head, from, to, length }: Delivery, body: Uint8Array): void {
+  const { request, sink } = client
+  if (request.method !== 'HEAD' && length !== undefined) {
+    sink.whole(head, body.subarray(from, to))
+    return
+  }
+  sink.head(head, length)
+  if (!client.isGone) sink.end([])
 }
 
 interface Aged {

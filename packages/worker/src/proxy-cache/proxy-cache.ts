@@ -13,13 +13,12 @@ import {
   storingOf,
   touchesLayer,
 } from '@svc/cache'
-import { type HeaderList, parseCacheControl, type ResponseHead, type ResponseSink } from '@svc/http'
+import { BodyBlocks, type HeaderList, parseCacheControl, type ResponseHead, type ResponseSink } from '@svc/http'
 import type { CacheClient, ProxyStatus } from './cache-client.ts'
 import type { Invalidations } from './invalidations.ts'
 import { KnownAddresses } from './known-addresses.ts'
 import { ProxyFill, type ProxyFillStart, type ProxyFills } from './proxy-fill.ts'
 import type { ProxyParts, ServedEntry } from './proxy-parts.ts'
-import { FileBody } from './readable-body.ts'
 import { purgeableAt } from './shared-response.ts'
 import { mayServeStale, mayServeWhileUpdating } from './stale-rules.ts'
 import { sendEntry, sendFile } from './stored-answer.ts'
@@ -33,20 +32,23 @@ const noBytes = new Uint8Array(0)
 /** A stale entry is refreshed no more often than this. */
 const PAUSE_MS = 1_000
 
-interface ProxyCacheParts extends ProxyParts {
+/** Read from a file at once: enough that a file is read in few turns, and little enough for many clients. */
+const BLOCK_BYTES = 128 << 10
+
+interface ProxyCacheParts extends Omit<ProxyParts, 'blocks'> {
   readonly invalidations: Invalidations
 }
 
 /** The cache in front of upstreams, in one worker: answers from the store, joins requests for the same, or sends them on. */
 export class ProxyCache {
   readonly addresses = new KnownAddresses()
-  readonly #parts: ProxyCacheParts
+  readonly #parts: ProxyParts & ProxyCacheParts
   readonly #fills: ProxyFills
   readonly #pauses: RetryPauses
 
   constructor(parts: ProxyCacheParts) {
     const { ledger, leases, clock, onProblem } = parts
-    this.#parts = parts
+    this.#parts = { ...parts, blocks: new BodyBlocks(BLOCK_BYTES) }
     this.#fills = new Fills({ ledger, leases, clock, onProblem })
     this.#pauses = new RetryPauses(clock, () => PAUSE_MS)
   }
@@ -101,7 +103,7 @@ export class ProxyCache {
   }
 
   #serve(client: CacheClient, served: ServedEntry): void {
-    const { store, clock } = this.#parts
+    const { store, clock, blocks } = this.#parts
     const { bodyFile } = served.entry
     if (bodyFile === undefined) {
       sendEntry(client, served, clock.now())
@@ -111,7 +113,7 @@ export class ProxyCache {
     void store.files.open(bodyFile).then((file) => {
       if (client.isGone) void file?.close()
       else if (file === undefined) this.#refill(client, served.key)
-      else sendFile(client, served, new FileBody(file, bodyFile.bytes), clock.now())
+      else sendFile(client, served, file, blocks, clock.now())
     })
   }
 

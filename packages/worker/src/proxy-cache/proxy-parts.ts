@@ -1,5 +1,6 @@
 import type { LeaseDesk, PassMemory, ProxyStore, PurgeLedger, StoredEntry } from '@svc/cache'
 import type { Clock } from '@svc/core'
+import type { BodyBlocks } from '@svc/http'
 import type { CacheMetrics } from '@svc/telemetry'
 
 /** The services that the parts of the proxy cache share. */
@@ -9,6 +10,8 @@ export interface ProxyParts {
   readonly leases: LeaseDesk
   readonly metrics: CacheMetrics
   readonly clock: Clock
+  /** For bodies on their way. */
+  readonly blocks: BodyBlocks
   /** Keys whose last response could not be stored. */
   readonly passes: PassMemory
   readonly onProblem: (error: Error) => void

@@ -1,10 +1,22 @@
-import { mayBeShared, type ProxyAddress, type Purgeable, type Storing, uriTag } from '@svc/cache'
-import type { HeaderList } from '@svc/http'
-import { BodyDelivery } from './body-delivery.ts'
+import {
+  type BodyFileRef,
+  type IncomingBody,
+  MAX_INLINE_BYTES,
+  mayBeShared,
+  type ProxyAddress,
+  type Purgeable,
+  type Storing,
+  uriTag,
+} from '@svc/cache'
+import { asError } from '@svc/core'
+import { BodyBuffer, BodyDelivery, type HeaderList } from '@svc/http'
+import { UpstreamError } from '@svc/upstream'
 import type { CacheClient, ProxyStatus } from './cache-client.ts'
-import { type Delivered, deliveryOf } from './delivery.ts'
+import { type Delivered, deliveryOf, sendPart } from './delivery.ts'
 import type { ProxyParts } from './proxy-parts.ts'
-import { SpooledBody } from './spooled-body.ts'
+
+/** Milliseconds after which a stalled reader of a body that is not cached is dropped, if other readers wait for more of it. */
+const LAG_MS = 30_000
 
 export interface SharedResponseOptions {
   readonly parts: ProxyParts
@@ -39,24 +51,33 @@ export function purgeableAt({ label, path, hostname, uri }: ProxyAddress): Purge
 /** A response of an upstream while it arrives: sent to any number of clients, and stored if it may be. */
 export class SharedResponse {
   readonly #options: SharedResponseOptions
-  readonly #spool: SpooledBody
+  /** undefined: the body arrived at once, and is short. */
+  readonly #buffer: BodyBuffer<IncomingBody> | undefined
 
   constructor(options: SharedResponseOptions) {
     const { parts, address, stored, whole, onUnstorable, onUnread, onRoom } = options
-    const { store, clock, onProblem } = parts
+    const { store, clock, blocks, onProblem } = parts
     this.#options = options
-    this.#spool = new SpooledBody({
-      clock,
-      begin: () => store.files.begin(address.label),
+    if (whole !== undefined && (whole.byteLength <= MAX_INLINE_BYTES || stored === undefined)) return
+    this.#buffer = new BodyBuffer({
+      blocks,
+      keeps: 'all',
+      memoryBytes: MAX_INLINE_BYTES,
       maxBytes: stored === undefined ? 0 : store.maxBodyBytes,
+      openFile: () => store.files.begin(address.label),
       onUnkept: (error) => {
         onUnstorable()
         if (error !== undefined) onProblem(error)
       },
       onUnread,
       onRoom,
+      lag: {
+        clock,
+        limitMs: LAG_MS,
+        error: () => new UpstreamError('UPSTREAM_CUT', 'slow client dropped: it was blocking other readers'),
+      },
     })
-    if (whole !== undefined && whole.byteLength > 0) this.#spool.add(whole)
+    if (whole !== undefined) this.#buffer.add(whole)
   }
 
   /** True if the response is being stored. */
@@ -65,7 +86,7 @@ export class SharedResponse {
   }
 
   get hasReaders(): boolean {
-    return this.#spool.hasReaders
+    return this.#buffer?.hasReaders === true
   }
 
   /** The key of the response to a client; undefined: this one is not stored. */
@@ -93,12 +114,12 @@ export class SharedResponse {
       const { createdAt, ttlMs, headers } = stored.storing
       context.offer({ createdAt, ttlMs, label, path, tags, seq, headers }, stored.key)
     }
-    const isHead = request.method === 'HEAD'
-    if (whole !== undefined && !isHead && length !== undefined) {
-      sink.whole(head, whole.subarray(from, to))
+    if (whole !== undefined) {
+      sendPart(client, { head, from, to, length }, whole)
       return
     }
-    const delivery = new BodyDelivery(this.#spool, sink, from, isHead ? from : to)
+    if (this.#buffer === undefined) return
+    const delivery = new BodyDelivery(this.#buffer, sink, { from, to: request.method === 'HEAD' ? from : to })
     sink.attach(delivery)
     sink.head(head, length)
     delivery.start()
@@ -106,19 +127,23 @@ export class SharedResponse {
 
   /** Takes bytes that arrived. False: no more before `onRoom`. */
   add(bytes: Uint8Array): boolean {
-    return this.#spool.add(Buffer.from(bytes))
+    const { length } = this.#options.response
+    const buffer = this.#buffer
+    return buffer === undefined || buffer.add(bytes, length === undefined ? undefined : length - buffer.bytes)
   }
 
   /** The response is complete. False: it may not be stored, for it is shorter than it should be, or trailers follow it. */
   complete(trailers: HeaderList): boolean {
-    const { length } = this.#options.response
-    this.#spool.end(undefined)
-    return this.isStored && (length === undefined || length === this.#spool.bytes) && trailers.length === 0
+    const { response, whole } = this.#options
+    const { length } = response
+    this.#buffer?.end()
+    const bytes = whole?.byteLength ?? this.#buffer?.bytes
+    return this.isStored && (length === undefined || length === bytes) && trailers.length === 0
   }
 
   /** The response broke off. */
   cut(error: Error): void {
-    this.#spool.end(error)
+    this.#buffer?.end(error)
   }
 
   /**
@@ -130,7 +155,7 @@ export class SharedResponse {
     const { address, parts, response, seq, stored } = this.#options
     if (stored === undefined) return false
     const { key, storing } = stored
-    const body = await this.#spool.kept(key)
+    const body = this.#buffer === undefined ? this.#options.whole : await this.#written(this.#buffer, key)
     if (body === undefined) return false
     const isStored = mayStore() && (await parts.store.put({ address, request, status: response.status, storing, body, seq }))
     if (!isStored && !(body instanceof Uint8Array)) parts.store.files.discard([body.name])
@@ -139,6 +164,19 @@ export class SharedResponse {
 
   /** Only its present readers continue. */
   release(): void {
-    this.#spool.release()
+    this.#buffer?.release()
+  }
+
+  async #written(buffer: BodyBuffer<IncomingBody>, key: string): Promise<Uint8Array | BodyFileRef | undefined> {
+    const kept = await buffer.kept()
+    if (kept === undefined || kept instanceof Uint8Array) return kept
+    try {
+      return await kept.commit(key)
+    } catch (error) {
+      const { onUnstorable, parts } = this.#options
+      onUnstorable()
+      parts.onProblem(asError(error))
+      return undefined
+    }
   }
 }

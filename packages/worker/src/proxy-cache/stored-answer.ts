@@ -1,9 +1,9 @@
+import type { FileHandle } from 'node:fs/promises'
 import { freshnessOf, ttlLeftMs } from '@svc/cache'
-import { BodyDelivery } from './body-delivery.ts'
+import { type BodyBlocks, BodyBuffer, BodyDelivery, type BodyFile } from '@svc/http'
 import type { CacheClient, ProxyStatus } from './cache-client.ts'
-import { type Delivery, deliveryOf } from './delivery.ts'
+import { type Delivery, deliveryOf, sendPart } from './delivery.ts'
 import type { ServedEntry } from './proxy-parts.ts'
-import type { FileBody } from './readable-body.ts'
 
 /** The Cache-Status of a response from the store. */
 function statusOf({ entry, how, isCollapsed }: ServedEntry, now: number): ProxyStatus {
@@ -22,25 +22,26 @@ function statusOf({ entry, how, isCollapsed }: ServedEntry, now: number): ProxyS
 
 /** Sends a response from an entry whose body is at hand. */
 export function sendEntry(client: CacheClient, served: ServedEntry, now: number): void {
-  const { entry } = served
-  const { head, from, to, length } = prepare(client, served, entry.body.byteLength, now)
-  const { sink, request } = client
-  if (request.method !== 'HEAD' && length !== undefined) {
-    sink.whole(head, entry.body.subarray(from, to))
-    return
-  }
-  sink.head(head, length)
-  if (!client.isGone) sink.end([])
+  const { body } = served.entry
+  sendPart(client, prepare(client, served, body.byteLength, now), body)
 }
 
-/** Sends a response from an entry whose body is in a file. */
-export function sendFile(client: CacheClient, served: ServedEntry, body: FileBody, now: number): void {
-  const { head, from, to, length } = prepare(client, served, served.entry.bodyFile?.bytes ?? 0, now)
+/** Sends a response from an entry whose body is in a file, and closes that. */
+export function sendFile(client: CacheClient, served: ServedEntry, handle: FileHandle, blocks: BodyBlocks, now: number): void {
+  const bytes = served.entry.bodyFile?.bytes ?? 0
+  const { head, from, to, length } = prepare(client, served, bytes, now)
   const { sink, request } = client
-  const delivery = new BodyDelivery(body, sink, from, request.method === 'HEAD' ? from : to)
+  const file: BodyFile = {
+    write: () => false,
+    read: async (into, at) => (await handle.read(into, 0, into.byteLength, at)).bytesRead,
+    close: () => handle.close().catch(() => undefined),
+  }
+  const body = BodyBuffer.stored(blocks, file, bytes)
+  const delivery = new BodyDelivery(body, sink, { from, to: request.method === 'HEAD' ? from : to })
   sink.attach(delivery)
   sink.head(head, length)
   delivery.start()
+  body.release()
 }
 
 function prepare(client: CacheClient, served: ServedEntry, bytes: number, now: number): Delivery {

@@ -1,0 +1,366 @@
+import { asError, type Clock } from '@svc/core'
+import { HttpError } from '../errors/errors.ts'
+import { type BodyBlocks, type HeldPiece, HeldPieces } from './body-blocks.ts'
+import type { BodyFile } from './body-file.ts'
+
+/** Memory and directory for bodies that wait. */
+export interface BodyStore {
+  readonly blocks: BodyBlocks
+  /** Directory for what is too much for memory; made when it is needed. */
+  dir(): string
+}
+
+/** How a body waits. */
+interface BodyBufferOptions<File extends BodyFile> {
+  readonly blocks: BodyBlocks
+  /**
+   * `all`: any number of readers, each from any place on; the file gets the whole body. `untaken`: one reader, and what it has taken
+   * is forgotten, in the file too; without it nothing is kept.
+   */
+  readonly keeps: 'all' | 'untaken'
+  /** Past that the file takes the bytes. */
+  readonly memoryBytes: number
+  /** `all`: a longer body is not kept; 0: none is. `untaken`: past so many that wait, no more may come. */
+  readonly maxBytes: number
+  /** Begins a file. Throws or rejects when there can be none. */
+  readonly openFile: () => File | Promise<File>
+  /**
+   * The file does not take the rest, or with undefined: the body is too long, or there is no room for it. What is in memory stays there,
+   * and no more may come until all readers have it.
+   */
+  readonly onUnkept?: (error: Error | undefined) => void
+  /** More may come, after `add` returned false. */
+  readonly onRoom?: () => void
+  /** It is not kept, and has no reader any more. */
+  readonly onUnread?: () => void
+  /** Drops readers of a body that is not kept which took nothing for so long, while others wait for more. */
+  readonly lag?: { readonly clock: Pick<Clock, 'after'>; readonly limitMs: number; readonly error: () => Error }
+}
+
+/** Bytes of a body. */
+export interface BodyPiece {
+  readonly bytes: Uint8Array
+  /** To be returned to the pool once the bytes are no longer used. Without it they are lent until the reader says `took`. */
+  readonly block: Buffer | undefined
+}
+
+/** What a reader finds: bytes, that more will come, that there is no more, or that the body broke off. */
+type BodyPart = BodyPiece | 'later' | 'end' | Error
+
+interface ReaderEvents {
+  /** There may be more, after `later`. */
+  ready(): void
+  /** It gets no more. */
+  cut?(error: Error): void
+}
+
+/** One reader of a body, at its own speed. */
+export class BodyCursor {
+  readonly #buffer: BodyBuffer
+  readonly events: ReaderEvents
+  /** How much of the body it has taken, and what it left out before. */
+  position: number
+  /** Comes from the file. */
+  state: 'idle' | 'reading' | BodyPiece | Error = 'idle'
+  isClosed = false
+
+  constructor(buffer: BodyBuffer, position: number, events: ReaderEvents) {
+    this.#buffer = buffer
+    this.position = position
+    this.events = events
+  }
+
+  /** The next bytes; never none. Each piece has to be confirmed by `took` before the next one. */
+  take(maxBytes: number = Number.POSITIVE_INFINITY): BodyPart {
+    return this.#buffer.partFor(this, maxBytes)
+  }
+
+  /** It has taken so many bytes. `wantsMore`: not before `took(0, true)` it makes room for others. */
+  took(bytes: number, wantsMore: boolean): void {
+    this.position += bytes
+    if (wantsMore) this.#buffer.advanced()
+  }
+
+  close(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.#buffer.left(this)
+  }
+}
+
+/**
+ * A body between its sender and its readers: in memory while it is short, then in a file. A body that the file does not take, or not
+ * any more, is as fast as the slowest of its readers.
+ */
+export class BodyBuffer<File extends BodyFile = BodyFile> {
+  readonly #options: BodyBufferOptions<File>
+  readonly #held: HeldPieces
+  readonly #readers = new Set<BodyCursor>()
+  #bytes = 0
+  #file: File | undefined
+  /** The end of the part that is in the file, and the byte of the body at the beginning of the file. */
+  #inFile = { to: 0, base: 0 }
+  #isKept: boolean
+  #isWriting = false
+  /** No more may come before `onRoom`. */
+  #isFull = false
+  /** `add` has not returned yet, and says itself that more may come. */
+  #isAdding = false
+  #end: 'open' | 'complete' | Error = 'open'
+  #isReleased = false
+  #onWritten: (() => void) | undefined
+  /** Ends the watch for readers that hold up others. */
+  #cancelWatch: (() => void) | undefined
+
+  constructor(options: BodyBufferOptions<File>) {
+    this.#options = options
+    this.#held = new HeldPieces(options.blocks)
+    this.#isKept = options.maxBytes > 0
+  }
+
+  /** A body that lies in a file, which is closed with it. */
+  static stored(blocks: BodyBlocks, file: BodyFile, bytes: number): BodyBuffer {
+    const limits = { memoryBytes: 0, maxBytes: Number.POSITIVE_INFINITY }
+    const stored = new BodyBuffer({ blocks, keeps: 'all', ...limits, openFile: () => file })
+    stored.#file = file
+    stored.#bytes = bytes
+    stored.#inFile.to = bytes
+    stored.#end = 'complete'
+    return stored
+  }
+
+  /** The pool that the blocks of its pieces return to. */
+  get blocks(): BodyBlocks {
+    return this.#options.blocks
+  }
+
+  /** How many bytes have come. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get hasReaders(): boolean {
+    return this.#readers.size > 0
+  }
+
+  /** Begins to read. */
+  reader(position: number, events: ReaderEvents): BodyCursor {
+    const reader = new BodyCursor(this, position, events)
+    this.#readers.add(reader)
+    return reader
+  }
+
+  /**
+   * Takes a copy of bytes. False: no more before `onRoom`.
+   * @param missingBytes of the body, these included; infinite: unknown
+   */
+  add(bytes: Uint8Array, missingBytes: number = Number.POSITIVE_INFINITY): boolean {
+    const { keeps, maxBytes } = this.#options
+    this.#held.add(bytes, this.#bytes, missingBytes)
+    this.#bytes += bytes.byteLength
+    // If an earlier call returned false, `onRoom` is owed.
+    this.#isAdding = !this.#isFull
+    this.#isFull = true
+    if (keeps === 'all' && this.#bytes > maxBytes) this.#stopKeeping(undefined)
+    this.#wakeReaders()
+    this.#goOn()
+    this.#isAdding = false
+    this.#isFull ||= this.#isBlocked
+    return !this.#isFull
+  }
+
+  /** It is complete, or broke off. */
+  end(error?: Error): void {
+    this.#end = error ?? 'complete'
+    this.#wakeReaders()
+  }
+
+  /** A complete body, once it is written: the file, where it is longer than the memory for it; undefined: it is not kept. */
+  async kept(): Promise<Uint8Array | File | undefined> {
+    if (this.#isWriting) {
+      await new Promise<void>((resolve) => {
+        this.#onWritten = resolve
+      })
+    }
+    return this.#isKept ? (this.#file ?? this.#held.whole()) : undefined
+  }
+
+  /** It gets no new readers; the present ones may read it to its end. */
+  release(): void {
+    this.#isReleased = true
+    this.#closeIfDone()
+  }
+
+  /** For `BodyCursor`: the next bytes. */
+  partFor(reader: BodyCursor, maxBytes: number): BodyPart {
+    const { state, position } = reader
+    if (state === 'reading') return 'later'
+    if (state !== 'idle') {
+      if (!(state instanceof Error)) reader.state = 'idle'
+      return state
+    }
+    const piece = this.#held.from(position)
+    if (piece !== undefined && piece.start <= position) {
+      const bytes = piece.memory.subarray(position - piece.start, Math.min(piece.usedBytes, position - piece.start + maxBytes))
+      return { bytes, block: this.#options.keeps === 'untaken' ? this.#held.remove(piece) : undefined }
+    }
+    if (position < this.#inFile.to) return this.#readFile(reader, maxBytes)
+    if (this.#end instanceof Error) return this.#end
+    return this.#end === 'complete' ? 'end' : 'later'
+  }
+
+  /** For `BodyCursor`: it has taken more. */
+  advanced(): void {
+    if (!this.#isKept || this.#options.keeps === 'untaken') this.#goOn()
+  }
+
+  /** For `BodyCursor`: it has been closed. */
+  left(reader: BodyCursor): void {
+    this.#readers.delete(reader)
+    if (typeof reader.state === 'object' && !(reader.state instanceof Error)) this.#options.blocks.give(reader.state.block)
+    if (this.#options.keeps === 'untaken') this.#isReleased = true
+    else if (!this.#isKept && this.#readers.size === 0) this.#options.onUnread?.()
+    else this.#goOn()
+    this.#closeIfDone()
+  }
+
+  #readFile(reader: BodyCursor, maxBytes: number): 'later' {
+    const { blocks } = this.#options
+    const { position } = reader
+    const { to, base } = this.#inFile
+    const block = blocks.take()
+    const into = block.subarray(0, Math.min(block.byteLength, to - position, maxBytes))
+    const settle = (outcome: BodyPiece | Error) => {
+      if (outcome instanceof Error || reader.isClosed) blocks.give(block)
+      if (reader.isClosed) return
+      reader.state = outcome
+      reader.events.ready()
+    }
+    const truncated = () => new HttpError('ENGINE_BODY_LOST', 'the file of a spooled body was truncated')
+    reader.state = 'reading'
+    this.#file?.read(into, position - base).then(
+      (length) => settle(length === 0 ? truncated() : { bytes: into.subarray(0, length), block }),
+      (error) => settle(asError(error)),
+    )
+    return 'later'
+  }
+
+  /** Writes what is too much for memory, or forgets what all have read, and lets more come. */
+  #goOn(): void {
+    if (this.#isKept) this.#write()
+    if (!this.#isKept) this.#held.forget(this.#leastPosition)
+    if (this.#isBlocked) {
+      this.#watchLaggards()
+    } else if (this.#isFull) {
+      this.#isFull = false
+      if (!this.#isAdding) this.#options.onRoom?.()
+    }
+  }
+
+  get #isBlocked(): boolean {
+    const { keeps, maxBytes } = this.#options
+    if (!this.#isKept) return this.#leastPosition < this.#bytes
+    return keeps === 'all' ? this.#isWriting : this.#bytes - this.#leastPosition >= maxBytes
+  }
+
+  get #leastPosition(): number {
+    let least = Number.POSITIVE_INFINITY
+    for (const { position } of this.#readers) least = Math.min(least, position)
+    return least
+  }
+
+  #write(): void {
+    while (this.#isKept && !this.#isWriting) {
+      const piece = this.#nextToWrite()
+      if (piece === undefined) return
+      const to = piece.start + piece.usedBytes
+      const settle = (isTaken: boolean) => (isTaken ? this.#wasWritten(piece, to) : this.#stopKeeping(undefined))
+      const fail = (error: unknown) => this.#stopKeeping(asError(error))
+      try {
+        const outcome = this.#writeTo(piece)
+        if (typeof outcome === 'boolean') settle(outcome)
+        else this.#settleLater(outcome.then(settle, fail))
+      } catch (error) {
+        fail(error)
+      }
+    }
+  }
+
+  #nextToWrite(): HeldPiece | undefined {
+    const { keeps, memoryBytes } = this.#options
+    if (keeps === 'all') return this.#bytes > memoryBytes ? this.#held.from(this.#inFile.to) : undefined
+    if (this.#inFile.to > this.#leastPosition) return this.#held.from(this.#inFile.to)
+    const piece = this.#held.beyond(memoryBytes)
+    // All that was in the file has been taken: it begins anew.
+    if (piece !== undefined) this.#inFile = { to: piece.start, base: piece.start }
+    return piece
+  }
+
+  #writeTo({ start, memory, usedBytes }: HeldPiece): boolean | Promise<boolean> {
+    const { to, base } = this.#inFile
+    const write = (file: File) => {
+      this.#file = file
+      return file.write(memory.subarray(to - start, usedBytes), to - base)
+    }
+    const file = this.#file ?? this.#options.openFile()
+    return file instanceof Promise ? file.then(write) : write(file)
+  }
+
+  /** More may have come into the memory of the piece meanwhile. */
+  #wasWritten(piece: HeldPiece, to: number): void {
+    this.#inFile.to = to
+    if (piece.start + piece.usedBytes === to) this.#options.blocks.give(this.#held.remove(piece))
+  }
+
+  #settleLater(writing: Promise<void>): void {
+    this.#isWriting = true
+    void writing.then(() => {
+      this.#isWriting = false
+      this.#goOn()
+      if (!this.#isWriting) this.#onWritten?.()
+      this.#closeIfDone()
+    })
+  }
+
+  #stopKeeping(error: Error | undefined): void {
+    if (!this.#isKept) return
+    this.#isKept = false
+    this.#options.onUnkept?.(error)
+    if (this.#readers.size === 0) this.#options.onUnread?.()
+  }
+
+  /** No reader holds up others for ever. */
+  #watchLaggards(): void {
+    const { lag } = this.#options
+    if (this.#isKept || lag === undefined || this.#cancelWatch !== undefined || !this.#isHeldUp) return
+    const lagging = this.#lagging.map((reader) => [reader, reader.position] as const)
+    this.#cancelWatch = lag.clock.after(lag.limitMs, () => {
+      this.#cancelWatch = undefined
+      const stuck = this.#isHeldUp ? lagging.filter(([reader, position]) => reader.position === position) : []
+      for (const [reader] of stuck) reader.events.cut?.(lag.error())
+      this.#goOn()
+    })
+  }
+
+  /** Readers for whom there is more at hand. */
+  get #lagging(): readonly BodyCursor[] {
+    return [...this.#readers].filter(({ position }) => position < this.#bytes)
+  }
+
+  /** True if some have all that came, and more would come but for others. */
+  get #isHeldUp(): boolean {
+    return this.#end === 'open' && this.#lagging.length < this.#readers.size
+  }
+
+  #wakeReaders(): void {
+    for (const { events } of [...this.#readers]) events.ready()
+  }
+
+  #closeIfDone(): void {
+    if (!this.#isReleased || this.#readers.size > 0 || this.#isWriting) return
+    this.#cancelWatch?.()
+    this.#held.forget(Number.POSITIVE_INFINITY)
+    this.#file?.close()
+    this.#file = undefined
+  }
+}
