@@ -69,7 +69,7 @@ export class FastcgiHandler implements LocationHandler {
 
   #request(exchange: LocationExchange): OriginRequest {
     const { context, method } = exchange
-    context.makeBodyRepeatable()
+    context.body.makeRepeatable()
     const { params, fields } = this.#params.of(exchange)
     return {
       method,

@@ -80,7 +80,7 @@ export class ProxyHandler implements LocationHandler {
     }
     const { webSocket } = context.exchange
     // The page of an error is requested by itself.
-    context.makeBodyRepeatable()
+    context.body.makeRepeatable()
     const body = context.body.isPresent && exchange.method === context.request.method ? context.body : undefined
     const request = {
       method: exchange.method,

@@ -55,6 +55,92 @@ interface L0FillOptions {
   readonly onProblem: (error: Error) => void
 }
 
+/** A response that its client does not get whole. */
+interface UnsentWhole {
+  readonly head: ResponseHead
+  /** Length of its body as it is, before compression. */
+  readonly bytes: number
+  /** Sends it, at once or later. False: it could not be sent. */
+  send(taker: L0Fill): boolean
+}
+
+/** The way of one response into L0: it is offered, and copied while it is sent, or made whole beside the one that is sent. */
+export class L0Capture {
+  #isWithdrawn = false
+  #ticket: L0Ticket | undefined
+  #fill: L0Fill | undefined
+  /** A streamed response as far as it has been sent. */
+  #copy: { readonly head: ResponseHead; readonly body: BodyCopy } | undefined
+
+  /** True if the response is kept out of L0. */
+  get isWithdrawn(): boolean {
+    return this.#isWithdrawn
+  }
+
+  /** Must not be called once it is withdrawn. @returns true if L0 wants the response */
+  offer(intake: L0Intake, offering: OfferingRequest, offer: L0Offer): boolean {
+    this.#ticket?.end()
+    this.#ticket = intake.ticketFor(offering, offer)
+    return this.#ticket !== undefined
+  }
+
+  /** Has the whole response made that was offered, where the client gets less of it. */
+  fill({ head, bytes, send }: UnsentWhole, options: Omit<L0FillOptions, 'ticket'>): void {
+    const ticket = this.#ticket
+    this.#ticket = undefined
+    if (ticket === undefined) return
+    if (bytes > ticket.maxBytes || !ticket.mayStore(options.finalHead(head)) || !ticket.beginFill()) {
+      ticket.end()
+      return
+    }
+    const fill = new L0Fill({ ...options, ticket })
+    this.#fill = fill
+    try {
+      if (!send(fill)) fill.drop()
+    } catch (error) {
+      fill.drop()
+      options.onProblem(asError(error))
+    }
+  }
+
+  /** Keeps the response out of L0 for good. */
+  withdraw(): void {
+    this.#isWithdrawn = true
+    this.#end()
+    this.#fill?.drop()
+  }
+
+  /** A complete response is about to be sent. `body`: undefined where the client gets none of it. */
+  store(head: ResponseHead, body: Uint8Array | undefined): void {
+    if (body !== undefined) this.#ticket?.store(head, body)
+    this.#end()
+  }
+
+  /** A response of so many bytes is about to be streamed. */
+  startCopy(head: ResponseHead, bytes: number): void {
+    const ticket = this.#ticket
+    if (ticket === undefined) return
+    if (bytes > ticket.maxBytes) this.#end()
+    else this.#copy = { head, body: new BodyCopy(ticket.maxBytes) }
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.#copy?.body.add(Buffer.from(chunk)) === false) this.#end()
+  }
+
+  /** The exchange has ended. */
+  closed(isAborted: boolean): void {
+    if (!isAborted && this.#copy !== undefined) this.#ticket?.store(this.#copy.head, this.#copy.body.whole())
+    this.#end()
+  }
+
+  #end(): void {
+    this.#ticket?.end()
+    this.#ticket = undefined
+    this.#copy = undefined
+  }
+}
+
 /**
  * Takes the whole response in the place of a client that gets less of it, and hands it to L0 in the coding that such a client
  * gets with a plain GET. Ends its ticket as soon as nothing more is to come.

@@ -1,27 +1,14 @@
-import { performance } from 'node:perf_hooks'
 import type { L0Offer } from '@svc/cache'
 import { asError } from '@svc/core'
-import type {
-  BodyWriter,
-  ClientInfo,
-  HeaderList,
-  HttpExchange,
-  HttpRequest,
-  RequestBody,
-  ResponseHead,
-  StreamOptions,
-} from '@svc/http'
-import { noBody, RepeatableBody } from '@svc/http'
+import type { BodyWriter, ClientInfo, HeaderList, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
-import { cacheWord, l0Status, withCacheStatus } from './cache-report.ts'
+import { ClientBody } from './client-body.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
-import type { L0Intake, L0Ticket } from './l0-fill.ts'
-import { BodyCopy, L0Fill } from './l0-fill.ts'
-import { LimitedBody } from './limited-body.ts'
-import { RewrittenRequest, type RewrittenTarget } from './rewritten-request.ts'
+import { L0Capture, type L0Intake } from './l0-fill.ts'
+import { finalHead } from './response-head.ts'
 
 const empty = new Uint8Array(0)
 
@@ -31,15 +18,6 @@ export interface RequestOutcome {
   readonly status: number
   /** Body bytes handed to the engine to be sent. */
   readonly bytes: number
-}
-
-/** A response that its client does not get whole. */
-interface UnsentWhole {
-  readonly head: ResponseHead
-  /** Length of its body as it is, before compression. */
-  readonly bytes: number
-  /** Sends it, at once or later. False: it could not be sent. */
-  send(taker: L0Fill): boolean
 }
 
 /** State shared by all contexts. */
@@ -64,8 +42,7 @@ export class RequestContext {
   readonly exchange: HttpExchange
   /** As rewriting left it; `exchange.request` is the request as the client sent it. */
   request: HttpRequest
-  /** As far as its limit lets it come. */
-  body: RequestBody
+  readonly body: ClientBody
   readonly generation: ServingGeneration
   readonly client: ClientInfo
   /** Milliseconds of the monotonic clock. */
@@ -91,24 +68,18 @@ export class RequestContext {
   /** The member of the cache behind the pipeline in the Cache-Status field; "": no cache was queried. */
   cacheStatus = ''
   readonly #tools: ContextTools
+  readonly #l0 = new L0Capture()
   #onClosed: ((isAborted: boolean) => void) | undefined
   #ending: 'none' | 'written' | 'aborted' = 'none'
   #requestId: string | undefined
-  #maxBodyBytes = Number.POSITIVE_INFINITY
-  #repeatable: RepeatableBody | undefined
   #status = 0
   #bytes = 0
-  #isKeptFromL0 = false
-  #ticket: L0Ticket | undefined
-  #fill: L0Fill | undefined
   #events: EventStream | undefined
-  /** A streamed response as far as it has been sent, for L0. */
-  #copy: { readonly head: ResponseHead; readonly body: BodyCopy } | undefined
 
   constructor(exchange: HttpExchange, generation: ServingGeneration, client: ClientInfo, tools: ContextTools) {
     this.exchange = exchange
     this.request = exchange.request
-    this.body = exchange.body
+    this.body = new ClientBody(exchange.body)
     this.generation = generation
     this.client = client
     this.startedAt = performance.now()
@@ -128,33 +99,7 @@ export class RequestContext {
 
   /** Later stages see another target. L0 and the access log use the target that the client sent. */
   rewriteTo(target: RewrittenTarget): void {
-    this.request = new RewrittenRequest(this.exchange.request, target)
-  }
-
-  /** Limits the body to so many bytes. False: it is declared to be longer. */
-  limitBody(maxBytes: number): boolean {
-    const { body } = this.exchange
-    if (!body.isPresent) return true
-    this.#maxBodyBytes = maxBytes
-    this.#makeBody()
-    return (body.length ?? 0) <= maxBytes
-  }
-
-  /** Nobody gets anything of the body from now on. */
-  dropBody(): void {
-    this.body = noBody
-  }
-
-  /** Lets a body that has not been read yet be read again, if it is short, by the next handler if its first reader failed. */
-  makeBodyRepeatable(): void {
-    if (!this.body.isPresent || this.#repeatable !== undefined) return
-    this.#repeatable = new RepeatableBody(this.exchange.body)
-    this.#makeBody()
-  }
-
-  #makeBody(): void {
-    const body = this.#repeatable ?? this.exchange.body
-    this.body = this.#maxBodyBytes === Number.POSITIVE_INFINITY ? body : new LimitedBody(body, this.#maxBodyBytes)
+    this.request = rewrittenRequest(this.exchange.request, target)
   }
 
   outcome(): RequestOutcome {
@@ -167,14 +112,9 @@ export class RequestContext {
     else listener(this.#ending === 'aborted')
   }
 
-  /** Outcome of the caches, as one word for the access log; "" when no cache was queried. */
-  get cacheWord(): string {
-    return this.cacheStatus === '' ? '' : cacheWord(this.cacheStatus)
-  }
-
   /** False if L0 is off, or the response is kept out of it: it need not be offered. */
   get mayEnterL0(): boolean {
-    return !this.#isKeptFromL0 && this.#tools.l0.isEnabled
+    return !this.#l0.isWithdrawn && this.#tools.l0.isEnabled
   }
 
   /**
@@ -184,54 +124,38 @@ export class RequestContext {
    */
   offerToL0(offer: L0Offer): boolean {
     if (!this.mayEnterL0) return false
-    this.#ticket?.end()
     const { client, generation, pathGroup, isAccessLogged } = this
     const { request } = this.exchange
     const site = this.site?.config.id ?? ''
     // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
     const isOfSpelling = this.vhost !== undefined
     const offering = { request, client, generation: generation.number, site, pathGroup, isAccessLogged, isOfSpelling }
-    this.#ticket = this.#tools.l0.ticketFor(offering, offer)
-    return this.#ticket !== undefined
+    return this.#l0.offer(this.#tools.l0, offering, offer)
   }
 
   /**
    * Gives L0 the complete response that it was offered, where this client gets less (304): else a page whose clients all have it
    * already would never come in. To be called before the client is answered.
    */
-  fillL0({ head, bytes, send }: UnsentWhole): void {
-    const ticket = this.#ticket
-    this.#ticket = undefined
-    if (ticket === undefined) return
-    if (bytes > ticket.maxBytes || !ticket.mayStore(this.#finalHead(this.#shaped(head))) || !ticket.beginFill()) {
-      ticket.end()
-      return
-    }
-    const onProblem = (error: Error) => this.reportFailure(error, head.status)
-    const finalHead = (final: ResponseHead) => this.#finalHead(this.#shaped(final))
-    const fill = new L0Fill({ ticket, request: this.request, mayCompress: this.mayCompress, finalHead, onProblem })
-    this.#fill = fill
-    try {
-      if (!send(fill)) fill.drop()
-    } catch (error) {
-      fill.drop()
-      onProblem(asError(error))
-    }
+  fillL0(unsent: Parameters<L0Capture['fill']>[0]): void {
+    this.#l0.fill(unsent, {
+      request: this.request,
+      mayCompress: this.mayCompress,
+      finalHead: (head) => this.#finalHead(head),
+      onProblem: (error) => this.reportFailure(error, unsent.head.status),
+    })
   }
 
   /** Keeps the response out of L0 for good: it depends on more of the request than the key of L0 holds, or it was guarded. */
   withdrawFromL0(): void {
-    this.#isKeptFromL0 = true
-    this.#dropTicket()
-    this.#fill?.drop()
+    this.#l0.withdraw()
   }
 
   /** Called once, when the exchange has ended. */
   closed(isAborted: boolean): void {
     this.#ending = isAborted ? 'aborted' : 'written'
     this.#events?.left()
-    if (!isAborted && this.#copy !== undefined) this.#ticket?.store(this.#copy.head, this.#copy.body.whole())
-    this.#dropTicket()
+    this.#l0.closed(isAborted)
     this.#onClosed?.(isAborted)
     this.#onClosed = undefined
   }
@@ -248,29 +172,26 @@ export class RequestContext {
 
   /** Sends a complete response. */
   respond(unshaped: ResponseHead, body?: Uint8Array): void {
-    const head = this.#shaped(unshaped)
+    const head = this.#finalHead(unshaped)
     this.#status = head.status
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
-    const final = this.#finalHead(head)
     // Before it is sent: the body may be lent for this call alone.
-    if (body !== undefined || this.request.method !== 'HEAD') this.#ticket?.store(final, body ?? empty)
-    this.#dropTicket()
-    this.exchange.respond(final, body)
+    this.#l0.store(head, body ?? (this.request.method === 'HEAD' ? undefined : empty))
+    this.exchange.respond(head, body)
   }
 
   /** Sends the head of a streamed response. */
   stream(unshaped: ResponseHead, options?: StreamOptions): BodyWriter {
-    const head = this.#shaped(unshaped)
+    const head = this.#finalHead(unshaped)
     this.#status = head.status
-    const final = this.#finalHead(head)
     const sendsBody = this.#sendsBody(head.status)
-    this.#startCopy(final, sendsBody ? (options?.length ?? 0) : Number.POSITIVE_INFINITY)
-    const writer = this.exchange.stream(final, options)
+    this.#l0.startCopy(head, sendsBody ? (options?.length ?? 0) : Number.POSITIVE_INFINITY)
+    const writer = this.exchange.stream(head, options)
     if (!sendsBody) return writer
     const count = (chunk: Uint8Array | undefined) => {
       if (chunk === undefined) return
       this.#bytes += chunk.byteLength
-      if (this.#copy?.body.add(Buffer.from(chunk)) === false) this.#dropTicket()
+      this.#l0.add(chunk)
     }
     return {
       write(chunk, onUnused) {
@@ -287,18 +208,15 @@ export class RequestContext {
   }
 
   /**
-   * The exchange as a stage sees it that answers by itself (static files): what it sends is compressed, counted, and carries
-   * the fields of middleware like every other answer.
+   * The exchange as a handler of files sees it: a response is compressed, counted, and carries the fields of middleware like every
+   * other one.
    */
-  asExchange(): HttpExchange {
-    const { exchange, request, body } = this
+  asExchange(): Pick<HttpExchange, 'request' | 'respond' | 'stream' | 'onClosed'> {
     return {
-      request,
-      body,
+      request: this.request,
       respond: (head, content) => this.respondCompressed(head, content),
       stream: (head, options) => this.streamCompressed(head, options),
       onClosed: (listener) => this.onClosed(listener),
-      liftAnswerLimit: () => exchange.liftAnswerLimit(),
     }
   }
 
@@ -337,43 +255,8 @@ export class RequestContext {
     return status !== 204 && status !== 304 && this.request.method !== 'HEAD'
   }
 
-  /** Begins to collect the body of a streamed response if L0 wants it. */
-  #startCopy(head: ResponseHead, bytes: number): void {
-    const ticket = this.#ticket
-    if (ticket === undefined) return
-    if (bytes > ticket.maxBytes) this.#dropTicket()
-    else this.#copy = { head, body: new BodyCopy(ticket.maxBytes) }
-  }
-
-  #dropTicket(): void {
-    this.#ticket?.end()
-    this.#ticket = undefined
-    this.#copy = undefined
-  }
-
-  #shaped(head: ResponseHead): ResponseHead {
-    return this.shapeHead === undefined ? head : this.shapeHead(head)
-  }
-
-  #finalHead(head: ResponseHead): ResponseHead {
-    const extended = this.#withExtraHeaders(head)
-    if (this.site === undefined) return extended
-    const members = this.cacheStatus === '' ? [] : [this.cacheStatus]
-    if (this.#tools.l0.isEnabled) members.push(l0Status(this.request))
-    return members.length === 0 ? extended : withCacheStatus(extended, members)
-  }
-
-  #withExtraHeaders(unsecured: ResponseHead): ResponseHead {
-    const head = this.#withStrictTransport(unsecured)
-    return withFields(withFields(head, this.responseHeaders), this.ruleHeaders)
-  }
-
-  /** RFC 6797 section 7.2: never over plain HTTP. The response's own field takes precedence. */
-  #withStrictTransport(head: ResponseHead): ResponseHead {
-    const { strictTransport } = this.generation
-    if (strictTransport === undefined || this.client.scheme !== 'https') return head
-    if (head.headers.some(([name]) => name.toLowerCase() === strictTransport[0])) return head
-    return { status: head.status, headers: [...head.headers, strictTransport] }
+  #finalHead(unshaped: ResponseHead): ResponseHead {
+    return finalHead(this.shapeHead?.(unshaped) ?? unshaped, this, this.#tools.l0.isEnabled)
   }
 }
 
@@ -386,11 +269,39 @@ export interface Stage {
   run(context: RequestContext): StageResult | Promise<StageResult>
 }
 
-/** Sets fields in place of those of the same name; cookies are added. */
-function withFields(head: ResponseHead, fields: HeaderList): ResponseHead {
-  if (fields.length === 0) return head
-  const names = new Set(fields.map(([name]) => name.toLowerCase()))
-  names.delete('set-cookie')
-  const kept = head.headers.filter(([name]) => !names.has(name.toLowerCase()))
-  return { status: head.status, headers: [...kept, ...fields] }
+/** The target of a rewritten request. */
+interface RewrittenTarget {
+  /** Path as it would be sent: encoded. */
+  readonly rawPath: string
+  /** The same, normalised. */
+  readonly path: string
+  readonly query: string
+  /** @default that of the request */
+  readonly method?: string
+}
+
+/** A request as the stages behind a rewrite see it. */
+function rewrittenRequest(request: HttpRequest, { rawPath, path, query, method = request.method }: RewrittenTarget): HttpRequest {
+  const { scheme, host, httpVersion, listener, serverName } = request
+  const target = query === '' ? rawPath : `${rawPath}?${query}`
+  return {
+    method,
+    target,
+    rawPath,
+    path,
+    query,
+    scheme,
+    host,
+    httpVersion,
+    listener,
+    serverName,
+    // These are read when they are needed, and not before.
+    get remoteAddress() {
+      return request.remoteAddress
+    },
+    get headers() {
+      return request.headers
+    },
+    header: (name) => request.header(name),
+  }
 }

@@ -3,6 +3,7 @@ import type { Refusal } from '@svc/engine'
 import type { HttpRequest } from '@svc/http'
 import type { AccessEntry, AccessLog, HttpMetrics, HttpSeries } from '@svc/telemetry'
 import type { RequestContext, RequestOutcome } from './request-context.ts'
+import { cacheWord } from './response-head.ts'
 
 /** A request that L0 answered, as far as it is logged. */
 export type HitRequest = Pick<AccessEntry, 'requestId' | 'site' | 'method' | 'path' | 'client' | 'userAgent'>
@@ -96,7 +97,7 @@ export class RequestLog {
       status,
       bytes,
       durationMs,
-      cache: context.cacheWord,
+      cache: cacheWord(context.cacheStatus),
       client: context.client.address,
       userAgent: request.header('user-agent') ?? '',
     })

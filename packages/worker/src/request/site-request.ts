@@ -1,3 +1,4 @@
+import { responseTags } from '@svc/cache'
 import { isTrustedOnlyField, type ParsedTarget, parseCookies, parseHost, removeCookies } from '@svc/http'
 import type { RenderRequest } from '@svc/protocol'
 import type { MatcherRequest, RouteParams } from '@svc/site'
@@ -122,3 +123,23 @@ export function conditionFacts(context: RequestContext): MatcherRequest {
     query: (name) => new URLSearchParams(request.query).getAll(name).at(-1),
   }
 }
+
+/**
+ * Offers the response for a path of the request's site to L0, under the tag of that path. `expiresAt`: never, unless it is given.
+ * @returns true if L0 wants it
+ */
+export function offerPathToL0(
+  context: RequestContext,
+  path: string,
+  {
+    expiresAt = Number.POSITIVE_INFINITY,
+    isCurrent = always,
+  }: { readonly expiresAt?: number; readonly isCurrent?: () => boolean } = {},
+): boolean {
+  const label = context.site?.config.label
+  if (label === undefined) return false
+  const tags = responseTags(label, path, '', [])
+  return context.offerToL0({ expiresAt, label, path, tags, dependsOnCookies: false, isCurrent })
+}
+
+const always = () => true

@@ -14,6 +14,9 @@ interface StaticFilesOptions extends FileHandlerOptions {
   readonly hasIndex?: boolean
 }
 
+/** The exchange of a request for a file. */
+type StaticExchange = Pick<HttpExchange, 'request' | 'respond' | 'stream' | 'onClosed'>
+
 /** `served`: the request was answered. `missing`: there is no such file. */
 type StaticOutcome = 'served' | 'missing'
 
@@ -58,7 +61,7 @@ export class StaticFiles {
   }
 
   /** Answers with the file that a normalised URL path names, if there is one. `missing`: nothing was sent. At once on a local disk. */
-  serve(exchange: HttpExchange, path: string, l0?: WholeFileL0): StaticOutcome {
+  serve(exchange: StaticExchange, path: string, l0?: WholeFileL0): StaticOutcome {
     const name = this.#nameOf(path)
     if (name === undefined) return 'missing'
     const found = this.#root.find(name)
@@ -73,7 +76,7 @@ export class StaticFiles {
    * Answers with one file by its absolute path, below the root or not: the caller vouches for it. Answers 404
    * when it is gone.
    */
-  serveFile(exchange: HttpExchange, file: string, contentType: string, l0?: WholeFileL0): void {
+  serveFile(exchange: StaticExchange, file: string, contentType: string, l0?: WholeFileL0): void {
     const root = new PublicRoot(dirname(file), this.#onProblem)
     const name = basename(file)
     const found = root.find(name)
@@ -88,12 +91,12 @@ export class StaticFiles {
     return this.#hasIndex ? name + INDEX : undefined
   }
 
-  #answer(exchange: HttpExchange, file: StaticFile, found: FileVersion): StaticOutcome {
+  #answer(exchange: StaticExchange, file: StaticFile, found: FileVersion): StaticOutcome {
     return this.#handler.answer(exchange, targetOf(exchange, file), found) ? 'served' : 'missing'
   }
 }
 
-function targetOf(exchange: HttpExchange, { root, name, l0, contentType }: StaticFile): FileTarget {
+function targetOf(exchange: StaticExchange, { root, name, l0, contentType }: StaticFile): FileTarget {
   return {
     source: root,
     name,
@@ -110,13 +113,13 @@ function describer(root: PublicRoot, name: string, contentType: string | undefin
   }
 }
 
-function redirect(exchange: HttpExchange, path: string): StaticOutcome {
+function redirect(exchange: StaticExchange, path: string): StaticOutcome {
   const { query } = exchange.request
   exchange.respond({ status: 308, headers: [['location', query === '' ? path : `${path}?${query}`]] })
   return 'served'
 }
 
-function refuse(exchange: HttpExchange, problem: Problem, headers: HeaderList = []): void {
+function refuse(exchange: StaticExchange, problem: Problem, headers: HeaderList = []): void {
   const { head, body } = problemResponse(problem, exchange.request.header('accept'), headers)
   exchange.respond(head, body)
 }

@@ -1,7 +1,7 @@
-import { responseTags } from '@svc/cache'
 import { type HeaderList, urlOf, withoutControls } from '@svc/http'
 import { sendStatus } from '../request/error-response.ts'
 import type { StageResult } from '../request/request-context.ts'
+import { offerPathToL0 } from '../request/site-request.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf, hasErrorPage } from './error-pages.ts'
 import { absoluteLocation } from './listen-port.ts'
@@ -62,15 +62,8 @@ export class LocationRun implements PhaseRun {
 
   offer(isCurrent: () => boolean = always): boolean {
     const { context, location } = this.state
-    const label = context.site?.config.label
-    if (label === undefined) return false
-    const { path } = context.exchange.request
-    return context.offerToL0({
+    return offerPathToL0(context, context.exchange.request.path, {
       expiresAt: Date.now() + location.fieldsLastMs,
-      label,
-      path,
-      tags: responseTags(label, path, '', []),
-      dependsOnCookies: false,
       isCurrent: stillFound(this.tools.files, this.#found, isCurrent),
     })
   }
@@ -151,7 +144,7 @@ export class LocationRun implements PhaseRun {
   #refuseBody(): Outcome {
     const { state } = this
     state.isBodyRefused = true
-    state.context.dropBody()
+    state.context.body.drop()
     return this.fail(413)
   }
 
@@ -159,7 +152,7 @@ export class LocationRun implements PhaseRun {
     const { context, isBodyRefused } = this.state
     if (isBodyRefused) return true
     const configured = settings.maxBodyBytes ?? context.generation.config.server.max_body_bytes
-    return context.limitBody(configured === 0 ? Number.POSITIVE_INFINITY : configured)
+    return context.body.limit(configured === 0 ? Number.POSITIVE_INFINITY : configured)
   }
 
   #enter(location: CompiledLocation): Outcome {

@@ -1,4 +1,3 @@
-import { responseTags } from '@svc/cache'
 import type { Config } from '@svc/config'
 import type { Route } from '@svc/site'
 import { WorkerError } from '../../errors/errors.ts'
@@ -10,7 +9,7 @@ import { isStaleManifest, type Renderer } from '../../render-client/renderer.ts'
 import { ClientSink } from '../../request/client-sink.ts'
 import { sendError, sendFailure } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
-import { conditionFacts, type RenderPlan, renderRequestOf, type SiteRequest } from '../../request/site-request.ts'
+import { conditionFacts, offerPathToL0, type RenderPlan, renderRequestOf, type SiteRequest } from '../../request/site-request.ts'
 import type { WholeFileL0 } from '../../static/index.ts'
 import { recallMiddleware, runMiddleware } from './middleware-step.ts'
 
@@ -135,21 +134,9 @@ function appOf(context: RequestContext, site: SiteRuntime): Promise<SiteApp | un
 }
 
 /** Offers files to L0 under the tag of their path. */
-function wholeFileL0Of({ context, site, target }: SiteRequest): WholeFileL0 {
+function wholeFileL0Of({ context, target }: SiteRequest): WholeFileL0 {
   return {
-    offer(isCurrent) {
-      const { label } = site.config
-      const { path } = target
-      const tags = responseTags(label, path, '', [])
-      return context.offerToL0({
-        expiresAt: Number.POSITIVE_INFINITY,
-        label,
-        path,
-        tags,
-        dependsOnCookies: false,
-        isCurrent,
-      })
-    },
+    offer: (isCurrent) => offerPathToL0(context, target.path, { isCurrent }),
     unsent: (file) => context.fillL0(file),
   }
 }

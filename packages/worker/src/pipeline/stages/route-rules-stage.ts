@@ -1,8 +1,8 @@
-import { responseTags } from '@svc/cache'
 import { normalizePath, type RuleMatch, type RuleRequest, type RuleTable } from '@svc/http'
 import { hostnameOf } from '../../generation/host-routing.ts'
 import { sendError, sendFailure, sendStatus } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
+import { offerPathToL0 } from '../../request/site-request.ts'
 import { RuleExchange } from '../../route-rules/rule-exchange.ts'
 import { type CompiledRule, type RuleAct, type RuleTables, rulePathOf } from '../../route-rules/rule-tables.ts'
 import { noSite } from './vhost-stage.ts'
@@ -63,7 +63,7 @@ export class RouteRulesStage implements Stage {
       case 'rewrite':
         return rewrite(context, act.target(captures, context.request.query))
       case 'proxy': {
-        if (!context.limitBody(context.generation.config.server.max_body_bytes)) {
+        if (!context.body.limit(context.generation.config.server.max_body_bytes)) {
           sendStatus(context, 413)
           return 'answered'
         }
@@ -106,18 +106,8 @@ function rewrite(context: RequestContext, target: string): StageResult {
 
 /** A redirect of a rule depends only on the rules and on the key of L0. */
 function offer(context: RequestContext): void {
-  const label = context.site?.config.label
-  if (label === undefined) return
   const { path, rawPath } = context.exchange.request
-  if (rawPath !== path) return
-  context.offerToL0({
-    expiresAt: Number.POSITIVE_INFINITY,
-    label,
-    path,
-    tags: responseTags(label, path, '', []),
-    dependsOnCookies: false,
-    isCurrent: () => true,
-  })
+  if (rawPath === path) offerPathToL0(context, path)
 }
 
 function failed(context: RequestContext): (error: unknown) => StageResult {

@@ -47,7 +47,7 @@ export class VhostStage implements Stage {
 function limitBody(context: RequestContext): StageResult {
   const { generation } = context
   const limit = generation.config.server.max_body_bytes
-  if (generation.maxBodyBytes <= limit || context.limitBody(limit)) return 'next'
+  if (generation.maxBodyBytes <= limit || context.body.limit(limit)) return 'next'
   sendError(context, { status: 413, code: 'body_too_large' })
   return 'answered'
 }
