@@ -52,5 +52,5 @@ export function readFacts(key: string, head: EntryHead, record: Buffer): EntryFa
 }
 
 function isSame(known: Buffer, record: Buffer, length: number): boolean {
-  return known.byteLength === length && record.byteLength >= length && record.compare(known, 0, length, 0, length) === 0
+  return known.byteLength === length && record.byteLength >= length && record.subarray(0, length).equals(known)
 }

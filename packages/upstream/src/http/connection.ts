@@ -52,6 +52,8 @@ export class UpstreamConnection implements AnswerEvents {
   #isPaused = false
   #isGone = false
   #lastError: Error | undefined
+  /** Of the last read into the shared buffer: the next one is often as long. */
+  #view: Buffer = readBuffer
   /** When its owner got it back last, in ms of the monotonic clock. */
   idleSince = 0
 
@@ -70,7 +72,7 @@ export class UpstreamConnection implements AnswerEvents {
   readonly onread = {
     buffer: readBuffer,
     callback: (length: number, bytes: Uint8Array): boolean => {
-      this.#received(bytes === readBuffer ? readBuffer.subarray(0, length) : Buffer.from(bytes.buffer, bytes.byteOffset, length))
+      this.#received(bytes === readBuffer ? this.#readBytes(length) : Buffer.from(bytes.buffer, bytes.byteOffset, length))
       return !this.#isPaused
     },
   }
@@ -186,6 +188,11 @@ export class UpstreamConnection implements AnswerEvents {
     this.#isComplete = true
     this.allowForever()
     user?.ended(trailers)
+  }
+
+  #readBytes(length: number): Buffer {
+    if (this.#view.byteLength !== length) this.#view = readBuffer.subarray(0, length)
+    return this.#view
   }
 
   #received(bytes: Buffer): void {

@@ -17,7 +17,7 @@ export class RepeatedHead {
   find(bytes: Buffer): AnswerHead | undefined {
     const length = this.#bytes.byteLength
     if (this.#head === undefined || bytes.byteLength < length) return undefined
-    return bytes.compare(this.#bytes, 0, length, 0, length) === 0 ? this.#head : undefined
+    return bytes.subarray(0, length).equals(this.#bytes) ? this.#head : undefined
   }
 
   /** @param bytes of the head, with the empty line; lent for the call */

@@ -20,22 +20,20 @@ interface AttemptSettings {
 export class ServerAttempts {
   readonly #settings: AttemptSettings
   readonly #request: Pick<OriginRequest, 'method' | 'clientAddress'>
+  /** True if the request may be sent once more although it may have had its effect. */
+  readonly isRepeatable: boolean
   #tried: readonly Peer[] = noPeers
   #current: Peer | undefined
 
   constructor(settings: AttemptSettings, request: Pick<OriginRequest, 'method' | 'clientAddress'>) {
     this.#settings = settings
     this.#request = request
+    this.isRepeatable = settings.nextUpstream.evenOnce || !NOT_REPEATED.has(request.method)
   }
 
   /** Whose turn it is; undefined: it has been released. */
   get current(): Peer | undefined {
     return this.#current
-  }
-
-  /** True if the request may be sent once more although it may have had its effect. */
-  get isRepeatable(): boolean {
-    return this.#settings.nextUpstream.evenOnce || !NOT_REPEATED.has(this.#request.method)
   }
 
   /**
