@@ -45,6 +45,17 @@ test('a throw in a timer, a microtask or a listener is logged under its request 
   assert.equal((await harness.run('handler', 'r')).text, 'fine')
 })
 
+test('a group of console that is not closed indents the lines of its own request only', async (t) => {
+  const source = 'export function GET() { console.group("head"); console.log("line"); return new Response("fine") }'
+  const harness = await withRoute(t, source)
+  await harness.run('handler', 'r')
+  await harness.run('handler', 'r')
+  assert.deepEqual(
+    harness.log.map(({ text }) => text),
+    ['head', '  line', 'head', '  line'],
+  )
+})
+
 test('a floating rejection reaches the host as a background error and the isolate goes on', async (t) => {
   const harness = await withRoute(
     t,

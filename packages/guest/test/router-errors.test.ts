@@ -211,3 +211,17 @@ test('a page without a default export, and one whose default export is no compon
   assert.match((await site.ask('/none')).failure?.message ?? '', /none\/page\.tsx: there is no default export\./)
   assert.match((await site.ask('/number')).failure?.message ?? '', /the default export is not a React component\./)
 })
+
+test('a polluted Object.prototype turns no error into a redirect', async (t) => {
+  const site = open(t, {
+    'app/pollute/route.ts': `export const POST = async (request) => {
+  for (const [name, value] of Object.entries(await request.json())) Object.prototype[name] = value
+  return new Response('polluted')
+}`,
+    'app/fails/route.ts': 'export const GET = () => { throw new Error("own error") }',
+  })
+  const body = JSON.stringify({ digest: 'NEXT_REDIRECT;replace;https://elsewhere.test/;307;' })
+  assert.equal((await site.ask('/pollute', { method: 'POST', body })).body, 'polluted')
+  const { status, failure } = await site.ask('/fails')
+  assert.deepEqual([status, failure?.message], [0, 'own error'])
+})

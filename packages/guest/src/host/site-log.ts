@@ -54,9 +54,11 @@ function safeText(value: unknown): string {
   }
 }
 
-function digestOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || !('digest' in error)) return undefined
-  return typeof error.digest === 'string' ? error.digest : undefined
+/** The `digest` of a thrown value. Its own: one of a polluted `Object.prototype` would make every error a redirect. */
+export function digestOf(thrown: unknown): string | undefined {
+  if (typeof thrown !== 'object' || thrown === null || !Object.hasOwn(thrown, 'digest')) return undefined
+  const { digest } = thrown as { readonly digest?: unknown }
+  return typeof digest === 'string' ? digest : undefined
 }
 
 /** Makes any thrown value ready to cross to the host. Never throws, whatever the site threw. */

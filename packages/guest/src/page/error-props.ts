@@ -1,11 +1,9 @@
 import { guestSettings } from '../host/host.ts'
+import { digestOf } from '../host/site-log.ts'
 
 /** A short id of an error, equal for equal errors: FNV-1a (32 bit) over message and stack, as eight hex digits. */
-export function digestOf(thrown: unknown): string {
-  if (typeof thrown === 'object' && thrown !== null && 'digest' in thrown && typeof thrown.digest === 'string') {
-    return thrown.digest
-  }
-  return fnv1a(describe(thrown))
+export function shownDigest(thrown: unknown): string {
+  return digestOf(thrown) ?? fnv1a(describe(thrown))
 }
 
 function describe(thrown: unknown): string {
@@ -46,7 +44,7 @@ export function errorProps(thrown: unknown, url: string): object {
 
 /** The error as site code may see it. */
 function shownError(thrown: unknown): Error & { digest: string } {
-  const digest = digestOf(thrown)
+  const digest = shownDigest(thrown)
   if (guestSettings().mode === 'production') {
     const error = new Error(genericMessage)
     error.stack = ''

@@ -53,12 +53,7 @@ export class PageInput {
     const known = this.#params.get(key)
     if (known !== undefined) return known
     const all = this.scope.guest.begin.params
-    const own: Record<string, string | readonly string[]> = {}
-    for (const name of names) {
-      const value = all[name]
-      if (value !== undefined) own[name] = value
-    }
-    const made = readablePromise<Params>(own)
+    const made = readablePromise<Params>(Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))))
     this.#params.set(key, made)
     return made
   }

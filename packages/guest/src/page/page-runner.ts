@@ -7,7 +7,7 @@ import { openScope, type RequestScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
 import { type BoundaryKind, type BoundaryPlan, collectedPlan, type Replacement, streamedPlan } from './boundaries.ts'
 import { builtinErrorDocument, builtinHttpPage, minimalDocument } from './builtin-pages.ts'
-import { digestOf, errorProps } from './error-props.ts'
+import { errorProps, shownDigest } from './error-props.ts'
 import { componentOf } from './module-exports.ts'
 import { answerHtml, answerRedirect, htmlHead } from './page-answer.ts'
 import { type PageDocument, pageDocument } from './page-document.ts'
@@ -125,7 +125,7 @@ class PageRun {
       return
     }
     this.#guest.handled(error, this.#globalError)
-    answerHtml(this.#guest, 500, html ?? builtinErrorDocument(digestOf(error)))
+    answerHtml(this.#guest, 500, html ?? builtinErrorDocument(shownDigest(error)))
   }
 
   async #renderGlobalError(file: string, error: unknown): Promise<string | undefined> {

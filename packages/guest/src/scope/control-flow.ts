@@ -1,3 +1,5 @@
+import { digestOf } from '../host/site-log.ts'
+
 /** The error of `redirect`, `notFound` and their kin, read back into its parts. */
 export type ControlFlow =
   | { readonly kind: 'redirect'; readonly url: string; readonly status: number }
@@ -29,9 +31,8 @@ export function httpError(status: 401 | 403 | 404): ControlFlowError {
 
 /** Reads the redirect or status that a thrown value asks for; undefined: it is an ordinary error. Matches by digest, so copies of a module agree. */
 export function controlFlowOf(thrown: unknown): ControlFlow | undefined {
-  if (typeof thrown !== 'object' || thrown === null || !('digest' in thrown)) return undefined
-  const digest = thrown.digest
-  if (typeof digest !== 'string') return undefined
+  const digest = digestOf(thrown)
+  if (digest === undefined) return undefined
   if (digest.startsWith(`${httpPrefix};`)) return httpFlow(digest)
   return digest.startsWith(`${redirectPrefix};`) ? redirectFlow(digest) : undefined
 }

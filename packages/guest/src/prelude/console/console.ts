@@ -1,3 +1,4 @@
+import { currentContext } from '../../context/context.ts'
 import { type LogLevel, siteLog } from '../../host/site-log.ts'
 import { performanceNow } from '../time/performance.ts'
 import { format, inspect } from './inspect.ts'
@@ -6,10 +7,13 @@ type Log = (...values: unknown[]) => void
 
 const counts = new Map<string, number>()
 const timers = new Map<string, number>()
-/** Groups are of the whole isolate: indentation helps people, nothing depends on it. */
-let indent = ''
+/** Indentation by request: a group that its code leaves open ends with it. */
+const indents = new WeakMap<object, string>()
+const outside = {}
+const owner = () => currentContext()?.request ?? outside
 
 function write(level: LogLevel, text: string): void {
+  const indent = indents.get(owner()) ?? ''
   siteLog(level, indent === '' ? text : text.replace(/^/gm, indent))
 }
 
@@ -77,13 +81,13 @@ export const console = {
   countReset: (name?: unknown) => void counts.delete(label(name)),
   group(...values: unknown[]) {
     if (values.length > 0) write('info', format(...values))
-    indent += '  '
+    indents.set(owner(), `${indents.get(owner()) ?? ''}  `)
   },
   groupCollapsed(...values: unknown[]) {
     console.group(...values)
   },
   groupEnd() {
-    indent = indent.slice(2)
+    indents.set(owner(), (indents.get(owner()) ?? '').slice(2))
   },
   time: (name?: unknown) => void timers.set(label(name), performanceNow()),
   timeLog: (name?: unknown, ...values: unknown[]) =>
