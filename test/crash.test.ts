@@ -10,7 +10,7 @@ test('no GET fails when a render host is killed under load', async (t) => {
   const root = tempSite(t, { 'app/page.tsx': 'export default async function Page() { return <p>hello</p> }' })
   const server = await startServer(t, { config: config(root) })
   assert.equal((await fetchHttp(`${server.url}/`, { host: 'one.localhost' })).status, 200)
-  const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive: 6, fresh: 2 })
+  const load = startLoad(t, { pauseMs: 5, url: `${server.url}/`, host: 'one.localhost', keepAlive: 6, fresh: 2 })
   for (let round = 1; round <= 3; round++) {
     const before = load.done()
     await waitFor('some load', () => load.done() > before + 500, PROCESS_WAIT_MS)
@@ -44,7 +44,7 @@ test('a killed worker is replaced, and only its own connections fail', async (t)
   const root = tempSite(t, { 'app/page.tsx': 'export default function Page() { return <p>hello</p> }' })
   const server = await startServer(t, { config: config(root) })
   const keepAlive = 8
-  const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive, fresh: 0 })
+  const load = startLoad(t, { pauseMs: 5, url: `${server.url}/`, host: 'one.localhost', keepAlive, fresh: 0 })
   await waitFor('some load', () => load.done() > 500, PROCESS_WAIT_MS)
   const { workers } = await statusOf(server)
   assert.equal(workers.length, 2)

@@ -30,7 +30,7 @@ test('whatever a tenant puts into its directory, its neighbours are served, and 
   }
   const site = (id: string, dir: string) => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${dir}"\n`
   const server = await startServer(t, { config: `${site('hostile', root)}\n${site('neighbour', neighbour)}` })
-  const load = startLoad({
+  const load = startLoad(t, {
     url: `${server.url}/`,
     host: 'neighbour.localhost',
     keepAlive: 2,

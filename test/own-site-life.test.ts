@@ -38,7 +38,7 @@ test('a unit that is restarted fails no request for good, and shows the code tha
   const { root, server, get } = await openOwnSite(t)
   const unit = await attachUnit(t, server, 'one')
   assert.match((await get('/kept')).text, /first/)
-  const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive: 3, fresh: 1, check: wellOrSoon })
+  const load = startLoad(t, { url: `${server.url}/`, host: 'one.localhost', keepAlive: 3, fresh: 1, check: wellOrSoon })
   await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
   assert.equal((await unit.child.stop()).code, 0)
   writeFileSync(join(root, 'app/kept/page.tsx'), kept('second'))

@@ -51,7 +51,7 @@ test('a reload gives a site its own process, other settings, and takes the proce
     const child = new Child(t, svcCommand, ['reload', '--config', file])
     assert.equal((await child.exited).code, 0, child.stderr)
   }
-  const load = startLoad({ url: `${server.url}/`, host: 'one.localhost', keepAlive: 2, fresh: 1, check: wellOrSoon })
+  const load = startLoad(t, { url: `${server.url}/`, host: 'one.localhost', keepAlive: 2, fresh: 1, check: wellOrSoon })
   await waitFor('some load', () => load.done() > 50, PROCESS_WAIT_MS)
   await reload('own', 'green')
   const unit = await startUnit(t, runDirOf(server), 'one')

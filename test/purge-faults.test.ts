@@ -92,7 +92,7 @@ test('no request fails while all render workers are replaced under load', async 
     async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'),
     PROCESS_WAIT_MS,
   )
-  const load = startLoad({ url: `${server.url}/live`, host: 'one.localhost', keepAlive: 4, fresh: 2 })
+  const load = startLoad(t, { url: `${server.url}/live`, host: 'one.localhost', keepAlive: 4, fresh: 2 })
   await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
   const before = (await statusOf(server)).hosts.map(({ pid }) => pid)
   const begun = await fetchHttp(`${server.url}/__svc/admin/api/workers/restart`, { method: 'POST' })

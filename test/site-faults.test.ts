@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { fetchHttp, type HttpAnswer, PROCESS_WAIT_MS, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'
 
 /** A neighbour that has to share the machine with endless loops must not reach it, nor must what begins anew. */
-const TIMEOUT_MS = 5_000
+const TIMEOUT_MS = 3_000
 
 /** Ways in which the code of a site goes wrong. Each is the body of its page component. */
 const faults: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ test('whatever one site does, its neighbour loses nothing, and it is served agai
   )
   const server = await startServer(t, { config: `[render]\ntimeout_ms = ${TIMEOUT_MS}\n\n${config.join('\n')}` })
   assert.equal((await fetchHttp(`${server.url}/`, { host: 'neighbour.localhost' })).status, 200)
-  const load = startLoad({
+  const load = startLoad(t, {
     url: `${server.url}/`,
     host: 'neighbour.localhost',
     keepAlive: 3,

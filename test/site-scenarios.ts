@@ -142,13 +142,13 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
   'its code sees its own environment and nothing of the host': async (_t, { get }) => {
     assert.deepEqual(JSON.parse((await get('/env')).text), { NODE_ENV: 'production', COLOUR: 'blue' })
   },
-  'a render host that is killed costs no request that can be asked again': async (_t, { host, server, unit }) => {
+  'a render host that is killed costs no request that can be asked again': async (t, { host, server, unit }) => {
     const hostPid = async () => {
       if (unit !== undefined) return renderHostOf(unit)
       return (await statusOf(server)).hosts.find(({ state }) => state === 'ready')?.pid ?? assert.fail('no host')
     }
     const check = unit === undefined ? {} : { check: wellOrSoon }
-    const load = startLoad({ url: `${server.url}/data`, host, keepAlive: 4, fresh: 1, ...check })
+    const load = startLoad(t, { url: `${server.url}/data`, host, keepAlive: 4, fresh: 1, pauseMs: 5, ...check })
     for (let round = 0; round < 2; round++) {
       const before = load.done()
       await waitFor('some load', () => load.done() > before + 200, PROCESS_WAIT_MS)
@@ -170,7 +170,7 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
   'no request fails while the renderers are replaced': async (t, setting) => {
     const { host, server, get } = setting
     assert.equal((await get('/data')).status, 200)
-    const load = startLoad({ url: `${server.url}/data`, host, keepAlive: 4, fresh: 1 })
+    const load = startLoad(t, { url: `${server.url}/data`, host, keepAlive: 4, fresh: 1 })
     await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
     await svc(t, setting, 'workers', 'restart')
     const before = load.done()

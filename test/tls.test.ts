@@ -24,7 +24,7 @@ import {
 import { WebSocket, WebSocketServer } from 'ws'
 
 /** The full proof asks for 100,000; each run of the tests makes do with fewer. */
-const LOAD_REQUESTS = Number(process.env['LOAD_REQUESTS'] ?? 2_000)
+const LOAD_REQUESTS = Number(process.env['LOAD_REQUESTS'] ?? 1_000)
 const RELOADS = 10
 
 /** Common name of the certificate that a client gets. */
@@ -215,7 +215,7 @@ describe('a reload', () => {
     })
     const server = await startVhosts(t, dir, servers.join('\n'))
     const url = secureUrl(server)
-    const loads = ['v0.test', 'v7.test'].map((host) => startLoad({ url: `${url}/`, host, keepAlive: 2, fresh: 1 }))
+    const loads = ['v0.test', 'v7.test'].map((host) => startLoad(t, { url: `${url}/`, host, keepAlive: 2, fresh: 1 }))
     const done = () => loads.reduce((sum, load) => sum + load.done(), 0)
     for (let round = 1; round <= RELOADS; round++) {
       await waitFor(`${round}/${RELOADS} of the load`, () => done() >= (LOAD_REQUESTS * round) / RELOADS, 300_000)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Cleanup, type Server, tempSite } from '@svc/testkit'
 
 /** Files of a site whose handler takes uploads and tells a ledger of each that it begins, with its first bytes. */
@@ -107,6 +108,7 @@ export function beginUpload(server: Server, headers: Readonly<Record<string, str
   }
 }
 
+const PAUSE_MS = 20
 const PIECE = Buffer.alloc(64 * 1024, 'x')
 
 type Sent = readonly [upload: Upload, answer: string, bytes: number]
@@ -157,6 +159,8 @@ export function startUploads(t: Cleanup, server: Server, ledger: UploadLedger, c
         failures.push(`${kind}: ${error instanceof Error ? error.message : String(error)}`)
       }
       done++
+      // At full speed the uploads would take the cores from the processes that the test waits for.
+      await pause(PAUSE_MS)
     }
   }
   t.after(() => {

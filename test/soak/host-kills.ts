@@ -47,7 +47,9 @@ export async function startKilledServer(t: Cleanup): Promise<KilledServer> {
     { keepAlive: 1, fresh: 0 },
     { keepAlive: 0, fresh: 1 },
   ]
-  const loads = targets.flatMap((target) => clients.map((client) => startLoad({ ...target, ...client, timeoutMs: 120_000 })))
+  const loads = targets.flatMap((target) =>
+    clients.map((client) => startLoad(t, { pauseMs: 5, ...target, ...client, timeoutMs: 120_000 })),
+  )
   return { server, loads }
 }
 

@@ -67,7 +67,14 @@ export const hostileTenant: SoakPart = {
     )
     const check = ({ status, text }: { status: number; text: string }) =>
       status === 200 && text.includes('unharmed') ? undefined : `${status} ${text.slice(0, 200)}`
-    const load = startLoad({ url: `${server.url}/`, host: 'neighbour.localhost', keepAlive: 2, fresh: 1, check })
+    const load = startLoad(cleanup, {
+      pauseMs: 0,
+      url: `${server.url}/`,
+      host: 'neighbour.localhost',
+      keepAlive: 2,
+      fresh: 1,
+      check,
+    })
     // A connection that is kept may be closed by the server in the very moment in which it is used again.
     const agent = new Agent({ keepAlive: false })
     const memory = new MemoryWatch(server.ready.pid)

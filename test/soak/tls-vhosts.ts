@@ -133,7 +133,8 @@ export class TlsVhosts {
   load(): void {
     this.#loads = LOADS.map((certificate) => {
       const host = hostOf(certificate, 1)
-      return startLoad({
+      return startLoad(this.#cleanup, {
+        pauseMs: 0,
         url: `${this.#server.url}/`,
         host,
         keepAlive: 3,

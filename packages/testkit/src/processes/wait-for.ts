@@ -1,4 +1,7 @@
-const POLL_MS = 15
+const FIRST_POLL_MS = 10
+const MAX_POLL_MS = 50
+/** Share of the time waited so far: a probe may ask a process that others wait for too, and must not keep it busy. */
+const POLL_SHARE = 0.1
 const DEFAULT_TIMEOUT_MS = 15_000
 
 /** For waits on processes that start, end or are under load, several at a time on two cores: they take seconds on a busy machine. */
@@ -15,7 +18,7 @@ export async function waitFor<T>(
   probe: () => T | undefined | null | false | Promise<T | undefined | null | false>,
   timeoutMs = DEFAULT_TIMEOUT_MS,
 ): Promise<T> {
-  const deadline = Date.now() + timeoutMs
+  const startedAt = Date.now()
   let lastError: unknown
   for (;;) {
     try {
@@ -24,7 +27,9 @@ export async function waitFor<T>(
     } catch (error) {
       lastError = error
     }
-    if (Date.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`, { cause: lastError })
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    const waitedMs = Date.now() - startedAt
+    if (waitedMs > timeoutMs) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`, { cause: lastError })
+    const pollMs = Math.min(MAX_POLL_MS, FIRST_POLL_MS + waitedMs * POLL_SHARE)
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }
