@@ -83,6 +83,11 @@ export class SiteCompiler {
     return this.#unchanged(id, seen) ?? (await this.#running.run(id, () => this.#load(id, seen)))
   }
 
+  /** True if the style sheets that a module is made of have the content that it was made with. */
+  isCurrent({ source }: ResolvedModule): boolean {
+    return source.watches.length === 0 || source.watchHash === this.#hashOf(source.watches)
+  }
+
   #look(id: string): Seen {
     const entry = this.#options.cache.indexed(id)
     try {

@@ -54,7 +54,7 @@ function startHost(t: TestContext, open: () => Promise<OpenStore>, sendPurge: Se
   })
   const { port1, port2 } = new MessageChannel()
   t.after(() => port1.close())
-  caches.services.serve({ id: 'a', label: 'a', timeoutMs: 60_000, swrMs: 0 }, port1, async () => ({ modules: [] }))
+  caches.services.serve({ id: 'a', label: 'a', timeoutMs: 60_000, swrMs: 0 }, port1, async () => ({ modules: [], more: [] }))
   const handlers = { purgeModules: async () => ({ evicted: 0 }), modules: () => ({ modules: [] }) }
   const thread = new DataClient({ port: port2, handlers, onProblem: assert.ifError })
   const purge = async (one: Purge) => await caches.handlers.purge({ purge: one }, {} as CallContext)

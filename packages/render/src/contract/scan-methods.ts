@@ -35,8 +35,14 @@ const moduleResult = guard.object({
   error: guard.optional(wireError),
 })
 
-/** The results, in the order of the ids. */
-export const moduleReply = guard.object({ modules: guard.arrayOf(moduleResult) })
+/**
+ * The results, in the order of the ids. `more`: modules that those import, directly or not, when nothing had to be compiled; the
+ * caller most likely needs them next.
+ */
+export const moduleReply = guard.object({
+  modules: guard.arrayOf(moduleResult),
+  more: guard.arrayOf(guard.object({ id: guard.string, hash: guard.string, dependencies: guard.recordOf(guard.string) })),
+})
 
 /** Methods of a scan process, for its render host. */
 export const scanMethods = {

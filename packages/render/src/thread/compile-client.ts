@@ -1,5 +1,5 @@
 import { type CompiledModule, CompileError, type ModuleCache, ResolvedModule, StoredSource } from '@svc/compile/caches'
-import { asError, codeOf, fromWire, type WireError } from '@svc/core'
+import { codeOf, fromWire, toWire, type WireError } from '@svc/core'
 import type { moduleReply } from '../contract/scan-methods.ts'
 import { RenderError } from '../errors/errors.ts'
 
@@ -38,31 +38,41 @@ export class CompileClient {
     this.#looks++
   }
 
-  /** Yields each module, or why there is none: RENDER_COMPILE, RENDER_RESOLVE. One batch is compiled after the other. Never throws. */
-  async *compile(ids: readonly string[]): AsyncGenerator<readonly [id: string, module: CompiledModule | Error]> {
-    const waiting = [...ids]
-    for (let tries = 1; waiting.length > 0; ) {
-      const batch = waiting.splice(0, BATCH)
-      const modules = await this.#compile(batch)
-      const left = batch.filter((_, at) => modules[at] === undefined)
+  /**
+   * Yields each module, or why there is none: RENDER_COMPILE, RENDER_RESOLVE. One batch is compiled after the other. Never throws.
+   * @param wants asked about modules that these import and that are at hand: they are yielded too
+   */
+  async *compile(
+    ids: readonly string[],
+    wants: (id: string) => boolean = () => false,
+  ): AsyncGenerator<readonly [id: string, module: CompiledModule | Error]> {
+    const waiting = new Set(ids)
+    for (let tries = 1; waiting.size > 0; ) {
+      const batch = [...waiting].slice(0, BATCH)
+      const { modules, more } = await this.#ask(batch)
+      const found = batch.map((id, at) => [id, this.#moduleOf(id, modules[at] ?? {})] as const)
+      const left = found.filter(([, module]) => module === undefined)
       tries = left.length < batch.length ? 1 : tries + 1
-      for (const [at, id] of batch.entries()) {
-        const module = modules[at]
-        if (module !== undefined) yield [id, module]
-        else if (tries > MAX_TRIES)
-          yield [id, new CompileError('RENDER_COMPILE', `the compiled code of ${id} was deleted on every attempt`)]
+      for (const [id, module] of found) {
+        if (module === undefined && tries <= MAX_TRIES) continue
+        waiting.delete(id)
+        yield [id, module ?? new CompileError('RENDER_COMPILE', `the compiled code of ${id} was deleted on every attempt`)]
       }
-      if (tries <= MAX_TRIES) waiting.unshift(...left)
+      for (const result of more) {
+        const module = waiting.has(result.id) || wants(result.id) ? this.#moduleOf(result.id, result) : undefined
+        if (module === undefined) continue
+        waiting.delete(result.id)
+        yield [result.id, module]
+      }
     }
   }
 
-  /** Undefined for a module that has to be asked for again. */
-  async #compile(ids: readonly string[]): Promise<(CompiledModule | Error | undefined)[]> {
+  /** Never rejects. */
+  async #ask(ids: readonly string[]): Promise<Reply> {
     try {
-      const { modules } = await this.#options.compile(`${this.#name}-${this.#looks}`, ids)
-      return ids.map((id, at) => this.#moduleOf(id, modules[at] ?? {}))
+      return await this.#options.compile(`${this.#name}-${this.#looks}`, ids)
     } catch (error) {
-      return ids.map(() => own(asError(error)))
+      return { modules: ids.map(() => ({ error: toWire(error) })), more: [] }
     }
   }
 

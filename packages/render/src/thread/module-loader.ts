@@ -99,7 +99,7 @@ export class ModuleLoader {
     let room = memoryLimitMb * 1024 * 1024
     for (let wave = [...new Set(ids)]; wave.length > 0; ) {
       const targets = new Set<string>()
-      for await (const [id, module] of compiler.compile(wave)) {
+      for await (const [id, module] of compiler.compile(wave, (one) => !found.has(one) && !this.graph.has(one))) {
         if (module instanceof Error) throw module
         room -= charsOf(module)
         // They would not fit into the isolate, and until they are there they are in the memory that all sites share.
