@@ -27,7 +27,7 @@ const MIN_ROOM_BYTES = 64 * 1024
 const UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const OTHERS_WRITE = 0o022
 
-/** Counts of what the caches on disk did. */
+/** Counters of the caches on disk. */
 export interface CacheCounters {
   hits: number
   misses: number
@@ -49,7 +49,7 @@ export class CacheFiles {
   /** The slab up to here belongs to bodies that were given away. */
   #used = 0
 
-  /** Reads what `write` wrote. A file that is not what was written is deleted and counts as absent. */
+  /** Reads a file that `write` wrote. A damaged file is deleted and counts as absent. */
   bytes(file: string): Buffer | undefined {
     const body = this.#lend(file)
     if (body?.buffer === this.#slab.buffer) this.#used += HEAD_BYTES + body.byteLength
@@ -112,7 +112,7 @@ export class CacheFiles {
 
   /**
    * Reads a whole file into the free part of the slab if it fits: fewer system calls than `readFileSync`, and no copy.
-   * @returns undefined for what is not a file that only this user can write
+   * @returns undefined for anything but a file that only this user can write
    */
   #read(file: string): Buffer | undefined {
     if (this.#slab.length - this.#used < MIN_ROOM_BYTES) {

@@ -24,7 +24,7 @@ interface PruneOptions {
 /**
  * Removes from the caches on disk what no site uses: entries of sources that are gone or belong to no site, or of another
  * version of the compiler, compiled modules and bytecode that no entry names any more, and temporary files of writers that
- * died. What is younger than an hour stays. Writers and readers may be at work meanwhile.
+ * died. Files younger than an hour stay. Writers and readers may be at work meanwhile.
  * @throws the system's error when a directory can be opened but not read
  */
 export async function pruneCache({ dirs, isUsed, now }: PruneOptions): Promise<PruneReport> {
@@ -72,7 +72,7 @@ async function sweep(directory: string, now: number, keeps: (name: string) => bo
   return { removed, kept }
 }
 
-/** A file that is gone is none of ours any more. */
+/** A file that is gone counts as young: there is nothing to delete. */
 async function isOld(path: string, now: number): Promise<boolean> {
   return await stat(path).then(
     ({ ctimeMs }) => now - ctimeMs > MIN_AGE_MS,

@@ -14,7 +14,7 @@ function isIn(specifier: string, packageName: string): boolean {
 export function servedName(specifier: string): string | undefined {
   if (served.has(specifier)) return specifier
   const name = specifier.endsWith('.js') ? specifier.slice(0, -'.js'.length) : ''
-  // A package `events.js` is no built-in module.
+  // `events.js` is a package, not a built-in module.
   return name.includes('/') && served.has(name) ? name : undefined
 }
 

@@ -10,7 +10,7 @@ interface GraphModule {
   readonly imports: Readonly<Record<string, string>>
 }
 
-/** The graph as it is stored. It holds as long as each path is in the state that was noted: absent, or what it was. */
+/** The graph as it is stored. It holds as long as the state of each path is the noted one. */
 interface StoredGraph {
   readonly states: readonly (readonly [path: string, state: string])[]
   readonly modules: Readonly<Record<string, GraphModule>>

@@ -8,7 +8,7 @@ import { ResolverFiles } from './resolver-files.ts'
 import { replacedSpecifier, servedName, unservedProblem } from './served-modules.ts'
 import { TSCONFIG_NAMES } from './tsconfig-paths.ts'
 
-/** Id of the module that stands for what a package leaves out in browsers (`"fs": false` in its `browser` field). */
+/** Id of the module that replaces modules which a package leaves out in browsers (`"fs": false` in its `browser` field). */
 export const EMPTY_MODULE = 'svc:empty'
 
 /** The target of a specifier: a file, a module that is no file (served by the guest, or empty), or nothing. */
@@ -29,7 +29,7 @@ function optionsFor(root: string, kind: ImportKind): NapiResolveOptions {
   return {
     conditionNames: isStyle ? ['style', 'default'] : [...conditions, kind, 'default'],
     extensions: isStyle ? ['.css'] : extensions,
-    // TypeScript sources name their imports by what they compile to.
+    // TypeScript sources name their imports as the compiled files are named.
     extensionAlias: {
       '.js': ['.js', '.ts', '.tsx'],
       '.mjs': ['.mjs', '.mts'],
@@ -145,7 +145,7 @@ export class SiteResolver {
     }
   }
 
-  /** Forgets what was seen on disk: files were added, removed or changed. */
+  /** Forgets all results: files were added, removed or changed. */
   clear(): void {
     this.#found.clear()
     this.#files.clear()

@@ -22,7 +22,7 @@ interface CompiledStyle {
   readonly classes: Readonly<Record<string, string>>
   /** Sheets that its classes are composed of, as paths relative to it: they come before it. */
   readonly imports: readonly string[]
-  /** Files whose text is part of it, with the hash of what was read. */
+  /** Files whose text is part of it, with the hash of the text. */
   readonly watches: ReadonlyMap<string, string>
   readonly warnings: readonly string[]
 }

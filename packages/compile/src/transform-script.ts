@@ -67,7 +67,7 @@ function transformScript(script: ScriptSource, sourceType: 'module' | 'commonjs'
     target: 'es2016',
     helpers: { mode: 'External' as HelperMode },
     jsx: { runtime: 'automatic', development: false },
-    // Whole expressions only: `process.env` itself stays what the site sees.
+    // Whole expressions only: the site still has its own `process.env`.
     define: { 'process.env.NODE_ENV': JSON.stringify(script.mode) },
     sourcemap: true,
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROCESS_WAIT_MS, tempSite, waitFor } from '@svc/testkit'
-import { shouldGrow } from '../src/host/growth.ts'
+import { shouldGrow } from '../src/host/site-pool.ts'
 import { ThreadBudget } from '../src/host/thread-budget.ts'
 import { HostProcess } from './host-process.ts'
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { codeFrame } from '../src/dev-error/code-frame.ts'
-import { type DevErrorInput, devErrorPage } from '../src/dev-error/dev-error-page.ts'
+import { codeFrame, type DevErrorInput, devErrorPage } from '../src/dev-error/dev-error-page.ts'
 import { frameToShow, stackFrames } from '../src/dev-error/stack-frames.ts'
 
 const stack = [

@@ -2,7 +2,7 @@ import { type Guarded, guard, method } from '@svc/core'
 import { loadedModule, modulePurge } from '@svc/protocol'
 import { moduleReply, moduleRequest } from './scan-methods.ts'
 
-/** The page or handler that works for a request: what a purge of a path is compared with. */
+/** The page or handler that works for a request: a purge of a path is compared with it. */
 const routePlace = guard.object({
   /** Path of the request as the client sent it. */
   path: guard.string,
@@ -26,14 +26,14 @@ const dataQuestion = guard.object({
   ttlMs: guard.nullable(guard.number),
   /** Undefined: nothing is known of a request. */
   place: guard.optional(routePlace),
-  /** Asked for a request that came back to the instance that sent it: whoever makes the entry may wait for its answer. */
+  /** Asked for a request that came back to the instance that sent it: the thread that produces the entry may wait for it. */
   cameBack: guard.optional(guard.boolean),
 })
 export type DataQuestion = Guarded<typeof dataQuestion>
 
 /**
- * `hit`: the entry comes as bytes. `fill`: the caller makes it, and gives `fill` back by `storeData` or `endFill`. `pass`: there
- * is none, and what the caller makes is not to be stored.
+ * `hit`: the entry comes as bytes. `fill`: the caller produces it, and gives `fill` back by `storeData` or `endFill`. `pass`: there
+ * is none, and the result of the caller is not stored.
  */
 const dataReply = guard.object({
   kind: guard.oneOf('hit', 'fill', 'pass'),

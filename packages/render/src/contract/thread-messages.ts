@@ -51,7 +51,7 @@ export interface RenderTask {
   readonly cdnLoop: string
 }
 
-/** A body or a piece of one. What is text stays text: memory for its bytes would have to be collected in every thread it passes. */
+/** A body or a piece of one. Text stays text: memory for its bytes would have to be collected in every thread it passes. */
 export type BodyPiece = Uint8Array | string
 
 /** The outcome of a task. Times are milliseconds in the isolate. */
@@ -84,7 +84,7 @@ export type StreamPart =
 
 /** Messages from the host to a thread. */
 export type HostToThread =
-  /** Makes the thread that of a site. The first message, and sent once. On `services` the host answers what the site needs of it. */
+  /** Makes the thread that of a site. The first message, and sent once. On `services` the host serves the calls of the site. */
   | { readonly t: 'assign'; readonly settings: ThreadSettings; readonly services: MessagePort }
   | { readonly t: 'abort' | 'hold' | 'resume'; readonly number: number }
   /** `bytes` undefined: the body is complete. */
@@ -94,7 +94,7 @@ export type HostToThread =
   /** Ends the isolate. Answered by `closed`. */
   | { readonly t: 'close' }
 
-/** Why an isolate is no more. */
+/** Why an isolate ended. */
 export type LossReason = 'memory' | 'timeout' | 'crash'
 
 /** The outcome of the request with this number, or a part of its response. */
@@ -113,6 +113,6 @@ export type ThreadToHost =
   | { readonly t: 'lost'; readonly reason: LossReason }
   /** Native code of the isolate cannot be stopped: only the end of the process ends it. */
   | { readonly t: 'stuck'; readonly reason: LossReason }
-  /** `evicted`: ids of the modules that are not what they were. */
+  /** `evicted`: ids of the modules that have changed. */
   | { readonly t: 'updated'; readonly evicted: readonly string[] }
   | { readonly t: 'closed' }

@@ -1,4 +1,3 @@
-import { type CodeLine, codeFrame } from './code-frame.ts'
 import { frameToShow, isOwn, type StackFrame, stackFrames } from './stack-frames.ts'
 
 /** Content of the page. Everything is shown as text, whatever it contains. */
@@ -44,6 +43,28 @@ export function devErrorPage(input: DevErrorInput): string {
     facts(input) +
     '</main>\n</body>\n</html>\n'
   )
+}
+
+/** One line of an excerpt. */
+interface CodeLine {
+  /** From 1. */
+  readonly number: number
+  readonly text: string
+  readonly isMarked: boolean
+}
+
+const LINES_AROUND = 5
+const MAX_LINE_CHARS = 400
+
+/** The lines of a source around one of them, five on each side; [] when the source has no such line. Long lines are cut. */
+export function codeFrame(source: string, line: number): readonly CodeLine[] {
+  const lines = source.split(/\r\n|\n|\r/)
+  if (line < 1 || line > lines.length) return []
+  const first = Math.max(1, line - LINES_AROUND)
+  const last = Math.min(lines.length, line + LINES_AROUND)
+  return lines
+    .slice(first - 1, last)
+    .map((text, index) => ({ number: first + index, text: text.slice(0, MAX_LINE_CHARS), isMarked: first + index === line }))
 }
 
 function excerpt(shown: StackFrame, { source, frame, root }: DevErrorInput): string {

@@ -16,7 +16,7 @@ interface CachePrunerOptions {
   readonly log: () => Logger
 }
 
-/** Once a day takes away what has gathered in the caches of compiled modules and no site uses any more. */
+/** Deletes compiled modules that no site uses any more from the caches, once a day. */
 export class CachePruner {
   readonly #options: CachePrunerOptions
   #timer: NodeJS.Timeout | undefined

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
+import { Gate } from '@svc/core'
 import type { HostSpec } from '@svc/protocol'
 import type { ThreadBase } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
@@ -8,7 +9,6 @@ import type { EgressRules } from '../thread/egress/address-policy.ts'
 import { type SiteDependencies, SiteRuntime, type SiteSpec } from './site-runtime.ts'
 import type { SpareThread } from './spare-thread.ts'
 import type { ThreadBudget } from './thread-budget.ts'
-import { TurnQueue } from './turn-queue.ts'
 
 function rulesFor(site: SiteConfig, { listen }: HostSpec): EgressRules {
   return {
@@ -85,7 +85,7 @@ export class HostSites {
   readonly #retiring = new Set<Promise<void>>()
   #sites: ReadonlyMap<string, SiteRuntime> = new Map()
   #prepared: Prepared | undefined
-  readonly #flushes = new TurnQueue()
+  readonly #flushes = new Gate(1)
   #lastNumber = 0
 
   constructor(options: HostSitesOptions) {

@@ -27,7 +27,7 @@ export class InspectJob implements PoolJob {
     }
   }
 
-  /** Module id -> config exports. Rejects with what the modules throw. */
+  /** Module id -> config exports. Rejects with the error of the modules. */
   get exports(): Promise<NonNullable<EmittedFacts['modules']>> {
     return this.#settled.promise
   }

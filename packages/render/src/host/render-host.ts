@@ -39,7 +39,7 @@ interface RenderHostOptions {
   readonly die: () => void
 }
 
-/** One render host: the sites, the workers' server, and what the master asks. */
+/** One render host: the sites, the workers' server, and the calls of the master. */
 export class RenderHost {
   readonly #options: RenderHostOptions
   readonly #budget = new ThreadBudget(Number.POSITIVE_INFINITY)
@@ -220,7 +220,7 @@ export class RenderHost {
     }
   }
 
-  /** Native code that cannot be stopped: only another process helps. What other sites render may end first. */
+  /** Native code that cannot be stopped: only another process helps. Renders of other sites may end first. */
   #stuck(site: string, reason: LossReason): void {
     if (this.#state === 'dying') return
     this.#state = 'dying'

@@ -1,8 +1,8 @@
-import { asError, type BackoffPolicy, codeOf, delayMs, noFailures, recordFailure, SingleFlight } from '@svc/core'
-import type { SiteManifest } from '@svc/site'
+import { asError, type BackoffPolicy, codeOf, delayMs, Gate, messageOf, noFailures, recordFailure, SingleFlight } from '@svc/core'
+import type { SiteSurvey } from '@svc/protocol'
+import { problemText, type SiteManifest } from '@svc/site'
 import type { LossReason } from '../contract/thread-messages.ts'
 import { reasonOf, type SiteScan, type SiteScanner } from './site-scanner.ts'
-import { TurnQueue } from './turn-queue.ts'
 
 /** Options of the scans of one site. */
 export interface ScannedSiteOptions {
@@ -19,7 +19,7 @@ const BACKOFF: BackoffPolicy = { firstMs: 1_000, maxMs: 60_000, resetAfterMs: 30
 /** The directory of one site as its last scan found it. One scan of it runs at a time. */
 export class ScannedSite {
   readonly #options: ScannedSiteOptions
-  readonly #turns = new TurnQueue()
+  readonly #turns = new Gate(1)
   readonly #flights = new SingleFlight<'current', SiteManifest>()
   #known: SiteManifest | undefined
   #failures = noFailures
@@ -41,6 +41,22 @@ export class ScannedSite {
   async current(): Promise<SiteManifest> {
     const scan = () => this.#turns.run(async () => this.#known ?? (await this.#scan([])).manifest)
     return this.#known ?? (await this.#flights.run('current', scan))
+  }
+
+  /** Sums up the scan for listings and the log. A scan that failed is a problem of its site like any other. */
+  async survey(): Promise<SiteSurvey> {
+    try {
+      const { routes, problems } = await this.current()
+      return {
+        routes: routes.map(({ pattern, kind, file }) => ({ pattern, kind, file })),
+        problems: problems.map((problem) => ({ severity: problem.severity, text: problemText(problem) })),
+        hasStaticParams: routes.some((route) => route.hasStaticParams),
+      }
+    } catch (error) {
+      if (codeOf(error) !== 'RENDER_SCAN') throw error
+      const text = `${messageOf(error)}; nothing of the site is served until a scan of it succeeds`
+      return { routes: [], problems: [{ severity: 'error', text }], hasStaticParams: false }
+    }
   }
 
   /** Scans again. `files`: of which it is told whether they are there. Throws as `current` does; nothing is known then. */

@@ -15,7 +15,7 @@ interface SiteLogOptions {
   readonly logger: () => Logger
 }
 
-/** Writes what the code of one site logs, no faster than a site may. What it drops it counts, and says so when it ends. */
+/** Writes the log lines of one site, no faster than a site may. It counts the dropped ones, and reports them when the flood ends. */
 export class SiteLog {
   readonly #options: SiteLogOptions
   readonly #rate = new LogRate(performance.now())

@@ -2,7 +2,6 @@ import type { MessagePort } from 'node:worker_threads'
 import type { SiteManifest } from '@svc/site'
 import type { LossReason, ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
-import { shouldGrow } from './growth.ts'
 import type { SpareThread } from './spare-thread.ts'
 import type { BudgetMember, ThreadBudget } from './thread-budget.ts'
 import { type ThreadJob, ThreadSlot } from './thread-slot.ts'
@@ -29,7 +28,7 @@ export interface PoolEvents {
   stuck(reason: LossReason): void
   died(error: Error): void
   log(level: string, requestId: string, text: string): void
-  /** A thread of the pool asks on this port for what it needs of the host. */
+  /** A thread of the pool calls its host on this port. */
   serve(port: MessagePort): void
 }
 
@@ -47,6 +46,8 @@ export interface PoolOptions {
   readonly isReplacing?: boolean
 }
 
+/** Requests in flight in each thread from which another thread is worth its memory. */
+const BUSY_ABOVE = 4
 /** Threads that die this often in a row without a single answer are not started again for the requests that wait. */
 const MAX_FAILED_STARTS = 3
 
@@ -132,7 +133,7 @@ export class SitePool implements BudgetMember {
     this.#checkDrained()
   }
 
-  /** Tells every thread that files have changed. Resolves with the modules that are not what they were. */
+  /** Tells every thread that files have changed. Resolves with the modules that have changed. */
   async update(manifest: SiteManifest, files: readonly string[]): Promise<string[]> {
     this.#manifest = manifest
     const tell = (slot: ThreadSlot) => slot.update({ t: 'update', manifest, files }).catch(() => [])
@@ -276,4 +277,23 @@ export class SitePool implements BudgetMember {
   #checkDrained(): void {
     if (this.#drained !== undefined && this.active === 0 && this.#queue.length === 0) this.#drained.resolve()
   }
+}
+
+/** Facts for the decision to add a thread. */
+interface PoolLoad {
+  readonly threads: number
+  /** Threads that are starting. */
+  readonly starting: number
+  readonly maxThreads: number
+  /** Requests in flight in one thread at most. */
+  readonly concurrency: number
+  readonly active: number
+  readonly queued: number
+}
+
+/** True if a pool should start another thread: one at a time, when those it has are busy or full. */
+export function shouldGrow({ threads, starting, maxThreads, concurrency, active, queued }: PoolLoad): boolean {
+  if (threads >= maxThreads || starting > 0) return false
+  if (threads === 0) return queued > 0
+  return queued > 0 || active >= threads * Math.min(BUSY_ABOVE, concurrency)
 }

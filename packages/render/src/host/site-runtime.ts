@@ -1,24 +1,23 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { SiteConfig } from '@svc/config'
-import { asError, codeOf, messageOf, SingleFlight } from '@svc/core'
+import { asError, codeOf, Gate, messageOf, SingleFlight } from '@svc/core'
 import type { SiteSurvey } from '@svc/protocol'
 import { type SiteManifest, withMiddlewareMatcher } from '@svc/site'
 import type { ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import type { CompileModules, ServedSite } from './data/site-services.ts'
 import { InspectJob } from './inspect-job.ts'
-import { PendingChange } from './pending-change.ts'
 import { ScannedSite, type ScannedSiteOptions } from './scanned-site.ts'
 import { type PoolEvents, type PoolLimits, type PoolOptions, SitePool } from './site-pool.ts'
 import { type CompileReply, reasonOf, type SiteScan, type SiteScanner } from './site-scanner.ts'
-import { surveyOf } from './site-survey.ts'
 import type { ThreadBudget } from './thread-budget.ts'
 import { anyRoute, type ChangeReach, touchedRoutes } from './touched-routes.ts'
-import { TurnQueue } from './turn-queue.ts'
 import { warmPool } from './warm-pool.ts'
 
 /** More routes than these are not loaded ahead of their first request after a flush. */
 const MAX_USED_ROUTES = 1_000
+/** More changed files than these are taken for: anything may have changed. */
+const MAX_CHANGED_FILES = 5_000
 
 /** Everything that decides how a site is run. Two of them that are equal as JSON need no new isolates. */
 export interface SiteSpec {
@@ -55,10 +54,10 @@ export class SiteRuntime {
   readonly #others = new Set<SitePool>()
   /** Ids of routes that were asked for. */
   readonly #usedRoutes = new Set<string>()
-  readonly #turns = new TurnQueue()
-  readonly #compiles = new TurnQueue()
-  /** The change that waits for its turn. */
-  #pending: PendingChange<ChangeReach> | undefined
+  readonly #turns = new Gate(1)
+  readonly #compiles = new Gate(1)
+  /** The change that waits for its turn, with all files that have come until then; no files: anything may have changed. */
+  #pending: { files: readonly string[]; readonly done: Promise<ChangeReach> } | undefined
 
   constructor(spec: SiteSpec, shared: SiteDependencies) {
     this.spec = spec
@@ -89,9 +88,9 @@ export class SiteRuntime {
     return this.#manifest ?? (await this.#describing.run('manifest', () => this.#describe()))
   }
 
-  /** Sums up what is in the directory of the site. Starts no isolate. */
+  /** Sums up the directory of the site. Starts no isolate. */
   survey(): Promise<SiteSurvey> {
-    return surveyOf(this.#directory.current())
+    return this.#directory.survey()
   }
 
   /**
@@ -111,8 +110,10 @@ export class SiteRuntime {
    * the routes whose code was touched; null: any may be.
    */
   changed(files: readonly string[]): Promise<ChangeReach> {
-    if (this.#pending === undefined) this.#pending = new PendingChange(files, (all) => this.#takeIn(all))
-    else this.#pending.add(files)
+    const before = this.#pending?.files ?? files
+    const all = files.length === 0 || before.length === 0 ? [] : [...new Set([...before, ...files])]
+    this.#pending ??= { files, done: this.#turns.run(() => this.#takeIn()) }
+    this.#pending.files = all.length > MAX_CHANGED_FILES ? [] : all
     return this.#pending.done
   }
 
@@ -235,11 +236,12 @@ export class SiteRuntime {
     }
   }
 
-  #takeIn(files: () => readonly string[]): Promise<ChangeReach> {
-    return this.#turns.run(() => {
-      this.#pending = undefined
-      return this.#rescan(files())
-    })
+  async #takeIn(): Promise<ChangeReach> {
+    // When the turn is free it begins at once; the change is noted after that.
+    await Promise.resolve()
+    const files = this.#pending?.files ?? []
+    this.#pending = undefined
+    return await this.#rescan(files)
   }
 
   async #rescan(files: readonly string[]): Promise<ChangeReach> {
@@ -284,7 +286,7 @@ export class SiteRuntime {
       const matcher = typeof config === 'object' && config !== null && 'matcher' in config ? config.matcher : null
       return withMiddlewareMatcher(manifest, matcher)
     } catch (error) {
-      // It then runs for every path, and each answer says what is wrong with it.
+      // It then runs for every path, and each response reports the error.
       this.#shared.events.log('error', '', `middleware cannot be loaded: ${messageOf(error)}`)
       return manifest
     }

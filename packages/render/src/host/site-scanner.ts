@@ -142,7 +142,7 @@ export class SiteScanner {
     }
   }
 
-  /** Ends a process. Where it does not end, nothing more is asked about the directory until it does. */
+  /** Kills a process. Until it has ended, nothing more is asked about the directory. */
   #cut({ child, exited, hasExited }: ScanProcess, root: string): void {
     if (hasExited) return
     child.kill('SIGKILL')

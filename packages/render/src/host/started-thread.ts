@@ -18,7 +18,7 @@ interface ThreadEvents {
 }
 
 /**
- * A render thread that has been started and may not know its site yet: a pool of exactly one. Whoever takes it sends the
+ * A render thread that has been started and may not know its site yet: a pool of exactly one. Its owner sends the
  * settings of a site over its port first.
  */
 export class StartedThread {
@@ -60,7 +60,7 @@ export class StartedThread {
     return this.#port !== undefined
   }
 
-  /** Tells `events` from now on, also what has happened before. */
+  /** Tells `events` from now on, also of earlier events. */
   own(events: ThreadEvents): void {
     this.#events = events
     queueMicrotask(() => {

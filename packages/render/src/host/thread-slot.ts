@@ -43,7 +43,7 @@ interface SlotEvents {
   lost(reason: LossReason): void
   stuck(reason: LossReason): void
   log(level: string, requestId: string, text: string): void
-  /** The thread asks on this port for what it needs of the host (`siteServiceMethods`), as long as it runs. */
+  /** The thread calls its host on this port (`siteServiceMethods`), as long as it runs. */
   serve(port: MessagePort): void
 }
 
@@ -57,8 +57,8 @@ interface SlotOptions {
 }
 
 /**
- * One render thread of a site. Who gets a request, when a thread is added and which one goes are decided here and in the pool
- * of the site: piscina itself would let requests wait for a thread that starts while another has room.
+ * One render thread of a site. It and the pool of the site distribute requests, and start and end threads: piscina itself would let
+ * requests wait for a thread that starts while another has room.
  */
 export class ThreadSlot {
   /** How long its isolate took from the beginning of its creation until it was ready, in milliseconds; 0: not known. */
@@ -96,7 +96,7 @@ export class ThreadSlot {
     return this.#jobs.size > 0 ? 0 : performance.now() - this.#idleSince
   }
 
-  /** Hands a job over, together with the others of this turn: what the pool does for a task costs as much for many. */
+  /** Hands a job over, together with the others of this turn: a task of the pool costs the same for many. */
   run(job: ThreadJob): void {
     this.#jobs.set(job.task.number, job)
     if (this.#turn.length === 0) queueMicrotask(() => this.#handOver())
@@ -127,7 +127,7 @@ export class ThreadSlot {
     this.#release(job)
   }
 
-  /** Takes in that files of the site have changed. Resolves with the modules that are not what they were. */
+  /** Takes in that files of the site have changed. Resolves with the modules that have changed. */
   async update(message: Extract<HostToThread, { t: 'update' }>): Promise<readonly string[]> {
     await this.#opened.promise
     if (this.#isClosing) return []

@@ -1,7 +1,7 @@
 import { basename, sep } from 'node:path'
 import { ImportGraph, ModuleCache, type ModuleCacheDirs } from '@svc/compile/caches'
-import type { Route, SegmentNode, SiteManifest } from '@svc/site'
-import { filesOfRoute } from '../thread/route-files.ts'
+import type { Route, SiteManifest } from '@svc/site'
+import { addTree, filesOfRoute } from '../thread/route-files.ts'
 
 /** Files that decide where imports lead. */
 const resolverFiles = new Set(['package.json', 'tsconfig.json', 'jsconfig.json'])
@@ -24,28 +24,19 @@ interface Change {
 export interface ChangeReach {
   /** The patterns of the routes that it touches; null: any may be. */
   readonly routes: string[] | null
-  /** Routes were added or removed: what is stored for a path may be another route's. */
+  /** Routes were added or removed: an entry that is stored for a path may be another route's. */
   readonly movesPaths: boolean
 }
 
 /** Tells the reach of a change. `evicted`: modules that isolates had and have no more. */
 type TouchedRoutes = (evicted: readonly string[]) => ChangeReach
 
-/** Nothing is known of what a change touches. */
+/** The reach of a change is unknown. */
 export const anyRoute: ChangeReach = { routes: null, movesPaths: false }
-
-/** Files that a tree names: modules, and with `isWhole` also images and texts that are sent as they are. */
-function addTree(node: SegmentNode | null, isWhole: boolean, found: Set<string>): void {
-  if (node === null) return
-  const own = [node.layout, node.template, node.loading, node.error, node.notFound, node.page, node.default]
-  for (const file of own) if (file !== undefined) found.add(file)
-  if (isWhole) for (const { file, altFile } of node.metadata) found.add(file).add(altFile ?? file)
-  for (const child of Object.values(node.slots)) addTree(child, isWhole, found)
-}
 
 function filesNamed(route: Route, manifest: SiteManifest): Set<string> {
   const found = new Set(filesOfRoute(route, manifest))
-  addTree(route.tree, true, found)
+  addTree(route.tree, found, 'all')
   if (route.file !== '') found.add(route.file)
   if (route.metadata?.altFile !== undefined) found.add(route.metadata.altFile)
   return found
@@ -54,7 +45,7 @@ function filesNamed(route: Route, manifest: SiteManifest): Set<string> {
 /** Files that affect every route: middleware, the not-found page and the global error page. */
 function filesOfAll({ notFound, middleware, globalError }: SiteManifest): Set<string> {
   const found = new Set<string>()
-  addTree(notFound, false, found)
+  addTree(notFound, found, 'none')
   if (middleware !== null) found.add(middleware.file)
   if (globalError !== null) found.add(globalError)
   return found
@@ -67,7 +58,7 @@ function withRealPaths(files: Iterable<string>, root: string, real: string): str
   )
 }
 
-/** Routes that are not what they were, by pattern. */
+/** Routes that have changed, by pattern. */
 function movedRoutes(before: SiteManifest, after: SiteManifest): Set<string> {
   const textsOf = ({ routes }: SiteManifest) => new Map(routes.map((route) => [route.id, JSON.stringify(route)]))
   const [old, fresh] = [textsOf(before), textsOf(after)]
@@ -138,7 +129,7 @@ class LookedAt {
     )
   }
 
-  /** True if a file may decide where imports of others lead, or what is a route. */
+  /** True if a file may decide where imports of others lead, or may make a route. */
   #isUnclear(): boolean {
     const { before, after, files } = this.#change
     return [...files].some(([file, isThere]) => {

@@ -1,5 +1,5 @@
-// Entry of a scan process, forked by a render host. What a tenant has put into a site's directory is looked at here alone: whatever it
-// does to this process (a read that never returns, a text that crashes the parser) happens to no other.
+// Entry of a scan process, forked by a render host. Only this process looks at the files of a tenant: a read that never returns, or
+// a text that crashes the parser, harms no other.
 import { existsSync, realpathSync } from 'node:fs'
 import { createIpcChannel, RpcPeer } from '@svc/core'
 import { ExitCode, PROTOCOL_VERSION } from '@svc/protocol'

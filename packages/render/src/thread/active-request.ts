@@ -52,8 +52,8 @@ export class ActiveRequest {
   }
 
   /**
-   * Takes what the guest emits. What comes after the end is dropped. Code of the site may have replaced what the guest makes
-   * it with: nonsense fails the request.
+   * Takes a message of the guest. Messages after the end are dropped. Code of the site may have replaced the functions that the
+   * guest uses: an invalid message fails the request.
    */
   emit(kind: EmitKind, a: string | undefined, b: Piece): void {
     if (this.#state === 'ended') return
@@ -160,7 +160,7 @@ export class ActiveRequest {
   }
 }
 
-/** An error without the stack of this process, which is no business of a worker's log. */
+/** Drops the stack of this process from an error: it does not belong into a worker's log. */
 export function wireOf(error: Error): WireError {
   const { stack: _stack, ...wire } = toWire(error)
   return error instanceof RenderError || error instanceof CompileError ? wire : { ...wire, code: 'RENDER_FAILED' }

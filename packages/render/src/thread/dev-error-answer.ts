@@ -1,9 +1,12 @@
+import { realpathSync } from 'node:fs'
 import type { SourceProblem } from '@svc/compile'
-import type { WireError } from '@svc/core'
+import { isBelow, readRegularFileSync, type WireError } from '@svc/core'
 import type { BeginRequest, EmittedError, EmittedHead } from '@svc/guest'
 import type { RenderResult, RenderTask, ThreadSettings } from '../contract/thread-messages.ts'
 import { type DevErrorInput, devErrorPage, shownFrame } from '../dev-error/dev-error-page.ts'
-import { moduleSource } from './module-source.ts'
+
+/** Larger sources are not shown. */
+const MAX_SOURCE_BYTES = 1024 * 1024
 
 /** Sources of the text that the page may show. */
 interface DevErrorSite extends Pick<ThreadSettings, 'mode'> {
@@ -60,4 +63,20 @@ export function devErrorAnswer(
     facts: { reads: ['no-store'], tags: [] },
   }
   return { kind: 'complete', head: JSON.stringify(head), body: html, renderMs: 0 }
+}
+
+/**
+ * Reads the source of a module for display: a regular file whose real path is the module's id, below `root`, of at most 1 MB.
+ * Everything else, and a file that is being replaced meanwhile, is undefined.
+ * @param root real path of the site's directory
+ */
+export function moduleSource(id: string, root: string): string | undefined {
+  try {
+    if (!isBelow(id, root) || realpathSync.native(id) !== id) return undefined
+    // A directory of the path may become a link now: the limits hold for the file that is open.
+    return readRegularFileSync(id, { maxBytes: MAX_SOURCE_BYTES, within: root }).toString('utf8')
+  } catch {
+    // Gone, or not readable: the page shows the error without the source.
+    return undefined
+  }
 }

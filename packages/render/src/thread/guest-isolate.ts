@@ -26,7 +26,7 @@ type ApiName = (typeof apiNames)[number]
 type Argument = string | number | boolean | undefined | ArrayBuffer
 
 /** Events of an isolate, for its owner. */
-export interface IsolateEvents {
+interface IsolateEvents {
   /** The site's code left a rejection or threw outside of any request. */
   backgroundError(message: string): void
   /** The isolate is gone. Called once, not after `dispose`. */
@@ -37,14 +37,20 @@ export interface IsolateEvents {
   snapshotFailed(error: unknown): void
 }
 
+/** The guest, and isolated-vm, speak to the owner of an isolate. */
+export interface IsolateOwner {
+  readonly callbacks: HostCallbacks
+  readonly events: IsolateEvents
+}
+
 /** Options of a `GuestIsolate`. */
-export interface IsolateOptions {
+interface IsolateOptions {
   readonly files: GuestFiles
   readonly memoryLimitMb: number
   /** Time that one entry may run. */
   readonly timeoutMs: number
-  readonly callbacks: HostCallbacks
-  readonly events: IsolateEvents
+  /** The owner at the moment; without one, what they say is dropped. */
+  readonly owner: () => IsolateOwner | undefined
 }
 
 /** A module in the form that an isolate takes. */
@@ -91,7 +97,7 @@ export class GuestIsolate {
       try {
         return await GuestIsolate.#start(options, snapshot)
       } catch (error) {
-        options.events.snapshotFailed(error)
+        options.owner()?.events.snapshotFailed(error)
       }
     }
     try {
@@ -105,13 +111,13 @@ export class GuestIsolate {
     const image = snapshot === undefined ? {} : { snapshot: externalCopy(snapshot) }
     const isolate = new ivm.Isolate({
       memoryLimit: options.memoryLimitMb,
-      onCatastrophicError: (message) => options.events.catastrophe(message),
+      onCatastrophicError: (message) => options.owner()?.events.catastrophe(message),
       ...image,
     })
     const context = await isolate.createContext()
     if (snapshot === undefined) await context.eval(options.files.script, { filename: GUEST_SCRIPT_NAME })
     const guest = new GuestIsolate(isolate, context, options)
-    await guest.#install(options.callbacks)
+    await guest.#install(options.owner)
     return guest
   }
 
@@ -119,10 +125,14 @@ export class GuestIsolate {
     return this.#isGone
   }
 
-  async #install(callbacks: HostCallbacks): Promise<void> {
+  async #install(owner: IsolateOptions['owner']): Promise<void> {
     const names = ['emit', 'call', 'setTimer', 'clearTimer', 'log'] as const
-    const ignored = names.map((name) => new ivm.Callback(callbacks[name] as (...args: unknown[]) => void, { ignored: true }))
-    const random = new ivm.Callback(callbacks.randomBytes, { sync: true })
+    const ignored = names.map((name) => {
+      const tell = (...args: unknown[]) => (owner()?.callbacks[name] as ((...all: unknown[]) => void) | undefined)?.(...args)
+      return new ivm.Callback(tell, { ignored: true })
+    })
+    const randomBytes = (count: number) => owner()?.callbacks.randomBytes(count) ?? new ArrayBuffer(0)
+    const random = new ivm.Callback(randomBytes, { sync: true })
     const fields = [...names, 'randomBytes'].map((name, index) => `${name}: $${index}`).join(', ')
     await this.#context.evalClosure(`__svc.install({ ${fields} })`, [...ignored, random])
     const api = await this.#context.global.get('__svc', { reference: true })
@@ -243,16 +253,16 @@ export class GuestIsolate {
   }
 
   #failed(error: unknown): void {
-    const { events } = this.#options
     if (this.#isGone) return
+    const events = this.#options.owner()?.events
     const message = messageOf(error)
     if (this.#isolate.isDisposed) {
       this.#isGone = true
-      events.lost(/memory/i.test(message) ? 'memory' : 'crash')
+      events?.lost(/memory/i.test(message) ? 'memory' : 'crash')
     } else if (message === 'Script execution timed out.') {
       this.#isGone = true
-      events.lost('timeout')
-    } else events.backgroundError(error instanceof Error ? (error.stack ?? message) : message)
+      events?.lost('timeout')
+    } else events?.backgroundError(error instanceof Error ? (error.stack ?? message) : message)
   }
 }
 

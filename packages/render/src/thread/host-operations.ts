@@ -72,7 +72,7 @@ interface HostOperationsOptions {
 }
 
 const errorNames: Readonly<Partial<Record<HostOperation, string>>> = {
-  // Errors that the web platform's `fetch` gives are all TypeErrors; crypto has one name for what it cannot do.
+  // Errors that the web platform's `fetch` gives are all TypeErrors; crypto has one name for operations that it cannot do.
   fetch: 'TypeError',
   digest: 'OperationError',
   hmac: 'OperationError',
@@ -92,7 +92,7 @@ function owned(bytes: Uint8Array): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer
 }
 
-/** Carries out what a guest asks of its host by `call`. */
+/** Runs the operations that a guest requests of its host by `call`. */
 export class HostOperations {
   readonly #options: HostOperationsOptions
   readonly #cachedFetch: CachedFetch

@@ -23,7 +23,7 @@ export class ModuleGraph {
     return [...this.#modules.keys()]
   }
 
-  /** All modules with what they import, in the order of their files. */
+  /** All modules with their imports, in the order of their files. */
   list(): LoadedModule[] {
     const modules = [...this.#modules.values()].map((module) => {
       return { file: module.id, format: module.format, imports: [...new Set(modulesImported(module))] }

@@ -12,7 +12,7 @@ interface ModuleLoaderOptions {
   readonly isolate: GuestIsolate
   readonly memoryLimitMb: number
   readonly onWarning: (text: string) => void
-  /** Modules go: what was made ready with them is not ready any more. */
+  /** Called when modules are evicted: routes that use them have to be defined again. */
   readonly onEvict: () => void
 }
 
@@ -50,7 +50,7 @@ export class ModuleLoader {
   /**
    * Looks at changed files and evicts what differs, with everything that imports it. An empty list, or a file that no
    * module is known for, means to look at all modules: a new file can change where an import leads.
-   * @returns what was evicted
+   * @returns the ids of the evicted modules
    */
   async update(files: readonly string[]): Promise<ReadonlySet<string>> {
     await this.#settled()
@@ -65,7 +65,7 @@ export class ModuleLoader {
 
   /**
    * Evicts modules, with everything that imports them.
-   * @returns what was evicted
+   * @returns the ids of the evicted modules
    */
   async evict(isMeant: (id: string) => boolean): Promise<ReadonlySet<string>> {
     await this.#settled()

@@ -3,15 +3,18 @@ import type { Route, SegmentNode, SiteManifest } from '@svc/site'
 import { RenderError } from '../errors/errors.ts'
 import type { ModuleLoader } from './module-loader.ts'
 
-function addTree(node: SegmentNode, files: Set<string>): void {
+/** Adds the files that a tree names. `metadata`: of images and texts the modules, all, or none. */
+export function addTree(node: SegmentNode | null, files: Set<string>, metadata: 'modules' | 'all' | 'none' = 'modules'): void {
+  if (node === null) return
   const own = [node.layout, node.template, node.loading, node.error, node.notFound, node.page, node.default]
   for (const file of own) if (file !== undefined) files.add(file)
-  addImages(node, files)
-  for (const child of Object.values(node.slots)) if (child !== null) addTree(child, files)
+  if (metadata === 'modules') addImages(node, files)
+  if (metadata === 'all') for (const { file, altFile } of node.metadata) files.add(file).add(altFile ?? file)
+  for (const child of Object.values(node.slots)) addTree(child, files, metadata)
 }
 
 function addImages(node: SegmentNode, files: Set<string>): void {
-  for (const metadata of node.metadata) if (metadata.contentType === null) files.add(metadata.file)
+  for (const { contentType, file } of node.metadata) if (contentType === null) files.add(file)
 }
 
 /** The modules of images and other metadata files beside a page's segments, which make nothing but tags of its head. */
@@ -31,15 +34,13 @@ function imageFilesOf(route: Route): Set<string> {
 /** Lists the module files that a render of a route may need: its tree and the fallbacks. */
 export function filesOfRoute(route: Route, manifest: SiteManifest): string[] {
   const files = new Set<string>()
-  if (route.tree !== null) addTree(route.tree, files)
+  addTree(route.tree, files)
   if (route.file !== '' && (route.kind !== 'metadata' || route.metadata?.contentType === null)) files.add(route.file)
-  if (route.kind === 'page') addFallbacks(manifest, files)
+  if (route.kind === 'page') {
+    addTree(manifest.notFound, files)
+    if (manifest.globalError !== null) files.add(manifest.globalError)
+  }
   return [...files]
-}
-
-function addFallbacks(manifest: SiteManifest, files: Set<string>): void {
-  if (manifest.notFound !== null) addTree(manifest.notFound, files)
-  if (manifest.globalError !== null) files.add(manifest.globalError)
 }
 
 /** A route as the guest gets it: with the page for a failure of the root layout. */

@@ -16,12 +16,11 @@ import { ActiveRequest, type RequestOwner } from './active-request.ts'
 import type { CompileClient } from './compile-client.ts'
 import type { DataClient } from './data/data-client.ts'
 import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
-import type { GuestFiles } from './guest-files.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
 import { HostOperations } from './host-operations.ts'
 import { ModuleLoader } from './module-loader.ts'
-import type { CreateIsolate } from './prepared-isolate.ts'
+import type { PreparedIsolate } from './prepared-isolate.ts'
 import { loadRoute, routeById, routeIdOf } from './route-files.ts'
 import { mapStack } from './stack-mapper.ts'
 import type { ThreadLink } from './thread-link.ts'
@@ -41,8 +40,7 @@ const MAX_TIMEOUTS_IN_A_ROW = 3
 interface SessionOptions {
   readonly settings: ThreadSettings
   readonly guestSettings: GuestSettings
-  readonly files: GuestFiles
-  readonly createIsolate: CreateIsolate
+  readonly prepared: PreparedIsolate
   readonly compiler: CompileClient
   readonly cache: ModuleCache
   readonly link: ThreadLink
@@ -96,12 +94,9 @@ export class SiteSession implements RequestOwner {
 
   /** @throws RENDER_GUEST */
   static async create(options: SessionOptions): Promise<SiteSession> {
-    const { settings, link } = options
+    const { link } = options
     let session: SiteSession | undefined
-    const isolate = await options.createIsolate({
-      files: options.files,
-      memoryLimitMb: settings.memoryLimitMb,
-      timeoutMs: settings.timeoutMs,
+    const isolate = await options.prepared.take({
       callbacks: callbacksFor(() => session),
       events: {
         backgroundError: (message) => session?.backgroundError(message),
@@ -175,7 +170,7 @@ export class SiteSession implements RequestOwner {
       this.#ready.clear()
     }
     if (isOther) {
-      // Before it is entered: whoever looks from now on defines its route again, and that comes after this in the isolate.
+      // Before it is entered: a request that looks from now on defines its route again, and that comes after this in the isolate.
       this.#ready.clear()
       await this.#isolate.enter('forgetRoutes')
     }
@@ -287,7 +282,7 @@ export class SiteSession implements RequestOwner {
       await loadRoute({ loader: this.#loader, route, manifest, onSkipped: (file, error) => this.#skipped(file, error) })
     } while (evictions !== this.#loader.evictions)
     await this.#isolate.enter('defineRoute', JSON.stringify(route))
-    // It may have changed meanwhile, and what was defined just now may have replaced something newer.
+    // It may have changed meanwhile, and this definition may have replaced a newer one.
     if (manifest === this.#manifest && evictions === this.#loader.evictions) this.#ready.add(id)
     else this.#ready.delete(id)
   }

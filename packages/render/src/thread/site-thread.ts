@@ -9,7 +9,7 @@ import { wireOf } from './active-request.ts'
 import { CompileClient } from './compile-client.ts'
 import { DataClient } from './data/data-client.ts'
 import { devErrorAnswer } from './dev-error-answer.ts'
-import { type GuestFiles, readGuestFiles } from './guest-files.ts'
+import { readGuestFiles } from './guest-files.ts'
 import { PreparedIsolate } from './prepared-isolate.ts'
 import { SiteSession } from './site-session.ts'
 import { ThreadLink } from './thread-link.ts'
@@ -19,7 +19,6 @@ const MAX_TRIES = 3
 
 /** Parts of a thread that exist before it has a site. */
 interface ThreadStart {
-  readonly files: GuestFiles
   readonly isolate: PreparedIsolate
   /** The host's side, which serves the calls of the site. */
   readonly services: MessagePort
@@ -112,13 +111,12 @@ class SiteThread {
 
   async #createSession(): Promise<SiteSession> {
     const { site, mode, env } = this.#settings
-    const { files, isolate } = this.#start
+    const { isolate } = this.#start
     const startedAt = performance.now() - isolate.headStartMs
     const session: SiteSession = await SiteSession.create({
       settings: this.#settings,
       guestSettings: { site, mode, env },
-      files,
-      createIsolate: isolate.take,
+      prepared: isolate,
       compiler: this.#compiler,
       cache: this.#cache,
       link: this.#link,
@@ -188,12 +186,11 @@ export class WaitingThread {
 
   /** @throws RENDER_GUEST */
   constructor(base: ThreadBase, port: MessagePort) {
-    const files = readGuestFiles(base.guestDir)
-    const isolate = new PreparedIsolate(base, files)
+    const isolate = new PreparedIsolate(base, readGuestFiles(base.guestDir))
     port.once('message', (message: HostToThread) => {
       if (message.t !== 'assign') return
       const { settings, services } = message
-      this.#site.resolve(new SiteThread(settings, port, { files, isolate, services }))
+      this.#site.resolve(new SiteThread(settings, port, { isolate, services }))
     })
   }
 

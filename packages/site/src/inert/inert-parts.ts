@@ -5,15 +5,22 @@ import { codeExtensions, roleOf } from '../tree/conventions.ts'
 import type { FoundFile } from '../tree/directory-tree.ts'
 import { parseMetadataName } from '../tree/metadata-name.ts'
 import type { SiteFiles } from '../tree/site-files.ts'
-import { inertExports, inertRootFiles, inertRootModules, moduleNames, type Notice, noticeOfName } from './inert-names.ts'
-import { nextConfigKeys } from './next-config.ts'
+import {
+  inertExports,
+  inertRootFiles,
+  inertRootModules,
+  moduleNames,
+  type Notice,
+  nextConfigKeys,
+  noticeOfName,
+} from './inert-names.ts'
 
 /** The site to look through. */
 interface InertPartsOptions {
   readonly root: string
   readonly appDir: string | null
   readonly files: SiteFiles
-  /** Receives what has no effect. */
+  /** Receives a problem for each part without effect. */
   readonly problems: SiteProblem[]
 }
 
@@ -121,7 +128,7 @@ function look(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
   } catch {
-    // Below something that is no directory, or not readable: nothing to say of it.
+    // Not below a directory, or not readable: there is nothing to report.
     return undefined
   }
 }

@@ -55,7 +55,7 @@ export interface MetadataFile {
 export interface SegmentNode {
   /** Directory name as written: "" for the app directory, "blog", "[slug]", "(shop)", "@cart". */
   readonly segment: string
-  /** Name of the parameter that this segment adds for itself and what is below. */
+  /** Name of the parameter that this segment adds for itself and all segments below. */
   readonly param?: string
   readonly layout?: string
   readonly template?: string

@@ -62,7 +62,7 @@ function positionBelow(position: Position, child: Directory): Position {
   }
 }
 
-/** Collects what the files of an app directory claim. Patterns that cannot work become problems. */
+/** Collects the claims of the files of an app directory. Patterns that cannot work become problems. */
 export function collectClaims(root: Directory, problems: SiteProblem[]): Claims {
   const list: Claim[] = []
   const metadataByDirectory = new Map<Directory, readonly MetadataFile[]>()

@@ -2,7 +2,7 @@ import type { PatternSegment, SiteProblem } from '../manifest/manifest.ts'
 import { shapeOf, spellPattern } from '../manifest/pattern.ts'
 import type { Claim } from './claims.ts'
 
-/** Claims of one URL, and what is wrong between them. */
+/** Claims of one URL, and their conflict. */
 export interface UrlClaims {
   readonly claims: readonly [Claim, ...Claim[]]
   /** Set when they cannot all be right. */

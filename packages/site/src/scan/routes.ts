@@ -12,7 +12,7 @@ interface RouteSources {
   readonly appDir: string
   /** True if a module exports `generateStaticParams`. */
   readonly hasStaticParams: (file: string) => boolean
-  /** Receives what is wrong between the claims. */
+  /** Receives the conflicts between the claims. */
   readonly problems: SiteProblem[]
 }
 

@@ -26,7 +26,7 @@ export const MAX_PROBLEMS = 200
 
 /**
  * Reads the files of a site into a manifest, without running any of them. Blocks, within the bounds of `SiteFiles`: a process that
- * serves others must not call it. Never throws for what is on the disk: that becomes `problems`.
+ * serves others must not call it. Never throws for anything on the disk: that becomes `problems`.
  */
 export function scanSite(options: ScanOptions): SiteManifest {
   const root = resolve(options.root)

@@ -66,13 +66,13 @@ interface Listing {
 
 /** Past this many directories a scan stops. */
 const MAX_DIRECTORIES = 20_000
-/** Past this many links to directories no more are followed: a few that name each other multiply what is on the disk without end. */
+/** Past this many links to directories no more are followed: a few that name each other make an endless tree. */
 export const MAX_LINKS = 500
 /** Directories below each other. */
 export const MAX_DEPTH = 64
 
 /**
- * Walks an app directory. Links are followed as long as they stay in the site's directory. What cannot be read or routed becomes
+ * Walks an app directory. Links are followed as long as they stay in the site's directory. Directories that cannot be read or routed become
  * a problem, and the rest goes on; of a directory that cannot be listed whole nothing is served, since its layout may guard it.
  */
 export function scanDirectories(context: ScanContext): Directory {

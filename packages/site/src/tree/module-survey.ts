@@ -16,7 +16,7 @@ function languageOf(file: string): 'ts' | 'tsx' | 'jsx' {
   return file.endsWith('.ts') ? 'ts' : 'jsx'
 }
 
-/** Parses the text of a module. Lenient: of a text with syntax errors it gives what the parser understood. */
+/** Parses the text of a module. Lenient: of a text with syntax errors it returns the part that the parser understood. */
 export function parseModule(file: string, text: string): ReturnType<typeof parseSync> {
   return parseSync(file, text, { lang: languageOf(file), sourceType: 'module' })
 }

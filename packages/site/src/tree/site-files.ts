@@ -22,7 +22,7 @@ interface LinkTarget {
 }
 
 /**
- * The files of one site as a scan sees them. A tenant chooses what they are, so that every look at them is bounded, and nothing
+ * The files of one site as a scan sees them. A tenant chooses them, so that every look at them is bounded, and nothing
  * outside of the site's directory is read. Calls block: they belong into the process of a scan, never into one that serves.
  */
 export class SiteFiles {

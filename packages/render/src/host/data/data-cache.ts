@@ -13,9 +13,8 @@ import {
 import { type Clock, ReplyWithBytes } from '@svc/core'
 import type { DataCounts } from '@svc/telemetry'
 import type { DataQuestion, DataReply, FillOutcome } from '../../contract/data-methods.ts'
-import { dataFacts } from './data-facts.ts'
 import { DataFills } from './data-fills.ts'
-import type { PathPurges } from './path-purges.ts'
+import { dataFacts, type PathPurges } from './path-purges.ts'
 
 /** The part of the store that the data cache uses. */
 export type DataStore = Pick<CacheStore, 'get' | 'put'> & {
@@ -29,7 +28,7 @@ export type DataStore = Pick<CacheStore, 'get' | 'put'> & {
 export interface DataAsker {
   /** Label of the site, as the host knows it. */
   readonly label: string
-  /** Stands for the thread: what it makes ends with it. */
+  /** Stands for the thread: its fills end with it. */
   readonly owner: object
   /** How long it may take to make an entry. */
   readonly timeoutMs: number
@@ -60,7 +59,7 @@ const FILL_ENDS = {
 
 type Reply = DataReply | ReplyWithBytes<DataReply>
 
-/** Tags come from code in an isolate: what is no tag is left out. One more than an entry may have tells that there are too many. */
+/** Leaves out invalid tags: they come from code in an isolate. One more than an entry may have shows that there are too many. */
 function checkedTags(names: readonly string[]): string[] {
   const usable = names.filter((name) => name !== '' && name.length <= MAX_TAG_CHARS && !name.startsWith('/'))
   return [...new Set(usable)].slice(0, MAX_ENTRY_TAGS + 1)

@@ -1,16 +1,24 @@
-import { PurgeLedger, type PurgeOrder, type PurgeState } from '@svc/cache'
+import { EntryStore, PurgeLedger, type PurgeOrder, type PurgeState } from '@svc/cache'
 import type { Config } from '@svc/config'
 import { type Handlers, systemClock } from '@svc/core'
 import type { hostMethods } from '@svc/protocol'
 import type { DataCounts } from '@svc/telemetry'
-import { DataCache } from './data-cache.ts'
+import { DataCache, type DataStore } from './data-cache.ts'
 import { PathPurges } from './path-purges.ts'
 import { PurgeOrders } from './purge-orders.ts'
-import { SharedStore, type SharedStoreOptions } from './shared-store.ts'
 import { SiteServices } from './site-services.ts'
 
+/** The store of the instance as this host has it open. */
+export type OpenStore = DataStore & {
+  /** Resolves when all that was put so far is committed. */
+  flushed(): Promise<void>
+  close(): Promise<void>
+}
+
 /** Options of the caches of a host. */
-export interface HostCachesOptions extends Omit<SharedStoreOptions, 'onFailed'> {
+export interface HostCachesOptions {
+  /** @default the store of the instance on disk */
+  readonly open?: (cache: Config['cache']) => Promise<OpenStore>
   /** Has the master carry out a purge; resolves when it is done. */
   readonly sendPurge: (order: PurgeOrder) => Promise<unknown>
   readonly counts: DataCounts
@@ -24,7 +32,11 @@ export class HostCaches {
   readonly services: SiteServices
   readonly #ledger = new PurgeLedger()
   readonly #pathPurges: PathPurges
-  readonly #store: SharedStore
+  readonly #options: HostCachesOptions
+  /** Undefined before it was opened, and when it cannot be: sites go on without a data cache. */
+  #store: OpenStore | undefined
+  /** Those that the store was opened with. */
+  #storeSettings = ''
   readonly #data: DataCache
   readonly #orders: PurgeOrders
   /** Settles when the store of the last generation is open, or cannot be opened. */
@@ -32,11 +44,9 @@ export class HostCaches {
   /** True if purges do not reach this host: stored entries may have been purged, and new ones may be too old to store. */
   #isSuspended = false
 
-  constructor({ sendPurge, counts, onProblem, ...storeOptions }: HostCachesOptions) {
-    this.#store = new SharedStore({
-      ...storeOptions,
-      onFailed: (error) => onProblem(error, 'the data cache cannot be opened'),
-    })
+  constructor(options: HostCachesOptions) {
+    const { sendPurge, counts, onProblem } = options
+    this.#options = options
     this.#pathPurges = new PathPurges(
       () => this.#usable,
       () => Date.now(),
@@ -65,7 +75,7 @@ export class HostCaches {
     }
     // Its master may be about to begin a new one.
     if (this.#isSuspended) return
-    this.#opening = this.#store.use(cache)
+    this.#opening = this.#open(cache)
     await this.#opening
     if (purges === undefined) return
     await Promise.all(purges.unsettled.map((purge) => this.#pathPurges.add(purge)))
@@ -80,7 +90,7 @@ export class HostCaches {
         await this.#opening
         await this.#pathPurges.add(purge)
         // Writes that were in flight before are in the store when the master looks for them.
-        await this.#store.current?.flushed()
+        await this.#store?.flushed()
         return undefined
       },
       purgeSettled: ({ number }) => this.#ledger.settled(number) as undefined,
@@ -102,10 +112,34 @@ export class HostCaches {
   }
 
   get #usable() {
-    return this.#isSuspended ? undefined : this.#store.current
+    return this.#isSuspended ? undefined : this.#store
   }
 
   async close(): Promise<void> {
-    await this.#store.close()
+    const store = this.#store
+    this.#store = undefined
+    this.#storeSettings = ''
+    await store?.close()
   }
+
+  /** Opens the store that a generation names, unless it is open. Never rejects. */
+  async #open(cache: Config['cache']): Promise<void> {
+    const { max_entries, max_bytes } = cache.isr
+    const settings = JSON.stringify([cache.dir, max_entries, max_bytes])
+    if (settings === this.#storeSettings) return
+    this.#storeSettings = settings
+    const { open = openOnDisk, onProblem } = this.#options
+    const old = this.#store
+    try {
+      this.#store = await open(cache)
+      await old?.close()
+    } catch (error) {
+      onProblem(error, 'the data cache cannot be opened')
+    }
+  }
+}
+
+async function openOnDisk({ dir, isr }: Config['cache']): Promise<OpenStore> {
+  const { max_entries: maxEntries, max_bytes: maxBytes, default_swr_ms: graceMs } = isr
+  return await EntryStore.join({ cacheDir: dir, maxEntries, maxBytes, graceMs })
 }

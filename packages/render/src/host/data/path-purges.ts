@@ -1,6 +1,13 @@
-import { type CacheStore, dataKey, fullTag, type Purge, type PurgeScope, pathTag, tagMatcher } from '@svc/cache'
+import { type CacheStore, dataKey, type EntryFacts, fullTag, type Purge, type PurgeScope, pathTag, tagMatcher } from '@svc/cache'
 import type { RoutePlace } from '../../contract/data-methods.ts'
-import { dataFacts } from './data-facts.ts'
+
+/** Properties of a data entry besides its key and body. */
+type DataFacts = Pick<EntryFacts, 'label' | 'tags' | 'createdAt' | 'ttlMs' | 'swrMs' | 'seq' | 'isNewcomer'>
+
+/** The facts of an entry of data: it has no path, no host, and nothing of a response. */
+export function dataFacts(facts: DataFacts): EntryFacts {
+  return { ...facts, kind: 'data', path: '', host: '', isQueryKeyed: false, isMarkedStale: false, status: 0, headers: [] }
+}
 
 /** Past this many purged paths, or globs, of a site, data that is older than the forgotten ones is served to none of its pages. */
 const MAX_PATHS = 1_000

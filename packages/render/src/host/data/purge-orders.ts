@@ -38,8 +38,8 @@ export class PurgeOrders {
   }
 
   /**
-   * Resolves when nothing of what is named is served any more.
-   * @throws RENDER_PURGE_REFUSED when too many wait; what the master answers when it fails
+   * Resolves when nothing that the targets name is served any more.
+   * @throws RENDER_PURGE_REFUSED when too many wait; the error of the master when it fails
    */
   async order(label: string, targets: PurgeTargets): Promise<void> {
     const { tags, globs } = targets

@@ -2,7 +2,7 @@ import type { DataQuestion } from '../../contract/data-methods.ts'
 import type { FetchClient } from '../egress/lazy-site-fetch.ts'
 import type { SiteFetchSink, SiteRequest, SiteResponseHead } from '../egress/site-fetch.ts'
 import type { DataClient } from './data-client.ts'
-import { type FetchWish, fetchKeyParts, isStorableRequest, ResponseCopy, storedResponse } from './stored-response.ts'
+import { type FetchWish, FillCopy, fetchKeyParts, isStorableRequest, storedResponse, ttlOf } from './stored-response.ts'
 
 /** Parts of a cached fetch. */
 interface CachedFetchOptions {
@@ -31,8 +31,8 @@ type Question = Omit<DataQuestion, 'mode'>
 const noSink: CachedSink = { head: () => undefined, piece: async () => undefined }
 
 /**
- * The site's `fetch` through the data cache. Everything happens outside of the isolate: what is stored is what came over the
- * network, whatever the code of the site does to it.
+ * The site's `fetch` through the data cache. Everything happens outside of the isolate: the store gets the bytes of the
+ * network, whatever the code of the site does to them.
  */
 export class CachedFetch {
   readonly #options: CachedFetchOptions
@@ -54,13 +54,7 @@ export class CachedFetch {
       await fetch.run(site, sink, signal)
       return
     }
-    const ttlMs = wish.revalidate === false ? null : wish.revalidate * 1000
-    const question: Question = {
-      parts: fetchKeyParts(site),
-      tags: [...wish.tags],
-      ttlMs,
-      ...asked,
-    }
+    const question: Question = { parts: fetchKeyParts(site), tags: [...wish.tags], ttlMs: ttlOf(wish.revalidate), ...asked }
     const found = await data.read({ ...question, mode: 'read' })
     if (signal.aborted && found.kind !== 'fill') throw signal.reason
     if (found.kind === 'hit' && (await deliver(found.body, found.tags, sink))) {
@@ -135,51 +129,6 @@ async function deliver(stored: Uint8Array, tags: readonly string[], sink: Cached
   return true
 }
 
-/** The copy for the cache, with the fill that it is made for. */
-class FillCopy {
-  readonly #fill: number
-  readonly #wish: FetchWish
-  readonly #data: DataClient
-  readonly #copy: ResponseCopy
-  #isOpen = true
-
-  constructor(fill: number, wish: FetchWish, data: DataClient) {
-    this.#fill = fill
-    this.#wish = wish
-    this.#data = data
-    this.#copy = new ResponseCopy(wish)
-  }
-
-  head(head: SiteResponseHead): void {
-    if (!this.#copy.start(head)) this.#end(head.status >= 500 ? 'failed' : 'pass')
-  }
-
-  piece(piece: Uint8Array): void {
-    if (this.#isOpen && !this.#copy.add(piece)) this.#end('pass')
-  }
-
-  failed(isAborted: boolean): void {
-    this.#end(isAborted ? 'lost' : 'failed')
-  }
-
-  async store(): Promise<void> {
-    const body = this.#copy.finish()
-    if (!this.#isOpen || body === undefined) {
-      this.#end('pass')
-      return
-    }
-    this.#isOpen = false
-    const { revalidate, tags } = this.#wish
-    await this.#data.store(this.#fill, { tags, ttlMs: revalidate === false ? null : revalidate * 1000, body })
-  }
-
-  #end(outcome: 'pass' | 'failed' | 'lost'): void {
-    if (!this.#isOpen) return
-    this.#isOpen = false
-    this.#data.endFill(this.#fill, outcome)
-  }
-}
-
 /** Holds an answer of status 5xx back until it is known whether there is something better. */
 class FallbackSink {
   readonly #sink: CachedSink
@@ -208,7 +157,7 @@ class FallbackSink {
     await this.#held
   }
 
-  /** There is no answer. False: nothing stands in for it. */
+  /** The upstream did not respond. False: there is no entry to serve instead. */
   async replace(): Promise<boolean> {
     await this.#held
     if (this.hasHead) return this.#isReplaced

@@ -39,7 +39,7 @@ interface DataClientOptions {
   readonly onProblem: (error: Error) => void
 }
 
-/** The data cache and the purges of a site, as a thread of it has them. Losing the host is no error but a miss. */
+/** The data cache and the purges of a site, as a thread of it has them. A lost host counts as a miss. */
 export class DataClient {
   readonly #peer: RpcPeer<typeof siteServiceClientMethods, typeof siteServiceMethods>
 
@@ -55,7 +55,7 @@ export class DataClient {
     })
   }
 
-  /** Looks an entry up, waiting for whoever makes it. Never rejects. */
+  /** Looks an entry up, and waits for a thread that is producing it. Never rejects. */
   async read(question: DataQuestion): Promise<FoundData> {
     try {
       const { body, bytes } = await this.#peer.open('readData', question, { timeoutMs: ANSWER_TIMEOUT_MS }).reply
@@ -63,19 +63,19 @@ export class DataClient {
       if (kind === 'hit' && bytes !== undefined) return { kind, body: bytes, tags, isStale }
       return kind === 'fill' && fill !== undefined ? { kind, fill } : { kind: 'pass' }
     } catch {
-      // The host ends, or is overloaded: what is asked for can be made without it.
+      // The host ends, or is overloaded: the caller produces the data itself.
       return { kind: 'pass' }
     }
   }
 
-  /** Gives back what a fill has made. Never rejects. */
+  /** Stores the result of a fill. Never rejects. */
   async store(fill: number, { tags, ttlMs, body }: MadeData): Promise<boolean> {
     const request = { fill, tags: [...tags], ttlMs }
     try {
       const reply = await this.#peer.call('storeData', request, { timeoutMs: ANSWER_TIMEOUT_MS, bytes: body })
       return reply.isStored
     } catch {
-      // As if it had not been kept.
+      // The host ends: nothing is stored.
       return false
     }
   }

@@ -1,5 +1,6 @@
 import type { DataQuestion, FillOutcome } from '../../contract/data-methods.ts'
 import type { DataClient } from './data-client.ts'
+import { ttlOf } from './stored-response.ts'
 
 /** A look-up as the guest asks for it. */
 interface ReadFields {
@@ -17,8 +18,6 @@ interface StoreFields {
   readonly revalidate: number | false
 }
 
-const ttlOf = (revalidate: number | false) => (revalidate === false ? null : revalidate * 1000)
-
 /** The data cache as code in an isolate uses it: `unstable_cache`. Knows the fills that its requests have in flight. */
 export class DataOperations {
   readonly #data: DataClient
@@ -29,7 +28,7 @@ export class DataOperations {
     this.#data = data
   }
 
-  /** Answers with what was found as JSON, and the entry as bytes. */
+  /** Returns the result as JSON, and the entry as bytes. */
   async read(
     json: string,
     requestOf: (requestNumber: number) => Pick<DataQuestion, 'place' | 'cameBack'>,

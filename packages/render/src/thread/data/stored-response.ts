@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { SiteRequest, SiteResponseHead } from '../egress/site-fetch.ts'
+import type { DataClient } from './data-client.ts'
 
 /** A larger body is not stored. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024 - 64 * 1024
@@ -28,6 +29,9 @@ export interface FetchWish {
   readonly isExplicit: boolean
 }
 
+/** Milliseconds for which an entry is fresh; null: for ever. */
+export const ttlOf = (revalidate: number | false): number | null => (revalidate === false ? null : revalidate * 1000)
+
 /** Parts of the key of a fetch: method, whole URL, all request fields, hash of the body. */
 export function fetchKeyParts({ method, url, headers, body }: SiteRequest): string[] {
   const fields = headers.map(([name, value]): [string, string] => [name.toLowerCase(), value])
@@ -45,48 +49,63 @@ export function isStorableRequest(
   return isExplicit || !headers.some(([name]) => /^(?:authorization|cookie)$/i.test(name))
 }
 
-/** Copies a response while it is handed on. */
-export class ResponseCopy {
+/** The copy of a response for the cache, made while the response is handed on, and the fill that it is made for. */
+export class FillCopy {
+  readonly #fill: number
   readonly #wish: FetchWish
+  readonly #data: DataClient
   #head: SiteResponseHead | undefined
   #pieces: Uint8Array[] = []
   #byteCount = 0
+  #isOpen = true
 
-  constructor(wish: FetchWish) {
+  constructor(fill: number, wish: FetchWish, data: DataClient) {
+    this.#fill = fill
     this.#wish = wish
+    this.#data = data
   }
 
-  /** Takes the head. False: the response is not stored. */
-  start(head: SiteResponseHead): boolean {
+  head(head: SiteResponseHead): void {
     const { status, headers } = head
     const isPersonal = !this.#wish.isExplicit && headers.some(([name]) => name === 'set-cookie')
-    // A part of something (206) is no answer to another request.
-    if (status < 200 || status > 299 || status === 206 || isPersonal) return false
-    this.#head = { ...head, headers: headers.filter(([name]) => !notKept.has(name)) }
-    return true
+    // A part of a response (206) does not fit another request.
+    if (status < 200 || status > 299 || status === 206 || isPersonal) this.#end(status >= 500 ? 'failed' : 'pass')
+    else this.#head = { ...head, headers: headers.filter(([name]) => !notKept.has(name)) }
   }
 
-  /** Takes a piece. False: it has become too large, and nothing is kept. */
-  add(piece: Uint8Array): boolean {
-    if (this.#head === undefined) return false
+  piece(piece: Uint8Array): void {
+    if (!this.#isOpen) return
     this.#byteCount += piece.byteLength
-    if (this.#byteCount > MAX_BODY_BYTES) {
-      this.#head = undefined
-      this.#pieces = []
-      return false
-    }
-    this.#pieces.push(piece)
-    return true
+    if (this.#byteCount <= MAX_BODY_BYTES) this.#pieces.push(piece)
+    else this.#end('pass')
   }
 
-  /** The whole as it is stored: the head as a line of JSON, then the body. Undefined: it is not stored. */
-  finish(): Uint8Array | undefined {
-    if (this.#head === undefined) return undefined
-    return Buffer.concat([Buffer.from(`${JSON.stringify(this.#head)}\n`), ...this.#pieces])
+  failed(isAborted: boolean): void {
+    this.#end(isAborted ? 'lost' : 'failed')
+  }
+
+  /** Stores the whole: the head as a line of JSON, then the body. */
+  async store(): Promise<void> {
+    const head = this.#head
+    if (!this.#isOpen || head === undefined) {
+      this.#end('pass')
+      return
+    }
+    this.#isOpen = false
+    const { revalidate, tags } = this.#wish
+    const body = Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...this.#pieces])
+    await this.#data.store(this.#fill, { tags, ttlMs: ttlOf(revalidate), body })
+  }
+
+  #end(outcome: 'pass' | 'failed' | 'lost'): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#pieces = []
+    this.#data.endFill(this.#fill, outcome)
   }
 }
 
-/** Takes a stored response apart. Undefined: it is none. */
+/** Splits a stored entry into head and body. Undefined: it is not a response. */
 export function storedResponse(stored: Uint8Array): { readonly head: SiteResponseHead; readonly body: Uint8Array } | undefined {
   const end = stored.indexOf(LINE_END)
   try {

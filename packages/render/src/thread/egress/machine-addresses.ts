@@ -73,7 +73,7 @@ function addressesOf({ address, cidr }: NetworkInterfaceInfo): string[] {
  * Asks the kernel whether an address belongs to this machine; nothing is sent. The kernel also knows the addresses that no list
  * of interfaces shows: those of interfaces without a carrier, and IPv4 ranges that are routed to the machine as a whole (for those
  * of IPv6 see `RoutedRanges`).
- * @throws what the system says when it has no socket left
+ * @throws the error of the system when it has no socket left
  */
 export async function isLocalAddress(address: string): Promise<boolean> {
   if (!(await canBind(address))) return false
