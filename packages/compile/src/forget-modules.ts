@@ -26,7 +26,7 @@ export async function forgetModules(dirs: ModuleCacheDirs, purge: ModuleSelectio
   const entries = await indexEntries(cache, dirs.index)
   const meant = [...entries.values()].filter(({ path }) => moduleFilter(purge)(path)).map(({ path }) => path)
   const graph = new ImportGraph(cache)
-  const gone = purge.paths === undefined ? new Set(meant) : graph.dependentsIn([...entries.values()], [...meant, ...purge.paths])
+  const gone = purge.paths === undefined ? new Set(meant) : await graph.dependentsIn(entries.values(), [...meant, ...purge.paths])
   let count = 0
   for (const [name, { path, hash }] of entries) {
     if (!gone.has(path)) continue

@@ -1,7 +1,9 @@
 import type { IndexEntry, ModuleCache } from './module-cache.ts'
 
-/** So many modules are looked at before other requests of the process come in between. */
-const BATCH = 64
+/** After so many imports other tasks of the process come in between. */
+const PAUSE_AFTER = 2_000
+/** A site with more imports is not looked through: all of it counts as touched. */
+const MAX_IMPORTS = 300_000
 
 /** Files that a module depends on, beside its own. */
 interface ModuleUse {
@@ -28,39 +30,63 @@ export class ImportGraph {
   }
 
   /**
-   * Looks through the modules that `roots` lead to for those that one of these files is part of. What the index does not know
-   * counts as touched: whatever was made with it may have used any file.
+   * Looks through the modules that `roots` lead to for those that one of these files is part of. A module that the index does not
+   * know counts as touched: it may have used any file.
    */
-  async touched(roots: Iterable<string>, files: readonly string[]): Promise<Touched> {
+  async touched(roots: readonly string[], files: readonly string[]): Promise<Touched> {
     const uses = new Map<string, ModuleUse>()
     const unknown = new Set<string>()
+    const pacer = new Pacer()
     const waiting = [...roots]
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
       if (uses.has(id) || unknown.has(id)) continue
       const entry = this.#cache.indexed(id)
-      if (entry === undefined) unknown.add(id)
+      const use = entry === undefined ? undefined : this.#useOf(entry)
+      if (use === undefined) unknown.add(id)
       else {
-        const use = this.#useOf(entry)
         uses.set(id, use)
-        waiting.push(...use.imports)
+        for (const target of use.imports) waiting.push(target)
       }
-      if ((uses.size + unknown.size) % BATCH === 0) await new Promise((resolve) => setImmediate(resolve))
+      await pacer.looked(use)
+      if (pacer.imports <= MAX_IMPORTS) continue
+      for (const root of roots) unknown.add(root)
+      break
     }
     const known = new Set([...uses].flatMap(([id, { watches }]) => [id, ...watches]))
     return { modules: dependentsOf(uses, [...files, ...unknown]), known }
   }
 
   /** These files, and the entries that use them, directly or not. */
-  dependentsIn(entries: readonly IndexEntry[], files: readonly string[]): Set<string> {
-    return dependentsOf(new Map(entries.map((entry) => [entry.path, this.#useOf(entry)])), files)
+  async dependentsIn(entries: Iterable<IndexEntry>, files: readonly string[]): Promise<Set<string>> {
+    const uses = new Map<string, ModuleUse>()
+    const pacer = new Pacer()
+    for (const entry of entries) {
+      const use = this.#useOf(entry)
+      uses.set(entry.path, use)
+      await pacer.looked(use)
+    }
+    return dependentsOf(uses, files)
   }
 
   #useOf({ path, hash, imports }: IndexEntry): ModuleUse {
     return {
       // Others are served by the guest, or could not be resolved.
-      imports: Object.values(imports).filter((id) => id.startsWith('/')),
+      imports: [...new Set(Object.values(imports))].filter((id) => id.startsWith('/')),
       watches: path.endsWith('.css') ? (this.#cache.compiled(hash)?.watches ?? []) : [],
     }
+  }
+}
+
+/** Counts imports that were looked at, and pauses now and then: a site chooses how many there are. */
+class Pacer {
+  imports = 0
+  #pauseAt = PAUSE_AFTER
+
+  async looked(use: ModuleUse | undefined): Promise<void> {
+    this.imports += 1 + (use?.imports.length ?? 0)
+    if (this.imports < this.#pauseAt) return
+    this.#pauseAt = this.imports + PAUSE_AFTER
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 

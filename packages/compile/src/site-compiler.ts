@@ -29,6 +29,11 @@ const emptyModule = new ResolvedModule(
 /** A larger file is not compiled: it would not fit into an isolate either. */
 const MAX_MODULE_BYTES = 16 * 1024 * 1024
 
+/**
+ * The largest barrel files of packages have some ten thousand imports, each with a path. The main thread of a render host reads them
+ * from the index, and passes them on.
+ */
+const MAX_IMPORT_CHARS = 4 * 1024 * 1024
 /** Render threads read compiled code whole. */
 const MAX_COMPILED_CHARS = 64 * 1024 * 1024
 
@@ -128,6 +133,9 @@ export class SiteCompiler {
     const hash = contentHash([COMPILER_VERSION, kind, mode, name, source].join('\n'))
     const compiled = this.#cached(hash) ?? (await this.#compileAndStore(hash, { file: id, source, kind, mode }))
     const dependencies = this.#resolved(id, compiled) ?? (await this.#explained(id, compiled))
+    if (charsOf(dependencies) > MAX_IMPORT_CHARS) {
+      throw new CompileError('RENDER_RESOLVE', `${id}: its imports have more than ${MAX_IMPORT_CHARS} characters`)
+    }
     if (entry?.hash !== hash || !isSame) cache.storeIndexed({ path: id, hash, ...stamp, imports: dependencies })
     return new ResolvedModule(id, hash, compiled, dependencies)
   }
@@ -190,7 +198,7 @@ export class SiteCompiler {
   }
 
   /**
-   * The same with what is to be said of an import that leads nowhere.
+   * The same with the error for an import that leads nowhere.
    * @throws RENDER_RESOLVE unless it fails only when it is reached
    */
   async #explained(id: string, compiled: CompiledSource): Promise<Record<string, string>> {
@@ -218,6 +226,10 @@ export class SiteCompiler {
     const compiled = entry === undefined ? undefined : this.#options.cache.compiled(entry.hash)
     return entry === undefined || compiled === undefined ? undefined : new ResolvedModule(id, entry.hash, compiled, entry.imports)
   }
+}
+
+function charsOf(dependencies: Readonly<Record<string, string>>): number {
+  return Object.entries(dependencies).reduce((sum, [specifier, target]) => sum + specifier.length + target.length, 0)
 }
 
 function importKindOf({ format }: CompiledSource): 'import' | 'require' {

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { codeOf } from '@svc/core'
@@ -160,4 +170,14 @@ test('a style sheet that changes while it is compiled is compiled again', async 
   }
   assert.match(await load(new ChangingResolver(root)), /red/)
   assert.match(await load(new SiteResolver(root)), /#00f|blue/)
+})
+
+test('a module whose imports are too large is an error, and leaves nothing in the index that a host would read', async (t) => {
+  const imports = Array.from({ length: 1_500 }, (_, i) => `import './b.js?${i}${'x'.repeat(3_500)}'`).join('\n')
+  const { open, page, dir } = setup(t, { 'page.ts': imports, 'b.js': '' })
+  await assert.rejects(open().compiler.load(page), {
+    code: 'RENDER_RESOLVE',
+    message: /imports have more than 4194304 characters/,
+  })
+  assert.ok(!existsSync(join(dir, 'c')) || readdirSync(join(dir, 'c')).length === 0)
 })

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import type { SiteCompiler } from '@svc/compile'
-import { CompileError, formatSource, ModuleCache, type ResolvedModule, SiteGraph } from '@svc/compile/caches'
+import { formatSource, ModuleCache, type ResolvedModule, SiteGraph } from '@svc/compile/caches'
 import { type ReplyOf, type RequestOf, toWire, type WireError } from '@svc/core'
 import type { scanMethods } from '../contract/scan-methods.ts'
 
@@ -11,8 +11,6 @@ type MoreModule = CompileReply['more'][number]
 
 /** Views that a process keeps. A site has one for each of its threads. */
 const MAX_VIEWS = 8
-/** The largest barrel files of packages have some ten thousand imports, each with a path. */
-const MAX_IMPORT_CHARS = 8 * 1024 * 1024
 /** Of a reply, which goes through the main thread of the host: modules that do not fit are left out, and asked for again. */
 const MAX_REPLY_CHARS = 8 * 1024 * 1024
 /** Of a message; one about a place in a source is far shorter. */
@@ -133,9 +131,6 @@ class View {
       graph.look(id)
       const module = await compiler.load(id)
       const { hash, dependencies } = module
-      if (charsOf(dependencies) > MAX_IMPORT_CHARS) {
-        throw new CompileError('RENDER_RESOLVE', `${id}: its imports have more than ${MAX_IMPORT_CHARS} characters`)
-      }
       const why = this.#lastGood.get(id)
       this.#lastGood.delete(id)
       for (const file of module.watches) graph.look(file)
