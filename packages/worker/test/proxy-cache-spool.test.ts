@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { deferred } from '@svc/core'
-import { waitFor } from '@svc/testkit'
+import { tempDir, waitFor } from '@svc/testkit'
 import { CacheInstance } from './proxy-cache-instance.ts'
 
 /** Bytes of which no part is like another. */
@@ -77,6 +79,31 @@ test('answers that are written down at the same time do not take more than their
   await worker.get('/4')
   await instance.settled()
   assert.match((await worker.get('/4')).cacheStatus, /hit/)
+})
+
+test('an answer whose file is removed under it reaches its client whole, and is not stored', async (t) => {
+  const dir = tempDir(t)
+  const instance = await CacheInstance.open(t, 64 << 20, dir)
+  const worker = instance.worker()
+  const visitor = worker.ask('/a', { isSlow: true })
+  const upstream = await instance.upstream.request()
+  upstream.head({ status: 200, headers: [['cache-control', 'max-age=10']] })
+  await upstream.chunk('x'.repeat(100_000))
+  await upstream.chunk('y'.repeat(100_000))
+  const incoming = join(dir, 'proxy/incoming')
+  assert.equal(readdirSync(incoming).length, 1)
+  rmSync(incoming, { recursive: true })
+  upstream.end()
+  visitor.takeAll()
+  await visitor.done.promise
+  assert.ok(visitor.text === 'x'.repeat(100_000) + 'y'.repeat(100_000))
+  await instance.settled()
+  assert.deepEqual(
+    instance.problems.map((error) => (error as NodeJS.ErrnoException).code),
+    ['ENOENT'],
+  )
+  instance.upstream.auto = (asked) => asked.answer(200, [], 'asked again')
+  assert.equal((await worker.get('/a')).text, 'asked again')
 })
 
 test('a client that takes nothing holds up the others of an answer that is not kept for a while alone', async (t) => {

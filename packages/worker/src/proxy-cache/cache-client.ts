@@ -1,4 +1,4 @@
-import type { EntryFacts, ProxyAddress } from '@svc/cache'
+import type { EntryFacts, ProxyAddress, StoredEntry } from '@svc/cache'
 import type { CacheStatus, ResponseSink, ResponseSource } from '@svc/http'
 import type { Origin, OriginRequest } from '@svc/upstream'
 
@@ -16,6 +16,15 @@ export interface CacheRules {
   readonly useStale: StaleRules
   /** `proxy_cache_valid`, in seconds; undefined: it does not name this status. */
   validSeconds(status: number): number | undefined
+}
+
+/** An entry that answers a request. */
+export interface ServedEntry {
+  readonly key: string
+  readonly entry: StoredEntry
+  /** Fresh; stale while it is refreshed; validated by the upstream just now; or in place of a failure of the upstream. */
+  readonly how: 'hit' | 'stale' | 'validated' | 'instead'
+  readonly isCollapsed: boolean
 }
 
 /** The request of a client as the cache sees it. */

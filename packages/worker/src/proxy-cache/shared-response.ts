@@ -1,22 +1,40 @@
 import {
   type BodyFileRef,
   type IncomingBody,
+  type LeaseDesk,
   MAX_INLINE_BYTES,
   mayBeShared,
+  type PassMemory,
   type ProxyAddress,
+  type ProxyStore,
   type Purgeable,
+  type PurgeLedger,
   type Storing,
   uriTag,
 } from '@svc/cache'
-import { asError } from '@svc/core'
-import { BodyBuffer, BodyDelivery, type HeaderList } from '@svc/http'
+import { asError, type Clock } from '@svc/core'
+import { type BodyBlocks, BodyBuffer, BodyDelivery, type HeaderList } from '@svc/http'
+import type { CacheMetrics } from '@svc/telemetry'
 import { UpstreamError } from '@svc/upstream'
 import type { CacheClient, ProxyStatus } from './cache-client.ts'
 import { type Delivered, deliveryOf, sendPart } from './delivery.ts'
-import type { ProxyParts } from './proxy-parts.ts'
 
 /** Milliseconds after which a stalled reader of a body that is not cached is dropped, if other readers wait for more of it. */
 const LAG_MS = 30_000
+
+/** The services that the parts of the proxy cache share. */
+export interface ProxyParts {
+  readonly store: ProxyStore
+  readonly ledger: PurgeLedger
+  readonly leases: LeaseDesk
+  readonly metrics: CacheMetrics
+  readonly clock: Clock
+  /** For bodies on their way. */
+  readonly blocks: BodyBlocks
+  /** Keys whose last response could not be stored. */
+  readonly passes: PassMemory
+  readonly onProblem: (error: Error) => void
+}
 
 export interface SharedResponseOptions {
   readonly parts: ProxyParts

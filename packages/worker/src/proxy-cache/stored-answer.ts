@@ -1,9 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 import { freshnessOf, ttlLeftMs } from '@svc/cache'
 import { type BodyBlocks, BodyBuffer, BodyDelivery, type BodyFile } from '@svc/http'
-import type { CacheClient, ProxyStatus } from './cache-client.ts'
+import type { CacheClient, ProxyStatus, ServedEntry } from './cache-client.ts'
 import { type Delivery, deliveryOf, sendPart } from './delivery.ts'
-import type { ServedEntry } from './proxy-parts.ts'
 
 /** The Cache-Status of a response from the store. */
 function statusOf({ entry, how, isCollapsed }: ServedEntry, now: number): ProxyStatus {
