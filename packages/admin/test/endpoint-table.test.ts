@@ -55,7 +55,7 @@ test('a path of the reserved space that nothing serves lists what is served, onc
   ])
 })
 
-test('a disabled group is not listed, and its path outside of the reserved space is nobody’s', () => {
+test('a disabled group is not listed, and its path outside the reserved space is not served', () => {
   const table = new EndpointTable(listEndpoints({ ...all, healthGroup: false, apiGroup: false, adminGroup: false }))
   assert.equal(table.match('GET', '/health'), undefined)
   assert.equal(table.match('GET', '/__svc/health')?.kind, 'unknown')
