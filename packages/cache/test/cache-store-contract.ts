@@ -55,7 +55,7 @@ export function cacheStoreContract(name: string, open: OpenStore): void {
       assert.ok(Buffer.from(store.get('large')?.body ?? []).equals(large))
     })
 
-    it('keeps what it gave out as it was, whatever is stored later in the turn', async (t) => {
+    it('does not change a returned entry when another is stored later in the turn', async (t) => {
       const store = await open(t)
       await store.put('a', factsOf(), Buffer.from('first'))
       await store.put('b', factsOf(), Buffer.from('other'))
@@ -202,7 +202,7 @@ function purgeContract(name: string, open: OpenStore): void {
       assert.notEqual(store.get('a'), undefined)
     })
 
-    it('stores a purged key anew, and purges it anew', async (t) => {
+    it('stores a purged key again, and purges it again', async (t) => {
       const store = await open(t)
       const facts = factsOf({ siteTags: ['posts'] })
       const scope: PurgeScope = { kind: 'tags', tags: ['route:blog:posts'] }
@@ -243,7 +243,7 @@ function varianceContract(name: string, open: OpenStore): void {
 
     const changed: Partial<Purge> = { mode: 'stale', changedCode: ['blog'] }
 
-    it('begins anew after a change of code, and drops what was found by more', async (t) => {
+    it('starts over after a code change, and drops entries found under longer keys', async (t) => {
       const store = await open(t)
       await store.noteReads('blog', '/hello', { query: true, host: true }, 0)
       await putAll(store, { wide: factsOf({ isQueryKeyed: true, host: 'a.test' }), other: factsOf({ path: '/other' }) })

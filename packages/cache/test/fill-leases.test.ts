@@ -57,7 +57,7 @@ describe('a lease', () => {
     assert.deepEqual(desk.ended, [[3, 'failed']])
   })
 
-  test('is done without when the desk is gone', async () => {
+  test('is skipped when the lease desk is unavailable', async () => {
     const { open, desk } = bench()
     const { policy } = open({ lease: LEASE }, new Client('leader'))
     desk.asked[0]?.reject(new Error('the master is gone'))
@@ -109,7 +109,7 @@ describe('a lease', () => {
 })
 
 describe('a refresh', () => {
-  test('needs no client, and is joined by those who come', () => {
+  test('needs no client, and later clients join it', () => {
     const { open, fills } = bench()
     const { policy, fill } = open({ isRefresh: true })
     assert.deepEqual(policy.produced, [undefined])

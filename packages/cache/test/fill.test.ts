@@ -164,7 +164,7 @@ describe('a fill', () => {
 })
 
 describe('a purge', () => {
-  test('that overtakes a fill keeps it from being stored, and from being joined by those who know of the purge', () => {
+  test('that overtakes a fill prevents storing it, and keeps later requests from joining it', () => {
     const { open, fills, ledger } = bench()
     const { fill } = open({}, new Client('leader'))
     assert.equal(fills.joinable(KEY, entry), fill)

@@ -38,7 +38,7 @@ test('keys tell encodings, schemes and hosts apart', () => {
   assert.equal(new Set(prefixes).size, 4)
 })
 
-test('what is larger than an entry may be is not kept', () => {
+test('a response above the entry limit is not cached', () => {
   const cache = cacheOf(1_000_000, 50)
   assert.equal(store(cache, 'a', factsOf('a'), 51), false)
   assert.equal(store(cache, 'a', factsOf('a'), 50), true)
@@ -234,7 +234,7 @@ test('an entry under two paths goes with either', () => {
   assert.equal(cache.purge(purgeOf({ kind: 'labels', labels: ['a'] })), 1, 'and is counted once')
 })
 
-test('what counts from the creation of a response stays as it is while the response grows older', () => {
+test('fields that count from the creation of a response do not change as it ages', () => {
   const cache = cacheOf()
   const headers: HeaderList = [
     ['cache-control', 's-maxage=60'],

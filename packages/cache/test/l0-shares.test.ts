@@ -92,7 +92,7 @@ describe('shares of L0', () => {
 })
 
 describe('the heaviest item', () => {
-  it('is always on top, whatever is added, changed and removed', () => {
+  it('is always on top after entries are added, changed and removed', () => {
     const heap = new Heaviest<{ level: number; place: number }>()
     const items = Array.from({ length: 60 }, (_, index) => ({ level: (index * 37) % 60, place: -1 }))
     const present = new Set<(typeof items)[number]>()

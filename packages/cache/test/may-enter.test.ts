@@ -46,7 +46,7 @@ test('answers to requests with credentials stay out', () => {
   assert.equal(isCredentialFree(asker({ authorization: '' }), false), false)
 })
 
-test('answers that no cookie changes enter whatever the cookies, others only without', () => {
+test('responses that cookies do not change enter with any cookies, others only without cookies', () => {
   assert.equal(isCredentialFree(asker({ cookie: 'a=b' }), false), true)
   assert.equal(isCredentialFree(asker({ cookie: 'a=b' }), true), false)
   assert.equal(isCredentialFree(asker({ cookie: 'SVC_SID=1; SVC_ADMIN=2' }), true), true)

@@ -74,7 +74,7 @@ test('past the bound of kept purges older fills lose the right to be stored, you
   assert.equal(ledger.mayServe(0, entryOf('a', 'posts')), false, 'what is unsettled is never forgotten')
 })
 
-test('what a purge has overtaken may be given to those who came before the purge', () => {
+test('a fill that a purge overtook may answer requests from before the purge', () => {
   const ledger = new PurgeLedger()
   const fill = ledger.begin()
   ledger.add(purgeOf(1, posts))
@@ -86,7 +86,7 @@ test('what a purge has overtaken may be given to those who came before the purge
   assert.equal(ledger.mayGive(fill, entryOf('b', 'posts'), 2), false)
 })
 
-test('what the store has kept since before the last purges may enter L0, when no older fill is under way', () => {
+test('an entry stored before the last purges may enter L0 when no older fill is in flight', () => {
   const begun = new PurgeLedger()
   begun.reset({ last: 4, unsettled: [purgeOf(4, posts)] })
   assert.equal(begun.mayStore({ seq: 2 }, entryOf('b', 'x'), 'l0'), true, 'a process that has just begun')
@@ -175,7 +175,7 @@ function randomScope(random: (bound: number) => number): PurgeScope {
   return scopes[random(scopes.length)] ?? { kind: 'everything' }
 }
 
-test('agrees with a ledger that never forgets, whatever the order of fills, purges and settles', () => {
+test('agrees with a ledger that never forgets, for any order of fills, purges and settles', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = randomOf(seed)
     const ledger = new PurgeLedger()

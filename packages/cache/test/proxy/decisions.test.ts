@@ -46,7 +46,7 @@ describe('a field for this kind of cache', () => {
   })
 })
 
-describe('what answers depend on', () => {
+describe('inputs of a response', () => {
   test('is a set of fields', () => {
     assert.deepEqual(
       varyFields([
@@ -60,7 +60,7 @@ describe('what answers depend on', () => {
   })
 
   const same = (field: string, a: string, b: string) => variantOf([field], [[field, a]]) === variantOf([field], [[field, b]])
-  test('is the same whatever the blanks', () => assert.ok(same('foo', 'a,b ;c', ' a , b; c ')))
+  test('is the same with other whitespace', () => assert.ok(same('foo', 'a,b ;c', ' a , b; c ')))
   test('is another when a value is', () => {
     assert.ok(!same('foo', 'a', 'b'))
     assert.ok(!same('foo', 'a', 'A'))
@@ -131,7 +131,7 @@ describe('validation', () => {
   })
 })
 
-describe('what a request makes invalid', () => {
+describe('invalidation by a request', () => {
   const uri = 'http://a.org/x?q'
   test('are its own URI and those that the answer names', () => {
     const headers = [

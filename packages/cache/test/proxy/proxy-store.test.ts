@@ -57,7 +57,7 @@ describe('responses of upstreams', () => {
     assert.equal(isFound('/b'), true)
   })
 
-  test('are a miss when their file is gone or was cut', async (t) => {
+  test('are a miss when their file is missing or truncated', async (t) => {
     const dir = tempDir(t)
     const store = await openProxyStore(t, dir)
     await put(store, '/gone', large('gone'))

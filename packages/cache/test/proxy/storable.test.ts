@@ -168,7 +168,7 @@ describe('the age of a response', () => {
   })
 })
 
-test('what may be used when it is stale', () => {
+test('use of stale responses', () => {
   const swr = (value: string) => kept({ headers: control(value) }).swrMs
   assert.equal(swr('max-age=9, stale-while-revalidate=30'), 30_000)
   for (const strict of ['must-revalidate', 'proxy-revalidate', 's-maxage=9']) {

@@ -97,7 +97,7 @@ describe('bounds of the store', () => {
     assert.equal(await store.put('q', factsOf({ isQueryKeyed: true }), Buffer.alloc(100_000)), false)
   })
 
-  it('counts what is overwritten, purged and stored anew once', async (t) => {
+  it('counts an entry once when it is overwritten, purged and stored again', async (t) => {
     const store = await smallStore(t, {})
     await store.put('a', factsOf(), Buffer.alloc(1_000))
     await store.put('a', factsOf({ isQueryKeyed: true }), Buffer.alloc(10))

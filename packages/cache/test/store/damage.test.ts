@@ -84,7 +84,7 @@ async function flipBody(cacheDir: string): Promise<void> {
 
 describe('a damaged store', () => {
   for (const [what, { hurt, says }] of Object.entries(damages)) {
-    it(`${what} is moved aside and begun afresh`, async (t) => {
+    it(`${what} is moved aside, and the store starts empty`, async (t) => {
       const cacheDir = tempDir(t)
       await makeStore(cacheDir)
       await hurt(cacheDir)
@@ -110,7 +110,7 @@ describe('a damaged store', () => {
     assert.deepEqual(kept.sort(), ['isr.damaged-3', 'isr.damaged-4'])
   })
 
-  it('that was cut to nothing is begun afresh where it lies', async (t) => {
+  it('that was truncated to nothing is started empty in place', async (t) => {
     const cacheDir = tempDir(t)
     await makeStore(cacheDir)
     await truncate(dataOf(cacheDir), 0)
@@ -221,7 +221,7 @@ describe('a store that cannot be opened', () => {
     await expectOff(await openStore(t, roomy(join(dir, 'file', 'cache'))), /ENOTDIR/)
   })
 
-  it('is off for who joins before its owner', async (t) => {
+  it('is off for a process that joins before its owner', async (t) => {
     const store = await EntryStore.join(roomy(tempDir(t)))
     t.after(() => store.close())
     await expectOff(store, /not open/)

@@ -45,7 +45,7 @@ describe('a purge of many entries', () => {
     assert.equal(store.size().entries, 0)
   })
 
-  it('leaves what was made anew since it was counted', async (t) => {
+  it('leaves entries that were rendered again since it was counted', async (t) => {
     const store = await open(t)
     const { followed } = await store.beginPurge(purgeOf(5, { kind: 'everything' }))
     const last = keyOf(ENTRIES - 1)

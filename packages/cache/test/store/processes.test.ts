@@ -94,7 +94,7 @@ describe('a store in several processes', () => {
 })
 
 describe('opening a store', () => {
-  it('disturbs nobody who writes to it', async (t) => {
+  it('does not disturb its writers', async (t) => {
     assert.ok((await joinWhileWritten(t, tempDir(t), 100)) > 0)
   })
 })

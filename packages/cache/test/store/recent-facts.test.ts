@@ -7,7 +7,7 @@ import { openStore, roomy } from './store-fixture.ts'
 
 const body = Buffer.from('hello')
 
-test('an entry that is read again is not taken apart again, and nobody can change what is remembered of it', async (t) => {
+test('a second read of an entry does not parse it again, and readers cannot change the remembered facts', async (t) => {
   const store = await openStore(t, roomy(tempDir(t), { layer: 'proxy' }))
   await store.put('a', factsOf(), body)
   const [first, second] = [store.get('a'), store.get('a')]
@@ -26,7 +26,7 @@ test('an entry that is written again is read as it is now, also where its facts 
   }
 })
 
-test('what a purge changes in an entry, or takes away, is seen by who has read it before', async (t) => {
+test('a reader that has read an entry before sees that a purge changed or removed it', async (t) => {
   const store = await openStore(t, roomy(tempDir(t), { layer: 'proxy' }))
   await store.put('a', factsOf(), body)
   assert.equal(store.get('a')?.isMarkedStale, false)
@@ -38,7 +38,7 @@ test('what a purge changes in an entry, or takes away, is seen by who has read i
   assert.deepEqual(store.get('a'), { ...factsOf({ seq: 2 }), body })
 })
 
-test('what another process writes is read in place of what was remembered', async (t) => {
+test('an entry that another process writes replaces the remembered one', async (t) => {
   const cacheDir = tempDir(t)
   const store = await openStore(t, roomy(cacheDir, { layer: 'proxy' }))
   const other = await EntryStore.join(roomy(cacheDir, { layer: 'proxy' }))

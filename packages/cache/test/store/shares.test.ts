@@ -85,7 +85,7 @@ describe('shares of sites', () => {
     assert.equal(left(store, 'small', 100), 100)
   })
 
-  it('follow the weights, and entries of sites that are gone are the first to go', async (t) => {
+  it('follow the weights, and entries of removed sites are evicted first', async (t) => {
     const store = await smallStore(t)
     await put(store, 'gone', 60)
     store.setWeights(
