@@ -77,7 +77,7 @@ test('on a machine that is supported a Node.js 22 of the PATH stands in for the 
   assert.match(stderr, /the bundled Node\.js is missing; run 'npm install'/)
 })
 
-test('where the bundled Node.js has no loader, it is not started, and the sentence names glibc', async (t) => {
+test('the bundled Node.js is not started without its loader, and the error names glibc', async (t) => {
   if (process.arch !== 'x64') return t.skip('hides the directory of the loader on x64')
   if (!requireNetworkNamespace(t)) return undefined
   const { dir } = checkout(t, 'Linux', 'x86_64')

@@ -19,7 +19,7 @@ async function instance(t: TestContext, answers: ScriptedAnswers): Promise<strin
   return dir
 }
 
-test('what the server refuses is a usage error, what it could not do is for later; no stack trace', async (t) => {
+test('a refusal of the server is a usage error, a failure asks to retry later; neither has a stack trace', async (t) => {
   const cwd = await instance(t, {
     purge: ({ order }) => {
       const isBad = order.layers.includes('l0')

@@ -84,7 +84,7 @@ test('--version prints the version of the product', async (t) => {
   assert.deepEqual(await runSvc(t, ['--version']), { code: 0, stdout: `${PRODUCT_VERSION}\n`, stderr: '' })
 })
 
-test('serve refuses a directory or file that is not there with 78 and one line each', async (t) => {
+test('serve rejects a missing directory or file with exit code 78 and one line each', async (t) => {
   const dir = tempDir(t)
   const [gone, file] = await Promise.all([
     runSvc(t, ['serve', 'gone'], { cwd: dir }),
