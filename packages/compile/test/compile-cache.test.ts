@@ -62,7 +62,7 @@ for (const [name, damage] of [
   })
 }
 
-test('source maps that are damaged are none, until the module is compiled anew by the next process', async (t) => {
+test('a damaged source map is ignored until the next process compiles the module again', async (t) => {
   const { open, page, dir } = setup(t, { 'page.ts': 'export const a: number = 1' })
   const first = await open().compiler.load(page)
   const expected = first.maps
@@ -106,7 +106,7 @@ test('in production a half-written file keeps its last good version, in developm
   }
 })
 
-test('a file that is gone, or a link that leads out of the site, is not compiled', async (t) => {
+test('a deleted file, or a link that leads out of the site, is not compiled', async (t) => {
   const { open, page, root } = setup(t, { 'page.ts': 'export const a = 1' })
   const { compiler } = open()
   const outside = join(tempSite(t, { 'secret.ts': 'export const secret = 1' }), 'secret.ts')

@@ -39,7 +39,7 @@ test('one changed byte anywhere in a file of bytecode is found, and the file goe
   assert.equal(cache.counters.hits, 0)
 })
 
-test('what was read stays as it is while more is read, whatever the size of the files', (t) => {
+test('text that was read does not change while more is read, for any file size', (t) => {
   const cache = cacheIn(tempDir(t, 'svc-cache'))
   const kib = 1024
   const sizes = [0, 1, 40 * kib, 64 * kib - 18, 64 * kib - 17, 64 * kib, 256 * kib - 17, 256 * kib, 700 * kib]

@@ -178,7 +178,7 @@ test('imports keep layers, media and conditions; packages give their style sheet
     assert.match(css, new RegExp(part.replaceAll(/[.()]/g, '\\$&')), part)
 })
 
-test('":global" and ":local" work in CSS modules; what has no effect is a warning with its place', async (t) => {
+test('":global" and ":local" work in CSS modules; a rule without effect is a warning with its position', async (t) => {
   const { classes, css, warnings } = await compile(t, {
     'a.module.css': ':global(.g) .a :local(.b) { color: red }\n.c { content: ":global @apply"; }',
   })

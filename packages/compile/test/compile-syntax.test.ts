@@ -64,7 +64,7 @@ test('import() inside of import() is replaced whole in CommonJS', async (t) => {
   assert.equal(((await (exports['f'] as () => Promise<Exports>)()) as Exports)['default'], './z')
 })
 
-test('what only a comment or a text says does not decide the format of a module', async (t) => {
+test('a comment or a string does not decide the format of a module', async (t) => {
   const root = tempSite(t, {
     'comment.js': '// module.exports = require("x")\nglobalThis.a = "exports.b"',
     'real.js': 'module /* c */ . exports = 1',
