@@ -76,7 +76,7 @@ test('roots and files of passwords are noticed where they cannot be used, and wh
   ])
 })
 
-test('what is no socket is noticed without being opened, and a socket that listens is not', async (t) => {
+test('a file that is not a socket causes a notice without being opened, a listening socket does not', async (t) => {
   const dir = tempDir(t, 'sockets')
   writeFiles(dir, { file: '' })
   execFileSync('mkfifo', [join(dir, 'pipe')])

@@ -118,7 +118,7 @@ test('a wildcard is for one label and not for itself', () => {
   for (const name of ['b.test', 'x.y.b.test', 'x.a.test', '*.a.test', 'test']) assert.equal(coversName(names, name), false, name)
 })
 
-test('an address cannot be plain and speak TLS, in whatever spelling', async (t) => {
+test('an address cannot be plain and speak TLS, in any spelling', async (t) => {
   const problems = async (listen: string | undefined, listenTls: string) => {
     const plain = listen === undefined ? '' : `listen = "${listen}"\n`
     const { dir, result } = await loadText(t, `[server]\nlisten_tls = "${listenTls}"\n${plain}[tls]\nauto = true\n`)
@@ -155,7 +155,7 @@ test('an address cannot be plain and speak TLS, in whatever spelling', async (t)
   for (const [listen, listenTls] of others) assert.deepEqual(await problems(listen, listenTls), [])
 })
 
-test('an address of the config file and of a vhost file are one in whatever spelling', async (t) => {
+test('an address of the config file and one of a vhost file are equal in any spelling', async (t) => {
   const load = (listen: string, vhost: string) =>
     loadText(t, `[server]\nlisten = "${listen}"\nvhosts = ["a.conf"]\n`, {}, { 'a.conf': `server { listen ${vhost}; }` })
   const names = async (listen: string, vhost: string) => loaded((await load(listen, vhost)).result).listen.map(({ name }) => name)
@@ -187,7 +187,7 @@ test('port 0 twice is two addresses, and each keeps its name without the other',
   assert.deepEqual(await names(`${plain}\n${tls}`, '127.0.0.1:0 ssl'), ['127.0.0.1:0#plain false', '127.0.0.1:0 true'])
 })
 
-test('what keeps certificates from coming is told', async (t) => {
+test('obstacles to obtaining certificates are reported', async (t) => {
   const bare = await loadText(
     t,
     '[server]\nlisten_tls = "127.0.0.1:9"\nvhosts = ["*.conf"]\n',

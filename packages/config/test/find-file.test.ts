@@ -18,7 +18,7 @@ test('the file that was asked for comes before SVC_CONFIG, and that before the u
   ])
 })
 
-test('a file that was asked for and is not there is a problem; so is finding none at all', async (t) => {
+test('a missing file that was named is a problem; so is finding none at all', async (t) => {
   const dir = configDir(t, {})
   assert.deepEqual(problemLines(dir, await loadConfig({ ...base, cwd: dir, file: 'gone.toml' })), ['gone.toml: no such file'])
   assert.deepEqual(problemLines(dir, await loadConfig({ ...base, cwd: dir, env: { SVC_CONFIG: 'gone' } })), [

@@ -4,7 +4,7 @@ import { loaded, loadText, problemLines } from './load-text.ts'
 
 const long = 'a secret of more than thirty-two bytes'
 
-test('references that lead nowhere are problems', async (t) => {
+test('references without a target are problems', async (t) => {
   const toml = '[admin]\njwt_secret = "env:MISSING"\n[redis]\nurl = "file:missing.txt"\n'
   const { dir, result } = await loadText(t, toml)
   assert.deepEqual(problemLines(dir, result), [
@@ -13,7 +13,7 @@ test('references that lead nowhere are problems', async (t) => {
   ])
 })
 
-test('what a reference leads to is checked like a literal', async (t) => {
+test('the target of a reference is checked like a literal', async (t) => {
   const { dir, result } = await loadText(t, '[admin]\njwt_secret = "env:SHORT"\n', { env: { SHORT: 'short' } })
   assert.deepEqual(problemLines(dir, result), ['svc.config.toml:2:1: admin.jwt_secret: must have at least 32 bytes'])
 })

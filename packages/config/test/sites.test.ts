@@ -70,7 +70,7 @@ test('standalone mode for production is strict', async (t) => {
   assert.deepEqual([site?.mode, site?.fetch_allow_local, site?.env], ['production', false, { NODE_ENV: 'production' }])
 })
 
-test('a standalone directory that is not there is a problem', async (t) => {
+test('a missing standalone directory is a problem', async (t) => {
   const dir = configDir(t, {})
   const result = await loadConfig(
     { standalone: { dir: 'nowhere', production: false }, env: {}, cwd: dir, isRoot: false },
