@@ -33,7 +33,7 @@ test('a close stack releases in reverse, reports what fails or is late, and runs
   assert.deepEqual(failed, ['late: close of late took longer than 10 ms', 'throws: broken'])
 })
 
-test('what is acquired while the stack closes is released too', async () => {
+test('a resource acquired while the stack closes is released too', async () => {
   const order: string[] = []
   const stack = new CloseStack(() => assert.fail('nothing fails'))
   stack.push('outer', () => {
@@ -44,7 +44,7 @@ test('what is acquired while the stack closes is released too', async () => {
   assert.deepEqual(order, ['outer', 'inner'])
 })
 
-test('what is acquired after the stack has closed is released at once', async () => {
+test('a resource acquired after the stack has closed is released at once', async () => {
   const order: string[] = []
   const stack = new CloseStack((step) => order.push(`failed ${step}`))
   await stack.close()

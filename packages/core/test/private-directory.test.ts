@@ -24,7 +24,7 @@ function makeDir(path: string, mode: number): string {
 
 const unsafe = (message: RegExp) => ({ code: 'CORE_UNSAFE_DIRECTORY', message })
 
-test('what is missing is made for its owner alone, and permissions of others are taken away', async (t) => {
+test('missing directories are created for their owner alone, and permissions of others are removed', async (t) => {
   const dir = tempDir(t)
   await take(join(dir, 'a/b/c'))
   for (const path of ['a', 'a/b', 'a/b/c']) assert.equal(modeOf(join(dir, path)), 0o700, path)
@@ -104,7 +104,7 @@ test('directories and links of other users are refused, and nothing is changed t
   await assert.rejects(take(join(ofGroup, 'own')), unsafe(/can be written by group 65534 \(mode 775\).*chmod g-w/))
 })
 
-test('another user who is quicker gets no directory changed, whoever makes a name first', async (t) => {
+test('a faster user cannot get a directory changed, regardless of who creates a name first', async (t) => {
   if (!requireRoot(t)) return
   const shared = sharedDir(t)
   const target = makeDir(join(shared, 'target'), 0o755)

@@ -23,7 +23,7 @@ describe('RecentWeakMap', () => {
       )
   })
 
-  test('a value that is set anew is the one that is found, whether its key was the last one or not', () => {
+  test('a value that is set again replaces the old one, for the most recent key and for others', () => {
     const map = new RecentWeakMap<object, string>()
     const [one, other] = [{}, {}]
     map.set(one, 'a')

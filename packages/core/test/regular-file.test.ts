@@ -83,7 +83,7 @@ test('a private file is read only if it belongs to this user alone, under one na
   }
 })
 
-test('a refusal is told in words to those who chose the file themselves', async (t) => {
+test('a refusal is explained to users who chose the file themselves', async (t) => {
   const dir = tempDir(t, 'svc-files')
   writeFileSync(join(dir, 'large'), 'x'.repeat(maxBytes + 1))
   assert.deepEqual(await readBounded(dir, maxBytes), { ok: false, why: 'is a directory, not a file', code: 'EISDIR' })

@@ -86,7 +86,7 @@ function connect(
 
 const timeoutMs = 5000
 
-test('a call is answered, and replies find their calls in whatever order they come', async () => {
+test('a call is answered, and replies in any order find their calls', async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const { client } = connect({
     add: async ({ a, b }) => {
@@ -146,7 +146,7 @@ test('a late reply times out and the handler is told', async () => {
   assert.equal(server.activeCalls, 0)
 })
 
-test('a call without a deadline waits until its peer is gone', async () => {
+test('a call without a deadline waits until its peer disconnects', async () => {
   const { client } = connect({ wait: () => new Promise(() => undefined) })
   const endless = client.call('wait', undefined, { timeoutMs: Number.POSITIVE_INFINITY })
   const outcome = assert.rejects(endless, { code: 'CORE_PEER_GONE' })

@@ -21,7 +21,7 @@ test('a second value under a key replaces the first', () => {
   assert.equal(map.get('a'), 2)
 })
 
-test('values come in their order and are those of the call, whatever is deleted meanwhile', () => {
+test('values come in order and are those at the time of the call, even if some are deleted meanwhile', () => {
   const map = new TransientMap<number, string>()
   for (const [index, text] of ['a', 'b', 'c'].entries()) map.set(index, text)
   const seen: string[] = []

@@ -28,7 +28,7 @@ test('a socket in a directory with a path of any length is listened on, connecte
   }
 })
 
-test('a path that leads nowhere is an error of the socket and the server, and keeps nothing open', async (t) => {
+test('a path that does not exist is an error of the socket and the server, and keeps nothing open', async (t) => {
   const dir = join(tempDir(t), ...Array.from({ length: 3 }, () => 'd'.repeat(100)))
   const before = openFiles()
   await assert.rejects(once(connectUnix(join(dir, 'x.sock')), 'connect'), { code: 'ENOENT' })
