@@ -327,7 +327,7 @@ describe('engine node, in other protocols of the connection', () => {
     'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
   )
 
-  test('HTTP/1.0 closes without keep-alive, and with close whatever else it says', async (t) => {
+  test('HTTP/1.0 closes without keep-alive, and always with close', async (t) => {
     const { port, site } = await start(t, 'node')
     for (const fields of [[], ['Connection: keep-alive, close'], ['Connection: keep-alive', 'Connection: close']]) {
       const wire = await Wire.open(t, port)

@@ -139,7 +139,7 @@ function failureContract(start: StartSubject): void {
     assert.equal(await closed.promise, true)
   })
 
-  test('after the client has gone, writing and answering do nothing', async (t) => {
+  test('after the client has disconnected, writing and responding do nothing', async (t) => {
     const outcome = Promise.withResolvers<unknown[]>()
     const subject = await start(t, (exchange) => {
       const writer = exchange.stream(plain)
@@ -160,7 +160,7 @@ function failureContract(start: StartSubject): void {
 function departureContract(start: StartSubject): void {
   for (const isLifted of [false, true]) {
     const when = isLifted ? 'was lifted before' : 'is lifted after'
-    test(`a client that leaves before its answer is gone at once, where the time limit ${when}`, async (t) => {
+    test(`a client that disconnects before its response is noticed at once when the time limit ${when}`, async (t) => {
       const leaving = new AbortController()
       const ended = Promise.withResolvers<boolean>()
       const handler = (exchange: HttpExchange) => {
@@ -282,7 +282,7 @@ function bodyContract(start: StartSubject): void {
     assert.equal((await subject.send({ method: 'POST', url: '/', body: chunks })).body.toString(), '2000000')
   })
 
-  test('a body that nobody reads does not keep the answer back', async (t) => {
+  test('an unread body does not delay the response', async (t) => {
     const subject = await start(t, (exchange) => setImmediate(() => exchange.respond(plain, Buffer.from('unread'))))
     const response = await subject.send({ method: 'POST', url: '/', body: 'x'.repeat(500_000) })
     assert.equal(response.body.toString(), 'unread')

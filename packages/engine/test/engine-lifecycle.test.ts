@@ -151,7 +151,7 @@ function lifecycle(name: EngineName): void {
       assert.equal(engine.inFlight, 0)
     })
 
-    test('a request that nobody answers in time gets 504, and a late answer does nothing', async (t) => {
+    test('a request without a response in time gets 504, and a late response does nothing', async (t) => {
       const closed = Promise.withResolvers<boolean>()
       let late: HttpExchange | undefined
       const { port, refusals } = await start(

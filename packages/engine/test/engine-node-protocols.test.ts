@@ -99,7 +99,7 @@ describe('engine node, HTTP/1', { concurrency: true }, () => {
     assert.deepEqual(ran, ['/1'])
   })
 
-  test('an expectation that nobody knows is refused like everything else', async (t) => {
+  test('an unknown expectation is rejected like any other mistake', async (t) => {
     const { port, refusals } = await startEngine(t, 'node', () => assert.fail('must not run'))
     const text = await talk(t, port, 'GET / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n')
     assert.match(text, /^HTTP\/1.1 417 /)
@@ -215,7 +215,7 @@ describe('engine node, HTTP/2', { concurrency: true }, () => {
     assert.deepEqual([hints, trailers], [[[103, '</a.css>; rel=preload']], ['42']])
   })
 
-  test('a field that may come once only does, whatever the application says', async (t) => {
+  test('a field that may occur once is sent once, even if the application sets it twice', async (t) => {
     const headers = [
       ['Content-Type', 'text/plain'],
       ['content-type', 'text/html'],

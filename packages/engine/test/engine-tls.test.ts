@@ -197,7 +197,7 @@ for (const name of Object.keys(engines) as EngineName[]) {
       assert.equal(await subjectFor(t, port, 'a.test'), 'same')
     })
 
-    test('what was prepared and not put in force changes nothing', async (t) => {
+    test('prepared certificates that are not put in force change nothing', async (t) => {
       const [old, next] = [makeCertificate(t, 'old', ['a.test']), makeCertificate(t, 'next', ['a.test'])]
       const { engine, port } = await startEngine(t, name, tell, { tls: tlsOf([old], [['a.test', 'old']]) })
       engine.prepareTls('test', tlsOf([next], [['a.test', 'next']]))
@@ -221,7 +221,7 @@ for (const name of Object.keys(engines) as EngineName[]) {
 }
 
 describe('server names on engine uws', () => {
-  test('what certificates of before cost is used again, or counted as lost memory', async (t) => {
+  test('memory of replaced certificates is reused, or counted as lost', async (t) => {
     const [any, one, two, three] = ['any', 'one', 'two', 'three'].map((id) => makeCertificate(t, id, ['a.test']))
     assert.ok(any && one && two && three)
     const serving = (certificate: CertificateSpec) => tlsOf([any, certificate], [['a.test', certificate.id]])
@@ -303,7 +303,7 @@ describe('server names on engine uws', () => {
     assert.equal((await ask(port, 'x.a.test')).text, 'https - x.a.test')
   })
 
-  test('a file that is gone when its name is first asked for is told of', async (t) => {
+  test('a file that is missing when its name is first requested is reported', async (t) => {
     const certificates = [makeCertificate(t, 'other', ['o.test']), makeCertificate(t, 'a', ['a.test'])]
     const { port, problems } = await startEngine(t, 'uws', tell, { tls: tlsOf(certificates, [['a.test', 'a']]) })
     rmSync(certificates[1]?.keyFile ?? '')

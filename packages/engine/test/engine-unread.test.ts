@@ -20,7 +20,7 @@ const cases: readonly (readonly [method: string, bytes: number, isReady: boolean
 
 for (const [method, bytes, isReady, fields = ''] of cases) {
   const what = `${method}, ${isReady ? 'ready ' : ''}answers of ${bytes} bytes${fields.trimEnd() && `, ${fields.trimEnd()}`}`
-  test(`uws: who asks again and again and reads nothing is not answered without end (${what})`, async (t) => {
+  test(`uws: a client that pipelines requests and reads nothing is not answered without end (${what})`, async (t) => {
     let answers = 0
     const body = Buffer.alloc(bytes)
     const head = readyHeadOf(new HeaderBlocks((error) => assert.fail(error)).of({ status: 200, headers: [] }))
@@ -47,7 +47,7 @@ for (const [method, bytes, isReady, fields = ''] of cases) {
   })
 }
 
-test('uws: who asks again and again, one at a time, gets all answers, with a body and without', async (t) => {
+test('uws: a client that sends one request after another gets all responses, with a body and without', async (t) => {
   const { port } = await startUws(t, (exchange) => exchange.respond({ status: 200, headers: [] }, Buffer.from('hello')))
   const socket = connect({ port, host: '127.0.0.1' })
   t.after(() => socket.destroy())

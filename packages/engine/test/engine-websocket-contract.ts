@@ -97,7 +97,7 @@ function handshakeContract(start: StartWebSocketSubject): void {
     assert.equal(runs, 0)
   })
 
-  test('what is no handshake has no offer', async (t) => {
+  test('a request that is not a handshake has no offer', async (t) => {
     const subject = await start(t, (exchange) => exchange.respond(plain, Buffer.from(String(exchange.webSocket))))
     for (const fields of [
       { 'sec-websocket-key': undefined },
@@ -193,7 +193,7 @@ function messageContract(start: StartWebSocketSubject): void {
     await socket.closed
   })
 
-  test('what a listener throws is reported and harms nothing', async (t) => {
+  test('an exception of a listener is reported and harms nothing', async (t) => {
     let peer: WebSocketPeer | undefined
     const subject = await start(t, (exchange) => {
       peer = exchange.webSocket?.accept(

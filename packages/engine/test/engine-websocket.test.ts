@@ -77,7 +77,7 @@ for (const name of engineNames) {
     assert.ok([1006, 1007].includes((await socket.closed)[0]))
   })
 
-  test(`${name}: what a client sends before the answer is not lost`, async (t) => {
+  test(`${name}: messages that a client sends before the response are not lost`, async (t) => {
     const { port } = await startEngine(t, name, (exchange) => setImmediate(() => setImmediate(() => echo(exchange))))
     const socket = await openSocket(`ws://127.0.0.1:${port}/`)
     assert.ok(typeof socket === 'object')
@@ -88,7 +88,7 @@ for (const name of engineNames) {
   })
 }
 
-test('uws: who never acknowledges loses the connection in the end', async (t) => {
+test('uws: a listener that never acknowledges loses the connection eventually', async (t) => {
   const { port } = await startEngine(t, 'uws', (exchange) => {
     exchange.webSocket?.accept({}, unheard)
   })
@@ -99,7 +99,7 @@ test('uws: who never acknowledges loses the connection in the end', async (t) =>
   assert.deepEqual(await socket.closed, [1013, 'too much data is waiting to be sent'])
 })
 
-test('node: who never acknowledges is not sent more than the connection holds', async (t) => {
+test('node: a listener that never acknowledges is not given more than the connection holds', async (t) => {
   let bytes = 0
   let peer: WebSocketPeer | undefined
   const { port } = await startEngine(t, 'node', (exchange) => {

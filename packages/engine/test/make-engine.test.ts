@@ -5,7 +5,7 @@ import { Child } from '@svc/testkit'
 
 const program = fileURLToPath(new URL('./fixtures/engine-fallback.ts', import.meta.url))
 
-test('where uWebSockets.js has no binary, engine node serves, and it is said why', async (t) => {
+test('without a binary of uWebSockets.js, engine node serves, and the log says why', async (t) => {
   const child = new Child(t, process.execPath, ['--disable-warning=ExperimentalWarning', program])
   const line = await child.waitForLine('the outcome', (text) => text.startsWith('{"engine"'))
   const { engine, text, problems } = JSON.parse(line)

@@ -55,7 +55,7 @@ function look(gate: RequestGate, { method = 'GET', target = '/', fields }: Sampl
   return { host: gate.host, parsed, ...lengths, ...reads, list: gate.fieldList() }
 }
 
-test('what came before changes nothing', () => {
+test('earlier requests change nothing', () => {
   const alone = samples.map((sample) => look(new RequestGate(), sample))
   assert.ok(alone.filter((seen) => 'fault' in seen).length >= 8)
   for (const first of samples) {

@@ -142,7 +142,7 @@ test('a body whose file cannot be read back ends with an error and is answered 5
   await waitFor('the file to be closed', () => openBelow(dir).length === 0)
 })
 
-test('the file is gone when the client is, in the middle of it', async (t) => {
+test('the file is deleted when the client disconnects in the middle of it', async (t) => {
   const { dir, library, body } = subject(t, 8 * MB)
   const reader = new Reader(body)
   reader.holdFrom = 2 * MB
@@ -154,7 +154,7 @@ test('the file is gone when the client is, in the middle of it', async (t) => {
   await waitFor('the file to be closed', () => openBelow(dir).length === 0)
 })
 
-test('a body past its limit is refused, whatever waits of it', async (t) => {
+test('a body past its limit is rejected, however much of it is queued', async (t) => {
   const { dir, library, owner, body } = subject(t, undefined, 4 * MB)
   library.send(Buffer.alloc(5 * MB))
   assert.deepEqual(owner.refusals, [[413, 'body_too_large']])
@@ -162,7 +162,7 @@ test('a body past its limit is refused, whatever waits of it', async (t) => {
   assert.equal(codeOf(await new Reader(body).ended.promise), 'HTTP_BODY_TOO_LARGE')
 })
 
-test('what comes in one turn past all pausing reaches a slow reader whole, a little at a time', async (t) => {
+test('data that arrives in one turn despite the pause reaches a slow reader whole, in small pieces', async (t) => {
   for (const length of [20 * MB, undefined]) {
     const { dir, library, owner, body } = subject(t, length)
     const bytes = randomBytes(20 * MB)
@@ -179,7 +179,7 @@ test('what comes in one turn past all pausing reaches a slow reader whole, a lit
   }
 })
 
-test('what comes before anybody reads waits, and the sender is let go on once it is taken', async (t) => {
+test('data that arrives before a reader waits, and the sender resumes once it is read', async (t) => {
   const { library, body } = subject(t, 6 * MB)
   const bytes = randomBytes(6 * MB)
   library.send(bytes.subarray(0, 3 * MB), false)
