@@ -27,7 +27,7 @@ async function check(t: { after(fn: () => void): void }, table: Table, preamble 
   )
 }
 
-test('what escapes the memory limit is not there', async (t) => {
+test('features that escape the memory limit are absent', async (t) => {
   await check(t, [
     ['typeof WebAssembly + typeof SharedArrayBuffer + typeof Atomics', 'undefinedundefinedundefined'],
     ['new ArrayBuffer(1, { maxByteLength: 2 })', 'throws RangeError'],

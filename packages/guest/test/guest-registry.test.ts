@@ -121,7 +121,7 @@ test('a CommonJS cycle sees the exports so far', async (t) => {
   )
 })
 
-test('evicted modules run anew, others keep their instance', async (t) => {
+test('evicted modules run again, others keep their instance', async (t) => {
   const harness = await IsolateHarness.start(t, dir)
   await harness.define('/site/kept.ts', `export const born = Math.random()`)
   await harness.define('/site/changed.ts', `export const text = 'old'`)

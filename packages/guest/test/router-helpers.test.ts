@@ -261,7 +261,7 @@ for (const [ua, browser, os, device, isBot] of agents) {
   })
 }
 
-test('a streamed body waits while the client does not take it, and stops when the client is gone', async (t) => {
+test('a streamed body waits for a slow client, and stops when the client disconnects', async (t) => {
   const site = open(t, {
     'app/route.ts': `export const GET = () => { let n = 0; return new Response(new ReadableStream({ pull(c) { console.log('pull'); c.enqueue(new Uint8Array([65 + n++])) }, cancel() { console.log('cancelled') } }, { highWaterMark: 0 })) }`,
   })

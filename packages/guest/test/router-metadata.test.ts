@@ -155,7 +155,7 @@ for (const [name, levels, expected] of merges) {
 
 const bare = { 'app/layout.tsx': 'export default ({ children }) => <html><body>{children}</body></html>' }
 
-test('a generator that throws rejects, whatever the levels below do with their parent', async () => {
+test('a generator that throws rejects, even if the levels below ignore their parent', async () => {
   const boom = () => Promise.reject(new Error('boom'))
   const levels = [
     { exports: { generateMetadata: boom }, props: {}, files: [] },

@@ -36,7 +36,7 @@ test('when the answer is collected nothing shows a fallback', async (t) => {
   assert.match(body, /<h1>shell<\/h1><p>page<\/p><\/body>/)
 })
 
-test('what only needs microtasks is not streamed', async (t) => {
+test('a page that only needs microtasks is not streamed', async (t) => {
   const site = open(t, {
     ...base,
     'app/page.tsx': 'export default async ({ searchParams }) => { const q = await searchParams; return <p>{q.a}</p> }',
