@@ -17,7 +17,7 @@ test('believes nothing that comes from a peer that is not trusted', () => {
   assert.deepEqual(ask('', spoofed), { ...itself, address: '' })
 })
 
-test('asks for the address of the peer only when somebody wants it, where nobody is trusted', () => {
+test("looks up the peer's address only on demand when no proxy is trusted", () => {
   let asked = 0
   const connection = {
     get remoteAddress() {

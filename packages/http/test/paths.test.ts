@@ -40,7 +40,7 @@ test('escapes and a plus sign are remembered, since parts of the path are escape
   assert.equal(decodePath('/a//b')?.isQuoted, false)
 })
 
-test('what is decoded is escaped again for a path and for arguments, every byte of it', () => {
+test('every decoded byte is escaped again for a path and for arguments', () => {
   const all = Array.from({ length: 256 }, (_value, code) => String.fromCharCode(code)).join('')
   for (const escapeAll of [escapeUri, escapeArgs]) {
     const escaped = escapeAll(all)

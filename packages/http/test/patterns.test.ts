@@ -141,7 +141,7 @@ const refused: readonly (readonly [text: string, error: RegExp])[] = [
   ['(a){1,40}(b*)*', /^matching it could take unbounded time$/],
 ]
 
-test('what cannot be translated, or not be bounded, is refused with a reason', () => {
+test('a pattern that cannot be translated or bounded is rejected with a reason', () => {
   for (const [text, error] of refused) {
     const result = translatePattern(text, false)
     assert.ok('error' in result, text)
@@ -156,7 +156,7 @@ function runWithFlags(flags: readonly string[], script: string): string {
   return run.stdout
 }
 
-test('what counts as bounded is taken by the matcher that does not backtrack', () => {
+test('the matcher without backtracking accepts every pattern that counts as bounded', () => {
   const sources = matches.flatMap(([text]) => {
     const { pattern, isLinear } = translated(text)
     return isLinear ? [pattern.source] : []

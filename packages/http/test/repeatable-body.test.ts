@@ -16,7 +16,7 @@ function reading(body: RepeatableBody, isAcking = true) {
   return got
 }
 
-test('too much is not read again, and whoever reads goes on', () => {
+test('a body of which too much was read is not repeatable, and its reader goes on', () => {
   const source = new PushedBody()
   const body = new RepeatableBody(source)
   const first = reading(body)
@@ -78,7 +78,7 @@ test('memory of what may be read again is not given back; that of the rest is, w
   assert.deepEqual(source.said, [false, true, false])
 })
 
-test('chunks that come while nobody reads wait unacknowledged for the next reader', () => {
+test('chunks that arrive without a reader wait unacknowledged for the next one', () => {
   const source = new PushedBody()
   const body = new RepeatableBody(source)
   const first = reading(body)

@@ -101,7 +101,7 @@ for (const [pattern, text, path, query, expected] of TARGETS) {
 const names = (table: RuleTable<{ pattern: string; id: string }>, path: string, hostname = 'a.test', method = 'GET') =>
   [...table.matches({ path, hostname, method })].map(({ rule, isForMethod }) => `${rule.id}${isForMethod ? '' : '-'}`).join('')
 
-test('rules are found in their order, whatever their first segment is', () => {
+test('rules are found in order, for any first segment', () => {
   const table = new RuleTable([
     { id: 'a', pattern: '/x/:p' },
     { id: 'b', pattern: '/:q/y' },
