@@ -73,7 +73,7 @@ describe('the sole right to a directory', () => {
     }
   })
 
-  test('cannot be taken by those who may not enter the directory', async (t) => {
+  test('cannot be taken by users who may not enter the directory', async (t) => {
     const dir = tempDir(t, 'lock')
     // The names that anybody on the machine can make up, and bind first.
     const digest = createHash('sha256').update(realpathSync(dir)).digest('hex').slice(0, 32)
@@ -86,7 +86,7 @@ describe('the sole right to a directory', () => {
     await letGo(await holdDirectory('state', dir))
   })
 
-  test('is told of what keeps it from being taken, and is not kept by a file of its name', async (t) => {
+  test('reports the obstacle when it cannot be taken, and ignores a file of its name', async (t) => {
     const dir = tempDir(t, 'lock')
     writeFileSync(join(dir, 'run.lock.7'), 'no socket')
     await letGo(await holdDirectory('run', dir))

@@ -68,7 +68,7 @@ test('a ping without answer in time is a hang', async () => {
   assert.deepEqual(events, ['hang'])
 })
 
-test('a timeout that comes far too late accuses nobody: this process was held up itself', async () => {
+test('a timeout that fires far too late blames no peer: this process was blocked itself', async () => {
   const { clock, pings, events, timeout } = watch()
   await clock.advance(60_000)
   pings[0]!.reject(timeout)

@@ -87,7 +87,7 @@ test('edits, renames over a file, older files and new directories are told by ev
   await changed('app/shop/[id]/page.tsx')
 })
 
-test('a moved directory is followed: its files are gone and there, and edits in its new place are seen', async (t) => {
+test('a moved directory is followed: its files are removed and added, and edits in the new place are seen', async (t) => {
   const { root, changed } = await watch(t, site(t))
   renameSync(join(root, 'app/blog'), join(root, 'app/news'))
   await changed('app/blog/page.tsx', 'app/news/page.tsx')
@@ -126,7 +126,7 @@ test('a burst of writes to one file is told once it is over, or at intervals whi
   assert.ok(found.filter((path) => path === 'app/page.tsx').length < 20, `${found.length} reports`)
 })
 
-test('what never is site code, and what the service writes, gives no report', async (t) => {
+test('files that are never site code, and files that the service writes, cause no report', async (t) => {
   const root = site(t)
   mkdirSync(join(root, 'node_modules/x'), { recursive: true })
   mkdirSync(join(root, '.svc'))

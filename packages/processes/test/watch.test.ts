@@ -7,7 +7,7 @@ import { watchSettings } from '../src/watch/site-watcher.ts'
 import { changedFiles, haveEntriesMoved, snapshotTree } from '../src/watch/tree-snapshot.ts'
 import { chooseTurn } from '../src/watch/turns.ts'
 
-test('added, edited, removed and swapped files are found, whatever their times', async (t) => {
+test('added, edited, removed and swapped files are found, regardless of their times', async (t) => {
   const dir = tempDir(t)
   writeFiles(dir, { 'app/page.tsx': 'a', 'app/gone.tsx': 'a', 'app/same.tsx': 'a', 'app/swapped.tsx': 'new' })
   writeFileSync(join(dir, 'older'), 'old')
@@ -35,7 +35,7 @@ test('directories alone tell of new and removed entries, but not of edits', asyn
   assert.equal(await haveEntriesMoved(before), true)
 })
 
-test('where the service itself writes is left out wherever it lies', async (t) => {
+test('directories that the service writes to are left out, in any location', async (t) => {
   const dir = tempDir(t)
   writeFiles(dir, { 'app/page.tsx': '', 'cache/isr/data.mdb': '', 'state/cache/x': '', 'lib/cache/a.ts': '' })
   const tree = await snapshotTree(dir, [join(dir, 'cache'), join(dir, 'state')])
