@@ -12,7 +12,7 @@ import type { SiteSpec } from '../src/host/site-runtime.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-test('what no site uses is removed once it is old, and what is used stays', async (t) => {
+test('old modules that no site uses are removed, and used ones stay', async (t) => {
   const root = tempSite(t, {
     'page.ts': 'export const a = 1',
     'gone.ts': 'export const b = 2',

@@ -5,7 +5,7 @@ import type { MetricJson } from '@svc/telemetry'
 import { PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { fetching, openData as open } from './data-support/open-data.ts'
 
-test('what may be one visitor alone is not stored unless the code says for how long', async (t) => {
+test('data that may belong to one visitor is not stored unless the code sets a lifetime', async (t) => {
   const { backend, get } = await open(t, ({ url }) => ({
     'app/plain/route.ts': fetching(`${url}/plain`, '{}'),
     'app/auth/route.ts': fetching(`${url}/auth`, '{ cache: "force-cache", headers: { authorization: "x" } }'),

@@ -9,7 +9,7 @@ import { headers } from 'next/headers'
 ${body}
 export const GET = async () => Response.json([await ${call}])`
 
-test('what depends on one request, or is no JSON, is refused; what fails is not kept', async (t) => {
+test('results that depend on one request, or are not JSON, are rejected; failures are not cached', async (t) => {
   const { get } = await open(t, () => ({
     'app/headers/route.ts': cachedIn(`const read = unstable_cache(async () => (await headers()).get('x'))`),
     'app/json/route.ts': cachedIn(`const read = unstable_cache(async () => ({ big: 1n }))`),

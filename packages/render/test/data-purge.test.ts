@@ -40,7 +40,7 @@ export const GET = async () => new Response(await run())`,
   assert.deepEqual(instance.orders, [])
 })
 
-test('a purged tag is gone on all hosts before the answer, and only that of the own site', async (t) => {
+test('a purged tag is purged on all hosts before the response, for its own site only', async (t) => {
   const { instance, options, host, get } = await open(
     t,
     ({ url }) => ({
@@ -63,7 +63,7 @@ test('a purged tag is gone on all hosts before the answer, and only that of the 
   assert.deepEqual(instance.orders[0], { layers: ['isr'], mode: 'drop', scopes: [{ kind: 'tags', tags: ['route:a:x'] }] })
 })
 
-test('what was under way when a purge came is not stored, and nobody joins it', async (t) => {
+test('a fill in flight when a purge arrives is not stored, and no request joins it', async (t) => {
   const { backend, instance, host, get } = await open(t, ({ url }) => ({
     'app/x/route.ts': cached(`${url}/x`, 'x'),
     'app/purge/route.ts': purging('revalidateTag("x"); return new Response("done")'),
@@ -155,7 +155,7 @@ export const GET = async () => {
   assert.equal(JSON.parse(await get('/'))[0], second)
 })
 
-test('a purged path is made anew of new data, whatever tags the data has; other paths keep theirs', async (t) => {
+test("a purged path is rendered again with new data, regardless of the data's tags; other paths keep theirs", async (t) => {
   const read = (url: string) => `(await fetch('${url}/shared', { next: { revalidate: 3600 } })).text()`
   const { instance, options, host, get } = await open(t, ({ url }) => ({
     'app/one/route.ts': `export const GET = async () => new Response(await ${read(url)})`,
@@ -209,7 +209,7 @@ test('a site that floods the master with purges is refused, and no other site wa
   }
 })
 
-test('a host that does not hear of purges uses and keeps no data, until it is told of them', async (t) => {
+test('a host that misses purges uses and stores no data until it knows them', async (t) => {
   const { host, options, get } = await open(t, ({ url }) => ({ 'app/x/route.ts': cached(`${url}/x`, 'x') }))
   const first = await get('/x')
   assert.equal(await get('/x'), first)

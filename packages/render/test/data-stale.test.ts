@@ -41,7 +41,7 @@ test('an expired response is better than none: it is served while the back end f
   await waitFor('the answer', async () => (await get('/')) === 'gone', PROCESS_WAIT_MS)
 })
 
-test('a stale response is served while it is made anew behind the answer, once', async (t) => {
+test('a stale response is served while it is revalidated once in the background', async (t) => {
   const { backend, host, get } = await open(t, ({ url }) => ({ 'app/route.ts': fetching(`${url}/x`, shortly) }))
   const first = await get('/')
   backend.isHolding = true
@@ -61,7 +61,7 @@ test('a stale response is served while it is made anew behind the answer, once',
   await waitFor('the new response', async () => (await get('/')) !== first, PROCESS_WAIT_MS)
 })
 
-test('what somebody has marked as stale is made anew at once', async (t) => {
+test('data that was marked as stale is revalidated at once', async (t) => {
   const { instance, get } = await open(t, ({ url }) => ({
     'app/route.ts': fetching(`${url}/x`, '{ next: { revalidate: 3600, tags: ["x"] } }'),
   }))

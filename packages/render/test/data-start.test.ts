@@ -138,7 +138,7 @@ test('a host has something to do as long as a purge of its sites waits for anoth
   assert.equal(host.caches.hasOrders, false)
 })
 
-test('what is known of purged paths counts as used as long as data of the site is', async (t) => {
+test('records of purged paths count as used as long as data of the site does', async (t) => {
   const store = await storeWithEntry(t)
   const host = startHost(t, async () => store)
   await host.caches.prepare(cache, { last: 1, unsettled: [] })

@@ -41,7 +41,7 @@ export const GET = () => { try { unstable_cache(async () => 1, [], { tags: [1] }
   assert.match(await get('/wrong'), /^A cache tag is a text/)
 })
 
-test('what has more tags than a purge could find is not stored', async (t) => {
+test('data with more tags than a purge could find is not stored', async (t) => {
   assert.ok(MAX_EMITTED_TAGS > MAX_ENTRY_TAGS, 'the one too many is told')
   const { backend, host, get } = await open(t, ({ url }) => ({
     'app/route.ts': `import { unstable_cache } from 'next/cache'

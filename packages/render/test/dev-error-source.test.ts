@@ -21,7 +21,7 @@ async function pageFor(stack: string, root: string, isLoaded: (file: string) => 
   return String(answer.body)
 }
 
-test('the error page reads no file that the isolate has not loaded, whatever the stack names', async (t) => {
+test('the error page reads only files that the isolate has loaded, regardless of the stack', async (t) => {
   const root = realpathSync(tempSite(t, { 'app/page.tsx': 'loaded text', 'svc.config.toml': 'inside secret' }))
   const outside = join(realpathSync(tempDir(t)), 'key.pem')
   writeFileSync(outside, 'outside secret')

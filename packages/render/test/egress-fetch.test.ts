@@ -145,7 +145,7 @@ test('credentials follow within an origin and not to another, the method and bod
   assert.deepEqual(seen, ['POST /end secret a=1 hello', 'GET /end - - '])
 })
 
-test('the host’s own fields go out whatever the site sets', async (t) => {
+test("the host's own fields are sent regardless of the fields that the site sets", async (t) => {
   const host = await listen(t, (request, response) => response.end(JSON.stringify(request.headers)))
   const run = fetcher(t, { allow: [host] })
   const { text } = await run({

@@ -32,7 +32,7 @@ test('a flush of an unknown site is refused, and of one that was never used repl
   assert.equal(await threadsOf(host, 'a'), undefined)
 })
 
-test('where no fresh isolate starts, the flush says so and the old ones stay', async (t) => {
+test('a flush reports that no fresh isolate starts, and the old ones stay', async (t) => {
   const root = countingSite(t)
   const host = await HostProcess.start(t, { sites: [{ id: 'a', root }] })
   await host.render('a', '/')

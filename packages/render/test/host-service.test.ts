@@ -14,7 +14,7 @@ const TIMEOUT = { timeoutMs: 60_000 }
 /** Answers when the whole body of its request has come. */
 const echo = 'export const POST = async (request: Request) => new Response(await request.text())'
 
-test('a worker without the right token is refused, whatever it asks first', async (t) => {
+test('a worker without the right token is refused, for any first request', async (t) => {
   const host = await HostProcess.start(t, { sites: [{ id: 'a', root: tempSite(t, { 'app/page.tsx': page('a') }) }] })
   await assert.rejects(host.connect('wrong'), { code: 'RENDER_UNAUTHORIZED' })
   const unnamed = await host.connect('')

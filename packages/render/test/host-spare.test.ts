@@ -39,7 +39,7 @@ function linkOf(t: TestContext, thread: StartedThread): Promise<MessagePort> {
   return promise
 }
 
-test('a spare that does not start is reported, and whoever asks for a thread gets one that says so', async (t) => {
+test('a spare that does not start is reported, and the next thread fails with the reason', async (t) => {
   const dir = tempDir(t)
   writeFiles(dir, { 'broken.mjs': 'throw new Error("no thread today")' })
   const { threads, failures } = keeper(t, { program: `file://${dir}/broken.mjs` })

@@ -31,7 +31,7 @@ test('no entry of the isolate fires two timers of one request, and they keep the
   }
 })
 
-test('what was cleared does not fire, and nothing does after the end', async () => {
+test('cleared timers do not fire, and no timer fires after the end', async () => {
   const { timers, entries, all } = collecting(1)
   timers.set(1, 0, 1)
   timers.set(2, 0, 2)
