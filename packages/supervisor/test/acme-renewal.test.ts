@@ -44,7 +44,7 @@ describe('tries after a failure', () => {
     assert.equal(retryDelayMs(30, true), DAY)
   })
 
-  test('come no earlier than the authority asks for, and within a week whatever it says', () => {
+  test('come no earlier than the authority asks for, and always within a week', () => {
     assert.equal(retryDelayMs(1, true, 5 * HOUR), 5 * HOUR)
     assert.equal(retryDelayMs(1, false, 1), 60_000)
     assert.equal(retryDelayMs(30, false, 3 * DAY), 3 * DAY)

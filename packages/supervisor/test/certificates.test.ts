@@ -64,7 +64,7 @@ describe('certificates in service', () => {
     await assert.rejects(certificates.tlsFor(LISTEN, old), { code: 'SUP_STOPPED' })
   })
 
-  test('a file that was found broken is told of until a reload has read it', async (t) => {
+  test('a broken file is reported until a reload has read it', async (t) => {
     const { dir, certificates } = prepared(t)
     const loaded = await load(dir, 'old')
     await certificates.served(await certificates.tlsFor(LISTEN, loaded))

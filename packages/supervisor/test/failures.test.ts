@@ -68,7 +68,7 @@ for (const key of ['server.state_dir', 'cache.dir']) {
   })
 }
 
-test('what a killed master leaves behind does not hinder the next, and its children end', async (t) => {
+test('leftovers of a killed master do not hinder the next, and its children exit', async (t) => {
   const instance = new Instance(t)
   const first = await instance.start()
   const { workers, hosts } = await first.statusWhen('a spare', (status) => status.hosts.some(({ state }) => state === 'spare'))

@@ -25,7 +25,7 @@ test('one holds a key, the others wait, and all wake with the outcome of its end
   assert.deepEqual([table.size, table.waiting], [1, 0])
 })
 
-test('a lease that its holder lost goes to the next who waits', () => {
+test('a lease expires when its holder disconnects, and goes to the next waiter', () => {
   const table = new LeaseTable(10)
   table.ask('k', a)
   table.ask('k', b)
@@ -37,7 +37,7 @@ test('a lease that its holder lost goes to the next who waits', () => {
   assert.deepEqual([table.size, table.waiting], [0, 0])
 })
 
-test('who is gone or has given up is not granted what it waited for', () => {
+test('a waiter that disconnected or gave up is not granted the lease', () => {
   const table = new LeaseTable(10)
   table.ask('k', a)
   table.ask('k', b)
@@ -49,7 +49,7 @@ test('who is gone or has given up is not granted what it waited for', () => {
   assert.deepEqual([table.size, table.waiting], [0, 0])
 })
 
-test('whether something is made can be asked by what its key begins with', () => {
+test('a key prefix finds fills in flight', () => {
   const clock = { now: () => 0, monotonic: () => 0, after: () => () => undefined }
   const desk = new LeaseDesk({ clock, timeoutMs: () => 1, onExpired: () => undefined })
   void desk.lease(a, 'site\0/x\0more', { onAbort: () => undefined })
@@ -58,7 +58,7 @@ test('whether something is made can be asked by what its key begins with', () =>
   assert.equal(desk.isHeld(['site']), false)
 })
 
-test('past the bound nothing is kept, and nobody is refused', () => {
+test('past the bound no lease is recorded, and none is refused', () => {
   const table = new LeaseTable(2)
   table.ask('1', a)
   table.ask('2', a)
@@ -171,7 +171,7 @@ test('over connections: a worker that gives up waiting is forgotten', async () =
   assert.equal(desk.held, 0)
 })
 
-test('what a worker asked for just before its end is read after it, and holds up nobody', async () => {
+test('a request that a worker sent just before its exit is read afterwards, and blocks no other', async () => {
   const { desk, clock } = openDesk()
   const context = { onAbort: () => undefined }
   desk.gone(a)

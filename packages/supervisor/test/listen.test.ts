@@ -105,7 +105,7 @@ test('the socket of a server that was killed is removed; one in use and other fi
   assert.ok(existsSync(used) && existsSync(file))
 })
 
-test('sockets that are listened on no more are removed, unless somebody else listens there', async (t) => {
+test('sockets that are no longer listened on are removed, unless another process listens there', async (t) => {
   const dir = tempDir(t, 'listen')
   const address = (name: string): ListenAddress => ({ name, host: '', port: 0, socket: join(dir, name), isTls: false })
   await listening(t, { path: join(dir, 'theirs') })

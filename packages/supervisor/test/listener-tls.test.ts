@@ -62,7 +62,7 @@ server { listen 127.0.0.1:3 ssl; server_name third.test; ${pair('third')} }`
     assert.deepEqual(shown(loaded, '127.0.0.1:1'), { ...everywhere, '*.web.test': 'rest', 'any other': 'rest' })
   })
 
-  test('names that are patterns are served by what the certificate is made out for, where nobody else has it', async (t) => {
+  test('a name pattern is served by the names in its certificate that no other server has', async (t) => {
     const vhosts = `
 server { listen 127.0.0.1:2 ssl; server_name first.test; ${pair('first')} }
 server { listen 127.0.0.1:2 ssl; server_name ~^(?<x>.+)\\.p\\.test$; svc_site p; ${pair('pattern')} }

@@ -56,7 +56,7 @@ test('the socket of a site fits below every run directory and is never one of th
   }
 })
 
-test('a host that is started later is told of the purges that the stores do not follow yet', () => {
+test('a host that starts later gets the purges that the stores have not applied yet', () => {
   const purge = (number: number) => ({ ...order({ kind: 'everything' }), number })
   const known = new UnitPurges({ last: 7, unsettled: [purge(6)] }, 'boot')
   known.add(purge(8))

@@ -8,7 +8,7 @@ function aborts(...list: readonly (readonly [at: number, place: string, sites: r
   return list.reduce((placement, [at, place, sites]) => afterAbort(placement, { at, place, sites }), nothingApart)
 }
 
-test('one abort, or two further apart than a minute, or with nothing in common, accuse nobody', () => {
+test('one abort, or two more than a minute apart, or with no site in common, make no site a suspect', () => {
   assert.deepEqual(groupsOf(aborts([0, 'shared-1', ['a', 'b']])), [])
   assert.deepEqual(groupsOf(aborts([0, 'shared-1', ['a']], [60_001, 'shared-1', ['a']])), [])
   assert.deepEqual(groupsOf(aborts([0, 'shared-1', ['a']], [10, 'shared-1', ['b']])), [])
@@ -35,13 +35,13 @@ test('several suspects are halved until one remains, and the others return', () 
   assert.deepEqual(groupsOf(placement).sort(), [['a'], ['b'], ['c']])
 })
 
-test('what was seen in flight narrows a group down at once', () => {
+test('renders in flight narrow a group down at once', () => {
   let placement = aborts([0, 'shared-1', ['a', 'b', 'c', 'd']], [10, 'shared-1', ['a', 'b', 'c', 'd']])
   placement = afterAbort(placement, { at: 20, place: placement.groups[0]?.name ?? '', sites: ['b'] })
   assert.deepEqual(groupsOf(placement), [['b']])
 })
 
-test('a group is let go after ten quiet minutes, and when its sites are gone', () => {
+test('a group is released after ten quiet minutes, and when its sites are removed', () => {
   const placement = aborts([0, 'shared-1', ['a']], [10, 'shared-1', ['a']])
   assert.deepEqual(groupsOf(release(placement, 600_009, ['a'])), [['a']])
   assert.deepEqual(groupsOf(release(placement, 600_010, ['a'])), [])

@@ -35,7 +35,7 @@ test('a directory that is open to others is closed to them before a key is put i
   assert.equal(modeOf(join(dir, 'tls')), 0o700)
 })
 
-test('a key that others may read or write is written anew, for its owner alone', async (t) => {
+test('a key that others may read or write is replaced by one for its owner alone', async (t) => {
   const { copies, certificate } = prepared(t)
   const [spec] = await copies.write([certificate])
   assert.ok(spec)
@@ -88,7 +88,7 @@ test('a link or a file in place of the directory is refused, and nothing is writ
   await assert.rejects(makePrivateDirectory(join(dir, 'file')), { code: 'SUP_DIRECTORY' })
 })
 
-test('what a process that was killed had begun to write goes at the next start, and nothing else', async (t) => {
+test('the next start deletes partial files of a killed process, and nothing else', async (t) => {
   const { dir, copies, certificate } = prepared(t)
   const acme = join(dir, 'acme')
   const store = new AcmeStore(acme)

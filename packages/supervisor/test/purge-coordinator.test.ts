@@ -179,7 +179,7 @@ test('a worker that does not answer in time is killed, and the purge is answered
   assert.equal(clock.pending, 0)
 })
 
-test('a host that refuses or is gone is ended too, before the workers hear of the purge', async (t) => {
+test('a host that refuses or has disconnected is killed before the workers get the purge', async (t) => {
   const refusing = new ScriptedMember('refusing')
   const gone = new ScriptedMember('gone')
   const worker = new ScriptedMember('worker')
@@ -208,7 +208,7 @@ test('a process that is starting is not killed: it finds the purge in its pipe b
   assert.equal(starting.isKilled, false)
 })
 
-test('while the master itself is held up nobody is killed for it', async (t) => {
+test('a master that is blocked itself kills no process for being late', async (t) => {
   const worker = new ScriptedMember('worker')
   const { coordinator, clock } = await setup(t, { workers: [worker] })
   const answered = coordinator.purge(order)
@@ -269,7 +269,7 @@ test('a purge of L0 alone asks neither hosts nor the store', async (t) => {
   assert.deepEqual([l0, isr, host.asked.length, store.purged.length], [4, 0, 0, 0])
 })
 
-test('when the store fails the purge fails, and stays known so that nobody uses what the store still has', async (t) => {
+test("when the store fails the purge fails, and stays in force so that the store's old entries are not used", async (t) => {
   const worker = new ScriptedMember('worker')
   const { coordinator, store } = await setup(t, { workers: [worker] })
   store.result = () => Promise.reject(new Error('disk full'))
@@ -282,7 +282,7 @@ test('when the store fails the purge fails, and stays known so that nobody uses 
   assert.equal(coordinator.workerState().unsettled.length, 1)
 })
 
-test('what the store did not follow it follows with the next purge that it can carry out', async (t) => {
+test('the store catches up on failed purges with the next purge that succeeds', async (t) => {
   const worker = new ScriptedMember('worker')
   const { coordinator, store } = await setup(t, { workers: [worker] })
   const purgeNext = async () => {

@@ -13,7 +13,7 @@ import { resolveOrder } from '../src/purges/resolve-order.ts'
 const labels = ['blog', 'shop']
 const resolved = (scope: PurgeScope) => resolveOrder({ layers: ['isr'], scopes: [scope], mode: 'drop' }, labels).scopes[0]
 
-test('what cannot be a tag, a path or a host is refused by name', () => {
+test('an invalid tag, path or host is rejected by name', () => {
   const wrong: [scope: PurgeScope, message: RegExp][] = [
     [{ kind: 'tags', tags: [''] }, /"" names no tag/],
     [{ kind: 'tags', tags: ['route:'] }, /"route:"/],

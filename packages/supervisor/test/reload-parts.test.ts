@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { coalesce } from '../../processes/src/lifecycle/coalesce.ts'
 import { pinKeys } from '../src/reload/pin-keys.ts'
 
-test('who asks during a run shares the next one, also after a failure', async () => {
+test('requests during a run share the next one, also after a failure', async () => {
   const runs: PromiseWithResolvers<number>[] = []
   const ask = coalesce(() => {
     const run = Promise.withResolvers<number>()

@@ -130,7 +130,7 @@ test('reloads that are asked for at once share runs', async (t) => {
   assert.ok(generations.length < reports.length, `${generations.length} runs`)
 })
 
-test('what SIGHUP means during the start is served when the start is over', async (t) => {
+test('SIGHUP during the start reloads once the start is complete', async (t) => {
   const instance = new Instance(t, { workers: 2 })
   const child = instance.spawn()
   // By then the configuration has been read.

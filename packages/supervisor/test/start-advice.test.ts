@@ -14,7 +14,7 @@ function failureOf(name: string): Promise<unknown> {
   )
 }
 
-test('who finds a port taken is told of every place that names ports', async (t) => {
+test('the advice for a taken port names every place that sets ports', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')
@@ -22,7 +22,7 @@ test('who finds a port taken is told of every place that names ports', async (t)
   assert.match(startAdvice(error) ?? '', /server\.listen or listen in the vhost file, or stop what has this one/)
 })
 
-test('who lacks the privilege for a port is told how a server gets it', async (t) => {
+test('the advice for a privileged port says how a server gets the privilege', async (t) => {
   const program = `
     import { resolveListen } from '${repositoryRoot}/packages/supervisor/src/listen/resolve-listen.ts'
     import { startAdvice } from '${repositoryRoot}/packages/supervisor/src/master/start-advice.ts'
@@ -38,7 +38,7 @@ test('who lacks the privilege for a port is told how a server gets it', async (t
   assert.match(child.stdout, /"svc systemd" prints gives it the privilege/)
 })
 
-test('what is no refused start has no advice', () => {
+test('other errors have no advice', () => {
   assert.equal(startAdvice(new Error('other')), undefined)
   assert.equal(startAdvice(new SupervisorError('SUP_STOPPED', 'stopped')), undefined)
 })

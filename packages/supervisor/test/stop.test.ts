@@ -46,7 +46,7 @@ test('SIGTERM refuses new connections, lets a request in flight end and exits wi
   assert.match(server.child.stderr, /"cut":0/)
 })
 
-test('what is left after the time for the drain is cut and counted, and the exit is still 0', async (t) => {
+test('connections left after the drain timeout are closed and counted, and the exit code is still 0', async (t) => {
   const server = await new Instance(t, { more: '[scaling]\ngraceful_shutdown_timeout_secs = 0' }).start()
   const { end } = await begin(server)
   server.child.signal('SIGINT')

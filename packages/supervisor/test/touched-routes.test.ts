@@ -26,14 +26,14 @@ const reachOf = (hosts: ReachableHost[], serving: string[]) => {
 
 const routesOf = async (hosts: ReachableHost[], serving: string[]) => (await reachOf(hosts, serving)).routes
 
-test('any route may be meant when a host that serves the site cannot say, or nobody serves it', async () => {
+test('any route may be affected when a host of the site cannot say, or no host serves it', async () => {
   assert.equal(await routesOf([], []), null)
   assert.equal(await routesOf([host('a', null), host('b', ['/x'])], ['a', 'b']), null)
   assert.equal(await routesOf([host('spare', ['/x'])], []), null)
   assert.equal(await routesOf([host('a', gone), host('spare', ['/x'])], ['a']), null)
 })
 
-test('the routes that hosts name are put together; what a host without pages of the site does not know matters to nobody', async () => {
+test('routes of all hosts are merged; a host without pages of the site does not count', async () => {
   assert.deepEqual(await routesOf([host('a', ['/x', '/y']), host('b', ['/y', '/z'])], ['a', 'b']), ['/x', '/y', '/z'])
   assert.deepEqual(await routesOf([host('a', []), host('spare', null)], ['a']), [])
   assert.deepEqual(await routesOf([host('a', ['/x']), host('b', gone)], ['a', 'b']), ['/x'])
