@@ -115,7 +115,7 @@ for (const [what, bytes, problem, state = 'bad'] of BROKEN) {
   })
 }
 
-test('bytes that nobody asked for are refused', () => {
+test('unsolicited bytes are rejected', () => {
   const reader = new FastcgiReader(new Heard(), new RepeatedHead())
   reader.push(END)
   assert.equal(reader.state, 'bad')
@@ -268,7 +268,7 @@ test('fields become parameters, where none of that name is configured and no oth
   ])
 })
 
-test('a request is written anew when it says something else than the one before', () => {
+test('a request is serialised again when it differs from the previous one', () => {
   const texts = new RequestTexts()
   const own = cgi(['P', '1'], ['REQUEST_METHOD', 'HEAD'])
   const headers = Object.freeze([['x-a', '1']] as const)
@@ -303,7 +303,7 @@ test('the length is that of the body that is sent', () => {
   assert.equal(lengthOf(sentParams(request({ cgi: cgi() }))), undefined)
 })
 
-test('what a cache asks for with GET is not said to be HEAD', () => {
+test('a GET that a cache sends is not announced as HEAD', () => {
   const methodOf = (method: string, said: string) =>
     sentParams(request({ method, cgi: cgi(['REQUEST_METHOD', said]) })).find(([name]) => name === 'REQUEST_METHOD')?.[1]
   assert.deepEqual([methodOf('GET', 'HEAD'), methodOf('HEAD', 'HEAD'), methodOf('POST', 'GET')], ['GET', 'HEAD', 'GET'])
@@ -337,7 +337,7 @@ test('an application that writes many short lines does not fill the log', () => 
   assert.match(lines.at(-1) ?? '', /further output omitted/)
 })
 
-test('what is left out is said, also where what came before was just as much as there may be', () => {
+test('omitted output is marked, even when the output before filled the limit exactly', () => {
   const lines: string[] = []
   const errors = new ErrorLines((line) => lines.push(line))
   errors.push(Buffer.from(`${'x'.repeat(1023)}\n`.repeat(64)))

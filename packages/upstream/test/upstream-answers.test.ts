@@ -160,7 +160,7 @@ test('a body that is reset is cut, also without framing', async (t) => {
   assert.equal((await sink.done.promise).error?.code, 'UPSTREAM_CUT')
 })
 
-test('HEAD has no body whatever the fields say', async (t) => {
+test('HEAD has no body, regardless of the fields', async (t) => {
   const up = await startRaw(t, (connection) => connection.send('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n'))
   const origin = originFor(t, groupOf([server(up.address)]))
   for (let round = 0; round < 2; round++) {
@@ -171,7 +171,7 @@ test('HEAD has no body whatever the fields say', async (t) => {
   assert.equal(up.connections.length, 1)
 })
 
-test('bytes behind an answer are nobody else’s', async (t) => {
+test('bytes behind a response reach no other request', async (t) => {
   const forged = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged'
   const up = await startRaw(t, (connection, _request, index) => {
     if (index === 0) connection.send(`HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood${forged}`)
@@ -183,7 +183,7 @@ test('bytes behind an answer are nobody else’s', async (t) => {
   assert.equal(up.connections.length, 2)
 })
 
-test('what a server says while nobody asked ends the connection', async (t) => {
+test('data from a server on an idle connection closes it', async (t) => {
   const up = await startRaw(t, (connection) => connection.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood'))
   const origin = originFor(t, groupOf([server(up.address)]))
   await ask(origin)

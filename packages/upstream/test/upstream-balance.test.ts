@@ -87,7 +87,7 @@ test('failures of a server without limit, or without another beside it, do not c
   assert.equal(names(only, 2), 'aa')
 })
 
-test('nobody is chosen twice for one request', () => {
+test('no server is chosen twice for one request', () => {
   const some = group(groupOf([server('a'), server('b')]))
   const first = choose(some)
   const second = choose(some, [first])

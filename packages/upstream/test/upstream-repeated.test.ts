@@ -79,7 +79,7 @@ test('a head that is the same up to a broken field is refused', async (t) => {
   assert.equal((await ask(origin)).error?.code, 'UPSTREAM_BAD_ANSWER')
 })
 
-test('requests are written anew where anything of them is different', async (t) => {
+test('requests are serialised again when any part of them differs', async (t) => {
   const up = await startRaw(t, (connection) => connection.send(`${FIRST}hello`))
   const origin = originFor(t, groupOf([server(up.address)]))
   const headers = Object.freeze([['host', 'a.test']] as const)

@@ -84,7 +84,7 @@ test('a body of known length is sent with it', async (t) => {
   assert.equal(up.connections[0]?.received, 'POST / HTTP/1.1\r\ncontent-length: 5\r\nhost: a.test\r\n\r\nhello'.repeat(2))
 })
 
-test('chunks are framed anew', async (t) => {
+test('chunks are framed again', async (t) => {
   const up = await startRaw(t, (connection) => {
     void connection.seen('0\r\n\r\n').then(() => connection.send(OK))
   })
@@ -278,7 +278,7 @@ test('a POST that was never sent is sent to the next server', async (t) => {
   assert.equal((await ask(origin, { method: 'POST' })).status, 200)
 })
 
-test('answers with a status that is named are left for the next server; the last one counts whatever it says', async (t) => {
+test('a response with a listed status makes the next server be tried; the last response always counts', async (t) => {
   const bad = await startRaw(t, (connection) => connection.send('HTTP/1.1 503 No\r\nContent-Length: 3\r\n\r\nbad'))
   const good = await startRaw(t, (connection) => connection.send(OK))
   const nextUpstream = parseNextUpstream(['http_503'])
