@@ -66,7 +66,7 @@ test('everything in a usual site that is not known here says what to do instead'
   }
 })
 
-test('includes of other packages are told of where they are included, with what to write in their place', async (t) => {
+test('includes of other packages are reported where they are included, with a replacement', async (t) => {
   const conf = (include: string) => `server { root /; location ~ \\.php$ { ${include} fastcgi_pass unix:/run/php.sock; } }`
   const { lines } = await readFiles(t, { ...installed, 'a.conf': conf('include snippets/fastcgi-php.conf;') })
   const hint = 'replace it with: try_files $uri =404; fastcgi_index index.php; include fastcgi.conf;'

@@ -23,7 +23,7 @@ test('files are read in the order of their bytes, hidden ones only by name', asy
   assert.deepEqual((await readDir(dir, {}, '[!a-zA-Y]*.conf')).files.length, 1)
 })
 
-test('a glob that matches nothing is noticed, a file that is not there is a problem', async (t) => {
+test('a glob without matches is a notice, a missing file is a problem', async (t) => {
   const dir = tempDir(t, 'vhosts')
   assert.deepEqual((await readDir(dir)).notices, ['svc.config.toml:1:1: no file matches *.conf'])
   assert.deepEqual((await readDir(dir, {}, 'a.conf')).lines, ['svc.config.toml:1:1: no such file: a.conf'])
@@ -73,7 +73,7 @@ test('files that include each other again and again are bounded', async (t) => {
   assert.match(lines[0] ?? '', /: more than 20000 files are included$/)
 })
 
-test('what cannot be read is a problem at its include', async (t) => {
+test('an unreadable file is a problem at its include', async (t) => {
   const dir = tempDir(t, 'vhosts')
   writeFiles(dir, { 'a.conf': 'include dir;\ninclude loop;\ninclude gone.part;\ninclude none-*;\ninclude ;\n', 'dir/x': '' })
   symlinkSync('loop', join(dir, 'loop'))
@@ -99,7 +99,7 @@ test('a file without permission is a problem', async (t) => {
   assert.match((await readDir(dir)).lines.join(), /:1: \. is not readable by the user /)
 })
 
-test('a file that is not there because nginx is not is told of with what to do', async (t) => {
+test('a file missing because nginx is not installed is reported with advice', async (t) => {
   const { lines } = await readFiles(t, { 'a.conf': 'include /none/fastcgi.conf;\ninclude none/fastcgi-php.conf;' })
   assert.deepEqual(lines, [
     'a.conf:1:1: no such file: /none/fastcgi.conf (it is part of nginx; docs/fastcgi.md lists its lines)',
@@ -129,7 +129,7 @@ test('the parameter files of Debian are found where nginx has them', async (t) =
   }
 })
 
-test('what Debian has beyond the directives known here is named', async (t) => {
+test("unknown directives of Debian's files are named", async (t) => {
   if (requireProgram(t, 'nginx') === undefined) return
   if (!existsSync('/etc/nginx/snippets/fastcgi-php.conf')) return t.skip('this nginx has no snippets/fastcgi-php.conf')
   const { lines } = await readFiles(t, {

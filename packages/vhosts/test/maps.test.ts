@@ -34,7 +34,7 @@ test('chains and circles of any length are told once', async (t) => {
   assert.deepEqual(read.lines, [])
 })
 
-test('what is lost behind an unclosed quote is not missed elsewhere', async (t) => {
+test('text lost behind an unclosed quote causes no further problems', async (t) => {
   const { lines } = await readFiles(t, {
     'a.conf': 'server { root /; add_header X $later; }\n',
     'b.conf': 'server { server_name b; root "/; }\nmap $host $later { a b; }\n',

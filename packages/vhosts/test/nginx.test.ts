@@ -16,7 +16,7 @@ function isAboutTheMachine([, text]: VhostCase): boolean {
   return /listen (?!unix|;)/.test(text)
 }
 
-test('what is accepted is what nginx accepts, apart from known differences', (t) => {
+test('svc accepts the files that nginx accepts, apart from known differences', (t) => {
   const nginx = requireProgram(t, 'nginx')
   if (nginx === undefined) return
   const dir = tempDir(t, 'vhost-nginx')

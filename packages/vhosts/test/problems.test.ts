@@ -13,7 +13,7 @@ import { readDir, readFiles } from './read-text.ts'
 const groups = { grammar: grammarCases, serving: servingCases, answers: answersCases, upstreams: upstreamsCases }
 
 for (const [name, cases] of Object.entries(groups)) {
-  test(`what is wrong is reported with its place: ${name}`, async (t) => {
+  test(`mistakes are reported with their position: ${name}`, async (t) => {
     const root = tempDir(t, 'vhost-cases')
     for (const [index, item] of cases.entries()) {
       const dir = join(root, String(index))
@@ -55,7 +55,7 @@ test('a missing semicolon is reported at the end of its line, and the lines afte
   assert.deepEqual(web.servers[0]?.names, [{ kind: 'name', name: 'a.org' }])
 })
 
-test('columns count characters, whatever the bytes, and lines may end with CRLF', async (t) => {
+test('columns count characters, not bytes, and lines may end with CRLF', async (t) => {
   const text = '\ufeffserver {\r\n  add_header "é☃𝒳" x; gzip ä;\r\n}\r\n'
   const { lines } = await readFiles(t, { 'a.conf': text })
   assert.deepEqual(lines, [
@@ -64,7 +64,7 @@ test('columns count characters, whatever the bytes, and lines may end with CRLF'
   ])
 })
 
-test('what is most likely mistyped though it may be meant is noticed', async (t) => {
+test('valid text that is probably a typo causes a notice', async (t) => {
   const text = [
     'upstream api { server 127.0.0.1:1; }',
     'server { listen 80;',
@@ -182,7 +182,7 @@ test('a whole nginx.conf is one problem, with the files to name instead', async 
   ])
 })
 
-test('a file that is not there hides no other problem, and what it may set is not reported', async (t) => {
+test('a missing file hides no other problem, and settings that it may contain are not reported as missing', async (t) => {
   const { lines } = await readFiles(t, { 'a.conf': 'server { include gone.conf; return 200 $from_it; frob x; }' })
   assert.deepEqual(
     lines.map((line) => line.replace(/ \(.*/, '')),

@@ -157,7 +157,7 @@ test('an application of a location is a site of its own', async (t) => {
   )
 })
 
-test('ids of locations are legal, whatever they match', () => {
+test('ids of locations are legal, for any pattern', () => {
   const none = new Set<string>()
   const id = (path: string, site = 'a.org') => locationSiteId(site, { kind: 'prefix', path, isFirst: false }, none)
   assert.equal(id('/'), 'a.org--root')

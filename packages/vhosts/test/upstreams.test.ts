@@ -52,7 +52,7 @@ test('proxy_pass names a group, an address or what is computed, with and without
   assert.deepEqual(names, ['group', 'back.test:80', '10.0.0.1:443', '[::1]:81', 'unix:/run/a.sock', '10.0.0.1:80'])
 })
 
-test('what is not said about a proxy has its defaults', async (t) => {
+test('unset directives of a proxy have their defaults', async (t) => {
   const { found } = await contents(t, 'proxy', ['proxy_pass http://10.0.0.1;'])
   assert.deepEqual(found[0], {
     kind: 'proxy',
@@ -73,7 +73,7 @@ test('what is not said about a proxy has its defaults', async (t) => {
   })
 })
 
-test('what is said about proxies is inherited, lists as a whole', async (t) => {
+test('directives of proxies are inherited, lists as a whole', async (t) => {
   const { found } = await contents(
     t,
     'proxy',
