@@ -40,7 +40,7 @@ for (const coding of ['br', 'gzip', 'zstd'] as const) {
     assert.equal((await exchange.response()).isAborted, true)
   })
 
-  test(`what is written under ${coding} can be read before anything follows`, async () => {
+  test(`data written under ${coding} can be read before more follows`, async () => {
     const decoder = codings[coding].stream()
     let decoded = ''
     let waiting = { text: '', found: deferred<void>() }

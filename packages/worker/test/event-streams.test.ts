@@ -32,7 +32,7 @@ class Client implements BodyWriter {
 
 const bytes = (text: string) => Buffer.from(text)
 
-test('a stream between two events is ended at once, and what comes then goes nowhere', () => {
+test('a stream between two events ends at once, and later data is dropped', () => {
   for (const sent of [
     [],
     ['data: a\n\n'],

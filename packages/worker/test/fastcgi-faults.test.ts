@@ -63,7 +63,7 @@ test('an application that takes no request is passed over for the next one', asy
   }
 })
 
-test('the only application that takes no request is 502, as is one that is not there', async (t) => {
+test('the only application is 502 when it takes no requests or does not exist', async (t) => {
   const full = await startWire(t, (connection) => connection.send(refusal(2)))
   const server = await startProxy(
     t,

@@ -74,7 +74,7 @@ for (const [engine, isTcp] of [
   })
 }
 
-test('what a script says becomes the answer', async (t) => {
+test('the output of a script becomes the response', async (t) => {
   const site = await startPhpSite(t, {
     directives: 'fastcgi_hide_header X-Secret;',
     locations: 'location /inside/ { internal; return 200 "found inside"; }',
@@ -102,7 +102,7 @@ test('what a script says becomes the answer', async (t) => {
   assert.deepEqual(site.server.failures, [])
 })
 
-test('what goes wrong in a script is written down, and answered as the script says', async (t) => {
+test("errors of a script are logged, and the response is the script's", async (t) => {
   const site = await startPhpSite(t)
   if (site === undefined) return
   const { failures } = site.server
@@ -196,7 +196,7 @@ test('a large answer comes whole, and as fast as its client takes it', async (t)
   assert.equal(body[(4 << 20) - 1], 97 + (4095 % 26))
 })
 
-test('what a script flushes is sent at once', async (t) => {
+test('flushed output of a script is sent at once', async (t) => {
   const site = await startPhpSite(t)
   if (site === undefined) return
   const gate = join(site.dir, 'gate')

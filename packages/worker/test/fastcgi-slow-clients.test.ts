@@ -66,7 +66,7 @@ for (const engine of ['uws', 'node'] as const) {
   })
 }
 
-test('what comes when a client has caught up is not mixed up with what waited', async (t) => {
+test('data that arrives after a client has caught up is not mixed up with queued data', async (t) => {
   const { asked, connection, bodies } = await startSlow(t, 'uws', 'x')
   const all = bodyRecords(BYTES)
   const seen = createHash('sha1')
@@ -122,7 +122,7 @@ test('an answer whose file has lost what was in it is cut', async (t) => {
   await waitFor('the file to be closed', () => openBelow(bodies).length === 0)
 })
 
-test('where nothing can be written the application waits', async (t) => {
+test('the application waits when no file can be written', async (t) => {
   const dir = tempDir(t, 'slow')
   writeFileSync(join(dir, 'bodies'), 'no directory')
   const { asked, connection } = await startSlow(t, 'uws', '', dir)

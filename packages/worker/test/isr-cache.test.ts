@@ -63,7 +63,7 @@ test('HEAD for a page that is not stored yet renders and stores it', async (t) =
   assert.equal((await get(instance, server, '/')).text, 'render 1')
 })
 
-test('a stale page is served at once and rendered anew in the background, without anything of the client', async (t) => {
+test("a stale page is served at once and rendered again in the background, without the client's data", async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop])
   server.renderer.answer = numbered(page(facts([], 10)))
@@ -115,7 +115,7 @@ test('a changed site is tried again at once', async (t) => {
   assert.equal((await get(instance, server, '/')).text, 'repaired')
 })
 
-test('an expired page is served only when rendering it anew fails', async (t) => {
+test('an expired page is served only when rendering it again fails', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop], '[cache.isr]\ndefault_swr_ms = 1000\n')
   server.renderer.answer = numbered(page(facts([], 10)))
@@ -151,7 +151,7 @@ test('a page that reads cookies is rendered for each, and is not waited for', as
   assert.equal((await get(instance, server, '/')).headers['cache-status'], 'svc-isr; hit; ttl=60')
 })
 
-test('what is remembered of a path that was not storable ends with time, with a purge and with a change of code', async (t) => {
+test('the record of an unstorable path ends by time, by a purge and by a code change', async (t) => {
   const instance = new IsrInstance()
   const { server, isr } = await instance.worker(t, [shop])
   server.renderer.answer = numbered(page(facts(['headers'])))
@@ -237,7 +237,7 @@ test('a render that began before a change of code does not say what the new code
   assert.deepEqual(instance.store.variance('shop', '/'), { query: true, host: false, isOutdated: true })
 })
 
-test('a page that reads the host is stored per host, and not at all for a host that nobody claims', async (t) => {
+test('a page that reads the host is stored per host, and not at all for a host that no site claims', async (t) => {
   const instance = new IsrInstance()
   const site: TestSite = { ...shop, hostnames: ['shop.test', 'www.shop.test', '*.shop.example'] }
   const { server } = await instance.worker(t, [site])
@@ -309,7 +309,7 @@ test('a revalidation whose page has become personal takes the old one away', asy
   assert.equal(instance.store.size().entries, 0)
 })
 
-test('a page that the store does not take anew is not rendered for every request', async (t) => {
+test('a page that the store rejects is not rendered for every request', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop])
   server.renderer.answer = numbered(page(facts([], 10)))

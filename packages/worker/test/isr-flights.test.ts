@@ -49,7 +49,7 @@ test('requests in two workers cause one render, and the others read what it stor
   assert.deepEqual(await instance.count('cache_stampede_coalesced_total'), { '': 1 })
 })
 
-test('a miss streams to its client, and those who wait get the whole', async (t) => {
+test('a miss streams to its client, and waiters get the whole page', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const held = holdRenders(worker)
@@ -75,7 +75,7 @@ test('a miss streams to its client, and those who wait get the whole', async (t)
   assert.equal((await worker.server.get('/')).headers['cache-status'], 'svc-isr; hit; ttl=60')
 })
 
-test('a slow client of a stream does not hold up those who wait with it', async (t) => {
+test('a slow client of a stream does not block its waiters', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const held = holdRenders(worker)
@@ -95,7 +95,7 @@ test('a slow client of a stream does not hold up those who wait with it', async 
   await leader
 })
 
-test('the render goes on for those who wait when the client that it was begun for leaves', async (t) => {
+test('the render continues for its waiters when its first client disconnects', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const held = holdRenders(worker)
@@ -112,7 +112,7 @@ test('the render goes on for those who wait when the client that it was begun fo
   assert.equal((await worker.server.get('/')).headers['cache-status'], 'svc-isr; hit; ttl=60')
 })
 
-test('when it turns out that an answer is for one client alone, all who wait render for themselves', async (t) => {
+test('all waiters render for themselves when the response turns out to be private', async (t) => {
   const instance = new IsrInstance()
   const [left, right] = [await instance.worker(t, [shop]), await instance.worker(t, [shop])]
   const [held, others] = [holdRenders(left), holdRenders(right)]
@@ -164,7 +164,7 @@ test('a response that is too large for the store still reaches everyone', async 
   assert.equal(instance.store.size().entries, 0)
 })
 
-test('one failed render is told to all who wait for it', async (t) => {
+test('all waiters get the error of a failed render', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const held = holdRenders(worker)
@@ -180,7 +180,7 @@ test('one failed render is told to all who wait for it', async (t) => {
   assert.equal((await next).headers['cache-status'], 'svc-isr; fwd=uri-miss; stored')
 })
 
-test('an error page that read nothing of its request is for all who wait; one that read cookies is not', async (t) => {
+test('waiters share an error page that read nothing of its request, but not one that read cookies', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const held = holdRenders(worker)
@@ -200,7 +200,7 @@ test('an error page that read nothing of its request is for all who wait; one th
   )
 })
 
-test('whoever waits for another worker renders when that one fails or dies', async (t) => {
+test('a request that waits for another worker renders when that worker fails or dies', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const held = holdRenders(worker)
@@ -247,7 +247,7 @@ test('a purge of something else does not disturb a render', async (t) => {
   assert.equal((await worker.server.get('/')).headers['cache-status'], 'svc-isr; hit; ttl=60')
 })
 
-test('a purge between the answer and its commit takes the entry, and nobody is served from it', async (t) => {
+test('a purge between the response and its commit removes the entry, and no request is served from it', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const held = holdRenders(worker)
@@ -266,7 +266,7 @@ test('a purge between the answer and its commit takes the entry, and nobody is s
   assert.equal((await second).text, 'new')
 })
 
-test('who waited for a page that turned out to depend on the query gets the answer to its own query', async (t) => {
+test('a waiter for a page that turns out to depend on the query gets the response to its own query', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const held = holdRenders(worker)
@@ -303,7 +303,7 @@ test('many requests for a stale page cause one revalidation in the instance', as
   assert.deepEqual(await instance.count('isr_revalidations_total'), { success: 1, error: 0 })
 })
 
-test('a site that changed between match and render is matched again, by all who wait', async (t) => {
+test('a site that changed between match and render is matched again, by all waiters', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, [shop])
   const { renderer } = worker.server

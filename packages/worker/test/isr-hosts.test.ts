@@ -24,7 +24,7 @@ test('requests under made-up hosts do not keep a page that reads its host out of
   assert.match(String(await get('shop.test')), /^svc-isr; hit/)
 })
 
-test('what a made-up host is answered leaves those who wait under a name of the site their turn', async (t) => {
+test('a response to an invented host leaves waiters under a name of the site their turn', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [site])
   const begun = deferred<CannedRender>()

@@ -52,7 +52,7 @@ test('two pages that ask for each other, in one worker or in two, do not wait fo
   }
 })
 
-test('who comes back does not wait for a lease, and what it makes is kept for all', async (t) => {
+test('a request that loops back does not wait for a lease, and its result is stored for all', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop], config)
   const end = instance.leases.hold(keyOf('/items/1'))
@@ -66,7 +66,7 @@ test('who comes back does not wait for a lease, and what it makes is kept for al
   assert.equal((await server.get('/items/1')).headers['cache-status'], 'svc-isr; hit; ttl=30')
 })
 
-test('who came through another instance, or claims to have come through this one, waits like everybody', async (t) => {
+test('a request that came through another instance, or only claims to have come through this one, waits as usual', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop], config)
   const { renderer } = server

@@ -62,7 +62,7 @@ test('one that waited for a lease across a reload renders for itself', async (t)
   assert.equal((await get(worker, 'b', '/')).text, 'b')
 })
 
-test('a page is not made anew behind an answer when a reload came before its render', async (t) => {
+test('a page is not revalidated in the background when a reload came before its render', async (t) => {
   const instance = new IsrInstance()
   const worker = await instance.worker(t, before)
   answerSites(worker, 10)

@@ -42,7 +42,7 @@ test('a page lives as long as it says, or as the configuration says', () => {
   })
 })
 
-test('what a page reads of its request decides whether others may have it', () => {
+test('a page is shared according to the parts of the request that it reads', () => {
   for (const read of ['cookies', 'headers', 'no-store']) {
     assert.deepEqual(judge({ facts: facts([read, 'query']) }), { verdict: 'pass', detail: read })
   }

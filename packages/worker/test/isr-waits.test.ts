@@ -22,7 +22,7 @@ test('a request waits no longer than a render may take', async (t) => {
   end('failed')
 })
 
-test('those who wait as long as a render may take are told so, and do not all render a page that is stuck', async (t) => {
+test('waiters time out like renders, and do not all render a stalled page', async (t) => {
   for (const isHeldElsewhere of [false, true]) {
     const instance = new IsrInstance()
     const worker = await instance.worker(t, [shop], '[render]\ntimeout_ms = 30\n')
@@ -87,7 +87,7 @@ async function joined(instance: IsrInstance, wanted: number): Promise<void> {
   while ((await instance.count('cache_stampede_coalesced_total'))[''] !== wanted) await nextTurn()
 }
 
-test('when the time of those who wait is over by the time that a lease elsewhere fails, they are not each rendered', async (t) => {
+test('waiters that have timed out when a lease elsewhere fails do not each render', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [shop])
   server.renderer.answer = ({ sink }) => sink.complete(page(), Buffer.from('made'))
@@ -105,7 +105,7 @@ test('when the time of those who wait is over by the time that a lease elsewhere
   assert.ok(server.renderer.requests.length <= 2, `${server.renderer.requests.length} renders`)
 })
 
-test('whoever has waited too long still gets what was stored meanwhile', async (t) => {
+test('a waiter that timed out still gets a page that was stored meanwhile', async (t) => {
   const instance = new IsrInstance()
   const maker = await instance.worker(t, [shop])
   const worker = await instance.worker(t, [shop])

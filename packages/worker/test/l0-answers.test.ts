@@ -66,7 +66,7 @@ async function third(
 
 const purgeOf = (number: number, ...scopes: PurgeScope[]): Purge => ({ number, layers: ['isr'], mode: 'drop', scopes })
 
-test('what is asked for a second time is answered from L0 from then on', async (t) => {
+test('L0 answers from the second request on', async (t) => {
   const server = await PipelineServer.start(t)
   const counts = offering(server)
   const answers = [await server.get('/a?q=1'), await server.get('/a?q=1'), await server.get('/a?q=1')]
@@ -181,7 +181,7 @@ test('with cookies only what no cookie changes is answered', async (t) => {
   assert.equal(statusOf(await server.get('/depends', cookie)), MISS)
 })
 
-test('what only the pipeline can answer goes there', async (t) => {
+test('requests that only the pipeline can answer go there', async (t) => {
   const server = await PipelineServer.start(t)
   offering(server, { headers: [['etag', '"v1"']] })
   await third(server)
@@ -200,7 +200,7 @@ test('what only the pipeline can answer goes there', async (t) => {
   assert.equal(statusOf(await server.get('/', { headers: { 'cache-control': 'no-cache', pragma: 'no-cache' } })), HIT)
 })
 
-test('an entry is never served to another site, whatever a proxy or a client says', async (t) => {
+test('an entry is never served to another site, whatever fields a proxy or a client sends', async (t) => {
   const docs = { id: 'docs', hostnames: ['docs.test'], files: { 'app/page.tsx': '' } }
   const server = await PipelineServer.start(t, [shop, docs], '[server]\ntrusted_proxies = ["10.0.0.0/8"]\n')
   offering(server, ({ site, client }) => ({ body: `${site?.config.id} ${client.scheme}`.padEnd(2000) }))

@@ -49,7 +49,7 @@ async function twice(server: PipelineServer, url = '/'): Promise<number[]> {
 
 const isHit = async (server: PipelineServer) => (await server.get('/', conditional)).headers['cache-status'] === HIT
 
-test('many who ask while a fill is under way cause no other', async (t) => {
+test('many requests during a fill cause no other', async (t) => {
   const server = await PipelineServer.start(t)
   const { fills } = notModified(server)
   for (let i = 0; i < 3; i++) assert.deepEqual(await twice(server), [304, 304])
@@ -59,7 +59,7 @@ test('many who ask while a fill is under way cause no other', async (t) => {
   assert.deepEqual((await server.get('/')).body, body)
 })
 
-test('who asks in a way that L0 does not answer fills nothing that is there', async (t) => {
+test('a request that L0 cannot answer triggers no fill of an existing entry', async (t) => {
   const server = await PipelineServer.start(t)
   const { fills } = notModified(server, {
     send(fill) {
@@ -73,7 +73,7 @@ test('who asks in a way that L0 does not answer fills nothing that is there', as
   assert.equal(fills.length, 1)
 })
 
-test('a purge while a fill is under way keeps it out', async (t) => {
+test('a purge keeps a fill in flight out of the cache', async (t) => {
   const server = await PipelineServer.start(t)
   const { fills } = notModified(server)
   await twice(server)
@@ -144,7 +144,7 @@ test('a fill that fails is over, and the next one may come', async (t) => {
   assert.ok(server.failures.length > 0)
 })
 
-test('who writes to a fill learns when nobody reads any more', async (t) => {
+test('the writer of a fill learns that its last reader has left', async (t) => {
   const server = await PipelineServer.start(t)
   const { fills } = notModified(server)
   await twice(server)

@@ -79,7 +79,7 @@ test('the 304 that fills L0 is the second within the window, and the answers sta
   assert.equal(server.renderer.requests.length, 1)
 })
 
-test('after a purge nobody gets the old page, however they ask', async (t) => {
+test('after a purge no request gets the old page, conditional or not', async (t) => {
   let text = 'old'
   const { instance, ask, etag } = await storedPages(t, () => text)
   const conditional = { 'if-none-match': etag }
@@ -108,7 +108,7 @@ test('a page of which only the head is asked for comes into L0', async (t) => {
   assert.equal(server.l0.stats().l0Entries, 2)
 })
 
-test('what middleware let through for HEAD does not enter L0, since it may treat GET in another way', async (t) => {
+test('a response that middleware passed for HEAD does not enter L0, since it may treat GET differently', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.workerWithL0(t, [{ ...shop, files: { ...shop.files, 'middleware.ts': '' } }])
   server.renderer.answer = ({ request, sink }) => {

@@ -138,7 +138,7 @@ test('a client that leaves aborts its render, waiting or streaming; one that lea
   assert.deepEqual(server.renderer.aborted, ['id-1', 'id-2'])
 })
 
-test('what nobody will read is not rendered to its end', async (t) => {
+test('a render without a reader is not completed', async (t) => {
   const server = await PipelineServer.start(t)
   let acks = 0
   server.renderer.answer = ({ sink }) => {

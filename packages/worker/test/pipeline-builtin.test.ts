@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PipelineServer, shop } from './pipeline-server.ts'
 
-test('the reserved space answers on every host, whatever the site defines', async (t) => {
+test('the reserved space answers on every host, even if the site defines such paths', async (t) => {
   const files = { ...shop.files, 'public/__svc/health': 'mine', 'app/__svc/metrics/route.ts': '', 'app/[...all]/page.tsx': '' }
   const server = await PipelineServer.start(t, [{ ...shop, files }])
   for (const host of ['shop.test', 'other.test', '127.0.0.1:80']) {

@@ -56,7 +56,7 @@ test('from the host itself they answer, and only below their own names', async (
   assert.deepEqual(server.renderer.requests, [])
 })
 
-test('groups that are off are not there, whoever asks', async (t) => {
+test('disabled groups are 404 for every client', async (t) => {
   const server = await PipelineServer.start(t, [shop], '[endpoints]\napi = false\nadmin = false\n')
   assert.equal(PipelineServer.codeOf(await post(server, '/__svc/api/sites/shop/isolate/flush')), 'unknown_endpoint')
   assert.equal(PipelineServer.codeOf(await post(server, PURGE)), 'unknown_endpoint')
@@ -144,7 +144,7 @@ test('GET of the path of an app reset is the site’s for the host itself too', 
 })
 
 for (const engine of Object.keys(engines) as EngineName[]) {
-  test(`who waits for the end of a restart waits for longer than a page may take, on engine ${engine}`, async (t) => {
+  test(`waiting for a restart may take longer than a page may, on engine ${engine}`, async (t) => {
     const server = await PipelineServer.start(t, [shop], withAdmin)
     const asked = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<void>()
@@ -166,7 +166,7 @@ for (const engine of Object.keys(engines) as EngineName[]) {
   })
 }
 
-test('what the master refuses is told; what goes wrong in it is not', async (t) => {
+test('a refusal of the master is shown; its internal errors are not', async (t) => {
   const server = await PipelineServer.start(t)
   const { plane } = server
   const { AppError } = await import('@svc/core')

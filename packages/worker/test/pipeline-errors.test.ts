@@ -37,7 +37,7 @@ test('each failure of a render has its status, an id, and no message', async (t)
   }
 })
 
-test('a host that is gone is 502, and an answer without a head is an internal error', async (t) => {
+test('an unavailable host is 502, and a response without a head is an internal error', async (t) => {
   const server = await PipelineServer.start(t)
   server.renderer.answer = ({ sink }) => sink.fail(new CoreError('CORE_PEER_GONE', 'gone'))
   assert.equal((await server.get('/')).status, 502)

@@ -5,7 +5,7 @@ import { PipelineServer, shop } from './pipeline-server.ts'
 const config = '[scaling]\ninstance_id = "web-1"\n'
 const own = (times: number) => Array.from({ length: times }, () => 'svc;web-1').join(', ')
 
-test('a request that came through this instance five times is refused, whatever it asks for', async (t) => {
+test('a request that came through this instance five times is rejected, for any path', async (t) => {
   const server = await PipelineServer.start(t, [shop], config)
   const ask = (path: string, loop: string) => server.get(path, { headers: { 'cdn-loop': loop } })
   for (const path of ['/', '/health', '/__svc/metrics', '/none']) {

@@ -54,7 +54,7 @@ describe('plain HTTP of a host with a certificate', () => {
     assert.equal((await server.get('/', { host: 'other.shop.test' })).headers['location'], 'https://other.shop.test:9443/')
   })
 
-  test('is served where it may be, where there is no certificate, and to who proves a name', async (t) => {
+  test('is served without a certificate, to ACME challenges, and without redirect_http', async (t) => {
     const server = await secure(t, 'redirect_http = true\n', 8443, 'shop.test')
     assert.equal((await server.get('/', { host: 'plain.test' })).status, 200)
     assert.equal((await server.get('/.well-known/acme-challenge/token')).text, 'proof')

@@ -53,7 +53,7 @@ for (const engine of engineNames) {
     assert.doesNotMatch(received, /6\.6\.6\.6|evil|x-first|x-second|http2-settings|SVC_ADMIN/i)
   })
 
-  test(`${engine}: what comes after a request with a body goes to another upstream without harm`, async (t) => {
+  test(`${engine}: a request behind one with a body goes safely to another upstream`, async (t) => {
     const up = await startRaw(t, (connection, request) => {
       if (request.includes(' /broken')) connection.socket.destroy()
       else connection.send(answer(request.includes(' /led ') ? 'X-Accel-Redirect: /inside?a=b\r\n' : ''))

@@ -135,7 +135,7 @@ describe('requests that the cache has no part in', () => {
   })
 })
 
-describe('what a location says', () => {
+describe('directives of a location', () => {
   test('a bypassed request brings a new answer to all', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
@@ -216,7 +216,7 @@ describe('a stale answer', () => {
     assert.equal((await worker.get('/a')).text, 'new')
   })
 
-  test('may answer while it is made anew, once for all', async (t) => {
+  test('may be served while one revalidation runs for all', async (t) => {
     const { instance, worker, upstream } = await stale(t, 'max-age=5, stale-while-revalidate=60')
     const others = instance.worker()
     for (const one of [worker, others, worker, others]) {
@@ -230,7 +230,7 @@ describe('a stale answer', () => {
     assert.equal(upstream.requests.length, 2)
   })
 
-  test('is tried anew after a validation in the background has failed', async (t) => {
+  test('is validated again after a validation in the background has failed', async (t) => {
     const { instance, worker, upstream } = await stale(t, 'max-age=5, stale-while-revalidate=60')
     upstream.auto = (asked) => asked.fail(down())
     await worker.get('/a')
@@ -277,7 +277,7 @@ describe('a stale answer', () => {
     }
   })
 
-  test('answers those who come while it is asked for (updating)', async (t) => {
+  test('answers requests that arrive while it is fetched (updating)', async (t) => {
     const { worker, upstream } = await stale(t, 'max-age=5', ['etag', '"1"'])
     const first = worker.ask('/a', { useStale: ['updating'] })
     const second = await worker.get('/a', { useStale: ['updating'] })
@@ -289,7 +289,7 @@ describe('a stale answer', () => {
 })
 
 describe('credentials', () => {
-  test('bring answers that are for nobody else, unless the upstream says so', async (t) => {
+  test('bring private responses, unless the upstream says otherwise', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     const authorization: HeaderList = [['authorization', 'x']]
@@ -314,7 +314,7 @@ describe('credentials', () => {
 })
 
 describe('a request that changes things', () => {
-  test('is answered once what it made invalid is gone', async (t) => {
+  test('is answered once the entries that it invalidated are purged', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     const other = instance.worker()

@@ -268,7 +268,7 @@ describe('an answer that is not stored', () => {
     await expectMiss(instance)
   })
 
-  test('because a purge came while it was made, and it is for nobody who came after', async (t) => {
+  test('because a purge arrived during the fill, and later requests do not get it', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     const before = worker.ask('/a')
@@ -286,7 +286,7 @@ describe('an answer that is not stored', () => {
     await expectMiss(instance)
   })
 
-  test('because it is too long, though nobody could know, and everybody gets the whole', async (t) => {
+  test('because it turns out to be too long, and every client gets the whole', async (t) => {
     const instance = await CacheInstance.open(t, 1 << 20)
     const worker = instance.worker()
     const slow = worker.ask('/a', { isSlow: true })
@@ -342,7 +342,7 @@ describe('a client that leaves', () => {
     assert.equal(visitor.text, 'one ')
   })
 
-  test('ends a request whose answer nobody else wants', async (t) => {
+  test('aborts a request without other waiters', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     const waiting = worker.ask('/a')

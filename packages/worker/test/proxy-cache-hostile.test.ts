@@ -26,7 +26,7 @@ describe('one client', () => {
     assert.match((await worker.get('/a')).cacheStatus, /hit/)
   })
 
-  test('that forbids storing does not keep a stale answer from being made anew', async (t) => {
+  test('that forbids storing does not prevent the revalidation of a stale response', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     instance.upstream.auto = (asked, number) =>
@@ -50,7 +50,7 @@ describe('one client', () => {
     assert.match((await worker.get('/a')).cacheStatus, /hit/)
   })
 
-  test('who comes while a failure is sent gets it whole, or one of its own', async (t) => {
+  test('a request that arrives while a failure is sent gets it whole, or one of its own', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     const first = worker.ask('/a')
@@ -67,7 +67,7 @@ describe('one client', () => {
     assert.ok(['one two', 'its own'].includes(second.text), second.text)
   })
 
-  test('who is known by cookies does not show others the page of an error', async (t) => {
+  test('an error page for a client with cookies is not shown to others', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     instance.upstream.auto = (asked) => asked.answer(500, [], `of ${asked.field('cookie')}`)
@@ -80,7 +80,7 @@ describe('one client', () => {
   })
 })
 
-test('the page of somebody who is known by a cookie is nobody else’s, not even when the upstream is down', async (t) => {
+test('a page for a client with a cookie is not shown to others, not even when the upstream is down', async (t) => {
   const instance = await CacheInstance.open(t)
   const worker = instance.worker()
   const by = (cookie: string): Asked => ({ headers: [['cookie', cookie]], useStale: ['error', 'timeout'] })

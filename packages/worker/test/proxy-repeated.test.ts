@@ -36,7 +36,7 @@ async function askInTurn(
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone'
 
 for (const engine of engineNames) {
-  test(`${engine}: what is remembered of a request goes to no request that says something else`, async (t) => {
+  test(`${engine}: remembered fields of a request are not used for a different request`, async (t) => {
     const seen: string[] = []
     const up = await startRaw(t, (connection, text) => {
       seen.push(text)

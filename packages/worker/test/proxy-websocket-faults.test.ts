@@ -50,7 +50,7 @@ const FAULTS: readonly (readonly [name: string, word: string, act: (connection: 
 
 for (const engine of engineNames) {
   for (const [name, word, act] of FAULTS) {
-    test(`${engine}: where a server ${name}, the next one is asked if the location says so`, async (t) => {
+    test(`${engine}: the next server is tried after a server ${name}, if the location says so`, async (t) => {
       const bad = await startRaw(t, act)
       const good = await startRaw(t, (connection) => connection.send("HTTP/1.1 418 I'm good\r\nContent-Length: 0\r\n\r\n"))
       const outside = `upstream both { server ${bad.address} max_fails=0; server ${good.address} backup; }`

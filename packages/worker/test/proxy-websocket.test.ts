@@ -198,7 +198,7 @@ for (const engine of engineNames) {
     assert.equal((await client.closed)[0], 1014)
   })
 
-  test(`${engine}: what the upstream answers in place of agreeing reaches the client`, async (t) => {
+  test(`${engine}: the response of an upstream that declines the upgrade reaches the client`, async (t) => {
     const up = await startUpstream(t, {
       refuses: (socket) =>
         socket.end('HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nX-Why: w\r\n\r\nno'),
@@ -207,7 +207,7 @@ for (const engine of engineNames) {
     assert.equal(await openSocket(`ws://127.0.0.1:${port}/`), 403)
   })
 
-  test(`${engine}: an upstream that is not there, or answers nonsense, is 502`, async (t) => {
+  test(`${engine}: an upstream that is unreachable, or sends an invalid response, is 502`, async (t) => {
     const up = await startUpstream(t, { refuses: (socket) => socket.end('nonsense\r\n\r\n') })
     const dead = await deadAddress()
     const directives = `location / { proxy_pass http://${up.address}; ${PASSED_ON} } location /dead { proxy_pass http://${dead}; ${PASSED_ON} }`
@@ -216,7 +216,7 @@ for (const engine of engineNames) {
     assert.equal(await openSocket(`ws://127.0.0.1:${port}/dead`), 502)
   })
 
-  test(`${engine}: the next server of a group is asked when one is not there`, async (t) => {
+  test(`${engine}: the next server of a group is tried when one is unreachable`, async (t) => {
     const up = await startUpstream(t)
     const outside = `upstream both { server ${await deadAddress()}; server ${up.address}; }`
     const { port } = await startProxy(t, `location / { proxy_pass http://both; ${PASSED_ON} }`, { engine, outside })
@@ -302,7 +302,7 @@ for (const engine of engineNames) {
 }
 
 // To uWebSockets.js it is another request, for which it closes the connection.
-test('node: what a client says before the upstream has agreed is not lost', async (t) => {
+test('node: messages of a client are not lost before the upstream accepts', async (t) => {
   const held = Promise.withResolvers<() => void>()
   const up = await startUpstream(t, { holds: (open) => held.resolve(open) })
   const server = await startProxy(t, `location / { proxy_pass http://${up.address}; ${PASSED_ON} }`, { engine: 'node' })

@@ -62,7 +62,7 @@ test('a retry waits for the replacement of a host that died', async (t) => {
   assert.equal(await outcome, 'complete b')
 })
 
-test('what has side effects, a body, or begun an answer is not tried again', async (t) => {
+test('a request with side effects, a body, or a response in flight is not retried', async (t) => {
   const cases: [name: string, request: RenderRequest, body: boolean, sendsHead: boolean][] = [
     ['POST', post, false, false],
     ['POST with body', post, true, false],

@@ -28,7 +28,7 @@ function echo(host: TestHost): void {
   }
 }
 
-test('a request that a host refuses goes to the one that takes it, whatever its method, with its body', async (t) => {
+test('a request of any method that a host refuses goes to one that accepts it, with its body', async (t) => {
   for (const code of ['RENDER_DRAINING', 'RENDER_UNKNOWN_SITE']) {
     for (const sites of ['*' as const, ['shop']]) {
       const { hosts, renderer, dir } = startClient(t)
@@ -130,7 +130,7 @@ test('a manifest that turns out stale after the body was read is not to be match
   await assert.rejects(begin(renderer, post, aBody()).outcome, { code: 'RENDER_STALE_MANIFEST' })
 })
 
-test('what had not begun on the hosts that died is sent again as often as they die, and is no suspect', async (t) => {
+test('a request that had not begun on hosts that died is retried each time, and is no suspect', async (t) => {
   const { hosts, lost, renderer, dir } = startClient(t)
   const ids = ['a', 'b', 'c', 'd']
   const dying = await Promise.all(ids.map((id) => TestHost.start(t, dir, id)))

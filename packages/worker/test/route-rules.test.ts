@@ -48,7 +48,7 @@ test('a rewrite goes on to the page, keeps the query, and meets no further rule'
   assert.equal((await server.get('/items/7')).status, 403)
 })
 
-test('what is blocked has no other spelling', async (t) => {
+test('a blocked path is blocked in every spelling', async (t) => {
   const server = await start(t, rule('pattern = "/items/**"\naction = "block"'))
   for (const path of ['/items/7', '/items', '//items/7', '/%69tems/7', '/x/../items/7', '/items%2F7', '/x%2F..%2Fitems/7']) {
     const response = await server.get(path)
@@ -91,7 +91,7 @@ test('host and methods narrow a rule', async (t) => {
   assert.equal((await server.get('/', { method: 'DELETE' })).status, 403)
 })
 
-test('fields of rules are on every answer, whatever it says itself', async (t) => {
+test('fields of rules are on every response, in place of its own', async (t) => {
   const server = await start(t, rule('pattern = "/**"\nheaders = { "content-type" = "text/own", "x-a" = "rule" }'))
   for (const path of ['/', '/none', '/items/7']) {
     const { headers } = await server.get(path)
@@ -111,7 +111,7 @@ test('permanent redirects are answered from L0, with their fields, until the rul
   assert.deepEqual(await get('/old/7?q'), ['/things/7?q', '1', false])
 })
 
-test('where a rule is for GET or for HEAD alone, L0 does not take one for the other', async (t) => {
+test('L0 keeps GET and HEAD apart when a rule is for one of them', async (t) => {
   const server = await start(
     t,
     rule('pattern = "/x"\nmethods = ["HEAD"]\naction = "block"') + rule('pattern = "/x"\nredirect = "/y"'),
@@ -148,7 +148,7 @@ test('a path that no rule can be compared with does not pass by them', async (t)
   assert.equal((await server.get('/items/7')).status, 403)
 })
 
-test('what a "*" stands for does not lead a rewrite out of its directory', async (t) => {
+test('the match of a "*" does not lead a rewrite out of its directory', async (t) => {
   const server = await start(t, rule('pattern = "/get-*"\nrewrite = "/items/*"'))
   assert.equal((await server.get('/get-7')).status, 200)
   for (const path of ['/get-..', '/get-.', '/get-%2e%2e']) assert.equal((await server.get(path)).status, 404, path)

@@ -73,7 +73,7 @@ test('the upstream is told who asked for what, and nothing that anybody could sa
   assert.match(field('cdn-loop') ?? '', /^svc;/)
 })
 
-test('what a trusted proxy in front said is carried on', async (t) => {
+test('forwarding fields of a trusted proxy are passed on', async (t) => {
   const up = await startEcho(t)
   const { get } = await startRules(t, rule(`pattern = "/**"\nupstream = "http://${up.address}"`), {
     config: 'trusted_proxies = ["127.0.0.1"]',
@@ -118,7 +118,7 @@ test('redirects of an upstream lead to where the rule has it, and fields of rule
   assert.match(headers.location ?? '', /^http:\/\/a\.test(:\d+)?\/api\/login\?x$/)
 })
 
-test('an upstream that is not there is 502, one that names an inner path too', async (t) => {
+test('an unreachable upstream is 502, and so is one that names an internal path', async (t) => {
   const up = await startRaw(t, (connection) =>
     connection.send('HTTP/1.1 200 OK\r\nX-Accel-Redirect: /secret\r\nContent-Length: 0\r\n\r\n'),
   )
@@ -167,7 +167,7 @@ test('a body goes through a rule', async (t) => {
   assert.equal((await get('/x')).text, 'of the location')
 })
 
-test('a body that is too long goes nowhere', async (t) => {
+test('too long a body reaches no upstream', async (t) => {
   const up = await startEcho(t)
   const { get } = await startRules(t, rule(`pattern = "/**"\nupstream = "http://${up.address}"`), {
     config: 'max_body_bytes = 10',

@@ -8,7 +8,7 @@ import { shop } from './pipeline-server.ts'
 const bytes = (text: string) => Buffer.from(text)
 const entryOf = (text: string) => ({ label: 'shop', path: '/', body: bytes(text) })
 
-test('a coding that failed is tried anew', async () => {
+test('a failed coding is tried again', async () => {
   const failure = deferred<Uint8Array>()
   const results = [failure.promise, Promise.resolve(bytes('small'))]
   const bodies = new SharedBodies(() => results.shift() ?? assert.fail('it was made already'))

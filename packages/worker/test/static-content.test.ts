@@ -78,7 +78,7 @@ for (const [name, isImmutable] of lifetimes) {
   })
 }
 
-test('answers conditions with 304 and 412, whatever the size of the file', async (t) => {
+test('answers conditions with 304 and 412, for any file size', async (t) => {
   const site = new StaticSite(t, { 'a.txt': 'a', 'large.txt': 'x'.repeat(100_000) })
   for (const path of ['/a.txt', '/large.txt']) {
     const { head } = await site.found(path)

@@ -152,7 +152,7 @@ for (const size of [1000, CHUNK * 3 + 17]) {
   })
 }
 
-test('cuts ranges from the plain file, and from a compressed one only for who has the rest of it', async (t) => {
+test('cuts ranges from the plain file, and from a compressed one only for clients that have the rest of it', async (t) => {
   const site = new StaticSite(t, { 'a.js': 'plain content', 'a.js.br': 'BROTLI' })
   const headers = { 'accept-encoding': 'br', range: 'bytes=0-1' }
   const plain = await site.found('/a.js', { headers })

@@ -101,7 +101,7 @@ test('follows the root when it is a link that is pointed elsewhere', async (t) =
   assert.equal((await live.found('/a.txt')).body.toString(), 'two')
 })
 
-test('a root that is not there has no files, and has them once it is made', async (t) => {
+test('a missing root has no files, and has them once it is created', async (t) => {
   const outer = new StaticSite(t)
   const root = join(outer.dir, 'later')
   const site = new StaticSite(t, {}, { root })

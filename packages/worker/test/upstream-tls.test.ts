@@ -137,7 +137,7 @@ test('names: every address is tried; a name that is not found in time is given u
   assert.equal((await failed.promise).code, 'UPSTREAM_TIMEOUT')
 })
 
-test('names: dialing that is given up tells nobody, and leaves no connection', async (t) => {
+test('names: an aborted dial calls no listener, and leaves no connection', async (t) => {
   const up = await startRaw(t, () => undefined)
   const [host = '', port] = up.address.split(':')
   const told: string[] = []

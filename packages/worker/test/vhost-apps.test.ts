@@ -98,7 +98,7 @@ test('a render that fails is shown by the page of its error, and by our own with
   )
 })
 
-test('what a handler throws, at once or later, is an internal error', async (t) => {
+test('an exception of a handler, at once or later, is an internal error', async (t) => {
   const server = await start(t)
   const faults: LocationHandler[] = [
     { handle: () => assert.fail('thrown') },

@@ -56,7 +56,7 @@ test('no URL leads out of the directories that the configuration names', async (
   }
 })
 
-test('what the configuration itself says is not in question', async (t) => {
+test('paths that the configuration itself produces are not rejected', async (t) => {
   const server = await VhostServer.start(t, conf, files)
   const ask = async (url: string) => (await server.get(url)).text
   assert.equal(await ask('/al../files/a.txt'), 'text of files', 'a way out and in again, as with nginx')
@@ -99,7 +99,7 @@ test('no part of a request ends a line of an answer', async (t) => {
   }
 })
 
-test('a file that may not be read is 403 and told of once it is asked for', { skip: process.getuid?.() === 0 }, async (t) => {
+test('an unreadable file is 403 and is reported when it is requested', { skip: process.getuid?.() === 0 }, async (t) => {
   const server = await VhostServer.start(t, conf, files)
   const { chmodSync } = await import('node:fs')
   chmodSync(join(server.pipeline.dir, 'www/a.txt'), 0)

@@ -48,7 +48,7 @@ server { listen {on1}; server_name a.test; root {dir}/www; location / { return 2
 
 const files = { 'www/a.txt': 'text a', 'www/b.html': 'text b', users: 'joe:{PLAIN}secret\n' }
 
-test('what depends on nothing but the key of L0 is answered from there', async (t) => {
+test('a response that depends only on the key of L0 is answered from there', async (t) => {
   const server = await VhostServer.start(t, conf, files)
   for (const url of ['/text', '/text/x?y=1', '/moved']) assert.ok(await entersL0(server, url), url)
   assert.equal((await server.get('/text/x?y=1')).text, 'text /text/x y=1 a.test /text/x')
@@ -65,7 +65,7 @@ test('another spelling of a path is answered for itself', async (t) => {
   assert.equal((await server.get('/../spelled')).status, 400)
 })
 
-test('what reads anything else, or is guarded, is never answered from L0', async (t) => {
+test('a response that reads anything else, or is guarded, is never answered from L0', async (t) => {
   const server = await VhostServer.start(t, conf, files)
   for (const url of ['/own', '/mapped', '/cookie', '/method', '/id']) assert.equal(await entersL0(server, url), false, url)
   await waitFor('files that are old enough', async () => (await server.l0('/a.txt')) === 'hit')
@@ -127,7 +127,7 @@ server { listen {on0}; server_name a.test;
   assert.equal((await server.get('/re/a&b')).headers['location'], 'http://a.test:8080/to?x=a&b')
 })
 
-test('what a server of a vhost file answered goes with a purge of its path, its host or its label', async (t) => {
+test("a purge by path, host or label removes the responses of a vhost file's server", async (t) => {
   const scopes: PurgeScope[] = [
     { kind: 'paths', paths: ['/text/a'], hosts: ['a.test'] },
     { kind: 'hosts', hosts: ['a.test'] },
@@ -163,7 +163,7 @@ test('fields that tell the time are never older than a second', async (t) => {
   assert.equal(await server.l0('/fresh/'), 'other')
 })
 
-test('what is not to be logged is not logged when L0 answers it either', async (t) => {
+test('a location without access log is not logged when L0 answers either', async (t) => {
   const server = await VhostServer.start(t, conf, files)
   assert.ok(await entersL0(server, '/unlogged/'))
   assert.ok(await entersL0(server, '/text'))

@@ -74,7 +74,7 @@ test('lanes take turns, and within a lane clients do', async (t) => {
   assert.deepEqual(checks.begun, ['a1', 'a2', 'b1', 'a5', 'b2', 'a3', 'a4'])
 })
 
-test('where all places are taken, the longest queue gives one up: first the client that fills it', async (t) => {
+test('when all places are taken, the longest queue gives one up: first the client that fills it', async (t) => {
   const checks = new Checks(t)
   const flood = Array.from({ length: 257 }, (_, index) => checks.check(`a${index}`, from('192.0.2.1')))
   const other = checks.check('other', from('192.0.2.2'))
@@ -87,7 +87,7 @@ test('where all places are taken, the longest queue gives one up: first the clie
   await Promise.all(flood)
 })
 
-test('a client that guesses wrong too often is let in again after a while, and keeps nobody else out', async (t) => {
+test('a client that guesses wrong too often is let in again after a while, and keeps no other client out', async (t) => {
   const checks = new Checks(t)
   const guesses = await Promise.all(Array.from({ length: 30 }, (_, index) => checks.check(`wrong ${index}`, from('192.0.2.1'))))
   assert.deepEqual(
@@ -114,7 +114,7 @@ test('guesses are not counted where a client has no address, and right passwords
   assert.equal(checks.begun.length, 60)
 })
 
-test('a slow password is worked out once, and its outcome remembered as long as somebody asks for it', async (t) => {
+test('a slow password is hashed once, and its result is cached as long as requests use it', async (t) => {
   const checks = new Checks(t)
   const client = from('192.0.2.1')
   assert.deepEqual(await Promise.all(['secret', 'secret', 'wrong'].map((password) => checks.check(password, client))), [

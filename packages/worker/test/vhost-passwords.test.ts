@@ -70,7 +70,7 @@ test('a file that changes is read again, and one that is missing is an error', (
   assert.throws(() => files.users(join(dir, 'none')), { code: 'ENOENT' })
 })
 
-test('what is no regular file, or too large, is an error and is not waited for', (t) => {
+test('a file that is not regular, or too large, is an error and is not waited for', (t) => {
   const dir = tempDir(t, 'passwords')
   writeFiles(dir, { 'directory/x': '', large: '' })
   execFileSync('mkfifo', [join(dir, 'pipe')])
