@@ -10,7 +10,7 @@ import { issuedAt, reconfigure, restart, seenAt, startWith, stateOf } from './ac
 const DAY_MS = 24 * 3_600_000
 
 describe('automatic certificates', () => {
-  test('are obtained while the server serves, kept over restarts, and readable for nobody else', async (t) => {
+  test('are obtained while the server serves, kept over restarts, and private to the server', async (t) => {
     const acme = await AcmeServer.start(t)
     acme.badNonces = 2
     const server = await startWith(t, acme, ['a.test', '*.a.test', 'localhost'])
@@ -38,7 +38,7 @@ describe('automatic certificates', () => {
     assert.equal((await restarted.child.stop()).code, 0)
   })
 
-  test('that cannot be obtained are told of, hold up no other, and are not asked for again at once', async (t) => {
+  test('that cannot be obtained are reported, delay no other, and are not ordered again at once', async (t) => {
     const acme = await AcmeServer.start(t)
     acme.unreachable.add('a.test')
     const server = await startWith(t, acme, ['a.test', 'b.test'])
@@ -68,7 +68,7 @@ describe('automatic certificates', () => {
     assert.deepEqual(acme.orders, ['a.test'])
   })
 
-  test('are not obtained from an authority that does not issue for the host, and nobody is sent to look at port 80', async (t) => {
+  test('are not obtained from an authority that does not issue for the host, and the log does not blame port 80', async (t) => {
     const acme = await AcmeServer.start(t)
     acme.onOrder = () => {
       throw new Refusal(400, 'rejectedIdentifier', 'policy forbids this name')
@@ -120,7 +120,7 @@ describe('automatic certificates', () => {
     assert.equal((await again.child.stop()).code, 0)
   })
 
-  test('come for hosts that a reload adds, and by another account when the old one is gone', async (t) => {
+  test('are obtained for hosts that a reload adds, and with a new account when the old one is removed', async (t) => {
     const acme = await AcmeServer.start(t)
     const server = await startWith(t, acme, ['a.test'])
     await issuedAt(server, 'a.test')

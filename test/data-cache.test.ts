@@ -90,7 +90,7 @@ test('no worker and no host serves what a handler has purged, and other sites ke
   assert.equal(backend.count('two-page'), 1)
 })
 
-test('what was being made when a purge came is not kept', async () => {
+test('a fill in flight when a purge arrives is not stored', async () => {
   const one = siteOf('held')
   for (const path of routes.slice(0, 3)) {
     const name = `held-${path.slice(1)}`

@@ -39,7 +39,7 @@ test('answers of a FastCGI application are cached by what they say, and by the r
   assert.notEqual((await get('/post/1')).text, kept)
 })
 
-test('what a FastCGI application is told by parameters counts for its cache like a field', async (t) => {
+test('parameters of a FastCGI application count for its cache like fields', async (t) => {
   const executable = requireProgram(t, 'php-fpm')
   if (executable === undefined) return
   const php = await startPhpFpm(t, executable)

@@ -18,7 +18,7 @@ import { hostileModules, hostileTrees } from './hostile-files.ts'
 
 const page = (text: string) => `export default function Page() { return <p>${text}</p> }`
 
-test('whatever a tenant puts into its directory, its neighbours are served, and its problems are told by name', async (t) => {
+test("no content of a tenant's directory affects its neighbours, and its problems are reported by name", async (t) => {
   const root = tempSite(t, { 'app/page.tsx': page('mine'), 'app/[id]/page.tsx': page('id') })
   const neighbour = tempSite(t, {
     'app/page.tsx': `export const dynamic = 'force-dynamic'\n${page('unharmed')}`,

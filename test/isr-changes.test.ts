@@ -48,7 +48,7 @@ test('an edit of a page, of what it imports, and of the routes show without a pu
   )
 })
 
-test('a page that was changed while the server was down is made anew, the others are still there', async (t) => {
+test('a page that changed while the server was down is rendered again, the others are still cached', async (t) => {
   const root = tempSite(t, siteFiles('first'))
   const server = await start(t, root)
   assert.match((await client(server)('/')).text, /first/)

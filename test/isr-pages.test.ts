@@ -29,7 +29,7 @@ test('a page is rendered once for all workers, and is still there after a restar
   assert.equal(backend.count('home'), 1)
 })
 
-test('a stale page is served at once and made anew once', async (t) => {
+test('a stale page is served at once and rendered again once', async (t) => {
   const backend = await Backend.start(t)
   const files = { 'app/page.tsx': backend.page('home', 'export const revalidate = 1') }
   const server = await startServer(t, { config: configOf(t, backend, [{ id: 'one', files }], noL0) })
@@ -53,7 +53,7 @@ test('a stale page is served at once and made anew once', async (t) => {
   await waitFor('the new page', async () => shown((await get('/')).text) >= 2, PROCESS_WAIT_MS)
 })
 
-test('an expired page is served when it cannot be made anew', async (t) => {
+test('an expired page is served when rendering it again fails', async (t) => {
   const backend = await Backend.start(t)
   const files = { 'app/page.tsx': backend.page('home', 'export const revalidate = 1') }
   const more = `${noL0}[cache.isr]\ndefault_swr_ms = 0\n`
@@ -76,7 +76,7 @@ test('an expired page is served when it cannot be made anew', async (t) => {
   await waitFor('the page to be back', async () => shown((await get('/')).text) > 1, PROCESS_WAIT_MS)
 })
 
-test('whatever a page reads of its request decides who gets it', async (t) => {
+test('a page is shared only among requests that agree in everything it reads', async (t) => {
   const backend = await Backend.start(t)
   const personal: Record<string, string> = {
     cookies: "(await (await import('next/headers')).cookies()).get('a')",

@@ -107,7 +107,7 @@ test('a stale page is brought up to date as the decision guide says: L0 by path,
   for (let i = 0; i < 10; i++) assert.equal(shown((await get('/')).text), 2)
 })
 
-test('a render that was under way when its page was purged is not kept', async () => {
+test('a render in flight when its page is purged is not stored', async () => {
   const get = client(server, 'held.localhost')
   const release = backend.hold('held')
   const before = get('/')

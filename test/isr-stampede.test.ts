@@ -74,7 +74,7 @@ test('a thousand requests for a stale page are all served at once, and cause one
   )
 })
 
-test('when the worker that renders is killed, those who wait elsewhere are served by one more render', async (t) => {
+test('when the rendering worker is killed, one more render serves the waiters of other workers', async (t) => {
   const backend = await Backend.start(t)
   const files = {
     'app/page.tsx': backend.page('home'),

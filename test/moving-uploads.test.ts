@@ -63,7 +63,7 @@ test('an upload that is being received when its site moves or its host is replac
   }
 })
 
-test('an upload to a site whose process is not there yet waits for it and is carried out once', async (t) => {
+test('an upload to a site whose process has not started yet waits for it and is carried out once', async (t) => {
   const { ledger, server } = await open(t, 'own')
   const upload = beginUpload(server)
   await upload.send(Buffer.alloc(1_000_000))

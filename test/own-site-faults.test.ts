@@ -102,7 +102,7 @@ test('SIGHUP while a unit starts is carried out when the service manager knows t
   assert.equal((await child.stop()).code, 0)
 })
 
-test('who has not the token, or speaks another version, gets nowhere', async (t) => {
+test('a unit without the token, or with another version, is rejected', async (t) => {
   const { server, runDir, get } = await openOwnSite(t)
   await attachUnit(t, server, 'one')
   await assert.rejects(introduce(t, runDir, 'x'.repeat(43)), { code: 'SUP_UNIT_REFUSED' })
@@ -174,7 +174,7 @@ for (const [name, nonsense] of Object.entries({
   })
 }
 
-test('routes that are read from the files because a unit ended while it was asked are told of as such', async (t) => {
+test('routes read from the files because a unit ended during the request are marked as such', async (t) => {
   const { server, runDir } = await openOwnSite(t)
   const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }
   let surveys = 0

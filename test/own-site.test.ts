@@ -8,7 +8,7 @@ import { attachUnit } from './site-unit.ts'
 
 testScenarios('own')
 
-test('what has no effect in a site with a process of its own is logged when its unit serves', async (t) => {
+test('settings without effect in a site with its own process are logged when its unit serves', async (t) => {
   const root = tempSite(t, { 'app/page.tsx': 'export default () => <p>first</p>', '.env.local': 'KEY=1\n' })
   const site = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\nprocess = "own"\n`
   const server = await startServer(t, { config: site })

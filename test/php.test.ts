@@ -74,7 +74,7 @@ test('answers of PHP are kept as long as they say, for all workers', async (t) =
   assert.match(await get('age=600', 'POST'), /^POST /)
 })
 
-test('an answer that has ended its time is asked for anew by its tag', async (t) => {
+test('an expired response is revalidated by its tag', async (t) => {
   const product = await startProduct(t)
   if (product === undefined) return
   const calls = () => Number(readFileSync(join(product.dir, 'calls'), 'utf8'))

@@ -4,7 +4,7 @@ import { PROCESS_WAIT_MS, startServer, tempDir, waitFor, writeFiles } from '@svc
 import { client } from './backend.ts'
 import { CachedOrigin } from './cached-origin.ts'
 
-test('what a map captures of the fields of one client is not in the answer to another', async (t) => {
+test("captures of a map from one client's fields are not in the response to another", async (t) => {
   const origin = await CachedOrigin.start(t, (_request, response) => {
     response.writeHead(200, { 'cache-control': 'max-age=3600' }).end('page')
   })

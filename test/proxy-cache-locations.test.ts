@@ -6,7 +6,7 @@ import { client } from './backend.ts'
 import { CachedOrigin, cachingConfig } from './cached-origin.ts'
 import { freePlaces } from './nginx/differential.ts'
 
-test('what locations and route rules say about the cache', async (t) => {
+test('cache directives of locations and cache settings of route rules', async (t) => {
   const origin = await CachedOrigin.start(t, (request, response, number) => {
     const control = request.url?.includes('fresh') ? { 'cache-control': 'max-age=3600' } : {}
     response.writeHead(request.url?.includes('missing') ? 404 : 200, control).end(String(number))

@@ -20,7 +20,7 @@ function raw(url: string, text: string): Promise<string> {
   return promise
 }
 
-test('what one client sends changes nothing of what another one gets', async (t) => {
+test("one client's request does not change another client's response", async (t) => {
   // An upstream that believes everything it is told.
   const origin = await CachedOrigin.start(t, (request, response) => {
     const told = ['x-forwarded-host', 'x-forwarded-scheme', 'x-forwarded-proto', 'x-original-url', 'x-host', 'forwarded']
@@ -65,7 +65,7 @@ test('what one client sends changes nothing of what another one gets', async (t)
   assert.match(String(port.headers['cache-status']), /svc-proxy; fwd=uri-miss/)
 })
 
-test('what depends on a field is not given to others where the location hides that it does', async (t) => {
+test('a response that depends on a field is not shared when the location hides Vary', async (t) => {
   const origin = await CachedOrigin.start(t, ({ headers }, response) => {
     response.writeHead(200, { ...fresh, vary: 'X-Language' }).end(String(headers['x-language']))
   })

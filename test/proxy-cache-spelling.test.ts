@@ -15,7 +15,7 @@ async function ask(url: string, path: string, host = 'a.localhost'): Promise<{ t
   return { text: Buffer.concat(chunks).toString(), cacheStatus: String(response.headers['cache-status']) }
 }
 
-test('what an upstream makes of an odd spelling of a path or a host is not stored for the plain one', async (t) => {
+test('a response to an odd spelling of a path or a host is not stored for the plain one', async (t) => {
   const origin = await CachedOrigin.start(t, ({ headers }, response) => {
     response.writeHead(200, { 'cache-control': 'max-age=3600' }).end(`${headers['x-asked']} of ${headers.host}`)
   })

@@ -39,7 +39,7 @@ async function answers(get: (path: string, options?: HttpOptions) => Promise<Htt
   return new Set(all.map(({ text }) => text))
 }
 
-test('what is stored answers on both workers, from L0 too, and after a restart', async (t) => {
+test('a stored response is served by both workers, from L0 too, and after a restart', async (t) => {
   const origin = await numbered(t)
   const server = await startServer(t, { config: cachingConfig(t, origin) })
   const get = client(server, 'a.localhost')
@@ -54,7 +54,7 @@ test('what is stored answers on both workers, from L0 too, and after a restart',
   assert.equal(warm.headers['cache-control'], 'max-age=3600')
 })
 
-test('purges of the proxy cache are seen by the next request of every worker, whoever orders them', async (t) => {
+test('every purge of the proxy cache is effective for the next request of every worker, from any origin', async (t) => {
   const origin = await numbered(t)
   const server = await startServer(t, { config: cachingConfig(t, origin) })
   const a = client(server, 'a.localhost')
@@ -121,7 +121,7 @@ test('a request that changes something takes effect on every worker before it is
   }
 })
 
-test('what a worker had asked for before a request that changes something is not stored, whichever worker that came to', async (t) => {
+test('a fill that began before an unsafe request to any worker is not stored', async (t) => {
   const gate = Promise.withResolvers<void>()
   const origin = await CachedOrigin.start(t, (_request, response, number) => {
     if (number > 1) response.writeHead(200, fresh).end('new')

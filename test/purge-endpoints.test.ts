@@ -78,7 +78,7 @@ test('an L0 purge leaves the shared store: pages come back as they were', async 
   assert.equal((await post(server, '/__svc/cache/purge-proxy', { host: 'one.localhost' })).status, 200)
 })
 
-test('endpoints refuse what they do not understand, and whoever is not this host', async (t) => {
+test('endpoints reject invalid requests, and clients on other hosts', async (t) => {
   const server = await start(t)
   const codeOf = ({ text }: HttpAnswer) => JSON.parse(text).code
   const unknown = await post(server, '/__svc/cache/purge-l0', { path: ['/'] })

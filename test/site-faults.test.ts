@@ -35,7 +35,7 @@ const pageOf = (source: string) => ({
   'app/well/page.tsx': 'export default function Page() { return <p>well again</p> }',
 })
 
-test('whatever one site does, its neighbour loses nothing, and it is served again itself', async (t) => {
+test('a faulty site costs its neighbour no request, and is served again itself', async (t) => {
   const sites = Object.entries({ neighbour: 'export default async function Page() { return <p>unharmed</p> }', ...sources })
   const config = sites.map(
     ([id, source]) => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${tempSite(t, pageOf(source))}"\n`,
@@ -71,7 +71,7 @@ test('whatever one site does, its neighbour loses nothing, and it is served agai
   assert.ok(report.ok > 200)
 })
 
-test('what could escape the limits of an isolate is not there', async (t) => {
+test('features that could escape the limits of an isolate are absent', async (t) => {
   const names = ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'require', 'Bun', 'Deno']
   const root = tempSite(t, {
     'app/route.ts': `export function GET() { return Response.json(${JSON.stringify(names)}.map((name) => typeof globalThis[name])) }`,

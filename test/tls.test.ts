@@ -139,7 +139,7 @@ describe('certificates', () => {
     assert.equal(await health(), 'ok')
   })
 
-  test('one that has expired is served, and told of', async (t) => {
+  test('an expired one is served and reported', async (t) => {
     const dir = tempDir(t, 'tls')
     const validity = { from: new Date('2020-01-01'), to: new Date('2020-02-01') }
     const { cert, key } = writeCertificate(dir, 'old', { commonName: 'old', hosts: ['a.test'], validity })

@@ -60,7 +60,7 @@ for (const engine of ['uws', 'node']) {
 }
 
 for (const engine of ['uws', 'node']) {
-  test(`${engine}: the page of a body that is too long is shown, whatever limits there are`, async (t) => {
+  test(`${engine}: the error page of a too long body is shown under any limit`, async (t) => {
     const upstream = await startDigester(t)
     const dir = tempDir(t, 'too-long')
     writeFiles(dir, {
