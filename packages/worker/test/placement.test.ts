@@ -24,7 +24,11 @@ async function start(t: TestContext, body: string): Promise<VhostServer> {
   const server = await VhostServer.start(t, 'server { listen {on0}; server_name a.test; }', files)
   server.pipeline.handlers = {
     make: (content) => ({
-      handle: (visit) => visit.respond({ status: 200, headers: [] }, Buffer.from(`${content.kind} ${visit.method} ${visit.uri}`)),
+      handle: (visit) =>
+        visit.context.respondCompressed(
+          { status: 200, headers: [] },
+          Buffer.from(`${content.kind} ${visit.method} ${visit.uri}`),
+        ),
     }),
   }
   server.pipeline.renderer.answer = ({ request, sink }) => sink.complete(complete(200), Buffer.from(`${request.route}`))
@@ -149,7 +153,8 @@ test('a route rule that answers, sends on or moves one of these paths makes it t
     const server = await PipelineServer.start(t, [shop])
     server.handlers = {
       make: (content) => ({
-        handle: (visit) => visit.respond({ status: 200, headers: [] }, Buffer.from(`${content.kind} ${visit.method}`)),
+        handle: (visit) =>
+          visit.context.respondCompressed({ status: 200, headers: [] }, Buffer.from(`${content.kind} ${visit.method}`)),
       }),
     }
     await server.reload([shop], rule(lines))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { vhostFacts } from '../src/control/master-control-plane.ts'
+import { vhostSummaries } from '../src/control/master-control-plane.ts'
 import { WorkerError } from '../src/errors/errors.ts'
 import type { LocationHandler } from '../src/vhost/index.ts'
 import { complete } from './canned-renderer.ts'
@@ -136,7 +136,7 @@ test('the servers of vhost files can be listed with their locations', async (t) 
     t,
     'server { listen {on0} default_server; svc_site s; server_name s.test *.s.test; location ^~ /x/ { proxy_pass http://127.0.0.1:1; } }',
   )
-  const [server, ...others] = vhostFacts(pipeline.generation.spec.web)
+  const [server, ...others] = vhostSummaries(pipeline.generation.spec.web)
   assert.deepEqual(others, [])
   assert.ok(server)
   assert.deepEqual(

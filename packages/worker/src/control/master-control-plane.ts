@@ -49,7 +49,7 @@ function sitesOf({ master, generation }: ControlPlaneParts): Sites {
         const { id, label, hostnames, any_host: anyHost, root, mode } = site
         return { id, label, hostnames, anyHost, root, mode, hasApp: hasApp(site) }
       }),
-    vhosts: () => vhostFacts(generation().spec.web),
+    vhosts: () => vhostSummaries(generation().spec.web),
     hostsBeside: (host) => hostsBeside(generation(), host),
     routes: (site) => master.call('siteInfo', { site }, ANSWER),
   }
@@ -81,7 +81,7 @@ export function hostsBeside(generation: Pick<ServingGeneration, 'matchHost'>, ho
 }
 
 /** The servers of vhost files as endpoints list them. */
-export function vhostFacts({ servers }: WebSpec): readonly VhostSummary[] {
+export function vhostSummaries({ servers }: WebSpec): readonly VhostSummary[] {
   return servers.map(({ site, place, listen, names, locations, fallback }) => ({
     site,
     place,
@@ -90,11 +90,11 @@ export function vhostFacts({ servers }: WebSpec): readonly VhostSummary[] {
     names: names.map(nameOf),
     locations: [
       ...locations.map((location) => ({
-        ...whatAnswers(location.content),
+        ...contentOf(location.content),
         match: matchOf(location.match),
         place: location.place,
       })),
-      { ...whatAnswers(fallback.content), match: '', place },
+      { ...contentOf(fallback.content), match: '', place },
     ],
   }))
 }
@@ -116,7 +116,7 @@ function matchOf(match: LocationMatch): string {
   }
 }
 
-function whatAnswers(content: ContentSpec): { readonly content: string; readonly target: string } {
+function contentOf(content: ContentSpec): { readonly content: string; readonly target: string } {
   switch (content.kind) {
     case 'files':
       return { content: 'files', target: '' }

@@ -185,11 +185,11 @@ export class UpstreamSink implements SwitchSink {
       return
     }
     this.#isOver = true
-    exchange.respond(final, this.#mayBeKept(body) ? Buffer.from(body) : body)
+    exchange.context.respondCompressed(final, this.#mayBeKept(body) ? Buffer.from(body) : body)
   }
 
   #stream(head: ResponseHead, length: number | undefined): void {
-    const writer = this.#exchange.stream(head, length === undefined ? {} : { length })
+    const writer = this.#exchange.context.streamCompressed(head, length === undefined ? {} : { length })
     this.#writer = writer
     writer.onDrain(() => {
       this.#aheadBytes = 0

@@ -22,7 +22,25 @@ export class HostRenderer implements Renderer {
 
   describe(site: string): Promise<SiteManifest> {
     const { promise, resolve, reject } = Promise.withResolvers<SiteManifest>()
-    new DescribeRun(this.#hosts, site, { resolve, reject }).start()
+    const onChunk = (body: unknown) => {
+      attempts.noted(renderProgress(body, 'progress of a site description'))
+      return true
+    }
+    const attempts = new HostAttempts(this.#hosts, {
+      site,
+      send(peer, reportsStart) {
+        const options = { timeoutMs: DESCRIBE_TIMEOUT_MS, onChunk }
+        peer
+          .call('describe', reportsStart ? { site, reportsStart } : { site }, options)
+          .then(
+            ({ manifest }) => resolve(parseManifest(manifest)),
+            (error) => attempts.retry(peer, asError(error), { ifRefused: true, ifLost: true }),
+          )
+          .catch(reject)
+      },
+      fail: reject,
+    })
+    attempts.start()
     return promise
   }
 
@@ -41,55 +59,6 @@ export class HostRenderer implements Renderer {
 
 function isProgress(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'progress' in body
-}
-
-interface Described {
-  resolve(manifest: SiteManifest): void
-  reject(error: Error): void
-}
-
-/** One question for the manifest of a site. */
-class DescribeRun implements HostCall {
-  readonly site: string
-  readonly #attempts: HostAttempts
-  readonly #told: Described
-
-  constructor(hosts: HostSet, site: string, told: Described) {
-    this.site = site
-    this.#told = told
-    this.#attempts = new HostAttempts(hosts, this)
-  }
-
-  start(): void {
-    this.#attempts.start()
-  }
-
-  send(peer: HostPeer, reportsStart: boolean): void {
-    const { site } = this
-    const options = {
-      timeoutMs: DESCRIBE_TIMEOUT_MS,
-      onChunk: (body: unknown) => {
-        this.#attempts.noted(renderProgress(body, 'progress of a site description'))
-        return true
-      },
-    }
-    peer.call('describe', reportsStart ? { site, reportsStart } : { site }, options).then(
-      ({ manifest }) => this.#described(manifest),
-      (error) => this.#attempts.retry(peer, asError(error), { ifRefused: true, ifLost: true }),
-    )
-  }
-
-  fail(error: Error): void {
-    this.#told.reject(error)
-  }
-
-  #described(manifest: unknown): void {
-    try {
-      this.#told.resolve(parseManifest(manifest))
-    } catch (error) {
-      this.#told.reject(asError(error))
-    }
-  }
 }
 
 /** The parts of one render. */

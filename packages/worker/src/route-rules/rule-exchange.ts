@@ -1,4 +1,4 @@
-import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
+import type { HeaderList } from '@svc/http'
 import { UpstreamError } from '@svc/upstream'
 import type { Template } from '@svc/vhosts'
 import { sendStatus } from '../request/error-response.ts'
@@ -38,14 +38,6 @@ export class RuleExchange implements LocationExchange {
 
   setVariable(): void {
     // Nothing that a rule says reads them.
-  }
-
-  respond(head: ResponseHead, body?: Uint8Array): void {
-    this.context.respondCompressed(head, body)
-  }
-
-  stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
-    return this.context.streamCompressed(head, options)
   }
 
   fail(status: number, headers: HeaderList = []): void {

@@ -56,9 +56,6 @@ export interface FileTarget extends NamedFile {
   refuse(status: number, headers: HeaderList): void
 }
 
-/** Dependencies of responses. */
-export type FileExchange = Omit<FileReceiver, 'request'> & { readonly request: Pick<HttpRequest, 'method' | 'header'> }
-
 /** How files are sent. */
 export interface FileHandlerOptions {
   /** Files up to this size are read at once and kept in memory; larger ones are streamed. @default 65536 */
@@ -95,7 +92,7 @@ export class FileHandler {
   }
 
   /** Plans and sends; again when the file changed in between. False: it is gone and nothing was sent. */
-  answer(exchange: FileExchange, target: FileTarget, found: FileVersion): boolean {
+  answer(exchange: FileReceiver, target: FileTarget, found: FileVersion): boolean {
     try {
       return this.#answer(exchange, target, found)
     } catch (error) {
@@ -106,7 +103,7 @@ export class FileHandler {
     }
   }
 
-  #answer(exchange: FileExchange, target: FileTarget, found: FileVersion): boolean {
+  #answer(exchange: FileReceiver, target: FileTarget, found: FileVersion): boolean {
     let version: FileVersion | 'directory' | undefined = found
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (!isFile(version)) return false
@@ -128,7 +125,7 @@ export class FileHandler {
   }
 
   /** A 304 stands for a whole file just as a 200 does, and so does the response to HEAD. */
-  #offer({ request }: FileExchange, target: FileTarget, resource: StaticResource, plan: ResponsePlan): void {
+  #offer({ request }: FileReceiver, target: FileTarget, resource: StaticResource, plan: ResponsePlan): void {
     const { l0 } = target
     const isWhole = plan.kind === 'not-modified' || (plan.kind === 'content' && plan.head.status === 200)
     if (l0 === undefined || !isWhole || !offerWhole(request, target, resource, this.#now())) return

@@ -1,4 +1,5 @@
 export * from './file-handler.ts'
+export type { FileReceiver } from './file-sender.ts'
 export * from './file-source.ts'
 export * from './static-files.ts'
 export type { StaticResource } from './variant.ts'

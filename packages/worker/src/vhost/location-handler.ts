@@ -1,10 +1,10 @@
-import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
+import type { HeaderList } from '@svc/http'
 import type { ContentSpec, Template } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
 
 /**
- * A request in the location that answers it, after rewriting and access checks. The maker of the content responds through
- * it: the location's added fields and its error pages are applied there.
+ * A request in the location that answers it, after rewriting and access checks. Its handler responds through the context, which
+ * adds the fields of the location, and fails through this, so that the location shows its error pages.
  */
 export interface LocationExchange {
   readonly context: RequestContext
@@ -26,10 +26,6 @@ export interface LocationExchange {
   requestText(template: Template): string
   /** Sets variables for this request that only its content knows (`fastcgi_script_name`, `fastcgi_path_info`, `proxy_host`). */
   setVariable(name: string, value: string): void
-  /** Sends a complete answer, with the fields of the location. */
-  respond(head: ResponseHead, body?: Uint8Array): void
-  /** Sends the head of a streamed response, with the fields of the location. */
-  stream(head: ResponseHead, options?: StreamOptions): BodyWriter
   /** Answers with an error of this server: its error page, else the plain answer of this status. Only before anything was sent. */
   fail(status: number, headers?: HeaderList): void
   /** Continues at another path, or at a named location, as if the client had requested it (at most ten times). */

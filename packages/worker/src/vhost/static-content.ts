@@ -1,5 +1,5 @@
 import { contentTypeOf, extensionOf, type HeaderList, type HttpRequest, parseHttpDate, urlOf } from '@svc/http'
-import type { FileExchange, FileTarget, FileVersion, StaticResource } from '../static/index.ts'
+import type { FileReceiver, FileTarget, FileVersion, StaticResource } from '../static/index.ts'
 import type { FilePaths } from './file-path.ts'
 import type { Outcome, PhaseRun } from './phase-run.ts'
 import type { RunState } from './run-state.ts'
@@ -107,7 +107,7 @@ export function typeOfText(uri: string): string {
 }
 
 /** The page of an error is sent as it is: whole, whatever the client has already. */
-function exchangeOf({ context, method, status }: RunState, version: FileVersion): FileExchange {
+function exchangeOf({ context, method, status }: RunState, version: FileVersion): FileReceiver {
   const { respond, stream, onClosed } = context.asExchange()
   const { request } = context
   const isPage = status !== undefined && status !== 200

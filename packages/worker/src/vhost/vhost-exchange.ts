@@ -1,4 +1,4 @@
-import type { BodyWriter, HeaderList, ResponseHead, StreamOptions } from '@svc/http'
+import type { HeaderList } from '@svc/http'
 import type { Template } from '@svc/vhosts'
 import { sendFailure } from '../request/error-response.ts'
 import type { RequestContext } from '../request/request-context.ts'
@@ -43,14 +43,6 @@ export class VhostExchange implements LocationExchange {
 
   setVariable(name: string, value: string): void {
     this.#state.setVariable(name, value)
-  }
-
-  respond(head: ResponseHead, body?: Uint8Array): void {
-    this.context.respondCompressed(head, body)
-  }
-
-  stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
-    return this.context.streamCompressed(head, options)
   }
 
   /** Unlike those of a file, the errors of an upstream are never cached. */
