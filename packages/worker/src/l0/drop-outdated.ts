@@ -1,19 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { L0Cache, L0Facts } from '@svc/cache'
+import type { L0Cache } from '@svc/cache'
 import type { Config, SiteConfig } from '@svc/config'
-import type { HttpSeries } from '@svc/telemetry'
 import { type ServingGeneration, secureNames } from '../generation/serving-generation.ts'
-
-/** Notes of a worker on a response in L0, so that a hit is counted and logged like any other response. */
-export interface WorkerFacts extends L0Facts {
-  /** Id of the site. */
-  readonly site: string
-  readonly isAccessLogged: boolean
-  /** True if it is for the path as it was spelled: normalised. */
-  readonly isOfSpelling: boolean
-  readonly get: HttpSeries
-  readonly head: HttpSeries
-}
+import type { WorkerFacts } from '../request/l0-capture.ts'
 
 /**
  * Drops responses that may be different under a new generation: everything when more than sites and logging changed, else the entries of

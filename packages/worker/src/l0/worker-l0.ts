@@ -2,7 +2,6 @@ import {
   hasForeignCookie,
   L0Cache,
   type L0Entry,
-  type L0Offer,
   type L0Origin,
   l0KeyPrefix,
   l0KeyTarget,
@@ -27,11 +26,9 @@ import {
 import type { WorkerCacheStats } from '@svc/protocol'
 import { type HttpMetrics, type HttpSeries, L0Metrics, type MetricSet } from '@svc/telemetry'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
-import type { L0Intake, L0Ticket, OfferingRequest } from '../request/l0-fill.ts'
+import type { L0Admission, WorkerFacts } from '../request/l0-capture.ts'
 import type { HitRequest } from '../request/request-log.ts'
-import type { WorkerFacts } from './drop-outdated.ts'
 import { dropOutdated } from './drop-outdated.ts'
-import { type AdmissionTools, admit } from './l0-admission.ts'
 
 /** Writes down hits in the access log. */
 interface HitLog {
@@ -69,12 +66,12 @@ const HITS_PER_MEASUREMENT = 16
 const noHead: ReadyHead = { status: 500, bytes: new Uint8Array(0) }
 
 /** L0 of a worker: answers reads before the pipeline, and admits responses that the pipeline offers. */
-export class WorkerL0 implements ReadyResponses, L0Intake {
+export class WorkerL0 implements ReadyResponses {
   readonly #options: WorkerL0Options
   readonly #blocks: HeaderBlocks
   readonly #metrics: L0Metrics
   #cache: L0Cache<ReadyHead, WorkerFacts> | undefined
-  #admission: AdmissionTools | undefined
+  #admission: L0Admission | undefined
   #evictedBefore = 0
   /** Key part of the listen address; undefined if all addresses serve the same. */
   #addresses: ReadonlyMap<string, string> | undefined
@@ -103,8 +100,9 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
     }))
   }
 
-  get isEnabled(): boolean {
-    return this.#cache !== undefined
+  /** How responses enter it; undefined: L0 is not in use. */
+  get admission(): L0Admission | undefined {
+    return this.#admission
   }
 
   /** A generation takes over: responses that may be different under it are dropped. */
@@ -138,10 +136,6 @@ export class WorkerL0 implements ReadyResponses, L0Intake {
 
   stats(): WorkerCacheStats {
     return { l0Entries: this.#cache?.entries ?? 0, l0Bytes: this.#cache?.bytes ?? 0 }
-  }
-
-  ticketFor(offering: OfferingRequest, offer: L0Offer): L0Ticket | undefined {
-    return this.#admission === undefined ? undefined : admit(this.#admission, offering, offer)
   }
 
   find(ask: ReadyRequest): ReadyResponse | undefined {

@@ -7,7 +7,7 @@ import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { ClientBody } from './client-body.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
-import { L0Capture, type L0Intake } from './l0-fill.ts'
+import { type L0Admission, L0Capture } from './l0-capture.ts'
 import { finalHead } from './response-head.ts'
 
 const empty = new Uint8Array(0)
@@ -23,8 +23,8 @@ export interface RequestOutcome {
 /** State shared by all contexts. */
 export interface ContextTools {
   makeRequestId(): string
-  /** Takes in answers for L0. */
-  readonly l0: L0Intake
+  /** `admission`: how responses enter L0; undefined: it is not in use. */
+  readonly l0: { readonly admission: L0Admission | undefined }
   /** Ends streams of events when the server drains. */
   readonly eventStreams: EventStreams
   /** Called for failures inside the service, with the status of the response to them. */
@@ -114,7 +114,7 @@ export class RequestContext {
 
   /** False if L0 is off, or the response is kept out of it: it need not be offered. */
   get mayEnterL0(): boolean {
-    return !this.#l0.isWithdrawn && this.#tools.l0.isEnabled
+    return !this.#l0.isWithdrawn && this.#tools.l0.admission !== undefined
   }
 
   /**
@@ -123,14 +123,15 @@ export class RequestContext {
    * @returns true if L0 wants it
    */
   offerToL0(offer: L0Offer): boolean {
-    if (!this.mayEnterL0) return false
+    const { admission } = this.#tools.l0
+    if (admission === undefined || this.#l0.isWithdrawn) return false
     const { client, generation, pathGroup, isAccessLogged } = this
     const { request } = this.exchange
     const site = this.site?.config.id ?? ''
     // Vhost files may depend on the target as sent: `$request_uri`, and requests to an upstream.
     const isOfSpelling = this.vhost !== undefined
     const offering = { request, client, generation: generation.number, site, pathGroup, isAccessLogged, isOfSpelling }
-    return this.#l0.offer(this.#tools.l0, offering, offer)
+    return this.#l0.offer(admission, offering, offer)
   }
 
   /**
@@ -256,7 +257,7 @@ export class RequestContext {
   }
 
   #finalHead(unshaped: ResponseHead): ResponseHead {
-    return finalHead(this.shapeHead?.(unshaped) ?? unshaped, this, this.#tools.l0.isEnabled)
+    return finalHead(this.shapeHead?.(unshaped) ?? unshaped, this, this.#tools.l0.admission !== undefined)
   }
 }
 

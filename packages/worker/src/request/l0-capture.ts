@@ -2,6 +2,7 @@ import {
   type Fill,
   isCredentialFree,
   type L0Cache,
+  type L0Facts,
   type L0Key,
   type L0Offer,
   l0KeyPrefix,
@@ -11,15 +12,40 @@ import {
   type PurgeLedger,
   storablePath,
 } from '@svc/cache'
-import type { Clock } from '@svc/core'
+import { asError, type Clock } from '@svc/core'
 import type { ReadyHead } from '@svc/engine'
-import { type ContentCoding, encodingClass, parseHost, type ResponseHead } from '@svc/http'
-import type { HttpMetrics } from '@svc/telemetry'
-import type { L0Ticket, OfferingRequest } from '../request/l0-fill.ts'
-import type { WorkerFacts } from './drop-outdated.ts'
+import { type ClientInfo, type ContentCoding, encodingClass, type HttpRequest, parseHost, type ResponseHead } from '@svc/http'
+import type { HttpMetrics, HttpSeries } from '@svc/telemetry'
+import { BodyCopy, L0Fill, type L0FillOptions } from './l0-fill.ts'
 
-/** Dependencies of admission. */
-export interface AdmissionTools {
+/** Notes of a worker on a response in L0, so that a hit is counted and logged like any other response. */
+export interface WorkerFacts extends L0Facts {
+  /** Id of the site. */
+  readonly site: string
+  readonly isAccessLogged: boolean
+  /** True if it is for the path as it was spelled: normalised. */
+  readonly isOfSpelling: boolean
+  readonly get: HttpSeries
+  readonly head: HttpSeries
+}
+
+/** The request that an offer is made for. */
+interface OfferingRequest {
+  readonly request: HttpRequest
+  readonly client: ClientInfo
+  /** Number of the generation that answers. */
+  readonly generation: number
+  /** Id of the site. */
+  readonly site: string
+  readonly pathGroup: string
+  /** True if requests for the same are written in the access log. */
+  readonly isAccessLogged: boolean
+  /** True if another spelling of the same path may be answered otherwise. */
+  readonly isOfSpelling: boolean
+}
+
+/** L0 as responses enter it. */
+export interface L0Admission {
   readonly cache: L0Cache<ReadyHead, WorkerFacts>
   readonly ledger: PurgeLedger
   readonly metrics: HttpMetrics
@@ -32,8 +58,94 @@ export interface AdmissionTools {
   isServed(generation: number): boolean
 }
 
+/** A response that its client does not get whole. */
+interface UnsentWhole {
+  readonly head: ResponseHead
+  /** Length of its body as it is, before compression. */
+  readonly bytes: number
+  /** Sends it, at once or later. False: it could not be sent. */
+  send(taker: L0Fill): boolean
+}
+
+/** The way of one response into L0: it is offered, and copied while it is sent, or made whole beside the one that is sent. */
+export class L0Capture {
+  #isWithdrawn = false
+  #ticket: AdmissionTicket | undefined
+  #fill: L0Fill | undefined
+  /** A streamed response as far as it has been sent. */
+  #copy: { readonly head: ResponseHead; readonly body: BodyCopy } | undefined
+
+  /** True if the response is kept out of L0. */
+  get isWithdrawn(): boolean {
+    return this.#isWithdrawn
+  }
+
+  /** Must not be called once it is withdrawn. @returns true if L0 wants the response */
+  offer(admission: L0Admission, offering: OfferingRequest, offer: L0Offer): boolean {
+    this.#ticket?.end()
+    this.#ticket = admit(admission, offering, offer)
+    return this.#ticket !== undefined
+  }
+
+  /** Has the whole response made that was offered, where the client gets less of it. */
+  fill({ head, bytes, send }: UnsentWhole, options: Omit<L0FillOptions, 'ticket'>): void {
+    const ticket = this.#ticket
+    this.#ticket = undefined
+    if (ticket === undefined) return
+    if (bytes > ticket.maxBytes || !ticket.mayStore(options.finalHead(head)) || !ticket.beginFill()) {
+      ticket.end()
+      return
+    }
+    const fill = new L0Fill({ ...options, ticket })
+    this.#fill = fill
+    try {
+      if (!send(fill)) fill.drop()
+    } catch (error) {
+      fill.drop()
+      options.onProblem(asError(error))
+    }
+  }
+
+  /** Keeps the response out of L0 for good. */
+  withdraw(): void {
+    this.#isWithdrawn = true
+    this.#end()
+    this.#fill?.drop()
+  }
+
+  /** A complete response is about to be sent. `body`: undefined where the client gets none of it. */
+  store(head: ResponseHead, body: Uint8Array | undefined): void {
+    if (body !== undefined) this.#ticket?.store(head, body)
+    this.#end()
+  }
+
+  /** A response of so many bytes is about to be streamed. */
+  startCopy(head: ResponseHead, bytes: number): void {
+    const ticket = this.#ticket
+    if (ticket === undefined) return
+    if (bytes > ticket.maxBytes) this.#end()
+    else this.#copy = { head, body: new BodyCopy(ticket.maxBytes) }
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.#copy?.body.add(Buffer.from(chunk)) === false) this.#end()
+  }
+
+  /** The exchange has ended. */
+  closed(isAborted: boolean): void {
+    if (!isAborted && this.#copy !== undefined) this.#ticket?.store(this.#copy.head, this.#copy.body.whole())
+    this.#end()
+  }
+
+  #end(): void {
+    this.#ticket?.end()
+    this.#ticket = undefined
+    this.#copy = undefined
+  }
+}
+
 /** Opens a ticket for a response that L0 admits: offered for the second time, to a client without credentials, and not purged. */
-export function admit(tools: AdmissionTools, offering: OfferingRequest, offer: L0Offer): L0Ticket | undefined {
+function admit(tools: L0Admission, offering: OfferingRequest, offer: L0Offer): AdmissionTicket | undefined {
   const { request, client } = offering
   if (!isRead(request.method) || storablePath(request.path) === undefined || storablePath(offer.path) === undefined)
     return undefined
@@ -73,13 +185,13 @@ interface Admitted {
 }
 
 /** Compression and slow clients come between offer and store: purges in that time count like those during a render. */
-class AdmissionTicket implements L0Ticket {
-  readonly #tools: AdmissionTools
+class AdmissionTicket {
+  readonly #tools: L0Admission
   readonly #admitted: Admitted
   #fill: Fill | undefined
   #isFilling = false
 
-  constructor(tools: AdmissionTools, admitted: Admitted) {
+  constructor(tools: L0Admission, admitted: Admitted) {
     this.#tools = tools
     this.#admitted = admitted
     this.#fill = tools.ledger.begin()
@@ -89,6 +201,7 @@ class AdmissionTicket implements L0Ticket {
     return this.#tools.cache.maxEntryBytes
   }
 
+  /** Requests the response for L0 alone, since the client gets less of it. False: it is cached already, or in flight. */
   beginFill(): boolean {
     const { cache, clock, filling } = this.#tools
     const { prefix, target } = this.#admitted.key
@@ -115,6 +228,7 @@ class AdmissionTicket implements L0Ticket {
     this.#isFilling = false
   }
 
+  /** True if a response with this head would be stored now. */
   mayStore(head: ResponseHead): boolean {
     const fill = this.#fill
     const { offering, offer, purgeables, coding } = this.#admitted
