@@ -1,3 +1,4 @@
+import { redirectStatuses } from '../prelude/fetch/response.ts'
 import { ResponseCookies } from '../scope/cookies.ts'
 import { RouterError } from '../scope/router-error.ts'
 import { StandardResponse } from './standard-classes.ts'
@@ -6,8 +7,6 @@ import { StandardResponse } from './standard-classes.ts'
 interface MiddlewareResponseInit extends ResponseInit {
   readonly request?: { readonly headers?: Headers }
 }
-
-const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** The App Router's response: a `Response` with `cookies` and the answers that only middleware can give. */
 export class NextResponse extends StandardResponse {

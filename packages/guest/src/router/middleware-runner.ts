@@ -42,13 +42,8 @@ async function conclude(scope: RequestScope, result: unknown, file: string): Pro
   const { guest } = scope
   const cookies = scope.responseCookies.fields
   if (result === undefined || result === null) {
-    guest.verdict({
-      action: 'next',
-      ...changed(
-        'responseHeaders',
-        cookies.map((cookie) => ['set-cookie', cookie]),
-      ),
-    })
+    const fields = cookies.map((cookie) => ['set-cookie', cookie])
+    guest.verdict({ action: 'next', ...changed('responseHeaders', fields) })
     return
   }
   if (!isResponse(result)) throw new RouterError('ROUTER_BAD_EXPORT', `${file}: middleware must return a Response or nothing.`)

@@ -89,12 +89,14 @@ function inTurn<T>(task: () => Promise<T>): Promise<T> {
 
 function take(scope: RequestScope, tags: readonly string[], bytes: ArrayBuffer): unknown {
   const { value, revalidate } = JSON.parse(decodeUtf8(new Uint8Array(bytes))) as KeptResult
-  scope.facts.addTags(tags)
-  if (revalidate !== undefined) scope.facts.limitRevalidate(revalidate)
-  return value
+  return join(scope, { value, facts: { tags, revalidate } })
 }
 
-function join(scope: RequestScope, { value, facts }: { readonly value: unknown; readonly facts: Facts }): unknown {
+/** Makes tags and time of a result those of the running request. */
+function join(
+  scope: RequestScope,
+  { value, facts }: { readonly value: unknown; readonly facts: { tags: Iterable<string>; revalidate: Facts['revalidate'] } },
+): unknown {
   scope.facts.addTags(facts.tags)
   if (facts.revalidate !== undefined) scope.facts.limitRevalidate(facts.revalidate)
   return value

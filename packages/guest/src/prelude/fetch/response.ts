@@ -18,7 +18,7 @@ interface ResponseOrigin {
 }
 
 const nullBodyStatuses = new Set([101, 103, 204, 205, 304])
-const redirectStatuses = new Set([301, 302, 303, 307, 308])
+export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const made: ResponseOrigin = { url: '', isRedirected: false, type: 'default' }
 
 function checkedStatus(status: unknown): number {
