@@ -183,7 +183,7 @@ export class SiteUnit {
     const timeoutMs = MASTER_TIMEOUT_MS
     try {
       if (this.#link?.isUp === true) await this.#link.require().call('filesChanged', { files: [...files] }, { timeoutMs })
-      else await host.require().process.peer.call('siteChanged', { site, files: [...files] }, { timeoutMs })
+      else await host.require().peer.call('siteChanged', { site, files: [...files] }, { timeoutMs })
     } catch (error) {
       this.#deps.logger.error({ err: asError(error) }, 'failed to propagate a file change')
     }
@@ -220,7 +220,7 @@ export class SiteUnit {
     return {
       connected: this.#link?.isUp === true,
       generation: host?.generation,
-      host_pid: host?.process.pid,
+      host_pid: host?.pid,
       rss_bytes: host?.rssBytes,
       pools: host?.pools,
     }

@@ -11,7 +11,7 @@ type Forwarded = Omit<Handlers<typeof hostCommandMethods>, 'prepare' | 'commit' 
 /** Calls that go to the render host unchanged. */
 function forwarded(host: UnitHost): Forwarded {
   const options = { timeoutMs: FORWARD_TIMEOUT_MS }
-  const peer = () => host.require().process.peer
+  const peer = () => host.require().peer
   return {
     survey: (request) => peer().call('survey', request, options),
     siteChanged: (request) => peer().call('siteChanged', request, options),
@@ -43,7 +43,7 @@ export function unitHandlers(host: UnitHost): Handlers<typeof unitMethods> {
     },
     abandon: ({ generation }) => {
       if (prepared?.generation === generation) prepared = undefined
-      host.host?.process.peer.notify('abandon', { generation })
+      host.host?.peer.notify('abandon', { generation })
       return undefined
     },
     purge: async ({ purge }) => (await host.purge(purge)) as undefined,

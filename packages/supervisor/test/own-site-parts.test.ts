@@ -6,7 +6,7 @@ import type { PurgeOrder, PurgeScope } from '@svc/cache'
 import { tempDir } from '@svc/testkit'
 import { readPrivate } from '../../processes/src/directories/private-file.ts'
 import { siteSocket } from '../../processes/src/directories/unit-paths.ts'
-import { UnitPurges } from '../../site-unit/src/unit-purges.ts'
+import { UnitPurges } from '../../site-unit/src/unit-host.ts'
 import { orderOfSite } from '../src/own-site/order-of-site.ts'
 
 const order = (scope: PurgeScope, layers: PurgeOrder['layers'] = ['isr']): PurgeOrder => ({

@@ -2,8 +2,7 @@ import { asError, codeOf } from '@svc/core'
 import type { HostEndpoint, IsolateModules, ModulePurge, SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { SupervisorError } from '../errors/errors.ts'
-import type { RunningHost } from './host-process.ts'
-import { hostsServing, type ReachableHost, reachable } from './reachable-host.ts'
+import { hostsServing, type ReachableHost } from './reachable-host.ts'
 
 /** Ample time to compile a site from scratch on a busy machine. */
 const FLUSH_TIMEOUT_MS = 60_000
@@ -130,15 +129,11 @@ export async function tellOfChange(hosts: readonly ReachableHost[], change: Site
  * Has a host load the code that another one had in use, a site at a time, so that its first requests are as fast as later ones. Logs
  * failures and leaves the rest to the requests.
  */
-export async function warmLike(fresh: RunningHost, old: RunningHost, logger: Logger): Promise<void> {
-  const [used] = await askAll([reachable(old)], logger, ({ peer }) =>
-    peer.call('usedRoutes', undefined, { timeoutMs: ROUTES_TIMEOUT_MS }),
-  )
+export async function warmLike(fresh: ReachableHost, old: ReachableHost, logger: Logger): Promise<void> {
+  const [used] = await askAll([old], logger, ({ peer }) => peer.call('usedRoutes', undefined, { timeoutMs: ROUTES_TIMEOUT_MS }))
   const endAt = performance.now() + WARM_ALL_MS
   for (const { site, routes } of used?.sites ?? []) {
     if (performance.now() > endAt) return
-    await askAll([reachable(fresh)], logger, ({ peer }) =>
-      peer.call('warm', { site, routes: [...routes] }, { timeoutMs: WARM_TIMEOUT_MS }),
-    )
+    await askAll([fresh], logger, ({ peer }) => peer.call('warm', { site, routes: [...routes] }, { timeoutMs: WARM_TIMEOUT_MS }))
   }
 }

@@ -1,29 +1,20 @@
-import { rm } from 'node:fs/promises'
 import type { PurgeState } from '@svc/cache'
-import { asError, type Clock, type Deferred, deferred, delayMs, type Handlers, recordFailure } from '@svc/core'
+import { asError, type Clock, type Deferred, deferred, type Handlers } from '@svc/core'
 import {
-  bringHost,
-  commitHost,
   type Death,
   describeExit,
-  forkHost,
   type HostProcess,
+  HostSlots,
+  hostPlace,
   nextStartAt,
-  type ProcessExit,
   type PurgeMember,
-  prepareHost,
-  purgeMemberOf,
-  type RunningHost,
-  Slot,
+  RunningHost,
+  type Slot,
   type SupervisorTimings,
-  warmLike,
-  watchHost,
 } from '@svc/processes'
 import type { HostEndpoint, HostSpec, hostParentMethods, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { InFlightRenders } from './in-flight-renders.ts'
-import { endpointsOf, makePlace, type Place, servedBy, servesSame } from './place.ts'
-import { afterAbort, isQuarantine, nothingApart, type Placement, release } from './placement.ts'
+import { endpointsOf, Places } from './places.ts'
 import type { Replaceable } from './rolling-restart.ts'
 
 /** Options of a `HostFleet`. */
@@ -42,49 +33,60 @@ export interface HostFleetOptions {
   readonly onEndpoints: (hosts: readonly HostEndpoint[]) => Promise<void>
   /** Handlers of the hosts' calls to the master. */
   readonly handlers: Handlers<typeof hostParentMethods>
-  readonly onGone: (process: HostProcess) => void
+  readonly onGone: (host: RunningHost) => void
   readonly onDeath: () => void
 }
 
-const MEGABYTE = 1024 * 1024
-
-/**
- * The render hosts: one process per place and a started spare, which fills a place the moment its host ends. Sites that crash
- * their host repeatedly are isolated from the others.
- */
+/** The render hosts: one process for each place and a started spare, which fills a place the moment its host ends. */
 export class HostFleet {
+  readonly places: Places
   readonly #options: HostFleetOptions
-  readonly #slots: Slot<HostProcess>[] = []
-  readonly #hosts = new WeakMap<HostProcess, RunningHost>()
-  #started: Deferred<void> = deferred()
-  readonly #inFlight: InFlightRenders
-  readonly #cleanups = new WeakMap<HostProcess, Promise<void>>()
+  readonly #hosts: HostSlots
+  readonly #slots: Slot<RunningHost>[] = []
   readonly #prepared = new WeakMap<RunningHost, number>()
-  #places: Place[] = []
-  #placement: Placement = nothingApart
+  #started: Deferred<void> = deferred()
   #endpoints: readonly HostEndpoint[] = []
   #announced: Promise<void> = Promise.resolve()
-  /** Hosts that know the state of purges, until their end. */
-  readonly #joined = new Set<RunningHost>()
   #launched = 0
   #spares = 0
   #isStopping = false
 
   constructor(options: HostFleetOptions) {
     this.#options = options
-    this.#inFlight = new InFlightRenders(options.clock)
+    const { target, purgeState, timings, clock, logger } = options
+    const ready = () => this.running
+    this.places = new Places({ ready, onChange: () => this.#placesChanged(), backoff: timings.backoff, clock, logger })
+    this.#hosts = new HostSlots({
+      launch: () => this.#launch(),
+      target,
+      purgeState,
+      onReady: () => this.places.fill(),
+      onDeath: (death) => this.#died(death),
+      onExit: (host) => {
+        options.onGone(host)
+        this.places.inFlight.close(host.id)
+      },
+      handOver: (host, successor) => {
+        this.places.hand(host, successor)
+        return this.#announced
+      },
+      replace: (host) => this.#replace(host),
+      timings,
+      clock,
+      logger,
+    })
   }
 
   /** Starts the hosts. Resolves when every place is filled or has failed too often to wait for. */
   start(): Promise<void> {
-    this.#makeShared()
+    this.#openPlaces()
     return this.#started.promise
   }
 
   /** Keeps a started spare from now on. Called when the service is ready: until then a spare would only slow the start down. */
   keepSpare(): void {
     this.#spares = 1
-    if (!this.#isStopping) this.#fitSlots()
+    this.#fitSlots()
   }
 
   /** Endpoints of the hosts. The array is replaced, never changed. */
@@ -92,21 +94,25 @@ export class HostFleet {
     return this.#endpoints
   }
 
-  get wanted(): number {
-    return this.#places.length
+  /** Hosts that serve or could at once. */
+  get running(): RunningHost[] {
+    return this.#slots.flatMap((slot) => slot.ready ?? [])
   }
 
-  get filled(): number {
-    return this.#places.filter((place) => place.host !== undefined).length
+  /** Hosts that take part in purges. */
+  get purgeMembers(): PurgeMember[] {
+    return this.#hosts.purgeMembers
   }
 
-  get processes(): HostProcess[] {
-    return this.#slots.flatMap((slot) => slot.readyProcess ?? [])
-  }
-
-  /** Sites that have a host of their own because they crash it. */
-  get quarantined(): string[] {
-    return this.#placement.groups.filter(isQuarantine).flatMap((group) => group.sites)
+  /** Each process, the spare first: it fills the first place that becomes empty. */
+  get replaceables(): Replaceable[] {
+    const isSpare = (slot: Slot<RunningHost>) => this.places.of(slot.current) === undefined
+    const slots = [...this.#slots.filter(isSpare), ...this.#slots.filter((slot) => !isSpare(slot))]
+    return slots.map((slot) => {
+      const old = slot.current
+      // A process that has ended meanwhile has been replaced already.
+      return { replace: async () => (slot.current === old && old?.process.hasExited === false ? slot.replace() : undefined) }
+    })
   }
 
   /** Has all hosts build a generation. A host that fails to does not block the reload: `commit` replaces it. */
@@ -114,7 +120,7 @@ export class HostFleet {
     await Promise.all(
       this.running.map(async (host) => {
         try {
-          await prepareHost(host, spec, this.#options.timings)
+          await host.prepare(spec)
           this.#prepared.set(host, spec.generation)
         } catch (error) {
           this.#options.logger.warn({ host: host.id, err: asError(error) }, 'render host failed to prepare a generation')
@@ -124,276 +130,135 @@ export class HostFleet {
   }
 
   abandon(generation: number): void {
-    for (const host of this.running) host.process.peer.notify('abandon', { generation })
+    for (const { peer } of this.running) peer.notify('abandon', { generation })
   }
 
   /** Has all hosts swap to the generation, which must be the target by now. Replaces a host that fails to. */
   async commit(generation: number): Promise<void> {
-    this.#makeShared()
+    const { target, logger } = this.#options
+    this.#openPlaces()
     await Promise.all(
       this.running.map(async (host) => {
         try {
-          if (this.#prepared.get(host) !== generation) await prepareHost(host, this.#options.target(), this.#options.timings)
-          await commitHost(host, generation, this.#options.timings)
+          if (this.#prepared.get(host) !== generation) await host.prepare(target())
+          await host.commit(generation)
         } catch (error) {
-          this.#options.logger.warn({ host: host.id, err: asError(error) }, 'render host failed to reload; replacing it')
-          this.#replace(host)
+          logger.warn({ host: host.id, err: asError(error) }, 'render host failed to reload; replacing it')
+          void this.#replace(host)
         }
       }),
     )
     await this.#started.promise
   }
 
-  /** Drops the state of sites that a reload removed. */
-  sitesChanged(sites: readonly string[]): void {
-    this.#apply(release(this.#placement, this.#options.clock.monotonic(), sites))
-  }
-
-  /** Hosts that take part in purges. */
-  get purgeMembers(): PurgeMember[] {
-    return Array.from(this.#joined, purgeMemberOf)
-  }
-
-  /** Each process, the spare first: it fills the first place that becomes empty. */
-  get replaceables(): Replaceable[] {
-    const isSpare = (slot: Slot<HostProcess>) => !this.#places.some((place) => place.host?.process === slot.process)
-    const slots = [...this.#slots.filter(isSpare), ...this.#slots.filter((slot) => !isSpare(slot))]
-    return slots.map((slot) => {
-      const old = slot.process
-      // A process that has ended meanwhile has been replaced already.
-      return { replace: async () => (slot.process === old && old?.hasExited === false ? slot.replace() : undefined) }
-    })
-  }
-
-  /** Notes a worker's report: sites with renders in flight on a host that is gone. */
-  noteInFlight(hostId: string, sites: readonly string[]): void {
-    this.#inFlight.note(hostId, sites)
-  }
-
   /** Lets renders end, then ends the hosts. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true
+    this.places.close()
     for (const slot of this.#slots) slot.beginDrain()
-    const { exitGraceMs } = this.#options.timings
-    await Promise.all(
-      this.running.map((host) =>
-        host.process.peer.call('drain', { timeoutMs }, { timeoutMs: timeoutMs + exitGraceMs }).catch(() => undefined),
-      ),
-    )
+    await Promise.all(this.running.map((host) => host.drain(timeoutMs).catch(() => undefined)))
     await this.stop()
   }
 
   /** Ends the hosts at once. */
   async stop(): Promise<void> {
     this.#isStopping = true
+    this.places.close()
     this.#started.resolve()
-    const ending = this.#slots.flatMap((slot) => slot.process ?? [])
-    await Promise.all(this.#slots.map((slot) => slot.stop(this.#options.timings.exitGraceMs)))
-    await Promise.all(ending.map((process) => this.#cleanups.get(process)))
+    await this.#hosts.stop(this.#slots)
   }
 
   cut(): void {
     for (const slot of this.#slots) {
       slot.beginDrain()
-      slot.process?.kill()
+      slot.current?.process.kill()
     }
   }
 
   status(siteIds: readonly string[]): StatusReport['hosts'] {
-    return this.#slots.map((slot) => {
-      const host = slot.process === undefined ? undefined : this.#hosts.get(slot.process)
-      const place = this.#places.find((candidate) => candidate.host === host)
-      const state = slot.state === 'ready' && place === undefined ? 'spare' : slot.state
-      const sites = host === undefined || place === undefined ? [] : servedBy(place, siteIds, this.#placement)
-      return { id: host?.id ?? 'none', pid: slot.process?.pid ?? 0, state, sites }
-    })
+    return this.#slots.map(({ current: host, state }) => ({
+      id: host?.id ?? 'none',
+      pid: host?.pid ?? 0,
+      state: state === 'ready' && this.places.of(host) === undefined ? 'spare' : state,
+      sites: this.places.servedBy(host, siteIds),
+    }))
   }
 
-  /** Hosts that serve or could at once. */
-  get running(): RunningHost[] {
-    return this.processes.flatMap((process) => this.#hosts.get(process) ?? [])
-  }
-
-  /** Makes the shared places as soon as there is a site to render. They stay: renders may be in flight when the last site goes. */
-  #makeShared(): void {
-    if (this.#places.length > 0 || this.#isStopping) return
-    this.#places = Array.from({ length: this.#options.count() }, (_, i) => makePlace(`shared-${i + 1}`, '*'))
+  /** Opens the shared places as soon as there is a site to render. */
+  #openPlaces(): void {
+    if (this.places.all.length > 0 || this.#isStopping) return
+    this.places.open(this.#options.count())
     this.#started = deferred()
-    if (this.#places.length === 0) this.#started.resolve()
+    if (this.places.all.length === 0) this.#started.resolve()
     this.#fitSlots()
   }
 
   /** As many processes as places and spares. */
   #fitSlots(): void {
-    const wanted = this.#places.length === 0 ? 0 : this.#places.length + this.#spares
+    if (this.#isStopping) return
+    const places = this.places.all.length
+    const wanted = places === 0 ? 0 : places + this.#spares
     while (this.#slots.length < wanted) {
-      const slot = this.#makeSlot()
+      const slot = this.#hosts.make()
       this.#slots.push(slot)
       slot.start()
     }
     while (this.#slots.length > wanted) {
-      const index = this.#slots.findIndex((slot) => !this.#places.some((place) => place.host?.process === slot.process))
+      const index = this.#slots.findIndex((slot) => this.places.of(slot.current) === undefined)
       const [slot] = this.#slots.splice(Math.max(0, index), 1)
-      if (slot !== undefined) this.#dismiss(slot).catch(this.#problem)
+      if (slot !== undefined) void this.#dismiss(slot)
     }
   }
 
-  async #dismiss(slot: Slot<HostProcess>): Promise<void> {
-    const { prepareTimeoutMs, exitGraceMs } = this.#options.timings
+  /** Never rejects. */
+  async #dismiss(slot: Slot<RunningHost>): Promise<void> {
+    const { prepareTimeoutMs } = this.#options.timings
     slot.beginDrain()
     // Its exit is awaited below, whatever it responds.
-    await slot.process?.peer
-      .call('drain', { timeoutMs: prepareTimeoutMs }, { timeoutMs: prepareTimeoutMs })
-      .catch(() => undefined)
-    await slot.stop(exitGraceMs)
+    await slot.current?.drain(prepareTimeoutMs).catch(() => undefined)
+    await this.#hosts.stop([slot])
   }
 
-  #makeSlot(): Slot<HostProcess> {
-    const { timings, clock, target } = this.#options
-    const driver = {
-      launch: () => this.#launch(),
-      bring: async (process: HostProcess) => bringHost(this.#of(process), target, () => this.#join(this.#of(process)), timings),
-      ready: (process: HostProcess) => this.#becameReady(this.#of(process)),
-      died: (death: Death<HostProcess>) => this.#died(death),
-      warm: (process: HostProcess, old: HostProcess) => warmLike(this.#of(process), this.#of(old), this.#options.logger),
-      retire: async (process: HostProcess, successor: HostProcess) => {
-        this.#hand(process, successor)
-        await this.#announced
-        await process.peer.call('drain', { timeoutMs: timings.prepareTimeoutMs }, { timeoutMs: timings.prepareTimeoutMs + 1_000 })
-      },
-    }
-    return new Slot(driver, timings, clock)
+  #launch(): RunningHost {
+    const { launch, runDir, handlers, timings } = this.#options
+    const place = hostPlace(`host-${++this.#launched}`, runDir)
+    const host = new RunningHost(launch(place.id, handlers), place, timings)
+    this.places.inFlight.open(host.id)
+    return host
   }
 
-  /** From the turn in which a host gets the purges so far, it gets every later one. */
-  #join(host: RunningHost): PurgeState | undefined {
-    if (this.#joined.has(host)) return undefined
-    if (!host.process.hasExited) this.#joined.add(host)
-    return this.#options.purgeState()
-  }
-
-  #of(process: HostProcess): RunningHost {
-    return this.#hosts.get(process) as RunningHost
-  }
-
-  readonly #problem = (error: unknown): void => {
-    this.#options.logger.error({ err: asError(error) }, 'render host bookkeeping failed')
-  }
-
-  #launch(): HostProcess {
-    const { launch, runDir, handlers, onGone } = this.#options
-    const host = forkHost(`host-${++this.#launched}`, runDir, (id) => launch(id, handlers))
-    this.#hosts.set(host.process, host)
-    this.#inFlight.open(host.id)
-    const cleanup = host.process.exited
-      .then(() => {
-        host.stopWatch()
-        this.#joined.delete(host)
-        onGone(host.process)
-        this.#inFlight.close(host.id)
-        return rm(host.socket, { force: true })
-      })
-      .catch(this.#problem)
-    this.#cleanups.set(host.process, cleanup)
-    return host.process
-  }
-
-  #becameReady(host: RunningHost): void {
-    const { timings, clock, target, logger } = this.#options
-    const limit = () => target().config.render.host_memory_limit_mb * MEGABYTE
-    watchHost(host, timings, clock, limit, (reason) => {
-      logger.error({ host: host.id, host_pid: host.process.pid, reason, rss_bytes: host.rssBytes }, 'replacing a render host')
-      if (reason === 'memory') this.#replace(host)
-      else host.process.kill()
-    })
-    this.#fill()
-  }
-
-  #replace(host: RunningHost): void {
+  async #replace(host: RunningHost): Promise<void> {
     host.stopWatch()
-    const slot = this.#slots.find((candidate) => candidate.process === host.process)
-    slot?.replace().catch((error) => {
+    try {
+      await this.#slots.find((slot) => slot.current === host)?.replace()
+    } catch (error) {
       this.#options.logger.error({ host: host.id, err: asError(error) }, 'failed to replace the render host; killing it')
       host.process.kill()
-    })
-  }
-
-  /** Gives every empty place a ready host without a place. */
-  #fill(): void {
-    for (const place of this.#places) {
-      if (place.host !== undefined || place.heldUntil > 0) continue
-      place.host = this.running.find((host) => !this.#places.some((other) => other.host === host))
     }
-    this.#announce()
-    if (this.#places.every((place) => place.host !== undefined)) this.#started.resolve()
   }
 
-  /** Gives the place of a host to its successor, unless that has one already. */
-  #hand(process: HostProcess, successor: HostProcess): void {
-    const host = this.#of(successor)
-    const place = this.#places.find((candidate) => candidate.host?.process === process)
-    if (place !== undefined) place.host = this.#places.some((other) => other.host === host) ? undefined : host
-    this.#fill()
+  #placesChanged(): void {
+    this.#announce()
+    if (this.places.all.every((place) => place.host !== undefined)) this.#started.resolve()
+    this.#fitSlots()
   }
 
   #announce(): void {
-    const next = endpointsOf(this.#places, this.#options.runDir, nextStartAt(this.#slots))
+    const next = endpointsOf(this.places.all, this.#options.runDir, nextStartAt(this.#slots))
     if (JSON.stringify(next) === JSON.stringify(this.#endpoints)) return
     this.#endpoints = next
     if (!this.#isStopping) this.#announced = this.#options.onEndpoints(next)
   }
 
-  #died(death: Death<HostProcess>): void {
+  #died({ running: host, exit, cause, failures, retryInMs }: Death<RunningHost>): void {
     const { logger, onDeath, timings } = this.#options
-    const host = this.#of(death.process)
     onDeath()
-    const place = this.#places.find((candidate) => candidate.host === host)
-    const reason = death.cause === undefined ? describeExit(death.exit) : death.cause.message
-    const facts = { host: host.id, host_pid: death.process.pid, place: place?.name, retry_in_ms: death.retryInMs }
+    const place = this.places.of(host)
+    const reason = cause === undefined ? describeExit(exit) : cause.message
+    const facts = { host: host.id, host_pid: host.pid, place: place?.name, retry_in_ms: retryInMs }
     logger.error(facts, `render host died: ${reason}`)
     if (place === undefined) this.#announce()
-    else this.#lost(place, host, death.exit)
-    if (death.failures >= timings.startAttempts) this.#started.resolve()
-  }
-
-  #lost(place: Place, host: RunningHost, exit: ProcessExit): void {
-    const { clock, timings } = this.#options
-    const at = clock.monotonic()
-    place.host = undefined
-    place.failures = recordFailure(place.failures, timings.backoff, at)
-    const holdMs = place.sites === '*' ? 0 : delayMs(place.failures, timings.backoff)
-    if (holdMs > 0) {
-      place.heldUntil = clock.now() + holdMs
-      clock.after(holdMs, () => {
-        place.heldUntil = 0
-        this.#fill()
-      })
-    }
-    this.#fill()
-    const atPing = host.pools.filter((pool) => pool.active > 0).map((pool) => pool.site)
-    this.#inFlight.whenReported(host.id, atPing, (sites) => {
-      const facts = { host: host.id, place: place.name, sites, exit: describeExit(exit) }
-      this.#options.logger.warn(facts, 'lost the renders in flight of a render host')
-      if (!this.#isStopping) this.#apply(afterAbort(this.#placement, { at, place: place.name, sites }))
-    })
-  }
-
-  /** Makes the places follow a placement. */
-  #apply(next: Placement): void {
-    const before = this.#placement
-    this.#placement = next
-    for (const group of next.groups) {
-      if (before.groups.some((old) => old.name === group.name)) continue
-      const alert = isQuarantine(group) ? 'render_site_quarantined' : 'render_sites_suspected'
-      this.#options.logger.error({ alert, sites: group.sites }, 'sites that bring down their render host are set apart')
-    }
-    const shared = this.#places.filter((place) => place.sites === '*')
-    const apart = next.groups.map((group) => {
-      const old = this.#places.find((place) => place.name === group.name && servesSame(place, group.sites))
-      return old ?? makePlace(group.name, group.sites)
-    })
-    this.#places = [...shared, ...apart]
-    this.#fill()
-    this.#fitSlots()
+    else this.places.lost(place, host, exit)
+    if (failures >= timings.startAttempts) this.#started.resolve()
   }
 }

@@ -1,7 +1,7 @@
 import type { PurgeState } from '@svc/cache'
-import { asError, type Clock, codeOf, type Deferred, deferred, type Handlers, messageOf, withDeadline } from '@svc/core'
+import { asError, type Clock, codeOf, type Deferred, deferred, type Handlers, messageOf } from '@svc/core'
 import type { PurgeMember, SupervisorTimings, WorkerProcess } from '@svc/processes'
-import { type Death, describeExit, Slot, SupervisorError, watchHeartbeat } from '@svc/processes'
+import { type Death, describeExit, Slot, SupervisorError } from '@svc/processes'
 import {
   type AcmeProof,
   ExitCode,
@@ -11,9 +11,9 @@ import {
   type PackedGeneration,
   packGeneration,
   type StatusReport,
-  type WorkerCacheStats,
 } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import { type PackedTarget, RunningWorker } from './running-worker.ts'
 
 /** The target for every worker. */
 interface Target {
@@ -36,18 +36,8 @@ interface WorkerFleetOptions {
   readonly clock: Clock
   readonly logger: Logger
   /** A process has ended, for whatever reason. */
-  readonly onGone: (process: WorkerProcess, connection: object) => void
+  readonly onGone: (worker: RunningWorker, connection: object) => void
   readonly onDeath: () => void
-}
-
-interface WorkerFacts {
-  readonly id: number
-  generation: number
-  connections: number
-  readonly ready: Set<() => void>
-  /** True if it has built a generation and so may serve. */
-  hasPrepared: boolean
-  stopWatch: () => void
 }
 
 const SIGNAL_EXIT_CODES = new Set<number>([ExitCode.unavailable, ExitCode.temporary, ExitCode.config])
@@ -55,12 +45,11 @@ const SIGNAL_EXIT_CODES = new Set<number>([ExitCode.unavailable, ExitCode.tempor
 /** The connection workers: keeps up their number, and sends them generations, changes of hosts and the drain at the end. */
 export class WorkerFleet {
   readonly #options: WorkerFleetOptions
-  readonly #slots: Slot<WorkerProcess>[]
-  readonly #facts = new WeakMap<WorkerProcess, WorkerFacts>()
+  readonly #slots: Slot<RunningWorker>[]
   readonly #started: Deferred<void> = deferred()
   readonly #everReady = new Set<number>()
-  /** Processes that know the state of purges, including those being replaced, until their end. */
-  readonly #joined = new Set<WorkerProcess>()
+  /** Workers that know the state of purges, including those being replaced, until their end. */
+  readonly #joined = new Set<RunningWorker>()
   /** Replacements of workers at their own request. Never rejects. */
   #renewals: Promise<void> = Promise.resolve()
   /** Each generation is packed once for all workers. */
@@ -83,8 +72,14 @@ export class WorkerFleet {
     return this.#started.promise
   }
 
-  get ready(): WorkerProcess[] {
-    return this.#slots.flatMap((slot) => slot.readyProcess ?? [])
+  /** Workers that serve. */
+  get ready(): RunningWorker[] {
+    return this.#slots.flatMap((slot) => slot.ready ?? [])
+  }
+
+  /** Workers that run, ready or not. */
+  get live(): RunningWorker[] {
+    return this.#slots.flatMap(({ current }) => (current?.process.hasExited === false ? current : []))
   }
 
   get isCrashLooping(): boolean {
@@ -92,34 +87,31 @@ export class WorkerFleet {
   }
 
   /** Has all ready workers build a generation. Rejects with the first failure; the caller must then call `abandon`. */
-  async prepare(target: Target): Promise<readonly WorkerProcess[]> {
-    const spec = await this.#pack(target.spec)
+  async prepare(target: Target): Promise<readonly RunningWorker[]> {
+    const packed = await this.#pack(target)
     const workers = this.ready
-    const { prepareTimeoutMs } = this.#options.timings
-    const results = await Promise.allSettled(
-      workers.map((worker) => worker.peer.call('prepare', { spec, hosts: [...target.hosts] }, { timeoutMs: prepareTimeoutMs })),
-    )
+    const results = await Promise.allSettled(workers.map((worker) => worker.prepare(packed)))
     const failed = results.findIndex((result) => result.status === 'rejected')
     const failure = results[failed]
     if (failure?.status !== 'rejected') return workers
-    const message = `${workers[failed]?.name} failed to prepare: ${messageOf(failure.reason)}`
+    const message = `${workers[failed]?.process.name} failed to prepare: ${messageOf(failure.reason)}`
     throw new SupervisorError('SUP_NOT_READY', message, { cause: failure.reason })
   }
 
   /** Has the workers drop the generation that they prepared. */
   abandon(generation: number): void {
-    for (const worker of this.ready) worker.peer.notify('abandon', { generation })
+    for (const { peer } of this.ready) peer.notify('abandon', { generation })
   }
 
   /**
    * Has the prepared workers swap to the generation, which must be the target by now. Replaces a worker that fails to; a worker
    * that became ready meanwhile follows.
    */
-  async commit(workers: readonly WorkerProcess[], generation: number): Promise<void> {
+  async commit(workers: readonly RunningWorker[], generation: number): Promise<void> {
     const late = this.ready.filter((worker) => !workers.includes(worker))
     await Promise.all([
       ...workers.map((worker) => this.#commitOne(worker, generation)),
-      ...late.map((worker) => this.#bring(worker).catch(() => worker.kill())),
+      ...late.map((worker) => this.#bring(worker).catch(() => worker.process.kill())),
     ])
   }
 
@@ -130,8 +122,8 @@ export class WorkerFleet {
   async announceHosts(hosts: readonly HostEndpoint[]): Promise<void> {
     const { commitTimeoutMs } = this.#options.timings
     await Promise.all(
-      [...this.#joined].map((worker) =>
-        worker.peer.call('hosts', { hosts: [...hosts] }, { timeoutMs: commitTimeoutMs }).catch((error) => {
+      [...this.#joined].map(({ peer }) =>
+        peer.call('hosts', { hosts: [...hosts] }, { timeoutMs: commitTimeoutMs }).catch((error) => {
           if (codeOf(error) !== 'CORE_PEER_GONE') this.#problem(error)
         }),
       ),
@@ -140,53 +132,34 @@ export class WorkerFleet {
 
   /** Has all workers respond to certificate authorities with these. Resolves when each has them or is gone. */
   async setProofs(proofs: readonly AcmeProof[]): Promise<void> {
-    await Promise.all([...this.#joined].map((worker) => this.#tellProofs(worker, proofs)))
+    await Promise.all([...this.#joined].map((worker) => worker.setProofs(proofs)))
   }
 
   /** Workers that take part in purges. */
   get purgeMembers(): PurgeMember[] {
-    return Array.from(this.#joined, (worker) => ({
-      name: worker.name,
-      isBooting: this.#facts.get(worker)?.hasPrepared !== true,
-      purge: async (purge) => (await worker.peer.call('purge', { purge }, { timeoutMs: Number.POSITIVE_INFINITY })).l0,
-      settled: (number) => worker.peer.notify('purgeSettled', { number }),
-      kill: () => worker.kill(),
-      exited: worker.exited,
-    }))
-  }
-
-  /** Sums the memory caches of all workers. A worker that does not respond counts as empty. */
-  async cacheStats(timeoutMs: number): Promise<WorkerCacheStats> {
-    const empty: WorkerCacheStats = { l0Entries: 0, l0Bytes: 0 }
-    const all = await Promise.all(
-      this.ready.map((worker) => worker.peer.call('cacheStats', undefined, { timeoutMs }).catch(() => empty)),
-    )
-    const sum = (read: (stats: WorkerCacheStats) => number) => all.reduce((total, stats) => total + read(stats), 0)
-    return { l0Entries: sum(({ l0Entries }) => l0Entries), l0Bytes: sum(({ l0Bytes }) => l0Bytes) }
-  }
-
-  /** Has one worker render the pages of a site that are known in advance. */
-  warm(site: string): void {
-    this.ready[0]?.peer.notify('warm', { site })
-  }
-
-  siteChanged(site: string): void {
-    for (const worker of this.#live()) worker.peer.notify('siteChanged', { site })
+    return Array.from(this.#joined, (worker) => worker.purgeMember)
   }
 
   /** Drains requests for at most `timeoutMs` and ends the workers. Resolves with the number of requests cut. */
   async drain(timeoutMs: number): Promise<number> {
     for (const slot of this.#slots) slot.beginDrain()
-    const cuts = await Promise.all(this.#slots.map((slot) => this.#drainSlot(slot, timeoutMs)))
+    const cuts = await Promise.all(
+      this.#slots.map(async (slot) => {
+        // A worker that dies now has nothing left to report; its connections went with it.
+        const cut = slot.current?.process.hasExited === false ? await slot.current.drain(timeoutMs).catch(() => 0) : 0
+        await slot.stop(this.#options.timings.exitGraceMs)
+        return cut
+      }),
+    )
     return cuts.reduce((sum, cut) => sum + cut, 0)
   }
 
   /** Cuts everything in flight at once, which ends a running drain. Kills a worker that fails to. */
   cut(): void {
     const { clock, timings } = this.#options
-    for (const worker of this.#live()) {
-      worker.peer.notify('cut', undefined)
-      clock.after(timings.exitGraceMs, () => worker.kill())
+    for (const { process } of this.live) {
+      process.peer.notify('cut', undefined)
+      clock.after(timings.exitGraceMs, () => process.kill())
     }
   }
 
@@ -197,52 +170,45 @@ export class WorkerFleet {
   }
 
   status(): StatusReport['workers'] {
-    return this.#slots.map((slot, i) => {
-      const facts = slot.process === undefined ? undefined : this.#facts.get(slot.process)
-      return {
-        id: i + 1,
-        pid: slot.process?.hasExited === false ? slot.process.pid : 0,
-        state: slot.state,
-        generation: facts?.generation ?? 0,
-        connections: facts?.connections ?? 0,
-      }
-    })
+    return this.#slots.map(({ current, state }, i) => ({
+      id: i + 1,
+      pid: current?.process.hasExited === false ? current.process.pid : 0,
+      state,
+      generation: current?.generation ?? 0,
+      connections: current?.connections ?? 0,
+    }))
   }
 
-  #live(): WorkerProcess[] {
-    return this.#slots.flatMap((slot) => (slot.process?.hasExited === false ? slot.process : []))
-  }
-
-  #makeSlot(id: number): Slot<WorkerProcess> {
-    const { timings, clock } = this.#options
+  #makeSlot(id: number): Slot<RunningWorker> {
+    const { timings, clock, logger } = this.#options
     const driver = {
       launch: () => this.#launch(id),
-      bring: (worker: WorkerProcess) => this.#bring(worker),
-      ready: (worker: WorkerProcess) => this.#becameReady(id, worker),
-      died: (death: Death<WorkerProcess>) => this.#died(id, death),
+      bring: (worker: RunningWorker) => this.#bring(worker),
+      ready: (worker: RunningWorker) => {
+        worker.watch(clock, () => {
+          logger.error({ worker: id, worker_pid: worker.process.pid }, 'worker stopped responding; replacing it')
+          worker.process.kill()
+        })
+        this.#everReady.add(id)
+        if (this.#everReady.size === this.#slots.length) this.#started.resolve()
+      },
+      died: (death: Death<RunningWorker>) => this.#died(id, death),
       // A worker's first requests cost no more than later ones.
       warm: async () => undefined,
-      retire: async (worker: WorkerProcess) => {
-        await worker.peer.call('drain', { timeoutMs: timings.prepareTimeoutMs }, { timeoutMs: timings.prepareTimeoutMs + 1_000 })
+      retire: async (worker: RunningWorker) => {
+        await worker.drain(timings.prepareTimeoutMs)
       },
     }
     return new Slot(driver, timings, clock)
   }
 
-  #launch(id: number): WorkerProcess {
-    const facts: WorkerFacts = {
-      id,
-      generation: 0,
-      connections: 0,
-      ready: new Set(),
-      hasPrepared: false,
-      stopWatch: () => undefined,
-    }
-    const worker: WorkerProcess = this.#options.launch(id, {
-      ...this.#options.handlers(facts),
+  #launch(id: number): RunningWorker {
+    const { launch, handlers, onGone, timings } = this.#options
+    const connection = {}
+    const process = launch(id, {
+      ...handlers(connection),
       ready: ({ generation }) => {
-        facts.generation = generation
-        for (const waiter of facts.ready) waiter()
+        worker.serves(generation)
         return undefined
       },
       wornOut: ({ reason }) => {
@@ -250,11 +216,11 @@ export class WorkerFleet {
         return undefined
       },
     })
-    this.#facts.set(worker, facts)
-    worker.exited.then(() => {
-      facts.stopWatch()
+    const worker = new RunningWorker(process, timings)
+    process.exited.then(() => {
+      worker.stopWatch()
       this.#joined.delete(worker)
-      this.#options.onGone(worker, facts)
+      onGone(worker, connection)
     }, this.#problem)
     return worker
   }
@@ -262,100 +228,43 @@ export class WorkerFleet {
   readonly #problem = (error: unknown): void => this.#options.logger.error({ err: asError(error) }, 'worker bookkeeping failed')
 
   /** Brings a new worker to the target of the moment when it is ready. */
-  async #bring(worker: WorkerProcess): Promise<void> {
-    const { timings, target } = this.#options
+  async #bring(worker: RunningWorker): Promise<void> {
+    const { target, proofs, purgeState } = this.#options
     let served: Target
     do {
       served = target()
-      const { generation } = served.spec
-      await this.#prepareFresh(worker, served)
-      await Promise.all([
-        worker.peer.call('commit', { generation }, { timeoutMs: timings.commitTimeoutMs }),
-        this.#servesGeneration(worker, generation),
-      ])
+      const packed = await this.#pack(served)
+      // It takes part in purges from the turn in which it gets the purges so far.
+      const purges = this.#joined.has(worker) ? undefined : purgeState()
+      if (!worker.process.hasExited) this.#joined.add(worker)
+      await worker.prepare(packed, purges)
+      if (proofs().length > 0) await worker.setProofs(proofs())
+      await worker.commit(served.spec.generation)
     } while (target().spec.generation !== served.spec.generation)
     if (target().hosts !== served.hosts) worker.peer.notify('hosts', { hosts: [...target().hosts] })
   }
 
-  #pack(spec: GenerationSpec): Promise<PackedGeneration> {
+  async #pack({ spec, hosts }: Target): Promise<PackedTarget> {
     const packed = this.#packed.get(spec) ?? packGeneration(spec)
     this.#packed.set(spec, packed)
-    return packed
-  }
-
-  /** Has a new worker build a generation. It takes part in purges from the turn in which it gets the purges so far. */
-  async #prepareFresh(worker: WorkerProcess, { spec, hosts }: Target): Promise<void> {
-    const { timings, purgeState } = this.#options
-    const packed = await this.#pack(spec)
-    const purges = this.#joined.has(worker) ? {} : { purges: purgeState() }
-    if (!worker.hasExited) this.#joined.add(worker)
-    await worker.peer.call('prepare', { spec: packed, hosts: [...hosts], ...purges }, { timeoutMs: timings.prepareTimeoutMs })
-    const proofs = this.#options.proofs()
-    if (proofs.length > 0) await this.#tellProofs(worker, proofs)
-    const facts = this.#facts.get(worker)
-    if (facts !== undefined) facts.hasPrepared = true
-  }
-
-  async #tellProofs(worker: WorkerProcess, proofs: readonly AcmeProof[]): Promise<void> {
-    const { commitTimeoutMs: timeoutMs } = this.#options.timings
-    await worker.peer.call('proofs', { proofs: [...proofs] }, { timeoutMs }).catch((error) => {
-      if (codeOf(error) !== 'CORE_PEER_GONE') throw error
-    })
+    return { spec: await packed, hosts }
   }
 
   /** Replaces a worker at its own request, one at a time. */
-  #renew(worker: WorkerProcess, reason: string): void {
+  #renew(worker: RunningWorker, reason: string): void {
     this.#renewals = this.#renewals.then(async () => {
-      this.#options.logger.info({ worker_pid: worker.pid, reason }, 'replacing a worker')
-      const slot = this.#slots.find((candidate) => candidate.readyProcess === worker)
+      this.#options.logger.info({ worker_pid: worker.process.pid, reason }, 'replacing a worker')
+      const slot = this.#slots.find((candidate) => candidate.ready === worker)
       await slot?.replace().catch(this.#problem)
     })
   }
 
-  /** Resolves when the worker reports that it serves the generation; rejects when it ends. */
-  async #servesGeneration(worker: WorkerProcess, generation: number): Promise<void> {
-    const facts = this.#facts.get(worker)
-    if (facts === undefined || facts.generation === generation) return
-    const { promise, resolve, reject } = deferred<void>()
-    const look = () => {
-      if (facts.generation === generation) resolve()
-    }
-    facts.ready.add(look)
-    worker.exited.then((exit) => reject(new SupervisorError('SUP_NOT_READY', `ended with ${describeExit(exit)}`)), reject)
-    try {
-      await withDeadline(promise, this.#options.timings.commitTimeoutMs, `${worker.name} serving generation ${generation}`)
-    } finally {
-      facts.ready.delete(look)
-    }
-  }
-
-  #becameReady(id: number, worker: WorkerProcess): void {
-    const { timings, clock, logger } = this.#options
-    const facts = this.#facts.get(worker)
-    if (facts === undefined) return
-    facts.stopWatch = watchHeartbeat({
-      ping: (timeoutMs) => worker.peer.call('ping', undefined, { timeoutMs }),
-      intervalMs: timings.pingIntervalMs,
-      timeoutMs: timings.pingTimeoutMs,
-      clock,
-      onPong: ({ connections }) => {
-        facts.connections = connections
-      },
-      onHang: () => {
-        logger.error({ worker: id, worker_pid: worker.pid }, 'worker stopped responding; replacing it')
-        worker.kill()
-      },
-    })
-    this.#everReady.add(id)
-    if (this.#everReady.size === this.#slots.length) this.#started.resolve()
-  }
-
-  #died(id: number, death: Death<WorkerProcess>): void {
+  #died(id: number, { running, exit, cause, failures, retryInMs }: Death<RunningWorker>): void {
     const { logger, timings, onDeath } = this.#options
-    const { process, exit, cause, failures, retryInMs } = death
     onDeath()
     const reason = exit.signal === 'SIGKILL' && cause !== undefined ? cause.message : describeExit(exit)
-    logger.error({ worker: id, worker_pid: process.pid, failures, retry_in_ms: retryInMs }, `worker died: ${reason}`)
+    const facts = { worker: id, worker_pid: running.process.pid, failures, retry_in_ms: retryInMs }
+    logger.error(facts, `worker died: ${reason}`)
     if (this.#everReady.has(id) || failures < timings.startAttempts) return
     const why = cause === undefined || codeOf(cause) === 'CORE_PEER_GONE' ? describeExit(exit) : cause.message
     const exitCode = exit.code !== null && SIGNAL_EXIT_CODES.has(exit.code) ? exit.code : ExitCode.internal
@@ -363,31 +272,16 @@ export class WorkerFleet {
     this.#started.reject(new SupervisorError('SUP_START_FAILED', message, { cause, data: { exitCode } }))
   }
 
-  async #commitOne(worker: WorkerProcess, generation: number): Promise<void> {
+  async #commitOne(worker: RunningWorker, generation: number): Promise<void> {
     try {
-      await Promise.all([
-        worker.peer.call('commit', { generation }, { timeoutMs: this.#options.timings.commitTimeoutMs }),
-        this.#servesGeneration(worker, generation),
-      ])
+      await worker.commit(generation)
     } catch (error) {
       // A worker that died is being replaced already, and its replacement starts on the new generation.
-      if (worker.hasExited || worker.peer.isClosed) return
-      this.#options.logger.error({ err: asError(error), worker_pid: worker.pid }, 'worker failed to commit; replacing it')
-      const slot = this.#slots.find((candidate) => candidate.process === worker)
-      await slot?.replace().catch(() => worker.kill())
+      if (worker.process.hasExited || worker.peer.isClosed) return
+      const facts = { err: asError(error), worker_pid: worker.process.pid }
+      this.#options.logger.error(facts, 'worker failed to commit; replacing it')
+      const slot = this.#slots.find((candidate) => candidate.current === worker)
+      await slot?.replace().catch(() => worker.process.kill())
     }
-  }
-
-  async #drainSlot(slot: Slot<WorkerProcess>, timeoutMs: number): Promise<number> {
-    const { exitGraceMs } = this.#options.timings
-    let cut = 0
-    const worker = slot.process
-    if (worker !== undefined && !worker.hasExited) {
-      // A worker that dies now has nothing left to report; its connections went with it.
-      const reply = await worker.peer.call('drain', { timeoutMs }, { timeoutMs: timeoutMs + exitGraceMs }).catch(() => undefined)
-      cut = reply?.cut ?? 0
-    }
-    await slot.stop(exitGraceMs)
-    return cut
   }
 }

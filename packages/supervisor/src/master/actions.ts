@@ -76,7 +76,11 @@ function largestUsers(usages: readonly SiteUsage[]): Record<string, unknown>[] {
 /** Figures of all layers, for display. */
 export async function cacheStats(parts: MasterParts): Promise<Record<string, unknown>> {
   const { workers, hosts, caches, spec } = parts
-  const { l0Entries, l0Bytes } = await workers.cacheStats(STATS_TIMEOUT_MS)
+  // A worker that does not respond counts as empty.
+  const asked = workers.ready.map(({ peer }) => peer.call('cacheStats', undefined, { timeoutMs: STATS_TIMEOUT_MS }))
+  const replies = (await Promise.allSettled(asked)).flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
+  const l0Entries = replies.reduce((sum, reply) => sum + reply.l0Entries, 0)
+  const l0Bytes = replies.reduce((sum, reply) => sum + reply.l0Bytes, 0)
   const { l0, isr, proxy } = spec().config.cache
   const { last, unsettled } = caches.purges.hostState()
   const pools = isolatePools(parts)
@@ -89,7 +93,7 @@ export async function cacheStats(parts: MasterParts): Promise<Record<string, unk
       sites: largestUsers(caches.store.usages()),
     },
     proxy: { ...caches.proxy.size(), max_bytes: proxy.max_bytes, sites: largestUsers(caches.proxy.usages()) },
-    isolates: { hosts: hosts.filled, threads: pools.reduce((sum, { threads }) => sum + threads, 0) },
+    isolates: { hosts: hosts.shared.ready, threads: pools.reduce((sum, { threads }) => sum + threads, 0) },
     leases: { held: caches.leases.held, waiting: caches.leases.waiting },
     purges: { last, unsettled: unsettled.length },
   }

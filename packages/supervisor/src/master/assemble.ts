@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { PurgeOrder, PurgeState } from '@svc/cache'
-import { hasApp, type SiteConfig } from '@svc/config'
+import type { SiteConfig } from '@svc/config'
 import { asError, type CloseStack } from '@svc/core'
 import type { OwnDirectories, ServiceManager } from '@svc/processes'
 import {
@@ -30,13 +30,12 @@ import { hostHandlers, workerHandlers } from './handlers.ts'
 import type { MasterDeps } from './options.ts'
 import type { MasterParts } from './parts.ts'
 import { type GenerationAccess, makeReloadTarget } from './reload-target.ts'
-import { RenderHosts } from './render-hosts.ts'
+import { RenderHosts, sharedSites } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
 import { SiteSurveys } from './site-surveys.ts'
 import { unitAttached } from './unit-attached.ts'
-import { watchedSites } from './watched-sites.ts'
 
 /** Inputs of `assemble`. */
 interface AssembleOptions {
@@ -79,11 +78,6 @@ interface HostCalls {
   readonly died: () => void
 }
 
-/** True if the shared hosts render the site. */
-function isSharing(site: SiteConfig): boolean {
-  return hasApp(site) && site.process !== 'own'
-}
-
 function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, calls: HostCalls): RenderHosts {
   const { clock, logger, timings } = deps
   const { config } = access.get()
@@ -101,7 +95,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
     shared: {
       ...common,
       // A server with only static files, upstreams and units needs no process for the code of sites.
-      count: () => (access.get().sites.some(isSharing) ? config.render.hosts : 0),
+      count: () => (sharedSites(access.get()).length > 0 ? config.render.hosts : 0),
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
       handlers: hostHandlers(calls.purge, isolateLost),
       onDeath: calls.died,
@@ -184,7 +178,9 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
       const onGone = (host: string) => hosts.noteInFlight(host, [site])
       return tellOfChange(hosts.runningFor(site), { site, files, serving, onGone }, logger)
     },
-    tellWorkers: (site) => workers.siteChanged(site),
+    tellWorkers: (site) => {
+      for (const { peer } of workers.live) peer.notify('siteChanged', { site })
+    },
     look: (site) => watcher.look(site),
     purge: (order) => caches.purge(order),
     onChanging: (site) => served.changing(site, access.get().config.env),
@@ -201,7 +197,7 @@ function makeReloader(
   const { load, clock, logger } = deps
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
-    watcher.setSites(watchedSites(spec))
+    watcher.setSites(sharedSites(spec))
     await certificates
       .served(spec.tls)
       .catch((error) => logger.error({ err: asError(error) }, 'failed to delete old copies of certificates'))
@@ -259,7 +255,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const surveys = new SiteSurveys({
     ask: (site) => surveySite(hosts, site),
     isAway: (site) => hosts.absent.includes(site),
-    warm: (site) => workers.warm(site),
+    warm: (site) => workers.ready[0]?.peer.notify('warm', { site }),
     logger,
   })
   const served = new ServedSites({

@@ -56,8 +56,8 @@ export async function healthOf(parts: InstanceParts): Promise<HealthReport> {
   return evaluateHealth({
     uptimeMs: now - parts.startedAt,
     renderPool: {
-      hostsWanted: hosts.wanted,
-      hostsReady: hosts.filled,
+      hostsWanted: hosts.shared.wanted,
+      hostsReady: hosts.shared.ready,
       starvedSites: starvedSites(hosts),
       absentSites: hosts.absent,
       loopingSites: [...new Set([...parts.losses.looping(now), ...hosts.quarantined])],

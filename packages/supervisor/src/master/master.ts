@@ -29,8 +29,8 @@ import { controlHandlers } from './handlers.ts'
 import type { MasterDeps } from './options.ts'
 import type { MasterParts } from './parts.ts'
 import type { GenerationAccess } from './reload-target.ts'
+import { sharedSites } from './render-hosts.ts'
 import { startSummary } from './start-summary.ts'
-import { watchedSites } from './watched-sites.ts'
 
 /** Once the workers are gone, render hosts have only background renders left. */
 const HOST_DRAIN_MS = 1_000
@@ -111,7 +111,7 @@ export class Master {
     const starting = Promise.all([workers.start(), hosts.start(), served.begin(spec)])
     await Promise.race([starting, this.#stopAsked.promise])
     this.#checkStop()
-    watcher.setSites(watchedSites(spec))
+    watcher.setSites(sharedSites(spec))
     await certificates.served(spec.tls)
     await this.#announceReady(spec, workers, manager)
     this.#started.resolve()

@@ -1,6 +1,5 @@
-import { hasApp } from '@svc/config'
-import type { PoolStatus, PurgeMember } from '@svc/processes'
-import { type ReachableHost, reachable } from '@svc/processes'
+import { hasApp, type SiteConfig } from '@svc/config'
+import type { PoolStatus, PurgeMember, ReachableHost } from '@svc/processes'
 import { type GenerationSpec, type HostEndpoint, type StatusReport, withoutWeb } from '@svc/protocol'
 import { HostFleet, type HostFleetOptions } from '../fleet/host-fleet.ts'
 import type { Replaceable } from '../fleet/rolling-restart.ts'
@@ -14,6 +13,11 @@ interface RenderHostsOptions {
   readonly target: () => GenerationSpec
   /** The set of endpoints has changed. Resolves when workers send nothing new to hosts that are left out. */
   readonly onEndpoints: (hosts: readonly HostEndpoint[]) => Promise<void>
+}
+
+/** Returns the sites whose code the shared hosts run and whose files the master watches: their units do that for the others. */
+export function sharedSites({ sites }: Pick<GenerationSpec, 'sites'>): SiteConfig[] {
+  return sites.filter((site) => hasApp(site) && site.process !== 'own')
 }
 
 /** Returns the generation for the shared hosts: without the sites that have a process of their own. */
@@ -53,13 +57,9 @@ export class RenderHosts {
     return this.#endpoints
   }
 
-  /** Wanted number of shared hosts; `filled`: number that is up. */
-  get wanted(): number {
-    return this.#shared.wanted
-  }
-
-  get filled(): number {
-    return this.#shared.filled
+  /** Number of shared hosts: wanted, and up. */
+  get shared(): { readonly wanted: number; readonly ready: number } {
+    return { wanted: this.#shared.places.all.length, ready: this.#shared.places.filled }
   }
 
   /** Sites whose own process is not connected. */
@@ -69,22 +69,22 @@ export class RenderHosts {
 
   /** Sites that have a host of their own because they crash it. */
   get quarantined(): string[] {
-    return this.#shared.quarantined
+    return this.#shared.places.quarantined
   }
 
   /** Processes to collect metrics from. */
   get measured(): readonly MetricsProcess[] {
-    return [...this.#shared.processes, ...this.#own.running.map((unit) => unit.measured)]
+    return [...this.#shared.running, ...this.#own.running.map((unit) => unit.measured)]
   }
 
   /** Hosts that serve or could at once. */
   get running(): ReachableHost[] {
-    return [...this.#shared.running.map(reachable), ...this.#own.running]
+    return [...this.#shared.running, ...this.#own.running]
   }
 
   /** Running hosts that know a site. */
   runningFor(site: string): ReachableHost[] {
-    return this.#own.has(site) ? this.#own.running.filter((unit) => unit.site.id === site) : this.#shared.running.map(reachable)
+    return this.#own.has(site) ? this.#own.running.filter((unit) => unit.site.id === site) : this.#shared.running
   }
 
   get pools(): PoolStatus[] {
@@ -125,17 +125,16 @@ export class RenderHosts {
 
   /** Drops the state of sites that a reload removed. */
   sitesChanged({ sites }: GenerationSpec): void {
-    this.#shared.sitesChanged(sites.filter((site) => site.process !== 'own' && hasApp(site)).map(({ id }) => id))
+    this.#shared.places.retain(sharedSites({ sites }).map(({ id }) => id))
   }
 
-  /** See `HostFleet.noteInFlight`. */
+  /** Notes a worker's report: sites with renders in flight on a host that has ended. */
   noteInFlight(hostId: string, sites: readonly string[]): void {
-    this.#shared.noteInFlight(hostId, sites)
+    this.#shared.places.inFlight.note(hostId, sites)
   }
 
-  status({ sites }: GenerationSpec): StatusReport['hosts'] {
-    const shared = sites.filter((site) => site.process !== 'own' && hasApp(site)).map(({ id }) => id)
-    return [...this.#shared.status(shared), ...this.#own.status()]
+  status(spec: GenerationSpec): StatusReport['hosts'] {
+    return [...this.#shared.status(sharedSites(spec).map(({ id }) => id)), ...this.#own.status()]
   }
 
   /** Drains the shared hosts and ends them. Units go on. */

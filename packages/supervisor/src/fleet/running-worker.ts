@@ -1,0 +1,116 @@
+import type { PurgeState } from '@svc/cache'
+import { type Clock, codeOf, deferred, withDeadline } from '@svc/core'
+import {
+  describeExit,
+  type PurgeMember,
+  SupervisorError,
+  type SupervisorTimings,
+  type WorkerProcess,
+  watchHeartbeat,
+} from '@svc/processes'
+import type { AcmeProof, HostEndpoint, PackedGeneration } from '@svc/protocol'
+
+/** A generation, and the render hosts for it. */
+export interface PackedTarget {
+  readonly spec: PackedGeneration
+  readonly hosts: readonly HostEndpoint[]
+}
+
+/** A connection worker: its last reported state, and the calls that put it into service. */
+export class RunningWorker {
+  readonly process: WorkerProcess
+  /** Generation that it serves; 0: none yet. */
+  generation = 0
+  connections = 0
+  stopWatch: () => void = () => undefined
+  readonly #timings: SupervisorTimings
+  readonly #onGeneration = new Set<() => void>()
+  /** True if it has built a generation and so may serve. */
+  #hasPrepared = false
+
+  constructor(process: WorkerProcess, timings: SupervisorTimings) {
+    this.process = process
+    this.#timings = timings
+  }
+
+  get peer(): WorkerProcess['peer'] {
+    return this.process.peer
+  }
+
+  /** It reports that it serves a generation. */
+  serves(generation: number): void {
+    this.generation = generation
+    for (const notify of this.#onGeneration) notify()
+  }
+
+  /** Has it build a generation. `purges` only for its first: it gets later purges as they come. */
+  async prepare({ spec, hosts }: PackedTarget, purges?: PurgeState): Promise<void> {
+    const known = purges === undefined ? {} : { purges }
+    const request = { spec, hosts: [...hosts], ...known }
+    await this.peer.call('prepare', request, { timeoutMs: this.#timings.prepareTimeoutMs })
+    this.#hasPrepared = true
+  }
+
+  /** Has it swap to the generation that it prepared. Resolves when it serves that. */
+  async commit(generation: number): Promise<void> {
+    const { commitTimeoutMs: timeoutMs } = this.#timings
+    await Promise.all([this.peer.call('commit', { generation }, { timeoutMs }), this.#untilServing(generation)])
+  }
+
+  /** Resolves when it responds to certificate authorities with these, or has ended. */
+  async setProofs(proofs: readonly AcmeProof[]): Promise<void> {
+    const { commitTimeoutMs: timeoutMs } = this.#timings
+    await this.peer.call('proofs', { proofs: [...proofs] }, { timeoutMs }).catch((error) => {
+      if (codeOf(error) !== 'CORE_PEER_GONE') throw error
+    })
+  }
+
+  /** Lets requests end, for at most `timeoutMs`. Resolves with the number of requests cut. */
+  async drain(timeoutMs: number): Promise<number> {
+    return (await this.peer.call('drain', { timeoutMs }, { timeoutMs: timeoutMs + this.#timings.exitGraceMs })).cut
+  }
+
+  /** The worker as a member of purges. */
+  get purgeMember(): PurgeMember {
+    const { process, peer } = this
+    return {
+      name: process.name,
+      isBooting: !this.#hasPrepared,
+      purge: async (purge) => (await peer.call('purge', { purge }, { timeoutMs: Number.POSITIVE_INFINITY })).l0,
+      settled: (number) => peer.notify('purgeSettled', { number }),
+      kill: () => process.kill(),
+      exited: process.exited,
+    }
+  }
+
+  watch(clock: Clock, onHang: () => void): void {
+    const { pingIntervalMs: intervalMs, pingTimeoutMs: timeoutMs } = this.#timings
+    this.stopWatch = watchHeartbeat({
+      ping: (limitMs) => this.peer.call('ping', undefined, { timeoutMs: limitMs }),
+      intervalMs,
+      timeoutMs,
+      clock,
+      onPong: ({ connections }) => {
+        this.connections = connections
+      },
+      onHang,
+    })
+  }
+
+  /** Resolves when the worker reports that it serves the generation; rejects when it ends. */
+  async #untilServing(generation: number): Promise<void> {
+    if (this.generation === generation) return
+    const { promise, resolve, reject } = deferred<void>()
+    const look = () => {
+      if (this.generation === generation) resolve()
+    }
+    this.#onGeneration.add(look)
+    const { exited, name } = this.process
+    exited.then((exit) => reject(new SupervisorError('SUP_NOT_READY', `ended with ${describeExit(exit)}`)), reject)
+    try {
+      await withDeadline(promise, this.#timings.commitTimeoutMs, `${name} serving generation ${generation}`)
+    } finally {
+      this.#onGeneration.delete(look)
+    }
+  }
+}
