@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Pacer } from '@svc/core'
+import { deepFreeze, Pacer } from '@svc/core'
 import type { ServerSpec, WebSpec } from '@svc/vhosts'
 import type { Config, SiteConfig } from './schema/types.ts'
-import { type KeyPath, valueAt } from './values/key-path.ts'
+import { isTable, type KeyPath, setAt, valueAt } from './values/key-path.ts'
 
 /** A configuration with its sites, as `loadConfig` returns it. */
 export interface ResolvedConfig {
@@ -84,4 +84,20 @@ export async function configDiff(before: ResolvedConfig, after: ResolvedConfig):
     },
     needs_restart: differingRestartKeys(before.config, after.config).map((path) => path.join('.')),
   }
+}
+
+/**
+ * Returns `next` with the values of `current` at these dotted paths: settings that need a restart stay as they run, and the rest is
+ * applied.
+ */
+export function pinKeys<T extends object>(next: T, current: T, paths: readonly string[]): T {
+  if (paths.length === 0) return next
+  const result = structuredClone(next)
+  for (const path of paths.map((dotted) => dotted.split('.'))) {
+    const value = valueAt(current, path)
+    const table = valueAt(result, path.slice(0, -1))
+    if (value !== undefined) setAt(result, path, structuredClone(value))
+    else if (isTable(table)) delete table[path.at(-1) ?? '']
+  }
+  return deepFreeze(result)
 }

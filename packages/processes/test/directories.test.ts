@@ -3,8 +3,7 @@ import { chmodSync, mkdirSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir } from '@svc/testkit'
-import { makeDirectories } from '../src/directories/directories.ts'
-import { isSharedDirectory } from '../src/directories/shared-directories.ts'
+import { isSharedDirectory, makeDirectories } from '../src/directories/directories.ts'
 
 const modeOf = (path: string) => statSync(path).mode & 0o7777
 

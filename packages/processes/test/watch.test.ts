@@ -3,9 +3,8 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync }
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir, writeFiles } from '@svc/testkit'
-import { watchSettings } from '../src/watch/site-watcher.ts'
+import { chooseTurn, watchSettings } from '../src/watch/site-watcher.ts'
 import { changedFiles, haveEntriesMoved, snapshotTree } from '../src/watch/tree-snapshot.ts'
-import { chooseTurn } from '../src/watch/turns.ts'
 
 test('added, edited, removed and swapped files are found, regardless of their times', async (t) => {
   const dir = tempDir(t)

@@ -1,2 +1,2 @@
-export type { SiteUnitOptions } from './options.ts'
 export { runSiteUnit } from './run-site-unit.ts'
+export type { SiteUnitOptions } from './site-unit.ts'

@@ -1,16 +1,9 @@
 import { asError, codeOf, printable, systemClock } from '@svc/core'
-import { defaultTimings, SupervisorError } from '@svc/processes'
+import { defaultTimings, exitCodeOf } from '@svc/processes'
 import { ExitCode } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
-import type { SiteUnitOptions } from './options.ts'
 import { readSiteFile } from './read-site-file.ts'
-import { SiteUnit } from './site-unit.ts'
-
-function exitCodeOf(error: unknown): number {
-  if (!(error instanceof SupervisorError)) return ExitCode.internal
-  const own = error.data?.['exitCode']
-  return typeof own === 'number' ? own : (error.exitCode ?? ExitCode.internal)
-}
+import { SiteUnit, type SiteUnitOptions } from './site-unit.ts'
 
 /**
  * Runs the unit of a site with a process of its own in this process until a signal stops it. Resolves with the exit code of the

@@ -1,2 +1,2 @@
-export type { MasterOptions } from './master/options.ts'
+export type { MasterOptions } from './master/parts.ts'
 export { runMaster } from './master/run-master.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextStartAt, type Slot } from '../../processes/src/child/slot.ts'
-import { siteStatuses } from '../src/control/site-info.ts'
 import { endpointsOf, makePlace } from '../src/fleet/places.ts'
+import { siteStatuses } from '../src/master/status.ts'
 
 test('a place without a host is named, with the time at which a host may fill it', () => {
   const held = { ...makePlace('apart-1', ['shop']), heldUntil: 2_000 }

@@ -7,8 +7,8 @@ import { createLogger } from '@svc/telemetry'
 import { tempDir } from '@svc/testkit'
 import { SupervisorError } from '../../processes/src/errors/errors.ts'
 import { AcmeStore } from '../src/acme/acme-store.ts'
-import { OrderFailures } from '../src/acme/order-failures.ts'
-import { concernsAll, renewalAt, retryDelayMs } from '../src/acme/renewal.ts'
+import { renewalAt } from '../src/acme/automatic-certificates.ts'
+import { concernsAll, OrderFailures, retryDelayMs } from '../src/acme/order-failures.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -7,8 +7,7 @@ import { test } from 'node:test'
 import type { ListenAddress } from '@svc/protocol'
 import { Child, type Cleanup, tempDir } from '@svc/testkit'
 import { removeSockets } from '../../processes/src/directories/unix-socket.ts'
-import { addressUrl } from '../src/listen/parse-address.ts'
-import { checkStillFree, resolveListen } from '../src/listen/resolve-listen.ts'
+import { addressUrl, checkStillFree, resolveListen } from '../src/listen/resolve-listen.ts'
 import { takePort } from './harness.ts'
 
 async function listening(

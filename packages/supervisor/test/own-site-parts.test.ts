@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { PurgeOrder, PurgeScope } from '@svc/cache'
 import { tempDir } from '@svc/testkit'
-import { readPrivate } from '../../processes/src/directories/private-file.ts'
-import { siteSocket } from '../../processes/src/directories/unit-paths.ts'
+import { readPrivate, siteSocket } from '../../processes/src/directories/unit-paths.ts'
 import { UnitPurges } from '../../site-unit/src/unit-host.ts'
-import { orderOfSite } from '../src/own-site/order-of-site.ts'
+import { orderOfSite } from '../src/own-site/attached-unit.ts'
 
 const order = (scope: PurgeScope, layers: PurgeOrder['layers'] = ['isr']): PurgeOrder => ({
   layers,

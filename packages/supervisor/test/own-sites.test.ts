@@ -8,8 +8,7 @@ import { type GenerationSpec, PROTOCOL_VERSION, type SiteFile, unitMethods, unit
 import { createLogger } from '@svc/telemetry'
 import { tempDir, writeFiles } from '@svc/testkit'
 import { defaultTimings } from '../../processes/src/child/timings.ts'
-import { readPrivate } from '../../processes/src/directories/private-file.ts'
-import { siteFilePath, unitsSocket } from '../../processes/src/directories/unit-paths.ts'
+import { readPrivate, siteFilePath, unitsSocket } from '../../processes/src/directories/unit-paths.ts'
 import { OwnSites } from '../src/own-site/own-sites.ts'
 
 const nothing = () => undefined

@@ -6,7 +6,7 @@ import type { SiteConfig } from '@svc/config'
 import { createLogger } from '@svc/telemetry'
 import { tempDir, writeFiles } from '@svc/testkit'
 import { RollingRestart } from '../src/fleet/rolling-restart.ts'
-import { sitesAt } from '../src/master/app-roots.ts'
+import { sitesAt } from '../src/master/actions.ts'
 import { orderOfChange, SiteChanges } from '../src/master/site-changes.ts'
 import { resolveOrder } from '../src/purges/resolve-order.ts'
 
@@ -146,6 +146,7 @@ test('a change is noted as it was before anyone heard of it, and only when all h
       if (isRefused) throw new Error('full')
       return { number: 1, l0: 0, isr: 1, proxy: 0, workersAcked: 1, workersTotal: 1, tookMs: 1 }
     },
+    isChanged: async () => false,
     onChanging: async () => {
       steps.push('looked')
       return async () => void steps.push('noted')

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Child, repositoryRoot } from '@svc/testkit'
 import { SupervisorError } from '../../processes/src/errors/errors.ts'
 import { resolveListen } from '../src/listen/resolve-listen.ts'
-import { startAdvice } from '../src/master/start-advice.ts'
+import { startAdvice } from '../src/master/run-master.ts'
 
 function failureOf(name: string): Promise<unknown> {
   return resolveListen([{ name, isTls: false }], []).then(
@@ -25,7 +25,7 @@ test('the advice for a taken port names every place that sets ports', async (t) 
 test('the advice for a privileged port says how a server gets the privilege', async (t) => {
   const program = `
     import { resolveListen } from '${repositoryRoot}/packages/supervisor/src/listen/resolve-listen.ts'
-    import { startAdvice } from '${repositoryRoot}/packages/supervisor/src/master/start-advice.ts'
+    import { startAdvice } from '${repositoryRoot}/packages/supervisor/src/master/run-master.ts'
     await resolveListen([{ name: '127.0.0.1:79', isTls: false }], []).catch((error) => console.log(error.message + '; ' + startAdvice(error)))`
   const node = [`${repositoryRoot}/bin/node`, '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program]
   const drop = process.geteuid?.() === 0 ? ['--bounding-set=-net_bind_service', '--inh-caps=-net_bind_service'] : []

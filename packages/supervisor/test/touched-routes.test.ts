@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { CoreError } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
 import { type ChangeReach, surveySite, tellOfChange } from '../../processes/src/host/host-commands.ts'
-import type { ReachableHost } from '../../processes/src/host/reachable-host.ts'
-import { hostsServing } from '../../processes/src/host/reachable-host.ts'
+import type { ReachableHost } from '../../processes/src/host/running-host.ts'
+import { hostsServing } from '../../processes/src/host/running-host.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json', base: {} })
 

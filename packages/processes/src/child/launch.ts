@@ -2,7 +2,6 @@ import { fork } from 'node:child_process'
 import cluster from 'node:cluster'
 import type { Handlers } from '@svc/core'
 import { hostMethods, hostParentMethods, masterMethods, workerMethods } from '@svc/protocol'
-import { hostEnvironment, onlyThese, workerEnvironment } from './child-environment.ts'
 import { SupervisedProcess } from './supervised-process.ts'
 
 export type WorkerProcess = SupervisedProcess<typeof masterMethods, typeof workerMethods>
@@ -43,6 +42,30 @@ const WORKER_FLAGS = [
 const OUTPUT_FD = 4
 const WORKER_STDIO = ['inherit', 'ignore', 'inherit', 'ipc', 1] as const
 
+/** Variables of the master's environment that child programs need. All others, including secrets, stay with the master. */
+const HOST_KEYS = ['PATH', 'TZ', 'LANG', 'NODE_COMPILE_CACHE'] as const
+const WORKER_KEYS = [...HOST_KEYS, 'LC_ALL', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+function pick(env: Environment, keys: readonly string[]): Record<string, string> {
+  return Object.fromEntries(keys.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])))
+}
+
+/**
+ * Returns the environment of a render host: of the operator's values only path, time zone and language. Without the allocator
+ * settings every larger string that leaves an isolate costs fresh pages of the kernel.
+ */
+function hostEnvironment(env: Environment, runDir: string): Record<string, string> {
+  return {
+    ...pick(env, HOST_KEYS),
+    SVC_RUN_DIR: runDir,
+    MALLOC_MMAP_THRESHOLD_: '33554432',
+    MALLOC_TRIM_THRESHOLD_: '134217728',
+    MALLOC_TOP_PAD_: '16777216',
+  }
+}
+
 /** Forks one worker through node:cluster. */
 export function launchWorker(settings: LaunchSettings, name: string, handlers: Handlers<typeof masterMethods>): WorkerProcess {
   cluster.setupPrimary({
@@ -52,10 +75,17 @@ export function launchWorker(settings: LaunchSettings, name: string, handlers: H
     serialization: 'advanced',
     stdio: [...WORKER_STDIO],
   })
-  const { runDir, maxHeaderBytes } = settings
-  const wanted = workerEnvironment(process.env, { runDir, maxHeaderBytes, accessLogFd: OUTPUT_FD })
-  // The type of `fork` does not admit the undefined that node:child_process leaves out.
-  const worker = cluster.fork(onlyThese(process.env, wanted) as Record<string, string>)
+  const environment = {
+    // node:cluster adds the master's whole environment to the given one; a key set to undefined is left out.
+    ...Object.fromEntries(Object.keys(process.env).map((key) => [key, undefined])),
+    ...pick(process.env, WORKER_KEYS),
+    SVC_RUN_DIR: settings.runDir,
+    SVC_ACCESS_LOG_FD: String(OUTPUT_FD),
+    // Engine uws reads this when it loads, and from nowhere else.
+    UWS_HTTP_MAX_HEADERS_SIZE: String(settings.maxHeaderBytes),
+  }
+  // The type of `fork` does not admit undefined.
+  const worker = cluster.fork(environment as Record<string, string>)
   const onProblem = (error: Error) => settings.onProblem(name, error)
   worker.on('error', onProblem)
   return new SupervisedProcess({ child: worker.process, name, local: masterMethods, handlers, remote: workerMethods, onProblem })

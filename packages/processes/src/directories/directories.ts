@@ -3,7 +3,19 @@ import { join } from 'node:path'
 import { OWN_NAME } from '@svc/config'
 import { codeOf, messageOf, openPrivateDirectory } from '@svc/core'
 import { SupervisorError } from '../errors/errors.ts'
-import { isSharedDirectory } from './shared-directories.ts'
+
+/** Directories that all programs of a machine share. */
+const SHARED = new Set(
+  [
+    '/ /bin /boot /dev /dev/shm /etc /home /lib /media /mnt /opt /proc /run /sbin /srv /sys /tmp /usr /usr/lib /usr/local /usr/share',
+    '/var /var/cache /var/lib /var/lock /var/log /var/run /var/spool /var/tmp /var/www',
+  ].flatMap((line) => line.split(' ')),
+)
+
+/** True if other programs need the directory, so that it must not become private. `path`: with links resolved. */
+export function isSharedDirectory(path: string): boolean {
+  return SHARED.has(path)
+}
 
 function reasonOf(error: unknown): string {
   const isForbidden = ['EACCES', 'EPERM', 'EROFS'].includes(String(codeOf(error)))

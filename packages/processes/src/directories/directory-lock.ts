@@ -1,11 +1,13 @@
-import { createHash } from 'node:crypto'
-import { realpath } from 'node:fs/promises'
-import type { Server } from 'node:net'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { constants, link, open, readdir, realpath, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
 import { OWN_NAME, socketDirectory } from '@svc/config'
-import { messageOf } from '@svc/core'
+import { codeOf, messageOf } from '@svc/core'
 import { SupervisorError } from '../errors/errors.ts'
 import { makePrivateDirectory } from './directories.ts'
-import { takeLock } from './socket-lock.ts'
+import { isServed } from './unix-socket.ts'
 
 /** Purpose of a lock: one directory may serve several purposes of one instance. */
 type DirectoryUse = 'run' | 'state' | 'cache'
@@ -54,4 +56,63 @@ export async function lockDirectory(use: 'state' | 'cache', dir: string, key: st
   const holder = await holdDirectory(use, dir)
   if (holder !== undefined) return () => holder.close()
   throw new SupervisorError('SUP_DIRECTORY_TAKEN', { directory: dir, key })
+}
+
+/**
+ * Takes a lock in a private directory: `<name>.lock.<n>`, a socket that its holder listens on. The highest number counts; once
+ * nothing listens on it, however its process has ended, the next number is free. A name is linked atomically, to a socket that
+ * already has a listener, and the highest is never deleted: so two processes cannot take the same free number.
+ *
+ * Resolves with a server that holds the lock until it is closed; undefined: another process holds the lock.
+ */
+async function takeLock(dir: string, name: string): Promise<Server | undefined> {
+  const directory = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY)
+  // The path of a socket is limited to 107 bytes, but that of the directory is not.
+  const base = `/proc/self/fd/${directory.fd}`
+  const temporary = join(base, `${name}.lock.new-${randomBytes(8).toString('hex')}`)
+  const server = createServer((socket) => socket.destroy())
+  server.unref()
+  try {
+    server.listen({ path: temporary })
+    await once(server, 'listening')
+    if (await claim(base, name, temporary)) return server
+    server.close()
+    return undefined
+  } catch (error) {
+    server.close()
+    throw error
+  } finally {
+    await rm(temporary, { force: true })
+    await directory.close()
+  }
+}
+
+/** Gives the socket at `temporary` the next number. @returns true if it is the lock now */
+async function claim(dir: string, name: string, temporary: string): Promise<boolean> {
+  for (;;) {
+    const highest = (await numbers(dir, name)).at(-1) ?? 0
+    const pathOf = (number: number) => join(dir, `${name}.lock.${number}`)
+    if (highest > 0 && (await isServed(pathOf(highest)))) return false
+    const own = highest + 1
+    try {
+      await link(temporary, pathOf(own))
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') continue
+      throw error
+    }
+    const others = (await numbers(dir, name)).filter((number) => number !== own)
+    const isHighest = others.every((number) => number < own)
+    await Promise.all((isHighest ? others : [own]).map((number) => rm(pathOf(number), { force: true })))
+    if (isHighest) return true
+  }
+}
+
+/** Returns the existing numbers in ascending order. */
+async function numbers(dir: string, name: string): Promise<number[]> {
+  const prefix = `${name}.lock.`
+  const found = (await readdir(dir)).filter((file) => file.startsWith(prefix)).map((file) => file.slice(prefix.length))
+  return found
+    .filter((text) => /^[1-9]\d{0,14}$/.test(text))
+    .map(Number)
+    .sort((one, other) => one - other)
 }

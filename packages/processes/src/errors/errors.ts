@@ -59,3 +59,10 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_PURGE_FAILED: { status: 500, retryable: true },
 })
 export type SupervisorError = InstanceType<typeof SupervisorError>
+
+/** The exit code for a start that failed. */
+export function exitCodeOf(error: unknown): number {
+  if (!(error instanceof SupervisorError)) return ExitCode.internal
+  const own = error.data?.['exitCode']
+  return typeof own === 'number' ? own : (error.exitCode ?? ExitCode.internal)
+}

@@ -2,7 +2,7 @@ import { asError, codeOf } from '@svc/core'
 import type { HostEndpoint, IsolateModules, ModulePurge, SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { SupervisorError } from '../errors/errors.ts'
-import { hostsServing, type ReachableHost } from './reachable-host.ts'
+import { hostsServing, type ReachableHost } from './running-host.ts'
 
 /** Ample time to compile a site from scratch on a busy machine. */
 const FLUSH_TIMEOUT_MS = 60_000

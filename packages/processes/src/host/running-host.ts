@@ -2,13 +2,44 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PurgeState } from '@svc/cache'
-import type { Clock } from '@svc/core'
-import type { HostSpec } from '@svc/protocol'
+import type { CallOptions, Clock, ReplyOf, RequestOf } from '@svc/core'
+import type { HostEndpoint, HostSpec, hostCommandMethods } from '@svc/protocol'
 import { watchHeartbeat } from '../child/heartbeat.ts'
 import type { HostProcess } from '../child/launch.ts'
 import type { SupervisorTimings } from '../child/timings.ts'
 import type { PurgeMember } from '../purges/purge-member.ts'
-import type { PoolStatus, ReachableHost } from './reachable-host.ts'
+
+type Commands = typeof hostCommandMethods
+
+/** Threads of one site in one host. */
+export interface PoolStatus {
+  readonly site: string
+  readonly threads: number
+  readonly active: number
+  readonly queued: number
+}
+
+/** A render host that serves, started by this process or by the unit of its site. */
+export interface ReachableHost {
+  readonly id: string
+  readonly pid: number
+  readonly peer: {
+    call<Name extends keyof Commands & string>(
+      name: Name,
+      request: RequestOf<Commands[Name]>,
+      options: CallOptions,
+    ): Promise<ReplyOf<Commands[Name]>>
+  }
+  /** As of its last pong. */
+  readonly pools: readonly PoolStatus[]
+}
+
+/** Returns the ids of the hosts that render a site: its own if it has one, otherwise the shared ones. */
+export function hostsServing(endpoints: readonly HostEndpoint[], site: string): Set<string> {
+  const own = endpoints.filter(({ sites }) => sites !== '*' && sites.includes(site))
+  const found = own.length > 0 ? own : endpoints.filter(({ sites }) => sites === '*')
+  return new Set(found.map(({ id }) => id))
+}
 
 const TOKEN_BYTES = 32
 const MEGABYTE = 1024 * 1024

@@ -4,7 +4,6 @@ import type { Logger } from '@svc/telemetry'
 import { openFileEvents } from './file-events.ts'
 import { SiteWatch } from './site-watch.ts'
 import type { OwnDirectories } from './tree-snapshot.ts'
-import { chooseTurn, type Heat } from './turns.ts'
 
 /** Settings of the poll. */
 interface WatchSettings {
@@ -28,6 +27,39 @@ export function watchSettings(env: Readonly<Record<string, string | undefined>>)
   const given = Number(env['SVC_MASQUERADE_ROUTE_WATCH_MS'] ?? DEFAULT_INTERVAL_MS)
   const intervalMs = Number.isFinite(given) ? Math.max(MIN_INTERVAL_MS, given) : DEFAULT_INTERVAL_MS
   return { intervalMs, liveMs: Math.min(LIVE_MS, intervalMs) }
+}
+
+/** Frequency of a site's checks: "live" at every tick, "used" at every interval, "cold" at every tenth interval. */
+type Heat = 'live' | 'used' | 'cold'
+
+/** Each cold site is checked once in this many intervals. */
+const COLD_ROUNDS = 10
+
+/** Sites to check in a tick, and the cold site at which the next tick continues. */
+interface Turn<Site> {
+  readonly due: readonly Site[]
+  readonly nextCold: number
+}
+
+/**
+ * Chooses the sites of a tick. `isInterval` is true at ticks that end a full interval. A site without a snapshot is always due: only
+ * a second check can show a change.
+ */
+export function chooseTurn<Site>(
+  sites: readonly Site[],
+  heatOf: (site: Site) => Heat,
+  isSeen: (site: Site) => boolean,
+  isInterval: boolean,
+  nextCold: number,
+): Turn<Site> {
+  const heats = sites.map(heatOf)
+  const cold = sites.filter((_, i) => heats[i] === 'cold')
+  const share = isInterval ? Math.ceil(cold.length / COLD_ROUNDS) : 0
+  const start = cold.length === 0 ? 0 : nextCold % cold.length
+  const turn = new Set([...cold.slice(start, start + share), ...cold.slice(0, Math.max(0, start + share - cold.length))])
+  const isDue = (site: Site, heat: Heat | undefined) =>
+    heat === 'live' || (heat === 'used' && isInterval) || turn.has(site) || !isSeen(site)
+  return { due: sites.filter((site, i) => isDue(site, heats[i])), nextCold: start + share }
 }
 
 /** Options of a `SiteWatcher`. */

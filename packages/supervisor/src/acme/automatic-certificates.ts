@@ -1,14 +1,14 @@
-import type { LoadedCertificate } from '@svc/config'
+import { createHash } from 'node:crypto'
+import { isIP } from 'node:net'
+import { certificateNames, coversName, type LoadedCertificate } from '@svc/config'
 import { asError, type Clock } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { Logger } from '@svc/telemetry'
 import type { CertificateParts } from '../tls/certificates.ts'
 import type { AcmeStore } from './acme-store.ts'
 import { adviceFor } from './authority-advice.ts'
-import { automaticHosts } from './automatic-hosts.ts'
 import type { AcmeSettings, IssuedCertificate } from './order-certificate.ts'
 import { OrderFailures } from './order-failures.ts'
-import { renewalAt } from './renewal.ts'
 
 /** Longest time between two checks: clocks are set, and timers fire early or late. */
 const LOOK_MS = 12 * 3_600_000
@@ -18,6 +18,34 @@ const AFTER_TROUBLE_MS = 600_000
 /** New certificates are put into service in batches: each time costs the workers some memory. */
 const GATHER_MS = 60_000
 const DUE = 'the issued certificate is already due for renewal'
+
+/** True if an authority issues a certificate for a name after a proof over HTTP: false for wildcards and local names. */
+function canBeProved(name: string): boolean {
+  return !name.startsWith('*') && name.includes('.') && !name.endsWith('.localhost') && isIP(name) === 0
+}
+
+/** Returns the host names that need an automatic certificate: exact names that no configured certificate covers. */
+export function automaticHosts({ config, web, certificates }: CertificateParts): string[] {
+  if (!config.tls.auto) return []
+  const ofSites = config.sites.filter(({ tls_cert: own }) => own === undefined).flatMap(({ hostnames }) => hostnames)
+  const ofApps = config.apps.map(({ hostname }) => hostname)
+  const ofServers = web.servers
+    .filter(({ certificate, listen }) => certificate === undefined && listen.some(({ isTls }) => isTls))
+    .flatMap(({ names }) => names.flatMap(certificateNames))
+  const hosts = new Set([...ofSites, ...ofApps, ...ofServers].filter(canBeProved))
+  return [...hosts].filter((host) => !certificates.some(({ names }) => coversName(names, host))).sort()
+}
+
+const RENEW_AFTER = 2 / 3
+/** Part of the lifetime over which renewals are spread, so that they do not all come at once. */
+const SPREAD = 1 / 24
+
+/** Returns the time of renewal, in milliseconds since the epoch: after two thirds of the lifetime, plus a share by the host name. */
+export function renewalAt(host: string, { notBefore, notAfter }: Pick<LoadedCertificate, 'notBefore' | 'notAfter'>): number {
+  const lifetime = notAfter - notBefore
+  const share = createHash('sha256').update(host).digest().readUInt32BE(0) / 2 ** 32
+  return notBefore + lifetime * (RENEW_AFTER + SPREAD * share)
+}
 
 /** Options of `AutomaticCertificates`. */
 interface AutomaticOptions {

@@ -1,8 +1,33 @@
 import { codeOf, deferred, messageOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
+import type { AcmeProof } from '@svc/protocol'
 import type { AcmeStore } from './acme-store.ts'
 import { type Acme, type Refusal, reasonText, withAuthority } from './authority-client.ts'
-import type { Proofs } from './proofs.ts'
+
+/** The workers' responses to the authority's proof requests while an order is open. */
+export class Proofs {
+  readonly #open = new Map<string, string>()
+  readonly #tell: (proofs: readonly AcmeProof[]) => Promise<void>
+
+  /** @param tell resolves when every worker has them */
+  constructor(tell: (proofs: readonly AcmeProof[]) => Promise<void>) {
+    this.#tell = tell
+  }
+
+  get all(): AcmeProof[] {
+    return Array.from(this.#open, ([token, proof]) => ({ token, proof }))
+  }
+
+  /** Resolves when every worker responds with the proof. */
+  async publish(token: string, proof: string): Promise<void> {
+    this.#open.set(token, proof)
+    await this.#tell(this.all)
+  }
+
+  async withdraw(token: string): Promise<void> {
+    if (this.#open.delete(token)) await this.#tell(this.all)
+  }
+}
 
 /** The authority and the account for orders. */
 export interface AcmeSettings {

@@ -1,8 +1,38 @@
 import { asError, type Clock, messageOf } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import type { AcmeFailure, AcmeStore } from './acme-store.ts'
+import type { Refusal } from './authority-client.ts'
 import { refusalOf } from './order-certificate.ts'
-import { concernsAll, isPlausibleRetry, retryDelayMs } from './renewal.ts'
+
+const FIRST_RETRY_MS = 60_000
+const MAX_RETRY_MS = 24 * 3_600_000
+/** Authorities with weekly limits ask for pauses of days. */
+const LONGEST_RETRY_MS = 7 * 24 * 3_600_000
+/** Authorities count failures by the hour. */
+const RATE_LIMITED_RETRY_MS = 3_600_000
+
+/** Returns the pause after this many failures in a row. `askedMs`: the pause that the authority asks for. */
+export function retryDelayMs(failures: number, isRateLimited: boolean, askedMs = 0): number {
+  const usual = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))
+  const least = isRateLimited ? RATE_LIMITED_RETRY_MS : 0
+  return Math.max(usual, least, Math.min(askedMs, LONGEST_RETRY_MS))
+}
+
+/** False if the retry lies further ahead than any pause: a wrong clock has noted it. */
+function isPlausibleRetry(retryAt: number, now: number): boolean {
+  return retryAt - now <= LONGEST_RETRY_MS
+}
+
+/**
+ * True if a refusal concerns the account or the authority as a whole, so that orders for other hosts would fail too: the authority
+ * is busy, or has a rate limit that names no host in particular.
+ */
+export function concernsAll(refusal: Refusal, reason: string, host: string): boolean {
+  if (refusal !== 'rate_limit') return refusal === 'busy'
+  const labels = host.split('.')
+  const names = labels.slice(0, -1).map((_label, at) => labels.slice(at).join('.'))
+  return !names.some((name) => reason.toLowerCase().includes(name))
+}
 
 /** Stands for all hosts of an account: no host has this name. */
 const ALL_HOSTS = '*'

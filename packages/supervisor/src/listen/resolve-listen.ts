@@ -1,15 +1,37 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import { doAddressesOverlap, type HostPort, type ListenName } from '@svc/config'
+import { createServer, isIPv6 } from 'node:net'
+import { addressOfListenName, doAddressesOverlap, type HostPort, type ListenName, parseListenAddress } from '@svc/config'
 import { codeOf, messageOf } from '@svc/core'
 import { freeSocketPath, SupervisorError } from '@svc/processes'
 import type { ListenAddress } from '@svc/protocol'
-import { parseAddress, socketPath } from './parse-address.ts'
 
+const UNIX = 'unix:'
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',
   EACCES: 'the port needs a privilege (CAP_NET_BIND_SERVICE)',
   EADDRNOTAVAIL: 'this machine has no such address',
+}
+
+/**
+ * Reads the name of a listen address.
+ * @throws SUP_LISTEN
+ */
+function parseAddress(name: string): HostPort {
+  const address = parseListenAddress(addressOfListenName(name))
+  if (address === undefined) throw new SupervisorError('SUP_LISTEN', `"${name}" is not a listen address (host:port)`)
+  return address
+}
+
+/** Path of the unix socket that a listen address names, if it does. */
+function socketPath(name: string): string | undefined {
+  return name.startsWith(UNIX) ? name.slice(UNIX.length) : undefined
+}
+
+/** Formats the URL of an address. */
+export function addressUrl({ host, port, socket, isTls }: ListenAddress): string {
+  const scheme = isTls === true ? 'https' : 'http'
+  if (socket !== undefined) return `${scheme}://${UNIX}${socket}`
+  return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
 /**

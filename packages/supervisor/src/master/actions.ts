@@ -1,20 +1,31 @@
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
 import { hasApp, type SiteConfig } from '@svc/config'
-import { flushSite, forgetModules, listModules, SupervisorError } from '@svc/processes'
-import type { AppReset, GenerationSpec, IsolateModules, IsolatePool, ModulePurge } from '@svc/protocol'
-import { sitesAt } from './app-roots.ts'
+import { flushSite, forgetModules, listModules } from '@svc/processes'
+import type { AppReset, IsolateModules, IsolatePool, ModulePurge, SiteManifestInfo } from '@svc/protocol'
 import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'
+import { requireSite } from './status.ts'
 
 /** Time for a worker to report its caches. */
 const STATS_TIMEOUT_MS = 1_000
 /** Most sites listed in the figures of a cache. */
 const MAX_LISTED = 100
 
-/** @throws SUP_UNKNOWN_SITE */
-function requireSite(spec: GenerationSpec, id: string): SiteConfig {
-  const found = spec.sites.find((site) => site.id === id)
-  if (found !== undefined) return found
-  throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"; there are: ${spec.sites.map((site) => site.id).join(', ')}`)
+/** Directories below a site's root that may hold its routes. */
+const APP_DIRECTORIES = ['', 'app', 'src/app'] as const
+
+/** Returns the sites whose root or app directory is at the path, links followed. */
+export async function sitesAt(sites: readonly SiteConfig[], path: string): Promise<SiteConfig[]> {
+  const resolved = (found: string) => realpath(found).catch(() => undefined)
+  const wanted = await resolved(path)
+  if (wanted === undefined) return []
+  const isAt = async (site: SiteConfig) => {
+    const own = await Promise.all(APP_DIRECTORIES.map((name) => resolved(join(site.root, name))))
+    return own.includes(wanted)
+  }
+  const are = await Promise.all(sites.map((site) => hasApp(site) && isAt(site)))
+  return sites.filter((_, index) => are[index])
 }
 
 /**
@@ -62,6 +73,17 @@ export function isolatePools(parts: MasterParts): IsolatePool[] {
 export async function modulesOf(parts: MasterParts, site: string): Promise<{ isolates: IsolateModules[] }> {
   if (!hasApp(requireSite(parts.spec(), site))) return { isolates: [] }
   return { isolates: await listModules(parts.hosts.runningFor(site), site, parts.logger) }
+}
+
+/**
+ * The routes and problems of a site, as its render host finds them.
+ * @throws SUP_UNKNOWN_SITE, and the error of the survey
+ */
+export async function routesOf({ spec, surveys }: MasterParts, id: string): Promise<SiteManifestInfo> {
+  // Without an application, a server of a vhost file has no routes to list.
+  if (!hasApp(requireSite(spec(), id))) return { routes: [], problems: [] }
+  const { routes, problems } = await surveys.survey(id)
+  return { routes, problems: problems.map(({ text }) => text) }
 }
 
 /** Returns the sites with the largest shares of a store, for display. */

@@ -17,25 +17,22 @@ import {
 } from '@svc/processes'
 import type { GenerationSpec, HostEndpoint, PurgeOutcome } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
-import type { Proofs } from '../acme/proofs.ts'
+import type { Proofs } from '../acme/order-certificate.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet } from '../fleet/worker-fleet.ts'
-import { IsolateLosses } from '../health/isolate-losses.ts'
 import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
-import { PurgeCounts } from '../metrics/purge-counts.ts'
 import { Reloader } from '../reload/reloader.ts'
 import type { Certificates } from '../tls/certificates.ts'
 import { Caches } from './caches.ts'
 import { hostHandlers, workerHandlers } from './handlers.ts'
-import type { MasterDeps } from './options.ts'
-import type { MasterParts } from './parts.ts'
+import { IsolateLosses } from './instance-health.ts'
+import type { MasterDeps, MasterParts } from './parts.ts'
 import { type GenerationAccess, makeReloadTarget } from './reload-target.ts'
 import { RenderHosts, sharedSites } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
 import { SiteSurveys } from './site-surveys.ts'
-import { unitAttached } from './unit-attached.ts'
 
 /** Inputs of `assemble`. */
 interface AssembleOptions {
@@ -149,7 +146,6 @@ function ownDirectories({ get }: GenerationAccess): OwnDirectories {
 function makeMetrics(
   { deps, access }: AssembleOptions,
   { workers, hosts, caches }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
-  counts: PurgeCounts,
 ): MetricsCollector {
   return new MetricsCollector(deps.timings.metricsTimeoutMs, access.get().config.metrics.include_process, {
     generation: () => access.get().generation,
@@ -160,7 +156,6 @@ function makeMetrics(
       shares: () => caches.store.usages(),
     },
     proxy: { shares: () => caches.proxy.usages() },
-    sources: [counts.source],
   })
 }
 
@@ -184,6 +179,7 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
     look: (site) => watcher.look(site),
     purge: (order) => caches.purge(order),
     onChanging: (site) => served.changing(site, access.get().config.env),
+    isChanged: (site) => served.isChanged(site, access.get().config.env),
     logger,
   })
 }
@@ -223,7 +219,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     purgeState: () => caches.purges.hostState(),
     purge: (order) => caches.purge(order),
     changed: (site, files) => changes.changed(site, files),
-    attached: (site) => unitAttached(parts, site),
+    attached: (site) => changes.unitAttached(site),
     serving: (site) => surveys.add(site),
     announce: (endpoints) => workers.announceHosts(endpoints),
     gone: (host) => {
@@ -241,9 +237,9 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     },
     died: () => metrics.countDeath('worker'),
   })
-  const counts = new PurgeCounts()
-  const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, counts }, stack)
-  const metrics = makeMetrics(options, { workers, hosts, caches }, counts)
+  const onPurged = (order: PurgeOrder) => metrics.countPurge(order.layers)
+  const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, onPurged }, stack)
+  const metrics = makeMetrics(options, { workers, hosts, caches })
   const watcher = new SiteWatcher({
     own: ownDirectories(access),
     settings: watchSettings(deps.options.source.env),
@@ -271,10 +267,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
-  const { certificates } = options
-  const lastReload = () => reloader.last
-  const isrTrouble = () => caches.trouble()
-  const reports = { spec, workers, hosts, losses, lastReload, isrTrouble, clock, startedAt, certificates }
-  const parts: MasterParts = { ...reports, caches, reloader, restarts, changes, served, surveys, metrics, logger }
+  const common = { spec, workers, hosts, losses, clock, startedAt, logger, certificates: options.certificates }
+  const parts: MasterParts = { ...common, caches, reloader, restarts, changes, served, surveys, metrics }
   return { parts, watcher }
 }

@@ -7,7 +7,6 @@ import type { GenerationSpec, PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import { LeaseDesk } from '../leases/lease-desk.ts'
-import type { PurgeCounts } from '../metrics/purge-counts.ts'
 import { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../purges/purge-numbers.ts'
 import { resolveOrder } from '../purges/resolve-order.ts'
@@ -28,7 +27,7 @@ interface CachesOptions {
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
-  readonly counts: PurgeCounts
+  readonly onPurged: (order: PurgeOrder) => void
 }
 
 /** The master's side of the caches: the shared store and its upkeep, the order of purges, the leases. */
@@ -41,7 +40,7 @@ export class Caches {
   readonly #upkeeps: readonly StoreUpkeep[]
 
   private constructor({ isr: store, proxy }: Stores, numbers: PurgeNumbers, options: CachesOptions) {
-    const { clock, logger, spec, workers, hosts, timings, counts } = options
+    const { clock, logger, spec, workers, hosts, timings, onPurged } = options
     this.#options = options
     this.store = store
     this.proxy = proxy
@@ -57,7 +56,7 @@ export class Caches {
       stores: { isr: store, proxy },
       hosts: () => hosts.purgeMembers,
       workers: () => workers.purgeMembers,
-      onDone: (purge) => counts.done(purge),
+      onDone: onPurged,
       ackTimeoutMs: timings.purgeTimeoutMs,
       clock,
       logger,

@@ -1,11 +1,11 @@
 import type { PurgeOrder } from '@svc/cache'
 import type { Handlers } from '@svc/core'
-import type { hostParentMethods, masterMethods, PurgeOutcome, SiteManifestInfo } from '@svc/protocol'
+import type { hostParentMethods, masterMethods, PurgeOutcome } from '@svc/protocol'
 import type { ControlHandlers } from '../control/control-server.ts'
-import { siteManifestInfo, siteStatuses } from '../control/site-info.ts'
-import { cacheStats, flushIsolates, isolatePools, modulesOf, purgeModules, resetApp } from './actions.ts'
-import { healthOf, statusOf } from './control-plane.ts'
+import { cacheStats, flushIsolates, isolatePools, modulesOf, purgeModules, resetApp, routesOf } from './actions.ts'
+import { healthOf } from './instance-health.ts'
 import type { MasterParts } from './parts.ts'
+import { siteStatuses, statusOf } from './status.ts'
 
 /** Handlers that several boundaries share. */
 function sharedHandlers(parts: MasterParts) {
@@ -17,10 +17,6 @@ function sharedHandlers(parts: MasterParts) {
     restartRenderers: () => parts.restarts.begin(),
     restartStatus: async ({ id, wait }) => ({ status: await parts.restarts.status(id, wait) }),
   } satisfies Partial<Handlers<typeof masterMethods>> & Partial<ControlHandlers>
-}
-
-function routesOf({ spec, surveys }: MasterParts, site: string): Promise<SiteManifestInfo> {
-  return siteManifestInfo(spec().sites, site, (id) => surveys.survey(id))
 }
 
 /** The master's handlers for one worker, except those of its fleet. */

@@ -1,21 +1,54 @@
+import type { ConfigSource, LoadResult } from '@svc/config'
+import type { Clock } from '@svc/core'
+import type { SupervisorTimings } from '@svc/processes'
+import type { GenerationSpec, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
+import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Reloader } from '../reload/reloader.ts'
+import type { Certificates } from '../tls/certificates.ts'
 import type { Caches } from './caches.ts'
-import type { InstanceParts } from './control-plane.ts'
+import type { RenderHosts } from './render-hosts.ts'
 import type { ServedSites } from './served-sites.ts'
 import type { SiteChanges } from './site-changes.ts'
 import type { SiteSurveys } from './site-surveys.ts'
 
+/** Options of a master's start. */
+export interface MasterOptions {
+  /** Source of the configuration; read again at each reload. */
+  readonly source: ConfigSource
+  /** Absolute paths of the programs to fork. */
+  readonly programs: { readonly worker: string; readonly renderHost: string }
+  /** Overrides of the default timings. */
+  readonly timings?: Partial<SupervisorTimings>
+}
+
+/** Dependencies of a master. */
+export interface MasterDeps {
+  readonly options: MasterOptions
+  readonly timings: SupervisorTimings
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Loads the configuration again. */
+  readonly load: () => Promise<LoadResult>
+  /** Start of the master, in the clock's monotonic time. */
+  readonly startedAt: number
+}
+
 /** All parts of a running master. */
-export interface MasterParts extends InstanceParts {
+export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'startedAt'> {
+  readonly spec: () => GenerationSpec
+  readonly workers: WorkerFleet
+  readonly hosts: RenderHosts
+  /** Isolates that sites have lost. */
+  readonly losses: { looping(now: number): string[] }
+  readonly certificates: Pick<Certificates, 'problems'>
   readonly caches: Caches
-  readonly reloader: Reloader
+  readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates'> & { readonly last: StatusReport['last_reload'] }
   readonly restarts: RollingRestart
   readonly changes: SiteChanges
   readonly served: ServedSites
   readonly surveys: SiteSurveys
   readonly metrics: MetricsCollector
-  readonly logger: Logger
 }

@@ -1,23 +1,24 @@
 import { formatProblem, loadConfig } from '@svc/config'
 import { asError, codeOf, printable, printableLine, systemClock } from '@svc/core'
-import { defaultTimings, SupervisorError } from '@svc/processes'
+import { defaultTimings, exitCodeOf, SupervisorError } from '@svc/processes'
 import { ExitCode } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
 import { Master } from './master.ts'
-import type { MasterOptions } from './options.ts'
-import { startAdvice } from './start-advice.ts'
+import type { MasterOptions } from './parts.ts'
+
+const WITHOUT_PRIVILEGE =
+  'Let systemd start the server: the unit that "svc systemd" prints gives it the privilege. Or choose a port from 1024 on.'
+
+/** Returns advice on a refused start. Undefined if the message is enough. */
+export function startAdvice(error: unknown): string | undefined {
+  if (!(error instanceof SupervisorError)) return undefined
+  return error.data?.['needsPrivilege'] === true ? WITHOUT_PRIVILEGE : error.advice
+}
 
 function complain(error: unknown): void {
   process.stderr.write(`svc: ${printable(asError(error).message)}\n`)
   const advice = startAdvice(error)
   if (advice !== undefined) process.stderr.write(`${advice}\n`)
-}
-
-/** The exit code for a start that failed. */
-function exitCodeOf(error: unknown): number {
-  if (!(error instanceof SupervisorError)) return ExitCode.internal
-  const own = error.data?.['exitCode']
-  return typeof own === 'number' ? own : (error.exitCode ?? ExitCode.internal)
 }
 
 /**
@@ -41,9 +42,10 @@ export async function runMaster(options: MasterOptions): Promise<number> {
   const logger = createLogger({ level, format, base: { proc: 'master', pid: process.pid } })
   for (const notice of loaded.notices) logger.warn(notice)
   const timings = { ...defaultTimings, ...options.timings }
-  const master = new Master({ options, timings, clock: systemClock, logger, startedAt, load: () => loadConfig(options.source) })
+  const load = () => loadConfig(options.source)
+  const master = new Master(loaded, { options, timings, clock: systemClock, logger, startedAt, load })
   try {
-    const ended = master.run(loaded)
+    const ended = master.run()
     process.off('SIGHUP', early)
     if (isReloadAsked) master.reload()
     await ended

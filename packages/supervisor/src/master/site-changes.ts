@@ -15,6 +15,8 @@ interface SiteChangesOptions {
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
   /** Called before all others; the function that it resolves with is called when all have applied the change. */
   readonly onChanging: (site: SiteConfig) => Promise<() => Promise<void>>
+  /** True if a site has changed since its stored pages were rendered. */
+  readonly isChanged: (site: SiteConfig) => Promise<boolean>
   /** Checks the files of a site now; when it resolves, `noticed` has been called for every earlier write. */
   readonly look: (site: string) => Promise<void>
   readonly logger: Logger
@@ -55,6 +57,19 @@ export class SiteChanges {
     this.changed(site, files).catch((error) => {
       this.#options.logger.error({ site, err: asError(error) }, 'failed to propagate a file change')
     })
+  }
+
+  /**
+   * Called when the unit of a site is about to serve. Its files were not watched while it was away, so this checks them for changes.
+   * Never rejects.
+   */
+  async unitAttached(site: SiteConfig): Promise<void> {
+    try {
+      if (await this.#options.isChanged(site)) await this.changed(site.id, [])
+    } catch (error) {
+      const message = 'failed to propagate the changes of a site from the time that its unit was away'
+      this.#options.logger.error({ site: site.id, err: asError(error) }, message)
+    }
   }
 
   /** Resolves when every write to a site's files before this call has taken effect everywhere or has failed. */

@@ -1,3 +1,4 @@
+import type { PurgeLayer } from '@svc/cache'
 import { guard } from '@svc/core'
 import {
   addCacheEntries,
@@ -7,11 +8,12 @@ import {
   keepTotals,
   type MetricJson,
   MetricSet,
-  type MetricSource,
   mergeMetrics,
   NumberFamily,
   type SiteShare,
 } from '@svc/telemetry'
+
+const LAYERS: readonly PurgeLayer[] = ['l0', 'isr', 'proxy']
 
 /** A process that can be queried for its metrics. */
 export interface MetricsProcess {
@@ -37,8 +39,6 @@ interface MasterMetrics {
   /** The ISR store: its entries are counted here alone, since all processes share it; evictions are those of the master. */
   readonly isr: { readonly entries: () => number; readonly evictions: () => number; readonly shares: () => readonly SiteShare[] }
   readonly proxy: { readonly shares: () => readonly SiteShare[] }
-  /** Counted by other parts of the master. */
-  readonly sources: readonly MetricSource[]
 }
 
 /**
@@ -49,6 +49,7 @@ export class MetricsCollector {
   readonly #timeoutMs: number
   readonly #own = new MetricSet()
   readonly #deaths: NumberFamily
+  readonly #purges: NumberFamily
   readonly #seen = new Map<object, readonly MetricJson[]>()
   #kept: Promise<readonly MetricJson[]> = Promise.resolve([])
 
@@ -80,11 +81,17 @@ export class MetricsCollector {
     this.#own.add(evicted)
     addSiteShares(this.#own, 'isr', master.isr.shares)
     addSiteShares(this.#own, 'proxy', master.proxy.shares)
-    for (const source of master.sources) this.#own.add(source)
     const deaths = { name: 'svc_process_deaths_total', help: 'Processes that ended without being told to.', labels: ['kind'] }
     this.#deaths = this.#own.add(new NumberFamily('counter', deaths))
     this.#deaths.series('worker')
     this.#deaths.series('host')
+    const purges = { name: 'svc_purges_total', help: 'Purges carried out, by the layer that they name.', labels: ['layer'] }
+    this.#purges = this.#own.add(new NumberFamily('counter', purges))
+    for (const layer of LAYERS) this.#purges.series(layer)
+  }
+
+  countPurge(layers: readonly PurgeLayer[]): void {
+    for (const layer of layers) this.#purges.series(layer).value++
   }
 
   countDeath(kind: 'worker' | 'host'): void {

@@ -8,8 +8,7 @@ import { type GenerationSpec, type HostEndpoint, PRODUCT_VERSION, type PurgeOutc
 import type { Logger } from '@svc/telemetry'
 import type { Replaceable } from '../fleet/rolling-restart.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
-import { AttachedUnit } from './attached-unit.ts'
-import { orderOfSite } from './order-of-site.ts'
+import { AttachedUnit, orderOfSite } from './attached-unit.ts'
 import { SiteFiles, unitSpec } from './site-files.ts'
 import { type Introduction, type UnitHandlers, type UnitPeer, UnitServer } from './unit-server.ts'
 

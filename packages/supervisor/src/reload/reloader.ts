@@ -1,12 +1,49 @@
-import { type Config, type ConfigProblem, configDiff, formatProblem, type LoadResult } from '@svc/config'
+import {
+  type Config,
+  type ConfigProblem,
+  configDiff,
+  formatProblem,
+  type ListenName,
+  type LoadedCertificate,
+  type LoadResult,
+  pinKeys,
+  type ResolvedConfig,
+} from '@svc/config'
 import { asError, type Clock, messageOf } from '@svc/core'
 import { coalesce } from '@svc/processes'
 import type { GenerationSpec, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { checkStillFree } from '../listen/resolve-listen.ts'
+import { checkStillFree, resolveListen } from '../listen/resolve-listen.ts'
 import type { Certificates } from '../tls/certificates.ts'
-import { buildGeneration, type ServableConfig } from './generation.ts'
-import { pinKeys } from './pin-keys.ts'
+
+/** A configuration to serve. */
+export interface ServableConfig extends ResolvedConfig {
+  /** The addresses that it names. */
+  readonly listen: readonly ListenName[]
+  /** Every certificate that it names. */
+  readonly certificates: readonly LoadedCertificate[]
+}
+
+/** Inputs of a generation. */
+interface GenerationParts extends Pick<GenerationSpec, 'listen' | 'loopToken'> {
+  readonly certificates: Pick<Certificates, 'tlsFor'>
+}
+
+/**
+ * Builds the generation that all processes serve.
+ * @param parts `listen` and `loopToken` are those of the previous generation
+ * @throws SUP_LISTEN if a new address cannot be opened, SUP_NO_CERTIFICATE
+ */
+export async function buildGeneration(
+  generation: number,
+  loaded: ServableConfig,
+  { listen: held, loopToken, certificates }: GenerationParts,
+): Promise<GenerationSpec> {
+  const listen = await resolveListen(loaded.listen, held)
+  const { config, sites, moduleDir, web } = loaded
+  const tls = await certificates.tlsFor(listen, loaded)
+  return Object.freeze({ generation, config, sites, moduleDir, loopToken, listen, web, tls })
+}
 
 /** The processes that a reload changes. */
 export interface ReloadTarget {

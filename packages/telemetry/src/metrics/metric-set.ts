@@ -9,7 +9,7 @@ export interface MetricValue {
 }
 
 /** Something that is scraped: a family of this package, or values measured at the moment. */
-export interface MetricSource {
+interface MetricSource {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
