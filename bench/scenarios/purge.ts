@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { EntryStore } from '@svc/cache'
-import { askServer } from '../../packages/cli/src/control/control-client.ts'
+import { serverAt } from '../../packages/cli/src/control/control-client.ts'
 import { ask } from '../lib/ask.ts'
 import { fill, GROUP, groupTag, keyOf, LARGE_GROUP, largeGroupTag, pathOf } from '../lib/isr-entries.ts'
 import { figure, type Row } from '../lib/table.ts'
@@ -44,7 +44,7 @@ function ways(url: string, agent: Agent): Readonly<Record<string, PurgeTag>> {
     },
     'control socket': async (tag) => {
       const order = { layers: ['isr' as const], scopes: [{ kind: 'tags' as const, tags: [tag] }], mode: 'drop' as const }
-      return (await askServer(socket, { method: 'purge', request: { order }, timeoutMs: TIMEOUT_MS })).isr
+      return (await serverAt(socket)('purge', { order }, TIMEOUT_MS)).isr
     },
   }
 }

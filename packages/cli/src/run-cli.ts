@@ -1,22 +1,36 @@
 import { messageOf } from '@svc/core'
 import { ExitCode, PRODUCT_VERSION } from '@svc/protocol'
 import createParser, { type Argv } from 'yargs'
-import { addCommand } from './command-line/command.ts'
+import type { AddCommand } from './command-line/command.ts'
 import { CliError } from './command-line/errors.ts'
 import { commandNames, explainUsage, subCommandNames } from './command-line/explain-usage.ts'
 import { printMessage } from './command-line/output.ts'
-import { addConfigCommands } from './commands/config.ts'
-import { addIsolateCommands } from './commands/isolate.ts'
+import { configCommands } from './commands/config.ts'
 import { newCommand } from './commands/new.ts'
-import { addPurgeCommands } from './commands/purge.ts'
+import { purgeCommands } from './commands/purge.ts'
 import { reloadCommand } from './commands/reload.ts'
+import { isolateCommands, workersCommands } from './commands/renderers.ts'
 import { routesCommand } from './commands/routes.ts'
 import { serveCommand } from './commands/serve.ts'
-import { sitesCommand } from './commands/sites.ts'
-import { statusCommand } from './commands/status.ts'
+import { sitesCommand, statusCommand } from './commands/status.ts'
 import { stopCommand } from './commands/stop.ts'
 import { systemdCommand } from './commands/systemd.ts'
-import { addWorkersCommands } from './commands/workers.ts'
+
+/** In the order of the help. */
+const commands: readonly AddCommand[] = [
+  serveCommand,
+  configCommands,
+  reloadCommand,
+  stopCommand,
+  statusCommand,
+  sitesCommand,
+  routesCommand,
+  purgeCommands,
+  workersCommands,
+  isolateCommands,
+  newCommand,
+  systemdCommand,
+]
 
 const MAX_WIDTH = 100
 
@@ -35,18 +49,7 @@ function buildParser(args: readonly string[], settle: (exitCode: number) => void
     .example('$0 serve --config svc.config.toml', 'serve all sites of a config file')
     .example('$0 config check', 'check the config file')
     .epilogue('Each command has its own --help.\n\nExit codes: 0 done, 64 usage, 69 no server, 75 try later, 78 configuration.')
-  addCommand(yargs, serveCommand, settle)
-  addConfigCommands(yargs, settle)
-  addCommand(yargs, reloadCommand, settle)
-  addCommand(yargs, stopCommand, settle)
-  addCommand(yargs, statusCommand, settle)
-  addCommand(yargs, sitesCommand, settle)
-  addCommand(yargs, routesCommand, settle)
-  addPurgeCommands(yargs, settle)
-  addWorkersCommands(yargs, settle)
-  addIsolateCommands(yargs, settle)
-  addCommand(yargs, newCommand, settle)
-  addCommand(yargs, systemdCommand, settle)
+  for (const add of commands) add(yargs, settle)
   return yargs
     .demandCommand(1, 'Name a command.')
     .strict()

@@ -1,5 +1,6 @@
 import type { ConfigProblem } from '@svc/config'
 import { printable, printableLine } from '@svc/core'
+import { ExitCode } from '@svc/protocol'
 
 /** Writes the text that a command was asked for; nothing in it steers a terminal. */
 export function printData(text: string): void {
@@ -9,6 +10,13 @@ export function printData(text: string): void {
 /** Writes a value as JSON. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** Writes the result of a command as JSON, or as a text. Returns the exit code. */
+export function printResult(json: boolean, value: unknown, text: string): number {
+  if (json) printJson(value)
+  else printData(text)
+  return ExitCode.ok
 }
 
 /** Writes a message that the command was not asked for; nothing in it steers a terminal. */

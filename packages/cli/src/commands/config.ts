@@ -1,22 +1,19 @@
 import { printableLine } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
-import type { Argv } from 'yargs'
-import { addCommand, type Command } from '../command-line/command.ts'
-import { printData, printJson, printMessage } from '../command-line/output.ts'
-import { type SourceArgs, withConfigOption } from '../command-line/source-options.ts'
-import { loadOrComplain } from './load-or-complain.ts'
+import { command, commandGroup } from '../command-line/command.ts'
+import { printData, printJson, printMessage, printResult } from '../command-line/output.ts'
+import { loadOrComplain, type SourceArgs, withConfigOption, withPlatform } from '../command-line/source-options.ts'
 
 interface ShowArgs extends SourceArgs {
   readonly json: boolean
 }
 
 /** `svc config show`: the effective configuration without its secrets. */
-const configShowCommand: Command<ShowArgs> = {
+const show = command<ShowArgs>({
   usage: 'show',
   describe: 'Print the effective configuration with defaults; secrets as ***',
   options: (yargs) =>
-    withConfigOption(yargs)
-      .option('platform', { type: 'string', requiresArg: true, describe: 'Platform file with [[apps]]' })
+    withPlatform(yargs)
       .option('json', { type: 'boolean', default: false, describe: 'Print JSON instead of TOML' })
       .example('$0 config show --json', 'for scripts'),
   run: async ({ json, ...args }) => {
@@ -24,14 +21,12 @@ const configShowCommand: Command<ShowArgs> = {
     if (loaded === undefined) return ExitCode.config
     const { configToml, redact } = await import('@svc/config')
     const shown = redact(loaded.config)
-    if (json) printJson(shown)
-    else printData(configToml(shown).trimEnd())
-    return ExitCode.ok
+    return printResult(json, shown, configToml(shown).trimEnd())
   },
-}
+})
 
 /** `svc config schema`: the JSON Schema of the config file. */
-const configSchemaCommand: Command<SourceArgs> = {
+const schema = command<SourceArgs>({
   usage: 'schema',
   describe: 'Print the JSON Schema of the config file',
   options: (yargs) => withConfigOption(yargs).example('$0 config schema > svc.schema.json', 'for completion in an editor'),
@@ -40,15 +35,14 @@ const configSchemaCommand: Command<SourceArgs> = {
     printJson(schemaJson())
     return ExitCode.ok
   },
-}
+})
 
 /** `svc config check`: validates everything and prints every problem. */
-const configCheckCommand: Command<SourceArgs> = {
+const check = command<SourceArgs>({
   usage: 'check',
   describe: 'Check the config file, its vhost files, paths and certificates',
   options: (yargs) =>
-    withConfigOption(yargs)
-      .option('platform', { type: 'string', requiresArg: true, describe: 'Platform file with [[apps]]' })
+    withPlatform(yargs)
       .example('$0 config check', 'check the file that "svc serve" would load')
       .example('$0 config check --config new.toml && $0 reload', 'reload only if the file is valid'),
   run: async (args) => {
@@ -59,17 +53,12 @@ const configCheckCommand: Command<SourceArgs> = {
     printData(`${loaded.files[0] ?? 'configuration'}: ok, ${count} ${count === 1 ? 'site' : 'sites'}`)
     return ExitCode.ok
   },
-}
+})
 
-/** Adds `svc config` with its commands. */
-export function addConfigCommands(yargs: Argv, settle: (exitCode: number) => void): Argv {
-  return yargs.command('config', 'Check and show the configuration', (config: Argv) => {
-    addCommand(config, configCheckCommand, settle)
-    addCommand(config, configShowCommand, settle)
-    addCommand(config, configSchemaCommand, settle)
-    return config
-      .demandCommand(1, 'Name a command: check, show or schema.')
-      .strict()
-      .example('$0 config check --config new.toml', 'report every mistake in a file at once')
-  })
-}
+/** `svc config` with its commands. */
+export const configCommands = commandGroup({
+  name: 'config',
+  describe: 'Check and show the configuration',
+  example: ['$0 config check --config new.toml', 'report every mistake in a file at once'],
+  commands: { check, show, schema },
+})

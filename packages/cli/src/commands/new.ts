@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { codeOf, messageOf } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command-line/command.ts'
+import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
 import { installation, ownCommand, shellWord } from '../command-line/installation.ts'
 import { printData, printMessage } from '../command-line/output.ts'
@@ -24,6 +24,21 @@ async function refuseUnlessEmpty(dir: string): Promise<void> {
   }
 }
 
+/**
+ * Makes a directory and those above it that are missing. `recursive` of Node's own mkdir never returns where the file system
+ * answers ENOENT for a directory whose parent exists, as /proc does.
+ */
+async function makeDirectory(dir: string): Promise<void> {
+  try {
+    await mkdir(dir)
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return
+    if (codeOf(error) !== 'ENOENT' || dirname(dir) === dir) throw error
+    await makeDirectory(dirname(dir))
+    await mkdir(dir)
+  }
+}
+
 async function writeSite(dir: string): Promise<string[]> {
   const files = Object.entries(scaffoldFiles(basename(dir), installation()))
   for (const [name, content] of files) {
@@ -36,7 +51,7 @@ async function writeSite(dir: string): Promise<string[]> {
 }
 
 /** `svc new`: a small site to begin with. */
-export const newCommand: Command<NewArgs> = {
+export const newCommand = command<NewArgs>({
   usage: 'new <dir>',
   describe: 'Create a small site for "svc serve <dir>"',
   options: (yargs) =>
@@ -55,19 +70,4 @@ export const newCommand: Command<NewArgs> = {
     printMessage(`Now run: ${await ownCommand()} serve ${shellWord(args.dir)}`)
     return ExitCode.ok
   },
-}
-
-/**
- * Makes a directory and those above it that are missing. `recursive` of Node's own mkdir never returns where the file system
- * answers ENOENT for a directory whose parent exists, as /proc does.
- */
-async function makeDirectory(dir: string): Promise<void> {
-  try {
-    await mkdir(dir)
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return
-    if (codeOf(error) !== 'ENOENT' || dirname(dir) === dir) throw error
-    await makeDirectory(dirname(dir))
-    await mkdir(dir)
-  }
-}
+})

@@ -1,34 +1,33 @@
 import { resolve } from 'node:path'
-import { ExitCode, type PurgeOutcome } from '@svc/protocol'
-import type { Argv } from 'yargs'
-import { addCommand, type Command } from '../command-line/command.ts'
+import type { RequestOf } from '@svc/core'
+import type { controlMethods, PurgeOutcome } from '@svc/protocol'
+import { command, commandGroup } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
-import { printData, printJson } from '../command-line/output.ts'
-import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
-import { askServer, findControlSocket } from '../control/control-client.ts'
-import { isrOrder, l0Order, type PurgeOrder, proxyOrder } from './purge-order.ts'
+import { printResult } from '../command-line/output.ts'
+import { type ServerArgs, withJson } from '../command-line/source-options.ts'
+import { findServer } from '../control/control-client.ts'
 
-interface PurgeArgs extends SourceArgs {
-  readonly json: boolean
-}
-interface L0Args extends PurgeArgs {
+type PurgeOrder = RequestOf<(typeof controlMethods)['purge']>['order']
+type Scopes = PurgeOrder['scopes']
+
+interface L0Args extends ServerArgs {
   readonly path: readonly string[]
   readonly host: string | undefined
 }
-interface IsrArgs extends PurgeArgs {
+interface IsrArgs extends ServerArgs {
   readonly tag: string | undefined
   readonly pattern: string | undefined
 }
-interface ProxyArgs extends PurgeArgs {
+interface ProxyArgs extends ServerArgs {
   readonly host: string
   readonly path: readonly string[]
   readonly prefix: readonly string[]
 }
-interface ModulesArgs extends PurgeArgs {
+interface ModulesArgs extends ServerArgs {
   readonly path: readonly string[]
   readonly site: string | undefined
 }
-interface AppArgs extends PurgeArgs {
+interface AppArgs extends ServerArgs {
   readonly app_root: string
 }
 
@@ -46,25 +45,46 @@ function describe(layer: Layer, outcome: PurgeOutcome): string {
   return `dropped ${entries(outcome[layer])} of ${layer}${also} (${workersAcked} of ${workersTotal} workers, ${tookMs.toFixed(1)} ms)`
 }
 
-/** Has the server carry out an order and prints what was dropped. */
-async function purge(args: PurgeArgs, layer: Layer, order: PurgeOrder): Promise<number> {
-  const socket = await findControlSocket(args)
-  const outcome = await askServer(socket, { method: 'purge', request: { order }, timeoutMs: TIMEOUT_MS })
+/** Has the server drop entries of a layer and prints their number. */
+async function purge({ json, ...args }: ServerArgs, layer: Layer, scopes: Scopes): Promise<number> {
+  const ask = await findServer(args)
+  const order: PurgeOrder = { layers: [layer], scopes, mode: 'drop' }
+  const outcome = await ask('purge', { order }, TIMEOUT_MS)
   const { l0, isr, proxy, workersAcked: acked, workersTotal: total, tookMs } = outcome
   const also = { l0, isr, proxy, [layer]: 0 }
-  if (args.json) printJson({ layer, purged: outcome[layer], also, workers: { acked, total }, took_ms: tookMs })
-  else printData(describe(layer, outcome))
-  return ExitCode.ok
+  const value = { layer, purged: outcome[layer], also, workers: { acked, total }, took_ms: tookMs }
+  return printResult(json, value, describe(layer, outcome))
 }
 
-const withJson = (yargs: Argv) =>
-  withServerOptions(yargs).option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
+/** Paths on a host or on every host, a whole host, or everything. */
+function l0Scopes({ path, host }: L0Args): Scopes {
+  const hosts = host === undefined ? null : [host]
+  if (path.length > 0) return [{ kind: 'paths', paths: path, hosts }]
+  return hosts === null ? [{ kind: 'everything' }] : [{ kind: 'hosts', hosts }]
+}
+
+/** One tag, or a pattern over tags. */
+function isrScopes({ tag, pattern }: IsrArgs): Scopes {
+  if ((tag === undefined) === (pattern === undefined)) throw new CliError('CLI_USAGE', 'give either --tag or --pattern')
+  return tag !== undefined ? [{ kind: 'tags', tags: [tag] }] : [{ kind: 'pattern', pattern: pattern ?? '', labels: null }]
+}
+
+/** Paths and prefixes of a host, or all of it. */
+function proxyScopes({ host, path, prefix }: ProxyArgs): Scopes {
+  const hosts = [host]
+  if (path.length === 0 && prefix.length === 0) return [{ kind: 'hosts', hosts }]
+  return [
+    { kind: 'paths', paths: path, hosts },
+    { kind: 'prefixes', prefixes: prefix, hosts },
+  ]
+}
+
 /** The last one counts, as in all other commands. */
 const last = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value)
 const text = { type: 'string', requiresArg: true, coerce: last } as const
 const paths = { type: 'string', array: true, requiresArg: true, default: [] as string[] } as const
 
-const l0Command: Command<L0Args> = {
+const l0 = command<L0Args>({
   usage: 'l0',
   describe: 'Drop responses from the in-process cache of every worker',
   options: (yargs) =>
@@ -73,10 +93,10 @@ const l0Command: Command<L0Args> = {
       .option('host', { ...text, describe: 'Only this host [default: every host]' })
       .example('$0 purge l0', 'everything')
       .example('$0 purge l0 --path /blog/hello --host blog.example', 'one page of one host'),
-  run: async (args) => purge(args, 'l0', l0Order(args)),
-}
+  run: async (args) => purge(args, 'l0', l0Scopes(args)),
+})
 
-const isrCommand: Command<IsrArgs> = {
+const isr = command<IsrArgs>({
   usage: 'isr',
   describe: 'Drop rendered pages and data by tag',
   options: (yargs) =>
@@ -86,10 +106,10 @@ const isrCommand: Command<IsrArgs> = {
       .conflicts('tag', 'pattern')
       .example('$0 purge isr --tag posts', 'everything with this tag, on any site')
       .example("$0 purge isr --pattern 'route:blog:*'", 'a whole site'),
-  run: async (args) => purge(args, 'isr', isrOrder(args)),
-}
+  run: async (args) => purge(args, 'isr', isrScopes(args)),
+})
 
-const proxyCommand: Command<ProxyArgs> = {
+const proxy = command<ProxyArgs>({
   usage: 'proxy',
   describe: 'Drop entries of the proxy cache of a host',
   options: (yargs) =>
@@ -98,10 +118,10 @@ const proxyCommand: Command<ProxyArgs> = {
       .option('path', { ...paths, describe: 'URL path, with any query; repeatable' })
       .option('prefix', { ...paths, describe: 'Prefix of URL paths; repeatable' })
       .example('$0 purge proxy --host shop.example --prefix /api/', 'part of a host'),
-  run: async (args) => purge(args, 'proxy', proxyOrder(args)),
-}
+  run: async (args) => purge(args, 'proxy', proxyScopes(args)),
+})
 
-const modulesCommand: Command<ModulesArgs> = {
+const modules = command<ModulesArgs>({
   usage: 'modules',
   describe: 'Drop compiled modules; without options all of them, which is slow',
   options: (yargs) =>
@@ -110,7 +130,7 @@ const modulesCommand: Command<ModulesArgs> = {
       .option('site', { ...text, describe: 'Directory whose modules are dropped' })
       .example('$0 purge modules --site ./blog', 'the modules of one site'),
   run: async (args) => {
-    const socket = await findControlSocket(args)
+    const ask = await findServer(args)
     const files = args.path.map((path) => resolve(path))
     const requests = [
       ...(args.site === undefined ? [] : [{ dir: resolve(args.site) }]),
@@ -118,15 +138,14 @@ const modulesCommand: Command<ModulesArgs> = {
     ]
     let purged = 0
     for (const request of requests.length === 0 ? [{}] : requests) {
-      purged += (await askServer(socket, { method: 'purgeModules', request, timeoutMs: TIMEOUT_MS })).evicted
+      purged += (await ask('purgeModules', request, TIMEOUT_MS)).evicted
     }
-    if (args.json) printJson({ layer: 'modules', purged })
-    else printData(`forgot ${purged} compiled ${purged === 1 ? 'module' : 'modules'}`)
-    return ExitCode.ok
+    const text = `forgot ${purged} compiled ${purged === 1 ? 'module' : 'modules'}`
+    return printResult(args.json, { layer: 'modules', purged }, text)
   },
-}
+})
 
-const appCommand: Command<AppArgs> = {
+const app = command<AppArgs>({
   usage: 'app <app_root>',
   describe: 'Drop modules, routes and pages of the site with this directory',
   options: (yargs) =>
@@ -134,30 +153,22 @@ const appCommand: Command<AppArgs> = {
       .positional('app_root', { type: 'string', demandOption: true, describe: 'Root or app directory of a site' })
       .example('$0 purge app ./blog', 'after its files were replaced'),
   run: async (args) => {
-    const socket = await findControlSocket(args)
+    const ask = await findServer(args)
     const root = resolve(args.app_root)
-    const reset = await askServer(socket, { method: 'resetApp', request: { root }, timeoutMs: TIMEOUT_MS })
-    const { sites, roots, evicted, l0, isr } = reset
+    const { sites, roots, evicted, l0, isr } = await ask('resetApp', { root }, TIMEOUT_MS)
     if (sites.length === 0) throw new CliError('CLI_USAGE', `no site has ${root}; there are: ${roots.join(', ') || 'none'}`)
-    if (args.json) printJson({ layer: 'app', sites, purged: evicted, also: { l0, isr } })
-    else printData(`${sites.join(', ')}: forgot ${evicted} compiled modules, ${entries(isr)} of isr, ${entries(l0)} of l0`)
-    return ExitCode.ok
+    const text = `${sites.join(', ')}: forgot ${evicted} compiled modules, ${entries(isr)} of isr, ${entries(l0)} of l0`
+    return printResult(args.json, { layer: 'app', sites, purged: evicted, also: { l0, isr } }, text)
   },
-}
+})
 
-/** Adds `svc purge` with its commands. */
-export function addPurgeCommands(yargs: Argv, settle: (exitCode: number) => void): Argv {
-  return yargs.command('purge', 'Drop entries from the caches of the running server', (purges: Argv) => {
-    // Elsewhere the last of several options counts; here paths are collected.
-    purges.parserConfiguration({ 'duplicate-arguments-array': true, 'greedy-arrays': false, 'parse-positional-numbers': false })
-    addCommand(purges, l0Command, settle)
-    addCommand(purges, isrCommand, settle)
-    addCommand(purges, proxyCommand, settle)
-    addCommand(purges, modulesCommand, settle)
-    addCommand(purges, appCommand, settle)
-    return purges
-      .demandCommand(1, 'Name a command: l0, isr, proxy, modules or app.')
-      .strict()
-      .example('$0 purge isr --tag posts', 'the next request renders the pages with this tag')
-  })
-}
+/** `svc purge` with its commands. */
+export const purgeCommands = commandGroup({
+  name: 'purge',
+  describe: 'Drop entries from the caches of the running server',
+  example: ['$0 purge isr --tag posts', 'the next request renders the pages with this tag'],
+  commands: { l0, isr, proxy, modules, app },
+  // Elsewhere the last of several options counts; here paths are collected.
+  prepare: (yargs) =>
+    yargs.parserConfiguration({ 'duplicate-arguments-array': true, 'greedy-arrays': false, 'parse-positional-numbers': false }),
+})

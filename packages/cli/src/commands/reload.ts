@@ -1,8 +1,8 @@
 import { ExitCode, type ReloadReport } from '@svc/protocol'
-import type { Command } from '../command-line/command.ts'
+import { command } from '../command-line/command.ts'
 import { printData, printMessage } from '../command-line/output.ts'
 import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
-import { askServer, findControlSocket } from '../control/control-client.ts'
+import { findServer } from '../control/control-client.ts'
 
 /** A reload prepares every worker and host before anything changes. */
 const TIMEOUT_MS = 120_000
@@ -16,13 +16,13 @@ function describe(report: ReloadReport): string {
 }
 
 /** `svc reload`: the same as SIGHUP, with an answer. */
-export const reloadCommand: Command<SourceArgs> = {
+export const reloadCommand = command<SourceArgs>({
   usage: 'reload',
   describe: 'Apply the changed configuration in the running server',
   options: (yargs) => withServerOptions(yargs).example('$0 reload', 'no request fails; on any error the old configuration stays'),
   run: async (args) => {
-    const socket = await findControlSocket(args)
-    const report = await askServer(socket, { method: 'reload', request: undefined, timeoutMs: TIMEOUT_MS })
+    const ask = await findServer(args)
+    const report = await ask('reload', undefined, TIMEOUT_MS)
     for (const error of report.errors) printMessage(error)
     if (!report.ok) {
       printMessage(`svc: reload failed: generation ${report.generation} is still served`)
@@ -32,4 +32,4 @@ export const reloadCommand: Command<SourceArgs> = {
     printData(describe(report))
     return ExitCode.ok
   },
-}
+})

@@ -1,23 +1,16 @@
 import { codeOf, messageOf, printableLine } from '@svc/core'
 import { ExitCode, type SiteManifestInfo } from '@svc/protocol'
-import type { Command } from '../command-line/command.ts'
+import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
-import { formatTable, printData, printJson, printMessage } from '../command-line/output.ts'
-import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
-import { askServer, findControlSocket } from '../control/control-client.ts'
-import { loadOrComplain } from './load-or-complain.ts'
+import { formatTable, printMessage, printResult } from '../command-line/output.ts'
+import { loadOrComplain, type ServerArgs, siteArgument, withJson } from '../command-line/source-options.ts'
+import { findServer } from '../control/control-client.ts'
 
-interface RoutesArgs extends SourceArgs {
+interface RoutesArgs extends ServerArgs {
   readonly site: string
-  readonly json: boolean
 }
 
 const TIMEOUT_MS = 60_000
-
-async function fromServer(args: RoutesArgs): Promise<SiteManifestInfo> {
-  const socket = await findControlSocket(args)
-  return askServer(socket, { method: 'routes', request: { site: args.site }, timeoutMs: TIMEOUT_MS })
-}
 
 /** Reads the site's directory in this process. Undefined when the configuration has problems, which are printed. */
 async function fromFiles(args: RoutesArgs): Promise<SiteManifestInfo | undefined> {
@@ -44,7 +37,8 @@ function hasServer(error: unknown): boolean {
 
 async function findRoutes(args: RoutesArgs): Promise<SiteManifestInfo | undefined> {
   try {
-    return await fromServer(args)
+    const ask = await findServer(args)
+    return await ask('routes', { site: args.site }, TIMEOUT_MS)
   } catch (error) {
     if (codeOf(error) !== 'CLI_UNAVAILABLE') throw error
     const found = await fromFiles(args)
@@ -57,29 +51,20 @@ async function findRoutes(args: RoutesArgs): Promise<SiteManifestInfo | undefine
 }
 
 /** `svc routes`: the route table of a site, of the running server or of the files. */
-export const routesCommand: Command<RoutesArgs> = {
+export const routesCommand = command<RoutesArgs>({
   usage: 'routes <site>',
   describe: 'List the routes of a site; works without a running server',
   options: (yargs) =>
-    withServerOptions(yargs)
-      .positional('site', { type: 'string', demandOption: true, describe: 'Id of the site; "default" for a standalone one' })
-      .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
+    withJson(yargs)
+      .positional('site', siteArgument)
       .example('$0 routes blog', 'patterns and their files')
       .example('$0 routes default --dir ./my-site', 'of a site directory'),
   run: async (args) => {
     const found = await findRoutes(args)
     if (found === undefined) return ExitCode.config
-    if (args.json) {
-      printJson(found)
-      return ExitCode.ok
-    }
-    printData(
-      formatTable(
-        ['PATTERN', 'KIND', 'FILE'],
-        found.routes.map(({ pattern, kind, file }) => [pattern, kind, file]),
-      ),
-    )
-    for (const problem of found.problems) printMessage(printableLine(problem))
+    const rows = found.routes.map(({ pattern, kind, file }) => [pattern, kind, file])
+    printResult(args.json, found, formatTable(['PATTERN', 'KIND', 'FILE'], rows))
+    if (!args.json) for (const problem of found.problems) printMessage(printableLine(problem))
     return ExitCode.ok
   },
-}
+})

@@ -1,8 +1,8 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { ConfigSource } from '@svc/config'
-import type { Command } from '../command-line/command.ts'
+import { command } from '../command-line/command.ts'
 import { findPrograms } from '../command-line/installation.ts'
-import { configSource, withConfigOption } from '../command-line/source-options.ts'
+import { configSource, withPlatform } from '../command-line/source-options.ts'
 import { findRunDir } from '../control/control-client.ts'
 
 /** Files of a server and its processes are for its user alone. Sockets that others may connect to say so themselves. */
@@ -35,13 +35,12 @@ async function runDirOf(args: ServeArgs): Promise<string> {
 }
 
 /** `svc serve`: runs the server in the foreground. */
-export const serveCommand: Command<ServeArgs> = {
+export const serveCommand = command<ServeArgs>({
   usage: 'serve [dir]',
   describe: 'Run the server in the foreground',
   options: (yargs) =>
-    withConfigOption(yargs)
+    withPlatform(yargs)
       .positional('dir', { type: 'string', describe: 'Serve this one site directory, without a config file' })
-      .option('platform', { type: 'string', requiresArg: true, describe: 'Platform file with [[apps]]' })
       .option('site', {
         type: 'string',
         requiresArg: true,
@@ -65,4 +64,4 @@ export const serveCommand: Command<ServeArgs> = {
     const { renderHost } = findPrograms()
     return runSiteUnit({ site, runDir: await runDirOf(args), renderHost, env: process.env })
   },
-}
+})

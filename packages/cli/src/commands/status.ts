@@ -1,12 +1,8 @@
 import { ExitCode, type StatusReport } from '@svc/protocol'
-import type { Command } from '../command-line/command.ts'
-import { formatTable, printData, printJson } from '../command-line/output.ts'
-import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
-import { askServer, findControlSocket } from '../control/control-client.ts'
-
-interface StatusArgs extends SourceArgs {
-  readonly json: boolean
-}
+import { command } from '../command-line/command.ts'
+import { formatTable, printMessage, printResult } from '../command-line/output.ts'
+import { type ServerArgs, withJson } from '../command-line/source-options.ts'
+import { findServer } from '../control/control-client.ts'
 
 const TIMEOUT_MS = 10_000
 
@@ -34,19 +30,31 @@ function describe(report: StatusReport): string {
   ].join('\n')
 }
 
-/** `svc status`: what the running server is doing. */
-export const statusCommand: Command<StatusArgs> = {
+/** `svc status`: the state of the running server. */
+export const statusCommand = command<ServerArgs>({
   usage: 'status',
   describe: 'Show the state of the server, its workers, hosts and sites',
-  options: (yargs) =>
-    withServerOptions(yargs)
-      .option('json', { type: 'boolean', default: false, describe: 'Print JSON' })
-      .example('$0 status --json', 'for scripts'),
+  options: (yargs) => withJson(yargs).example('$0 status --json', 'for scripts'),
   run: async ({ json, ...args }) => {
-    const socket = await findControlSocket(args)
-    const report = await askServer(socket, { method: 'status', request: undefined, timeoutMs: TIMEOUT_MS })
-    if (json) printJson(report)
-    else printData(describe(report))
+    const ask = await findServer(args)
+    const report = await ask('status', undefined, TIMEOUT_MS)
+    return printResult(json, report, describe(report))
+  },
+})
+
+/** `svc sites`: the sites of the running server. */
+export const sitesCommand = command<ServerArgs>({
+  usage: 'sites',
+  describe: 'List the sites of the running server',
+  options: (yargs) => withJson(yargs).example('$0 sites', 'ids, labels, hosts, roots'),
+  run: async ({ json, ...args }) => {
+    const ask = await findServer(args)
+    const { sites } = await ask('sites', undefined, TIMEOUT_MS)
+    const rows = sites.map((site) => [site.id, site.label, site.state, site.process, site.hostnames.join(' '), site.root])
+    printResult(json, sites, formatTable(['ID', 'LABEL', 'STATE', 'PROCESS', 'HOSTNAMES', 'ROOT'], rows))
+    for (const { id, problems = 0 } of sites) {
+      if (problems > 0) printMessage(`${id}: ${problems} problem${problems === 1 ? '' : 's'}; "svc routes ${id}" lists them`)
+    }
     return ExitCode.ok
   },
-}
+})

@@ -1,10 +1,10 @@
 import { codeOf } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command-line/command.ts'
+import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
 import { printData } from '../command-line/output.ts'
 import { type SourceArgs, withServerOptions } from '../command-line/source-options.ts'
-import { askServer, findControlSocket } from '../control/control-client.ts'
+import { findServer } from '../control/control-client.ts'
 
 interface StopArgs extends SourceArgs {
   readonly timeout: number
@@ -19,12 +19,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Somebody else's process is a live one too.
+    // A process of another user lives too.
     return codeOf(error) === 'EPERM'
   }
 }
 
-/** Nothing tells of the end of a process that is no child, so it is asked for until the deadline. */
+/** Polls a process until the deadline: the end of a process that is no child gives no event. */
 function hasEnded(pid: number, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs
   const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -38,7 +38,7 @@ function hasEnded(pid: number, timeoutMs: number): Promise<boolean> {
 }
 
 /** `svc stop`: a graceful stop, awaited. */
-export const stopCommand: Command<StopArgs> = {
+export const stopCommand = command<StopArgs>({
   usage: 'stop',
   describe: 'Stop the server gracefully and wait until it has exited',
   options: (yargs) =>
@@ -52,8 +52,8 @@ export const stopCommand: Command<StopArgs> = {
       .example('$0 stop', 'requests in flight finish first'),
   run: async ({ timeout, ...args }) => {
     if (!(timeout >= 0)) throw new CliError('CLI_USAGE', '--timeout must be a number of seconds')
-    const socket = await findControlSocket(args)
-    const { pid } = await askServer(socket, { method: 'stop', request: undefined, timeoutMs: ANSWER_TIMEOUT_MS })
+    const ask = await findServer(args)
+    const { pid } = await ask('stop', undefined, ANSWER_TIMEOUT_MS)
     if (timeout === 0) {
       printData(`stopping ${pid}`)
       return ExitCode.ok
@@ -64,4 +64,4 @@ export const stopCommand: Command<StopArgs> = {
     printData(`stopped ${pid}`)
     return ExitCode.ok
   },
-}
+})

@@ -1,11 +1,10 @@
 import { dirname, resolve } from 'node:path'
 import { ExitCode } from '@svc/protocol'
-import type { Command } from '../command-line/command.ts'
+import { command } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
 import { installation } from '../command-line/installation.ts'
 import { printData } from '../command-line/output.ts'
-import { type SourceArgs, withConfigOption } from '../command-line/source-options.ts'
-import { loadOrComplain } from './load-or-complain.ts'
+import { loadOrComplain, type SourceArgs, withConfigOption } from '../command-line/source-options.ts'
 import { unitFile } from './unit-file.ts'
 
 interface SystemdArgs extends SourceArgs {
@@ -14,7 +13,7 @@ interface SystemdArgs extends SourceArgs {
 }
 
 /** `svc systemd`: prints a unit file for the server, or for a site with a process of its own. */
-export const systemdCommand: Command<SystemdArgs> = {
+export const systemdCommand = command<SystemdArgs>({
   usage: 'systemd',
   describe: 'Print the systemd unit of the server or of a site',
   options: (yargs) =>
@@ -52,4 +51,4 @@ export const systemdCommand: Command<SystemdArgs> = {
     )
     return ExitCode.ok
   },
-}
+})

@@ -10,13 +10,6 @@ import { configSource, type SourceArgs } from '../command-line/source-options.ts
 type ControlMethods = typeof controlMethods
 type Peer = RpcPeer<typeof controlClientMethods, ControlMethods>
 
-/** One question to the running server. */
-interface ControlCall<Name extends keyof ControlMethods> {
-  readonly method: Name
-  readonly request: RequestOf<ControlMethods[Name]>
-  readonly timeoutMs: number
-}
-
 /** Where a server is looked for without options and files: it cannot be a mistake in a file. */
 function isNothingNamed(args: SourceArgs): boolean {
   return args.config === undefined && args.dir === undefined && !process.env['SVC_CONFIG']
@@ -41,14 +34,6 @@ export async function findRunDir(args: SourceArgs): Promise<string> {
   throw new CliError('CLI_CONFIG', 'cannot tell which server is meant')
 }
 
-/**
- * Finds the control socket of the instance that the options mean.
- * @throws what `findRunDir` throws
- */
-export async function findControlSocket(args: SourceArgs): Promise<string> {
-  return join(await findRunDir(args), 'control.sock')
-}
-
 async function open(path: string): Promise<Socket> {
   const socket = connectUnix(path)
   try {
@@ -71,37 +56,50 @@ function refusalOf(error: unknown): CliError | undefined {
   return undefined
 }
 
+/** Calls a method of the running server. */
+type AskServer = <Name extends keyof ControlMethods & string>(
+  method: Name,
+  request: RequestOf<ControlMethods[Name]>,
+  timeoutMs: number,
+) => Promise<ReplyOf<ControlMethods[Name]>>
+
 /**
- * Asks the running server.
- * @throws CLI_UNAVAILABLE when it cannot be reached or goes away, CLI_USAGE when it knows no such thing, CLI_NOT_DONE when it
- * could not do it
+ * Returns a function that calls methods of the server at a control socket, each over a connection of its own. That throws
+ * CLI_UNAVAILABLE if the server cannot be reached or ends, CLI_USAGE if it rejects the request, CLI_NOT_DONE if it failed.
  */
-export async function askServer<Name extends keyof ControlMethods & string>(
-  path: string,
-  call: ControlCall<Name>,
-): Promise<ReplyOf<ControlMethods[Name]>> {
-  const socket = await open(path)
-  let problem: Error | undefined
-  const peer: Peer = new RpcPeer({
-    channel: createSocketChannel(socket),
-    local: controlClientMethods,
-    handlers: {},
-    remote: controlMethods,
-    protocolVersion: PROTOCOL_VERSION,
-    peerName: 'the server',
-    onProblem: (error) => {
-      problem = error
-    },
-  })
-  try {
-    return await peer.call(call.method, call.request, { timeoutMs: call.timeoutMs })
-  } catch (error) {
-    const refusal = refusalOf(error)
-    if (refusal !== undefined) throw refusal
-    if (codeOf(error)?.startsWith('CORE_') !== true) throw error
-    throw new CliError('CLI_UNAVAILABLE', messageOf(problem ?? error), { cause: error })
-  } finally {
-    peer.close()
-    socket.destroy()
+export function serverAt(path: string): AskServer {
+  return async (method, request, timeoutMs) => {
+    const socket = await open(path)
+    let problem: Error | undefined
+    const peer: Peer = new RpcPeer({
+      channel: createSocketChannel(socket),
+      local: controlClientMethods,
+      handlers: {},
+      remote: controlMethods,
+      protocolVersion: PROTOCOL_VERSION,
+      peerName: 'the server',
+      onProblem: (error) => {
+        problem = error
+      },
+    })
+    try {
+      return await peer.call(method, request, { timeoutMs })
+    } catch (error) {
+      const refusal = refusalOf(error)
+      if (refusal !== undefined) throw refusal
+      if (codeOf(error)?.startsWith('CORE_') !== true) throw error
+      throw new CliError('CLI_UNAVAILABLE', messageOf(problem ?? error), { cause: error })
+    } finally {
+      peer.close()
+      socket.destroy()
+    }
   }
+}
+
+/**
+ * Finds the running server that the options mean.
+ * @throws CLI_UNAVAILABLE, CLI_CONFIG: see `findRunDir`
+ */
+export async function findServer(args: SourceArgs): Promise<AskServer> {
+  return serverAt(join(await findRunDir(args), 'control.sock'))
 }
