@@ -42,14 +42,12 @@ const needs: Readonly<Record<NeedKind, Need>> = {
   root: { ...FILES, noun: 'root directory', isRight: (info) => info.isDirectory(), expected: 'a directory' },
   alias: { ...FILES, noun: 'alias', isRight: (info) => info.isDirectory() || info.isFile(), expected: 'a file or directory' },
   passwords: {
+    ...FILES,
     noun: 'file of passwords',
-    right: constants.R_OK,
-    verb: 'read',
     isRight: (info) => info.isFile(),
     expected: 'a regular file',
     until: 'requests that need it are rejected',
     make: 'create it (htpasswd -c), or correct the path',
-    permit: 'give the user, or a group of its own, the right to read it',
   },
 }
 

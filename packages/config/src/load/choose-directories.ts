@@ -1,17 +1,10 @@
-import { access, constants, realpath } from 'node:fs/promises'
+import { constants, realpath } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { unsafeReason } from '@svc/core'
 import { type Directories, defaultDirectories, isInOwn, placeOf } from '../schema/directories.ts'
 import { type KeyPath, valueAt } from '../values/key-path.ts'
-import type { ConfigSource } from './config-source.ts'
+import { type ConfigSource, canAccess } from './config-source.ts'
 import type { ReadDocument } from './read-document.ts'
-
-async function isWritable(dir: string): Promise<boolean> {
-  return access(dir, constants.W_OK).then(
-    () => true,
-    () => false,
-  )
-}
 
 function textAt(read: ReadDocument, path: KeyPath): string | undefined {
   const value = valueAt(read.document.data, path)
@@ -40,7 +33,7 @@ export async function chooseDirectories(read: ReadDocument, source: ConfigSource
     uid: process.getuid?.() ?? 0,
     isStandalone: source.standalone !== undefined,
     baseDir,
-    isBaseDirWritable: await isWritable(baseDir),
+    isBaseDirWritable: await canAccess(baseDir, constants.W_OK),
     isBaseDirSafe,
     stateDir: configured(['server', 'state_dir']),
   }

@@ -10,8 +10,7 @@ import { parseToml } from '../source/parse-toml.ts'
 import { tomlPositions } from '../source/toml-positions.ts'
 import type { Finding } from '../values/finding.ts'
 import { isTable, type KeyPath, setAt, type Table } from '../values/key-path.ts'
-import type { ConfigSource } from './config-source.ts'
-import { candidateFiles, findConfigFile } from './find-file.ts'
+import { type ConfigSource, candidateFiles, findConfigFile } from './config-source.ts'
 
 /** The sources of a configuration, put together and not checked yet. */
 export interface ReadDocument {

@@ -1,4 +1,4 @@
-import { access, lstat, realpath } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigProblem } from '@svc/vhosts'
 import { OWN_NAME, socketDirectory } from '../schema/directories.ts'
@@ -7,8 +7,7 @@ import { normalizeValues } from '../source/normalize.ts'
 import { parseTomlStart } from '../source/parse-toml.ts'
 import { valueAt } from '../values/key-path.ts'
 import { chooseDirectories } from './choose-directories.ts'
-import type { ConfigSource } from './config-source.ts'
-import { findConfigFile } from './find-file.ts'
+import { type ConfigSource, canAccess, findConfigFile } from './config-source.ts'
 import { type ReadDocument, readDocument } from './read-document.ts'
 
 /** In the run directory of every running instance. */
@@ -19,13 +18,6 @@ type RunDirectory =
   | { readonly ok: true; readonly dir: string }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
 
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
-}
-
 /**
  * Finds the run directory of the instance that a source configures. Problems elsewhere in the file do not matter, so that a
  * running server can be reached while its file is being changed; not even a mistake of syntax, if it comes later in the file.
@@ -34,7 +26,7 @@ async function isThere(path: string): Promise<boolean> {
 export async function findRunDirectory(source: ConfigSource): Promise<RunDirectory> {
   if (source.standalone !== undefined || (await findConfigFile(source)) !== undefined) return runDirectoryOf(source)
   const here = await runDirectoryOf({ ...source, standalone: { dir: source.cwd, production: false } })
-  if (here.ok && ((await isThere(here.dir)) || (await isThere(join(source.cwd, OWN_NAME))))) return here
+  if (here.ok && ((await canAccess(here.dir)) || (await canAccess(join(source.cwd, OWN_NAME))))) return here
   return runDirectoryOf(source)
 }
 
@@ -44,7 +36,7 @@ async function runDirectoryOf(source: ConfigSource): Promise<RunDirectory> {
   if (!read.ok) return read
   normalizeValues(read.document, root)
   const { run } = await chooseDirectories(read, source)
-  const isOther = source.isRoot && !(await isThere(join(run, CONTROL_SOCKET)))
+  const isOther = source.isRoot && !(await canAccess(join(run, CONTROL_SOCKET)))
   const other = isOther ? await runDirectoryOfOwner(read) : undefined
   return { ok: true, dir: other ?? run }
 }
@@ -61,5 +53,5 @@ async function runDirectoryOfOwner(read: ReadDocument): Promise<string | undefin
   const dir = socketDirectory(own, uid)
   // In /tmp another user can have made a directory of this name.
   const isTheirs = (await lstat(dir).catch(() => undefined))?.uid === uid
-  return isTheirs && (await isThere(join(dir, CONTROL_SOCKET))) ? dir : undefined
+  return isTheirs && (await canAccess(join(dir, CONTROL_SOCKET))) ? dir : undefined
 }

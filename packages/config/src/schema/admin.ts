@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { hostPattern, integer, secret, text } from './fields.ts'
+import { hostPattern, integer, secret, section, text } from './fields.ts'
 
 const user = z
   .strictObject({
@@ -23,36 +23,30 @@ const user = z
   })
 
 /** `[admin]`: the panel, its users and tokens. */
-export const admin = z
-  .strictObject({
-    enabled: z.boolean().default(false).describe('Enables the admin panel.'),
-    jwt_secret: secret()
-      .optional()
-      .describe('Secret that signs admin tokens, at least 32 bytes.')
-      .meta({ examples: ['env:SVC_JWT_SECRET'] }),
-    session_ttl_secs: integer(60).default(3600).describe('Lifetime of an admin token or session in seconds.'),
-    hosts: z
-      .array(hostPattern())
-      .optional()
-      .describe('Hosts that serve the admin and obs pages and accept session cookies.')
-      .meta({ computed: 'loopback names, and IP addresses that no site claims', examples: [['admin.example.org']] }),
-    users: z.array(user).default([]).describe('Users of the management interface.'),
-  })
-  .prefault({})
-  .describe('Admin panel, its users and tokens.')
+export const admin = section('Admin panel, its users and tokens.', {
+  enabled: z.boolean().default(false).describe('Enables the admin panel.'),
+  jwt_secret: secret()
+    .optional()
+    .describe('Secret that signs admin tokens, at least 32 bytes.')
+    .meta({ examples: ['env:SVC_JWT_SECRET'] }),
+  session_ttl_secs: integer(60).default(3600).describe('Lifetime of an admin token or session in seconds.'),
+  hosts: z
+    .array(hostPattern())
+    .optional()
+    .describe('Hosts that serve the admin and obs pages and accept session cookies.')
+    .meta({ computed: 'loopback names, and IP addresses that no site claims', examples: [['admin.example.org']] }),
+  users: z.array(user).default([]).describe('Users of the management interface.'),
+})
 
 /** `[endpoints]`: which groups of built-in endpoints are there. */
-export const endpoints = z
-  .strictObject({
-    health: z.boolean().default(true).describe('Health endpoints.'),
-    metrics: z.boolean().default(true).describe('Metrics endpoints.'),
-    api: z.boolean().default(true).describe('Management endpoints.'),
-    obs: z.boolean().default(true).describe('Observability endpoints.'),
-    admin: z
-      .boolean()
-      .optional()
-      .describe('Endpoints below `/__svc/admin/`.')
-      .meta({ computed: '`true`; without the panel, only requests from the machine itself may use them', examples: [true] }),
-  })
-  .prefault({})
-  .describe('Groups of built-in endpoints. A disabled group answers 404.')
+export const endpoints = section('Groups of built-in endpoints. A disabled group answers 404.', {
+  health: z.boolean().default(true).describe('Health endpoints.'),
+  metrics: z.boolean().default(true).describe('Metrics endpoints.'),
+  api: z.boolean().default(true).describe('Management endpoints.'),
+  obs: z.boolean().default(true).describe('Observability endpoints.'),
+  admin: z
+    .boolean()
+    .optional()
+    .describe('Endpoints below `/__svc/admin/`.')
+    .meta({ computed: '`true`; without the panel, only requests from the machine itself may use them', examples: [true] }),
+})

@@ -3,15 +3,10 @@ import { admin, endpoints } from './admin.ts'
 import { cache, redis } from './cache.ts'
 import { environment } from './fields.ts'
 import { health, logging, metrics, obs, telemetry } from './observability.ts'
-import { plugins } from './plugins.ts'
 import { rateLimit, waf } from './protection.ts'
-import { render } from './render.ts'
-import { routeRules } from './route-rules.ts'
-import { deploy, scaling } from './scaling.ts'
-import { server } from './server.ts'
-import { apps, sites } from './sites.ts'
-import { tasks } from './tasks.ts'
-import { tls } from './tls.ts'
+import { deploy, render, scaling } from './scaling.ts'
+import { server, tls } from './server.ts'
+import { apps, plugins, routeRules, sites, tasks } from './sites.ts'
 
 /** The whole configuration file. The only home of keys, defaults and descriptions. */
 export const configSchema = z

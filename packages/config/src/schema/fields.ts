@@ -2,6 +2,13 @@ import { isCidr } from '@svc/http'
 import * as z from 'zod'
 import { normalizeHostPattern, parseListenAddress } from '../values/addresses.ts'
 
+/** A table of the config file whose keys all have defaults, or may be left out. */
+export const section = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z
+    .strictObject(shape)
+    .prefault({} as never)
+    .describe(description)
+
 /** A whole number from `min`. */
 export const integer = (min: number, max?: number) => {
   const atLeast = z.int().min(min)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { cidr, identifier, integer, text } from './fields.ts'
+import { cidr, identifier, integer, section, text } from './fields.ts'
 
 const pack = () => z.enum(['off', 'monitor', 'block']).default('off')
 
@@ -45,33 +45,22 @@ const rule = z
   })
 
 /** `[waf]`: the web application firewall. */
-export const waf = z
-  .strictObject({
-    mode: z.enum(['off', 'monitor', 'block']).default('block').describe('Strongest action that any rule or pack may take.'),
-    packs: z
-      .strictObject({
-        traversal: pack().describe('Path traversal.'),
-        sqli: pack().describe('SQL injection.'),
-        xss: pack().describe('Cross-site scripting.'),
-        scanner: pack().describe('Vulnerability scanners.'),
-        protocol: pack().describe('Malformed or suspicious protocol use.'),
-      })
-      .prefault({})
-      .describe('Built-in rule packs.'),
-    rules: z.array(rule).default([]).describe('Rules, in this order.'),
-  })
-  .prefault({})
-  .describe('Web application firewall.')
+export const waf = section('Web application firewall.', {
+  mode: z.enum(['off', 'monitor', 'block']).default('block').describe('Strongest action that any rule or pack may take.'),
+  packs: section('Built-in rule packs.', {
+    traversal: pack().describe('Path traversal.'),
+    sqli: pack().describe('SQL injection.'),
+    xss: pack().describe('Cross-site scripting.'),
+    scanner: pack().describe('Vulnerability scanners.'),
+    protocol: pack().describe('Malformed or suspicious protocol use.'),
+  }),
+  rules: z.array(rule).default([]).describe('Rules, in this order.'),
+})
 
 /** `[rate_limit]`: the budget per client address. */
-export const rateLimit = z
-  .strictObject({
-    enabled: z.boolean().default(false).describe('Limits requests per client address.'),
-    requests_per_minute: integer(1)
-      .default(600)
-      .describe('Maximum requests per minute for each client address (IPv6: each /64).'),
-    distributed: z.boolean().default(false).describe('Shares one budget among all instances through the key-value store.'),
-    exempt: z.array(cidr()).default([]).describe('Networks without a limit, in CIDR notation.'),
-  })
-  .prefault({})
-  .describe('Rate limit per client address.')
+export const rateLimit = section('Rate limit per client address.', {
+  enabled: z.boolean().default(false).describe('Limits requests per client address.'),
+  requests_per_minute: integer(1).default(600).describe('Maximum requests per minute for each client address (IPv6: each /64).'),
+  distributed: z.boolean().default(false).describe('Shares one budget among all instances through the key-value store.'),
+  exempt: z.array(cidr()).default([]).describe('Networks without a limit, in CIDR notation.'),
+})

@@ -1,5 +1,6 @@
+import { nearestName } from '@svc/core'
 import * as z from 'zod'
-import type { KeyPath } from '../values/key-path.ts'
+import { formatPath, type KeyPath } from '../values/key-path.ts'
 import { configSchema } from './config-schema.ts'
 
 /** A node of the schema as JSON Schema, with the marks of this package. */
@@ -61,4 +62,25 @@ export function visitValues(
   }
   const entries: Iterable<[string | number, unknown]> = Array.isArray(value) ? value.entries() : Object.entries(value)
   for (const [part, child] of entries) visitValues(childOf(node, part), child, visit, [...path, part])
+}
+
+function sectionsWith(root: SchemaNode, key: string): string[] {
+  const found: string[] = []
+  const look = (node: SchemaNode, path: KeyPath) => {
+    for (const [name, child] of Object.entries(node.properties ?? {})) {
+      if (name === key) found.push(formatPath([...path, name]))
+      look(child, [...path, name])
+    }
+  }
+  look(root, [])
+  return found
+}
+
+/** Returns advice on an unknown key below `parent`: a near name, or the section that has this key. */
+export function suggestKey(root: SchemaNode, parent: KeyPath, key: string): string | undefined {
+  const near = nearestName(key, Object.keys(nodeAt(root, parent)?.properties ?? {}))
+  if (near !== undefined) return `did you mean "${near}"?`
+  const [elsewhere, ...others] = sectionsWith(root, key)
+  if (elsewhere === undefined || others.length > 0) return undefined
+  return elsewhere === key ? `"${key}" belongs to the top level of the file` : `did you mean "${elsewhere}"?`
 }

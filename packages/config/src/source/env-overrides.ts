@@ -1,6 +1,5 @@
 import { wholeOf } from '@svc/vhosts'
-import type { SchemaNode } from '../schema/schema-tree.ts'
-import { suggestKey } from '../schema/suggest-key.ts'
+import { type SchemaNode, suggestKey } from '../schema/schema-tree.ts'
 import type { Finding } from '../values/finding.ts'
 import { isTable, type Table } from '../values/key-path.ts'
 import type { ConfigDocument } from './document.ts'
@@ -88,7 +87,6 @@ export function applyEnvOverrides(document: ConfigDocument, root: SchemaNode, va
       assign(document.data, path, coerced.value)
       return []
     }
-    const hint = suggestKey(root, path.slice(0, -1), path.at(-1) ?? '')
-    return [{ path, message: 'unknown key', ...(hint === undefined ? {} : { hint }) }]
+    return [{ path, message: 'unknown key', hint: suggestKey(root, path.slice(0, -1), path.at(-1) ?? '') }]
   })
 }

@@ -1,7 +1,6 @@
 import { nearestName } from '@svc/core'
 import type { z } from 'zod'
-import { nodeAt, type SchemaNode } from '../schema/schema-tree.ts'
-import { suggestKey } from '../schema/suggest-key.ts'
+import { nodeAt, type SchemaNode, suggestKey } from '../schema/schema-tree.ts'
 import type { Finding } from '../values/finding.ts'
 import { isTable, type KeyPath, valueAt } from '../values/key-path.ts'
 
@@ -45,14 +44,11 @@ function wrongValue(values: readonly unknown[], value: unknown): Omit<Finding, '
   const list = values.map((allowed) => JSON.stringify(allowed))
   const message = `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}, got ${JSON.stringify(value)}`
   const near = typeof value === 'string' ? nearestName(value, values.map(String)) : undefined
-  return near === undefined ? { message } : { message, hint: `did you mean "${near}"?` }
+  return { message, hint: near && `did you mean "${near}"?` }
 }
 
 function unknownKeys(root: SchemaNode, path: KeyPath, keys: readonly string[]): Finding[] {
-  return keys.map((key) => {
-    const hint = suggestKey(root, path, key)
-    return { path: [...path, key], message: 'unknown key', ...(hint === undefined ? {} : { hint }) }
-  })
+  return keys.map((key) => ({ path: [...path, key], message: 'unknown key', hint: suggestKey(root, path, key) }))
 }
 
 function describeIssue(issue: Issue, value: unknown): Omit<Finding, 'path'> {

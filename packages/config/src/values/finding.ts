@@ -4,11 +4,10 @@ import type { KeyPath } from './key-path.ts'
 export interface Finding {
   readonly path: KeyPath
   readonly message: string
-  readonly hint?: string
+  readonly hint?: string | undefined
 }
 
 /** Returns one finding when `isWrong`, else none: for lists of checks. */
 export function findingIf(isWrong: boolean, path: KeyPath, message: string, hint?: string): Finding[] {
-  if (!isWrong) return []
-  return [hint === undefined ? { path, message } : { path, message, hint }]
+  return isWrong ? [{ path, message, hint }] : []
 }

@@ -2,6 +2,7 @@ import type { PurgeLayer } from '@svc/cache'
 import { guard } from '@svc/core'
 import {
   addCacheEntries,
+  addMeasured,
   addProcessMetrics,
   addSiteShares,
   addUptimeMetric,
@@ -59,11 +60,7 @@ export class MetricsCollector {
       addProcessMetrics(this.#own)
       addUptimeMetric(this.#own)
     }
-    const generation = { name: 'svc_config_generation', help: 'Number of the configuration in service.' }
-    const family: NumberFamily = new NumberFamily('gauge', generation, () => {
-      family.series().value = master.generation()
-    })
-    this.#own.add(family)
+    addMeasured(this.#own, 'gauge', ['svc_config_generation', 'Number of the configuration in service.'], master.generation)
     const upOptions = { name: 'svc_processes_up', help: 'Processes that serve.', labels: ['kind'] }
     const up: NumberFamily = new NumberFamily('gauge', upOptions, () => {
       for (const [kind, count] of Object.entries(master.up())) up.series(kind).value = count

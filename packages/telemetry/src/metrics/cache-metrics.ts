@@ -1,4 +1,4 @@
-import { NumberFamily, type Series } from './families.ts'
+import { addMeasured, NumberFamily, type Series } from './families.ts'
 import type { MetricSet } from './metric-set.ts'
 
 /** The shared layers that `cache_*` metrics tell apart: `l1` is the ISR store of the instance, `l2` the shared key-value store. */
@@ -61,4 +61,58 @@ export function addCacheEntries(metrics: MetricSet, count: Readonly<Partial<Reco
     for (const [layer, read] of Object.entries(count)) family.series(layer).value = read()
   })
   metrics.add(family)
+}
+
+/** Contents of L0, read at each scrape. */
+interface L0Figures {
+  readonly entries: number
+  readonly bytes: number
+  /** Since the process began. */
+  readonly evictions: number
+}
+
+/** The `svc_l0_*` metrics of a worker. */
+export class L0Metrics {
+  readonly hits: Series
+  readonly misses: Series
+
+  constructor(metrics: MetricSet, figures: () => L0Figures) {
+    const counter = (name: string, help: string) => metrics.add(new NumberFamily('counter', { name, help })).series()
+    this.hits = counter('svc_l0_hits_total', 'Responses from the in-process hot-path cache.')
+    this.misses = counter('svc_l0_misses_total', 'Look-ups that the hot-path cache could not answer.')
+    addMeasured(metrics, 'gauge', ['svc_l0_entries', 'Responses in the hot-path cache.'], () => figures().entries)
+    addMeasured(metrics, 'gauge', ['svc_l0_bytes', 'Memory of the hot-path cache.'], () => figures().bytes)
+    const evicted = ['svc_l0_evictions_total', 'Responses dropped to keep the hot-path cache within its bound.'] as const
+    addMeasured(metrics, 'counter', evicted, () => figures().evictions)
+  }
+}
+
+/** The share of one site in a store. */
+export interface SiteShare {
+  readonly label: string
+  readonly entries: number
+  readonly bytes: number
+  /** Since the store was opened. */
+  readonly evictions: number
+}
+
+/** The `svc_<layer>_site_*` metrics: the share of each site in a shared store. Reported by the process that owns the store alone. */
+export function addSiteShares(metrics: MetricSet, layer: 'isr' | 'proxy', read: () => readonly SiteShare[]): void {
+  const add = (type: 'gauge' | 'counter', name: string, help: string, figureOf: (share: SiteShare) => number) => {
+    const options = { name: `svc_${layer}_site_${name}`, help, labels: ['site'] }
+    const known = new Set<string>()
+    const family: NumberFamily = new NumberFamily(type, options, () => {
+      for (const label of known) family.series(label).value = 0
+      for (const share of read()) {
+        known.add(share.label)
+        // Past the bound of series several sites have one.
+        family.series(share.label).value += figureOf(share)
+      }
+    })
+    metrics.add(family)
+  }
+  add('gauge', 'entries', 'Entries of a site in a shared cache.', ({ entries }) => entries)
+  add('gauge', 'bytes', 'Bytes of a site in a shared cache.', ({ bytes }) => bytes)
+  const evicted = 'Entries of a site dropped to stay within the bounds of a shared cache.'
+  add('counter', 'evictions_total', evicted, ({ evictions }) => evictions)
 }

@@ -1,4 +1,4 @@
-import type { MetricValue } from './metric-set.ts'
+import type { MetricSet, MetricValue } from './metric-set.ts'
 
 /** A number that hot code changes in place: `series.value++`. */
 export interface Series {
@@ -75,6 +75,19 @@ export class NumberFamily {
     this.#beforeRead?.()
     return Array.from(this.#table.all(), ({ labels, entry }) => ({ labels, value: entry.value }))
   }
+}
+
+/** Adds a metric without labels that is measured at each scrape. */
+export function addMeasured(
+  metrics: MetricSet,
+  type: 'counter' | 'gauge',
+  [name, help]: readonly [name: string, help: string],
+  read: () => number,
+): void {
+  const family: NumberFamily = new NumberFamily(type, { name, help }, () => {
+    family.series().value = read()
+  })
+  metrics.add(family)
 }
 
 /** Counts observations per bucket. */

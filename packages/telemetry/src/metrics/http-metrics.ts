@@ -64,37 +64,15 @@ export class HttpMetrics {
   readonly #series = new Map<string, Map<string, HttpSeries>>()
 
   constructor(metrics: MetricSet) {
-    this.requests = metrics.add(
-      new NumberFamily('counter', {
-        name: 'http_requests_total',
-        help: 'Requests answered.',
-        labels: ['method', 'status', 'path_group'],
-      }),
-    )
-    this.duration = metrics.add(
-      new HistogramFamily({
-        name: 'http_request_duration_seconds',
-        help: 'Time from the end of the request head to the end of the response.',
-        labels: ['method', 'path_group'],
-        buckets: DURATION_BUCKETS,
-      }),
-    )
-    this.requestSize = metrics.add(
-      new HistogramFamily({
-        name: 'http_request_size_bytes',
-        help: 'Size of request bodies.',
-        labels: ['method'],
-        buckets: SIZE_BUCKETS,
-      }),
-    )
-    this.responseSize = metrics.add(
-      new HistogramFamily({
-        name: 'http_response_size_bytes',
-        help: 'Size of response bodies sent.',
-        labels: ['method'],
-        buckets: SIZE_BUCKETS,
-      }),
-    )
+    const requests = { name: 'http_requests_total', help: 'Requests answered.', labels: ['method', 'status', 'path_group'] }
+    this.requests = metrics.add(new NumberFamily('counter', requests))
+    const time = 'Time from the end of the request head to the end of the response.'
+    const duration = { name: 'http_request_duration_seconds', help: time, labels: ['method', 'path_group'] }
+    this.duration = metrics.add(new HistogramFamily({ ...duration, buckets: DURATION_BUCKETS }))
+    const size = (name: string, help: string) =>
+      metrics.add(new HistogramFamily({ name, help, labels: ['method'], buckets: SIZE_BUCKETS }))
+    this.requestSize = size('http_request_size_bytes', 'Size of request bodies.')
+    this.responseSize = size('http_response_size_bytes', 'Size of response bodies sent.')
     this.activeConnections = metrics
       .add(new NumberFamily('gauge', { name: 'http_active_connections', help: 'Open client connections.' }))
       .series()

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { NumberFamily } from './families.ts'
+import { addMeasured } from './families.ts'
 import type { MetricSet } from './metric-set.ts'
 
 const MICROSECONDS = 1_000_000
@@ -20,23 +20,15 @@ function cpuSeconds(): number {
   return (user + system) / MICROSECONDS
 }
 
-function measured(metrics: MetricSet, type: 'counter' | 'gauge', name: string, help: string, read: () => number): void {
-  const family: NumberFamily = new NumberFamily(type, { name, help }, () => {
-    family.series().value = read()
-  })
-  metrics.add(family)
-}
-
 /** Adds the `process_*` metrics that every process reports: their sum is the instance's. */
 export function addProcessMetrics(metrics: MetricSet): void {
-  measured(metrics, 'gauge', 'process_resident_memory_bytes', 'Resident memory of all processes.', () =>
-    process.memoryUsage.rss(),
-  )
-  measured(metrics, 'counter', 'process_cpu_seconds_total', 'User and system time spent by all processes.', cpuSeconds)
-  measured(metrics, 'gauge', 'process_open_fds', 'Open file descriptors of all processes.', openDescriptors)
+  const memory = ['process_resident_memory_bytes', 'Resident memory of all processes.'] as const
+  addMeasured(metrics, 'gauge', memory, () => process.memoryUsage.rss())
+  addMeasured(metrics, 'counter', ['process_cpu_seconds_total', 'User and system time spent by all processes.'], cpuSeconds)
+  addMeasured(metrics, 'gauge', ['process_open_fds', 'Open file descriptors of all processes.'], openDescriptors)
 }
 
 /** Adds `process_uptime_seconds`; only the master reports it. */
 export function addUptimeMetric(metrics: MetricSet): void {
-  measured(metrics, 'gauge', 'process_uptime_seconds', 'Time since the master was started.', () => process.uptime())
+  addMeasured(metrics, 'gauge', ['process_uptime_seconds', 'Time since the master was started.'], () => process.uptime())
 }

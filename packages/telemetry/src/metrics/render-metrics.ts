@@ -1,4 +1,4 @@
-import { type Histogram, HistogramFamily, NumberFamily, type Series } from './families.ts'
+import { addMeasured, type Histogram, HistogramFamily, NumberFamily, type Series } from './families.ts'
 import { DURATION_BUCKETS } from './http-metrics.ts'
 import type { MetricSet } from './metric-set.ts'
 
@@ -20,15 +20,9 @@ export class RenderMetrics {
 
   /** `pools` is asked at each scrape. */
   constructor(metrics: MetricSet, pools: () => PoolGauges) {
-    const gauge = (name: string, help: string, read: () => number) => {
-      const family: NumberFamily = new NumberFamily('gauge', { name, help }, () => {
-        family.series().value = read()
-      })
-      metrics.add(family)
-    }
-    gauge('render_pool_active', 'Render threads at work.', () => pools().active)
-    gauge('render_pool_idle', 'Render threads without work.', () => pools().idle)
-    gauge('render_pool_total', 'Render threads.', () => pools().active + pools().idle)
+    addMeasured(metrics, 'gauge', ['render_pool_active', 'Render threads at work.'], () => pools().active)
+    addMeasured(metrics, 'gauge', ['render_pool_idle', 'Render threads without work.'], () => pools().idle)
+    addMeasured(metrics, 'gauge', ['render_pool_total', 'Render threads.'], () => pools().active + pools().idle)
     const histogram = (name: string, help: string) =>
       metrics.add(new HistogramFamily({ name, help, buckets: DURATION_BUCKETS })).series()
     this.duration = histogram('render_duration_seconds', 'Time of one render in its isolate.')
