@@ -1,4 +1,7 @@
 import { type Endpoint, type EndpointAnswer, jsonAnswer } from './contract/endpoint.ts'
+import { type ProbeSettings, probeEndpoints } from './endpoints/probes.ts'
+import { adminPurgeEndpoints, apiEndpoints, maintenanceEndpoints } from './endpoints/purges.ts'
+import { adminRendererEndpoints, debugEndpoints } from './endpoints/renderers.ts'
 
 /** Everything below this prefix belongs to the service, on every host. */
 const RESERVED_PREFIX = '/__svc/'
@@ -96,4 +99,21 @@ function matchMethod(method: string, { endpoints }: Place, params: Readonly<Reco
   if (first === undefined) return undefined
   const allow = endpoints.map((candidate) => (candidate.method === 'GET' ? 'GET, HEAD' : candidate.method)).join(', ')
   return { kind: 'wrong-method', endpoint: first, allow }
+}
+
+/** Settings of the built-in endpoints. */
+interface EndpointSettings extends ProbeSettings {
+  readonly apiGroup: boolean
+  readonly adminGroup: boolean
+}
+
+/** The one list of endpoints: routing, the listing of unknown paths and the command line all read it. */
+export function listEndpoints(settings: EndpointSettings): Endpoint[] {
+  return [
+    ...probeEndpoints(settings),
+    ...maintenanceEndpoints(),
+    ...debugEndpoints(),
+    ...(settings.apiGroup ? apiEndpoints() : []),
+    ...(settings.adminGroup ? [...adminPurgeEndpoints(), ...adminRendererEndpoints()] : []),
+  ]
 }

@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointGroup } from './contract/endpoint.ts'
 import type { Field, FieldSchema } from './contract/fields.ts'
-import { listEndpoints } from './endpoints.ts'
+import { listEndpoints } from './endpoint-table.ts'
 
 /** Every endpoint there is, at its usual path. */
 function allEndpoints(): Endpoint[] {

@@ -3,7 +3,7 @@ import { loadedModule, modulePurge, purgeMessage, purgeOrder, purgeOutcome, purg
 import type { HostSpec } from './generation.ts'
 import { siteSurvey } from './reports.ts'
 
-const hostSpec = guard.anything as guard.Guard<HostSpec>
+export const hostSpec = guard.anything as guard.Guard<HostSpec>
 
 const poolStatus = guard.object({
   site: guard.string,

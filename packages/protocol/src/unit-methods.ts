@@ -1,9 +1,6 @@
 import { type Guarded, guard, method } from '@svc/core'
 import { purgeState } from './cache-messages.ts'
-import type { HostSpec } from './generation.ts'
-import { hostCommandMethods, hostParentMethods } from './host-methods.ts'
-
-const hostSpec = guard.anything as guard.Guard<HostSpec>
+import { hostCommandMethods, hostParentMethods, hostSpec } from './host-methods.ts'
 
 /** Methods of a site unit, a process with a render host for one site, for the master: most of them for its render host. */
 export const unitMethods = {

@@ -1,4 +1,4 @@
-import { guard, method } from '@svc/core'
+import { type Guarded, guard, method } from '@svc/core'
 import {
   appReset,
   isolateModules,
@@ -13,8 +13,7 @@ import {
   restartStatus,
   workerCacheStats,
 } from './cache-messages.ts'
-import type { HostEndpoint } from './generation.ts'
-import type { PackedGeneration } from './packed-generation.ts'
+import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { healthReport, siteManifestInfo } from './reports.ts'
 
 const packedGeneration = guard.anything as guard.Guard<PackedGeneration>
@@ -22,13 +21,9 @@ const hostEndpoints = guard.arrayOf(
   guard.object({ id: guard.string, socket: guard.string, token: guard.string, sites: guard.anything }),
 ) as guard.Guard<HostEndpoint[]>
 
-const acmeProof = guard.object({ token: guard.string, proof: guard.string })
-
 /** The response below `/.well-known/acme-challenge/` for a certificate authority (RFC 8555 section 8.3). */
-export interface AcmeProof {
-  readonly token: string
-  readonly proof: string
-}
+const acmeProof = guard.object({ token: guard.string, proof: guard.string })
+export type AcmeProof = Guarded<typeof acmeProof>
 
 /** Methods of a worker for the master. */
 export const workerMethods = {

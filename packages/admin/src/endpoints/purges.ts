@@ -1,9 +1,59 @@
+import type { PurgeOutcome } from '@svc/protocol'
 import type { ControlPlane, PurgeOrder } from '../contract/control-plane.ts'
-import { type Endpoint, type EndpointRequest, type EndpointResult, jsonAnswer } from '../contract/endpoint.ts'
+import {
+  type Endpoint,
+  type EndpointAnswer,
+  type EndpointRequest,
+  type EndpointResult,
+  jsonAnswer,
+} from '../contract/endpoint.ts'
 import { type FieldSchema, type FieldValues, listOf, stringOf } from '../contract/fields.ts'
-import { type PurgedLayer, type PurgeReport, purgeAnswer } from './purge-answer.ts'
 
 type Scopes = PurgeOrder['scopes']
+
+/** Name of the dropped layer in the response of a purge or flush. */
+type PurgedLayer = 'l0' | 'isr' | 'proxy' | 'modules' | 'isolates' | 'app'
+
+/** The result of a purge, before it becomes a response. */
+interface PurgeReport {
+  readonly layer: PurgedLayer
+  /** Of the layer itself; undefined: as the outcome says. */
+  readonly purged?: number
+  /** The parsed request. */
+  readonly scope: Readonly<Record<string, unknown>>
+  /** Result of a purge of cached responses; undefined: there was none. */
+  readonly outcome?: Pick<PurgeOutcome, 'l0' | 'isr' | 'proxy' | 'workersAcked' | 'workersTotal'> | undefined
+  readonly tookMs: number
+}
+
+/** The layers that hold responses; a shared store of several instances is `l2`. */
+type ResponseLayer = 'l0' | 'isr' | 'l2' | 'proxy'
+
+function isResponseLayer(layer: PurgedLayer): layer is PurgedLayer & ResponseLayer {
+  return layer === 'l0' || layer === 'isr' || layer === 'proxy'
+}
+
+/** The answer of every purge and flush. `also` counts entries of other layers than the named one. */
+function purgeAnswer(report: PurgeReport): EndpointAnswer {
+  const { layer, scope, outcome, tookMs } = report
+  const counts: Record<ResponseLayer, number> = {
+    l0: outcome?.l0 ?? 0,
+    isr: outcome?.isr ?? 0,
+    l2: 0,
+    proxy: outcome?.proxy ?? 0,
+  }
+  const own = isResponseLayer(layer) ? counts[layer] : 0
+  return jsonAnswer(200, {
+    ok: true,
+    layer,
+    purged: report.purged ?? own,
+    also: isResponseLayer(layer) ? { ...counts, [layer]: 0 } : counts,
+    scope,
+    workers: { acked: outcome?.workersAcked ?? 0, total: outcome?.workersTotal ?? 0 },
+    instances: { acked: 1, known: 1 },
+    took_ms: Math.round(tookMs * 100) / 100,
+  })
+}
 
 const host = { type: 'string', description: 'Host name, with or without port.' } as const
 const paths = { type: 'string[]', format: 'path', description: 'URL paths, with all queries and encodings.' } as const
@@ -122,7 +172,7 @@ async function flushLabel(plane: ControlPlane, { query }: EndpointRequest): Prom
   })
   const purged = flushed.reduce((sum, count) => sum + count, 0)
   const scope = { site_label: label, sites: sites.map(({ id }) => id) }
-  return purgeAnswer({ layer: 'isolates' satisfies PurgedLayer, purged, scope, outcome, tookMs: now() - startedAt })
+  return purgeAnswer({ layer: 'isolates', purged, scope, outcome, tookMs: now() - startedAt })
 }
 
 async function stats(plane: ControlPlane): Promise<EndpointResult> {
