@@ -1,2 +1,1 @@
-export { runSiteUnit } from './run-site-unit.ts'
-export type { SiteUnitOptions } from './site-unit.ts'
+export { runSiteUnit } from './site-unit.ts'

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { asError, type Clock, codeOf, type Handlers } from '@svc/core'
+import { asError, type Clock, codeOf, type Handlers, printable, systemClock } from '@svc/core'
 import {
   coalesce,
+  defaultTimings,
+  exitCodeOf,
   holdSite,
   launchHost,
   ServiceRun,
@@ -11,15 +13,15 @@ import {
   unitsSocket,
   watchSettings,
 } from '@svc/processes'
-import type { HostSpec, hostParentMethods, SiteFile } from '@svc/protocol'
-import type { Logger } from '@svc/telemetry'
+import { ExitCode, type HostSpec, type hostParentMethods, type SiteFile } from '@svc/protocol'
+import { createLogger, type Logger } from '@svc/telemetry'
 import { MasterLink } from './master-link.ts'
 import { readSiteFile } from './read-site-file.ts'
 import { unitHandlers } from './unit-handlers.ts'
 import { UnitHost } from './unit-host.ts'
 
 /** Options of a unit's start. */
-export interface SiteUnitOptions {
+interface SiteUnitOptions {
   readonly site: string
   /** Run directory of the site's server. */
   readonly runDir: string
@@ -45,7 +47,7 @@ const MASTER_TIMEOUT_MS = 60_000
 const LEAVE_TIMEOUT_MS = 10_000
 
 /** The process of a site that has its own: runs the render host, watches the files, follows the master. Runs once. */
-export class SiteUnit {
+class SiteUnit {
   readonly #deps: SiteUnitDeps
   readonly #run: ServiceRun
   readonly #host: UnitHost
@@ -244,4 +246,24 @@ export class SiteUnit {
 
 function isChanged(before: HostSpec, after: HostSpec): boolean {
   return !isDeepStrictEqual(JSON.parse(JSON.stringify(before)), JSON.parse(JSON.stringify(after)))
+}
+
+/**
+ * Runs the unit of a site with a process of its own in this process until a signal stops it. Resolves with the exit code of the
+ * process, after everything that it started has ended.
+ */
+export async function runSiteUnit(options: SiteUnitOptions): Promise<number> {
+  const startedAt = systemClock.monotonic()
+  try {
+    const file = await readSiteFile(options.runDir, options.site)
+    const { level, format } = file.spec.config.logging
+    const logger = createLogger({ level, format, base: { proc: 'site-unit', site: options.site, pid: process.pid } })
+    const timings = { ...defaultTimings, ...options.timings }
+    await new SiteUnit(file, { options, timings, clock: systemClock, logger, startedAt }).run()
+    return ExitCode.ok
+  } catch (error) {
+    const isOurs = codeOf(error)?.startsWith('SUP_') === true
+    process.stderr.write(`svc: ${printable(String(isOurs ? asError(error).message : asError(error).stack))}\n`)
+    return exitCodeOf(error)
+  }
 }

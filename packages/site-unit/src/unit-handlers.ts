@@ -30,24 +30,26 @@ export function unitHandlers(host: UnitHost): Handlers<typeof unitMethods> {
   let prepared: HostSpec | undefined
   return {
     ...forwarded(host),
-    attach: async ({ spec, purges, boot }) => (await host.attach(spec, purges, boot)) as undefined,
+    attach: async ({ spec, purges, boot }) => void (await host.attach(spec, purges, boot)),
     prepare: async ({ spec }) => {
       prepared = spec
-      return (await host.prepare(spec)) as undefined
+      await host.prepare(spec)
+      return undefined
     },
     commit: async ({ generation }) => {
       if (prepared?.generation !== generation) {
         throw new SupervisorError('SUP_NOT_READY', `generation ${generation} was not prepared`)
       }
-      return (await host.commit(prepared)) as undefined
+      await host.commit(prepared)
+      return undefined
     },
     abandon: ({ generation }) => {
       if (prepared?.generation === generation) prepared = undefined
       host.host?.peer.notify('abandon', { generation })
       return undefined
     },
-    purge: async ({ purge }) => (await host.purge(purge)) as undefined,
-    purgeSettled: ({ number }) => host.purgeSettled(number) as undefined,
-    replace: async () => (await host.replace()) as undefined,
+    purge: async ({ purge }) => void (await host.purge(purge)),
+    purgeSettled: ({ number }) => void host.purgeSettled(number),
+    replace: async () => void (await host.replace()),
   }
 }

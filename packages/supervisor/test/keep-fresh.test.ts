@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Clock } from '@svc/core'
 import { PROCESS_WAIT_MS, tempDir, waitFor, writeFiles } from '@svc/testkit'
-import { keepFresh } from '../src/run-dir/keep-fresh.ts'
+import { keepFresh } from '../src/master/run-directory.ts'
 
 /** A clock whose timers run when the test says so. */
 function clockAt(nowMs: number) {

@@ -82,13 +82,11 @@ export class SiteWatch {
     await this.look()
   }
 
-  /** Checks all files and reports the differences from the last check. Never rejects. */
+  /**
+   * Checks all files and reports the differences from the last check. All calls before a check starts share it: it sees every write
+   * before them. Never rejects.
+   */
   look(): Promise<void> {
-    return this.#next(async () => this.#compare(await snapshotTree(this.root, this.#options.own)))
-  }
-
-  /** Like `look`, shared by all calls before that check starts: it sees every write before the call. Never rejects. */
-  lookOnce(): Promise<void> {
     this.#nextLook ??= this.#next(async () => {
       this.#nextLook = undefined
       this.#compare(await snapshotTree(this.root, this.#options.own))

@@ -122,7 +122,7 @@ export class SiteWatcher {
 
   /** Checks a site's files now. Resolves when `onChange` was called for every write before this call. Never rejects. */
   async look(site: string): Promise<void> {
-    await this.#watches.get(site)?.lookOnce()
+    await this.#watches.get(site)?.look()
   }
 
   async close(): Promise<void> {

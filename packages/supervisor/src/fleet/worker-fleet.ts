@@ -22,7 +22,7 @@ interface Target {
 }
 
 /** Options of a `WorkerFleet`. */
-interface WorkerFleetOptions {
+export interface WorkerFleetOptions {
   readonly count: number
   readonly launch: (id: number, handlers: Handlers<typeof masterMethods>) => WorkerProcess
   /** Handlers of a worker's calls to the master, except `ready` and `wornOut`. `connection` identifies this one process. */
@@ -195,9 +195,7 @@ export class WorkerFleet {
       died: (death: Death<RunningWorker>) => this.#died(id, death),
       // A worker's first requests cost no more than later ones.
       warm: async () => undefined,
-      retire: async (worker: RunningWorker) => {
-        await worker.drain(timings.prepareTimeoutMs)
-      },
+      retire: async (worker: RunningWorker) => void (await worker.drain(timings.prepareTimeoutMs)),
     }
     return new Slot(driver, timings, clock)
   }
@@ -207,14 +205,8 @@ export class WorkerFleet {
     const connection = {}
     const process = launch(id, {
       ...handlers(connection),
-      ready: ({ generation }) => {
-        worker.serves(generation)
-        return undefined
-      },
-      wornOut: ({ reason }) => {
-        this.#renew(worker, reason)
-        return undefined
-      },
+      ready: ({ generation }) => void worker.serves(generation),
+      wornOut: ({ reason }) => void this.#renew(worker, reason),
     })
     const worker = new RunningWorker(process, timings)
     process.exited.then(() => {

@@ -115,7 +115,7 @@ export async function cacheStats(parts: MasterParts): Promise<Record<string, unk
       sites: largestUsers(caches.store.usages()),
     },
     proxy: { ...caches.proxy.size(), max_bytes: proxy.max_bytes, sites: largestUsers(caches.proxy.usages()) },
-    isolates: { hosts: hosts.shared.ready, threads: pools.reduce((sum, { threads }) => sum + threads, 0) },
+    isolates: { hosts: hosts.shared.places.filled, threads: pools.reduce((sum, { threads }) => sum + threads, 0) },
     leases: { held: caches.leases.held, waiting: caches.leases.waiting },
     purges: { last, unsettled: unsettled.length },
   }

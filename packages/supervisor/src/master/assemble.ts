@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import type { PurgeOrder, PurgeState } from '@svc/cache'
-import type { SiteConfig } from '@svc/config'
+import type { PurgeOrder } from '@svc/cache'
 import { asError, type CloseStack } from '@svc/core'
 import type { OwnDirectories, ServiceManager } from '@svc/processes'
 import {
@@ -15,20 +14,19 @@ import {
   tellOfChange,
   watchSettings,
 } from '@svc/processes'
-import type { GenerationSpec, HostEndpoint, PurgeOutcome } from '@svc/protocol'
+import type { GenerationSpec } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/order-certificate.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
-import { WorkerFleet } from '../fleet/worker-fleet.ts'
-import { MetricsCollector, type MetricsProcess } from '../metrics/metrics-collector.ts'
-import { Reloader } from '../reload/reloader.ts'
+import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
+import { MetricsCollector } from '../metrics/metrics-collector.ts'
+import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
 import type { Certificates } from '../tls/certificates.ts'
 import { Caches } from './caches.ts'
 import { hostHandlers, workerHandlers } from './handlers.ts'
 import { IsolateLosses } from './instance-health.ts'
-import type { MasterDeps, MasterParts } from './parts.ts'
-import { type GenerationAccess, makeReloadTarget } from './reload-target.ts'
-import { RenderHosts, sharedSites } from './render-hosts.ts'
+import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
+import { RenderHosts, type RenderHostsOptions, sharedSites } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
@@ -64,59 +62,37 @@ function launchSettings({ options, logger }: MasterDeps, server: GenerationSpec[
 }
 
 /** Calls of the render hosts into the rest of the master. None arrives before the hosts are started. */
-interface HostCalls {
-  readonly purgeState: () => PurgeState
-  readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
-  readonly changed: (site: string, files: readonly string[]) => Promise<unknown>
-  readonly attached: (site: SiteConfig) => Promise<void>
-  readonly serving: (site: string) => void
-  readonly announce: (endpoints: readonly HostEndpoint[]) => Promise<void>
-  readonly gone: (host: MetricsProcess) => void
-  readonly died: () => void
-}
+type HostCalls = Pick<RenderHostsOptions['own'], 'purgeState' | 'purge' | 'changed' | 'onAttached' | 'onServing' | 'onGone'> &
+  Pick<RenderHostsOptions['shared'], 'onDeath'> &
+  Pick<RenderHostsOptions, 'onEndpoints'>
 
 function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, calls: HostCalls): RenderHosts {
   const { clock, logger, timings } = deps
   const { config } = access.get()
+  const { onDeath, onEndpoints, ...own } = calls
+  const { purgeState, purge, onGone } = own
   const settings = launchSettings(deps, config.server)
   const isolateLost = (site: string) => losses.note(site, clock.monotonic())
-  const common = {
-    runDir: config.server.run_dir,
-    purgeState: calls.purgeState,
-    timings,
-    clock,
-    logger,
-    onGone: calls.gone,
-  }
+  const common = { runDir: config.server.run_dir, timings, clock, logger }
   return new RenderHosts({
     shared: {
       ...common,
       // A server with only static files, upstreams and units needs no process for the code of sites.
       count: () => (sharedSites(access.get()).length > 0 ? config.render.hosts : 0),
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
-      handlers: hostHandlers(calls.purge, isolateLost),
-      onDeath: calls.died,
+      handlers: hostHandlers(purge, isolateLost),
+      purgeState,
+      onGone,
+      onDeath,
     },
-    own: {
-      ...common,
-      isolateLost,
-      purge: calls.purge,
-      changed: calls.changed,
-      onAttached: calls.attached,
-      onServing: calls.serving,
-    },
+    own: { ...common, ...own, isolateLost },
     target: access.get,
-    onEndpoints: calls.announce,
+    onEndpoints,
   })
 }
 
 /** Calls of the workers into the rest of the master. None arrives before the workers are started. */
-interface WorkerCalls {
-  readonly handlers: (connection: object) => ReturnType<typeof workerHandlers>
-  readonly purgeState: () => PurgeState
-  readonly gone: (worker: MetricsProcess, connection: object) => void
-  readonly died: () => void
-}
+type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'purgeState' | 'onGone' | 'onDeath'>
 
 function makeWorkers({ deps, access, proofs }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
   const { clock, logger, timings } = deps
@@ -125,15 +101,12 @@ function makeWorkers({ deps, access, proofs }: AssembleOptions, hosts: RenderHos
   return new WorkerFleet({
     count: server.workers === 0 ? availableParallelism() : server.workers,
     launch: (id, handlers) => launchWorker(settings, `worker ${id}`, handlers),
-    handlers: calls.handlers,
     target: () => ({ spec: access.get(), hosts: hosts.endpoints }),
     proofs: () => proofs.all,
-    purgeState: calls.purgeState,
     timings,
     clock,
     logger,
-    onGone: calls.gone,
-    onDeath: calls.died,
+    ...calls,
   })
 }
 
@@ -184,11 +157,10 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
   })
 }
 
+/** Distributes a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
 function makeReloader(
   { deps, access, manager, certificates, automatic, started }: AssembleOptions,
-  { caches, ...fleets }: Pick<MasterParts, 'workers' | 'hosts' | 'caches'>,
-  watcher: SiteWatcher,
-  served: ServedSites,
+  { workers, hosts, caches, served, watcher }: ChangeParts,
 ): Reloader {
   const { load, clock, logger } = deps
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
@@ -202,7 +174,26 @@ function makeReloader(
     caches.setShares(spec.sites)
     await served.reloaded(before, spec)
   }
-  const target = makeReloadTarget({ ...fleets, access, manager, onServed })
+  const target: ReloadTarget = {
+    async prepare(spec) {
+      await manager.announce('RELOADING=1')
+      const [prepared] = await Promise.all([workers.prepare({ spec, hosts: hosts.endpoints }), hosts.prepare(spec)])
+      return async () => {
+        const before = access.get()
+        access.set(spec)
+        await hosts.commit(spec.generation)
+        await workers.commit(prepared, spec.generation)
+        hosts.shared.places.retain(sharedSites(spec).map(({ id }) => id))
+        await onServed(spec, before)
+        await manager.announce('READY=1')
+      }
+    },
+    abandon(generation) {
+      workers.abandon(generation)
+      hosts.abandon(generation)
+      manager.announce('READY=1').catch(() => undefined)
+    },
+  }
   return new Reloader({ load, current: access.get, target, certificates, started, clock, logger })
 }
 
@@ -219,23 +210,23 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     purgeState: () => caches.purges.hostState(),
     purge: (order) => caches.purge(order),
     changed: (site, files) => changes.changed(site, files),
-    attached: (site) => changes.unitAttached(site),
-    serving: (site) => surveys.add(site),
-    announce: (endpoints) => workers.announceHosts(endpoints),
-    gone: (host) => {
+    onAttached: (site) => changes.unitAttached(site),
+    onServing: (site) => surveys.add(site),
+    onEndpoints: (endpoints) => workers.announceHosts(endpoints),
+    onGone: (host) => {
       metrics.gone(host)
       caches.hostGone()
     },
-    died: () => metrics.countDeath('host'),
+    onDeath: () => metrics.countDeath('host'),
   })
   const workers = makeWorkers(options, hosts, {
     handlers: (connection) => workerHandlers(parts, connection),
     purgeState: () => caches.purges.workerState(),
-    gone: (worker, connection) => {
+    onGone: (worker, connection) => {
       metrics.gone(worker)
       caches.workerGone(connection)
     },
-    died: () => metrics.countDeath('worker'),
+    onDeath: () => metrics.countDeath('worker'),
   })
   const onPurged = (order: PurgeOrder) => metrics.countPurge(order.layers)
   const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, onPurged }, stack)
@@ -250,7 +241,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   })
   const surveys = new SiteSurveys({
     ask: (site) => surveySite(hosts, site),
-    isAway: (site) => hosts.absent.includes(site),
+    isAway: (site) => hosts.own.absent.includes(site),
     warm: (site) => workers.ready[0]?.peer.notify('warm', { site }),
     logger,
   })
@@ -262,7 +253,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     logger,
   })
   const changes = makeChanges(options, { workers, hosts, caches, served, watcher })
-  const reloader = makeReloader(options, { workers, hosts, caches }, watcher, served)
+  const reloader = makeReloader(options, { workers, hosts, caches, served, watcher })
   const restarts = new RollingRestart(() => hosts.replaceables)
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())

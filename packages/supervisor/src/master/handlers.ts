@@ -26,10 +26,7 @@ export function workerHandlers(
 ): Omit<Handlers<typeof masterMethods>, 'ready' | 'wornOut'> {
   return {
     ...sharedHandlers(parts),
-    hostLost: ({ host, sites }) => {
-      parts.hosts.noteInFlight(host, sites)
-      return undefined
-    },
+    hostLost: ({ host, sites }) => void parts.hosts.noteInFlight(host, sites),
     health: () => healthOf(parts),
     metrics: async () => {
       const { workers, hosts, metrics } = parts
@@ -37,18 +34,12 @@ export function workerHandlers(
     },
     lease: ({ key }, context) => parts.caches.leases.lease(connection, key, context),
     leaseHeld: ({ prefixes }) => ({ isHeld: parts.caches.leases.isHeld(prefixes) }),
-    leaseEnded: ({ id, outcome }) => {
-      parts.caches.leases.ended(connection, id, outcome)
-      return undefined
-    },
+    leaseEnded: ({ id, outcome }) => void parts.caches.leases.ended(connection, id, outcome),
     isolates: () => ({ pools: isolatePools(parts) }),
     modules: ({ site }) => modulesOf(parts, site),
     cacheStats: async () => ({ stats: await cacheStats(parts) }),
     siteInfo: ({ site }) => routesOf(parts, site),
-    settleSite: async ({ site }) => {
-      await parts.changes.settled(site)
-      return undefined
-    },
+    settleSite: async ({ site }) => void (await parts.changes.settled(site)),
   }
 }
 
@@ -59,10 +50,7 @@ export function hostHandlers(
 ): Handlers<typeof hostParentMethods> {
   return {
     purge: ({ order }) => purge(order),
-    isolateLost: ({ site }) => {
-      onIsolateLost(site)
-      return undefined
-    },
+    isolateLost: ({ site }) => void onIsolateLost(site),
   }
 }
 

@@ -69,10 +69,10 @@ export async function healthOf({
   return evaluateHealth({
     uptimeMs: now - parts.startedAt,
     renderPool: {
-      hostsWanted: hosts.shared.wanted,
-      hostsReady: hosts.shared.ready,
+      hostsWanted: hosts.shared.places.all.length,
+      hostsReady: hosts.shared.places.filled,
       starvedSites: starvedSites(hosts),
-      absentSites: hosts.absent,
+      absentSites: hosts.own.absent,
       loopingSites: [...new Set([...losses.looping(now), ...hosts.quarantined])],
     },
     workers: { wanted: workers.count, ready: workers.ready.length, isCrashLooping: workers.isCrashLooping },

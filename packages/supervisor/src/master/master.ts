@@ -8,14 +8,12 @@ import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import { orderCertificate, Proofs } from '../acme/order-certificate.ts'
 import { ControlServer } from '../control/control-server.ts'
 import { buildGeneration, type ServableConfig } from '../reload/reloader.ts'
-import { lockInstance, runFiles } from '../run-dir/instance-lock.ts'
-import { keepFresh } from '../run-dir/keep-fresh.ts'
 import { Certificates } from '../tls/certificates.ts'
 import { assemble } from './assemble.ts'
 import { controlHandlers } from './handlers.ts'
-import type { MasterDeps, MasterParts } from './parts.ts'
-import type { GenerationAccess } from './reload-target.ts'
+import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
 import { sharedSites } from './render-hosts.ts'
+import { keepFresh, lockInstance, runFiles } from './run-directory.ts'
 import { startSummary } from './start-summary.ts'
 import { listenUrls, writeReport } from './status.ts'
 
@@ -42,7 +40,7 @@ export class Master {
       reload: () => this.#parts?.reloader.reload(),
       cut: () => {
         this.#parts?.workers.cut()
-        this.#parts?.hosts.cut()
+        this.#parts?.hosts.shared.cut()
       },
       diagnose: async () => logger.info({ path: await writeReport(this.#require()) }, 'wrote a diagnostic report'),
     }
@@ -93,7 +91,7 @@ export class Master {
       'work after the start',
       clock.after(AFTER_START_MS, () => {
         watcher.start()
-        hosts.keepSpare()
+        hosts.shared.keepSpare()
         served.ready(access.get().sites)
         const { config, web } = access.get()
         automatic.serve({ config, web, certificates: certificates.files })
@@ -168,7 +166,7 @@ export class Master {
   async #drain(): Promise<void> {
     const { spec, workers, hosts } = this.#require()
     const cut = await workers.drain(spec().config.scaling.graceful_shutdown_timeout_secs * 1000)
-    await hosts.drain(HOST_DRAIN_MS)
+    await hosts.shared.drain(HOST_DRAIN_MS)
     this.#deps.logger.info({ cut }, `stopped; ${cut} requests and connections were cut`)
   }
 }

@@ -52,3 +52,9 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'star
   readonly surveys: SiteSurveys
   readonly metrics: MetricsCollector
 }
+
+/** The generation in service, which a reload replaces. */
+export interface GenerationAccess {
+  get(): GenerationSpec
+  set(spec: GenerationSpec): void
+}

@@ -7,7 +7,7 @@ import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import { OwnSites, type OwnSitesOptions } from '../own-site/own-sites.ts'
 
 /** Options of `RenderHosts`. */
-interface RenderHostsOptions {
+export interface RenderHostsOptions {
   readonly shared: Omit<HostFleetOptions, 'target' | 'onEndpoints'>
   readonly own: Omit<OwnSitesOptions, 'target' | 'onEndpoints'>
   readonly target: () => GenerationSpec
@@ -27,8 +27,8 @@ function sharedSpec(spec: GenerationSpec): GenerationSpec {
 
 /** All render hosts: those that this process starts, and the units of sites with a process of their own. */
 export class RenderHosts {
-  readonly #shared: HostFleet
-  readonly #own: OwnSites
+  readonly shared: HostFleet
+  readonly own: OwnSites
   readonly #options: RenderHostsOptions
   #endpoints: readonly HostEndpoint[]
   #announced: Promise<void> = Promise.resolve()
@@ -36,20 +36,15 @@ export class RenderHosts {
   constructor(options: RenderHostsOptions) {
     this.#options = options
     const announce = { onEndpoints: () => this.#announce() }
-    this.#own = new OwnSites({ ...options.own, ...announce, target: options.target })
-    this.#shared = new HostFleet({ ...options.shared, ...announce, target: () => sharedSpec(options.target()) })
-    this.#endpoints = this.#own.endpoints
+    this.own = new OwnSites({ ...options.own, ...announce, target: options.target })
+    this.shared = new HostFleet({ ...options.shared, ...announce, target: () => sharedSpec(options.target()) })
+    this.#endpoints = this.own.endpoints
   }
 
   /** Resolves when the shared hosts are up or have failed too often to wait for. Does not wait for units. */
   async start(): Promise<void> {
-    await this.#own.start()
-    await this.#shared.start()
-  }
-
-  /** See `HostFleet.keepSpare`. */
-  keepSpare(): void {
-    this.#shared.keepSpare()
+    await this.own.start()
+    await this.shared.start()
   }
 
   /** Endpoints of all hosts. The array is replaced, never changed. */
@@ -57,34 +52,24 @@ export class RenderHosts {
     return this.#endpoints
   }
 
-  /** Number of shared hosts: wanted, and up. */
-  get shared(): { readonly wanted: number; readonly ready: number } {
-    return { wanted: this.#shared.places.all.length, ready: this.#shared.places.filled }
-  }
-
-  /** Sites whose own process is not connected. */
-  get absent(): string[] {
-    return this.#own.absent
-  }
-
   /** Sites that have a host of their own because they crash it. */
   get quarantined(): string[] {
-    return this.#shared.places.quarantined
+    return this.shared.places.quarantined
   }
 
   /** Processes to collect metrics from. */
   get measured(): readonly MetricsProcess[] {
-    return [...this.#shared.running, ...this.#own.running.map((unit) => unit.measured)]
+    return [...this.shared.running, ...this.own.running.map((unit) => unit.measured)]
   }
 
   /** Hosts that serve or could at once. */
   get running(): ReachableHost[] {
-    return [...this.#shared.running, ...this.#own.running]
+    return [...this.shared.running, ...this.own.running]
   }
 
   /** Running hosts that know a site. */
   runningFor(site: string): ReachableHost[] {
-    return this.#own.has(site) ? this.#own.running.filter((unit) => unit.site.id === site) : this.#shared.running
+    return this.own.has(site) ? this.own.running.filter((unit) => unit.site.id === site) : this.shared.running
   }
 
   get pools(): PoolStatus[] {
@@ -93,22 +78,22 @@ export class RenderHosts {
 
   /** Processes that take part in purges. */
   get purgeMembers(): PurgeMember[] {
-    return [...this.#shared.purgeMembers, ...this.#own.purgeMembers]
+    return [...this.shared.purgeMembers, ...this.own.purgeMembers]
   }
 
   /** Processes that a rolling restart replaces. */
   get replaceables(): Replaceable[] {
-    return [...this.#shared.replaceables, ...this.#own.replaceables]
+    return [...this.shared.replaceables, ...this.own.replaceables]
   }
 
   /** Has all hosts build a generation. A host that fails to does not block the reload. */
   async prepare(spec: GenerationSpec): Promise<void> {
-    await Promise.all([this.#shared.prepare(sharedSpec(spec)), this.#own.prepare(spec)])
+    await Promise.all([this.shared.prepare(sharedSpec(spec)), this.own.prepare(spec)])
   }
 
   abandon(generation: number): void {
-    this.#shared.abandon(generation)
-    this.#own.abandon(generation)
+    this.shared.abandon(generation)
+    this.own.abandon(generation)
   }
 
   /**
@@ -116,43 +101,29 @@ export class RenderHosts {
    * it.
    */
   async commit(generation: number): Promise<void> {
-    this.#own.add(this.#options.target())
+    this.own.add(this.#options.target())
     await this.#announce()
-    await this.#shared.commit(generation)
-    await this.#own.commit(generation)
+    await this.shared.commit(generation)
+    await this.own.commit(generation)
     await this.#announce()
-  }
-
-  /** Drops the state of sites that a reload removed. */
-  sitesChanged({ sites }: GenerationSpec): void {
-    this.#shared.places.retain(sharedSites({ sites }).map(({ id }) => id))
   }
 
   /** Notes a worker's report: sites with renders in flight on a host that has ended. */
   noteInFlight(hostId: string, sites: readonly string[]): void {
-    this.#shared.places.inFlight.note(hostId, sites)
+    this.shared.places.inFlight.note(hostId, sites)
   }
 
   status(spec: GenerationSpec): StatusReport['hosts'] {
-    return [...this.#shared.status(sharedSites(spec).map(({ id }) => id)), ...this.#own.status()]
-  }
-
-  /** Drains the shared hosts and ends them. Units go on. */
-  drain(timeoutMs: number): Promise<void> {
-    return this.#shared.drain(timeoutMs)
-  }
-
-  cut(): void {
-    this.#shared.cut()
+    return [...this.shared.status(sharedSites(spec).map(({ id }) => id)), ...this.own.status()]
   }
 
   /** Ends the shared hosts at once and disconnects the units. */
   async stop(): Promise<void> {
-    await Promise.all([this.#shared.stop(), this.#own.close()])
+    await Promise.all([this.shared.stop(), this.own.close()])
   }
 
   async #announce(): Promise<void> {
-    const next = [...this.#own.endpoints, ...this.#shared.endpoints]
+    const next = [...this.own.endpoints, ...this.shared.endpoints]
     if (JSON.stringify(next) !== JSON.stringify(this.#endpoints)) {
       this.#endpoints = next
       this.#announced = this.#options.onEndpoints(next)

@@ -297,10 +297,7 @@ export class OwnSites {
     const inTurn = <T>(task: () => Promise<T>) => unit.inTurn(task)
     return {
       purge: ({ order }) => inTurn(async () => purge(orderOfSite(order, this.#siteOf(site)?.label ?? unit.site.label))),
-      isolateLost: () => {
-        isolateLost(site)
-        return undefined
-      },
+      isolateLost: () => void isolateLost(site),
       hostReplaced: () =>
         inTurn(async () => {
           onGone(unit.measured)
@@ -316,11 +313,7 @@ export class OwnSites {
         await onEndpoints()
         return undefined
       },
-      filesChanged: ({ files }) =>
-        inTurn(async () => {
-          await changed(site, files)
-          return undefined
-        }),
+      filesChanged: ({ files }) => inTurn(async () => void (await changed(site, files))),
     }
   }
 }
