@@ -34,7 +34,7 @@ const commands: readonly AddCommand[] = [
 
 const MAX_WIDTH = 100
 
-/** Told by the parser of a wrong command line (`message`), or of what a command threw (`error`). */
+/** Called by the parser for an invalid command line (`message`) or with the error of a command. */
 function refuse(message: string | null, error: Error | undefined): never {
   if (message === null && error !== undefined) throw error
   throw new CliError('CLI_USAGE', message ?? 'invalid command line')

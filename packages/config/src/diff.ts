@@ -52,13 +52,13 @@ function differingRestartKeys(before: Config, after: Config): KeyPath[] {
   return restartKeys.filter((path) => !isDeepStrictEqual(valueAt(before, path), valueAt(after, path)))
 }
 
-/** Where something is written makes no difference to what it does. */
+/** Drops the places in the file: they do not change the effect. */
 function withoutPlaces(server: ServerSpec): unknown {
   const certificate = server.certificate && { ...server.certificate, at: undefined }
   return { ...server, certificate, place: '', locations: server.locations.map((location) => ({ ...location, place: '' })) }
 }
 
-/** Ids of sites whose servers in vhost files are not what they were. There may be thousands of them. */
+/** Ids of sites whose servers in vhost files have changed. There may be thousands of servers. */
 async function sitesOfChangedServers(before: WebSpec, after: WebSpec): Promise<Set<string>> {
   const old = Map.groupBy(before.servers, ({ site }) => site)
   const changed = new Set<string>()

@@ -19,11 +19,11 @@ export const purgeOutcome = guard.object({
 })
 export type PurgeOutcome = Guarded<typeof purgeOutcome>
 
-/** How a lease ended: the entry is in the store, the response cannot be stored, or there was none. */
+/** The end of a lease: the entry is in the store, the response cannot be stored, or there was none. */
 export const leaseOutcome = guard.oneOf('stored', 'pass', 'failed')
 export type LeaseOutcome = Guarded<typeof leaseOutcome>
 
-/** The answer to who asks for a lease: it holds the lease now (`id`), or another had it and it ended. */
+/** The answer to a request for a lease: the requester holds it now (`id`), or another had it and it ended. */
 export const leaseReply = guard.object({
   granted: guard.boolean,
   /** To be given back with `leaseEnded`; 0 when not granted. */

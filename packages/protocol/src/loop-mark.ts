@@ -1,4 +1,4 @@
-/** How an instance knows in CDN-Loop (RFC 8586) what it has sent itself. */
+/** Identifies requests that the instance itself has sent, in CDN-Loop (RFC 8586). */
 export interface LoopMark {
   readonly instanceId: string
   /** Generated at each start of the master. Only receivers of the instance's requests know it. */
@@ -17,7 +17,7 @@ export function loopMember({ instanceId, token }: LoopMark): string {
   return `svc;${instanceId};t=${token}`
 }
 
-/** How often a value of CDN-Loop names an instance: by itself, or since it was made up. Reason enough to go no further. */
+/** Returns how often a value of CDN-Loop names an instance, truly or forged: either is a reason to forward no further. */
 export function timesNamed(value: string, { instanceId }: LoopMark): number {
   const name = `svc;${instanceId}`
   return membersOf(value).filter((member) => member === name || member.startsWith(`${name};`)).length

@@ -34,7 +34,7 @@ export const renderHead = guard.object({ status: guard.number, headers: headerLi
 export type RenderHead = Guarded<typeof renderHead>
 
 /**
- * How far a host is with a call that has no answer yet: the body of a chunk without bytes, ahead of the head. Without any such
+ * Progress of a call that has no answer yet: the body of a chunk without bytes, ahead of the head. Without any such
  * report a call counts as begun from the moment that it was sent, unless it asked for `reportsStart`.
  *
  * `queued`: it waits, and none of the site's code has run for it. `begun`: the host works on it. `wants-body`: a thread has taken it;

@@ -46,7 +46,7 @@ export const siteStatus = guard.object({
   root: guard.string,
   process: guard.string,
   state: guard.string,
-  /** How many problems the last survey of its directory found. */
+  /** Number of problems that the last survey of its directory found. */
   problems: guard.optional(guard.number),
 })
 export type SiteStatus = Guarded<typeof siteStatus>

@@ -65,7 +65,7 @@ export const workerMethods = {
 export const masterMethods = {
   /** The worker serves this generation. Sent once after each commit, the first time when it listens. */
   ready: method(guard.object({ generation: guard.number, pid: guard.number }), guard.nothing),
-  /** The worker asks for a successor, because what it does leaves memory behind for good. Sent once. */
+  /** The worker asks for a successor, because its work leaves memory behind that nothing frees. Sent once. */
   wornOut: method(guard.object({ reason: guard.string }), guard.nothing),
   /** A render host went away; these sites had renders in flight on it. Helps to find the site that brings hosts down. */
   hostLost: method(guard.object({ host: guard.string, sites: guard.arrayOf(guard.string) }), guard.nothing),
@@ -81,7 +81,7 @@ export const masterMethods = {
   purge: method(guard.object({ order: purgeOrder }), purgeOutcome),
   /** Forgets compiled modules in every isolate and on disk. `evicted`: modules dropped from isolates and from disk. */
   purgeModules: method(modulePurge, guard.object({ evicted: guard.number })),
-  /** Forgets what is known of the routes and modules of the site that has this app directory or root. */
+  /** Forgets the routes and modules of the site that has this app directory or root. */
   resetApp: method(guard.object({ root: guard.string }), appReset),
   /** The isolates of all hosts, as of their last sign of life. */
   isolates: method(guard.nothing, guard.object({ pools: guard.arrayOf(isolatePool) })),

@@ -13,7 +13,7 @@ interface MasterLinkOptions {
   /** Read for each connection: a master that has lost the old token makes another. */
   readonly token: () => Promise<string>
   readonly handlers: Handlers<typeof unitMethods>
-  /** The connection is gone. */
+  /** The connection has ended. */
   readonly onLost: () => void
   readonly clock: Clock
   readonly logger: Logger
@@ -129,10 +129,10 @@ export class MasterLink {
     const message = messageOf(error)
     if (this.#isClosed || message === this.#complaint) return
     this.#complaint = message
-    const what =
+    const advice =
       codeOf(error) === 'CORE_PROTOCOL'
         ? 'the server has another version than this unit: restart the unit, and the server if it is the older one'
         : 'the server is unreachable; retrying'
-    this.#options.logger.warn({ err: error }, what)
+    this.#options.logger.warn({ err: error }, advice)
   }
 }

@@ -70,7 +70,7 @@ class SiteUnit {
     this.#run = new ServiceRun(service, options.env, clock, logger)
   }
 
-  /** Serves the site until it is told to stop, then drains. Rejects if the start fails. */
+  /** Serves the site until a signal stops it, then drains. Rejects if the start fails. */
   run(): Promise<void> {
     return this.#run.run()
   }

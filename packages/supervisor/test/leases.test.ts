@@ -3,8 +3,8 @@ import { after, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { type Channel, type Clock, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
 import { masterMethods, PROTOCOL_VERSION } from '@svc/protocol'
-import { LeaseDesk } from '../src/leases/lease-desk.ts'
 import { LeaseTable } from '../src/leases/lease-table.ts'
+import { Leases } from '../src/leases/leases.ts'
 
 const a = { name: 'a' }
 const b = { name: 'b' }
@@ -51,7 +51,7 @@ test('a waiter that disconnected or gave up is not granted the lease', () => {
 
 test('a key prefix finds fills in flight', () => {
   const clock = { now: () => 0, monotonic: () => 0, after: () => () => undefined }
-  const desk = new LeaseDesk({ clock, timeoutMs: () => 1, onExpired: () => undefined })
+  const desk = new Leases({ clock, timeoutMs: () => 1, onExpired: () => undefined })
   void desk.lease(a, 'site\0/x\0more', { onAbort: () => undefined })
   assert.deepEqual([desk.isHeld(['other', 'site\0/x\0']), desk.isHeld(['site\0/y']), desk.isHeld([])], [true, false, false])
   desk.ended(a, 1, 'stored')
@@ -99,7 +99,7 @@ after(() => {
 function openDesk() {
   const clock = new ManualClock()
   const expired: string[] = []
-  const desk = new LeaseDesk({ clock, timeoutMs: () => 5000, onExpired: (key) => expired.push(key) })
+  const desk = new Leases({ clock, timeoutMs: () => 5000, onExpired: (key) => expired.push(key) })
   const connectWorker = () => {
     const { port1, port2 } = new MessageChannel()
     const [masterEnd, workerEnd] = [createPortChannel(port1), createPortChannel(port2)]

@@ -34,7 +34,7 @@ export interface VhostSummary {
   /** "file:line". */
   readonly place: string
   readonly listen: readonly string[]
-  /** Addresses whose default it is because it says so. */
+  /** Addresses for which it is declared the default. */
   readonly default_for: readonly string[]
   readonly names: readonly string[]
   /** In file order; the last is what holds where none matches. */
@@ -47,9 +47,9 @@ export interface VhostSummary {
   }>
 }
 
-/** Purges of the whole instance. All reject when the master cannot be asked, or with what it refuses. */
+/** Purges of the whole instance. All reject if the master is unreachable, or with its error. */
 export interface Purges {
-  /** Resolves when no process of the instance serves what the order takes away. @throws SUP_BAD_PURGE */
+  /** Resolves when no process of the instance serves entries that the order matches. @throws SUP_BAD_PURGE */
   purge(order: PurgeOrder): Promise<PurgeOutcome>
   /** Forgets compiled modules; resolves with how many there were. */
   purgeModules(purge: ModulePurge): Promise<number>
@@ -59,7 +59,7 @@ export interface Purges {
   stats(): Promise<Readonly<Record<string, unknown>>>
 }
 
-/** The processes and isolates that render. All reject when the master cannot be asked, or with what it refuses. */
+/** The processes and isolates that render. All reject if the master is unreachable, or with its error. */
 export interface Renderers {
   /** Gives a site fresh isolates; resolves with how many were replaced. @throws SUP_UNKNOWN_SITE */
   flush(site: string): Promise<number>
@@ -86,11 +86,11 @@ export interface Sites {
 
 /** The operations that endpoints need from the instance. The worker implements it over its channel to the master; tests fake it. */
 export interface ControlPlane {
-  /** Health of the whole instance. Rejects when the master cannot be asked. */
+  /** Health of the whole instance. Rejects if the master is unreachable. */
   health(): Promise<HealthReport>
-  /** All metrics of the instance in the Prometheus text exposition format. Rejects when the master cannot be asked. */
+  /** All metrics of the instance in the Prometheus text exposition format. Rejects if the master is unreachable. */
   metrics(): Promise<string>
-  /** Returns true if this process has been told to stop. */
+  /** Returns true if this process is stopping. */
   isDraining(): boolean
   readonly purges: Purges
   readonly renderers: Renderers

@@ -11,7 +11,7 @@ export type EndpointGroup = 'health' | 'metrics' | 'api' | 'admin' | 'maintenanc
 /** Access to an endpoint: everyone, the host itself, or users with a role. */
 type EndpointAccess = 'open' | 'loopback' | 'role'
 
-/** A request as an endpoint sees it: what it declares has been checked. */
+/** A request as an endpoint sees it, with its declared fields checked. */
 export interface EndpointRequest {
   /** Values of the `:name` segments of its path, decoded. */
   readonly params: Readonly<Record<string, string>>

@@ -84,13 +84,13 @@ export function parseQuery(query: string, schema: FieldSchema): ParsedFields {
   return settle(entries, schema)
 }
 
-/** A field that the schema says is a string. */
+/** Returns a field whose type is string. */
 export function stringOf(values: FieldValues, name: string): string | undefined {
   const value = values[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** A field that the schema says is a list. */
+/** Returns a field whose type is a list. */
 export function listOf(values: FieldValues, name: string): readonly string[] | undefined {
   const value = values[name]
   return typeof value === 'object' ? value : undefined

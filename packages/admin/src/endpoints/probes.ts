@@ -29,7 +29,7 @@ async function metrics(plane: ControlPlane): Promise<EndpointAnswer> {
   return { status: 200, contentType: METRICS_TYPE, body: await plane.metrics() }
 }
 
-/** Liveness, health and metrics: open to everybody, and not logged. */
+/** Liveness, health and metrics: open to all clients, and not logged. */
 export function probeEndpoints(settings: ProbeSettings): Endpoint[] {
   const base = { method: 'GET', access: 'open', isLogged: false } as const
   const endpoints: Endpoint[] = []

@@ -98,7 +98,7 @@ function purgeL0(plane: ControlPlane, { body, host: askedHost }: EndpointRequest
   return purgeLayer(plane, 'l0', l0Scopes(plane, body, askedHost), body)
 }
 
-/** The scopes of a proxy purge: what is listed of the host, or all of it. */
+/** The scopes of a proxy purge: the listed paths and prefixes of the host, or all of it. */
 function proxyScopes(body: FieldValues): Scopes {
   const hosts = [stringOf(body, 'host') ?? '']
   const exact = listOf(body, 'paths')

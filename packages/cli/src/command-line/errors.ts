@@ -1,7 +1,7 @@
 import { errorClass } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 
-/** A user's mistake or a server that cannot be reached: told in words, without a stack trace. */
+/** An invalid command line or configuration, or an unreachable server: printed without a stack trace. */
 export const CliError = errorClass('CliError', {
   /** The command line is wrong. */
   CLI_USAGE: { exitCode: ExitCode.usage },

@@ -39,7 +39,7 @@ const optionNames = [
 /** Finds the known name that a mistyped one most likely means. */
 type FindNearest = (name: string, known: Iterable<string>) => string | undefined
 
-/** Finds an option on the command line as it was typed; the parser tells of `--no-cache` as `cache`. */
+/** Finds an option on the command line as it was typed: the parser reports `--no-cache` as `cache`. */
 function typedOption(name: string, args: readonly string[]): string | undefined {
   const words = args.filter((word) => word.startsWith('-')).map((word) => word.replace(/=.*$/s, ''))
   return words.find((word) => word.replace(/^--?(?:no-)?/, '') === name || word.replace(/^--?/, '') === name)
@@ -59,14 +59,14 @@ function explainOne(name: string, args: readonly string[], nearest: FindNearest)
 }
 
 /**
- * Says what is wrong with a command line in the words of who typed it.
- * @param text what the parser says
+ * Explains an invalid command line in the words of the user who typed it.
+ * @param text the message of the parser
  * @param args the command line
  */
 export function explainUsage(text: string, args: readonly string[], nearest: FindNearest): string {
   const unknown = /^Unknown (?:argument|command)s?: (.*)$/.exec(text)?.[1]
   if (unknown !== undefined) {
-    // The parser tells of `--some-option` a second time as `someOption`.
+    // The parser reports `--some-option` a second time as `someOption`.
     const isTyped = (name: string) => args.includes(name) || typedOption(name, args) !== undefined
     const all = unknown.split(', ')
     const names = all.length === 1 ? all : all.filter(isTyped)

@@ -42,7 +42,7 @@ async function findRoutes(args: RoutesArgs): Promise<SiteManifestInfo | undefine
   } catch (error) {
     if (codeOf(error) !== 'CLI_UNAVAILABLE') throw error
     const found = await fromFiles(args)
-    // Without a server there is nothing to be told.
+    // Without a server the files are the only source.
     if (found !== undefined && hasServer(error)) {
       printMessage(`the server did not list the routes (${printableLine(messageOf(error))}): these are read from the files`)
     }

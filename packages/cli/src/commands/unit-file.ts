@@ -20,7 +20,7 @@ const MADE: Readonly<Record<keyof UnitFileInputs['directories'], readonly [setti
   state: ['StateDirectory', '/var/lib/svc'],
   cache: ['CacheDirectory', '/var/cache/svc'],
 }
-/** For what has to be written down and ended after the last request. */
+/** Time to save state and to end processes after the last request. */
 const STOP_MARGIN_SECONDS = 15
 
 const HARDENING = [
@@ -78,7 +78,7 @@ export function unitFile(inputs: UnitFileInputs): string {
     `User=${user}`,
     `ExecStart=${commandOf(inputs)}`,
     'ExecReload=/bin/kill -HUP $MAINPID',
-    // The configuration file, and with it the secrets of others, is none of a site's business.
+    // A site must not read the configuration file: it has the secrets of other sites.
     ...(isServer
       ? []
       : [`Environment=${word(`SVC_SERVER__RUN_DIR=${directories.run}`)}`, `InaccessiblePaths=-${word(inputs.configFile)}`]),

@@ -10,7 +10,7 @@ import { configSource, type SourceArgs } from '../command-line/source-options.ts
 type ControlMethods = typeof controlMethods
 type Peer = RpcPeer<typeof controlClientMethods, ControlMethods>
 
-/** Where a server is looked for without options and files: it cannot be a mistake in a file. */
+/** True if neither an option nor the environment names a configuration: no file can be wrong. */
 function isNothingNamed(args: SourceArgs): boolean {
   return args.config === undefined && args.dir === undefined && !process.env['SVC_CONFIG']
 }
@@ -31,7 +31,7 @@ export async function findRunDir(args: SourceArgs): Promise<string> {
     )
   }
   await printProblems(found.problems)
-  throw new CliError('CLI_CONFIG', 'cannot tell which server is meant')
+  throw new CliError('CLI_CONFIG', 'cannot find the run directory of the server')
 }
 
 async function open(path: string): Promise<Socket> {

@@ -6,9 +6,9 @@ import { type CertificateFiles, certificateKey } from './read-certificate.ts'
 
 /** A place of the configuration that names a certificate. */
 export interface CertificateUse extends CertificateFiles {
-  /** Host names that it is meant for there; [] where it says itself what it is for. */
+  /** Host names that it is meant for there; []: those in the certificate itself. */
   readonly names: readonly string[]
-  /** Where each file is named: a key of the configuration, or a place of a vhost file. */
+  /** The place that names each file: a key of the configuration, or a place of a vhost file. */
   readonly at: Readonly<Record<keyof CertificateFiles, Finding['path'] | Place>>
 }
 
@@ -51,7 +51,7 @@ export function certificateUses(config: Config, web: WebSpec): CertificateUse[] 
   return [...usesOfConfig(config), ...usesOfServers(web)]
 }
 
-/** Where a configuration names each pair of files first, for people, by `certificateKey`. */
+/** Returns the first place that names each pair of files, for display, by `certificateKey`. */
 export function certificatePlaces(config: Config, web: WebSpec): ReadonlyMap<string, string> {
   const places = certificateUses(config, web).map((use): [string, string] => {
     const { cert: at } = use.at

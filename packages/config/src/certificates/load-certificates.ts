@@ -12,7 +12,7 @@ import {
   readCertificate,
 } from './read-certificate.ts'
 
-/** The certificates of a configuration, or what is wrong with them. */
+/** The certificates of a configuration, and their problems. */
 interface ReadCertificates {
   /** Each pair of files once. */
   readonly certificates: readonly LoadedCertificate[]

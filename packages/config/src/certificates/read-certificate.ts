@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'n
 import { stat } from 'node:fs/promises'
 import { codeOf, messageOf, readBounded, whyUnreadable } from '@svc/core'
 
-/** Where a certificate and its key lie. Absolute paths. */
+/** Absolute paths of a certificate and its key. */
 export interface CertificateFiles {
   readonly cert: string
   readonly key: string
@@ -30,7 +30,7 @@ export interface LoadedCertificate extends CertificateFiles {
   readonly isChainInOrder: boolean
 }
 
-/** Why a certificate cannot be used. */
+/** The reason why a certificate is unusable. */
 export interface CertificateFault {
   /** Which of the two files is to blame. */
   readonly file: keyof CertificateFiles
@@ -92,7 +92,7 @@ function parse<T>(
   }
 }
 
-/** Certificates of a file in their order. At least one. @throws what OpenSSL says */
+/** Certificates of a file in their order. At least one. @throws the error of OpenSSL */
 function chainOf(pem: string): [X509Certificate, ...X509Certificate[]] {
   const [first = pem, ...others] = pem.match(PEM_CERTIFICATE) ?? []
   return [new X509Certificate(first), ...others.map((text) => new X509Certificate(text))]

@@ -4,7 +4,7 @@ import { type Finding, findingIf } from '../values/finding.ts'
 import { checkRouteRules } from './route-rules.ts'
 import { checkUniqueNames, type PlaceOf } from './unique-names.ts'
 
-/** Checks what no single key shows: how values go together. */
+/** Checks values against each other. */
 export function checkConfig(config: Config, web: WebSpec, placeOf: PlaceOf): Finding[] {
   return [
     ...checkAdmin(config),
@@ -27,7 +27,7 @@ function checkUser(user: Config['admin']['users'][number], index: number): Findi
   ]
 }
 
-/** Checks that tokens can be signed safely and that every user's role has what it needs. */
+/** Checks that tokens can be signed safely and that every user has the keys that its role needs. */
 function checkAdmin({ admin }: Config): Finding[] {
   const secret = admin.jwt_secret
   const isShort = secret !== undefined && Buffer.byteLength(secret) < MIN_SECRET_BYTES
@@ -66,7 +66,7 @@ function checkSitePair(site: Config['sites'][number], index: number): Finding[] 
   ]
 }
 
-/** Checks what TLS settings need of each other and of the engine. */
+/** Checks TLS settings against each other and the engine. */
 function checkTls({ server, tls, sites }: Config): Finding[] {
   const hasCertificates = tls.auto || tls.certs.length > 0 || server.vhosts.length > 0 || sites.some((site) => site.tls_cert)
   const needsNode = tls.min_version === '1.3' && server.engine === 'uws'
@@ -82,7 +82,7 @@ function checkTls({ server, tls, sites }: Config): Finding[] {
   ]
 }
 
-/** Checks that what is shared between instances has a store to be shared through. */
+/** Checks that settings that instances share have a shared store. */
 function checkSharedStore({ redis, cache, rate_limit: rateLimit }: Config): Finding[] {
   if (redis.url !== undefined) return []
   return [

@@ -60,7 +60,7 @@ function canBeUnescaped(text: string): boolean {
     decodeURIComponent(text)
     return true
   } catch {
-    // The one thing that it throws for.
+    // It throws for an invalid escape only.
     return false
   }
 }

@@ -3,7 +3,7 @@ import type { Config } from '../schema/types.ts'
 import type { Finding } from '../values/finding.ts'
 import type { KeyPath } from '../values/key-path.ts'
 
-/** Tells where a key was written. */
+/** Returns the place where a key was written. */
 export type PlaceOf = (path: KeyPath) => Place
 
 /** A name and where it was given. */
@@ -27,7 +27,7 @@ function claimsOf(items: readonly object[], base: KeyPath, key: string): Claim[]
   return items.map((item, index) => ({ name: String((item as Record<string, unknown>)[key]), path: [...base, index, key] }))
 }
 
-/** Checks that what is addressed by name has a name of its own. */
+/** Checks that no two things that are addressed by name share one. */
 export function checkUniqueNames(config: Config, placeOf: PlaceOf): Finding[] {
   const siteIds = [...claimsOf(config.sites, ['sites'], 'id'), ...claimsOf(config.apps, ['apps'], 'name')]
   return [

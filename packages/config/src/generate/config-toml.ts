@@ -17,7 +17,7 @@ function tableLines(table: Table, name: string): string[] {
   return [...header, ...own, ...below]
 }
 
-/** An element of a list keeps what is in it on its own lines, so that it can be read and copied as a whole. */
+/** Writes an element of a list with nested values inline, so that it can be read and copied as a whole. */
 function itemLines(item: Table): string[] {
   return Object.entries(item).flatMap(([key, value]) => (value === undefined ? [] : [tomlLine(key, value)]))
 }

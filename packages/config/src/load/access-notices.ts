@@ -7,7 +7,7 @@ import type { NeededPath, NeedKind } from '@svc/vhosts'
 interface Need {
   /** Names the path in a message. */
   readonly noun: string
-  /** The right that the user needs, of what is not a directory. */
+  /** The right that the user needs, except to a directory. */
   readonly right: number
   readonly verb: string
   readonly isRight: (info: Stats) => boolean
@@ -79,7 +79,7 @@ async function unsearchable(path: string): Promise<string | undefined> {
   return undefined
 }
 
-async function whyNot({ kind, path: written }: NeededPath, user: string): Promise<string | undefined> {
+async function problemOf({ kind, path: written }: NeededPath, user: string): Promise<string | undefined> {
   const { noun, right, verb, isRight, expected, make, permit } = needs[kind]
   const path = printable(written)
   const who = `the user ${user}`
@@ -104,7 +104,7 @@ async function whyNot({ kind, path: written }: NeededPath, user: string): Promis
 }
 
 /**
- * Looks at paths that requests will need and says in plain lines what is wrong with them: never an error, since a program may make
+ * Checks paths that requests will need. Returns their problems as notices, never as errors, since a program may make
  * its socket later. Nothing is opened, so a pipe is not waited for.
  */
 export async function accessNotices(paths: readonly NeededPath[], user = userName()): Promise<string[]> {
@@ -112,8 +112,8 @@ export async function accessNotices(paths: readonly NeededPath[], user = userNam
   const next = paths.entries()
   const work = async () => {
     for (const [index, needed] of next) {
-      const why = await whyNot(needed, user)
-      if (why !== undefined) lines[index] = `${needed.place}: ${why}; until then ${needs[needed.kind].until}`
+      const problem = await problemOf(needed, user)
+      if (problem !== undefined) lines[index] = `${needed.place}: ${problem}; until then ${needs[needed.kind].until}`
     }
   }
   await Promise.all(Array.from({ length: MAX_PARALLEL }, work))

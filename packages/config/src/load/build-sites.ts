@@ -17,7 +17,7 @@ interface SiteInputs {
   readonly secretNames: ReadonlySet<string>
 }
 
-/** The sites of a configuration, or what is wrong with them. */
+/** The sites of a configuration, and their problems. */
 interface BuiltSites {
   readonly sites: readonly SiteConfig[]
   readonly findings: readonly Finding[]
@@ -30,7 +30,7 @@ interface BuiltSites {
 interface Draft {
   /** Path of the key that gives the root; undefined for a site of a vhost file. */
   readonly path: KeyPath | undefined
-  /** Where a vhost file names the application. */
+  /** The place of a vhost file that names the application. */
   readonly place?: Place
   /** The site with its own `env` alone. */
   readonly site: SiteConfig
@@ -115,7 +115,7 @@ export async function buildSites(config: Config, inputs: SiteInputs): Promise<Bu
   return { sites, findings, problems, files }
 }
 
-/** Where a site's environment comes from, the strongest first but for NODE_ENV. */
+/** The sources of a site's environment, the strongest first but for NODE_ENV. */
 interface SiteEnvSources {
   readonly mode: 'production' | 'development'
   readonly os: Variables
@@ -130,7 +130,7 @@ interface SiteEnvSources {
 }
 
 /**
- * Puts together what a site's code sees as `process.env`: NODE_ENV, which follows the mode, and the keys that the configuration
+ * Merges the variables that a site's code sees as `process.env`: NODE_ENV, which follows the mode, and the keys that the configuration
  * or the site's `.env` name. A value of the operating system wins over a configured one, except where it belongs to the server
  * itself: otherwise a site could read the server's secrets by naming them.
  */

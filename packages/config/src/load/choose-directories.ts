@@ -18,7 +18,7 @@ interface ChosenDirectories extends Directories {
 
 /** Returns the directories of an instance: configured ones, else the defaults for who runs it and where its file lies. */
 export async function chooseDirectories(read: ReadDocument, source: ConfigSource): Promise<ChosenDirectories> {
-  // One directory has one instance, whatever path leads to it. What is missing is reported elsewhere.
+  // One directory has one instance, whatever path leads to it. A missing one is reported elsewhere.
   const baseDir = await realpath(read.baseDir).catch(() => read.baseDir)
   const reason = await unsafeReason(baseDir)
   const { isRoot } = source

@@ -43,7 +43,7 @@ export interface LoadedConfig {
   readonly files: readonly string[]
 }
 
-/** A configuration, or everything that is wrong with it. */
+/** A configuration, or all of its problems. */
 export type LoadResult = LoadedConfig | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
 
 const STANDARD_ERROR = 2
@@ -124,7 +124,7 @@ async function resolveAll(
 }
 
 /**
- * Reads, checks and resolves a configuration. Never throws for what a user wrote: every problem of all sources is in the result,
+ * Reads, checks and resolves a configuration. Never throws for mistakes of a user: every problem of all sources is in the result,
  * each with its place. Nothing is written to `process.env`.
  */
 export async function loadConfig(source: ConfigSource, host: MachineProperties = hostFacts()): Promise<LoadResult> {
@@ -167,7 +167,7 @@ function proofNotices({ tls }: Config, listen: readonly ListenName[]): string[] 
   return ['tls.auto is set but no address listens for plain HTTP, which is needed to verify hosts (set server.listen)']
 }
 
-/** Says in plain lines what is not wrong but worth knowing. */
+/** Lists settings that are valid but probably not intended. */
 function noticesOf(root: SchemaNode, data: unknown, config: Config): string[] {
   const notices: string[] = []
   const inert = inertKeysIn(root, data)

@@ -13,7 +13,7 @@ import { type ReadDocument, readDocument } from './read-document.ts'
 /** In the run directory of every running instance. */
 const CONTROL_SOCKET = 'control.sock'
 
-/** Where a running instance has its pid file and sockets, or why that cannot be told. */
+/** The directory of the pid file and sockets of an instance, or the problems that hide it. */
 type RunDirectory =
   | { readonly ok: true; readonly dir: string }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] }

@@ -13,7 +13,7 @@ interface DirectoryInputs {
   /** Directory of the config file, or of the site in standalone mode, without symbolic links. */
   readonly baseDir: string
   readonly isBaseDirWritable: boolean
-  /** No other user can replace what lies in `baseDir`. */
+  /** No other user can replace the content of `baseDir`. */
   readonly isBaseDirSafe: boolean
   /** `server.state_dir`, when it is configured. */
   readonly stateDir: string | undefined
@@ -63,7 +63,7 @@ export function placeOf(
   return join(STANDALONE_STATE, shortHash(baseDir), relative(join(baseDir, OWN_NAME), path))
 }
 
-/** Returns where an instance keeps what is not configured, when that is not the place of the system. */
+/** Returns the directory of an instance for everything that is not configured, if that is not the place of the system. */
 function ownDirectory({ isRoot, isStandalone, baseDir, stateDir }: DirectoryInputs): string {
   const keepsOwn = stateDir === undefined ? isStandalone : isInOwn(stateDir, baseDir)
   if (isRoot && keepsOwn) return join(STANDALONE_STATE, shortHash(baseDir))
@@ -73,7 +73,7 @@ function ownDirectory({ isRoot, isStandalone, baseDir, stateDir }: DirectoryInpu
 /**
  * Chooses the directories that are not configured: those of the system for root, else `.svc/` beside the config file, or in
  * the state directory where that place is not writable or belongs to /etc. A standalone site keeps everything in its own
- * `.svc/`, whoever runs it, so that two of them never meet. Where another user could replace `.svc/`, it lies elsewhere too, if
+ * `.svc/`, for every user, so that two of them never meet. If another user could replace `.svc/`, it lies elsewhere too, if
  * there is a place: the state directory, or for root one of its own. An instance of root whose `server.state_dir` lies in `.svc` has
  * its sockets where that of another user has them.
  */

@@ -24,7 +24,7 @@ export class ConfigDocument {
     this.#place = place
   }
 
-  /** Notes that what lies at and below `prefix` was written elsewhere. Later overlays win. */
+  /** Notes another source of the values at and below `prefix`. Later overlays win. */
   overlay(prefix: KeyPath, directory: string, place: (path: KeyPath) => Place): void {
     this.#overlays.unshift({ prefix, directory, place })
   }

@@ -53,7 +53,7 @@ function scalarOrList(node: SchemaNode, text: string): unknown {
   }
 }
 
-/** Reads a variable's text as a value of the type that the key has. What does not fit stays text, for the schema to refuse. */
+/** Reads a variable's text as a value of the type that the key has. A text that does not fit stays as it is, and the schema rejects it. */
 function coerce(node: SchemaNode, text: string): Coerced {
   const isInline = node.type === 'object' || (node.type === 'array' && text.trimStart().startsWith('['))
   return isInline ? inlineValue(text) : { ok: true, value: scalarOrList(node, text) }

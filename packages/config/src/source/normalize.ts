@@ -5,8 +5,8 @@ import { setAt } from '../values/key-path.ts'
 import type { ConfigDocument } from './document.ts'
 
 /**
- * Brings values to the one form that the rest of the program reads: paths absolute, host names lower case and ASCII. What is
- * malformed stays as it is, for the schema to refuse.
+ * Brings values to the one form that the rest of the program reads: paths absolute, host names lower case and ASCII. Malformed
+ * values stay as they are, and the schema rejects them.
  */
 export function normalizeValues(document: ConfigDocument, root: SchemaNode): void {
   visitValues(root, document.data, (path, value, node) => {

@@ -3,7 +3,7 @@ import type { ConfigProblem } from '@svc/vhosts'
 import toml from 'toml'
 import type { Table } from '../values/key-path.ts'
 
-/** A text as data, or what is wrong with it. */
+/** A text as data, or its first problem. */
 type ParsedToml = { readonly ok: true; readonly data: Table } | { readonly ok: false; readonly problem: ConfigProblem }
 
 interface SyntaxFault {
@@ -13,7 +13,7 @@ interface SyntaxFault {
   readonly column?: number
 }
 
-/** Longest list of expected characters that helps anybody. */
+/** A longer list of expected characters helps no reader. */
 const MAX_EXPECTED = 40
 
 function describeFault(fault: SyntaxFault, message: string): string {
@@ -36,7 +36,7 @@ export function parseToml(text: string, file: string): ParsedToml {
   }
 }
 
-/** Parses what comes before the first fault, for whoever needs one value of a file that is being edited. */
+/** Parses the part before the first fault: a command may need one value of a file that is being edited. */
 export function parseTomlStart(text: string, file: string): ParsedToml {
   const whole = parseToml(text, file)
   if (whole.ok) return whole

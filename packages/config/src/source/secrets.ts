@@ -37,7 +37,7 @@ async function readSecret(file: string): Promise<string> {
 }
 
 /**
- * Replaces `env:NAME` and `file:/path` in the secrets of a document by what they stand for. One line break at the end of a file
+ * Replaces `env:NAME` and `file:/path` in the secrets of a document by their values. One line break at the end of a file
  * does not belong to the secret. A relative file starts from the directory of the file that names it.
  */
 export async function resolveSecrets(

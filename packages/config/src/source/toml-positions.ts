@@ -11,7 +11,7 @@ interface Position {
 /** Notes where each key and array element of a text begins. */
 class OffsetIndex {
   readonly #offsets = new Map<string, number>()
-  /** How many `[[name]]` headers were seen, by path of the array. */
+  /** Number of `[[name]]` headers so far, by path of the array. */
   readonly #tableCounts = new Map<string, number>()
 
   note(path: KeyPath, offset: number): void {

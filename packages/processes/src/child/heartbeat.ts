@@ -15,7 +15,7 @@ interface HeartbeatOptions<Pong> {
 /** A timeout that fires this late means that this process, not the other, was blocked. */
 const LATE_FACTOR = 1.2
 
-/** Pings a process, one ping at a time, until it is gone, hangs, or the returned function is called. */
+/** Pings a process, one ping at a time, until it ends, hangs, or the returned function is called. */
 export function watchHeartbeat<Pong>(options: HeartbeatOptions<Pong>): () => void {
   const { clock, timeoutMs } = options
   let isStopped = false

@@ -24,7 +24,7 @@ export interface ChangeReach {
   readonly movesPaths: boolean
 }
 
-/** Calls all hosts. Ignores a host that is gone; logs other failures and leaves them out of the result. */
+/** Calls all hosts. Ignores a host that has ended; logs other failures and leaves them out of the result. */
 async function askAll<Answer>(
   hosts: readonly ReachableHost[],
   logger: Logger,
@@ -42,7 +42,7 @@ async function askAll<Answer>(
   return Promise.all(hosts.map(one))
 }
 
-/** Calls `onGone` if the other end is gone: the call may be the cause. */
+/** Calls `onGone` if the host ends during a call: the call may be the cause. */
 async function namingLost<Answer>(asked: Promise<Answer>, onGone: () => void): Promise<Answer> {
   try {
     return await asked

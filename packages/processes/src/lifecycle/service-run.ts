@@ -45,7 +45,7 @@ export class ServiceRun {
     return this.#started.promise
   }
 
-  /** Runs the service until it is told to stop, then drains it. Rejects if the start fails. */
+  /** Runs the service until a signal or `askStop`, then drains it. Rejects if the start fails. */
   async run(): Promise<void> {
     this.stack.push('signals', this.#listen())
     this.stack.push('service manager', () => this.manager.close())
@@ -64,12 +64,12 @@ export class ServiceRun {
     }
   }
 
-  /** @throws SUP_STOPPED if the service has been told to stop */
+  /** @throws SUP_STOPPED after a signal to stop or `askStop` */
   checkStop(): void {
     if (this.#isStopping) throw new SupervisorError('SUP_STOPPED', 'stopped during the start')
   }
 
-  /** Waits for processes to start, but not after the service is told to stop. @throws SUP_STOPPED */
+  /** Waits for processes to start, until the service is stopped. @throws SUP_STOPPED */
   async unlessStopped(starting: Promise<unknown>): Promise<void> {
     await Promise.race([starting, this.#stopAsked.promise])
     this.checkStop()

@@ -8,7 +8,7 @@ export interface PurgeMember {
   readonly name: string
   /** Has not built its first generation yet, and so serves nothing: it finds the purge in its pipe before any request. */
   readonly isBooting: boolean
-  /** Resolves with the number of entries dropped from its memory; rejects if the process is gone. */
+  /** Resolves with the number of entries dropped from its memory; rejects if the process has ended. */
   purge(purge: Purge): Promise<number>
   /** Reports that the shared stores hold no entries any more that the purge matches. */
   settled(number: number): void
@@ -64,8 +64,8 @@ async function ask(member: PurgeMember, purge: Purge, settings: AskSettings): Pr
     if (member.isBooting) return undefined
     logger.error({ process: member.name, purge: purge.number }, 'purge timed out in a process; killing and replacing it')
   } catch (error) {
-    const isGone = codeOf(error) === 'CORE_PEER_GONE'
-    if (!isGone)
+    const hasEnded = codeOf(error) === 'CORE_PEER_GONE'
+    if (!hasEnded)
       logger.error({ process: member.name, purge: purge.number, err: asError(error) }, 'a process failed to apply a purge')
   } finally {
     limit.cancel()

@@ -24,7 +24,7 @@ export function adviceFor(error: unknown, host: string, authority: string): stri
       ? 'start the server with the environment variable NODE_EXTRA_CA_CERTS naming a file with the root certificate of the authority'
       : `check that this server can reach ${authority}`
   }
-  if (isOfFile(error) || isOfFile(cause)) return 'check the state directory, where certificates are kept'
+  if (isOfFile(error) || isOfFile(cause)) return 'check the state directory: it stores the certificates'
   if (refusalOf(error) !== undefined) return 'no action needed: the server retries at the given time'
   const isProving = error instanceof SupervisorError && error.data?.['isProving'] === true
   if (!isProving) return `check that ${authority} is the directory of an authority that issues certificates for ${host}`

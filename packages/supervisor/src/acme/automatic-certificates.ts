@@ -79,7 +79,7 @@ export class AutomaticCertificates {
   #looking: Promise<void> | undefined
   #cancelTimer: () => void = () => undefined
   #isClosed = false
-  #underWay: { readonly host: string; readonly authority: string; readonly giveUp: AbortController } | undefined
+  #ordering: { readonly host: string; readonly authority: string; readonly aborter: AbortController } | undefined
 
   constructor(options: AutomaticOptions) {
     this.#options = options
@@ -95,7 +95,7 @@ export class AutomaticCertificates {
   /** Called when a configuration is in service: orders the certificates that it lacks from now on. */
   serve(parts: CertificateParts): void {
     this.#wanted = { hosts: automaticHosts(parts), settings: settingsOf(parts) }
-    if (!this.#isWanted(this.#underWay)) this.#underWay?.giveUp.abort()
+    if (!this.#isWanted(this.#ordering)) this.#ordering?.aborter.abort()
     this.#lookLater(0)
   }
 
@@ -111,7 +111,7 @@ export class AutomaticCertificates {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelTimer()
-    this.#underWay?.giveUp.abort()
+    this.#ordering?.aborter.abort()
     await this.#looking
   }
 
@@ -180,12 +180,12 @@ export class AutomaticCertificates {
   async #obtain(host: string, settings: AcmeSettings): Promise<LoadedCertificate | undefined> {
     const { store, order, logger, clock } = this.#options
     const { authority } = settings
-    const giveUp = new AbortController()
-    this.#underWay = { host, authority, giveUp }
+    const aborter = new AbortController()
+    this.#ordering = { host, authority, aborter }
     logger.info({ host, authority }, 'ordering a certificate')
     try {
       await this.#failures.noteAttempt(host)
-      const { keyPem, chainPem } = await order(host, settings, giveUp.signal)
+      const { keyPem, chainPem } = await order(host, settings, aborter.signal)
       await store.saveCertificate(authority, host, keyPem, chainPem)
       const issued = (await this.#atHand(authority, [host])).get(host)
       if (issued === undefined) throw new SupervisorError('SUP_CERTIFICATE', 'the issued certificate is unusable')
@@ -195,13 +195,13 @@ export class AutomaticCertificates {
       else await this.#failed(host, authority, new SupervisorError('SUP_CERTIFICATE', DUE), 'check the clock of this machine')
       return issued
     } catch (error) {
-      if (giveUp.signal.aborted) {
+      if (aborter.signal.aborted) {
         logger.info({ host, authority }, 'the order of a certificate was aborted')
-        await this.#failures.givenUp()
+        await this.#failures.aborted()
       } else await this.#failed(host, authority, error)
       return undefined
     } finally {
-      this.#underWay = undefined
+      this.#ordering = undefined
     }
   }
 

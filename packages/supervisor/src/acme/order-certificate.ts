@@ -7,11 +7,11 @@ import { type Acme, type Refusal, reasonText, withAuthority } from './authority-
 /** The workers' responses to the authority's proof requests while an order is open. */
 export class Proofs {
   readonly #open = new Map<string, string>()
-  readonly #tell: (proofs: readonly AcmeProof[]) => Promise<void>
+  readonly #announce: (proofs: readonly AcmeProof[]) => Promise<void>
 
-  /** @param tell resolves when every worker has them */
-  constructor(tell: (proofs: readonly AcmeProof[]) => Promise<void>) {
-    this.#tell = tell
+  /** @param announce resolves when every worker has them */
+  constructor(announce: (proofs: readonly AcmeProof[]) => Promise<void>) {
+    this.#announce = announce
   }
 
   get all(): AcmeProof[] {
@@ -21,11 +21,11 @@ export class Proofs {
   /** Resolves when every worker responds with the proof. */
   async publish(token: string, proof: string): Promise<void> {
     this.#open.set(token, proof)
-    await this.#tell(this.all)
+    await this.#announce(this.all)
   }
 
   async withdraw(token: string): Promise<void> {
-    if (this.#open.delete(token)) await this.#tell(this.all)
+    if (this.#open.delete(token)) await this.#announce(this.all)
   }
 }
 

@@ -103,7 +103,7 @@ export class OrderFailures {
   }
 
   /** Notes an aborted order, which does not count as failed. Never rejects. */
-  async givenUp(): Promise<void> {
+  async aborted(): Promise<void> {
     await this.#save()
   }
 

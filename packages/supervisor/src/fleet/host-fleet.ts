@@ -19,7 +19,7 @@ import type { Replaceable } from './rolling-restart.ts'
 
 /** Options of a `HostFleet`. */
 export interface HostFleetOptions {
-  /** Number of hosts that the sites of the target share; 0: there is no site to render. If there are any, a started spare is kept too. */
+  /** Number of hosts that the sites of the target share; 0: there is no site to render. Otherwise the fleet has a started spare too. */
   readonly count: () => number
   readonly runDir: string
   readonly launch: (id: string, handlers: Handlers<typeof hostParentMethods>) => HostProcess

@@ -71,7 +71,7 @@ function afterGroupAbort(placement: Placement, group: Group, abort: Abort): Plac
   return { ...placement, groups: [...others.filter(isQuarantine), ...groups], made: placement.made + groups.length }
 }
 
-/** Dissolves groups that have been stable for long enough, and forgets sites that are gone. */
+/** Dissolves groups that have been stable for long enough, and forgets removed sites. */
 export function release(placement: Placement, now: number, sites: readonly string[]): Placement {
   const groups = placement.groups
     .map((group) => ({ ...group, sites: common(group.sites, sites) }))

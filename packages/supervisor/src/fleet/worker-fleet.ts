@@ -116,7 +116,7 @@ export class WorkerFleet {
   }
 
   /**
-   * Sends the workers a changed set of render hosts. Resolves when each has applied it, is gone, or is too busy to confirm: from
+   * Sends the workers a changed set of render hosts. Resolves when each has applied it, has ended, or is too busy to confirm: from
    * then on they send nothing new to a host that is not in the set.
    */
   async announceHosts(hosts: readonly HostEndpoint[]): Promise<void> {
@@ -130,7 +130,7 @@ export class WorkerFleet {
     )
   }
 
-  /** Has all workers respond to certificate authorities with these. Resolves when each has them or is gone. */
+  /** Has all workers respond to certificate authorities with these. Resolves when each has them or has ended. */
   async setProofs(proofs: readonly AcmeProof[]): Promise<void> {
     await Promise.all([...this.#joined].map((worker) => worker.setProofs(proofs)))
   }

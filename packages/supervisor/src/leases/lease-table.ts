@@ -33,7 +33,7 @@ interface Lease {
 }
 
 /**
- * Assigns the production of each key's entry to one holder. Only decides; `LeaseDesk` does timers and messages. A lease that ends
+ * Assigns the production of each key's entry to one holder. Only decides; `Leases` does timers and messages. A lease that ends
  * with an outcome wakes all waiters of its key; if its holder is lost, the lease passes to the first of them.
  */
 export class LeaseTable {

@@ -6,7 +6,7 @@ import type { SupervisorTimings } from '@svc/processes'
 import type { GenerationSpec, PurgeOutcome } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
-import { LeaseDesk } from '../leases/lease-desk.ts'
+import { Leases } from '../leases/leases.ts'
 import { PurgeCoordinator } from '../purges/purge-coordinator.ts'
 import { PurgeNumbers } from '../purges/purge-numbers.ts'
 import { resolveOrder } from '../purges/resolve-order.ts'
@@ -35,7 +35,7 @@ export class Caches {
   readonly store: EntryStore
   readonly proxy: ProxyStore
   readonly purges: PurgeCoordinator
-  readonly leases: LeaseDesk
+  readonly leases: Leases
   readonly #options: CachesOptions
   readonly #upkeeps: readonly StoreUpkeep[]
 
@@ -61,7 +61,7 @@ export class Caches {
       clock,
       logger,
     })
-    this.leases = new LeaseDesk({
+    this.leases = new Leases({
       clock,
       timeoutMs: (key) => (key.startsWith('proxy\0') ? PROXY_LEASE_MS : spec().config.render.timeout_ms + LEASE_MARGIN_MS),
       onExpired: (key) =>

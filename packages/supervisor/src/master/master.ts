@@ -17,7 +17,7 @@ import { keepFresh, lockInstance, runFiles } from './run-directory.ts'
 import { startSummary } from './start-summary.ts'
 import { listenUrls, writeReport } from './status.ts'
 
-/** Once the workers are gone, render hosts have only background renders left. */
+/** Once the workers have ended, render hosts have only background renders left. */
 const HOST_DRAIN_MS = 1_000
 
 /** Work that can wait is delayed by this, so that the first requests have the machine to themselves. */
@@ -47,7 +47,7 @@ export class Master {
     this.#run = new ServiceRun(service, options.source.env, clock, logger)
   }
 
-  /** Serves the configuration until it is told to stop, then drains. Rejects if the start fails. */
+  /** Serves the configuration until a signal or a command stops it, then drains. Rejects if the start fails. */
   run(): Promise<void> {
     return this.#run.run()
   }

@@ -93,7 +93,7 @@ export class SiteMarks {
     return this.#marks.get(site.site.id) !== (await markOf(site, this.#own))
   }
 
-  /** Returns the current state of a site, for `note` once all entries of earlier states are gone. */
+  /** Returns the current state of a site, for `note` once the store holds no entries of earlier states. */
   look(site: MarkedSite): Promise<string> {
     return markOf(site, this.#own)
   }

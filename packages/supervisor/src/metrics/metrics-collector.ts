@@ -44,7 +44,7 @@ interface MasterMetrics {
 
 /**
  * Sums the metrics of all processes. A process that times out counts with its last values, and the totals of one that has ended
- * are kept, so that no counter goes backwards.
+ * count on, so that no counter goes backwards.
  */
 export class MetricsCollector {
   readonly #timeoutMs: number

@@ -30,7 +30,7 @@ export class AttachedUnit implements ReachableHost {
   readonly site: SiteConfig
   readonly pid: number
   readonly peer: UnitPeer
-  /** Resolves when the unit is gone and workers have stopped sending to it. */
+  /** Resolves when the unit has disconnected and workers have stopped sending to it. */
   readonly ended = deferred<void>()
   /** Generation that it serves; 0: none yet. */
   generation = 0

@@ -192,11 +192,11 @@ export class OwnSites {
   }
 
   #complain(error: Error): void {
-    const what =
+    const advice =
       codeOf(error) === 'CORE_PROTOCOL'
         ? 'a site unit has another version than this server: restart the unit, and the server if it is the older one'
         : 'connection of a site unit failed'
-    this.#options.logger.error({ err: error }, what)
+    this.#options.logger.error({ err: error }, advice)
   }
 
   #welcome({ site: id, pid, version }: Introduction, peer: UnitPeer): UnitHandlers {
@@ -282,11 +282,11 @@ export class OwnSites {
     const isLast = this.#units.get(site) === unit
     if (isLast) this.#units.delete(site)
     onGone(unit.measured)
-    if (!this.#isStopping && unit.state === 'serving') logger.error({ site, unit_pid: unit.pid }, 'the unit of a site is gone')
+    if (!this.#isStopping && unit.state === 'serving') logger.error({ site, unit_pid: unit.pid }, 'lost the unit of a site')
     try {
       if (isLast && !this.#isStopping) await onEndpoints()
     } catch (error) {
-      logger.error({ site, err: asError(error) }, 'failed to notify workers that the unit of a site is gone')
+      logger.error({ site, err: asError(error) }, 'failed to notify workers of the loss of a unit')
     }
     unit.ended.resolve()
   }

@@ -96,7 +96,7 @@ export class PurgeCoordinator {
   async purge(order: PurgeOrder): Promise<PurgeOutcome> {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
-    const { purge, workers } = await this.#gate.run(() => this.#tell(order))
+    const { purge, workers } = await this.#gate.run(() => this.#send(order))
     const isStored = purge.layers.some((layer) => layer !== 'l0')
     const { counts, followed } = isStored ? await this.#purgeStores(purge) : nothing
     if (followed === undefined) this.#settle(purge)
@@ -113,13 +113,13 @@ export class PurgeCoordinator {
     return outcome
   }
 
-  /** Resolves when every process has noted the purge or is gone. */
-  async #tell(order: PurgeOrder): Promise<{ readonly purge: Purge; readonly workers: Acknowledged }> {
+  /** Resolves when every process has noted the purge or has ended. */
+  async #send(order: PurgeOrder): Promise<{ readonly purge: Purge; readonly workers: Acknowledged }> {
     const beginning = this.#beginning.then(() => this.#begin(order))
     this.#beginning = beginning.catch(() => undefined)
     const begun = await beginning
     await begun.hostsDone
-    return { purge: begun.purge, workers: await this.#tellWorkers(begun) }
+    return { purge: begun.purge, workers: await this.#sendToWorkers(begun) }
   }
 
   /** Numbers the purge and sends it to the hosts in the same turn. */
@@ -135,7 +135,7 @@ export class PurgeCoordinator {
     return { purge, hostsDone, turn, isSent }
   }
 
-  async #tellWorkers({ purge, turn, isSent }: Begun): Promise<Acknowledged> {
+  async #sendToWorkers({ purge, turn, isSent }: Begun): Promise<Acknowledged> {
     await turn
     const known = this.#unsettled.get(purge.number)
     if (known !== undefined) known.isWithWorkers = true

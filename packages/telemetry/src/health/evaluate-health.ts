@@ -29,7 +29,7 @@ interface HealthInputs {
   /** Shown only while something is wrong with connection workers. */
   readonly workers: { readonly wanted: number; readonly ready: number; readonly isCrashLooping: boolean }
   readonly disks: readonly DiskSpace[]
-  /** Why the ISR store cannot be used, or undefined when it can. */
+  /** Reason why the ISR store is unusable; undefined: it works. */
   readonly isrCache?: { readonly problem: string | undefined }
   readonly redis?: { readonly problem: string | undefined }
   /** Unreadable, mismatched or expired certificates; nearing expiry is not a fault. */

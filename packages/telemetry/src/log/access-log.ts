@@ -1,12 +1,12 @@
 import { fstatSync, write, writeSync } from 'node:fs'
 import { type AccessEntry, createAccessFormatter } from './access-line.ts'
 
-/** How an access log is written. */
+/** Options of an access log. */
 interface AccessLogOptions {
   readonly format: 'json' | 'pretty'
   /** Open file descriptor; it is not closed. @default standard output */
   readonly fd?: number
-  /** Lines that wait for a slow reader are kept up to this many bytes; further lines are dropped and counted. @default 4 MiB */
+  /** Lines up to this many bytes wait for a slow reader; further lines are dropped and counted. @default 4 MiB */
   readonly maxBufferedBytes?: number
 }
 
@@ -22,7 +22,7 @@ const NEWLINE = 0x0a
 
 /**
  * Writes access lines in batches: those of one turn of the event loop leave together, at most one write is in flight, and
- * a reader that does not keep up costs lines, never time. Closing it writes out what is left.
+ * a reader that does not keep up costs lines, never time. Closing it writes out the remaining lines.
  */
 export class AccessLog {
   readonly #fd: number
@@ -45,7 +45,7 @@ export class AccessLog {
     this.#writeBytes = fstatSync(this.#fd).isFile() ? FILE_WRITE_BYTES : PIPE_WRITE_BYTES
   }
 
-  /** Lines dropped so far because the reader was slow or gone. */
+  /** Lines dropped so far because the reader was slow or closed its end. */
   get droppedLines(): number {
     return this.#dropped
   }
@@ -67,7 +67,7 @@ export class AccessLog {
     })
   }
 
-  /** Writes out what is queued, no longer than `timeoutMs`. Lines that the reader did not take are counted as dropped. */
+  /** Writes out the queued lines, no longer than `timeoutMs`. Lines that the reader did not take are counted as dropped. */
   async close(timeoutMs: number): Promise<void> {
     const done = new Promise<void>((resolve) => {
       this.#idle = resolve
@@ -78,13 +78,13 @@ export class AccessLog {
     clearTimeout(timer)
   }
 
-  /** Writes out what is queued before the process exits, as far as it can be taken without waiting. */
+  /** Writes out the queued lines before the process exits, as many as the reader takes without a wait. */
   flushSync(): void {
     this.#collect()
     try {
       while (this.#pending.byteLength > 0) this.#consume(writeSync(this.#fd, this.#pending, 0, this.#nextLength()))
     } catch {
-      // The reader is full or gone, and there is no time left to wait for it.
+      // The pipe is full or closed, and there is no time left to wait.
       this.#giveUp()
     }
   }
@@ -134,7 +134,7 @@ export class AccessLog {
     }, RETRY_MS)
   }
 
-  /** The reader is gone, or time is up. */
+  /** The reader has closed its end, or time is up. */
   #giveUp(): void {
     this.#isFailed = true
     this.#collect()

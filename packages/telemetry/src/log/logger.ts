@@ -7,14 +7,14 @@ export type { Logger } from 'pino'
 /** Levels of the configuration key `logging.level`. */
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** How a logger is made. */
+/** Options of a logger. */
 interface LoggerOptions {
   readonly level: LogLevel
   /** "json": one object per line. "pretty": for a person at a terminal. */
   readonly format: 'json' | 'pretty'
   /** Fields of every line, e.g. `{ proc: 'worker', worker: 2 }`. */
   readonly base?: Readonly<Record<string, unknown>>
-  /** Where lines go. @default standard error of the process */
+  /** Receives the lines. @default standard error of the process */
   readonly destination?: DestinationStream
 }
 

@@ -54,7 +54,7 @@ export class CacheMetrics {
   }
 }
 
-/** The gauge of kept entries; reported by the process that owns the store alone, or the sum would count them twice. */
+/** Adds the gauge of stored entries. Reported by the process that owns the store alone, or the sum would count them twice. */
 export function addCacheEntries(metrics: MetricSet, count: Readonly<Partial<Record<CacheLayer, () => number>>>): void {
   const options = { name: 'cache_entries', help: 'Entries kept in a cache layer.', labels: ['layer'] }
   const family: NumberFamily = new NumberFamily('gauge', options, () => {

@@ -50,7 +50,7 @@ class CountedHttpSeries implements HttpSeries {
   }
 }
 
-/** Distinct path groups kept apart; further ones count as "other". */
+/** Most path groups with series of their own; further ones count as "other". */
 const MAX_PATH_GROUPS = 500
 
 /** The `http_*` metrics of a worker. */

@@ -40,7 +40,7 @@ function asPromMetric(source: MetricSource): Metric {
     }),
     reset: () => undefined,
   }
-  // A registry asks no more of a metric than these fields; its own classes cannot take bucket counts that were kept elsewhere.
+  // A registry asks no more of a metric than these fields; its own classes cannot take bucket counts from elsewhere.
   return metric as unknown as Metric
 }
 

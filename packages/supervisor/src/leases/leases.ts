@@ -2,8 +2,8 @@ import { type CallContext, type Clock, type Deferred, deferred } from '@svc/core
 import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
 import { type LeaseAnswer, type LeaseHolder, LeaseTable } from './lease-table.ts'
 
-/** Options of a `LeaseDesk`. */
-interface LeaseDeskOptions {
+/** Options of a `Leases`. */
+interface LeasesOptions {
   readonly clock: Clock
   /** Longest time that a lease may be held. */
   readonly timeoutMs: (key: string) => number
@@ -18,14 +18,14 @@ const MAX_LEASES = 10_000
 const UNKEPT = 0
 
 /** Grants leases over the connections of workers: one holder per key; the others wait until it ends, dies or times out. */
-export class LeaseDesk {
-  readonly #options: LeaseDeskOptions
+export class Leases {
+  readonly #options: LeasesOptions
   readonly #table: LeaseTable
   readonly #waiting = new Map<number, { readonly key: string; readonly answered: Deferred<LeaseReply> }>()
   readonly #timers = new Map<number, () => void>()
   readonly #gone = new WeakSet<LeaseHolder>()
 
-  constructor(options: LeaseDeskOptions) {
+  constructor(options: LeasesOptions) {
     this.#options = options
     this.#table = new LeaseTable(options.maxLeases ?? MAX_LEASES)
   }
