@@ -30,7 +30,7 @@ test('a lease expires when its holder disconnects, and goes to the next waiter',
   table.ask('k', a)
   table.ask('k', b)
   table.ask('k', c)
-  assert.deepEqual(table.gone(a), [{ ticket: 1, granted: 2, outcome: undefined }])
+  assert.deepEqual(table.holderEnded(a), [{ ticket: 1, granted: 2, outcome: undefined }])
   assert.deepEqual(table.expire(2), [{ ticket: 2, granted: 3, outcome: undefined }])
   assert.deepEqual(table.end(2, b, 'stored'), [], 'too late: it is the next one’s now')
   assert.deepEqual(table.end(3, c, 'pass'), [])
@@ -43,9 +43,9 @@ test('a waiter that disconnected or gave up is not granted the lease', () => {
   table.ask('k', b)
   const waiting = table.ask('k', c)
   assert.ok(waiting.kind === 'waits')
-  assert.deepEqual(table.gone(b), [])
+  assert.deepEqual(table.holderEnded(b), [])
   table.forget(waiting.ticket)
-  assert.deepEqual(table.gone(a), [])
+  assert.deepEqual(table.holderEnded(a), [])
   assert.deepEqual([table.size, table.waiting], [0, 0])
 })
 
@@ -114,7 +114,7 @@ function openDesk() {
     }
     const common = { protocolVersion: PROTOCOL_VERSION, onProblem: (error: Error) => assert.fail(error) }
     const master = new RpcPeer({ ...common, channel: masterEnd, local: methods, handlers, remote: none, peerName: 'worker' })
-    master.closed.then(() => desk.gone(connection), assert.fail)
+    master.closed.then(() => desk.holderEnded(connection), assert.fail)
     return new RpcPeer({ ...common, channel: workerEnd, local: none, handlers: {}, remote: methods, peerName: 'master' })
   }
   return { desk, clock, expired, connectWorker }
@@ -174,7 +174,7 @@ test('over connections: a worker that gives up waiting is forgotten', async () =
 test('a request that a worker sent just before its exit is read afterwards, and blocks no other', async () => {
   const { desk, clock } = openDesk()
   const context = { onAbort: () => undefined }
-  desk.gone(a)
+  desk.holderEnded(a)
   assert.deepEqual(await desk.lease(a, 'k', context), { granted: true, id: 0 })
   assert.deepEqual([desk.held, clock.timers.size], [0, 0])
   assert.equal((await desk.lease(b, 'k', context)).granted, true)

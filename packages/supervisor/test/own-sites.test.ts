@@ -44,7 +44,7 @@ test('a unit that comes between the two phases of a reload follows it, and is no
     onEndpoints: async () => serving.resolve(),
     onAttached: async () => undefined,
     onServing: () => undefined,
-    onGone: nothing,
+    onExit: nothing,
     purge: () => Promise.reject(new Error('nobody purges here')),
     isolateLost: nothing,
     changed: async () => undefined,

@@ -136,11 +136,11 @@ test('a change is noted as it was before anyone heard of it, and only when all h
   let isRefused = false
   const changes = new SiteChanges({
     sites: () => [site],
-    tellHosts: async () => {
+    notifyHosts: async () => {
       steps.push('hosts')
       return { routes: ['/'], movesPaths: false }
     },
-    tellWorkers: () => steps.push('workers'),
+    notifyWorkers: () => steps.push('workers'),
     purge: async () => {
       steps.push('purge')
       if (isRefused) throw new Error('full')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CoreError } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
-import { type ChangeReach, surveySite, tellOfChange } from '../../processes/src/host/host-commands.ts'
+import { type ChangeReach, propagateChange, surveySite } from '../../processes/src/host/host-commands.ts'
 import type { ReachableHost } from '../../processes/src/host/running-host.ts'
 import { hostsServing } from '../../processes/src/host/running-host.ts'
 
@@ -20,8 +20,8 @@ function host(id: string, answer: ChangeReach['routes'] | Error, movesPaths = fa
 const gone = new CoreError('CORE_PEER_GONE', 'gone')
 const lost: string[] = []
 const reachOf = (hosts: ReachableHost[], serving: string[]) => {
-  const onGone = (id: string) => lost.push(id)
-  return tellOfChange(hosts, { site: 'shop', files: ['/a'], serving: new Set(serving), onGone }, logger)
+  const onExit = (id: string) => lost.push(id)
+  return propagateChange(hosts, { site: 'shop', files: ['/a'], serving: new Set(serving), onExit }, logger)
 }
 
 const routesOf = async (hosts: ReachableHost[], serving: string[]) => (await reachOf(hosts, serving)).routes

@@ -42,12 +42,12 @@ async function askAll<Answer>(
   return Promise.all(hosts.map(one))
 }
 
-/** Calls `onGone` if the host ends during a call: the call may be the cause. */
-async function namingLost<Answer>(asked: Promise<Answer>, onGone: () => void): Promise<Answer> {
+/** Calls `onExit` if the host ends during a call: the call may be the cause. */
+async function namingLost<Answer>(asked: Promise<Answer>, onExit: () => void): Promise<Answer> {
   try {
     return await asked
   } catch (error) {
-    if (codeOf(error) === 'CORE_PEER_GONE') onGone()
+    if (codeOf(error) === 'CORE_PEER_GONE') onExit()
     throw error
   }
 }
@@ -100,18 +100,18 @@ interface SiteChange {
   /** Ids. The other hosts have rendered none of its pages, so their missing knowledge does not matter. */
   readonly serving: ReadonlySet<string>
   /** A host ended while it applied the change. */
-  readonly onGone: (host: string) => void
+  readonly onExit: (host: string) => void
 }
 
 /**
  * Sends every host the changed files of a site. Resolves with the routes whose code they are part of, as far as the hosts know: all
  * routes if a host that serves the site cannot tell, or if there is none.
  */
-export async function tellOfChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<ChangeReach> {
-  const { site, files, serving, onGone } = change
+export async function propagateChange(hosts: readonly ReachableHost[], change: SiteChange, logger: Logger): Promise<ChangeReach> {
+  const { site, files, serving, onExit } = change
   const answers = await askAll(hosts, logger, async ({ id, peer }) => {
     const asked = peer.call('siteChanged', { site, files: [...files] }, { timeoutMs: CHANGE_TIMEOUT_MS })
-    const reach = await namingLost(asked, () => onGone(id))
+    const reach = await namingLost(asked, () => onExit(id))
     return { isServing: serving.has(id), ...reach }
   })
   const routes = new Set<string>()

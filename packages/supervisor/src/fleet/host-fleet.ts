@@ -33,7 +33,7 @@ export interface HostFleetOptions {
   readonly onEndpoints: (hosts: readonly HostEndpoint[]) => Promise<void>
   /** Handlers of the hosts' calls to the master. */
   readonly handlers: Handlers<typeof hostParentMethods>
-  readonly onGone: (host: RunningHost) => void
+  readonly onExit: (host: RunningHost) => void
   readonly onDeath: () => void
 }
 
@@ -63,7 +63,7 @@ export class HostFleet {
       onReady: () => this.places.fill(),
       onDeath: (death) => this.#died(death),
       onExit: (host) => {
-        options.onGone(host)
+        options.onExit(host)
         this.places.inFlight.close(host.id)
       },
       handOver: (host, successor) => {

@@ -36,7 +36,7 @@ export interface WorkerFleetOptions {
   readonly clock: Clock
   readonly logger: Logger
   /** A process has ended, for whatever reason. */
-  readonly onGone: (worker: RunningWorker, connection: object) => void
+  readonly onExit: (worker: RunningWorker, connection: object) => void
   readonly onDeath: () => void
 }
 
@@ -201,7 +201,7 @@ export class WorkerFleet {
   }
 
   #launch(id: number): RunningWorker {
-    const { launch, handlers, onGone, timings } = this.#options
+    const { launch, handlers, onExit, timings } = this.#options
     const connection = {}
     const process = launch(id, {
       ...handlers(connection),
@@ -212,7 +212,7 @@ export class WorkerFleet {
     process.exited.then(() => {
       worker.stopWatch()
       this.#joined.delete(worker)
-      onGone(worker, connection)
+      onExit(worker, connection)
     }, this.#problem)
     return worker
   }

@@ -103,7 +103,7 @@ export class LeaseTable {
   }
 
   /** Ends the leases and waits of a process that has ended. */
-  gone(holder: LeaseHolder): LeaseAnswer[] {
+  holderEnded(holder: LeaseHolder): LeaseAnswer[] {
     for (const lease of this.#byKey.values()) {
       for (const waiter of lease.waiters) if (waiter.holder === holder) this.#waiting.delete(waiter.ticket)
       lease.waiters = lease.waiters.filter((waiter) => waiter.holder !== holder)

@@ -23,7 +23,7 @@ export class Leases {
   readonly #table: LeaseTable
   readonly #waiting = new Map<number, { readonly key: string; readonly answered: Deferred<LeaseReply> }>()
   readonly #timers = new Map<number, () => void>()
-  readonly #gone = new WeakSet<LeaseHolder>()
+  readonly #ended = new WeakSet<LeaseHolder>()
 
   constructor(options: LeasesOptions) {
     this.#options = options
@@ -43,7 +43,7 @@ export class Leases {
   /** Replies at once if the key is free, otherwise when the lease ends or passes to this holder. */
   lease(holder: LeaseHolder, key: string, context: Pick<CallContext, 'onAbort'>): LeaseReply | Promise<LeaseReply> {
     // Messages of a process may be read after its end was noticed.
-    if (this.#gone.has(holder)) return { granted: true, id: UNKEPT }
+    if (this.#ended.has(holder)) return { granted: true, id: UNKEPT }
     const decision = this.#table.ask(key, holder)
     switch (decision.kind) {
       case 'granted':
@@ -76,9 +76,9 @@ export class Leases {
   }
 
   /** The process at the other end of a connection has ended. */
-  gone(holder: LeaseHolder): void {
-    this.#gone.add(holder)
-    this.#answer(this.#table.gone(holder))
+  holderEnded(holder: LeaseHolder): void {
+    this.#ended.add(holder)
+    this.#answer(this.#table.holderEnded(holder))
     for (const id of [...this.#timers.keys()]) if (!this.#table.has(id)) this.#unwatch(id)
   }
 

@@ -8,10 +8,10 @@ import {
   type LaunchSettings,
   launchHost,
   launchWorker,
+  propagateChange,
   removeSockets,
   SiteWatcher,
   surveySite,
-  tellOfChange,
   watchSettings,
 } from '@svc/processes'
 import type { GenerationSpec } from '@svc/protocol'
@@ -62,7 +62,7 @@ function launchSettings({ options, logger }: MasterDeps, server: GenerationSpec[
 }
 
 /** Calls of the render hosts into the rest of the master. None arrives before the hosts are started. */
-type HostCalls = Pick<RenderHostsOptions['own'], 'purgeState' | 'purge' | 'changed' | 'onAttached' | 'onServing' | 'onGone'> &
+type HostCalls = Pick<RenderHostsOptions['own'], 'purgeState' | 'purge' | 'changed' | 'onAttached' | 'onServing' | 'onExit'> &
   Pick<RenderHostsOptions['shared'], 'onDeath'> &
   Pick<RenderHostsOptions, 'onEndpoints'>
 
@@ -70,7 +70,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
   const { clock, logger, timings } = deps
   const { config } = access.get()
   const { onDeath, onEndpoints, ...own } = calls
-  const { purgeState, purge, onGone } = own
+  const { purgeState, purge, onExit } = own
   const settings = launchSettings(deps, config.server)
   const isolateLost = (site: string) => losses.note(site, clock.monotonic())
   const common = { runDir: config.server.run_dir, timings, clock, logger }
@@ -82,7 +82,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
       handlers: hostHandlers(purge, isolateLost),
       purgeState,
-      onGone,
+      onExit,
       onDeath,
     },
     own: { ...common, ...own, isolateLost },
@@ -92,7 +92,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
 }
 
 /** Calls of the workers into the rest of the master. None arrives before the workers are started. */
-type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'purgeState' | 'onGone' | 'onDeath'>
+type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'purgeState' | 'onExit' | 'onDeath'>
 
 function makeWorkers({ deps, access, proofs }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
   const { clock, logger, timings } = deps
@@ -141,12 +141,12 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
   const { logger } = deps
   return new SiteChanges({
     sites: () => access.get().sites,
-    tellHosts: (site, files) => {
+    notifyHosts: (site, files) => {
       const serving = hostsServing(hosts.endpoints, site)
-      const onGone = (host: string) => hosts.noteInFlight(host, [site])
-      return tellOfChange(hosts.runningFor(site), { site, files, serving, onGone }, logger)
+      const onExit = (host: string) => hosts.noteInFlight(host, [site])
+      return propagateChange(hosts.runningFor(site), { site, files, serving, onExit }, logger)
     },
-    tellWorkers: (site) => {
+    notifyWorkers: (site) => {
       for (const { peer } of workers.live) peer.notify('siteChanged', { site })
     },
     look: (site) => watcher.look(site),
@@ -213,18 +213,18 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     onAttached: (site) => changes.unitAttached(site),
     onServing: (site) => surveys.add(site),
     onEndpoints: (endpoints) => workers.announceHosts(endpoints),
-    onGone: (host) => {
-      metrics.gone(host)
-      caches.hostGone()
+    onExit: (host) => {
+      metrics.processEnded(host)
+      caches.hostEnded()
     },
     onDeath: () => metrics.countDeath('host'),
   })
   const workers = makeWorkers(options, hosts, {
     handlers: (connection) => workerHandlers(parts, connection),
     purgeState: () => caches.purges.workerState(),
-    onGone: (worker, connection) => {
-      metrics.gone(worker)
-      caches.workerGone(connection)
+    onExit: (worker, connection) => {
+      metrics.processEnded(worker)
+      caches.workerEnded(connection)
     },
     onDeath: () => metrics.countDeath('worker'),
   })

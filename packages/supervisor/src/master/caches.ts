@@ -112,14 +112,14 @@ export class Caches {
   }
 
   /** Called when a worker has ended. */
-  workerGone(connection: object): void {
-    this.leases.gone(connection)
+  workerEnded(connection: object): void {
+    this.leases.holderEnded(connection)
     void this.proxy.files.sweepIncoming()
     this.#eachUpkeep((upkeep) => upkeep.processEnded())
   }
 
   /** Called when a render host has ended. */
-  hostGone(): void {
+  hostEnded(): void {
     this.#eachUpkeep((upkeep) => upkeep.processEnded())
   }
 

@@ -9,9 +9,9 @@ import type { Logger } from '@svc/telemetry'
 interface SiteChangesOptions {
   readonly sites: () => readonly SiteConfig[]
   /** Notifies the hosts and resolves with the routes that the files are part of. */
-  readonly tellHosts: (site: string, files: readonly string[]) => Promise<ChangeReach>
+  readonly notifyHosts: (site: string, files: readonly string[]) => Promise<ChangeReach>
   /** Has the workers forget the routes of a site. */
-  readonly tellWorkers: (site: string) => void
+  readonly notifyWorkers: (site: string) => void
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
   /** Called before all others; the function that it resolves with is called when all have applied the change. */
   readonly onChanging: (site: SiteConfig) => Promise<() => Promise<void>>
@@ -95,11 +95,11 @@ export class SiteChanges {
   }
 
   async #carryOut(site: string, files: readonly string[]): Promise<PurgeOutcome | undefined> {
-    const { sites, tellHosts, tellWorkers, purge, onChanging } = this.#options
+    const { sites, notifyHosts, notifyWorkers, purge, onChanging } = this.#options
     const changing = sites().find(({ id }) => id === site)
     const done = changing === undefined ? undefined : await onChanging(changing)
-    const reach = await tellHosts(site, files)
-    tellWorkers(site)
+    const reach = await notifyHosts(site, files)
+    notifyWorkers(site)
     const config = sites().find(({ id }) => id === site)
     if (config === undefined) return undefined
     const order = orderOfChange(config, reach)

@@ -96,7 +96,7 @@ export class MetricsCollector {
   }
 
   /** Adds the last totals of a process that has ended. */
-  gone(process: object): void {
+  processEnded(process: object): void {
     const last = this.#seen.get(process)
     this.#seen.delete(process)
     if (last !== undefined) this.#kept = this.#kept.then((kept) => keepTotals(kept, last))

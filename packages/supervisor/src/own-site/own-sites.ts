@@ -27,7 +27,7 @@ export interface OwnSitesOptions {
   /** A unit serves, and the workers know. */
   readonly onServing: (site: string) => void
   /** A render host has ended; `measured` was the source of its metrics. */
-  readonly onGone: (measured: MetricsProcess) => void
+  readonly onExit: (measured: MetricsProcess) => void
   /** Purges in the whole instance. */
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
   readonly isolateLost: (site: string) => void
@@ -213,8 +213,8 @@ export class OwnSites {
     this.#units.get(id)?.peer.close()
     const unit = new AttachedUnit(site, pid, peer)
     this.#units.set(id, unit)
-    const gone = () => void this.#gone(unit)
-    peer.closed.then(gone, gone)
+    const ended = () => void this.#ended(unit)
+    peer.closed.then(ended, ended)
     // After the reply to its hello.
     setImmediate(() => void this.#attach(unit))
     return this.#handlersOf(unit)
@@ -275,13 +275,13 @@ export class OwnSites {
     })
   }
 
-  async #gone(unit: AttachedUnit): Promise<void> {
-    const { logger, onEndpoints, onGone } = this.#options
+  async #ended(unit: AttachedUnit): Promise<void> {
+    const { logger, onEndpoints, onExit } = this.#options
     const site = unit.site.id
     unit.stopWatch()
     const isLast = this.#units.get(site) === unit
     if (isLast) this.#units.delete(site)
-    onGone(unit.measured)
+    onExit(unit.measured)
     if (!this.#isStopping && unit.state === 'serving') logger.error({ site, unit_pid: unit.pid }, 'lost the unit of a site')
     try {
       if (isLast && !this.#isStopping) await onEndpoints()
@@ -292,7 +292,7 @@ export class OwnSites {
   }
 
   #handlersOf(unit: AttachedUnit): UnitHandlers {
-    const { purge, isolateLost, changed, onEndpoints, onGone, logger } = this.#options
+    const { purge, isolateLost, changed, onEndpoints, onExit, logger } = this.#options
     const site = unit.site.id
     const inTurn = <T>(task: () => Promise<T>) => unit.inTurn(task)
     return {
@@ -300,7 +300,7 @@ export class OwnSites {
       isolateLost: () => void isolateLost(site),
       hostReplaced: () =>
         inTurn(async () => {
-          onGone(unit.measured)
+          onExit(unit.measured)
           unit.measured = { peer: unit.peer }
           unit.hosts++
           await onEndpoints()
