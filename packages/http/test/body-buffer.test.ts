@@ -286,8 +286,25 @@ describe('a buffer that keeps what is not taken', () => {
     const reader = subject.reader()
     const bytes = randomBytes(20_000)
     for (const byte of bytes) subject.buffer.add(Buffer.from([byte]))
-    const parts = [await reader.next(), await reader.next()] as Buffer[]
-    assert.ok(Buffer.concat(parts).equals(bytes))
+    const parts: unknown[] = []
+    for (let i = 0; i < 4; i++) parts.push(await reader.next())
+    assert.ok(Buffer.concat(parts as Buffer[]).equals(bytes))
+    reader.cursor.close()
+  })
+
+  test('takes little memory for a short body of unknown length, and blocks for a long one', (t) => {
+    const subject = new Subject(t, { keeps: 'untaken' })
+    const reader = subject.reader()
+    let blocks = 0
+    const take = subject.blocks.take.bind(subject.blocks)
+    subject.blocks.take = () => {
+      blocks++
+      return take()
+    }
+    for (let i = 0; i < 30; i++) subject.buffer.add(Buffer.alloc(1_000))
+    assert.equal(blocks, 0)
+    for (let i = 0; i < 30; i++) subject.buffer.add(Buffer.alloc(10_000))
+    assert.ok(blocks > 3, `${blocks} blocks`)
     reader.cursor.close()
   })
 

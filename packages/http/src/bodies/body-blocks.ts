@@ -4,7 +4,7 @@ export const BLOCK_BYTES = 64 * 1024
 const MAX_FREE_BYTES = 2 * 1024 * 1024
 /** A body, or a first piece of one, that is no longer than this gets memory of just its length. */
 const SHORT_BYTES = 8 * 1024
-/** A remainder of at most this many bytes gets no block either. */
+/** A remainder of at most this many bytes gets no block either, and neither does one of unknown length behind so few. */
 const MAX_PLAIN_BYTES = 32 * 1024
 
 /**
@@ -100,8 +100,10 @@ export class HeldPieces {
   }
 
   #grow(start: number, wantedBytes: number, missingBytes: number): HeldPiece {
-    const isShort = this.#pieces.length === 0 && wantedBytes <= SHORT_BYTES
-    const plainBytes = isShort ? wantedBytes : Math.max(wantedBytes, missingBytes)
+    const heldBytes = start - (this.#pieces[0]?.start ?? start)
+    const mayGrow = heldBytes > 0 ? Math.min(missingBytes, Math.max(heldBytes, SHORT_BYTES)) : missingBytes
+    const isShort = heldBytes === 0 && wantedBytes <= SHORT_BYTES
+    const plainBytes = isShort ? wantedBytes : Math.max(wantedBytes, mayGrow)
     const isBlock = plainBytes > MAX_PLAIN_BYTES
     const piece = { start, isBlock, memory: isBlock ? this.#blocks.take() : Buffer.allocUnsafeSlow(plainBytes), usedBytes: 0 }
     this.#pieces.push(piece)
