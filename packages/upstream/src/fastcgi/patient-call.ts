@@ -146,25 +146,42 @@ export class PatientCall implements ResponseSource, ResponseSink {
       this.fail(error)
       release()
     }
-    const spool = new BodyBuffer({
-      blocks: this.#store.blocks,
-      keeps: 'all',
-      memoryBytes: MAX_REQUEST_MEMORY_BYTES,
-      maxBytes: Number.POSITIVE_INFINITY,
-      openFile: () => SpoolFile.open(this.#store.dir(), false),
-      onUnkept: (error) => failed(asError(error)),
-      onRoom: release,
-    })
-    this.#spool = spool
+    const begin = () =>
+      new BodyBuffer({
+        blocks: this.#store.blocks,
+        keeps: 'all',
+        memoryBytes: MAX_REQUEST_MEMORY_BYTES,
+        maxBytes: Number.POSITIVE_INFINITY,
+        openFile: () => SpoolFile.open(this.#store.dir(), false),
+        onUnkept: (error) => failed(asError(error)),
+        onRoom: release,
+      })
+    let whole: Uint8Array | undefined
     body.read(
       (chunk, ack) => {
-        if (this.#isOver || spool.add(chunk, body.length === undefined ? undefined : body.length - spool.bytes)) ack(true)
+        if (this.#isOver) {
+          ack(true)
+          return
+        }
+        if (chunk.byteLength === body.length && body.length <= MAX_REQUEST_MEMORY_BYTES) {
+          whole = chunk
+          ack()
+          return
+        }
+        this.#spool ??= begin()
+        const missing = body.length === undefined ? undefined : body.length - this.#spool.bytes
+        if (this.#spool.add(chunk, missing) || this.#isOver) ack(true)
         else acks.push(ack)
       },
       (error) => {
         if (this.#isOver) return
-        if (error !== undefined) failed(error)
-        else this.#send({ ...this.#request, body: this.#spooled(spool) })
+        if (error !== undefined) {
+          failed(error)
+          return
+        }
+        if (whole === undefined) this.#spool ??= begin()
+        const spooled = whole === undefined ? this.#spool && this.#spooled(this.#spool) : wholeBody(whole)
+        this.#send({ ...this.#request, body: spooled })
       },
     )
   }
@@ -206,5 +223,17 @@ export class PatientCall implements ResponseSource, ResponseSink {
         delivery.start()
       },
     }
+  }
+}
+
+/** A body that came in one chunk. */
+function wholeBody(bytes: Uint8Array): RequestBody {
+  return {
+    isPresent: true,
+    length: bytes.byteLength,
+    read(onChunk, onEnd) {
+      onChunk(bytes, () => undefined)
+      onEnd(undefined)
+    },
   }
 }
