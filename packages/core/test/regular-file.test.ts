@@ -5,8 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir } from '@svc/testkit'
-import { readBounded } from '../src/files/read-bounded.ts'
-import { loadRegularFile, readRegularFileSync } from '../src/files/regular-file.ts'
+import { loadRegularFile, readBounded, readRegularFileSync } from '../src/files/regular-file.ts'
 
 const maxBytes = 1_000
 const refused = { code: 'CORE_FILE_REFUSED' }

@@ -1,6 +1,6 @@
 import { CoreError } from '../errors/errors.ts'
 import type { Channel, Frame } from './channel.ts'
-import { ClosedSignal } from './closed-signal.ts'
+import { ClosedSignal } from './channel.ts'
 
 /** The part of `process`, `ChildProcess` and cluster `Worker` that carries messages. */
 interface IpcEndpoint {

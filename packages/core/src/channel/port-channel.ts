@@ -1,6 +1,6 @@
 import type { MessagePort, TransferListItem } from 'node:worker_threads'
 import type { Channel, Frame } from './channel.ts'
-import { ClosedSignal } from './closed-signal.ts'
+import { ClosedSignal } from './channel.ts'
 
 interface Envelope {
   readonly h: unknown

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { CoreError } from '../errors/errors.ts'
 import { deferred } from '../timing/deadline.ts'
 import type { Channel, Frame } from './channel.ts'
-import { ClosedSignal } from './closed-signal.ts'
+import { ClosedSignal } from './channel.ts'
 import { FrameDecoder, FrameEncoder } from './frame-codec.ts'
 import { connectUnix } from './unix-path.ts'
 

@@ -1,7 +1,6 @@
 import type { Channel, Frame } from '../channel/channel.ts'
-import { asError } from '../errors/app-error.ts'
+import { asError, fromWire, toWire } from '../errors/app-error.ts'
 import { CoreError } from '../errors/errors.ts'
-import { fromWire, toWire } from '../errors/wire-error.ts'
 import { TransientMap } from '../values/transient-map.ts'
 import { IncomingCall } from './incoming-call.ts'
 import { type Handlers, type MethodTable, type ReplyOf, ReplyWithBytes, type RequestOf } from './methods.ts'

@@ -1,5 +1,5 @@
+import type { WireError } from '../errors/app-error.ts'
 import { CoreError } from '../errors/errors.ts'
-import type { WireError } from '../errors/wire-error.ts'
 
 /** Which end of a call a chunk comes from. */
 type Side = 'caller' | 'handler'

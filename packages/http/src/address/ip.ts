@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { HttpError } from '../errors/errors.ts'
 
@@ -56,24 +55,33 @@ export class CidrSet {
     return false
   }
 
-  #add(range: string): void {
-    const slash = range.indexOf('/')
-    const text = slash === -1 ? range : range.slice(0, slash)
-    const isIpv4 = ipv4Number(text) !== -1
-    const address = isIpv4 ? ipaddr.IPv4.parse(text) : ipv6Of(text)
-    const width = isIpv4 ? 32 : 128
-    const bits = slash === -1 ? width : prefixLength(range.slice(slash + 1), width)
-    if (address === undefined || bits === undefined) {
-      throw new HttpError('HTTP_BAD_CIDR', { range })
-    }
-    if (address instanceof ipaddr.IPv6 && !(address.isIPv4MappedAddress() && bits >= 96)) this.#ipv6.push([address, bits])
-    else this.#addIpv4(address instanceof ipaddr.IPv6 ? address.toIPv4Address() : address, isIpv4 ? bits : bits - 96)
+  #add(text: string): void {
+    const range = parseCidr(text)
+    if (range === undefined) throw new HttpError('HTTP_BAD_CIDR', { range: text })
+    const [address, bits] = range
+    if (address instanceof ipaddr.IPv4) this.#addIpv4(address, bits)
+    else if (address.isIPv4MappedAddress() && bits >= 96) this.#addIpv4(address.toIPv4Address(), bits - 96)
+    else this.#ipv6.push([address, bits])
   }
 
   #addIpv4(address: ipaddr.IPv4, bits: number): void {
     const mask = bits === 0 ? 0 : (0xffffffff << (32 - bits)) >>> 0
     this.#ipv4.push({ network: (ipv4Number(address.toString()) & mask) >>> 0, mask })
   }
+}
+
+/** Returns true if a text is an address or a network in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
+export function isCidr(text: string): boolean {
+  return parseCidr(text) !== undefined
+}
+
+function parseCidr(text: string): [Address, bits: number] | undefined {
+  const slash = text.indexOf('/')
+  const host = slash === -1 ? text : text.slice(0, slash)
+  const address = ipv4Number(host) === -1 ? ipv6Of(host) : ipaddr.IPv4.parse(host)
+  const width = address instanceof ipaddr.IPv4 ? 32 : 128
+  const bits = slash === -1 ? width : prefixLength(text.slice(slash + 1), width)
+  return address === undefined || bits === undefined ? undefined : [address, bits]
 }
 
 function prefixLength(text: string, width: number): number | undefined {
@@ -113,12 +121,4 @@ function ipv4Number(text: string): number {
     }
   }
   return dots === 3 && part !== -1 ? result * 256 + part : -1
-}
-
-/** Returns true if a text is an address or a network in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
-export function isCidr(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/')
-  const family = isIP(address)
-  if (family === 0 || rest.length > 0) return false
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
 }

@@ -126,3 +126,11 @@ function schemeOf(proto: string | undefined): 'http' | 'https' | undefined {
 function hostOf(host: string | undefined): string | undefined {
   return host === undefined || parseHost(host) === 'bad_host' ? undefined : host.toLowerCase()
 }
+
+const trustedOnlyNames: ReadonlySet<string> = new Set(['forwarded', 'x-real-ip', 'x-original-url', 'x-rewrite-url'])
+const trustedOnlyPrefixes = ['x-forwarded-', 'x-svc-', 'x-middleware-', 'x-nextjs-'] as const
+
+/** Returns true if a field (lower-case name) speaks for a proxy or for this server, and is believed only from a trusted peer. */
+export function isTrustedOnlyField(name: string): boolean {
+  return trustedOnlyNames.has(name) || (name.startsWith('x-') && trustedOnlyPrefixes.some((prefix) => name.startsWith(prefix)))
+}

@@ -32,6 +32,23 @@ export function childrenOf(node: PatternNode): readonly PatternNode[] {
   }
 }
 
+/** A node with its children replaced. */
+export function mapChildren(node: PatternNode, change: (child: PatternNode, index: number) => PatternNode): PatternNode {
+  switch (node.kind) {
+    case 'sequence':
+      return { kind: 'sequence', items: node.items.map(change) }
+    case 'choice':
+      return { kind: 'choice', options: node.options.map(change) }
+    case 'capture':
+    case 'repeat':
+    case 'look':
+      return { ...node, body: change(node.body, 0) }
+    case 'set':
+    case 'assert':
+      return node
+  }
+}
+
 /** Number of captures in a part of a pattern. */
 export function countCaptures(node: PatternNode): number {
   return childrenOf(node).reduce((count, child) => count + countCaptures(child), node.kind === 'capture' ? 1 : 0)

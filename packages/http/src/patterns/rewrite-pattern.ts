@@ -1,5 +1,5 @@
 import { complement } from './char-set.ts'
-import { countCaptures, fixedLength, type LookNode, type PatternNode, repeated, sequence } from './pattern-tree.ts'
+import { countCaptures, fixedLength, type LookNode, mapChildren, type PatternNode, repeated, sequence } from './pattern-tree.ts'
 
 /** Any byte: only patterns over bytes have their look-aheads moved. */
 const ANY: PatternNode = { kind: 'set', set: complement([], 0xff) }
@@ -19,24 +19,11 @@ const NEWLINE_AND_END: PatternNode = {
  * feed is part of no capture, and no look-ahead is needed. Elsewhere `$` is left as it is.
  */
 export function takeFinalNewline(node: PatternNode, isTail = true): PatternNode {
-  switch (node.kind) {
-    case 'assert':
-      return isTail && node.at === 'endOrNewline' ? NEWLINE_AND_END : node
-    case 'sequence': {
-      const last = node.items.length - 1
-      return { kind: 'sequence', items: node.items.map((item, index) => takeFinalNewline(item, isTail && index === last)) }
-    }
-    case 'choice':
-      return { kind: 'choice', options: node.options.map((option) => takeFinalNewline(option, isTail)) }
-    case 'capture':
-      return { ...node, body: takeFinalNewline(node.body, isTail) }
-    case 'repeat':
-      return { ...node, body: takeFinalNewline(node.body, false) }
-    case 'look':
-      return { ...node, body: takeFinalNewline(node.body, node.isAhead) }
-    case 'set':
-      return node
-  }
+  if (node.kind === 'assert') return isTail && node.at === 'endOrNewline' ? NEWLINE_AND_END : node
+  return mapChildren(node, (child, index) => {
+    if (node.kind === 'sequence') return takeFinalNewline(child, isTail && index === node.items.length - 1)
+    return takeFinalNewline(child, node.kind === 'look' ? node.isAhead : isTail && node.kind !== 'repeat')
+  })
 }
 
 /** A look-ahead at a fixed distance from the start, said from the end: "what lies behind me does (not) begin so". */
@@ -74,19 +61,8 @@ export function moveLookAheads(node: PatternNode): PatternNode {
  * linear matchers can handle; a pattern with look-behinds or captures must not be reversed.
  */
 export function reversed(node: PatternNode): PatternNode {
-  switch (node.kind) {
-    case 'sequence':
-      return sequence(node.items.map(reversed).toReversed())
-    case 'choice':
-      return { kind: 'choice', options: node.options.map(reversed) }
-    case 'capture':
-    case 'repeat':
-      return { ...node, body: reversed(node.body) }
-    case 'look':
-      return { ...node, isAhead: !node.isAhead, body: reversed(node.body) }
-    case 'assert':
-      return node.at === 'start' ? END : node.at === 'end' ? START : node
-    case 'set':
-      return node
-  }
+  if (node.kind === 'assert') return node.at === 'start' ? END : node.at === 'end' ? START : node
+  const changed = mapChildren(node, (child) => reversed(child))
+  if (changed.kind === 'sequence') return sequence(changed.items.toReversed())
+  return changed.kind === 'look' ? { ...changed, isAhead: !changed.isAhead } : changed
 }
