@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ResponseHead } from '@svc/http'
 import { L0Cache, type L0Facts } from '../src/index.ts'
-import { Heaviest } from '../src/l0/heaviest.ts'
+import { Heaviest } from '../src/l0/l0-room.ts'
 
 const page: ResponseHead = { status: 200, headers: [] }
 const PREFIX = 'ip'

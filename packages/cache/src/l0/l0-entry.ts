@@ -1,8 +1,36 @@
-import type { ResponseHead } from '@svc/http'
+import type { ContentCoding, ParsedTarget, ResponseHead } from '@svc/http'
 import type { Purgeable } from '../purge/purge.ts'
 import { AgingHead } from './l0-head.ts'
-import type { L0Key } from './l0-key.ts'
 import type { LabelShelf, Roomed } from './l0-room.ts'
+
+/** The parts of an L0 key beside the path and the query. */
+export interface L0Origin {
+  readonly scheme: 'http' | 'https'
+  /** As the client named it: lower case, with its port if it named one. */
+  readonly host: string
+  /** Key part of the listen address, without a slash; undefined if all addresses serve the same. */
+  readonly address?: string | undefined
+}
+
+/** The key of a response: its origin and coding, then its path and query. */
+export interface L0Key {
+  readonly prefix: string
+  readonly target: string
+}
+
+const codingMarks: Readonly<Record<ContentCoding, string>> = { br: 'b', zstd: 'z', gzip: 'g', identity: 'i' }
+
+/** The part of a key before the path. No host holds a slash, and every path begins with one. */
+export function l0KeyPrefix({ scheme, host, address }: L0Origin, coding: ContentCoding): string {
+  const origin = `${codingMarks[coding]}${scheme === 'http' ? 'p' : 's'}${host}`
+  return address === undefined ? origin : `${origin} ${address}`
+}
+
+/** The part of a key behind the prefix: the normalised path, and the query as sent. Costs nothing when the target is normal. */
+export function l0KeyTarget(target: string, { path, rawPath, query }: ParsedTarget): string {
+  if (path === rawPath) return target
+  return query === '' ? path : `${path}?${query}`
+}
 
 /** Memory cost of an entry beside its texts and its body: objects, its places in the LRU list and in the index (measured). */
 const OVERHEAD_BYTES = 1_600

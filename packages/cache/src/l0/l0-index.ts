@@ -1,7 +1,6 @@
 import { type PurgeMatcher, purgeMatcher } from '../purge/match-purge.ts'
 import type { Purge, Purgeable, PurgeScope } from '../purge/purge.ts'
-import { coversLabel, globPrefix, tagMatcher } from '../tags/tag-glob.ts'
-import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
+import { coversLabel, globPrefix, tagMatcher, uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 
 /** The fields of an entry that the index reads. */
 interface Indexed {

@@ -7,7 +7,7 @@ import type { BodyFile } from '@svc/http'
 import type { BodyFileRef } from '../entries/entry.ts'
 import type { EntryFiles } from '../store/databases.ts'
 import { idOf } from '../store/index-keys.ts'
-import { BODIES_DIR } from '../store/store-home.ts'
+import { BODIES_DIR } from '../store/open-store.ts'
 
 /** Directory of incomplete bodies. */
 const INCOMING_DIR = 'incoming'

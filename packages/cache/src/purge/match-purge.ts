@@ -1,5 +1,4 @@
-import { coversLabel, tagMatcher } from '../tags/tag-glob.ts'
-import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
+import { coversLabel, tagMatcher, uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 import type { Purge, Purgeable, PurgeLayer, PurgeOrder, PurgeScope } from './purge.ts'
 
 /** A purge prepared for tests of many entries. */

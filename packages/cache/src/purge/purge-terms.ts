@@ -1,6 +1,5 @@
 import { normalizePath } from '@svc/http'
-import { isMatchAll } from '../tags/tag-glob.ts'
-import { fullTag, withoutTrailingSlash } from '../tags/tags.ts'
+import { fullTag, isMatchAll, withoutTrailingSlash } from '../tags/tags.ts'
 import type { PurgeScope } from './purge.ts'
 
 /** A tag as written in a purge request. */

@@ -5,18 +5,14 @@ import type { EntryFacts, KnownVariance, StoredEntry, Variance } from '../entrie
 import { CacheError } from '../errors/errors.ts'
 import { touchesLayer } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
-import { admits } from './bounds.ts'
-import { readCounts } from './counts.ts'
+import { admits, readCounts } from './counts.ts'
 import { closeDatabases, type Databases, type EntryFiles } from './databases.ts'
-import { decodeFacts, decodeHead } from './entry-codec.ts'
+import { decodeFacts, decodeHead, RecentFacts, readFacts } from './entry-codec.ts'
 import { trimTagged } from './eviction.ts'
 import { ID_BYTES, idOf, ROW, rowKey } from './index-keys.ts'
 import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
-import { noteReads } from './note-reads.ts'
-import { partsOf, type StoreParts, type StoreStats } from './open-store.ts'
-import { RecentFacts, readFacts } from './recent-facts.ts'
-import { joinHome, type OpenedHome, openHome, type StorePlace } from './store-home.ts'
+import { joinHome, type OpenedHome, openHome, partsOf, type StoreParts, type StorePlace, type StoreStats } from './open-store.ts'
 import { beginPurge, type CountedPurge, finishPurges } from './store-purge.ts'
 import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
 import { StoreTransaction } from './store-transaction.ts'
@@ -190,7 +186,7 @@ export class EntryStore implements CacheStore, PurgedStore {
     if (this.#parts === undefined) return
     await this.flushed()
     try {
-      noteReads(this.#parts.databases, label, path, reads, seq)
+      StoreTransaction.run(this.#parts.databases, (one) => one.addReads(label, path, reads, seq))
     } catch (error) {
       this.#fail(error)
     }

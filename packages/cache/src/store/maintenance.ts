@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Bounds, excessOf } from './bounds.ts'
-import { readCounts } from './counts.ts'
+import { type Bounds, excessOf, readCounts } from './counts.ts'
 import type { Databases } from './databases.ts'
-import { clearExpired, evictExcess, evictForRoom } from './eviction.ts'
-import { sweepRow } from './garbage.ts'
+import { clearExpired, evictExcess, evictForRoom, sweepRow } from './eviction.ts'
 import type { Space } from './space.ts'
 import { StoreTransaction } from './store-transaction.ts'
 

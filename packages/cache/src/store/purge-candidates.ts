@@ -1,6 +1,5 @@
 import type { PurgeScope } from '../purge/purge.ts'
-import { coversLabel, globPrefix, tagMatcher } from '../tags/tag-glob.ts'
-import { uriTag, withoutTrailingSlash } from '../tags/tags.ts'
+import { coversLabel, globPrefix, tagMatcher, uriTag, withoutTrailingSlash } from '../tags/tags.ts'
 import type { Databases } from './databases.ts'
 import { hostPathText, ROW, type RowKind, rowKey, rowRange, rowText } from './index-keys.ts'
 

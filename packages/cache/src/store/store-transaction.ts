@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { EntryFacts } from '../entries/entry.ts'
+import type { EntryFacts, Variance } from '../entries/entry.ts'
 import { deadlineOf } from '../entries/freshness.ts'
 import { CacheError } from '../errors/errors.ts'
 import type { PurgeMatcher } from '../purge/match-purge.ts'
@@ -23,7 +23,7 @@ import { idOf, pathText, ROW, rowKey, rowKeysOf } from './index-keys.ts'
 import { accessKey, accessStamp, deadlineKey } from './schedule.ts'
 import { Shares } from './shares.ts'
 import type { Dimension, Usage } from './usage.ts'
-import { varianceKey } from './variances.ts'
+import { nextVariance, varianceKey } from './variances.ts'
 
 /** One byte where only the key of a row matters: lmdb has no empty values. */
 const PRESENT = Buffer.of(1)
@@ -184,6 +184,20 @@ export class StoreTransaction {
     this.#databases.records.removeSync(id)
     if (!head.isDead) this.#count(head, -1)
     if (facts !== undefined) this.#forgetVariance(facts)
+  }
+
+  /** Adds the request inputs that a render read to a variance record, and deletes the entries that no look-up can reach any more. */
+  addReads(label: string, path: string, reads: Variance, seq: number): void {
+    const { index } = this.#databases
+    const { query, host, isNarrower, write } = nextVariance(this.#databases, label, path, reads, seq)
+    for (const id of Array.from(index.getValues(rowKey(ROW.path, pathText(path, label))))) {
+      const head = this.head(id)
+      if (head === undefined) continue
+      const isOfOtherKey = isNarrower || (query && !head.isQueryKeyed) || (host && this.facts(id, head).host === '')
+      if (isOfOtherKey) this.clear(id)
+    }
+    // At the end: a record goes with the last entry of its path.
+    write()
   }
 
   /** Without them the rows of the index stay: they lead to nothing, or to an entry that they are not asked about. */

@@ -137,19 +137,22 @@ function orderKey(dimension: Dimension, rank: number, number: number): Buffer {
 }
 
 function encodeUsage(usage: Usage): Buffer {
-  const label = Buffer.from(usage.label)
-  const bytes = Buffer.alloc(LABEL_AT + label.byteLength)
-  FIELDS.forEach((field, index) => {
-    bytes.writeDoubleLE(usage[field], index * 8)
-  })
-  bytes.set(label, LABEL_AT)
-  return bytes
+  return Buffer.concat([encodeNumbers(usage, FIELDS), Buffer.from(usage.label)])
 }
 
 function decodeUsage(number: number, bytes: Buffer): Usage {
-  const usage = newUsage(number, bytes.toString('utf8', LABEL_AT))
-  FIELDS.forEach((field, index) => {
-    usage[field] = bytes.readDoubleLE(index * 8)
+  return { ...newUsage(number, bytes.toString('utf8', LABEL_AT)), ...decodeNumbers(bytes, FIELDS) }
+}
+
+/** Writes fields of a record of numbers one after the other. */
+export function encodeNumbers<Name extends string>(record: Readonly<Record<Name, number>>, fields: readonly Name[]): Buffer {
+  const bytes = Buffer.alloc(fields.length * 8)
+  fields.forEach((field, index) => {
+    bytes.writeDoubleLE(record[field], index * 8)
   })
-  return usage
+  return bytes
+}
+
+export function decodeNumbers<Name extends string>(bytes: Buffer, fields: readonly Name[]): Record<Name, number> {
+  return Object.fromEntries(fields.map((field, index) => [field, bytes.readDoubleLE(index * 8)])) as Record<Name, number>
 }
