@@ -1,5 +1,6 @@
-export * from './exchange/header-block.ts'
+export type { EngineLimits, Refusal } from './exchange/exchange-watch.ts'
 export * from './exchange/ready-responses.ts'
+export { HeaderBlocks, readyHeadOf } from './exchange/response-head.ts'
 export type * from './listener/engine.ts'
 export * from './listener/server-names.ts'
 export * from './make-engine.ts'

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import type { HttpExchange } from '@svc/http'
-import { HeaderBlocks, readyHeadOf } from '../src/exchange/header-block.ts'
 import type { ReadyResponses } from '../src/exchange/ready-responses.ts'
+import { HeaderBlocks, readyHeadOf } from '../src/exchange/response-head.ts'
 import { type EngineName, engines, type RunningEngine, startEngine } from './start-engine.ts'
 
 const blocks = new HeaderBlocks((error) => assert.fail(error))

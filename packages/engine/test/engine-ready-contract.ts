@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { HttpExchange } from '@svc/http'
-import { HeaderBlocks, readyHeadOf } from '../src/exchange/header-block.ts'
 import type { ReadyRequest, ReadyResponse, ReadyResponses } from '../src/exchange/ready-responses.ts'
+import { HeaderBlocks, readyHeadOf } from '../src/exchange/response-head.ts'
 import { type ContractFacts, type ContractSubject, plainHttp1 } from './engine-contract-types.ts'
 
 /** Starts an engine that asks `ready` first. */

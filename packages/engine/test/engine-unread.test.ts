@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { waitFor } from '@svc/testkit'
-import { HeaderBlocks, readyHeadOf } from '../src/exchange/header-block.ts'
+import { HeaderBlocks, readyHeadOf } from '../src/exchange/response-head.ts'
 import { startUws } from './start-uws.ts'
 
 const REQUESTS = 20_000

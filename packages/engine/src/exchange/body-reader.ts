@@ -1,9 +1,5 @@
 import { type BodyAck, HttpError } from '@svc/http'
 
-/** How long, and how much of, a request is still taken after the response to it, so that the response is not lost in a reset. */
-export const LINGER_MS = 3_000
-export const LINGER_BYTES = 64 * 1024 * 1024
-
 /** See `RequestBody.read`. */
 export type ChunkListener = (chunk: Uint8Array, ack: BodyAck) => void
 /** See `RequestBody.read`. */

@@ -1,5 +1,3 @@
-import type { BodyWriter } from '@svc/http'
-
 /** A piece of a response that waits for its turn. */
 export interface QueuedChunk {
   readonly bytes: Uint8Array
@@ -17,6 +15,12 @@ const taken: QueuedChunk = { bytes: new Uint8Array(0), onUnused: undefined }
 export class ChunkQueue {
   #chunks: QueuedChunk[] = []
   #first = 0
+  #bytes = 0
+
+  /** Bytes of all chunks. */
+  get bytes(): number {
+    return this.#bytes
+  }
 
   get isEmpty(): boolean {
     return this.#chunks.length === 0
@@ -24,6 +28,7 @@ export class ChunkQueue {
 
   push(chunk: QueuedChunk): void {
     this.#chunks.push(chunk)
+    this.#bytes += chunk.bytes.byteLength
   }
 
   /** Takes the first one; undefined: there is none. */
@@ -31,6 +36,7 @@ export class ChunkQueue {
     const chunk = this.#chunks[this.#first]
     if (chunk === undefined) return undefined
     this.#chunks[this.#first++] = taken
+    this.#bytes -= chunk.bytes.byteLength
     if (this.#first === this.#chunks.length) {
       this.clear()
     } else if (this.#first >= MOVED_UP && this.#first * 2 >= this.#chunks.length) {
@@ -44,39 +50,12 @@ export class ChunkQueue {
   putBack(chunk: QueuedChunk): void {
     if (this.#first > 0) this.#chunks[--this.#first] = chunk
     else this.#chunks.unshift(chunk)
+    this.#bytes += chunk.bytes.byteLength
   }
 
   clear(): void {
     this.#chunks = []
     this.#first = 0
+    this.#bytes = 0
   }
 }
-
-/** The one listener of a writer, called once after each time that a write said "wait". */
-export class DrainSignal {
-  #listener: (() => void) | undefined
-  #isAwaited = false
-
-  listen(listener: () => void): void {
-    this.#listener = listener
-  }
-
-  /** The last write returned "wait". */
-  arm(): void {
-    this.#isAwaited = true
-  }
-
-  fire(): void {
-    if (!this.#isAwaited) return
-    this.#isAwaited = false
-    this.#listener?.()
-  }
-}
-
-/** Takes a body that is not sent: for HEAD, 204, 304, and clients that are gone. */
-export const discardingWriter: BodyWriter = Object.freeze({
-  write: () => true,
-  onDrain: () => undefined,
-  end: () => undefined,
-  abort: () => undefined,
-})

@@ -1,5 +1,6 @@
 import { type FieldSource, HeaderGuard, type HeaderList, type ParsedTarget, parseHost, parseTarget } from '@svc/http'
 import type { SharedPairs } from './engine-request.ts'
+import type { ReadyRequest } from './ready-responses.ts'
 
 /** Why a request is not let in. */
 export interface GateFault {
@@ -38,7 +39,7 @@ export class RequestGate {
   fields: readonly string[] = []
   /** The same object as long as `fields` is the same. */
   shared: SharedPairs = { pairs: undefined }
-  parsed: ParsedTarget | undefined
+  parsed: ParsedTarget = { rawPath: '', path: '', query: '' }
   host = ''
   /** True if the client asks for the connection to be closed after the response. */
   wantsClose = false
@@ -216,6 +217,37 @@ export class RequestGate {
     if (this.#knownHosts.size >= MAX_KNOWN_HOSTS) this.#knownHosts.clear()
     this.#knownHosts.set(sent, this.host)
     return undefined
+  }
+}
+
+/** The gate of a listen address, which also shows the request in it as a `ReadyRequest`: a query allocates nothing. */
+export class ReadyGate<Peer> extends RequestGate implements ReadyRequest {
+  readonly #addressOf: (peer: Peer) => string
+  #peer: Peer | undefined
+  readonly scheme: 'http' | 'https'
+  readonly listener: string
+  method = ''
+  target = ''
+
+  /** @param addressOf tells the address of a peer */
+  constructor(listener: string, scheme: 'http' | 'https', addressOf: (peer: Peer) => string) {
+    super()
+    this.listener = listener
+    this.scheme = scheme
+    this.#addressOf = addressOf
+  }
+
+  /** Shows the request that has passed. False: only the pipeline can answer it. The engine itself must check if the connection closes. */
+  show(method: string, target: string, peer: Peer): boolean {
+    if ((method !== 'GET' && method !== 'HEAD') || !this.declaresNoBody) return false
+    this.method = method
+    this.target = target
+    this.#peer = peer
+    return true
+  }
+
+  remoteAddress(): string {
+    return this.#peer === undefined ? '' : this.#addressOf(this.#peer)
   }
 }
 

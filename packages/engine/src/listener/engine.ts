@@ -1,32 +1,6 @@
-import type { HttpExchange, HttpRequest, ListenAddress, ListenerTls } from '@svc/http'
+import type { HttpExchange, ListenAddress, ListenerTls } from '@svc/http'
+import type { EngineLimits, Refusal } from '../exchange/exchange-watch.ts'
 import type { ReadyResponses } from '../exchange/ready-responses.ts'
-
-/** Limits of a request; read for each request that needs them, so that a reload takes effect at once. */
-export interface EngineLimits {
-  /** Largest request body in bytes; past it the response is 413. */
-  readonly maxBodyBytes: number
-  /** Milliseconds from the end of the request head until the response head is sent; past it 408 or 504. */
-  readonly requestTimeoutMs: number
-  /** Milliseconds until a connection on which nothing goes on is closed. Engine uws has a time of its own for that. */
-  readonly idleTimeoutMs: number
-  /** Largest request head in bytes; past it 431. Engine uws takes it from its environment when it starts. */
-  readonly maxHeaderBytes: number
-}
-
-/** Why the engine itself answered a request. */
-export interface Refusal {
-  readonly status: number
-  /** Stable word for logs and metrics, e.g. "duplicate_content_length". */
-  readonly code: string
-  readonly listener: string
-  readonly remoteAddress: string
-  /** As sent; may be no method at all. */
-  readonly method: string
-  /** As sent; may be no target at all. */
-  readonly target: string
-  /** The request, when it had been given to `onExchange`: its exchange ends as aborted. */
-  readonly request: HttpRequest | undefined
-}
 
 /** Callbacks of an engine. None of these may be slow; errors that they throw are reported to `onProblem` and answered with 500. */
 export interface EngineOptions {

@@ -1,9 +1,14 @@
 import { asError } from '@svc/core'
 import type { ListenAddress, ListenerTls } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
-import type { Engine, EngineLimits, EngineOptions, Refusal } from './engine.ts'
-import type { EngineContext } from './exchange-watch.ts'
-import { ExchangeWatch, type WatchedExchange } from './exchange-watch.ts'
+import {
+  type EngineContext,
+  type EngineLimits,
+  ExchangeWatch,
+  type Refusal,
+  type WatchedExchange,
+} from '../exchange/exchange-watch.ts'
+import type { Engine, EngineOptions } from './engine.ts'
 
 /** Counts what an engine has to do, and lets a drain wait for it to become less. */
 class EngineLoad {

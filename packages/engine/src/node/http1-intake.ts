@@ -3,15 +3,12 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { codeOf } from '@svc/core'
 import { statusLine } from '@svc/http'
-import { LINGER_MS } from '../exchange/body-reader.ts'
+import { LINGER_MS } from '../exchange/lingering.ts'
 import type { GateFault } from '../exchange/request-gate.ts'
 import { Http1Fields } from './field-sources.ts'
 import { Http1Wire } from './http1-wire.ts'
-import type { NodeContext } from './node-context.ts'
-import type { NodeExchange } from './node-exchange.ts'
-import { type Arrival, type IntakeListener, MAX_FIELDS, type NodeIntake } from './node-intake.ts'
-import { peerAddress, serverNameOf } from './peer.ts'
-import { WaitingSocket } from './waiting-socket.ts'
+import type { NodeContext, NodeExchange } from './node-exchange.ts'
+import { type Arrival, type IntakeListener, MAX_FIELDS, type NodeIntake, peerAddress, serverNameOf } from './node-intake.ts'
 
 /** Requests of a connection that wait for the one before, past which it is not read. */
 const MAX_WAITING = 16
@@ -257,4 +254,40 @@ function originForm(target: string): { target: string; authority: string | undef
   if (found === null) return { target, authority: undefined }
   const [, authority = '', rest = ''] = found
   return { target: rest.startsWith('/') ? rest : `/${rest}`, authority }
+}
+
+/**
+ * The connection of a request that wants to leave HTTP/1, while its response is pending: the parser is detached. It is read so
+ * that a disconnect is noticed. A client that sends data before the response waits behind the bytes read first.
+ */
+class WaitingSocket {
+  readonly #socket: Socket
+  readonly #heard: Buffer[]
+  #isReleased = false
+
+  /** @param rest the bytes after the request */
+  constructor(socket: Socket, rest: Buffer) {
+    this.#socket = socket
+    this.#heard = [rest]
+  }
+
+  /** Begins to read, unless the connection was released meanwhile. `onEnd`: the client sends nothing more. */
+  listen(onEnd: () => void): void {
+    if (this.#isReleased || this.#socket.destroyed) return
+    this.#socket.on('data', this.#hear)
+    this.#socket.once('end', onEnd)
+  }
+
+  /** Ends reading; the connection flows to the listener attached in this turn. Returns the bytes after the request. */
+  release(): Buffer {
+    this.#isReleased = true
+    this.#socket.off('data', this.#hear)
+    if (this.#heard.length > 1) this.#socket.resume()
+    return Buffer.concat(this.#heard.splice(0))
+  }
+
+  readonly #hear = (bytes: Buffer): void => {
+    this.#heard.push(bytes)
+    this.#socket.pause()
+  }
 }

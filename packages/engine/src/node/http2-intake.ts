@@ -3,9 +3,8 @@ import type { TLSSocket } from 'node:tls'
 import type { GateFault } from '../exchange/request-gate.ts'
 import { fieldBytes, Http2Fields } from './field-sources.ts'
 import { Http2Wire } from './http2-wire.ts'
-import type { NodeContext } from './node-context.ts'
-import { MAX_FIELDS, type NodeIntake } from './node-intake.ts'
-import { peerAddress, serverNameOf } from './peer.ts'
+import type { NodeContext } from './node-exchange.ts'
+import { MAX_FIELDS, type NodeIntake, peerAddress, serverNameOf } from './node-intake.ts'
 
 /** Pseudo-header fields of a request, which do not count as fields. */
 const PSEUDO_FIELDS = 4

@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { codeOf } from '@svc/core'
 import type { HeaderList } from '@svc/http'
-import { LINGER_MS } from '../exchange/body-reader.ts'
+import { LINGER_MS } from '../exchange/lingering.ts'
 import type { NodeHead } from './node-head.ts'
 import type { Framing, ResponseWire } from './response-wire.ts'
 

@@ -7,8 +7,8 @@ const HIGH_WATER_BYTES = 64 * 1024
 
 /** The parts of an exchange that its body uses. */
 export interface BodyOwner {
-  /** The body grew past the limit while it was read. */
-  bodyTooLarge(): void
+  /** The body cannot be read to its end: its reader knows of it and may respond; otherwise this is the response. */
+  bodyRefused(status: number, code: string): void
   /** The last byte has come. */
   bodyEnded(): void
   /** A listener threw. */
@@ -76,6 +76,8 @@ export class NodeBody implements RequestBody {
     if (this.#isDiscarding) return
     if (!this.#isEnded) this.#failure = error
     this.#isDiscarding = true
+    this.#flow()
+    this.#resume()
     if (this.#failure !== undefined) this.#reader.end(this.#failure)
   }
 
@@ -84,13 +86,6 @@ export class NodeBody implements RequestBody {
     this.fail(error)
     this.#isEnded = true
     this.#owner.bodyEnded()
-  }
-
-  /** Reads and discards a body without a reader. */
-  discard(): void {
-    this.#isDiscarding = true
-    this.#flow()
-    this.#resume()
   }
 
   #flow(): void {
@@ -106,7 +101,7 @@ export class NodeBody implements RequestBody {
     if (this.#isDiscarding) return
     if (this.#receivedBytes > this.#maxBytes) {
       this.fail(bodyTooLarge(this.#maxBytes))
-      this.#owner.bodyTooLarge()
+      this.#owner.bodyRefused(413, 'body_too_large')
       return
     }
     this.#unackedBytes += chunk.byteLength

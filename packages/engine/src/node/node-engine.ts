@@ -1,7 +1,7 @@
 import type { ListenAddress, ListenerTls } from '@svc/http'
 import type { Engine, EngineOptions } from '../listener/engine.ts'
 import { ListeningEngine } from '../listener/listening-engine.ts'
-import type { NodeContext } from './node-context.ts'
+import type { NodeContext } from './node-exchange.ts'
 import { NodeHeads } from './node-head.ts'
 import { NodeListener } from './node-listener.ts'
 import { TlsContexts } from './tls-contexts.ts'

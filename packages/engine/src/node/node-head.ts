@@ -1,7 +1,6 @@
-import type { HeaderList, ResponseHead } from '@svc/http'
 import type { ReadyHead } from '../exchange/ready-responses.ts'
 import { readyFields } from '../exchange/ready-responses.ts'
-import { safeHead } from '../exchange/response-head.ts'
+import { BuiltHeads } from '../exchange/response-head.ts'
 
 /** A response head that is safe to write. */
 export interface NodeHead {
@@ -10,24 +9,12 @@ export interface NodeHead {
   readonly fields: readonly string[]
 }
 
-/** Makes heads safe; those that are sent again and again (frozen lists, ready responses) once. */
-export class NodeHeads {
-  readonly #onProblem: (error: Error) => void
-  readonly #ofLists = new WeakMap<HeaderList, NodeHead>()
+/** Heads as Node takes them; those of ready responses are built once too. */
+export class NodeHeads extends BuiltHeads<NodeHead> {
   readonly #ofReady = new WeakMap<ReadyHead, NodeHead>()
 
-  /** @param onProblem called for each field that is dropped because it may not be written */
   constructor(onProblem: (error: Error) => void) {
-    this.#onProblem = onProblem
-  }
-
-  of(head: ResponseHead): NodeHead {
-    if (!Object.isFrozen(head.headers)) return this.#build(head)
-    const known = this.#ofLists.get(head.headers)
-    if (known !== undefined && known.status === head.status) return known
-    const made = this.#build(head)
-    this.#ofLists.set(head.headers, made)
-    return made
+    super(({ status, headers }) => ({ status, fields: headers.flat() }), onProblem)
   }
 
   ofReady(head: ReadyHead): NodeHead {
@@ -36,10 +23,5 @@ export class NodeHeads {
     const made = { status: head.status, fields: readyFields(head).flat() }
     this.#ofReady.set(head, made)
     return made
-  }
-
-  #build(head: ResponseHead): NodeHead {
-    const { status, headers } = safeHead(head, this.#onProblem)
-    return { status, fields: headers.flat() }
   }
 }

@@ -1,15 +1,15 @@
-import type { FieldSource, HttpRequest, WebSocketEvents, WebSocketOffer, WebSocketPeer } from '@svc/http'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { canonicalAddress, type FieldSource, type HttpRequest, type WebSocketOffer } from '@svc/http'
 import { EngineRequest } from '../exchange/engine-request.ts'
-import { GateRequest } from '../exchange/gate-request.ts'
-import { type GateFault, RequestGate } from '../exchange/request-gate.ts'
+import type { EngineLimits, WatchedExchange } from '../exchange/exchange-watch.ts'
+import { type GateFault, ReadyGate } from '../exchange/request-gate.ts'
 import { safeHead } from '../exchange/response-head.ts'
-import { readWebSocketWish, type WebSocketWish } from '../exchange/web-socket-wish.ts'
-import type { EngineLimits, EngineOptions } from '../listener/engine.ts'
-import type { WatchedExchange } from '../listener/exchange-watch.ts'
+import { readWebSocketWish, vanishedPeer, type WebSocketWish } from '../exchange/web-socket.ts'
+import type { EngineOptions } from '../listener/engine.ts'
 import type { ServerNames } from '../listener/server-names.ts'
 import type { BodySource } from './node-body.ts'
-import type { NodeContext } from './node-context.ts'
-import { NodeExchange } from './node-exchange.ts'
+import { type NodeContext, NodeExchange } from './node-exchange.ts'
 import { MAX_SLICE_BYTES } from './node-writer.ts'
 import type { ResponseWire } from './response-wire.ts'
 import type { UpgradeRequest } from './web-socket-hub.ts'
@@ -47,19 +47,16 @@ export interface Arrival {
 
 /** Looks at the requests of one listen address, one at a time, and hands them to the handler. */
 export class NodeIntake {
-  readonly #origin: IntakeListener
   readonly #options: EngineOptions
   readonly #context: NodeContext
-  readonly #gate = new RequestGate()
-  readonly #ask: GateRequest<string>
+  readonly #gate: ReadyGate<string>
   /** Which certificates belong to which names, where connections speak TLS. */
   names: ServerNames | undefined
 
-  constructor(origin: IntakeListener, options: EngineOptions, context: NodeContext) {
-    this.#origin = origin
+  constructor({ listener, scheme }: IntakeListener, options: EngineOptions, context: NodeContext) {
     this.#options = options
     this.#context = context
-    this.#ask = new GateRequest(this.#gate, (peer) => peer, origin.scheme, origin.listener)
+    this.#gate = new ReadyGate(listener, scheme, (peer) => peer)
   }
 
   /** @returns the exchange, if the request is not answered by now */
@@ -85,11 +82,12 @@ export class NodeIntake {
     return isMisdirected ? { status: 421, code: 'misdirected_request' } : undefined
   }
 
-  #answersReady({ method, target, peer, wire, upgrade, hasBody }: Arrival): boolean {
+  #answersReady(arrival: Arrival): boolean {
+    const { method, target, peer, wire, upgrade, hasBody } = arrival
     const { ready } = this.#options
     if (ready === undefined || this.#context.isDraining || upgrade !== undefined || hasBody === true) return false
-    if (!this.#ask.open(method, target, peer)) return false
-    const response = ready.find(this.#ask)
+    if (!this.#gate.show(method, target, peer)) return false
+    const response = ready.find(this.#gate)
     if (response === undefined) return false
     const { body, length } = response
     const closes = wire.wantsClose
@@ -105,14 +103,13 @@ export class NodeIntake {
       if (wire.isMultiplexed) new SentAnswer(this.#context, wire)
       ready.sent()
     } else {
-      const received = { listener: this.#origin.listener, remoteAddress: peer, method, target }
-      new NodeExchange(this.#context, wire, received).takeOver(head, body, ready.sentLater())
+      this.#exchangeFor(arrival).takeOver(head, body, ready.sentLater())
     }
     return true
   }
 
   #exchangeFor({ wire, peer, method, target }: Arrival): NodeExchange {
-    const received = { listener: this.#origin.listener, remoteAddress: peer, method, target }
+    const received = { listener: this.#gate.listener, remoteAddress: peer, method, target }
     return new NodeExchange(this.#context, wire, received)
   }
 
@@ -139,9 +136,8 @@ export class NodeIntake {
       return
     }
     const gate = this.#gate
-    const { method, target, httpVersion, serverName, peer, upgrade } = arrival
-    const { parsed, host, fields, shared } = gate
-    if (parsed === undefined) return
+    const { method, target, httpVersion, serverName, upgrade } = arrival
+    const { parsed, host, fields, shared, listener, scheme } = gate
     if (upgrade !== undefined) {
       const wish = readWebSocketWish(gate, method)
       if (wish !== undefined && 'status' in wish) {
@@ -150,9 +146,8 @@ export class NodeIntake {
       }
       if (wish !== undefined) exchange.webSocket = acceptWebSocket(exchange, upgrade, wish, this.#context)
     }
-    const { listener, scheme } = this.#origin
     const parts = { method, target, parsed, host, fields, shared, areUtf8: false, listener, scheme, httpVersion, serverName }
-    exchange.admit(new EngineRequest(parts, { remoteAddress: () => peer }))
+    exchange.admit(new EngineRequest(parts, exchange))
     arrival.beforeHandling?.()
     this.#options.onExchange(exchange)
     exchange.handlerReturned()
@@ -195,8 +190,6 @@ class SentAnswer implements WatchedExchange {
   }
 }
 
-const closedPeer: WebSocketPeer = Object.freeze({ send: () => true, close: () => undefined, terminate: () => undefined })
-
 /** The offer that an exchange makes for a request that wants to speak WebSocket. */
 function acceptWebSocket(
   exchange: NodeExchange,
@@ -207,8 +200,8 @@ function acceptWebSocket(
   return {
     protocols: wish.protocols,
     accept: (options, events) => {
-      if (!exchange.switchOver()) return vanished(events, context)
-      const onProblem = (error: Error) => context.problem(error)
+      const onProblem = (error: unknown) => context.problem(error)
+      if (!exchange.switchOver()) return vanishedPeer(events, onProblem)
       const { headers } = safeHead({ status: 200, headers: options.headers ?? [] }, onProblem)
       const peer = context.webSockets.open(upgrade, {
         protocol: options.protocol,
@@ -218,19 +211,19 @@ function acceptWebSocket(
       })
       if (peer !== undefined) return peer
       exchange.switchEnded()
-      return vanished(events, context)
+      return vanishedPeer(events, onProblem)
     },
   }
 }
 
-/** The client has gone before it was answered. */
-function vanished(events: WebSocketEvents, context: NodeContext): WebSocketPeer {
-  setImmediate(() => {
-    try {
-      events.closed(1006, '')
-    } catch (error) {
-      context.problem(error)
-    }
-  })
-  return closedPeer
+/** Address of the peer in canonical text form; "" when the connection is closed or uses a unix socket. */
+export function peerAddress(socket: Pick<Socket, 'remoteAddress'>): string {
+  const { remoteAddress = '' } = socket
+  return canonicalAddress(remoteAddress) ?? canonicalAddress(remoteAddress.split('%')[0] ?? '') ?? ''
+}
+
+/** The name that a client has named in its TLS handshake. */
+export function serverNameOf(socket: TLSSocket): string | undefined {
+  const { servername } = socket as { servername?: string | false | null }
+  return typeof servername === 'string' && servername !== '' ? servername.toLowerCase() : undefined
 }

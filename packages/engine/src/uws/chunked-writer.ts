@@ -1,7 +1,6 @@
-import type { BodyWriter } from '@svc/http'
-import { ChunkQueue, DrainSignal } from '../exchange/chunk-queue.ts'
+import { StreamWriter } from '../exchange/stream-writer.ts'
 import { writeLastChunk } from './closing.ts'
-import type { ResponsePort, WriterSide } from './response-port.ts'
+import type { ResponsePort } from './sized-writer.ts'
 
 /** Bytes waiting here past which a writer is told to wait. */
 const HIGH_WATER_BYTES = 64 * 1024
@@ -29,91 +28,59 @@ interface ChunkedHead {
  * Writes a body of unknown length in chunks (RFC 9112 section 7.1). Everything is written in a tick of its own, one piece per
  * cork, chunks queued in the same tick together.
  */
-export class ChunkedWriter implements BodyWriter, WriterSide {
-  readonly #port: ResponsePort
+export class ChunkedWriter extends StreamWriter<ResponsePort> {
   readonly #head: ChunkedHead
-  readonly #drain = new DrainSignal()
   #pieceLimit: number
-  readonly #queue = new ChunkQueue()
   /** Of chunks whose last bytes are in the piece that is being written. */
   #onUnused: (() => void)[] = []
-  #queuedBytes = 0
   #isHeadWritten = false
   #isScheduled = false
-  #isEnded = false
   #isFinished = false
   #wasBlocked = false
-  blockedSince: number | undefined
 
   constructor(port: ResponsePort, head: ChunkedHead) {
-    this.#port = port
+    super(port, undefined)
     this.#head = head
     this.#pieceLimit = MAX_PIECE_BYTES - HEAD_ROOM_BYTES - head.bytes
   }
 
-  write(chunk: Uint8Array, onUnused?: () => void): boolean {
-    if (this.#port.isOver || this.#isEnded || chunk.byteLength === 0) return true
-    this.#queue.push({ bytes: chunk, onUnused })
-    this.#queuedBytes += chunk.byteLength
-    this.#schedule()
-    if (this.blockedSince === undefined && this.#queuedBytes < HIGH_WATER_BYTES) return true
-    this.#drain.arm()
-    return false
+  protected override get isFull(): boolean {
+    return this.blockedSince !== undefined || this.queue.bytes >= HIGH_WATER_BYTES
   }
 
-  onDrain(listener: () => void): void {
-    this.#drain.listen(listener)
-  }
-
-  end(chunk?: Uint8Array): void {
-    if (this.#isEnded) return
-    if (chunk !== undefined) this.write(chunk)
-    this.#isEnded = true
-    this.#schedule()
-  }
-
-  abort(): void {
-    this.#port.cut()
-  }
-
+  /** The socket takes more. */
   writable(): void {
     this.blockedSince = undefined
     // The library flushes its buffer only with the next write, or with a cork of nothing.
-    if (this.#queuedBytes === 0) this.#port.res.cork(nothing)
-    this.#flush()
+    if (this.queue.isEmpty) this.port.res.cork(nothing)
+    this.#flushNow()
   }
 
-  gone(): void {
-    this.#queue.clear()
-    this.#queuedBytes = 0
-    this.#drain.fire()
-  }
-
-  #schedule(): void {
+  protected flush(): void {
     if (this.#isScheduled || this.blockedSince !== undefined) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      this.#flush()
+      this.#flushNow()
     })
   }
 
-  #flush(): void {
-    if (this.#isEnded && !this.#isHeadWritten && this.#mustHold && !this.#port.isOver) {
+  #flushNow(): void {
+    if (this.isEnded && !this.#isHeadWritten && this.#mustHold && !this.port.isOver) {
       this.#endWhole()
       return
     }
-    while (!this.#port.isOver && this.#queuedBytes > 0 && this.blockedSince === undefined) {
+    while (!this.port.isOver && !this.queue.isEmpty && this.blockedSince === undefined) {
       if (this.#isLastPiece()) this.#finish(this.#takePiece())
       else this.#writePiece()
     }
-    if (this.#port.isOver || this.#isFinished || this.blockedSince !== undefined) return
-    if (this.#isEnded) this.#finish(undefined)
-    else this.#drain.fire()
+    if (this.port.isOver || this.#isFinished || this.blockedSince !== undefined) return
+    if (this.isEnded) this.#finish(undefined)
+    else this.drained()
   }
 
   #writePiece(): void {
-    const { res } = this.#port
+    const { res } = this.port
     if (!this.#isHeadWritten && this.#pieceLimit <= 0) this.#corkHead()
     const piece = this.#takePiece()
     let isTaken = true
@@ -130,7 +97,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
 
   /** True if the queue can go out in one cork together with the end: then it costs one system call instead of two. */
   #isLastPiece(): boolean {
-    return this.#isEnded && this.#isHeadWritten && this.#queuedBytes <= this.#pieceLimit && !this.#mustHold
+    return this.isEnded && this.#isHeadWritten && this.queue.bytes <= this.#pieceLimit && !this.#mustHold
   }
 
   /** True if the response must stay pending until the connection is closed. A client that is slow might send a request before. */
@@ -140,7 +107,7 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
 
   /** A head that leaves no room for data goes alone. */
   #corkHead(): void {
-    this.#port.res.cork(() => this.#ensureHead())
+    this.port.res.cork(() => this.#ensureHead())
     this.#pieceLimit = MAX_PIECE_BYTES
   }
 
@@ -154,18 +121,17 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
     const parts: Uint8Array[] = []
     let room = this.#pieceLimit
     while (room > 0) {
-      const first = this.#queue.take()
+      const first = this.queue.take()
       if (first === undefined) break
       const { bytes, onUnused } = first
       if (bytes.byteLength > room) {
-        this.#queue.putBack({ bytes: bytes.subarray(room), onUnused })
+        this.queue.putBack({ bytes: bytes.subarray(room), onUnused })
       } else if (onUnused !== undefined) {
         this.#onUnused.push(onUnused)
       }
       const part = bytes.subarray(0, room)
       parts.push(part)
       room -= part.byteLength
-      this.#queuedBytes -= part.byteLength
     }
     return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
   }
@@ -176,36 +142,36 @@ export class ChunkedWriter implements BodyWriter, WriterSide {
   }
 
   #finish(piece: Uint8Array | undefined): void {
-    if (this.#port.isOver) return
+    if (this.port.isOver) return
     this.#isFinished = true
     if (this.#mustHold) {
       this.#finishLast()
       return
     }
-    this.#port.beforeEnd()
-    this.#port.res.cork(() => {
+    this.port.beforeEnd()
+    this.port.res.cork(() => {
       this.#ensureHead()
-      if (piece === undefined) this.#port.res.end()
-      else this.#port.res.end(piece)
+      if (piece === undefined) this.port.res.end()
+      else this.port.res.end(piece)
     })
     this.#free()
-    this.#port.completed()
+    this.port.completed()
   }
 
   #endWhole(): void {
     this.#isFinished = true
-    this.#pieceLimit = this.#queuedBytes
+    this.#pieceLimit = this.queue.bytes
     const pieces: Uint8Array[] = []
-    while (this.#queuedBytes > 0) pieces.push(this.#takePiece())
+    while (!this.queue.isEmpty) pieces.push(this.#takePiece())
     // Copied, so that the pieces are free.
     this.#head.endWhole(Buffer.concat(pieces))
     this.#free()
   }
 
   #finishLast(): void {
-    this.#port.beforeEnd()
-    this.#port.res.cork(() => writeLastChunk(this.#port.res))
-    this.#port.flushed(this.#wasBlocked)
+    this.port.beforeEnd()
+    this.port.res.cork(() => writeLastChunk(this.port.res))
+    this.port.flushed(this.#wasBlocked)
   }
 }
 

@@ -1,7 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import { performance } from 'node:perf_hooks'
 import { formatHttpDate } from '@svc/http'
-import { LINGER_BYTES, LINGER_MS } from '../exchange/body-reader.ts'
 import type { RequestGate } from '../exchange/request-gate.ts'
 
 /** The library takes any value of five characters for `close`. */
@@ -71,48 +69,6 @@ export class CloseGuard {
     const isCaught = this.isArmed && this.#address === address
     this.isArmed = false
     return isCaught
-  }
-}
-
-/** The exchange that lingers. */
-interface LingeringExchange {
-  readonly isOver: boolean
-}
-
-/** The last act of an exchange, which waits until the request is read to its end, or long enough. */
-export class Lingering {
-  readonly #exchange: LingeringExchange
-  #act: (() => void) | undefined
-  readonly #until: number
-  readonly #isLong: boolean
-
-  /**
-   * Acts in a tick of its own: a request that the parser finds behind this one meets a pending response until then.
-   * @param isReading true if the request is still being read
-   * @param isLong true to wait for the longest time in any case
-   */
-  constructor(exchange: LingeringExchange, act: () => void, isReading: boolean, isLong: boolean) {
-    this.#exchange = exchange
-    this.#act = act
-    this.#isLong = isLong
-    this.#until = performance.now() + LINGER_MS
-    if (!isReading && !isLong) setImmediate(() => this.#end())
-  }
-
-  /** The request is read to its end. */
-  requestRead(): void {
-    if (!this.#isLong) setImmediate(() => this.#end())
-  }
-
-  /** @param now ms of the monotonic clock */
-  check(now: number, receivedBytes: number): void {
-    if (now > this.#until || receivedBytes > LINGER_BYTES) this.#end()
-  }
-
-  #end(): void {
-    const act = this.#act
-    this.#act = undefined
-    if (!this.#exchange.isOver) act?.()
   }
 }
 

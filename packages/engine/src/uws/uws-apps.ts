@@ -1,8 +1,7 @@
 import uws, { type TemplatedApp } from 'uWebSockets.js'
 import type { ListenerTls } from '@svc/http'
 import { ServerNames } from '../listener/server-names.ts'
-import { sslOptions } from './certificate-trial.ts'
-import { fallbackOf, SniApp } from './sni-app.ts'
+import { fallbackOf, SniApp, sslOptions } from './sni-app.ts'
 import { UwsApp } from './uws-app.ts'
 import type { UwsIntake } from './uws-intake.ts'
 

@@ -1,14 +1,13 @@
 import uws from 'uWebSockets.js'
 import { BodyBlocks, type BodyStore, type ListenAddress, type ListenerTls } from '@svc/http'
 import { EngineError } from '../errors/errors.ts'
-import { HeaderBlocks } from '../exchange/header-block.ts'
+import { HeaderBlocks } from '../exchange/response-head.ts'
 import type { Engine, EngineOptions } from '../listener/engine.ts'
 import { ListeningEngine } from '../listener/listening-engine.ts'
 import { isSameTls } from '../listener/server-names.ts'
-import { tryCertificate } from './certificate-trial.ts'
 import { CloseGuard } from './closing.ts'
-import { type ExchangeContext, PeerAddresses } from './exchange-context.ts'
-import { fallbackOf } from './sni-app.ts'
+import { fallbackOf, tryCertificate } from './sni-app.ts'
+import { PeerAddresses, type UwsContext } from './uws-context.ts'
 import { UwsListener } from './uws-listener.ts'
 
 /**
@@ -18,8 +17,8 @@ import { UwsListener } from './uws-listener.ts'
 const BODILESS_RUN = 32
 
 /** The engine on uWebSockets.js: HTTP/1.1 over TCP. Rules and limits: docs/http-engine.md. */
-class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements ExchangeContext {
-  readonly blocks: HeaderBlocks
+class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements UwsContext {
+  readonly heads: HeaderBlocks
   readonly peers = new PeerAddresses()
   readonly closeGuard = new CloseGuard()
   readonly bodies: BodyStore
@@ -28,7 +27,7 @@ class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements Exc
 
   constructor(options: EngineOptions) {
     super(options)
-    this.blocks = new HeaderBlocks((error) => this.problem(error))
+    this.heads = new HeaderBlocks((error) => this.problem(error))
     this.bodies = { blocks: new BodyBlocks(), dir: options.bodyDir }
     uws._cfg('silent')
   }

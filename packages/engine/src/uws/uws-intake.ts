@@ -1,16 +1,15 @@
 import type { HttpRequest, HttpResponse, UpgradeContext } from 'uWebSockets.js'
 import { EngineRequest } from '../exchange/engine-request.ts'
-import { GateRequest } from '../exchange/gate-request.ts'
 import type { ReadyEnd, ReadyResponse } from '../exchange/ready-responses.ts'
-import { type GateFault, RequestGate } from '../exchange/request-gate.ts'
-import { readWebSocketWish } from '../exchange/web-socket-wish.ts'
+import { type GateFault, ReadyGate } from '../exchange/request-gate.ts'
+import { readWebSocketWish } from '../exchange/web-socket.ts'
 import type { EngineOptions } from '../listener/engine.ts'
 import type { ServerNames } from '../listener/server-names.ts'
 import { endLast, isClosedByLibrary } from './closing.ts'
-import type { ExchangeContext } from './exchange-context.ts'
+import type { UwsContext } from './uws-context.ts'
 import { UwsExchange } from './uws-exchange.ts'
 import type { UwsWebSocketRoute } from './uws-web-socket-route.ts'
-import { MAX_SINGLE_BYTES } from './whole-answer.ts'
+import { MAX_SINGLE_BYTES } from './whole-response.ts'
 
 /** By which routes of the library a request came in. */
 interface UwsDoor {
@@ -24,12 +23,9 @@ interface UwsDoor {
  * that would end the process.
  */
 export class UwsIntake {
-  readonly #listener: string
-  readonly #scheme: 'http' | 'https'
   readonly #options: EngineOptions
-  readonly #context: ExchangeContext
-  readonly #gate = new RequestGate()
-  readonly #ask: GateRequest<HttpResponse>
+  readonly #context: UwsContext
+  readonly #gate: ReadyGate<HttpResponse>
   /** Which certificates belong to which names, where connections speak TLS. */
   names: ServerNames | undefined
   /** The request whose handler runs at this moment. */
@@ -38,12 +34,10 @@ export class UwsIntake {
   #method = ''
   #target = ''
 
-  constructor(listener: string, scheme: 'http' | 'https', options: EngineOptions, context: ExchangeContext) {
-    this.#listener = listener
-    this.#scheme = scheme
+  constructor(listener: string, scheme: 'http' | 'https', options: EngineOptions, context: UwsContext) {
     this.#options = options
     this.#context = context
-    this.#ask = new GateRequest(this.#gate, (res) => context.peers.read(res), scheme, listener)
+    this.#gate = new ReadyGate(listener, scheme, (res) => context.peers.read(res))
   }
 
   /** The connections have been cut. The one request that is being handled has no abort listener yet. */
@@ -62,11 +56,11 @@ export class UwsIntake {
     try {
       const fault = this.#enter(req, door.serverName)
       if (fault === undefined && this.#answersReady(res)) return
-      exchange = new UwsExchange(this.#context, this.#listener, res)
+      exchange = new UwsExchange(this.#context, this.#gate.listener, res)
       this.#current = exchange
       this.#accept(exchange, door, fault, upgrade)
     } catch (error) {
-      exchange ??= new UwsExchange(this.#context, this.#listener, res)
+      exchange ??= new UwsExchange(this.#context, this.#gate.listener, res)
       this.#failed(exchange, error)
     }
     this.#current = undefined
@@ -90,9 +84,8 @@ export class UwsIntake {
   #answersReady(res: HttpResponse): boolean {
     const { ready } = this.#options
     if (ready === undefined || this.#context.isDraining) return false
-    const ask = this.#ask
-    if (!ask.open(this.#method, this.#target, res)) return false
-    const response = ready.find(ask)
+    if (!this.#gate.show(this.#method, this.#target, res)) return false
+    const response = ready.find(this.#gate)
     if (response === undefined) return false
     const { body } = response
     if (this.#gate.wantsClose || isClosedByLibrary(this.#gate)) {
@@ -105,7 +98,7 @@ export class UwsIntake {
   }
 
   #sendLater(res: HttpResponse, response: ReadyResponse, onClosed: ReadyEnd): void {
-    const exchange = new UwsExchange(this.#context, this.#listener, res)
+    const exchange = new UwsExchange(this.#context, this.#gate.listener, res)
     watchAbort(res, exchange)
     exchange.takeOver(onClosed).sendLater(() => writeReady(res, response))
     exchange.handlerReturned()
@@ -123,14 +116,14 @@ export class UwsIntake {
       ready?.sent()
       return
     }
-    const exchange = new UwsExchange(this.#context, this.#listener, res)
+    const exchange = new UwsExchange(this.#context, this.#gate.listener, res)
     watchAbort(res, exchange)
     exchange.takeOver(ready?.sentLater()).sendLast(response)
     exchange.handlerReturned()
   }
 
   #sendSlowly(res: HttpResponse, body: Uint8Array, onClosed: ReadyEnd): void {
-    const exchange = new UwsExchange(this.#context, this.#listener, res)
+    const exchange = new UwsExchange(this.#context, this.#gate.listener, res)
     watchAbort(res, exchange)
     exchange.takeOver(onClosed).resume(body)
     exchange.handlerReturned()
@@ -141,9 +134,9 @@ export class UwsIntake {
     const method = this.#method
     const target = this.#target
     exchange.open(method, target, gate)
-    if (fault !== undefined || gate.parsed === undefined) {
+    if (fault !== undefined) {
       exchange.receiveBody(undefined, 0)
-      exchange.refuse(fault?.status ?? 400, fault?.code ?? 'bad_request')
+      exchange.refuse(fault.status, fault.code)
       return
     }
     if ((gate.contentLength ?? 0) > 0 || gate.isChunked) {
@@ -151,10 +144,8 @@ export class UwsIntake {
     } else if (gate.isSpecial && this.#refuseUpgrade(exchange, door, upgrade)) {
       return
     }
-    const { parsed, host, fields, shared } = gate
+    const { parsed, host, fields, shared, listener, scheme } = gate
     const { serverName } = door
-    const listener = this.#listener
-    const scheme = this.#scheme
     const parts = { method, target, parsed, host, fields, shared, areUtf8: true, listener, scheme, serverName }
     exchange.admit(new EngineRequest(parts, exchange))
     this.#options.onExchange(exchange)
@@ -188,7 +179,7 @@ export class UwsIntake {
   #failed(exchange: UwsExchange, error: unknown): void {
     this.#context.problem(error)
     try {
-      if (!exchange.isAnswered) exchange.refuse(500, 'handler_failed')
+      exchange.refuse(500, 'handler_failed')
     } catch (second) {
       this.#context.problem(second)
     }

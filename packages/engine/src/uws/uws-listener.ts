@@ -5,14 +5,14 @@ import type { EngineError } from '../errors/errors.ts'
 import { bindFailure, openToAll } from '../listener/binding.ts'
 import type { EngineOptions } from '../listener/engine.ts'
 import type { CloseGuard } from './closing.ts'
-import type { ExchangeContext } from './exchange-context.ts'
 import { plainApps, TlsApps, type UwsApps } from './uws-apps.ts'
+import type { UwsContext } from './uws-context.ts'
 import { UwsIntake } from './uws-intake.ts'
 
 /** State shared by the listeners of one engine. */
 interface ListenerParts {
   readonly options: EngineOptions
-  readonly context: ExchangeContext
+  readonly context: UwsContext
   readonly onConnections: (change: number) => void
   /** Memory is lost until the process ends. */
   readonly onLost: (bytes: number) => void

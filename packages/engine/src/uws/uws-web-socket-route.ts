@@ -1,8 +1,9 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, UpgradeContext } from 'uWebSockets.js'
-import type { HeaderList, WebSocketEvents, WebSocketOffer, WebSocketPeer } from '@svc/http'
+import type { HeaderList, WebSocketEvents, WebSocketOffer } from '@svc/http'
 import { IDLE_TIMEOUT_SECONDS, MAX_BUFFERED_BYTES, MAX_MESSAGE_BYTES } from '@svc/http'
 import { safeHead } from '../exchange/response-head.ts'
-import type { WebSocketWish } from '../exchange/web-socket-wish.ts'
+import type { WebSocketWish } from '../exchange/web-socket.ts'
+import { vanishedPeer } from '../exchange/web-socket.ts'
 import type { UwsExchange } from './uws-exchange.ts'
 import { type SocketState, UwsWebSocket } from './uws-web-socket.ts'
 
@@ -14,8 +15,6 @@ interface WebSocketHost {
   connectionClosed(): void
   problem(error: unknown): void
 }
-
-const gone: WebSocketPeer = Object.freeze({ send: () => true, close: () => undefined, terminate: () => undefined })
 
 /** The WebSockets of one listen address. */
 export class UwsWebSocketRoute {
@@ -58,7 +57,7 @@ export class UwsWebSocketRoute {
           this.#writeFields(res, headers)
           res.upgrade({ owner: socket }, wish.key, protocol, '', context)
         })
-        if (!isOpened) return this.#vanished(events)
+        if (!isOpened) return vanishedPeer(events, (error) => this.#host.problem(error))
         this.#open.add(socket)
         if (this.#isLeaving) socket.close(1001, 'going away')
         return socket
@@ -87,17 +86,5 @@ export class UwsWebSocketRoute {
     const safe = safeHead({ status: 200, headers }, (error) => this.#host.problem(error))
     res.writeStatus('101 Switching Protocols')
     for (const [name, value] of safe.headers) res.writeHeader(name, Buffer.from(value, 'latin1'))
-  }
-
-  /** The client has gone before it was answered. */
-  #vanished(events: WebSocketEvents): WebSocketPeer {
-    setImmediate(() => {
-      try {
-        events.closed(1006, '')
-      } catch (error) {
-        this.#host.problem(error)
-      }
-    })
-    return gone
   }
 }

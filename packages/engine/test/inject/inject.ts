@@ -1,9 +1,8 @@
 import { HttpError, type HttpExchange, type WebSocketEvents } from '@svc/http'
 import { EngineRequest } from '../../src/exchange/engine-request.ts'
-import { GateRequest } from '../../src/exchange/gate-request.ts'
 import type { ReadyResponses } from '../../src/exchange/ready-responses.ts'
-import { RequestGate } from '../../src/exchange/request-gate.ts'
-import { readWebSocketWish } from '../../src/exchange/web-socket-wish.ts'
+import { ReadyGate } from '../../src/exchange/request-gate.ts'
+import { readWebSocketWish } from '../../src/exchange/web-socket.ts'
 import { MemoryBody } from './memory-body.ts'
 import { MemoryExchange, type MemoryResponse, type MemoryWebSocket } from './memory-exchange.ts'
 import { readyInMemory } from './memory-ready.ts'
@@ -93,14 +92,15 @@ function toExchange(
   const { chunks, length } = bodyOf(options.body)
   const maxBytes = options.maxBodyBytes ?? Number.POSITIVE_INFINITY
   if (length !== undefined && length > maxBytes) return 413
-  const gate = new RequestGate()
+  const listener = options.listener ?? '127.0.0.1:0'
+  const gate = new ReadyGate(listener, 'http', (address: string) => address)
   const fields = fieldsOf(options, chunks.length > 0, length)
   const fault = gate.enter(method, options.url, {
     forEach(visit) {
       for (const [name, value] of fields) visit(name, value)
     },
   })
-  if (fault !== undefined || gate.parsed === undefined) return fault?.status ?? 400
+  if (fault !== undefined) return fault.status
   const ready = readyResponse(gate, method, options)
   if (ready !== undefined) return ready
   const parts = {
@@ -111,7 +111,7 @@ function toExchange(
     fields: gate.fields,
     shared: gate.shared,
     areUtf8: false,
-    listener: options.listener ?? '127.0.0.1:0',
+    listener,
   }
   const request = new EngineRequest(parts, { remoteAddress: () => options.remoteAddress ?? '127.0.0.1' })
   const wish = readWebSocketWish(gate, method)
@@ -125,10 +125,9 @@ function toExchange(
   return exchange
 }
 
-function readyResponse(gate: RequestGate, method: string, options: InjectOptions): MemoryResponse | undefined {
+function readyResponse(gate: ReadyGate<string>, method: string, options: InjectOptions): MemoryResponse | undefined {
   if (options.ready === undefined) return undefined
-  const ask = new GateRequest(gate, (address: string) => address, 'http', options.listener ?? '127.0.0.1:0')
-  return ask.open(method, options.url, options.remoteAddress ?? '127.0.0.1') ? readyInMemory(options.ready, ask) : undefined
+  return gate.show(method, options.url, options.remoteAddress ?? '127.0.0.1') ? readyInMemory(options.ready, gate) : undefined
 }
 
 function fieldsOf(options: InjectOptions, hasBody: boolean, length: number | undefined): Array<readonly [string, string]> {

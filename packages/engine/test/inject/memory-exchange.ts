@@ -9,10 +9,9 @@ import {
   type WebSocketOffer,
   type WebSocketPeer,
 } from '@svc/http'
-import { EngineError } from '../../src/errors/errors.ts'
-import { discardingWriter } from '../../src/exchange/chunk-queue.ts'
 import type { EngineRequest } from '../../src/exchange/engine-request.ts'
 import { safeHead } from '../../src/exchange/response-head.ts'
+import { discardingWriter } from '../../src/exchange/stream-writer.ts'
 import type { MemoryBody } from './memory-body.ts'
 import { webSocketPair } from './memory-web-socket.ts'
 import { type MemorySink, MemoryWriter } from './memory-writer.ts'
@@ -124,10 +123,8 @@ export class MemoryExchange implements HttpExchange, MemorySink {
   }
 
   /** The client goes away, or the response is given up. */
-  cut(reason?: 'longer' | 'shorter'): void {
-    if (reason !== undefined) {
-      this.#events.onProblem(new EngineError('ENGINE_WRONG_LENGTH', `a response body was ${reason} than its declared length`))
-    }
+  cut(reason?: Error): void {
+    if (reason !== undefined) this.#events.onProblem(reason)
     this.#close('aborted')
   }
 

@@ -1,67 +1,34 @@
-import type { BodyWriter } from '@svc/http'
-import { DrainSignal } from '../../src/exchange/chunk-queue.ts'
+import { StreamWriter, type WriterPort } from '../../src/exchange/stream-writer.ts'
 
 /** Where the bytes of a memory writer go. */
-export interface MemorySink {
-  readonly isOver: boolean
+export interface MemorySink extends WriterPort {
   data(chunk: Uint8Array): void
   end(): void
-  cut(reason?: 'longer' | 'shorter'): void
 }
 
 /** Writes a streamed body to memory as if the peer read `windowBytes` in each turn of the event loop. */
-export class MemoryWriter implements BodyWriter {
-  readonly #sink: MemorySink
+export class MemoryWriter extends StreamWriter<MemorySink> {
   readonly #windowBytes: number
-  readonly #totalBytes: number | undefined
-  readonly #drain = new DrainSignal()
   #roomBytes: number
-  #writtenBytes = 0
-  #isEnded = false
   #isRefillDue = false
 
   constructor(sink: MemorySink, windowBytes: number, totalBytes: number | undefined) {
-    this.#sink = sink
+    super(sink, totalBytes)
     this.#windowBytes = windowBytes
     this.#roomBytes = windowBytes
-    this.#totalBytes = totalBytes
   }
 
-  write(chunk: Uint8Array): boolean {
-    if (this.#sink.isOver || this.#isEnded || chunk.byteLength === 0) return true
-    this.#writtenBytes += chunk.byteLength
-    if (this.#totalBytes !== undefined && this.#writtenBytes > this.#totalBytes) {
-      this.#sink.cut('longer')
-      return true
+  protected override get isFull(): boolean {
+    return this.#roomBytes <= 0
+  }
+
+  protected flush(): void {
+    for (let chunk = this.queue.take(); chunk !== undefined; chunk = this.queue.take()) {
+      this.port.data(chunk.bytes.slice())
+      this.#roomBytes -= chunk.bytes.byteLength
     }
-    this.#sink.data(chunk.slice())
-    this.#roomBytes -= chunk.byteLength
-    if (this.#roomBytes > 0) return true
-    this.#drain.arm()
-    this.#refillLater()
-    return false
-  }
-
-  onDrain(listener: () => void): void {
-    this.#drain.listen(listener)
-  }
-
-  end(chunk?: Uint8Array): void {
-    if (this.#isEnded) return
-    if (chunk !== undefined) this.write(chunk)
-    this.#isEnded = true
-    if (this.#sink.isOver) return
-    if (this.#totalBytes !== undefined && this.#writtenBytes < this.#totalBytes) this.#sink.cut('shorter')
-    else this.#sink.end()
-  }
-
-  abort(): void {
-    this.#sink.cut()
-  }
-
-  /** The exchange is over without the writer's doing: whoever waits goes on, and finds out. */
-  gone(): void {
-    this.#drain.fire()
+    if (this.isEnded && !this.port.isOver) this.port.end()
+    else if (this.isFull) this.#refillLater()
   }
 
   #refillLater(): void {
@@ -70,7 +37,7 @@ export class MemoryWriter implements BodyWriter {
     setImmediate(() => {
       this.#isRefillDue = false
       this.#roomBytes = this.#windowBytes
-      this.#drain.fire()
+      this.drained()
     })
   }
 }

@@ -1,12 +1,12 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { type BodyStore, canonicalAddress } from '@svc/http'
-import type { HeaderBlocks } from '../exchange/header-block.ts'
-import type { EngineContext } from '../listener/exchange-watch.ts'
+import type { ExchangeContext } from '../exchange/engine-exchange.ts'
+import type { HeaderBlock, HeaderBlocks } from '../exchange/response-head.ts'
 import type { CloseGuard } from './closing.ts'
 
 /** State shared by all exchanges of one engine. */
-export interface ExchangeContext extends EngineContext {
-  readonly blocks: HeaderBlocks
+export interface UwsContext extends ExchangeContext<HeaderBlock> {
+  readonly heads: HeaderBlocks
   readonly peers: PeerAddresses
   readonly bodies: BodyStore
   readonly closeGuard: CloseGuard

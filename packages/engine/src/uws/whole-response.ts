@@ -1,5 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import type { HeaderBlock } from '../exchange/header-block.ts'
+import type { HeaderBlock } from '../exchange/response-head.ts'
 
 /** Longest body that goes out in one call: it fits in the library's cork buffer together with a usual head. */
 export const MAX_SINGLE_BYTES = 12 * 1024
