@@ -93,7 +93,17 @@ test('a client is an IPv4 address or a /64 of IPv6', () => {
   assert.equal(clientNetwork('fe80::1%eth0'), '')
 })
 
-const ranges = ['10.0.0.0/8', '::/0', '::ffff:10.0.0.0/104', '10.0.0.0/08', 'fe80::1%eth0', '10.0.0.0/33', '::/129', '10.0.0.0/', '']
+const ranges = [
+  '10.0.0.0/8',
+  '::/0',
+  '::ffff:10.0.0.0/104',
+  '10.0.0.0/08',
+  'fe80::1%eth0',
+  '10.0.0.0/33',
+  '::/129',
+  '10.0.0.0/',
+  '',
+]
 for (const range of ranges) {
   test(`isCidr accepts ${JSON.stringify(range)} only if a set can hold it`, () => {
     if (isCidr(range)) assert.equal(new CidrSet([range]).isEmpty, false)
