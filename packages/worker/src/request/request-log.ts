@@ -106,7 +106,7 @@ export class RequestLog {
   #outcome(context: RequestContext, isAborted: boolean): RequestOutcome {
     const sent = context.outcome()
     if (!isAborted) return sent
-    const refused = this.#refused.get(context.request)
+    const refused = this.#refused.get(context.exchange.request)
     if (refused !== undefined) return { status: refused, bytes: 0 }
     return sent.status === 0 ? { status: CLIENT_CLOSED_REQUEST, bytes: 0 } : sent
   }
