@@ -77,8 +77,10 @@ export class LocationRun implements PhaseRun {
     const { context } = state
     if (context.responseHeaders.length > 0) context.responseHeaders = context.responseHeaders.filter(isNoType)
     const page = errorPageOf(state, this.tools.templates, status)
-    if (page === undefined) return this.#plainError(status, headers)
-    return page.kind === 'inside' ? this.goInside(page.target) : this.#sendRedirect(page.status, page.url)
+    if (page?.kind === 'inside') return this.goInside(page.target)
+    if (page?.kind === 'redirect') return this.#sendRedirect(page.status, page.url)
+    sendStatus(context, status, headers)
+    return 'answered'
   }
 
   /** Shows a failure of an application or a handler as a failure of an upstream. */
@@ -104,19 +106,16 @@ export class LocationRun implements PhaseRun {
     const { state } = this
     if (!state.mayChange()) return this.fail(500)
     state.isInternal = true
-    if ('named' in target) return this.#enterNamed(target.named)
+    if ('named' in target) {
+      const location = state.compiled.locations.named(target.named)
+      return location === undefined ? this.fail(500) : this.#enter(location)
+    }
     state.uri = target.uri
     state.args = target.args
     state.isAsSent = false
     state.addsUriToAlias = false
     state.location = state.compiled.fallback
     return this.start()
-  }
-
-  #enterNamed(name: string): Outcome {
-    const location = this.state.compiled.locations.named(name)
-    if (location === undefined) return this.fail(500)
-    return this.#enter(location)
   }
 
   #findLocation(): Outcome {
@@ -127,11 +126,12 @@ export class LocationRun implements PhaseRun {
     const location = choice.kind === 'none' ? fallback : choice.value
     this.#comeTo(location)
     if (location.settings.isInternal && !state.isInternal) return this.fail(404)
-    if (!this.#limitBody(location)) return this.#refuseBody()
-    if (choice.kind === 'slash') {
-      return this.redirect(301, urlOf(choice.path, state.args))
+    if (!this.#limitBody(location)) {
+      state.isBodyRefused = true
+      state.context.body.drop()
+      return this.fail(413)
     }
-    return this.#enter(location)
+    return choice.kind === 'slash' ? this.redirect(301, urlOf(choice.path, state.args)) : this.#enter(location)
   }
 
   #comeTo(location: CompiledLocation): void {
@@ -139,13 +139,6 @@ export class LocationRun implements PhaseRun {
     this.state.location = location
     context.mayCompress = location.settings.gzip !== false
     context.isAccessLogged = location.settings.hasAccessLog
-  }
-
-  #refuseBody(): Outcome {
-    const { state } = this
-    state.isBodyRefused = true
-    state.context.body.drop()
-    return this.fail(413)
   }
 
   #limitBody({ settings }: CompiledLocation): boolean {
@@ -238,11 +231,6 @@ export class LocationRun implements PhaseRun {
   #absolute(url: string): string {
     const { context, server } = this.state
     return withoutControls(url.startsWith('/') ? absoluteLocation(context, url, server.name) : url)
-  }
-
-  #plainError(status: number, headers: HeaderList): Outcome {
-    sendStatus(this.state.context, status, headers)
-    return 'answered'
   }
 
   #close(): Outcome {
