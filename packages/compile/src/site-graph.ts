@@ -16,7 +16,7 @@ interface StoredGraph {
   readonly modules: Readonly<Record<string, GraphModule>>
 }
 
-/** A larger graph is not stored: to check it would take longer than to resolve the imports that are needed. */
+/** A larger graph is not used: to check it would take longer than to resolve the imports that are needed. */
 const MAX_PATHS = 20_000
 const MAX_CHARS = 8 * 1024 * 1024
 /** A file or directory that changed this recently may change again without a new time stamp. */
@@ -32,6 +32,8 @@ export class SiteGraph {
   readonly #states = new Map<string, string>()
   readonly #modules = new Map<string, GraphModule>()
   #isRacy = false
+  /** False once there were more paths than are noted. */
+  #isComplete = true
 
   /** @param site names the site and how it is compiled */
   constructor(cache: ModuleCache, site: readonly string[]) {
@@ -42,6 +44,10 @@ export class SiteGraph {
   /** Notes the state of a path. Must be called before anything follows from it. */
   readonly look = (path: string): void => {
     if (this.#states.has(path)) return
+    if (this.#states.size >= MAX_PATHS) {
+      this.#isComplete = false
+      return
+    }
     const { state, changedAt } = stateOf(path)
     this.#states.set(path, state)
     if (Date.now() - changedAt < RACY_MS) this.#isRacy = true
@@ -53,11 +59,7 @@ export class SiteGraph {
 
   /** A module that was added. Check `isCurrent` first. */
   get(id: string): GraphModule | undefined {
-    return this.#modules.get(id)
-  }
-
-  get size(): number {
-    return this.#modules.size
+    return this.#isComplete ? this.#modules.get(id) : undefined
   }
 
   /** True if all paths are in the state in which they were. */
@@ -77,7 +79,7 @@ export class SiteGraph {
 
   /** Stores the modules, with those that others have stored, unless something has changed meanwhile. */
   store(): void {
-    if (this.#isRacy || !this.isCurrent) return
+    if (this.#isRacy || !this.#isComplete || !this.isCurrent) return
     this.load()
     if (this.#states.size > MAX_PATHS) return
     const stored: StoredGraph = { states: [...this.#states], modules: Object.fromEntries(this.#modules) }

@@ -36,7 +36,10 @@ test('a compiled module is taken from disk by the next process, equal in all par
   const first = await open().compiler.load(page)
   const { cache, compiler } = open()
   const second = await compiler.load(page)
-  assert.deepEqual({ ...second, maps: second.maps }, { ...first, maps: first.maps })
+  const parts = ({ id, hash, dependencies, format, code, maps, watches, warnings }: typeof first) => {
+    return { id, hash, dependencies, format, code, maps, watches, warnings }
+  }
+  assert.deepEqual(parts(second), parts(first))
   assert.ok(cache.counters.hits >= 2)
   assert.deepEqual(readdirSync(join(dir, 'm')).sort(), [`${first.hash}.js`, `${first.hash}.map`])
   assert.equal(statSync(join(dir, 'm', `${first.hash}.js`)).mode & 0o777, 0o600)

@@ -19,7 +19,8 @@ async function compile(
   const { css, classes } = JSON.parse(module.code) as { css: string; classes: Record<string, string> }
   const plain = (text: string) => text.replaceAll(/_[0-9a-f]{6}_/g, '-')
   const readable = Object.fromEntries(Object.entries(classes).map(([key, value]) => [key, plain(value)]))
-  return { ...module, dependencies: module.dependencies, css: plain(css), classes: readable, root }
+  const { dependencies, watches, warnings } = module
+  return { dependencies, watches, warnings, css: plain(css), classes: readable, root }
 }
 
 const tailwind = {

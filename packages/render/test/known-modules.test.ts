@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { ModuleCache, SiteGraph } from '@svc/compile/caches'
 import { tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
 import { ModuleCompilers } from '../src/scan/compile-modules.ts'
 
@@ -118,4 +119,13 @@ test('a site that another uses the cache of is told its own imports', async (t) 
     found.map(([id]) => id),
     [join(shared, 'two/node_modules/shared/index.js'), join(shared, 'two/page.tsx')],
   )
+})
+
+test('a site with more paths than are worth a check is resolved each time', (t) => {
+  const graph = new SiteGraph(new ModuleCache(cacheOf(t)), ['site'])
+  graph.add('/a', { hash: 'h', imports: {} })
+  for (let i = 0; i < 20_000; i++) graph.look(`/nowhere/${i}`)
+  assert.equal(graph.get('/a')?.hash, 'h')
+  graph.look('/nowhere/more')
+  assert.equal(graph.get('/a'), undefined)
 })

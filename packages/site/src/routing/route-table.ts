@@ -6,14 +6,6 @@ type RouteMatch =
   | { readonly route: Route; readonly params: RouteParams; readonly redirect?: undefined }
   | { readonly redirect: string }
 
-/** The routes of one manifest, ready to be matched. Immutable. */
-export interface RouteTable {
-  /** Finds the route of a normalised path (`HttpRequest.path`), or undefined. */
-  match(path: string): RouteMatch | undefined
-  /** Returns true if a route without parameters answers exactly this path. */
-  isStaticRoute(path: string): boolean
-}
-
 /** One position of the URL. */
 interface TrieNode {
   readonly statics: Map<string, TrieNode>
@@ -81,7 +73,8 @@ function paramsOf(route: Route, path: readonly string[]): RouteParams {
   return params
 }
 
-class Trie implements RouteTable {
+/** The routes of one manifest, ready to be matched. Immutable. */
+export class RouteTable {
   readonly #root = newNode()
   /** Routes without parameters, by path as it is decoded and joined: the quick way for most requests. */
   readonly #statics = new Map<string, RouteMatch>()
@@ -95,6 +88,7 @@ class Trie implements RouteTable {
     }
   }
 
+  /** Finds the route of a normalised path (`HttpRequest.path`), or undefined. */
   match(path: string): RouteMatch | undefined {
     // A pattern may contain "%" as it is; such a path must be decoded first.
     const quick = path.includes('%') ? undefined : this.#statics.get(path)
@@ -106,6 +100,7 @@ class Trie implements RouteTable {
     return this.#find(path)
   }
 
+  /** Returns true if a route without parameters answers exactly this path. */
   isStaticRoute(path: string): boolean {
     const found = this.#find(path)
     return found !== undefined && isStaticPattern(found.route.segments)
@@ -120,7 +115,7 @@ class Trie implements RouteTable {
 
 /** Compiles the routes of a manifest into a trie. */
 export function compileRoutes(manifest: SiteManifest): RouteTable {
-  return new Trie(manifest)
+  return new RouteTable(manifest)
 }
 
 /**

@@ -1,8 +1,11 @@
 import type { MetadataFile, PatternSegment, RouteKind, SiteProblem } from '../manifest/manifest.ts'
 import { spellPattern } from '../manifest/pattern.ts'
-import type { Directory } from '../tree/directory-tree.ts'
-import { metadataFilesOf } from '../tree/metadata-routes.ts'
+import type { Directory, FoundMetadata } from '../tree/directory-tree.ts'
+import { metadataSuffix } from '../tree/metadata-name.ts'
 import { isPatternSegment } from '../tree/segment-name.ts'
+
+/** Name of the parameter that stands for one of several sitemaps or images. */
+const METADATA_ID = '__metadata_id__'
 
 /** A file that wants to answer a URL pattern. */
 export interface Claim {
@@ -84,6 +87,23 @@ export function collectClaims(root: Directory, problems: SiteProblem[]): Claims 
   }
   visit(root, { segments: [], relative: '', withoutGroups: '', slot: '' })
   return { list, metadataByDirectory }
+}
+
+function toMetadataFile(found: FoundMetadata, urlPrefix: string, directory: string): MetadataFile {
+  const { type, stem, urlExtension, contentType } = found.name
+  const base = `${urlPrefix === '/' ? '' : urlPrefix}/${stem}${metadataSuffix(type, directory)}`
+  const pattern = found.hasIds ? `${base}/[${METADATA_ID}]` : `${base}${urlExtension}`
+  const file: MetadataFile = { type, file: found.file, pattern, contentType, hasIds: found.hasIds }
+  return Object.freeze(found.altFile === undefined ? file : { ...file, altFile: found.altFile })
+}
+
+/**
+ * The metadata files of one directory with their URLs.
+ * @param urlPrefix pattern of the directory's own URL
+ * @param directory path below the app directory, groups and slots included
+ */
+function metadataFilesOf(directory: Directory, urlPrefix: string, relative: string): readonly MetadataFile[] {
+  return directory.metadata.map((found) => toMetadataFile(found, urlPrefix, relative))
 }
 
 function metadataClaim(metadata: MetadataFile, { segments, slot }: Position): Claim {

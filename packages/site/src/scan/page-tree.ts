@@ -2,7 +2,6 @@ import type { MetadataFile, PatternSegment, SegmentNode } from '../manifest/mani
 import { spellSegment } from '../manifest/pattern.ts'
 import type { FileRole } from '../tree/conventions.ts'
 import type { Directory } from '../tree/directory-tree.ts'
-import { headFilesOf } from '../tree/metadata-routes.ts'
 import { isPatternSegment } from '../tree/segment-name.ts'
 
 /** The tree of one page. */
@@ -20,6 +19,9 @@ interface Cover {
   readonly index: number
   readonly segment: PatternSegment & { readonly name: string }
 }
+
+/** Parts of the head come from these; favicon, robots and sitemaps have none but the favicon's link. */
+const isHeadTag = (file: MetadataFile) => file.type !== 'robots' && file.type !== 'sitemap'
 
 const partNames = [
   ['layout', 'layout'],
@@ -73,7 +75,7 @@ export class PageTrees {
   ): SegmentNode {
     const name = directory.name
     const param = name !== null && isPatternSegment(name) && name.kind !== 'static' ? { param: name.name } : {}
-    const metadata = headFilesOf(this.#metadata.get(directory) ?? [])
+    const metadata = Object.freeze((this.#metadata.get(directory) ?? []).filter(isHeadTag))
     const head = { segment: directory.segment, ...param, ...partsOf(directory) }
     return Object.freeze({ ...head, ...inside, metadata, slots: Object.freeze(slots) })
   }
