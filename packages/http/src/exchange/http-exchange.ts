@@ -63,6 +63,13 @@ export interface RequestBody {
   read(onChunk: (chunk: Uint8Array, ack: BodyAck) => void, onEnd: (error: Error | undefined) => void): void
 }
 
+/** The body of a request without one. */
+export const noBody: RequestBody = Object.freeze({
+  isPresent: false,
+  length: undefined,
+  read: (_onChunk: (chunk: Uint8Array, ack: () => void) => void, onEnd: (error: Error | undefined) => void) => onEnd(undefined),
+})
+
 /** Writes a streamed response body. */
 export interface BodyWriter {
   /**
