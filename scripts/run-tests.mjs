@@ -4,22 +4,24 @@
 //   bin/node scripts/run-tests.mjs --unit    those of the packages
 //   bin/node scripts/run-tests.mjs FILE ...  the named files
 import { availableParallelism } from 'node:os'
-import { dirname, relative, resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { fileURLToPath } from 'node:url'
-import { testPlan } from './test-plan.mjs'
+import { bundleDir, testPlan } from './test-plan.mjs'
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** A file that hangs must fail before the whole run does. The slowest takes less than half of this on two idle cores. */
 const FILE_TIMEOUT_MS = 120_000
-/** One more than there are cores: files wait for limits now and then, and most of them start several processes. */
-const FILES_AT_A_TIME = 1 + Math.max(2, availableParallelism())
+/** Two more than there are cores: files wait for limits and timers now and then, and most of them start several processes. */
+const FILES_AT_A_TIME = 2 + Math.max(2, availableParallelism())
 const SLOWEST_SHOWN = 10
 
 function printSlowest(durations) {
   const slowest = durations.sort((one, other) => other.duration_ms - one.duration_ms).slice(0, SLOWEST_SHOWN)
-  const lines = slowest.map(({ file, duration_ms }) => `  ${(duration_ms / 1000).toFixed(1)} s  ${relative(root, file)}`)
+  const nameOf = (file) =>
+    relative(bundleDir, file)
+      .replace(/\.mjs$/, '')
+      .replace(/\.test$/, '.test.ts')
+  const lines = slowest.map(({ file, duration_ms }) => `  ${(duration_ms / 1000).toFixed(1)} s  ${nameOf(file)}`)
   console.error(`slowest files:\n${lines.join('\n')}`)
 }
 

@@ -14,7 +14,7 @@ import { bundleTests } from './bundle-tests.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Bundles of the tests; rebuilt by each run. */
-const outDir = join(root, 'dist/tests')
+export const bundleDir = join(root, 'dist/tests')
 /** Few enough that a group takes some seconds. */
 const FILES_PER_GROUP = 8
 /** Tests of the product that run with engine node too: they depend on how connections are kept. */
@@ -33,7 +33,7 @@ function kindOf(file) {
 
 /** Writes a module that imports test files. @returns its path */
 function writeEntry(name, lines) {
-  const entry = join(outDir, 'entries', `${name}.mjs`)
+  const entry = join(bundleDir, 'entries', `${name}.mjs`)
   mkdirSync(dirname(entry), { recursive: true })
   writeFileSync(entry, `${lines.join('\n')}\n`)
   return entry
@@ -76,8 +76,8 @@ function entriesOf(isUnitOnly) {
 
 /** Bundles the tests. @returns paths to run, each in a process of its own, in the order in which they start */
 export async function testPlan({ isUnitOnly }) {
-  rmSync(outDir, { recursive: true, force: true })
+  rmSync(bundleDir, { recursive: true, force: true })
   const entries = entriesOf(isUnitOnly)
-  await bundleTests({ root, entries, outDir })
-  return Object.keys(entries).map((name) => join(outDir, `${name}.mjs`))
+  await bundleTests({ root, entries, outDir: bundleDir })
+  return Object.keys(entries).map((name) => join(bundleDir, `${name}.mjs`))
 }

@@ -93,6 +93,42 @@ async function firstPiece(
 
 /** What holds for every site, wherever its code runs. */
 const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => Promise<void>>> = {
+  // First the ones that replace render hosts: a new host warms every site that the old one has rendered.
+  'a render host that is killed costs no request that can be asked again': async (t, { host, server, unit }) => {
+    const hostPid = async () => {
+      if (unit !== undefined) return renderHostOf(unit)
+      return (await statusOf(server)).hosts.find(({ state }) => state === 'ready')?.pid ?? assert.fail('no host')
+    }
+    const check = unit === undefined ? {} : { check: wellOrSoon }
+    const load = startLoad(t, { url: `${server.url}/data`, host, keepAlive: 4, fresh: 1, pauseMs: 5, ...check })
+    for (let round = 0; round < 2; round++) {
+      const before = load.done()
+      await waitFor('some load', () => load.done() > before + 200, PROCESS_WAIT_MS)
+      const victim = await hostPid()
+      // What stands in for it is there: a second death before that is another matter.
+      if (unit === undefined)
+        await waitFor(
+          'a spare',
+          async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'),
+          PROCESS_WAIT_MS,
+        )
+      process.kill(victim, 'SIGKILL')
+      await waitFor('another host', async () => (await hostPid()) !== victim, PROCESS_WAIT_MS)
+    }
+    const before = load.done()
+    await waitFor('some more load', () => load.done() > before + 200, PROCESS_WAIT_MS)
+    assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
+  },
+  'no request fails while the renderers are replaced': async (t, setting) => {
+    const { host, server, get } = setting
+    assert.equal((await get('/data')).status, 200)
+    const load = startLoad(t, { url: `${server.url}/data`, host, keepAlive: 4, fresh: 1 })
+    await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
+    await svc(t, setting, 'workers', 'restart')
+    const before = load.done()
+    await waitFor('some more load', () => load.done() > before + 100, PROCESS_WAIT_MS)
+    assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
+  },
   'a page is streamed': async (_t, setting) => {
     const release = setting.backend.hold('late')
     const { piece, rest } = await firstPiece(setting, '/slow')
@@ -141,41 +177,6 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
   },
   'its code sees its own environment and nothing of the host': async (_t, { get }) => {
     assert.deepEqual(JSON.parse((await get('/env')).text), { NODE_ENV: 'production', COLOUR: 'blue' })
-  },
-  'a render host that is killed costs no request that can be asked again': async (t, { host, server, unit }) => {
-    const hostPid = async () => {
-      if (unit !== undefined) return renderHostOf(unit)
-      return (await statusOf(server)).hosts.find(({ state }) => state === 'ready')?.pid ?? assert.fail('no host')
-    }
-    const check = unit === undefined ? {} : { check: wellOrSoon }
-    const load = startLoad(t, { url: `${server.url}/data`, host, keepAlive: 4, fresh: 1, pauseMs: 5, ...check })
-    for (let round = 0; round < 2; round++) {
-      const before = load.done()
-      await waitFor('some load', () => load.done() > before + 200, PROCESS_WAIT_MS)
-      const victim = await hostPid()
-      // What stands in for it is there: a second death before that is another matter.
-      if (unit === undefined)
-        await waitFor(
-          'a spare',
-          async () => (await statusOf(server)).hosts.some(({ state }) => state === 'spare'),
-          PROCESS_WAIT_MS,
-        )
-      process.kill(victim, 'SIGKILL')
-      await waitFor('another host', async () => (await hostPid()) !== victim, PROCESS_WAIT_MS)
-    }
-    const before = load.done()
-    await waitFor('some more load', () => load.done() > before + 200, PROCESS_WAIT_MS)
-    assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
-  },
-  'no request fails while the renderers are replaced': async (t, setting) => {
-    const { host, server, get } = setting
-    assert.equal((await get('/data')).status, 200)
-    const load = startLoad(t, { url: `${server.url}/data`, host, keepAlive: 4, fresh: 1 })
-    await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
-    await svc(t, setting, 'workers', 'restart')
-    const before = load.done()
-    await waitFor('some more load', () => load.done() > before + 100, PROCESS_WAIT_MS)
-    assert.deepEqual((await load.stop()).failures.slice(0, 5), [])
   },
   'a reload that changes nothing of it keeps its pages': async (t, setting) => {
     assert.equal(shown((await setting.get('/')).text), 1)

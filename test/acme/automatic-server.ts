@@ -39,7 +39,7 @@ export function issuedAt(server: Server, servername: string): Promise<Seen> {
 }
 
 function configFor(acme: AcmeServer, site: string, hosts: readonly string[]): string {
-  return `[server]\nlisten = "127.0.0.1:0"\nlisten_tls = "127.0.0.2:0"\nworkers = 2
+  return `[server]\nlisten = "127.0.0.1:0"\nlisten_tls = "127.0.0.2:0"\nworkers = 1
 [tls]\nauto = true\nemail = "admin@a.test"\nacme_directory = "${acme.directory}"
 [[sites]]\nid = "a"\nhostnames = ${JSON.stringify(hosts)}\nroot = "${site}"\n`
 }
