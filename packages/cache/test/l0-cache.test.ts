@@ -73,7 +73,7 @@ test('a replaced entry is counted once', () => {
   assert.equal(cache.purge(purgeOf({ kind: 'everything' })), 1)
 })
 
-test('an entry ends when it is not fresh any more, and what follows it need not be asked for twice', () => {
+test('an entry ends when it is no longer fresh, and its successor enters at the first request', () => {
   const cache = cacheOf()
   cache.put(keyOf('a'), { facts: { ...factsOf('a'), expiresAt: 5_000 }, head: page, body: Buffer.alloc(1) }, 0)
   assert.ok(cache.find(P, 'a', 4_999))
@@ -103,7 +103,7 @@ test('an entry is asked whether it still holds at most once a second', () => {
   assert.equal(cache.entries, 0)
 })
 
-test('a key is wanted when it is asked for a second time within the window', () => {
+test('a key may enter at its second request within the window', () => {
   const cache = cacheOf()
   assert.equal(cache.isWanted(keyOf('a'), 0), false)
   assert.equal(cache.isWanted(keyOf('b'), 0), false)
@@ -111,7 +111,7 @@ test('a key is wanted when it is asked for a second time within the window', () 
   assert.equal(cache.isWanted(keyOf('b'), 10_001), false, 'too late')
 })
 
-test('a flood of different keys lets nothing in, and what is asked for all the time gets in all the same', () => {
+test('a flood of different keys lets nothing in, while a popular key still enters', () => {
   const cache = cacheOf()
   let admitted = 0
   let isHotWanted = false

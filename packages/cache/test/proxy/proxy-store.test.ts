@@ -182,7 +182,7 @@ describe('a purge of the proxy store', () => {
     await waitFor('the file goes', () => filesOf(dir).bodies.length === 0, PROCESS_WAIT_MS)
   })
 
-  test('leaves what was begun after it, and what other layers are about', async (t) => {
+  test('leaves fills that began after it, and purges of other layers', async (t) => {
     const store = await filled(t, tempDir(t))
     assert.equal(await store.purge(purge(5, { kind: 'everything' })), 0)
     assert.equal(await store.purge({ ...purge(6, { kind: 'everything' }), layers: ['isr', 'l0'] }), 0)

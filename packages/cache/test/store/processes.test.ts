@@ -107,7 +107,7 @@ describe('killed writers', () => {
     assert.ok(entries > 0)
   })
 
-  it('leave a store that opens as it is', async (t) => {
+  it('leave a store that opens unchanged', async (t) => {
     const cacheDir = tempDir(t)
     for (let round = 0; round < KILLS; round++) await killOwner(t, cacheDir, Math.random)
   })

@@ -17,7 +17,7 @@ test('a second read of an entry does not parse it again, and readers cannot chan
   assert.ok(Object.isFrozen(first.headers) && Object.isFrozen(first.tags))
 })
 
-test('an entry that is written again is read as it is now, also where its facts are as long', async (t) => {
+test('an entry that is written again is read in its new form, even with facts of equal length', async (t) => {
   const store = await openStore(t, roomy(tempDir(t), { layer: 'proxy' }))
   for (const value of ['one', 'two', 'three', 'one']) {
     const facts = factsOf({ headers: [['x-a', value]] })

@@ -75,7 +75,7 @@ describe('a transaction that lmdb fails at', () => {
     assert.equal(failing.works, 1)
   })
 
-  it('is carried out once when the second try succeeds', async (t) => {
+  it('runs once when the second try succeeds', async (t) => {
     const failing = await FailingDatabases.open(t)
     failing.fail(BAD_VALSIZE)
     failing.put('/a', [])
