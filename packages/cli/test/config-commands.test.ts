@@ -82,7 +82,7 @@ test('config show gives the effective configuration without secrets, as TOML and
   assert.match(text.stdout, /^\[server\]\nlisten = "127\.0\.0\.1:8080"\nworkers = 3$/m)
   assert.match(text.stdout, /^\[\[sites\]\]\nid = "a"$/m)
   assert.doesNotMatch(text.stdout + json.stdout, /hidden/)
-  // What is shown is itself a valid file, but for the secrets.
+  // The output is itself a valid file, apart from the secrets.
   writeFiles(dir, { 'again.toml': text.stdout.replace('url = "***"', '') })
   const again = await runSvc(t, ['config', 'check', '--config', 'again.toml'], { cwd: dir })
   assert.deepEqual([again.code, again.stdout], [0, `${dir}/again.toml: ok, 1 site\n`])

@@ -1,6 +1,6 @@
 import { Child, type Cleanup, svcCommand } from '@svc/testkit'
 
-/** What a command left behind. */
+/** Result of a command. */
 export interface Outcome {
   readonly code: number | null
   readonly stdout: string

@@ -6,7 +6,7 @@ import { createSocketChannel, type Handlers, RpcPeer } from '@svc/core'
 import { controlClientMethods, controlMethods, PROTOCOL_VERSION } from '@svc/protocol'
 import type { Cleanup } from '@svc/testkit'
 
-/** What a master would answer; what is left out is refused. */
+/** Replies of a scripted master; it rejects calls without one. */
 export type ScriptedAnswers = Partial<Handlers<typeof controlMethods>>
 
 const notScripted = () => {
