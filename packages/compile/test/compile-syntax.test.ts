@@ -52,7 +52,7 @@ for (const [name, source] of behindOtherText) {
   })
 }
 
-test('text that looks like code of the compiler stays as it is written', async (t) => {
+test('text that looks like code of the compiler is not changed', async (t) => {
   const text = '\nconst __vite_ssr_import_0__ = await __vite_ssr_import__("x")\nimport a from "b"; export default 1'
   const { exports, imported } = await evaluate(t, 'page.ts', `import './y'\nexport const text = \`${text}\``)
   assert.equal(exports['text'], text)
