@@ -30,7 +30,7 @@ test('a certificate is read with what it is for, and its id is that of its conte
   assert.notEqual(other.id, read.id)
 })
 
-test('a chain in the wrong order is told from a key that is another one', async (t) => {
+test('a chain in the wrong order and a key of another certificate are distinct problems', async (t) => {
   const dir = tempDir(t, 'certificates')
   const [one, two] = ['one', 'two'].map((name) => writeCertificate(dir, name, { commonName: name, hosts: [`${name}.test`] }))
   assert.ok(one !== undefined && two !== undefined)
@@ -212,7 +212,7 @@ test('a certificate that ends soon is noticed', async (t) => {
   assert.deepEqual(notices, [`the certificate ${cert} expires on ${validity.to.toISOString().slice(0, 10)}`])
 })
 
-test('an encrypted key, a directory, a pipe and a file without end are told, and nothing waits for them', async (t) => {
+test('an encrypted key, a directory, a pipe and an endless file are reported without waiting', async (t) => {
   const dir = tempDir(t, 'certificates')
   const files = writeCertificate(dir, 'one', { commonName: 'one', hosts: ['one.test'] })
   const faultOf = async (wrong: Partial<typeof files>) => {

@@ -13,7 +13,7 @@ test('equal configurations have no difference', async (t) => {
   assert.deepEqual(await configDiff(before, after), { sites: { added: [], removed: [], changed: [] }, needs_restart: [] })
 })
 
-test('sites are told apart by id: added, removed, changed', async (t) => {
+test('sites are compared by id: added, removed, changed', async (t) => {
   const before = loaded((await loadText(t, `${site('gone')}${site('same')}${site('edited')}`)).result)
   const after = loaded((await loadText(t, `${site('new')}${site('edited', 'fetch_allow = ["db:1"]')}${site('same')}`)).result)
   assert.deepEqual((await configDiff(before, after)).sites, { added: ['new'], removed: ['gone'], changed: ['edited'] })

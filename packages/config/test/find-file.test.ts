@@ -7,7 +7,7 @@ import { configDir, problemLines } from './load-text.ts'
 const uid = process.getuid?.() ?? 0
 const base = { env: {}, cwd: '/srv/here', isRoot: false }
 
-test('the file that was asked for comes before SVC_CONFIG, and that before the usual places', () => {
+test('a named file comes before SVC_CONFIG, and SVC_CONFIG before the default places', () => {
   const env = { SVC_CONFIG: 'from-env.toml' }
   assert.deepEqual(candidateFiles({ ...base, env, file: '../asked.toml' }), ['/srv/asked.toml'])
   assert.deepEqual(candidateFiles({ ...base, env, platform: 'platform.toml' }), ['/srv/here/platform.toml'])

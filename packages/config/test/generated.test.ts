@@ -38,7 +38,7 @@ test('the example with every setting switched on is a valid file that names ever
   })
 })
 
-test('the example as it is changes nothing', () => {
+test('the unchanged example changes no setting', () => {
   assert.deepEqual(toml.parse(exampleToml()), Object.assign(Object.create(null), {}))
 })
 

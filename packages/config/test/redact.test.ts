@@ -26,7 +26,7 @@ root = "site"
 env = { TOKEN = "site-secret" }
 `
 
-test('no secret is left in what is shown, and the rest is as it was', async (t) => {
+test('no secret is left in the output, and the rest is unchanged', async (t) => {
   const { config } = loaded((await loadText(t, toml)).result)
   const shown = redact(config)
   assert.doesNotMatch(JSON.stringify(shown), /-secret/)
