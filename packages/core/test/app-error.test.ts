@@ -22,7 +22,7 @@ test('a code without a template takes the message, and keeps the cause and the d
   assert.deepEqual(error.data, { waiters: 3 })
 })
 
-test('errors of a class are told by instanceof in their process, and by code across processes', () => {
+test('errors are recognised by instanceof in their process, and by code across processes', () => {
   const error: unknown = new StoreError('STORE_BUSY', 'the store is busy')
   assert.ok(error instanceof StoreError && error instanceof AppError)
   assert.equal(codeOf(error), 'STORE_BUSY')

@@ -109,7 +109,7 @@ for (const [kind, make] of Object.entries(kinds)) {
     far.close()
   })
 
-  test(`${kind}: closing one end is told to both, once, and sends nothing more`, async (t) => {
+  test(`${kind}: closing one end notifies both once, and sends nothing more`, async (t) => {
     const [near, far] = await make(t)
     const { frames } = inbox(far)
     const farEnded = ended(far)

@@ -57,7 +57,7 @@ test('links, files and pipes in place of a directory are refused and left alone'
   assert.deepEqual(readdirSync(dir).sort(), ['dangling', 'file', 'link', 'pipe', 'target'])
 })
 
-test('directories above may be links of the user, not links without end', async (t) => {
+test('parent directories may be links of the user, but not circular links', async (t) => {
   const dir = tempDir(t)
   makeDir(join(dir, 'real'), 0o755)
   symlinkSync('real', join(dir, 'link'))

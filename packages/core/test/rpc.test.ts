@@ -133,7 +133,7 @@ test('an unknown method is refused', async () => {
   await assert.rejects(client.call('nope' as never, undefined as never, { timeoutMs }), { code: 'CORE_NO_METHOD' })
 })
 
-test('a late reply times out and the handler is told', async () => {
+test('a late reply times out, and its handler is aborted', async () => {
   const aborted = Promise.withResolvers<void>()
   const { client, server } = connect({
     wait: (_request, context) => {
