@@ -15,7 +15,7 @@ export interface ContractRequest {
   readonly isSlow?: boolean
 }
 
-/** What the client saw. */
+/** Response as the client received it. */
 export interface ContractResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -36,11 +36,11 @@ export type StartSubject = (
   limits?: { maxBodyBytes?: number; requestTimeoutMs?: number },
 ) => Promise<ContractSubject>
 
-/** What differs between the ways to speak to an engine. */
+/** Differences between the protocols of an engine. */
 export interface ContractFacts {
   readonly scheme: 'http' | 'https'
   readonly httpVersion: '1.1' | '2'
-  /** Whether a request can say what becomes of its connection. */
+  /** True if a request can decide about its connection. */
   readonly hasConnectionFields: boolean
 }
 

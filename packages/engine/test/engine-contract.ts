@@ -20,7 +20,7 @@ function readAll(body: RequestBody): Promise<Buffer> {
 
 const plain = { status: 200, headers: [['Content-Type', 'text/plain']] } as const
 
-/** What every engine does alike. */
+/** Contract of all engines. */
 export function engineContract(name: string, start: StartSubject, facts: ContractFacts = plainHttp1): void {
   describe(`${name} keeps the engine contract`, { concurrency: true }, () => {
     failureContract(start)
@@ -156,7 +156,7 @@ function failureContract(start: StartSubject): void {
   })
 }
 
-/** What every engine does alike when nobody is there any more. */
+/** Contract of all engines for clients that have disconnected. */
 function departureContract(start: StartSubject): void {
   for (const isLifted of [false, true]) {
     const when = isLifted ? 'was lifted before' : 'is lifted after'
@@ -374,7 +374,7 @@ function responseContract(start: StartSubject): void {
     for (const path of ['/', '/bodiless', '/streamed']) assert.equal(await text(path), '\xc3\xa9', path)
   })
 
-  test('a listener that comes after the end is told at once', async (t) => {
+  test('a listener that is added after the end is called at once', async (t) => {
     const closed = Promise.withResolvers<boolean>()
     const subject = await start(t, (exchange) => {
       exchange.respond(plain)

@@ -259,7 +259,7 @@ describe('engine node, HTTP/2', { concurrency: true }, () => {
     assert.equal(refusals[0]?.code, 'options_asterisk')
   })
 
-  test('a drain says so to clients, lets streams end and takes no more', async (t) => {
+  test('a drain announces itself to clients, lets streams end and accepts no more', async (t) => {
     const waiting: HttpExchange[] = []
     const { engine, port } = await startEngine(t, 'node', (exchange) => waiting.push(exchange), { tls: anyCertificate(t) })
     const session = await openSession(t, port)

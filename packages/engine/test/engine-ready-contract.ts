@@ -16,7 +16,7 @@ const blocks = new HeaderBlocks((error) => assert.fail(error))
 const typed = { status: 200, headers: [['content-type', 'text/plain'] as const, ['x-note', 'caf\u00e9'] as const] }
 const large = Buffer.alloc(3_000_000, 'x')
 
-/** What was asked, and how responses ended. */
+/** Requests, and the ends of their responses. */
 class Shelf implements ReadyResponses {
   readonly asked: string[] = []
   readonly ends: string[] = []

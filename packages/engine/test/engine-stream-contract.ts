@@ -12,7 +12,7 @@ export function moreThanTheKernelHolds(): number {
   return Math.max(6_000_000, Number(most) * 1.5)
 }
 
-/** What became of a stream. */
+/** Outcome of a stream. */
 export interface Poured {
   /** How often its writer was told to wait. */
   waits: number
@@ -45,12 +45,12 @@ export function pour(exchange: HttpExchange, count: number, bytes: number, lengt
   return state
 }
 
-/** What `pour` writes. */
+/** Content that `pour` writes. */
 export function expectedPour(count: number, bytes: number): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, at) => Buffer.alloc(bytes, String.fromCharCode(97 + (at % 26)))))
 }
 
-/** What every engine does alike with streamed bodies. */
+/** Contract of all engines for streamed bodies. */
 export function streamContract(start: StartSubject): void {
   for (const isSized of [false, true]) {
     const kind = isSized ? 'of known length' : 'of unknown length'

@@ -7,7 +7,7 @@ import { startUws } from './start-uws.ts'
 
 const REQUESTS = 20_000
 
-/** What is asked for, how long the answers are, and whether they are ready. */
+/** Request, response length, and readiness of the response. */
 const cases: readonly (readonly [method: string, bytes: number, isReady: boolean, fields?: string])[] = [
   ['GET', 10_000, false],
   ['GET', 10_000, true],

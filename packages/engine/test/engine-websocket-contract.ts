@@ -21,7 +21,7 @@ export interface ContractSocket {
   next(): Promise<{ readonly data: Uint8Array; readonly isBinary: boolean }>
 }
 
-/** What came of a handshake that was not granted. */
+/** Response to a rejected handshake. */
 export interface Handshake {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -64,7 +64,7 @@ export function echo(exchange: HttpExchange): void {
   )
 }
 
-/** What every engine does alike with WebSockets. */
+/** Contract of all engines for WebSockets. */
 export function webSocketContract(name: string, start: StartWebSocketSubject): void {
   describe(`${name} keeps the contract of WebSockets`, { concurrency: true }, () => {
     handshakeContract(start)

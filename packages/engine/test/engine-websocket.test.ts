@@ -69,7 +69,7 @@ for (const name of engineNames) {
     }
   })
 
-  test(`${name}: text that is no UTF-8 ends the connection`, async (t) => {
+  test(`${name}: text that is not UTF-8 closes the connection`, async (t) => {
     const { port } = await startEngine(t, name, echo)
     const socket = await openSocket(`ws://127.0.0.1:${port}/`)
     assert.ok(typeof socket === 'object')

@@ -41,7 +41,7 @@ const samples: readonly Sample[] = [
   { name: 'credentials', fields: [host, agent, ['authorization', 'x']] },
 ]
 
-/** What a gate says of a request. */
+/** Verdict of a gate on a request. */
 function look(gate: RequestGate, { method = 'GET', target = '/', fields }: Sample) {
   const fault = gate.enter(method, target, {
     forEach(visit) {

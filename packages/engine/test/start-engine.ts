@@ -19,7 +19,7 @@ export interface RunningEngine {
   readonly refusals: Refusal[]
 }
 
-/** What a test may set. */
+/** Options of a test. */
 export interface StartOptions extends Partial<Pick<EngineOptions, 'isTrustedProxy' | 'ready'>> {
   readonly maxBodyBytes?: number
   readonly bodyDir?: string

@@ -10,7 +10,7 @@ import { BodyBlocks } from '../../http/src/bodies/body-blocks.ts'
 import { UwsBody } from '../src/uws/uws-body.ts'
 
 const MB = 1024 * 1024
-/** What the library reads at once. */
+/** Largest read of the library, in bytes. */
 const READ_BYTES = 512 * 1024
 
 /** Stands where the library does: it goes on in the same turn although it was told to pause, as it does with a fast sender. */

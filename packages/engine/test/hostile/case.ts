@@ -12,7 +12,7 @@ export interface HostileCase {
   readonly then: 'open' | 'closed' | 'idle' | 'any'
   /** How often the marker may run. @default 0 */
   readonly marks?: readonly number[]
-  /** What the client does when all is sent. */
+  /** Action of the client after its last segment. */
   readonly ending?: 'half-close' | 'reset'
   /** Methods whose responses have no body, in the order of the responses. */
   readonly heads?: readonly number[]
@@ -20,7 +20,7 @@ export interface HostileCase {
   readonly contains?: string
   /** Text that may not stand anywhere in what the server sent. */
   readonly lacks?: string
-  /** What is different on engine node. */
+  /** Differences on engine node. */
   readonly node?: Partial<Pick<HostileCase, 'allow' | 'then' | 'marks' | 'contains' | 'lacks'>>
 }
 

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { HostileCase } from './case.ts'
 import { ResponseReader } from './response-reader.ts'
 
-/** What came of a conversation. */
+/** Outcome of a conversation. */
 export interface Outcome {
   readonly statuses: readonly number[]
   readonly text: string

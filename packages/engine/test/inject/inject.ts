@@ -58,7 +58,7 @@ export async function inject(onExchange: (exchange: HttpExchange) => void, optio
 export interface InjectWebSocketOptions extends Omit<InjectOptions, 'method' | 'body' | 'ready'> {
   /** Subprotocols to offer. */
   readonly protocols?: readonly string[]
-  /** What happens at the client's end. */
+  /** Events at the client's end. */
   readonly events: WebSocketEvents
 }
 

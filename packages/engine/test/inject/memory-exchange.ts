@@ -26,11 +26,11 @@ export interface MemoryResponse {
   readonly text: string
   /** The body as it was written, piece by piece. */
   readonly chunks: readonly Buffer[]
-  /** Whether the response is incomplete. */
+  /** True if the response is incomplete. */
   readonly aborted: boolean
 }
 
-/** What a memory exchange tells while it goes on. */
+/** Events of a memory exchange. */
 export interface MemoryEvents {
   readonly onChunk: ((chunk: Buffer, abort: () => void) => void) | undefined
   readonly onProblem: (error: Error) => void

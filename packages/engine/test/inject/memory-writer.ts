@@ -1,6 +1,6 @@
 import { StreamWriter, type WriterPort } from '../../src/exchange/stream-writer.ts'
 
-/** Where the bytes of a memory writer go. */
+/** Receiver of a memory writer's bytes. */
 export interface MemorySink extends WriterPort {
   data(chunk: Uint8Array): void
   end(): void
