@@ -17,7 +17,7 @@ const base = {
 const later = 'await new Promise((r) => setTimeout(r, 0));'
 const nav = 'import { forbidden, notFound, permanentRedirect, redirect } from "next/navigation"\n'
 
-/** What of the error matrix is expected of a page at /in. */
+/** Part of the error matrix that applies to a page at /in. */
 interface Expected {
   readonly status: number
   readonly body?: RegExp
@@ -201,7 +201,7 @@ test('building the page again does not repeat what is cached for the request', a
   assert.match((await site.ask('/')).body, /data-n="2"/)
 })
 
-test('a page without a default export, and one whose default export is no component, are told apart', async (t) => {
+test('a page without a default export and one whose default export is not a component have distinct errors', async (t) => {
   const files = {
     'app/layout.tsx': base['app/layout.tsx'],
     'app/none/page.tsx': 'export const Page = () => null',

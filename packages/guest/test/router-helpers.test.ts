@@ -30,7 +30,7 @@ test('cookies that would break out of their field are refused when they are set'
   assert.equal(set({ name: 'a', value: 'x;\r\ny=' }), 'a=x%3B%0D%0Ay%3D; Path=/')
 })
 
-test('request cookies: the first of a name wins, a bad escape stays as it is', () => {
+test('request cookies: the first of a name wins, an invalid escape is kept unchanged', () => {
   const cookies = new RequestCookies({ get: () => 'a=1; a=2; b="q"; c=%zz; flag; =x; d=e=f' })
   assert.deepEqual(
     cookies.getAll().map(({ name, value }) => [name, value]),
@@ -305,7 +305,7 @@ export async function GET() {
   assert.deepEqual(JSON.parse(answer.body), ['7', '7', '8', '8', 'loaded', 'loaded', 'loaded'])
 })
 
-test('the router of useRouter is no place to leave something for another request', async (t) => {
+test('the router of useRouter carries no state to another request', async (t) => {
   const page = `import { useRouter } from 'next/navigation'
 export default ({ searchParams }) => { const router = useRouter(); const seen = router.note ?? 'nothing'; router.note = 'secret'; return <p>{seen}</p> }`
   const site = open(t, { ...layout, 'app/page.tsx': page })

@@ -21,7 +21,7 @@ test('head and shell go out first, the page when it is there, the end of the doc
     /^<!DOCTYPE html><html><head>.*<h1>shell<\/h1><!--\$\?--><template id="B:0"><\/template><i>loading<\/i><!--\/\$-->/,
   )
   assert.doesNotMatch(pieces[0] ?? '', /<p>page/)
-  // What comes last brings the end of the document with it.
+  // The last chunk contains the end of the document.
   assert.match(
     pieces[1] ?? '',
     /^<div hidden id="S:0"><p>page<\/p><\/div><script>.*\$RC\("B:0","S:0"\)<\/script><\/body><\/html>$/s,

@@ -98,7 +98,7 @@ const DEADLINE_MS = 60_000
 export class IsolateHarness {
   readonly log: LogLine[] = []
   readonly background: Error[] = []
-  /** What code of the site has purged, one for each order. */
+  /** Purges by code of the site, one for each order. */
   readonly purges: unknown[] = []
   readonly #isolate: ivm.Isolate
   readonly #context: ivm.Context

@@ -7,7 +7,7 @@ export interface RouterAnswer {
   /** Pieces as they were sent; one for a whole answer. */
   readonly pieces: readonly string[]
   readonly body: string
-  /** Whether it went out by one `complete`. */
+  /** True if it was sent by one `complete`. */
   readonly isWhole: boolean
   readonly reads: readonly string[]
   readonly tags: readonly string[]
