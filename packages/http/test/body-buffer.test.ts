@@ -176,7 +176,7 @@ for (const [name, given] of WAYS.slice(0, 4)) {
       assert.ok((await reader.rest()).equals(bytes))
     })
 
-    test('has no name and is nobody else’s', async (t) => {
+    test('has no name and is private to this process', async (t) => {
       const subject = new Subject(t, given)
       const reader = subject.reader()
       await subject.send(Buffer.alloc(3 * MB))

@@ -63,7 +63,7 @@ test('another reader begins at the beginning, and the one before gets nothing mo
   )
 })
 
-test('memory of what may be read again is not given back; that of the rest is, when its reader says so', () => {
+test('memory of the repeatable part is not released; that of the rest is when its reader acknowledges', () => {
   const source = new PushedBody()
   const body = new RepeatableBody(source)
   const acks: BodyAck[] = []

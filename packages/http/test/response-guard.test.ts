@@ -69,7 +69,7 @@ test('writes text beyond latin-1 as its UTF-8 bytes, so that no character become
   assert.deepEqual(dropped, [])
 })
 
-test('returns a good head as it is', () => {
+test('returns a valid head unchanged', () => {
   const head: ResponseHead = {
     status: 304,
     headers: [

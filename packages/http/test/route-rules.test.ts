@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compilePathPattern, compileTarget, decodePath, RuleTable, segmentsOf } from '../src/index.ts'
 
-/** What a pattern finds in a path as sent: names, wildcards, rest. */
+/** Matches of a pattern in a raw path: names, wildcards, rest. */
 function find(pattern: string, rawPath: string): unknown {
   const path = decodePath(rawPath)?.path
   assert.ok(path !== undefined, `${rawPath} can be read`)
