@@ -77,7 +77,7 @@ test('a timeout that fires far too late blames no peer: this process was blocked
   assert.equal(pings.length, 2)
 })
 
-test('the end of the process is no hang', async () => {
+test('an exit of the process is not a hang', async () => {
   const { clock, pings, events } = watch()
   pings[0]!.reject(new CoreError('CORE_PEER_GONE', 'gone'))
   await clock.advance(10_000)

@@ -51,7 +51,7 @@ test('states reach the socket of the service manager in order, and the watchdog 
   assert.match(lines[2] ?? '', /^READY=1/)
 })
 
-test('without a service manager nothing is started, and one that cannot be told is reported', async () => {
+test('without a service manager nothing is started, and an unreachable one is reported', async () => {
   const problems: Error[] = []
   const silent = new ServiceManager({}, 1, systemClock, (error) => problems.push(error))
   await silent.ready()

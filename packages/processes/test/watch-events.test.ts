@@ -72,7 +72,7 @@ function site(t: TestContext): string {
   return root
 }
 
-test('edits, renames over a file, older files and new directories are told by events alone', async (t) => {
+test('edits, renames over a file, older files and new directories are reported by events alone', async (t) => {
   const { root, changed } = await watch(t, site(t))
   writeFileSync(join(root, 'app/page.tsx'), 'two')
   assert.deepEqual(await changed('app/page.tsx'), ['app/page.tsx'])
@@ -118,7 +118,7 @@ test('a root that is removed and made again is watched again by the poll and by 
   await changed('app/page.tsx')
 })
 
-test('a burst of writes to one file is told once it is over, or at intervals while it lasts', async (t) => {
+test('a burst of writes to one file is reported after its end, or at intervals while it lasts', async (t) => {
   const { root, changed } = await watch(t, site(t))
   for (let i = 0; i < 200; i++) writeFileSync(join(root, 'app/page.tsx'), `version ${i}`)
   writeFileSync(join(root, 'app/done.tsx'), '')
