@@ -89,7 +89,7 @@ test('any number of requests run the function once', async (t) => {
   assert.equal(backend.count, 1)
 })
 
-test('another request makes what a request has begun that was given up', async (t) => {
+test('another request takes over the fill of an aborted one', async (t) => {
   const { backend, host } = await open(t, ({ url }) => ({
     'app/route.ts': cachedIn(`const read = unstable_cache(async () => (await fetch('${url}/x')).text())`),
   }))
@@ -165,7 +165,7 @@ test('an expired result is used when the function fails', async (t) => {
   assert.equal(await get('/'), '[4]')
 })
 
-test('a site that begins more than can be kept gets its results all the same', async (t) => {
+test('a site that starts more fills than are tracked still gets its results', async (t) => {
   const { host, get } = await open(
     t,
     () => ({

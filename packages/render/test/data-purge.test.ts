@@ -10,7 +10,7 @@ import { after } from 'next/server'
 import { redirect } from 'next/navigation'
 export const GET = async () => { ${body} }`
 
-test('a purge that cannot be carried out fails the request, also one that ends in a redirect', async (t) => {
+test('a purge that fails makes the request fail, even one that ends in a redirect', async (t) => {
   const { instance, host, get } = await open(t, ({ url }) => ({
     'app/x/route.ts': cached(`${url}/x`, 'x'),
     'app/purge/route.ts': purging('revalidateTag("x"); return new Response("done")'),

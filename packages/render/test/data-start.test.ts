@@ -29,7 +29,7 @@ const question = (path: string): DataQuestion => ({
 /** The store of an instance, as a process of it has it open. */
 class InstanceStore extends MemoryStore implements OpenStore {
   refresh(): void {
-    // What is committed is seen at once.
+    // A commit is visible at once.
   }
   readonly touched = new Set<string>()
   touch(key: string): void {
@@ -61,7 +61,7 @@ function startHost(t: TestContext, open: () => Promise<OpenStore>, sendPurge: Se
   return { caches, thread, purge, settled }
 }
 
-/** What a page of this path finds; what it would have to make is somebody else's to make. */
+/** Looks up the data of a page of this path, and abandons the fill of a miss. */
 async function look(thread: DataClient, path: string): Promise<'hit' | 'fill' | 'pass'> {
   const found = await thread.read(question(path))
   if (found.kind === 'fill') thread.endFill(found.fill, 'lost')
@@ -124,7 +124,7 @@ test('a host has something to do as long as a purge of its sites waits for anoth
   await host.caches.prepare(cache, { last: 1, unsettled: [] })
   assert.equal(host.caches.hasOrders, false)
   const first = host.thread.purge(['one'], [])
-  // What is answered later on the same line has been asked later.
+  // A later response on the same connection belongs to a later request.
   await look(host.thread, '/r')
   const second = host.thread.purge(['two'], [])
   await look(host.thread, '/r')

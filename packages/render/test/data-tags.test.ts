@@ -29,7 +29,7 @@ test('of one fetch 128 tags of 256 characters are kept, and the log says once pe
   assert.match(host.log, /many\/page\.tsx: it gives/)
 })
 
-test('the same of a cached function, and what is no tag at all is an error', async (t) => {
+test('of a cached function the same number is stored, and an invalid tag is an error', async (t) => {
   const { host, get } = await open(t, () => ({
     'app/page.tsx': `import { unstable_cache } from 'next/cache'
 const cached = unstable_cache(async () => 'x', [], { tags: ${tags} })

@@ -119,7 +119,7 @@ test('a host that has loaded nothing of the site knows it from the index on disk
   assert.ok(routes === null || routes.includes('/a'))
 })
 
-test('the modules of an isolate can be listed, those of the site that is asked for alone', async (t) => {
+test('the modules of an isolate can be listed, only those of the requested site', async (t) => {
   const { host, root } = await open(t)
   const list = async (site: string) => (await host.master.call('modules', { site }, TIMEOUT)).isolates
   assert.deepEqual(await list('s'), [], 'there is no isolate')

@@ -8,7 +8,7 @@ import { PROCESS_WAIT_MS, tempSite, waitFor } from '@svc/testkit'
 import { HostProcess } from './host-process.ts'
 
 const FLOOD = 20_000
-/** What docs and messages say of fetches in flight in one isolate, and of those that are carried out at once. */
+/** Documented limits of fetches in flight in one isolate, and of those that run at once. */
 const MOST_BEGUN = 4_096
 const MOST_RUNNING = 256
 

@@ -37,7 +37,7 @@ export interface HostOptions {
   readonly cacheDir?: string
   /** How long stale entries are served, in milliseconds. */
   readonly swrMs?: number
-  /** What the master does with a purge that code of a site asks for. @default it refuses */
+  /** Handles a purge by code of a site in the master's place. @default rejects it */
   readonly purges?: PurgeState
   readonly onPurge?: (order: PurgeOrder) => Promise<PurgeOutcome>
   readonly sites: readonly (Partial<SiteConfig> & { readonly id: string; readonly root: string })[]
@@ -88,7 +88,7 @@ const refusePurge = () => Promise.reject(new Error('this master carries out no p
 type MasterPeer = RpcPeer<typeof hostParentMethods, typeof hostMethods>
 type WorkerPeer = RpcPeer<typeof renderClientMethods, typeof renderMethods>
 
-/** What a render gave. */
+/** Result of a render. */
 export interface Rendered extends Received<RenderReply> {
   readonly status: number
   readonly text: string

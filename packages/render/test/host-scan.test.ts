@@ -27,7 +27,7 @@ function survey(host: HostProcess, site: string) {
   return host.master.call('survey', { site }, TIMEOUT)
 }
 
-test('files that are no files, that are huge or lie elsewhere are problems of their site, and the host goes on', async (t) => {
+test('special files, huge files and files outside the site are problems of their site, and the host keeps running', async (t) => {
   const root = tempSite(t, { 'app/page.tsx': page('root'), 'app/ok/page.tsx': page('ok') })
   const at = (name: string) => {
     mkdirSync(join(root, 'app', name))

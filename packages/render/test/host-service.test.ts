@@ -23,7 +23,7 @@ test('a worker without the right token is refused, for any first request', async
   assert.match((await host.render('a', '/')).text, /a/)
 })
 
-test('unknown sites, routes and versions of a manifest are told apart', async (t) => {
+test('unknown sites, routes and versions of a manifest are distinct refusals', async (t) => {
   const host = await HostProcess.start(t, { sites: [{ id: 'a', root: tempSite(t, { 'app/page.tsx': page('a') }) }] })
   await host.describe('a')
   await assert.rejects(host.render('b', '/'), { code: 'RENDER_UNKNOWN_SITE' })
@@ -178,7 +178,7 @@ test('the matcher of middleware is in the manifest, and its errors do not keep t
   await host.logged(/broken/)
 })
 
-test('the code cache is used again, and a damaged one does no harm', async (t) => {
+test('the code cache is reused, and a damaged one is ignored', async (t) => {
   const long = `export const words = ${JSON.stringify(Array.from({ length: 500 }, (_, i) => `word ${i}`))}\nexport const count = () => words.length`
   const root = tempSite(t, {
     'app/page.tsx': 'import { count } from "./long"\nexport default () => <p>{count()}</p>',

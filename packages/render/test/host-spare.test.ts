@@ -91,7 +91,7 @@ test('the spare goes to the first who asks, is replaced, and gives way to other 
   assert.equal(threads.isReady, false)
 })
 
-test('a thread that is told its site over its link renders, also when its spare time was cut short', async (t) => {
+test('a spare thread that gets its site over its link renders, even before it is ready', async (t) => {
   const page = 'export default () => <p>fine</p>'
   const sites = ['a', 'b'].map((id) => ({ id, root: tempSite(t, { 'app/page.tsx': page }) }))
   const host = await HostProcess.start(t, { sites })

@@ -105,7 +105,7 @@ for (const [name, change] of Object.entries(changes)) {
   })
 }
 
-test('a site that another uses the cache of is told its own imports', async (t) => {
+test('a site that shares a cache with another gets its own imports', async (t) => {
   const shared = tempSite(t, {
     'node_modules/shared/index.js': '',
     'one/page.tsx': `import 'shared'`,

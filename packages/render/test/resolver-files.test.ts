@@ -84,7 +84,7 @@ for (const [name, [files, path, specifier]] of Object.entries(cases)) {
   })
 }
 
-test('settings that are too large, that lead out of the site, or that lead on without end are refused', (t) => {
+test('settings that are too large, that lead out of the site, or that extend each other endlessly are rejected', (t) => {
   const messageFor = (plant: (root: string) => void, specifier = './b') => {
     const root = siteOf(t, { 'b.js': '' })
     plant(root)

@@ -46,7 +46,7 @@ test('long lines use up the rate too, but one that is longer than all of it stil
   assert.equal(taken(fresh, 1_000, 2, 1), 0)
 })
 
-test('a site that logs without end is cut short, every line is accounted for, and other sites log as before', async (t) => {
+test('the log of a site that logs endlessly is truncated, every line is counted, and other sites log as before', async (t) => {
   const logging = (count: number) => `export default function Page() {
   for (let i = 0; i < ${count}; i++) console.log('line of the flood')
   return <p>logged</p>

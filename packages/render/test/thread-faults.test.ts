@@ -111,7 +111,7 @@ test('answers that are none fail their requests, and neither the process nor its
   }
 })
 
-test('a text without end in the log of a site is cut', async (t) => {
+test('an endless line in the log of a site is truncated', async (t) => {
   const host = await hostWith(t, faultySite(t, { fault: "console.log('a'.repeat(3_000_000))" }))
   await host.render('bad', '/fault')
   await waitFor('the end of the cut text', () => host.log.includes('… (3000000 characters)'), PROCESS_WAIT_MS)

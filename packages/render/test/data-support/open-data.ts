@@ -46,7 +46,7 @@ export class Backend {
 export const fetching = (url: string, init: string) =>
   `export const GET = async () => new Response(await (await fetch(${JSON.stringify(url)}, ${init})).text())`
 
-/** What a test of the data cache wants beside the files of its site. */
+/** Options of a data-cache test, besides the files of its site. */
 export interface OpenOptions extends Pick<HostOptions, 'swrMs' | 'render'> {
   /** Sites of these files. @default one, "a" */
   readonly ids?: readonly string[]
