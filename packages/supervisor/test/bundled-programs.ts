@@ -8,7 +8,7 @@ const sources = ['master', 'worker', 'render-host'].map((name) => fileURLToPath(
 const REQUIRE = `import { createRequire as __createRequire } from 'node:module'
 const require = __createRequire(import.meta.url)`
 
-/** Where the bundles of this process are, once they are made. */
+/** Path of this process's bundles, once they are built. */
 const made: string[] = []
 
 /**
@@ -19,7 +19,7 @@ export function bundledMaster(t: Cleanup): string {
   const known = made[0]
   if (known !== undefined) return known
   const dir = tempDir(t, 'sup-programs')
-  // What stays outside of the bundles is found as in the checkout.
+  // External packages are resolved as in the checkout.
   symlinkSync(join(repositoryRoot, 'node_modules'), join(dir, 'node_modules'))
   buildSync({
     absWorkingDir: repositoryRoot,

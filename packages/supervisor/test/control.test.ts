@@ -102,7 +102,7 @@ test('clients that do not end their side hold up no stop', async (t) => {
     const client = connect({ path: join(instance.runDir, name), allowHalfOpen: true })
     t.after(() => client.destroy())
     await once(client, 'connect')
-    // What the server says first: it has accepted.
+    // The server's first message shows that it has accepted the connection.
     await once(client, 'data')
   }
   assert.equal((await server.child.stop()).code, 0)

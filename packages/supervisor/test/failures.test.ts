@@ -97,7 +97,7 @@ test('a worker that crashes is replaced at once while the other serves', async (
   assert.match(await server.fetch('/metrics'), /^svc_process_deaths_total\{kind="worker"\} 1$/m)
 })
 
-test('a worker that dies again and again is waited for longer and longer, and health says so', async (t) => {
+test('a worker that crashes repeatedly restarts with growing delays, and health reports it', async (t) => {
   const server = await new Instance(t, { workers: 2 }).start()
   const pidOf = async () => (await server.status()).workers[0]?.pid ?? 0
   let pid = await pidOf()
@@ -130,7 +130,7 @@ test('a worker that stops answering is killed and replaced', async (t) => {
   assert.notEqual(after.pid, before.pid)
 })
 
-test('the spare takes over when a render host dies, and workers are told', async (t) => {
+test('the spare takes over when a render host dies, and workers learn its socket', async (t) => {
   const server = await new Instance(t).start()
   const ready = await server.statusWhen('a spare', ({ hosts }) => hosts.some(({ state }) => state === 'spare'))
   const active = ready.hosts.find(({ state }) => state === 'ready')

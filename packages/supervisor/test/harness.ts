@@ -29,7 +29,7 @@ export interface Setup {
   readonly listen?: string
   /** Further lines of the config file, before its first table's end. */
   readonly server?: string
-  /** Whether the site `shop` is configured. @default true */
+  /** True to configure the site `shop`. @default true */
   readonly hasSite?: boolean
   /** Further tables. */
   readonly more?: string
@@ -80,7 +80,7 @@ export class Instance {
   }
 }
 
-/** What the worker of the fixtures says of itself. */
+/** Report of the fixture worker about itself. */
 export interface WorkerFacts {
   readonly pid: number
   readonly generation: number

@@ -122,7 +122,7 @@ function openDesk() {
 
 const forever = { timeoutMs: Number.POSITIVE_INFINITY }
 
-test('over connections: the second worker waits and is told that the entry is stored', async () => {
+test('over connections: the second worker waits and learns that the entry is stored', async () => {
   const { desk, connectWorker, clock } = openDesk()
   const [first, second] = [connectWorker(), connectWorker()]
   const lease = await first.call('lease', { key: 'k' }, forever)

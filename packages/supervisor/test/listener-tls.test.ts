@@ -77,7 +77,7 @@ server { listen 127.0.0.1:2 ssl; server_name www.* named.test; svc_site w; ${pai
     })
   })
 
-  test('automatic ones stand in for what has none, and nothing at all is no choice', async (t) => {
+  test('automatic certificates serve hosts without one; without any certificate none is chosen', async (t) => {
     const loaded = await load(t, {}, '[tls]\nauto = true\n[[sites]]\nid = "a"\nhostnames = ["a.test"]\nroot = "site"\n')
     const automatic = { ...selfSigned(Date.now()), names: ['a.test'], cert: '/x/auto.crt' }
     assert.deepEqual(shown(loaded, '127.0.0.1:1', [automatic]), { 'a.test': 'auto', 'any other': 'auto' })

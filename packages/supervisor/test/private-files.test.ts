@@ -47,7 +47,7 @@ test('a key that others may read or write is replaced by one for its owner alone
   }
 })
 
-test('a link in place of a key gives way, and what it leads to stays as it is', async (t) => {
+test('a link in place of a key is replaced, and its target is unchanged', async (t) => {
   const { dir } = prepared(t)
   const links = { same: 'key', other: 'of somebody else', nothing: undefined }
   for (const [name, text] of Object.entries(links)) {
@@ -64,7 +64,7 @@ test('a link in place of a key gives way, and what it leads to stays as it is', 
   }
 })
 
-test('another name of a file is no file of its own', async (t) => {
+test('a hard link in place of a key is replaced by a separate file', async (t) => {
   const { dir } = prepared(t)
   const [elsewhere, keyFile] = [join(dir, 'elsewhere'), join(dir, 'key')]
   writeFileSync(elsewhere, 'key', { mode: 0o600 })

@@ -131,7 +131,7 @@ async function setup(t: TestContext, members: { readonly hosts?: PurgeMember[]; 
   return { clock, store, coordinator, done }
 }
 
-test('hosts are asked first, then workers, then the store; only then it is answered, and all are told', async (t) => {
+test('a purge goes to hosts first, then to workers, then to the store; then it is answered, and settled everywhere', async (t) => {
   const host = new ScriptedMember('host')
   const worker = new ScriptedMember('worker')
   const { coordinator, store, done } = await setup(t, { hosts: [host], workers: [worker] })
@@ -319,7 +319,7 @@ test('a purge is answered when the store has counted it, and stays known until t
   assert.deepEqual(coordinator.workerState(), { last: 101, unsettled: [] })
 })
 
-test('a purge that the store counted but could not follow is carried out with the next one', async (t) => {
+test('a purge that the store counted but failed to apply is applied with the next one', async (t) => {
   const { coordinator, store } = await setup(t, {})
   const { promise, reject } = Promise.withResolvers<void>()
   store.followed = promise

@@ -95,7 +95,7 @@ test('a site is found by its root or app directory, links followed', async (t) =
   assert.deepEqual(await idsAt('current/app'), ['one', 'linked'])
 })
 
-test('a rolling restart replaces one after another, is joined while it runs, and can be asked for', async () => {
+test('a rolling restart replaces one after another, is joined while it runs, and reports its state', async () => {
   const log: string[] = []
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const replaceables = gates.map(({ promise }, index) => ({
@@ -119,7 +119,7 @@ test('a rolling restart replaces one after another, is joined while it runs, and
   assert.notEqual(restarts.begin().id, id)
 })
 
-test('a rolling restart that cannot go on says why, and leaves the rest as it is', async () => {
+test('a rolling restart that fails says why, and leaves the rest unchanged', async () => {
   let last = 0
   const failing = { replace: () => Promise.reject(new Error('no memory')) }
   const untouched = { replace: async () => void last++ }
@@ -130,7 +130,7 @@ test('a rolling restart that cannot go on says why, and leaves the rest as it is
   assert.equal(last, 0)
 })
 
-test('a change is noted as it was before anyone heard of it, and only when all have taken it in', async () => {
+test('a change is recorded with the version from before it, and only after all processes have applied it', async () => {
   const site = { id: 'shop', label: 'shop', mode: 'production' } as SiteConfig
   const steps: string[] = []
   let isRefused = false

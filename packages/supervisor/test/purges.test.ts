@@ -17,7 +17,7 @@ async function purge(server: Running, order = everything) {
   return (await server.control()).call('purge', { order }, PATIENCE)
 }
 
-/** What a host of the fixtures says of itself. */
+/** Report of a fixture host about itself. */
 async function hostFacts(socketPath: string): Promise<{ readonly log: string[]; readonly known: { readonly last: number } }> {
   const socket = connect({ path: socketPath })
   return JSON.parse((await socket.toArray()).join(''))
@@ -145,7 +145,7 @@ test('the lease of a killed worker goes to the worker that waits, and what that 
   const [one, other] = await clientsOfTwo(t, server)
   const [own, foreign] = one.pid === waiter.pid ? [one, other] : [other, one]
   const late = foreign.json<Lease>('/lease?key=k')
-  // Whether it is there already or comes only after the end: it is answered.
+  // The end may come before or after the request: both are answered.
   await own.json(`/lease-ended?id=${granted.id}`)
   const answer = await late
   assert.ok(answer.granted || answer.outcome === 'stored')

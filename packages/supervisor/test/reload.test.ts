@@ -117,7 +117,7 @@ test('a listen address that is taken fails the reload; a free one is opened and 
   await assert.rejects(server.fetch('/'))
 })
 
-test('reloads that are asked for at once share runs', async (t) => {
+test('simultaneous reloads share runs', async (t) => {
   const server = await new Instance(t).start()
   const reports = await Promise.all(Array.from({ length: 8 }, () => server.reload()))
   assert.ok(reports.every(({ ok }) => ok))

@@ -32,7 +32,7 @@ test('each problem of a site is logged once, and again when it comes back', asyn
   assert.deepEqual(await look('one'), ['a one'])
 })
 
-test('a site that makes problems without end does not flood the log', async () => {
+test('a site with endless problems does not flood the log', async () => {
   let count = 0
   const { surveys, lines } = make(async () => found(Array.from({ length: 60 }, () => `problem ${count++}`)))
   for (let i = 0; i < 100; i++) await surveys.survey('a')

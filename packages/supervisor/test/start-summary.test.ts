@@ -17,7 +17,7 @@ function specOf(sites: readonly Partial<SiteConfig>[], port = 8080): GenerationS
   }
 }
 
-test('a person is told each site with its addresses and directory, and how to stop', () => {
+test('the summary lists each site with its addresses and directory, and how to stop', () => {
   const sites = [
     { id: 'blog', hostnames: ['blog.test', '*.blog.test'], root: '/srv/blog' },
     { id: 'a', hostnames: ['a.test'], root: '/srv/a' },

@@ -67,7 +67,7 @@ test('a second signal cuts at once', async (t) => {
   assert.match(server.child.stderr, /"cut":1/)
 })
 
-test('a stop over the control socket answers first and leaves nothing behind but the numbers of its locks', async (t) => {
+test('a stop over the control socket answers first and leaves only the numbers of its locks behind', async (t) => {
   const instance = new Instance(t)
   const server = await instance.start()
   const control = await server.control()

@@ -45,7 +45,7 @@ test('paths have moved when any host says so', async () => {
   assert.equal((await reachOf([host('a', null, true)], ['a'])).movesPaths, true)
 })
 
-test('a host that ends while it takes in a change of a site, or looks at it, is told with the site', async () => {
+test('a host that exits while it applies or scans a change is reported with the site', async () => {
   lost.length = 0
   await routesOf([host('a', gone), host('b', ['/x']), host('c', new CoreError('CORE_TIMEOUT', 'late'))], ['a', 'b', 'c'])
   assert.deepEqual(lost, ['a'])
