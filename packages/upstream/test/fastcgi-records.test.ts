@@ -14,7 +14,7 @@ const END = record(RECORD.endRequest, Buffer.alloc(8))
 const out = (text: string, padding = 0) => record(RECORD.stdout, Buffer.from(text, 'latin1'), padding)
 const OUT_END = record(RECORD.stdout, Buffer.alloc(0))
 
-/** What a reader makes of bytes. */
+/** Collects the output of a record reader. */
 class Heard implements AnswerEvents {
   status = 0
   headers = ''
@@ -309,7 +309,7 @@ test('a GET that a cache sends is not announced as HEAD', () => {
   assert.deepEqual([methodOf('GET', 'HEAD'), methodOf('HEAD', 'HEAD'), methodOf('POST', 'GET')], ['GET', 'HEAD', 'GET'])
 })
 
-test('lines of an application are told one by one, within bounds', () => {
+test('lines of an application are logged one by one, within bounds', () => {
   const lines: string[] = []
   const errors = new ErrorLines((line) => lines.push(line))
   errors.push(Buffer.from('one\ntw'))

@@ -8,7 +8,7 @@ function framed(bytes: Buffer): Buffer {
 }
 
 responseSourceContract('an HTTP upstream', {
-  // What one read of the socket brought.
+  // The bytes of one read of the socket.
   maxAheadBytes: 64 << 10,
   async start(t, sink) {
     const up = await startRaw(t, () => undefined)

@@ -109,7 +109,7 @@ export async function deadAddress(): Promise<string> {
   return `127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`
 }
 
-/** What an origin answered. */
+/** Response of an origin. */
 export interface OriginAnswer {
   readonly status: number
   readonly headers: HeaderList

@@ -13,7 +13,7 @@ const SHORTER_BODY = 'HTTP/1.1 200 OK\r\nX-A: one\r\nContent-Length: 4\r\n\r\n'
 const CHUNKED = 'HTTP/1.1 200 OK\r\nX-A: one\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 interface Said {
-  /** What comes at once, piece by piece. */
+  /** Pieces that arrive at once. */
   readonly pieces: readonly string[]
   readonly status?: number
   readonly a?: string
@@ -47,7 +47,7 @@ function sendPieces(connection: RawConnection, [first, ...others]: readonly stri
   setImmediate(() => sendPieces(connection, others))
 }
 
-test('answers on one connection are told apart, though their heads are the same or nearly so', async (t) => {
+test('responses on one connection are told apart, even with equal or similar heads', async (t) => {
   const up = await startRaw(t, (connection, _request, index) => sendPieces(connection, SAID[index]?.pieces ?? []))
   const origin = originFor(t, groupOf([server(up.address)]))
   for (const [index, { status = 200, a = 'one', more = [], body }] of SAID.entries()) {

@@ -287,7 +287,7 @@ test('a response with a listed status makes the next server be tried; the last r
   assert.equal((await ask(originFor(t, groupOf([server(bad.address), server(good.address)])))).body, 'bad')
 })
 
-test('nothing is asked again with "off", nor once the answer has begun', async (t) => {
+test('nothing is retried with "off", nor once the response has begun', async (t) => {
   const good = await startRaw(t, (connection) => connection.send(OK))
   const off = { nextUpstream: parseNextUpstream(['error', 'off']) }
   assert.equal(
