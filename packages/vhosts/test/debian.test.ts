@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readFiles } from './read-text.ts'
 
-/** What the package of PHP and certbot install. */
+/** Files that the packages of PHP and certbot install. */
 const installed = {
   'snippets/fastcgi-php.conf':
     'fastcgi_split_path_info ^(.+?\\.php)(/.*)$;\ntry_files $fastcgi_script_name =404;\nset $path_info $fastcgi_path_info;\nfastcgi_param PATH_INFO $path_info;\nfastcgi_index index.php;\ninclude fastcgi.conf;\n',

@@ -20,7 +20,7 @@ test('as many maps may be made from each other as with nginx', async (t) => {
   ])
 })
 
-test('chains and circles of any length are told once', async (t) => {
+test('chains and cycles of any length are reported once', async (t) => {
   const long = await readFiles(t, { 'a.conf': chain(20_000) })
   assert.deepEqual(long.lines, [
     'a.conf:19901:13: variable "m19900" depends on too many other variables (at most 100 variables may depend on each other)',

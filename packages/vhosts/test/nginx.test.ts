@@ -11,7 +11,7 @@ import { upstreamsCases } from './cases/upstreams.ts'
 
 const TEMP_PATHS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path temp;`).join(' ')
 
-/** Whether a case depends on more than its text: what nginx opens while it only tests. */
+/** Returns true if a case depends on files that nginx opens during a configuration test. */
 function isAboutTheMachine([, text]: VhostCase): boolean {
   return /listen (?!unix|;)/.test(text)
 }

@@ -143,7 +143,7 @@ server { listen 80;
   )
 })
 
-test('a variable is one problem however often it is read, and what nginx has is no slip of the pen', async (t) => {
+test('a variable is one problem however often it is read, and a name that nginx knows is not called a typo', async (t) => {
   const { lines } = await readFiles(t, {
     'a.conf': `server { listen 80; server_name a.org; add_header A $time_iso8601$hots; add_header B $hots;
   location / { return 200 "$time_iso8601 $hots $sent_http_etag $upstream_addr"; } }`,

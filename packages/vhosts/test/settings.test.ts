@@ -129,7 +129,7 @@ test('files come from a root or an alias; relative ones lie beside the vhost fil
   assert.deepEqual(location(read, 2).files?.dir, [v('host'), '/x'])
 })
 
-test('a relative path that leads upwards is told without dots: PHP takes no other', async (t) => {
+test('a relative path that leads upwards is resolved, since PHP accepts no dots', async (t) => {
   const read = await readConf(
     t,
     'server { root ../www; location /a { alias ./../img/; } location /b { root ..; } location /c { root ../..$host; } location /d { root ..x/../y; } location /e { alias ..; } location /f { alias ../; } }',
