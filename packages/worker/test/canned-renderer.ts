@@ -4,7 +4,7 @@ import type { SiteManifest } from '@svc/site'
 import { scanSite } from '@svc/site/scan'
 import type { OnVerdict, Renderer, RenderSink, RenderSource } from '../src/render-client/renderer.ts'
 
-/** What a canned render gets. */
+/** Input of a canned render. */
 export interface CannedRender {
   readonly request: RenderRequest
   readonly body: RequestBody | undefined

@@ -71,7 +71,7 @@ test('adds to Vary without naming anything twice', async () => {
   assert.deepEqual(await varyOf('*'), ['*'])
 })
 
-test('sends a body that does not get smaller as it is', async () => {
+test('sends a body that compression does not shrink unchanged', async () => {
   const { randomBytes } = await import('node:crypto')
   const body = randomBytes(4096)
   const result = await compressComplete(

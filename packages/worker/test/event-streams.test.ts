@@ -5,7 +5,7 @@ import { EventStreams, isEventStream } from '../src/request/event-streams.ts'
 
 const farewell = 'event: close\ndata:\n\n'
 
-/** What a client has got. */
+/** A client that collects the bytes that it receives. */
 class Client implements BodyWriter {
   text = ''
   ending: 'none' | 'ended' | 'cut' = 'none'

@@ -73,7 +73,7 @@ interface Seen {
 /** Fields that differ from one answer to the next, or belong to a connection. */
 const OTHER = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'date', 'server', 'cache-status']
 
-/** What differs on purpose, of each answer. */
+/** Intended differences, for each response. */
 const DIFFERS: Readonly<Record<string, string>> = {
   'status-glued': 'nginx sends a status line that is none',
   'length-short': 'where nothing has been sent yet, it is 502',
@@ -179,7 +179,7 @@ const SENT: readonly Asked[] = [
   { target: '/x', method: 'PROPFIND' },
 ]
 
-test('FastCGI applications are told what nginx tells them, and their answers are taken as nginx takes them', async (t) => {
+test('FastCGI applications get the parameters that nginx sends, and their responses are treated as by nginx', async (t) => {
   const executable = requireProgram(t, 'nginx')
   if (executable === undefined) return
   const app = await startWire(t, (connection) => {

@@ -12,7 +12,7 @@ const END = record(RECORD.endRequest, Buffer.alloc(8))
 const out = (text: string) => record(RECORD.stdout, Buffer.from(text))
 const answer = (text: string) => [out(`X: y\n\n${text}`), record(RECORD.stdout, Buffer.alloc(0)), END]
 const refusal = (status: number) => record(RECORD.endRequest, Buffer.from([0, 0, 0, 0, status, 0, 0, 0]))
-/** What a connection was told of keeping itself open. */
+/** Keep-connection flags of a connection's requests. */
 const flagsOf = ({ records }: WireConnection) => records.filter(({ type }) => type === 1).map(({ content }) => content[2])
 const bodyOf = ({ records }: WireConnection) =>
   Buffer.concat(records.filter(({ type }) => type === RECORD.stdin).map(({ content }) => content)).toString()
@@ -104,7 +104,7 @@ test('an answer that breaks the protocol behind its head is cut visibly', async 
   assert.equal(response.complete, false)
 })
 
-test('an application is told when its client has left', async (t) => {
+test('an application gets an abort when its client disconnects', async (t) => {
   const app = await startWire(t, () => undefined)
   const server = await startProxy(t, `location / { fastcgi_pass ${app.address}; }`)
   const asked = httpRequest(port(server), { agent: false })

@@ -40,7 +40,7 @@ for (const [engine, isTcp] of [
   ['uws', false],
   ['node', true],
 ] as const) {
-  test(`a script is told who asks for what, ${isTcp ? 'over TCP' : 'over a unix socket'}, by engine ${engine}`, async (t) => {
+  test(`a script gets client and request ${isTcp ? 'over TCP' : 'over a unix socket'}, by engine ${engine}`, async (t) => {
     const site = await startPhpSite(t, { isTcp, engine })
     if (site === undefined) return
     const { text, headers } = await site.get('/echo.php/extra/path?a=b%20c', {
@@ -106,7 +106,7 @@ test("errors of a script are logged, and the response is the script's", async (t
   const site = await startPhpSite(t)
   if (site === undefined) return
   const { failures } = site.server
-  /** What was written down since the last look. */
+  /** Number of log lines read so far. */
   let seen = 0
   const news = () => {
     const from = seen

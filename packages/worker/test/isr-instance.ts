@@ -11,7 +11,7 @@ import { PipelineServer, type TestSite } from './pipeline-server.ts'
 /** The store of an instance, whose processes are all in this one. */
 class InstanceStore extends MemoryStore {
   refresh(): void {
-    // What is committed is seen at once.
+    // A commit is visible at once.
   }
 }
 
@@ -128,7 +128,7 @@ export class IsrInstance {
     while (this.leases.held > 0)
   }
 
-  /** What a counter stands at, by its labels. */
+  /** Returns the value of a counter, by its labels. */
   async count(name: string): Promise<Record<string, number>> {
     const found = (await this.metrics.toJson()).find((metric) => metric.name === name)
     return Object.fromEntries((found?.values ?? []).map(({ labels, value }) => [Object.values(labels).join(' '), value]))
@@ -162,7 +162,7 @@ export async function settle(): Promise<void> {
   }
 }
 
-/** What a render read of its request and wants for its caching. */
+/** Facts of a render: the parts of the request that it read, and its caching options. */
 export function facts(reads: string[] = [], revalidate: CacheFacts['revalidate'] = undefined, tags: string[] = []): CacheFacts {
   return { reads, tags, revalidate }
 }

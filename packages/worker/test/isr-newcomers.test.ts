@@ -51,7 +51,7 @@ test('a page of a dynamic route is stored at its first request, and is a newcome
   assert.equal(newcomers('shop'), 0)
 })
 
-test('a page that is requested again while it is missing is no newcomer', async (t) => {
+test('a page that is requested again while it is missing is not a newcomer', async (t) => {
   const { get, newcomers, store } = await smallWorker(t)
   assert.equal(await get('http://shop.test/items/1'), STORED)
   const scopes = [{ kind: 'everything' }] as const

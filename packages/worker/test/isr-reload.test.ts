@@ -14,7 +14,7 @@ function answerSites({ server }: IsrWorker, ttlSeconds: number | false = false):
   server.renderer.answer = ({ request, sink }) => sink.complete(page(facts([], ttlSeconds)), Buffer.from(request.site))
 }
 
-/** What a master does in a reload. */
+/** Performs the master's part of a reload. */
 async function reload(instance: IsrInstance, { server }: IsrWorker): Promise<void> {
   await server.reload(after, '[cache.l0]\nenabled = false\n')
   await instance.purge({ scopes: [{ kind: 'labels', labels: ['x', 'y'] }] })

@@ -96,7 +96,7 @@ test('after a purge no request gets the old page, conditional or not', async (t)
   assert.deepEqual([whole.text, statusOf(whole)], ['new', HIT])
 })
 
-test('a page of which only the head is asked for comes into L0', async (t) => {
+test('a page that gets only HEAD requests enters L0', async (t) => {
   const { server, ask } = await storedPages(t, () => large)
   for (const fields of Object.values(repeats)) {
     const answersFromL0 = async () => statusOf(await ask('/', fields, 'HEAD')) === HIT

@@ -26,7 +26,7 @@ export interface PhpSite {
   get(path: string, options?: HttpOptions): Promise<HttpAnswer>
 }
 
-/** What a test may set. */
+/** Options of a test. */
 export interface PhpSiteOptions extends PhpOptions {
   /** Further directives of the location. */
   readonly directives?: string

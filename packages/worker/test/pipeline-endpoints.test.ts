@@ -89,7 +89,7 @@ test('a body that is not what is declared is refused by name, and nothing is don
   assert.deepEqual(server.plane.orders, [])
 })
 
-test('a body of more than 1 MiB is refused, whether or not it says so before', async (t) => {
+test('a body of more than 1 MiB is rejected, with and without a declared length', async (t) => {
   const server = await PipelineServer.start(t)
   const big = JSON.stringify({ paths: ['/'.padEnd(1024 * 1024, 'x')] })
   const declared = await post(server, PURGE_L0, big)

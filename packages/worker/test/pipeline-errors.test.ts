@@ -5,7 +5,7 @@ import { waitFor } from '@svc/testkit'
 import { complete, streamed } from './canned-renderer.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
 
-/** What a render host refuses with, and what the client gets. */
+/** Refusals of a render host, with the client's response. */
 const refusals: [code: string, status: number | undefined, answered: number][] = [
   ['RENDER_COMPILE', 500, 500],
   ['RENDER_RESOLVE', 500, 500],
@@ -139,7 +139,7 @@ test('while no render host is connected, requests for the routes of a site wait 
   assert.equal(server.renderer.describes, 1)
 })
 
-test('a site whose files change with every description is answered all the same', async (t) => {
+test('a site whose files change with every scan is still answered', async (t) => {
   const server = await PipelineServer.start(t)
   server.renderer.beforeDescribe = async () => server.generation.sites.get('shop')?.forget()
   assert.equal((await server.get('/')).status, 200)

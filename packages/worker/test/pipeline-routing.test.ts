@@ -128,7 +128,7 @@ test('a file goes before a route of the same path, and its fault is not a render
   assert.match((await server.get('/..%2Fapp/page.tsx')).text, /^not-found /)
 })
 
-test('the manifest is asked for once, and again after the site has changed', async (t) => {
+test('the manifest is fetched once, and again after the site has changed', async (t) => {
   const server = await PipelineServer.start(t)
   await Promise.all([server.get('/'), server.get('/'), server.get('/items/1')])
   await server.get('/')

@@ -22,7 +22,7 @@ import { RuleTables } from '../src/route-rules/rule-tables.ts'
 import { type LocationHandlers, VhostRuntimes } from '../src/vhost/index.ts'
 import { CannedRenderer } from './canned-renderer.ts'
 
-/** What shows that a request came back. */
+/** Token that marks a request that looped back. */
 export const LOOP_TOKEN = 'loop-token'
 
 /** A site of a test: its files by relative path, e.g. "app/page.tsx" or "public/a.txt". */
@@ -66,7 +66,7 @@ export class PipelineServer {
   isDraining = false
   /** Addresses to listen on, from the next reload on. */
   listen: ListenAddress[] = []
-  /** What certificate authorities are answered, by token. */
+  /** Responses to ACME challenges, by token. */
   readonly proofs = new Map<string, string>()
   /** The step of the master before a site in development mode answers. */
   settleSite: (site: string) => Promise<void> = async () => undefined
@@ -74,9 +74,9 @@ export class PipelineServer {
   tls: GenerationSpec['tls'] = {}
   /** Handlers of locations with an upstream. */
   handlers: LocationHandlers = { make: () => ({ handle: (exchange) => exchange.fail(502) }) }
-  /** What servers of vhost files complained of. */
+  /** Problems that servers of vhost files reported. */
   readonly problems: string[] = []
-  /** What the built-in endpoints ask of the instance. */
+  /** Control plane for the built-in endpoints. */
   readonly plane = new FakePlane()
   /** The cache of the app stage, where a test wants one. */
   isr: IsrCache | undefined

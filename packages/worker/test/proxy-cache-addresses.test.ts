@@ -15,7 +15,7 @@ const asked: Addressed = {
   place: 'http://up',
 }
 
-test('the address of what is asked for again is the same, and another for everything that is not', () => {
+test('equal requests have the same address, and all others different ones', () => {
   const known = new KnownAddresses()
   const first = known.of(asked)
   assert.equal(known.of({ ...asked }), first)

@@ -128,7 +128,7 @@ describe('requests that the cache has no part in', () => {
     })
   }
 
-  test('that want only what is stored are told that it is not', async (t) => {
+  test('that accept only stored responses get 504', async (t) => {
     const instance = await CacheInstance.open(t)
     const { status } = await instance.worker().get('/a', { headers: [['cache-control', 'only-if-cached']] })
     assert.deepEqual([status, instance.upstream.requests.length], [504, 0])
@@ -303,7 +303,7 @@ describe('credentials', () => {
     )
     assert.equal((await worker.get('/own')).text, 'answer 2')
     await instance.settled()
-    // What was stored without credentials may not be what they lead to.
+    // A response stored without credentials may differ from one with them.
     assert.equal((await worker.get('/own', { headers: authorization })).text, 'answer 3')
     assert.equal((await worker.get('/own')).text, 'answer 2')
     await worker.get('/public', { headers: authorization })
@@ -336,7 +336,7 @@ describe('a request that changes things', () => {
     assert.equal((await other.get('/other')).text, 'answer 3')
   })
 
-  test('keeps another worker from storing what it had asked for before', async (t) => {
+  test('keeps another worker from storing an earlier fill', async (t) => {
     const instance = await CacheInstance.open(t)
     const [worker, other] = [instance.worker(), instance.worker()]
     const before = other.ask('/a')

@@ -94,7 +94,7 @@ describe('requests for the same', () => {
     assert.equal((await worker.get('/a')).text, '0123456789')
   })
 
-  test('wait for a long answer in part alone: what is asked for from the middle ends there', async (t) => {
+  test('wait for a part of a long response only: a range in the middle ends there', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     const conditional = worker.ask('/a', { headers: [['if-none-match', '"1"']] })
@@ -308,7 +308,7 @@ describe('an answer that is not stored', () => {
     await expectMiss(instance)
   })
 
-  test('because there is no room on the disk, and everybody gets the whole', async (t) => {
+  test('because the disk is full, and every client gets the whole', async (t) => {
     const dir = tempDir(t)
     const instance = await CacheInstance.open(t, 64 << 20, dir)
     // A file in the place of the directory: not even root can write below it.

@@ -101,7 +101,7 @@ export class ScriptedUpstream implements Origin {
   }
 }
 
-/** What a client of the cache asks. */
+/** Request of a client of the cache. */
 export interface Asked {
   readonly method?: string
   readonly host?: string

@@ -29,7 +29,7 @@ function gateWrites({ store: { files } }: CacheInstance, gate: Promise<void>): {
   return counts
 }
 
-test('an answer that turns out to be too long while it is written down reaches who falls behind as it was sent', async (t) => {
+test('a response that turns out to be too long while it is spooled reaches slow clients unchanged', async (t) => {
   const instance = await CacheInstance.open(t, 1 << 20)
   const gate = deferred<void>()
   const writes = gateWrites(instance, gate.promise)
@@ -74,7 +74,7 @@ test('answers that are written down at the same time do not take more than their
     again.map(({ bytes, text }) => (text === 'asked again' ? text : bytes)),
     [200_000, 200_000, 'asked again'],
   )
-  // What is stored is not on its way any more.
+  // A stored response is no longer in flight.
   instance.upstream.auto = (asked) => asked.answer(200, [['cache-control', 'max-age=10']], 'x'.repeat(200_000))
   await worker.get('/4')
   await instance.settled()

@@ -90,7 +90,7 @@ for (const engine of engineNames) {
   })
 }
 
-test('servers are told apart by host, also for hosts that came before', async (t) => {
+test('servers are told apart by host, also for repeated hosts', async (t) => {
   const outside =
     'server { listen 127.0.0.1:8099; svc_site named; server_name ~^(?<who>[a-z]+)\\.named\\.test$; default_type text/plain; return 200 "named $who"; }'
   const { port } = await startProxy(t, 'server_name a.test; return 200 "a";', { outside })

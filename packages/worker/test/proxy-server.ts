@@ -11,11 +11,11 @@ export const ADDRESS = '127.0.0.1:8099'
 
 /** A server with sockets in this process. */
 export interface ProxyServer extends RunningEngine {
-  /** What was written down as failed. */
+  /** Logged failures. */
   readonly failures: readonly string[]
 }
 
-/** What a test may set. */
+/** Options of a test. */
 export interface ProxyOptions {
   /** @default "uws" */
   readonly engine?: EngineName

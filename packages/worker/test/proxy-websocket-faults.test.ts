@@ -30,7 +30,7 @@ async function startAgreeing(t: TestContext): Promise<{ readonly address: string
   return { address: `127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`, sockets }
 }
 
-/** What a server does in place of agreeing, and what it is called in `proxy_next_upstream`. */
+/** Failures of a server in place of an upgrade, with their names in `proxy_next_upstream`. */
 const FAULTS: readonly (readonly [name: string, word: string, act: (connection: RawConnection) => void])[] = [
   ['closes the connection', 'error', (connection) => connection.socket.destroy()],
   ['says nothing', 'timeout', () => undefined],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type Deferred, deferred, withDeadline } from '@svc/core'
 import type { BodyWriter, HttpExchange, HttpRequest, RequestBody, ResponseHead, StreamOptions } from '@svc/http'
 
-/** What a test client got. */
+/** Response as a test client received it. */
 export interface Recorded {
   readonly head: ResponseHead
   readonly body: Buffer

@@ -1,12 +1,12 @@
 import { createServer, type Socket } from 'node:net'
 import type { Cleanup } from '@svc/testkit'
 
-/** What an upstream got: requests that are beyond doubt, and everything that is not. */
+/** Input of an upstream: unambiguous requests, and everything else. */
 export interface Recording {
   readonly address: string
   /** Request lines, in the order in which they came. */
   readonly lines: readonly string[]
-  /** What two readers could disagree about. */
+  /** Input that two parsers could read in different ways. */
   readonly violations: readonly string[]
 }
 
@@ -64,7 +64,7 @@ class StrictReader {
     return /^\d{1,15}$/.test(lengths[0] ?? '') ? Number(lengths[0]) : this.#break(`length ${lengths[0]}`)
   }
 
-  /** Where chunks that begin there end; undefined: they have not come to their end, or are broken. */
+  /** Returns the end of the chunks that begin there, or undefined if they are incomplete or malformed. */
   #chunksEnd(from: number): number | undefined {
     for (let at = from; ; ) {
       const lineEnd = this.#text.indexOf('\r\n', at)

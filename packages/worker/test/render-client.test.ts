@@ -142,7 +142,7 @@ test('a new set leaves calls in flight alone and closes their host after them', 
   assert.deepEqual(lost, [])
 })
 
-test('a host that is lost after its successor was announced is reported all the same', async (t) => {
+test('a host that is lost after its successor was announced is still reported', async (t) => {
   const { hosts, lost, renderer, dir } = startClient(t)
   const [old, next] = [await TestHost.start(t, dir, 'a'), await TestHost.start(t, dir, 'b')]
   const begun = deferred<void>()
@@ -209,7 +209,7 @@ test('a request body reaches the host whole, and one that is too long ends the r
   await assert.rejects(tooLong, { code: 'HTTP_BODY_TOO_LARGE', status: 413 })
 })
 
-test('a manifest is asked for again when the host dies meanwhile', async (t) => {
+test('a manifest is requested again when the host dies meanwhile', async (t) => {
   const { hosts, renderer, dir } = startClient(t)
   const [first, second] = [await TestHost.start(t, dir, 'a'), await TestHost.start(t, dir, 'b')]
   const manifest = scanSite({ root: dir })

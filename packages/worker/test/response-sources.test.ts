@@ -20,7 +20,7 @@ class Steps {
 
 const cut = () => new AppError('UPSTREAM_CUT', 'broken off', { status: 502 })
 
-/** What a render host does with one call. */
+/** Behaviour of a render host for one call. */
 function hostScript(
   host: TestHost,
   call: CallContext,

@@ -56,7 +56,7 @@ test('prefixes are left out and put in front', async (t) => {
   }
 })
 
-test('the upstream is told who asked for what, and nothing that anybody could say', async (t) => {
+test('the upstream gets client and request from svc, and no forgeable field of the client', async (t) => {
   const up = await startEcho(t)
   const { get } = await startRules(t, rule(`pattern = "/**"\nupstream = "http://${up.address}"`))
   const headers = { 'x-forwarded-for': '9.9.9.9', 'x-forwarded-host': 'evil.test', 'x-own': 'own', cookie: 'SVC_ADMIN=a; b=c' }

@@ -19,7 +19,7 @@ import { RequestLog } from '../src/request/request-log.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
 import { VhostRuntimes } from '../src/vhost/index.ts'
 
-/** What makes and watches the answers of a directory. */
+/** Options of a served directory. */
 export interface DirectoryOptions {
   /** Of its vhost files. */
   readonly listen: readonly ListenAddress[]
@@ -31,7 +31,7 @@ export interface DirectoryOptions {
   readonly onFailure: (error: Error, status: number) => void
 }
 
-/** What an engine serves a directory with. */
+/** Handlers of a served directory, for an engine. */
 export interface ServedDirectory {
   readonly l0: WorkerL0
   readonly onExchange: (exchange: HttpExchange) => void

@@ -140,7 +140,7 @@ test('does not send a sibling that is older than its file, leads outside, or bel
   assert.equal((await site.found('/a.png', { headers: br })).body.toString(), 'png')
 })
 
-test('serves a file by its absolute path, with the type it is told', async (t) => {
+test('serves a file by its absolute path, with the given type', async (t) => {
   const site = new StaticSite(t, { 'icon.dat': 'icon' })
   const exchange = new RecordedExchange()
   site.files.serveFile(exchange, site.pathOf('icon.dat'), 'image/png')

@@ -111,7 +111,7 @@ test('a missing root has no files, and has them once it is created', async (t) =
   assert.equal((await site.found('/a.txt')).body.toString(), 'late')
 })
 
-test('does not open what is no regular file', async (t) => {
+test('does not open a file that is not regular', async (t) => {
   const site = new StaticSite(t)
   execFileSync('mkfifo', [site.pathOf('fifo')])
   assert.equal(await site.get('/fifo'), 'missing')

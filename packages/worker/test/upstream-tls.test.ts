@@ -33,7 +33,7 @@ async function startTls(
   return { port: typeof bound === 'object' ? (bound?.port ?? 0) : 0, connections: () => connections }
 }
 
-test('TLS: the name is told, connections are kept, and the certificate is only checked where that is wanted', async (t) => {
+test('TLS: SNI is sent, connections are kept, and the certificate is only verified on demand', async (t) => {
   const { port, connections } = await startTls(t)
   const spec = groupOf([server(`127.0.0.1:${port}`)])
   const trusting = originFor(t, spec, { tls: { serverName: 'up.test', isVerified: false } })
@@ -67,7 +67,7 @@ test('TLS: proxy_pass https', async (t) => {
   assert.equal(await response.text(), 'grouped')
 })
 
-test('names: addresses are kept, asked for once at a time, and asked for again when none of them answered', async () => {
+test('names: addresses are cached, resolved once at a time, and resolved again when none of them answered', async () => {
   let now = 0
   const asked: string[] = []
   const gate = Promise.withResolvers<void>()
@@ -89,7 +89,7 @@ test('names: addresses are kept, asked for once at a time, and asked for again w
   assert.equal(asked.length, 3)
 })
 
-test('names: what the resolver said before holds while it does not work, but not when it says that there is no such name', async () => {
+test('names: cached addresses stay valid while the resolver fails, but not when it reports an unknown name', async () => {
   let code: string | undefined
   const book = new AddressBook(systemClock, async () => {
     if (code !== undefined) throw Object.assign(new Error(code), { code })

@@ -9,7 +9,7 @@ import { addresses, VhostServer } from './vhost-server.ts'
 
 const purgeOf = (number: number, scope: PurgeScope): Purge => ({ number, layers: ['isr'], mode: 'drop', scopes: [scope] })
 
-/** Whether a request that is made again and again is answered from L0 in the end. */
+/** Returns true if L0 eventually answers a repeated request. */
 async function entersL0(server: VhostServer, url: string, options: Omit<InjectOptions, 'url'> = {}): Promise<boolean> {
   await server.get(url, options)
   await server.get(url, options)

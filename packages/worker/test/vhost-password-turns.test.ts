@@ -137,7 +137,7 @@ test('a slow password is hashed once, and its result is cached as long as reques
   assert.equal(await again, true)
 })
 
-test('a limited client is told when to come again', async (t) => {
+test('a limited client gets Retry-After', async (t) => {
   const server = await VhostServer.start(
     t,
     'server { listen {on0}; server_name a.test; root {dir}; auth_basic Staff; auth_basic_user_file {dir}/users; }',

@@ -45,7 +45,7 @@ export class VhostServer {
     return this.pipeline.get(url, { host: 'a.test', listener: addresses[0], ...options })
   }
 
-  /** What L0 did with a request. */
+  /** Outcome of a request in L0. */
   async l0(url: string, options: Omit<InjectOptions, 'url'> = {}): Promise<'hit' | 'other'> {
     const { headers } = await this.get(url, options)
     return String(headers['cache-status']).includes('svc-l0; hit') ? 'hit' : 'other'
