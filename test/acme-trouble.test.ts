@@ -32,7 +32,7 @@ function holdOrders(acme: AcmeServer): Promise<void> {
   return asked.promise
 }
 
-describe('automatic certificates in trouble', () => {
+describe('failures of automatic certificates', () => {
   test('an authority that has had enough is left alone as long as it says, and the account stays', async (t) => {
     const acme = await AcmeServer.start(t)
     const server = await startWith(t, acme, ['a.test'])
@@ -71,7 +71,7 @@ describe('automatic certificates in trouble', () => {
     assert.equal((await again.child.stop()).code, 0)
   })
 
-  test('an order whose host leaves the configuration is given up, and is no failure', async (t) => {
+  test('an order whose host leaves the configuration is aborted, and is not a failure', async (t) => {
     const acme = await AcmeServer.start(t)
     const asked = Promise.withResolvers<void>()
     const never = new Promise<void>(() => undefined)

@@ -101,7 +101,7 @@ describe('automatic certificates', () => {
     assert.ok(line.includes(`check that this server can reach ${directory}`), line)
   })
 
-  test('are renewed after two thirds of their life, and not ordered without end where that is over already', async (t) => {
+  test('are renewed after two thirds of their lifetime, and not ordered endlessly when issued past that', async (t) => {
     const acme = await AcmeServer.start(t)
     acme.validity = () => {
       const isFirst = acme.orders.length === 1

@@ -13,7 +13,7 @@ import {
   tempSite,
 } from '@svc/testkit'
 
-/** What one name of a backend does. */
+/** State of one name of a backend. */
 interface Source {
   count: number
   isFailing: boolean
@@ -112,7 +112,7 @@ export function configOf(t: Cleanup, backend: Backend, sites: readonly CountedSi
   return `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[endpoints]\nadmin = true\n\n${more}\n${tables.join('\n')}`
 }
 
-/** What a page of a backend showed. */
+/** Number that a page of a backend showed. */
 export function shown(text: string): number {
   return Number(/<p>(\d+)<\/p>/.exec(text)?.[1] ?? Number.NaN)
 }
@@ -122,7 +122,7 @@ export function client(server: SvcServer, host = 'one.localhost'): (path: string
   return (path, options = {}) => fetchHttp(server.url + path, { host, ...options })
 }
 
-/** What the ISR cache says it did. */
+/** Member of the ISR cache in Cache-Status. */
 export function isr({ headers }: HttpAnswer): string {
   const members = String(headers['cache-status'] ?? '').split(', ')
   return members.find((member) => member.startsWith('svc-isr')) ?? ''

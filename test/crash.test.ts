@@ -14,7 +14,7 @@ test('no GET fails when a render host is killed under load', async (t) => {
   for (let round = 1; round <= 3; round++) {
     const before = load.done()
     await waitFor('some load', () => load.done() > before + 500, PROCESS_WAIT_MS)
-    // What takes over is there: a second death before that is another matter.
+    // The successor has started: a second death before that is another case.
     const { hosts } = await waitFor(
       'a spare',
       async () => {

@@ -52,7 +52,7 @@ async function write(get: ReturnType<typeof client>, order: object): Promise<voi
 
 const all = async (get: ReturnType<typeof client>) => Promise.all(routes.map(async (path) => shown((await get(path)).text)))
 
-test('a write that cannot be carried out says so, and a visitor never gets the data of another', async () => {
+test('a failed write reports an error, and a visitor never gets the data of another', async () => {
   const one = siteOf('faults')
   const bad = await one('/write', { method: 'POST', body: JSON.stringify({ tags: ['/not-a-tag'] }) })
   assert.equal(bad.status, 500)

@@ -16,7 +16,7 @@ test('the public suite for HTTP caches', { skip: suite === undefined && 'the sui
   )
   const passed = judged.filter(({ verdict }) => verdict === 'passed')
   assert.ok(passed.filter((one) => kindOf(one.test) === 'required').length >= 145)
-  // What is passed is not excused any longer.
+  // A test that passes must leave the list of expected failures.
   const outdated = passed.filter((one) => Object.hasOwn(accepted, one.test.id))
   assert.deepEqual(
     outdated.map((one) => one.test.id),

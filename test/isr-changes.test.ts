@@ -69,7 +69,7 @@ test('a site that got another directory while the server was down shows nothing 
   for (let i = 0; i < 3; i++) assert.match((await get('/')).text, /green/)
 })
 
-test('a reload that gives a site another directory leaves nothing of the old one', async (t) => {
+test('a reload that gives a site another directory purges all pages of the old one', async (t) => {
   const [blue, green] = [tempSite(t, siteFiles('blue')), tempSite(t, siteFiles('green'))]
   const server = await start(t, blue)
   const get = client(server)

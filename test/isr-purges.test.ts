@@ -127,7 +127,7 @@ test('under load and purges no worker ever serves a byte older than the last ack
   let reads = 0
   const read = async () => {
     while (!isOver) {
-      // What is asked for now was not there before the purges that are known now.
+      // A fetch from now on is later than all purges known so far.
       const atLeast = least
       const answer = await get('/').catch((error: unknown) => ({ status: 0, text: String(error) }))
       reads++

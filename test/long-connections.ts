@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { type Cleanup, PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { WebSocket, WebSocketServer } from 'ws'
 
-/** What streams of events and WebSockets lead to. */
+/** Upstream of event streams and WebSockets. */
 export interface Upstream {
   readonly address: string
   /** Sends to all streams of events that are open. */

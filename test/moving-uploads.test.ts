@@ -63,7 +63,7 @@ test('an upload that is being received when its site moves or its host is replac
   }
 })
 
-test('an upload to a site whose process has not started yet waits for it and is carried out once', async (t) => {
+test('an upload to a site whose process has not started yet waits for it and runs once', async (t) => {
   const { ledger, server } = await open(t, 'own')
   const upload = beginUpload(server)
   await upload.send(Buffer.alloc(1_000_000))
@@ -72,7 +72,7 @@ test('an upload to a site whose process has not started yet waits for it and is 
   assert.equal(ledger.begun.get(upload.id), 1)
 })
 
-test('no upload fails and none is carried out twice while a reload moves its site back and forth', async (t) => {
+test('no upload fails and none runs twice while a reload moves its site back and forth', async (t) => {
   const { ledger, server } = await open(t)
   const load = startUploads(t, server, ledger)
   const goesOn = async (what: string) => {
@@ -91,7 +91,7 @@ test('no upload fails and none is carried out twice while a reload moves its sit
   assert.deepEqual(failures.slice(0, 5), [], `of ${done}`)
 })
 
-test('no upload fails and none is carried out twice under rolling restarts and flushes of isolates', async (t) => {
+test('no upload fails and none runs twice under rolling restarts and flushes of isolates', async (t) => {
   const { ledger, server } = await open(t, 'in-process', 'hosts = 2\n')
   const load = startUploads(t, server, ledger)
   for (const command of [

@@ -2,7 +2,7 @@ import test from 'node:test'
 import { requireProgram, startPhpFpm } from '@svc/testkit'
 import { type Case, Differential } from './nginx/differential.ts'
 
-/** What the application saw, without what belongs to a connection or to the moment. */
+/** The application's view of a request, without the parts that depend on the connection or the time. */
 const echo = `<?php
 $seen = [];
 $left = ['SERVER_ADDR', 'REMOTE_PORT', 'REQUEST_TIME', 'REQUEST_TIME_FLOAT', 'HTTP_CONNECTION', 'HTTP_CDN_LOOP', 'HOME', 'USER', 'argv', 'argc'];

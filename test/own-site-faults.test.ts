@@ -82,7 +82,7 @@ test('a second unit of a site is refused, and the first goes on', async (t) => {
   assert.equal(existsSync(unit.ready.socket), false, 'nothing is left behind')
 })
 
-test('SIGHUP while a unit starts is carried out when the service manager knows that it has started', async (t) => {
+test('SIGHUP while a unit starts takes effect once the service manager knows that it has started', async (t) => {
   const { runDir } = await openOwnSite(t)
   const tools = tempDir(t, 'tools')
   const said = () => (existsSync(join(tools, 'said')) ? readFileSync(join(tools, 'said'), 'utf8').trim().split('\n') : [])
@@ -113,7 +113,7 @@ test('a unit without the token, or with another version, is rejected', async (t)
   assert.equal((await get('/')).status, 200)
 })
 
-test('a unit that has the server work without end is refused, and no other process is lost', async (t) => {
+test('a unit that makes the server work endlessly is rejected, and no other process is lost', async (t) => {
   const { server, runDir, two } = await openOwnSite(t)
   assert.equal((await two('/')).status, 200)
   const { token } = JSON.parse(readFileSync(fileOf(runDir), 'utf8')) as { token: string }

@@ -58,7 +58,7 @@ test('cache directives of locations and cache settings of route rules', async (t
   assert.equal((await get(skipped, { headers: { cookie: 'new=0' } })).text, renewed)
   assert.equal(await twice(`${skipped}?own=1`), false)
 
-  // Who answers is part of the address: an upstream that the client names is nobody else's.
+  // The upstream is part of the key: responses of an upstream that the client names are not shared.
   const other = await CachedOrigin.start(t, (_request, response) => {
     response.writeHead(200, { 'cache-control': 'max-age=3600' }).end('other')
   })

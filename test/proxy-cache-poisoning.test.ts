@@ -46,7 +46,7 @@ test("one client's request does not change another client's response", async (t)
   assert.equal((JSON.parse(fat.text) as { body: string }).body, 'evil')
   assert.equal((await shown('/fat')).body, '')
 
-  // What servers read in different ways is never kept.
+  // A spelling that servers read in different ways is never stored.
   for (const path of ['/x%2fy', '/x%5Cy']) {
     await get(path)
     assert.match(String((await get(path)).headers['cache-status']), /svc-proxy; fwd=bypass; detail=path/, path)

@@ -33,7 +33,7 @@ async function counter(server: Server, name: string): Promise<number> {
   return Number(line?.split(' ')[1] ?? Number.NaN)
 }
 
-/** What all workers answer: each request has a connection of its own. */
+/** Responses of all workers: each request has a connection of its own. */
 async function answers(get: (path: string, options?: HttpOptions) => Promise<HttpAnswer>, path: string): Promise<Set<string>> {
   const all = await Promise.all(Array.from({ length: 12 }, () => get(path)))
   return new Set(all.map(({ text }) => text))
@@ -214,7 +214,7 @@ test('200 MB are stored while they are sent, and need no memory to speak of', as
   assert.ok(peak - idle < 100 << 20, `${(peak - idle) >> 20} MB above the idle workers`)
 })
 
-test('a worker that is killed in the middle of a fill costs its own clients alone, and leaves nothing behind', async (t) => {
+test('a worker that is killed in the middle of a fill only fails its own clients, and leaves no files behind', async (t) => {
   const gate = Promise.withResolvers<void>()
   const origin = await CachedOrigin.start(t, (_request, response, number) => {
     response.writeHead(200, { ...fresh, 'content-length': '300000' })

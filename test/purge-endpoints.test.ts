@@ -22,7 +22,7 @@ function post(server: Server, path: string, body?: unknown, options: HttpOptions
   return fetchHttp(server.url + path, { method: 'POST', ...text, ...options, headers })
 }
 
-/** What makes one render differ from the next. Each request has a connection of its own, so that every worker is asked. */
+/** The part in which two renders differ. Each request has a connection of its own, so that every worker is asked. */
 async function madeOf(server: Server, path: string, host = 'one.localhost'): Promise<string> {
   const { status, text } = await fetchHttp(server.url + path, { host })
   assert.equal(status, 200, text)

@@ -91,7 +91,7 @@ async function firstPiece(
   return { piece: await first.promise, rest: rest.promise }
 }
 
-/** What holds for every site, wherever its code runs. */
+/** Scenarios for every site, in a shared and in its own process. */
 const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => Promise<void>>> = {
   // First the ones that replace render hosts: a new host warms every site that the old one has rendered.
   'a render host that is killed costs no request that can be asked again': async (t, { host, server, unit }) => {
@@ -105,7 +105,7 @@ const scenarios: Readonly<Record<string, (t: TestContext, setting: Setting) => P
       const before = load.done()
       await waitFor('some load', () => load.done() > before + 200, PROCESS_WAIT_MS)
       const victim = await hostPid()
-      // What stands in for it is there: a second death before that is another matter.
+      // The spare has started: a second death before that is another case.
       if (unit === undefined)
         await waitFor(
           'a spare',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Child, type Cleanup, type HttpAnswer, PROCESS_WAIT_MS, type Server, svcCommand, waitFor } from '@svc/testkit'
 import { runDirOf, sitesOf } from './control.ts'
 
-/** Where the code of a site runs. */
+/** Process that runs the code of a site. */
 export type SiteProcess = 'in-process' | 'own'
 
 /** The process of a site that has one of its own. */

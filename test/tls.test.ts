@@ -38,7 +38,7 @@ async function subjectAt(url: string, servername: string): Promise<string> {
   }
 }
 
-/** What `openssl s_client` says of the certificate that it gets. */
+/** Output of `openssl s_client` about the server's certificate. */
 function seenByOpenssl(openssl: string, url: string, servername: string): string {
   const args = ['s_client', '-connect', new URL(url).host, '-servername', servername]
   return execFileSync(openssl, args, { input: '', encoding: 'utf8', stdio: ['pipe', 'pipe', 'ignore'] })
@@ -109,7 +109,7 @@ describe('certificates', () => {
     assert.doesNotMatch(server.child.stdout, /SNI|finding/)
   })
 
-  test('a pair that does not fit, or is half written, is refused, and everything stays as it is', async (t) => {
+  test('a mismatched or partial pair is rejected, and the old one stays in use', async (t) => {
     const dir = tempDir(t, 'tls')
     const first = certificate(dir, 'first', 'a.test')
     const second = certificate(dir, 'second', 'a.test')

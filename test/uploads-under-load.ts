@@ -22,7 +22,7 @@ export function uploadSite(t: Cleanup, ledger: UploadLedger): string {
   })
 }
 
-/** Where the handler says what it does. */
+/** Records the calls of the upload handler. */
 export class UploadLedger {
   readonly host: string
   /** How often each upload was begun. */

@@ -21,7 +21,7 @@ function askSocket(socketPath: string, host: string, path = '/'): Promise<{ read
   return promise
 }
 
-/** Whether a new connection is taken. */
+/** Returns true if the address accepts a new connection. */
 function isOpen(host: string, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = connect({ host, port })

@@ -37,7 +37,7 @@ async function startProduct(t: TestContext, engine: string): Promise<Product> {
 }
 
 for (const engine of ['uws', 'node']) {
-  test(`${engine}: WebSockets and events over TLS go on over a reload, and are told when the server ends`, async (t) => {
+  test(`${engine}: WebSockets and events over TLS survive a reload, and are closed properly when the server ends`, async (t) => {
     const product = await startProduct(t, engine)
     const { server, dir, upstream } = product
     const sockets = await Promise.all(['/ws', '/rule/ws'].map((path) => openSocket(t, server.url + path, 'a.test')))
@@ -66,7 +66,7 @@ for (const engine of ['uws', 'node']) {
     upstream.say(' and half\n\ndata: lost\n\n')
     await Promise.all(streams.map(({ ended }) => ended))
     const goodbye = 'event: close\ndata:\n\n'
-    // Whether the event was there in time is up to the application.
+    // The application decides how soon it sends the event.
     assert.equal(ofApp.text.replace(/^:\n\n/, ''), `data: app\n\n${goodbye}`)
     for (const { text } of streams) {
       // Before the first event there was none: the comment says that the connection is there.

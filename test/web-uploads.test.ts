@@ -79,7 +79,7 @@ for (const engine of ['uws', 'node']) {
       const { status, text, headers } = await post(path, 100_000)
       assert.deepEqual([path, status, text, headers['x-page']], [path, 413, 'shorter, please', '1'])
     }
-    // Whoever makes the page gets nothing of what was refused.
+    // The upstream of the error page gets nothing of the rejected body.
     const named = await post('/named/x', 100_000)
     assert.match(named.text, /^0 /)
     assert.equal(named.status, 413)

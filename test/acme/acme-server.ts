@@ -52,11 +52,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 /** A certificate authority by the book (RFC 8555), as far as one host name by proof over HTTP needs it. */
 export class AcmeServer {
-  /** Where hosts are looked for: origins of plain HTTP. */
+  /** Origins of plain HTTP at which hosts are validated. */
   reachable: Promise<string>
   readonly lead: (origin: string) => void
   readonly authority: Authority
-  /** What was asked for, in order: hosts of orders. */
+  /** Hosts of orders, in the order of the requests. */
   readonly orders: string[] = []
   readonly contacts: unknown[] = []
   /** Nonces to be refused although they are good. */

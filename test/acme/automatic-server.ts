@@ -7,7 +7,7 @@ import { connect } from 'node:tls'
 import { Child, PROCESS_WAIT_MS, type Server, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
 import type { AcmeServer } from './acme-server.ts'
 
-/** What a client sees of a certificate: common names. */
+/** Common names that a client sees of a certificate. */
 export interface Seen {
   readonly subject: string
   readonly issuer: string

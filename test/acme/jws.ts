@@ -11,7 +11,7 @@ export interface SignedRequest {
   }
   /** undefined: a read in the form of a POST. */
   readonly payload: Readonly<Record<string, unknown>> | undefined
-  /** Whether a key has made the signature. */
+  /** Returns true if the key has made the signature. */
   isBy(key: JsonWebKey): boolean
 }
 

@@ -8,7 +8,7 @@ export interface Judged {
   readonly test: SuiteTest
   readonly group: SuiteGroup
   readonly verdict: Verdict
-  /** What was wrong; "" when nothing was. */
+  /** Reason of the failure; "" when the test passed. */
   readonly message: string
 }
 

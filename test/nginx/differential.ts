@@ -30,9 +30,9 @@ export interface Case {
   readonly from?: string
   /** Values found in the answer to the request: sent in place of `{etag}` and the like. */
   readonly after?: { readonly target: string; readonly field: string; readonly as: string }
-  /** What is not the same, and why. */
+  /** Known differences, with their reasons. */
   readonly differs?: Readonly<Record<string, string>>
-  /** What nginx answers here, where a case would say little without it. */
+  /** Expected response of nginx, for cases that would prove little without it. */
   readonly status?: number
 }
 

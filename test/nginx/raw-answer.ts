@@ -9,7 +9,7 @@ export interface RawAnswer {
   readonly body: string
 }
 
-/** Where a request goes, and from which address it comes. */
+/** Target and source address of a request. */
 export interface Peer {
   readonly host: string
   readonly port: number

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { waitFor } from '@svc/testkit'
 import { WebSocket } from 'ws'
 
-/** Where a process takes debuggers that has got SIGUSR1. */
+/** Default debugger port of a process that has got SIGUSR1. */
 const DEBUGGER = 'http://127.0.0.1:9229/json/list'
 const PATIENCE_MS = 60_000
 /** Ends the debugger when the connection of this call has gone. */

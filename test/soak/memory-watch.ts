@@ -1,7 +1,7 @@
 import { memoryOf } from '../../bench/lib/process-tree.ts'
 import { collectGarbage } from './collect-garbage.ts'
 
-/** What the processes of a server are there for. */
+/** Roles of a server's processes. */
 type Role = 'master' | 'worker' | 'render host' | 'scan process'
 
 const ROLES: readonly Role[] = ['master', 'worker', 'render host', 'scan process']
@@ -25,7 +25,7 @@ interface Sample {
   readonly at: number
   /** The largest process of each role: one that has just begun says nothing. Private memory alone. */
   readonly roles: Readonly<Record<Role, number>>
-  /** Who the workers are. */
+  /** Pids of the workers. */
   readonly workers: readonly number[]
   /** All processes, what they share counted once. */
   readonly all: number

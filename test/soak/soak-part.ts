@@ -1,6 +1,6 @@
 import type { Cleanup } from '@svc/testkit'
 
-/** What a part of the soak is run with. */
+/** Options of a run of a soak part. */
 export interface SoakRun {
   /** How many rounds are to be done. */
   readonly rounds: number
@@ -8,7 +8,7 @@ export interface SoakRun {
   readonly endsAt: number
   /** Numbers from 0 to 1 that a seed decides, so that a run can be repeated. */
   readonly random: () => number
-  /** What must be undone after the part. */
+  /** Clean-up after the part. */
   readonly cleanup: Cleanup
   /** Says how far it is. */
   readonly report: (text: string) => void
