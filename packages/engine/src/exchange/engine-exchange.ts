@@ -102,7 +102,9 @@ export abstract class EngineExchange<
   }
 
   respond(head: ResponseHead, body: Uint8Array = empty): void {
-    if (this.claim()) this.answer(this.context.heads.of(head), body)
+    // Before the claim: if the head cannot be built, the request can still be refused.
+    const built = this.context.heads.of(head)
+    if (this.claim()) this.answer(built, body)
   }
 
   onClosed(listener: ((isAborted: boolean) => void) | undefined): void {

@@ -110,8 +110,8 @@ export class NodeExchange
   }
 
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
-    if (!this.claim()) return discardingWriter
     const safe = this.context.heads.of(head)
+    if (!this.claim()) return discardingWriter
     const length = options?.length
     if (this.hasNoBody(safe.status)) {
       this.#answerBodiless(safe, length)

@@ -94,8 +94,8 @@ export class UwsExchange
   }
 
   stream(head: ResponseHead, options?: StreamOptions): BodyWriter {
-    if (!this.claim()) return discardingWriter
     const block = this.context.heads.of(head)
+    if (!this.claim()) return discardingWriter
     if (options?.length === 0 || this.hasNoBody(block.status)) {
       this.#answerBodiless(block, options?.length)
       return discardingWriter
