@@ -47,7 +47,7 @@ export function isCredentialFree(asker: L0Asker, dependsOnCookies: boolean): boo
 }
 
 /**
- * True if a response to GET is of a kind that L0 keeps: complete, for everybody, and not bound to more of the request than the
+ * True if a response to GET is of a kind that L0 keeps: complete, shared by all clients, and not bound to more of the request than the
  * key. A request with HEAD may have led to it.
  * @param coding the encoding class of the request
  */

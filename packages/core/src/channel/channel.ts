@@ -20,7 +20,7 @@ export interface Channel {
   send(head: unknown, bytes?: Uint8Array | string): void
   /** Sets the one receiver of frames. */
   onFrame(listener: (frame: Frame) => void): void
-  /** Sets the one listener for the end of the channel, whoever ended it. Fires once, also if it has ended already. */
+  /** Sets the one listener for the end of the channel, which either side may cause. Fires once, also if it has ended already. */
   onClosed(listener: (reason: Error | undefined) => void): void
   /** Ends the channel after what is queued was sent. Idempotent. */
   close(): void

@@ -92,7 +92,7 @@ interface ConnectingChannel {
   readonly channel: Channel
   /** Resolves when the socket is connected; rejects with its error. The peer must not send before it was sent something. */
   readonly connected: Promise<void>
-  /** Gives the connection up. */
+  /** Aborts the connection. */
   destroy(): void
 }
 

@@ -6,7 +6,7 @@ export const CoreError = errorClass('CoreError', {
   CORE_CLOSED: {},
   /** A deadline passed before the operation finished. */
   CORE_TIMEOUT: { status: 504, retryable: true },
-  /** The caller gave up. */
+  /** The caller aborted the call. */
   CORE_ABORTED: {},
   /** The process, thread or socket at the other end is gone. */
   CORE_PEER_GONE: { status: 502, retryable: true },

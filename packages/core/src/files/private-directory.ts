@@ -19,7 +19,7 @@ const MAX_LINKS = 40
  * - The directory must be one, and not a symbolic link to one. It must belong to the user of the process. Permissions of others
  *   are taken away; if others could write it, it must be empty, because what is in it may be theirs.
  * - Every directory above it must belong to root or to the user, and only these, or a group of the process, may write it. In a
- *   directory with the sticky bit, as /tmp, everybody may. A symbolic link among them must belong to root or to the user.
+ *   directory with the sticky bit, as /tmp, every user may. A symbolic link among them must belong to root or to the user.
  * @throws CORE_UNSAFE_DIRECTORY naming the path, its owner or mode, and the remedy; else what the file system says
  */
 export async function openPrivateDirectory(path: string): Promise<FileHandle> {

@@ -27,7 +27,7 @@ export interface CallContext {
   onChunk(listener: (bytes: Uint8Array, ack: () => void) => void): void
   /** Called when the caller has sent its last chunk. */
   onEnd(listener: () => void): void
-  /** Called when the caller gave up or is gone. */
+  /** Called when the caller has aborted the call or is gone. */
   onAbort(listener: () => void): void
   readonly isAborted: boolean
   /** Sends a chunk ahead of the reply; a string in UTF-8. False: wait for `drained` before sending more. */

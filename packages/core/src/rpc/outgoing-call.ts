@@ -40,7 +40,7 @@ export interface RpcCall<Reply> {
   end(): void
   /** Lets the handler's chunks come again after `onChunk` returned false. */
   resume(): void
-  /** Gives up: the handler is told, `reply` rejects with CORE_ABORTED. */
+  /** Aborts the call: the handler is told, `reply` rejects with CORE_ABORTED. */
   abort(): void
 }
 

@@ -18,7 +18,7 @@ export type RpcFrame =
   | { readonly t: 'fin'; readonly i: number }
   /** `n` bytes of chunks of side `d` were consumed */
   | { readonly t: 'ack'; readonly i: number; readonly d: Side; readonly n: number }
-  /** the caller gave up */
+  /** the caller aborted the call */
   | { readonly t: 'abort'; readonly i: number }
   /** a request that wants no reply */
   | { readonly t: 'note'; readonly m: string; readonly b: unknown }

@@ -50,7 +50,7 @@ export class ExchangeWatch {
   /** A list, and each exchange knows its place: the table of a `Set` would keep exchanges that are over (see `TransientMap`). */
   readonly #watched: WatchedExchange[] = []
   #timer: NodeJS.Timeout | undefined
-  /** Time of the last sweep, by which the next one goes: whoever has a limit of its own meets it before, also after a pause of the process. */
+  /** Time of the last sweep, which the next one compares with: after a pause of the process, a handler still reaches its own limit first. */
   #sweptAt = 0
 
   constructor(limits: () => EngineLimits, onProblem: (error: unknown) => void) {

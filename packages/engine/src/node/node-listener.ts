@@ -102,7 +102,7 @@ export class NodeListener {
   unlisten(): void {
     if (!this.#isListening) return
     this.#isListening = false
-    // That of the HTTP server would close idle connections too, and give up its time limits.
+    // The `close` of the HTTP server would also close idle connections and stop its time limits.
     NetServer.prototype.close.call(this.#server)
   }
 

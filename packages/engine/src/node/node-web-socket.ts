@@ -2,7 +2,7 @@ import { MAX_BUFFERED_BYTES, RECEIVE_HIGH_WATER_BYTES, type WebSocketEvents } fr
 import type { WebSocket } from 'ws'
 import { EngineWebSocket } from '../exchange/web-socket.ts'
 
-/** Events of a WebSocket for its keeper. */
+/** The hub of a WebSocket, as the WebSocket sees it. */
 interface WebSocketOwner {
   ended(socket: NodeWebSocket): void
   problem(error: unknown): void
@@ -13,7 +13,7 @@ export class NodeWebSocket extends EngineWebSocket {
   readonly #socket: WebSocket
   readonly #owner: WebSocketOwner
   #isOver = false
-  /** True if something has come since the keeper looked last. */
+  /** True if something has come since the last sweep of the hub. */
   isAlive = true
 
   constructor(socket: WebSocket, events: WebSocketEvents, owner: WebSocketOwner) {

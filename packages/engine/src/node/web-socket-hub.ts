@@ -47,7 +47,7 @@ export class WebSocketHub {
     })
   }
 
-  /** Answers with 101 and opens the WebSocket. Undefined: the connection has gone, or the request is none for a WebSocket. */
+  /** Answers with 101 and opens the WebSocket. Undefined: the connection has gone, or the request does not ask for a WebSocket. */
   open({ request, socket, onSwitch }: UpgradeRequest, answer: UpgradeAnswer): WebSocketPeer | undefined {
     let opened: NodeWebSocket | undefined
     const rest = onSwitch()

@@ -113,7 +113,7 @@ export class UwsExchange
     if (!this.claim()) return false
     this.request.remoteAddress
     this.isOver = true
-    // Not corked: behind the cork the library reads the state of a response that is none any more, and may close the connection.
+    // Not corked: behind the cork the library reads the state of a response that no longer exists, and may close the connection.
     act(this.res)
     return true
   }

@@ -143,8 +143,8 @@ export interface HttpExchange {
   /** Called once when the exchange ends: response written, or client gone (then `true`). At most one listener. */
   onClosed(listener: (isAborted: boolean) => void): void
   /**
-   * No time limit of the engine ends the wait for the answer from now on: whoever gives it has limits of its own. How long the
-   * request may take to arrive stays limited. A client that ends its side of the connection before the answer has begun counts as
+   * No time limit of the engine ends the wait for the response from now on: its handler has limits of its own. How long the
+   * request may take to arrive stays limited. A client that ends its side of the connection before the response has begun counts as
    * gone.
    */
   liftAnswerLimit(): void

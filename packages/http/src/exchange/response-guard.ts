@@ -20,14 +20,14 @@ type DropReason =
   /** The value holds CR, LF, NUL or another control character. */
   | 'bad_value'
 
-/** Told about each field that is dropped for what it contains, and of a status that is none (`name` is then ":status"). */
+/** Told about each field that is dropped for what it contains, and of an invalid status (`name` is then ":status"). */
 type DropListener = (name: string, reason: DropReason | 'bad_status') => void
 
 /** Fields that describe the connection or are written by the engine. Dropped without a report. */
 const engineFields: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'content-length', 'date'])
 
 /**
- * Makes a response head safe to write, whoever built it. Returns the same object when nothing has to change. Values of the
+ * Makes a response head safe to write, from any source. Returns the same object when nothing has to change. Values of the
  * result hold only characters up to U+00FF and have to be written as latin-1: text beyond that is turned into its UTF-8
  * bytes first, since cutting U+010A to a byte would make a line feed of it.
  */

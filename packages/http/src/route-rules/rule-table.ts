@@ -53,7 +53,7 @@ export class RuleTable<Rule extends RuleSource> {
     this.#others = entries.filter(({ pattern }) => pattern.firstText === undefined)
   }
 
-  /** The rules whose pattern and host fit, in their order; whoever asks looks at no more than it needs. */
+  /** The rules whose pattern and host fit, in their order; a caller that stops early pays for no more. */
   *matches({ path, hostname, method }: RuleRequest): Generator<RuleMatch<Rule>, void, undefined> {
     if (!path.startsWith('/')) return
     const segments = segmentsOf(path)
