@@ -1,4 +1,5 @@
-import type { HeaderList, HttpRequest, ParsedTarget } from '@svc/http'
+import type { HeaderList, HttpRequest } from '@svc/http'
+import type { ReadyGate, SharedPairs } from './request-gate.ts'
 import { isAscii } from './response-head.ts'
 
 /** Returns the address of the peer; called at most once for a request. */
@@ -6,26 +7,12 @@ export interface PeerSource {
   remoteAddress(): string
 }
 
-/** Fields as pairs, built on first use. Consecutive requests with equal fields share them. */
-export interface SharedPairs {
-  pairs: HeaderList | undefined
-}
-
-/** The data that an engine copied out of its own request object. */
-interface RequestParts {
+/** A request beside its fields. */
+interface RequestLine {
   readonly method: string
   readonly target: string
-  readonly parsed: ParsedTarget
-  readonly host: string
-  /** Names and values in turn. Values may still be decoded as UTF-8. */
-  readonly fields: readonly string[]
-  /** True if `fields` values were decoded as UTF-8 and have to be read back as latin-1. */
+  /** True if values of fields were decoded as UTF-8 and have to be read back as latin-1. */
   readonly areUtf8: boolean
-  /** Belongs to `fields`. */
-  readonly shared: SharedPairs
-  readonly listener: string
-  /** @default "http" */
-  readonly scheme?: 'http' | 'https'
   /** @default "1.1" */
   readonly httpVersion?: HttpRequest['httpVersion']
   /** See `HttpRequest`. */
@@ -50,20 +37,21 @@ export class EngineRequest implements HttpRequest {
   readonly #shared: SharedPairs
   #remoteAddress: string | undefined
 
-  constructor(parts: RequestParts, peer: PeerSource) {
-    this.method = parts.method
-    this.target = parts.target
-    this.rawPath = parts.parsed.rawPath
-    this.query = parts.parsed.query
-    this.path = parts.parsed.path
-    this.host = parts.host
-    this.listener = parts.listener
-    this.scheme = parts.scheme ?? 'http'
-    this.httpVersion = parts.httpVersion ?? '1.1'
-    this.serverName = parts.serverName
-    this.#fields = parts.fields
-    this.#shared = parts.shared
-    this.#areUtf8 = parts.areUtf8
+  /** @param gate that the request has passed */
+  constructor(gate: Omit<ReadyGate<never>, 'show'>, line: RequestLine, peer: PeerSource) {
+    this.method = line.method
+    this.target = line.target
+    this.rawPath = gate.parsed.rawPath
+    this.query = gate.parsed.query
+    this.path = gate.parsed.path
+    this.host = gate.host
+    this.listener = gate.listener
+    this.scheme = gate.scheme
+    this.httpVersion = line.httpVersion ?? '1.1'
+    this.serverName = line.serverName
+    this.#fields = gate.fields
+    this.#shared = gate.shared
+    this.#areUtf8 = line.areUtf8
     this.#peer = peer
   }
 

@@ -1,6 +1,10 @@
 import { type FieldSource, HeaderGuard, type HeaderList, type ParsedTarget, parseHost, parseTarget } from '@svc/http'
-import type { SharedPairs } from './engine-request.ts'
 import type { ReadyRequest } from './ready-responses.ts'
+
+/** Fields as pairs, built on first use. Consecutive requests with equal fields share them. */
+export interface SharedPairs {
+  pairs: HeaderList | undefined
+}
 
 /** Why a request is not let in. */
 export interface GateFault {

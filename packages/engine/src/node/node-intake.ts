@@ -137,7 +137,6 @@ export class NodeIntake {
     }
     const gate = this.#gate
     const { method, target, httpVersion, serverName, upgrade } = arrival
-    const { parsed, host, fields, shared, listener, scheme } = gate
     if (upgrade !== undefined) {
       const wish = readWebSocketWish(gate, method)
       if (wish !== undefined && 'status' in wish) {
@@ -146,8 +145,7 @@ export class NodeIntake {
       }
       if (wish !== undefined) exchange.webSocket = acceptWebSocket(exchange, upgrade, wish, this.#context)
     }
-    const parts = { method, target, parsed, host, fields, shared, areUtf8: false, listener, scheme, httpVersion, serverName }
-    exchange.admit(new EngineRequest(parts, exchange))
+    exchange.admit(new EngineRequest(gate, { method, target, areUtf8: false, httpVersion, serverName }, exchange))
     arrival.beforeHandling?.()
     this.#options.onExchange(exchange)
     exchange.handlerReturned()

@@ -144,10 +144,7 @@ export class UwsIntake {
     } else if (gate.isSpecial && this.#refuseUpgrade(exchange, door, upgrade)) {
       return
     }
-    const { parsed, host, fields, shared, listener, scheme } = gate
-    const { serverName } = door
-    const parts = { method, target, parsed, host, fields, shared, areUtf8: true, listener, scheme, serverName }
-    exchange.admit(new EngineRequest(parts, exchange))
+    exchange.admit(new EngineRequest(gate, { method, target, areUtf8: true, serverName: door.serverName }, exchange))
     this.#options.onExchange(exchange)
   }
 

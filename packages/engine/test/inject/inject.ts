@@ -103,17 +103,8 @@ function toExchange(
   if (fault !== undefined) return fault.status
   const ready = readyResponse(gate, method, options)
   if (ready !== undefined) return ready
-  const parts = {
-    method,
-    target: options.url,
-    parsed: gate.parsed,
-    host: gate.host,
-    fields: gate.fields,
-    shared: gate.shared,
-    areUtf8: false,
-    listener,
-  }
-  const request = new EngineRequest(parts, { remoteAddress: () => options.remoteAddress ?? '127.0.0.1' })
+  const line = { method, target: options.url, areUtf8: false }
+  const request = new EngineRequest(gate, line, { remoteAddress: () => options.remoteAddress ?? '127.0.0.1' })
   const wish = readWebSocketWish(gate, method)
   if (wish !== undefined && 'status' in wish) return wish.status
   const exchange = new MemoryExchange(request, new MemoryBody(chunks, length, maxBytes), {
