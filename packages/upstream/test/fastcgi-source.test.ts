@@ -34,7 +34,7 @@ responseSourceContract('a FastCGI application', {
     const groups = new UpstreamGroups([spec], { clock: systemClock, onForgotten: (group) => connections.drop([group]) })
     const dir = join(tempDir(t), 'bodies')
     const origin = new FastcgiOrigin({
-      group: groups.getOrMake(spec.name),
+      group: groups.named(spec.name),
       connections,
       timeouts: { connectMs: 60_000, sendMs: 60_000, readMs: 60_000 },
       nextUpstream: parseNextUpstream(['error', 'timeout']),

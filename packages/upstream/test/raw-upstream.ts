@@ -203,7 +203,7 @@ export function originFor(t: Cleanup, spec: UpstreamSpec, more: Partial<HttpOrig
   t.after(() => connections.close())
   const groups = new UpstreamGroups([spec], { clock: systemClock, onForgotten: (group) => connections.drop([group]) })
   return new HttpOrigin({
-    group: groups.getOrMake(spec.name),
+    group: groups.named(spec.name),
     connections,
     tls: undefined,
     host: 'up.test',

@@ -163,22 +163,38 @@ test('a group that has not changed keeps what it knows over a reload', () => {
   const forgotten: string[] = []
   const tools = { clock, onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
   const first = new UpstreamGroups([groupOf([server('a')]), groupOf([server('b')], { name: 'other' })], tools)
-  const named = first.getOrMake('127.0.0.1:80')
+  const named = first.named('127.0.0.1:80')
   const second = new UpstreamGroups([groupOf([server('a')]), groupOf([server('c')], { name: 'other' })], tools, first)
   assert.equal(second.get('up'), first.get('up'))
   assert.notEqual(second.get('other'), first.get('other'))
-  assert.equal(second.getOrMake('127.0.0.1:80'), named)
+  assert.equal(second.named('127.0.0.1:80'), named)
   assert.deepEqual(
     first.leftBy(second).map(({ spec }) => spec.servers[0]?.address),
     ['b'],
   )
 })
 
+test('preparing any number of addresses touches no group in service, and those that are still configured stay', () => {
+  const forgotten: string[] = []
+  const tools = { clock: new ManualClock(0), onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
+  const first = new UpstreamGroups([], tools)
+  const [kept, dropped, byRequest] = [
+    first.configured('10.0.0.1:80'),
+    first.configured('10.0.0.2:80'),
+    first.named('10.0.0.3:80'),
+  ]
+  const second = new UpstreamGroups([], tools, first)
+  for (let port = 1; port <= 1_010; port++) second.configured(`127.0.0.1:${port}`)
+  assert.equal(second.configured('10.0.0.1:80'), kept)
+  assert.deepEqual([forgotten, second.named('10.0.0.3:80') === byRequest], [[], true])
+  assert.deepEqual(first.leftBy(second), [dropped])
+})
+
 test('groups for addresses that requests name are bounded', () => {
   const forgotten: string[] = []
   const tools = { clock: new ManualClock(0), onForgotten: (left: UpstreamGroup) => forgotten.push(left.spec.name) }
   const groups = new UpstreamGroups([], tools)
-  for (let port = 1; port <= 1_010; port++) groups.getOrMake(`127.0.0.1:${port}`)
+  for (let port = 1; port <= 1_010; port++) groups.named(`127.0.0.1:${port}`)
   assert.equal(forgotten.length, 10)
   assert.equal(forgotten[0], '127.0.0.1:1')
 })

@@ -51,7 +51,7 @@ export class FastcgiHandler implements LocationHandler {
       isBuffered: true,
       blocks: tools.blocks,
     })
-    if (spec.target.kind === 'fixed') this.#fixed = this.#origin(tools.groups.getOrMake(spec.target.upstream))
+    if (spec.target.kind === 'fixed') this.#fixed = this.#origin(tools.groups.configured(spec.target.upstream))
   }
 
   handle(exchange: LocationExchange): void {
@@ -93,7 +93,7 @@ export class FastcgiHandler implements LocationHandler {
     const { groups } = this.#tools
     // `text`: the variables pick the upstream, so a response that depends on more than L0's key stays out of L0.
     const host = exchange.text(target.host)
-    const group = groups.get(host) ?? (parseServerAddress(host) === undefined ? undefined : groups.getOrMake(host))
+    const group = groups.get(host) ?? (parseServerAddress(host) === undefined ? undefined : groups.named(host))
     return group === undefined ? undefined : this.#origin(group)
   }
 

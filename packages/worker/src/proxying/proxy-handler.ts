@@ -54,7 +54,7 @@ export class ProxyHandler implements LocationHandler {
       ({ name, value }) => name.toLowerCase() === 'connection' && value.join('') === 'close',
     )
     if (spec.target.kind === 'fixed') {
-      this.#fixed = this.#origin(tools.groups.getOrMake(spec.target.upstream), spec.target.host)
+      this.#fixed = this.#origin(tools.groups.configured(spec.target.upstream), spec.target.host)
     }
   }
 
@@ -128,7 +128,7 @@ export class ProxyHandler implements LocationHandler {
     const named = this.#tools.groups.get(host)
     const address = addressOf(host, scheme)
     if (named === undefined && address === undefined) return undefined
-    return { origin: this.#origin(named ?? this.#tools.groups.getOrMake(address ?? host), host), uri }
+    return { origin: this.#origin(named ?? this.#tools.groups.named(address ?? host), host), uri }
   }
 
   #origin(group: UpstreamGroup, host: string): HttpOrigin {
