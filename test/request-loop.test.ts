@@ -7,6 +7,12 @@ const site = {
   const answer = await fetch(request.url, { method: 'POST', headers: { 'cdn-loop': 'nobody' } })
   return new Response((answer.status === 200 ? await answer.text() : answer.status) + '+')
 }`,
+  // Code that the compiler has not seen loses the request behind its first await.
+  'app/lost/route.ts': `const lost = new Function('ask', 'return (async () => { await 0; return await ask() })()')
+export async function POST(request: Request) {
+  const answer = await lost(() => fetch(request.url, { method: 'POST' }))
+  return new Response((answer.status === 200 ? await answer.text() : answer.status) + '+')
+}`,
   // Stored, so that a second request for the same waits for the first one where it may.
   'app/kept/route.ts': `export const revalidate = 60
 export async function GET(request: Request) {
@@ -36,6 +42,7 @@ test('a site that fetches itself is stopped by the service, also where its reque
   const { url } = await startServer(t, { config })
   const text = async (path: string, method = 'POST') => await fetch(`${url}${path}`, { method }).then((answer) => answer.text())
   assert.equal(await text('/loop'), '508+++++')
+  assert.equal(await text('/lost'), '508+++++')
   for (const path of ['/kept', '/data']) {
     const first = await text(path, 'GET')
     assert.equal(first, '508+++++', path)

@@ -31,9 +31,9 @@ class KeptLoops {
     if (oldest !== undefined) this.#loops.delete(oldest)
   }
 
-  /** The field of a request that has ended, or "". */
-  of(requestNumber: number): string {
-    return this.#loops.get(requestNumber) ?? ''
+  /** The field of a request that has ended; undefined: it is not known. */
+  of(requestNumber: number): string | undefined {
+    return this.#loops.get(requestNumber)
   }
 }
 
@@ -60,13 +60,18 @@ interface RunningFetch {
   readonly controller: AbortController
 }
 
+/** The requests in flight, by number. */
+interface RequestTable {
+  get(requestNumber: number): { readonly task: RenderTask } | undefined
+  values(): Iterable<{ readonly task: RenderTask }>
+}
+
 /** Options of `HostOperations`. */
 interface HostOperationsOptions {
   readonly isolate: Pick<GuestIsolate, 'enter'>
   readonly fetch: FetchClient
   readonly data: DataClient
-  /** The request in flight with this number. */
-  readonly taskOf: (requestNumber: number) => RenderTask | undefined
+  readonly requests: RequestTable
   /** Reports that stale data could not be refreshed. */
   readonly onRefreshFailed: (what: string, error: unknown) => void
 }
@@ -197,13 +202,25 @@ export class HostOperations {
     await this.#settle(callId, '{}', undefined, true)
   }
 
+  /**
+   * The CDN-Loop of the request that code calls for. Code that has lost its request, or names another one, is taken for the request in
+   * flight that was passed on most often: otherwise a site that fetches itself would never be stopped. Only what this instance has
+   * sent counts there, because clients write the rest.
+   */
   #loopOf(requestNumber: number): string {
-    return this.#options.taskOf(requestNumber)?.cdnLoop ?? this.#keptLoops.of(requestNumber)
+    const { fetch, requests } = this.#options
+    const known = requests.get(requestNumber)?.task.cdnLoop ?? this.#keptLoops.of(requestNumber)
+    if (known !== undefined) return known
+    let longest = ''
+    for (const { task } of requests.values()) {
+      if (task.cdnLoop.length > longest.length && fetch.hasSent(task.cdnLoop)) longest = task.cdnLoop
+    }
+    return longest
   }
 
   /** Facts about the request that the data cache needs. */
   #askedBy(requestNumber: number): Pick<DataQuestion, 'place' | 'cameBack'> {
-    const task = this.#options.taskOf(requestNumber)
+    const task = this.#options.requests.get(requestNumber)?.task
     const place = task === undefined ? undefined : placeOf(task)
     const cameBack = this.#options.fetch.hasSent(this.#loopOf(requestNumber))
     return { ...(place === undefined ? {} : { place }), ...(cameBack ? { cameBack } : {}) }

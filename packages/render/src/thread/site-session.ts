@@ -79,7 +79,7 @@ export class SiteSession implements RequestOwner {
       isolate,
       fetch: this.#fetch,
       data,
-      taskOf: (number) => this.#requests.get(number)?.task,
+      requests: this.#requests,
       onRefreshFailed: (what, error) => link.log('warn', '', `failed to refresh ${what}: ${messageOf(error)}`),
     })
     this.#loader = new ModuleLoader({
