@@ -26,7 +26,7 @@ export interface LaunchSettings {
 /**
  * In a worker, operators' patterns match attackers' paths. Past this many steps back V8 continues without backtracking, in time
  * linear in the length of the path (docs/decisions/0012-patterns-of-operators.md). A request passes many short functions: with its
- * usual budget V8 stops inlining half way, which costs a proxied request some eight percent.
+ * usual budget V8 stops inlining half way, which costs a proxied request some percent.
  */
 const WORKER_FLAGS = [
   ...COMMON_FLAGS,
