@@ -97,7 +97,7 @@ export class StoredSource implements CompiledSource {
 /** The version of the compiler in few characters: it goes into the name of every entry of the index. */
 const VERSION_MARK = contentHash(COMPILER_VERSION)
 
-/** Where the caches of compiled modules lie: absolute paths without a slash at the end. */
+/** Directories of the caches of compiled modules: absolute paths without a slash at the end. */
 export interface ModuleCacheDirs {
   /** `<.svc>/cache/modules`: compiled source by content. */
   readonly modules: string

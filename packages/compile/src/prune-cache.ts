@@ -32,7 +32,7 @@ export async function pruneCache({ dirs, isUsed, now }: PruneOptions): Promise<P
   const hashes = new Set<string>()
   const index = await sweep(dirs.index, now, async (name) => {
     if (name.startsWith('.')) return true
-    // A graph is written anew at the next change of its site; without one it is made again.
+    // The next change of the site replaces its graph; a missing one is rebuilt.
     if (name.endsWith('.graph')) return false
     const entry = cache.entryIn(name)
     if (entry === undefined || !isUsed(entry.path) || !(await isThere(entry.path))) return false

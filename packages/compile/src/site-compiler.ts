@@ -183,7 +183,7 @@ export class SiteCompiler {
     throw new CompileError('RENDER_RESOLVE', `${id}: leads outside of the site's directory`)
   }
 
-  /** Where the imports lead; undefined when one of them leads nowhere. */
+  /** The targets of the imports; undefined when one of them has none. */
   #resolved(id: string, compiled: CompiledSource): Record<string, string> | undefined {
     const kind = importKindOf(compiled)
     const dependencies: Record<string, string> = {}

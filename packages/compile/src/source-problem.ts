@@ -1,6 +1,6 @@
 import { CompileError } from './errors.ts'
 
-/** Where in a source file something is wrong. Lines and columns count from 1. */
+/** The position of a problem in a source file. Lines and columns count from 1. */
 export interface SourceProblem {
   readonly file: string
   readonly line: number

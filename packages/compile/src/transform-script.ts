@@ -19,7 +19,7 @@ function raise({ file, source }: ScriptSource, error: OxcError): never {
   throw sourceError({ code: 'RENDER_COMPILE', file, source, at, message: error.message, ...hint })
 }
 
-/** Where the first `for await` outside of functions begins. */
+/** The offset of the first `for await` outside of functions. */
 function offsetOfForAwait(file: string, source: string): number {
   let depth = 0
   let found: number | undefined

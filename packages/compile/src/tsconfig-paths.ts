@@ -14,7 +14,7 @@ interface TsconfigFiles {
   follow(directory: string, specifier: string): void
 }
 
-/** Where imports may lead by the `tsconfig.json` of a site. */
+/** The paths that the `tsconfig.json` of a site gives to imports. */
 export interface TsconfigPaths {
   /** Paths that a specifier that is not relative may lead to. */
   targets(specifier: string): string[]

@@ -9,7 +9,7 @@ const MAX_KEYS = 10_000
 /** Past this many characters of all keys too: clients choose how long they are. */
 const MAX_CHARS = 4 << 20
 
-/** What is known of the keys that were noted last. A key of a label begins with the label and a NUL. */
+/** A value for each of the keys that were set last. A key of a label begins with the label and a NUL. */
 class KeyMemory<Value> {
   /** Oldest first. */
   readonly #values = new Map<string, Value>()

@@ -10,7 +10,7 @@ const MAX_UTF8_BYTES = 3
 /** Frames are gathered in memory of this size, which is used again when it was written. */
 const SLAB_BYTES = 256 * 1024
 
-/** Where a `FrameEncoder` sends what it has gathered. `sent` is called when the memory of `data` is free again. */
+/** Receives the bytes that a `FrameEncoder` has gathered. `sent` is called when the memory of `data` is free again. */
 interface FrameOutput {
   write(data: Uint8Array | string, sent?: () => void): void
 }

@@ -47,7 +47,7 @@ export interface WatchedExchange {
 export class ExchangeWatch {
   readonly #limits: () => EngineLimits
   readonly #onProblem: (error: unknown) => void
-  /** A list, and each exchange knows its place: the table of a `Set` would keep exchanges that are over (see `TransientMap`). */
+  /** A list, and each exchange knows its place: the table of a `Set` would keep finished exchanges (see `TransientMap`). */
   readonly #watched: WatchedExchange[] = []
   #timer: NodeJS.Timeout | undefined
   /** Time of the last sweep, which the next one compares with: after a pause of the process, a handler still reaches its own limit first. */

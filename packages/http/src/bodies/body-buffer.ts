@@ -44,7 +44,7 @@ export interface BodyPiece {
   readonly block: Buffer | undefined
 }
 
-/** What a reader finds: bytes, that more will come, that there is no more, or that the body broke off. */
+/** The answer to a reader: bytes, more will come, there is no more, or the body broke off. */
 type BodyPart = BodyPiece | 'later' | 'end' | Error
 
 interface ReaderEvents {
@@ -291,7 +291,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     if (keeps === 'all') return this.#bytes > memoryBytes ? this.#held.from(this.#inFile.to) : undefined
     if (this.#inFile.to > this.#leastPosition) return this.#held.from(this.#inFile.to)
     const piece = this.#held.beyond(memoryBytes)
-    // All that was in the file has been taken: it begins anew.
+    // The reader has taken all bytes of the file: it is written from its beginning.
     if (piece !== undefined) this.#inFile = { to: piece.start, base: piece.start }
     return piece
   }

@@ -12,12 +12,12 @@ import type { FetchClient } from './egress/lazy-site-fetch.ts'
 import type { HeaderList } from './egress/request-headers.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 
-/** So many requests that are over are remembered. */
+/** Finished requests that are remembered. */
 const MAX_KEPT = 1_024
 
 /**
- * Through where the last requests came that are over (CDN-Loop, RFC 8586): code that they left running still fetches for them.
- * Requests that came through nowhere, which are almost all, are not kept.
+ * The CDN-Loop fields (RFC 8586) of the requests that ended last: code that they left running still fetches for them. Requests
+ * without the field, which are almost all, are not kept.
  */
 class KeptLoops {
   readonly #loops = new Map<number, string>()

@@ -12,7 +12,7 @@ export interface Claim {
   readonly kind: RouteKind
   readonly file: string
   readonly segments: readonly PatternSegment[]
-  /** Where in the layouts it shows: "" or the path of its slot without groups, "/shop/@cart". */
+  /** Its place in the layouts: "" or the path of its slot without groups, "/shop/@cart". */
   readonly slot: string
   readonly metadata: MetadataFile | null
 }

@@ -9,6 +9,7 @@ type StageFailure = (context: RequestContext, error: unknown) => void
 /** Runs stages in order until one answers. Stays synchronous as long as the stages do. */
 export class Pipeline {
   readonly #stages: readonly Stage[]
+  readonly #stagesOf = new WeakMap<ServingGeneration, readonly Stage[]>()
   readonly #onFailure: StageFailure
 
   constructor(stages: readonly Stage[], onFailure: StageFailure) {
@@ -17,16 +18,29 @@ export class Pipeline {
   }
 
   run(context: RequestContext): void {
-    this.#runFrom(0, context)
+    this.#runFrom(0, this.#neededBy(context.generation), context)
   }
 
-  #runFrom(start: number, context: RequestContext): void {
-    for (let index = start; index < this.#stages.length; index++) {
+  #neededBy(generation: ServingGeneration): readonly Stage[] {
+    const known = this.#stagesOf.get(generation)
+    if (known !== undefined) return known
+    const needed = this.#stages.filter((stage) => stage.isNeeded?.(generation) ?? true)
+    this.#stagesOf.set(generation, needed)
+    return needed
+  }
+
+  #runFrom(start: number, stages: readonly Stage[], context: RequestContext): void {
+    for (let index = start; index < stages.length; index++) {
       try {
-        const result = this.#stages[index]?.run(context)
+        const result = stages[index]?.run(context)
         if (result === 'answered') return
         if (result instanceof Promise) {
-          this.#continueAfter(result, index + 1, context)
+          result.then(
+            (settled) => {
+              if (settled === 'next') this.#runFrom(index + 1, stages, context)
+            },
+            (error) => this.#onFailure(context, error),
+          )
           return
         }
       } catch (error) {
@@ -34,15 +48,6 @@ export class Pipeline {
         return
       }
     }
-  }
-
-  #continueAfter(pending: Promise<'answered' | 'next'>, next: number, context: RequestContext): void {
-    pending.then(
-      (result) => {
-        if (result === 'next') this.#runFrom(next, context)
-      },
-      (error) => this.#onFailure(context, error),
-    )
   }
 }
 

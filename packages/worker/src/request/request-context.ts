@@ -267,6 +267,8 @@ export type StageResult = 'answered' | 'next'
 /** One step of the pipeline. It either answers the request or passes it on; nothing jumps back. */
 export interface Stage {
   readonly name: string
+  /** False: nothing that the configuration has needs it. Asked once for each generation. */
+  isNeeded?(generation: ServingGeneration): boolean
   run(context: RequestContext): StageResult | Promise<StageResult>
 }
 

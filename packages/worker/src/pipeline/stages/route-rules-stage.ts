@@ -1,5 +1,6 @@
 import { normalizePath, type RuleMatch, type RuleRequest, type RuleTable } from '@svc/http'
 import { hostnameOf } from '../../generation/host-routing.ts'
+import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError, sendFailure, sendStatus } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { offerPathToL0 } from '../../request/site-request.ts'
@@ -19,6 +20,10 @@ export class RouteRulesStage implements Stage {
 
   constructor(tables: RuleTables) {
     this.#tables = tables
+  }
+
+  isNeeded({ config, sites }: ServingGeneration): boolean {
+    return config.route_rules.length > 0 || [...sites.values()].some((site) => site.config.route_rules.length > 0)
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {

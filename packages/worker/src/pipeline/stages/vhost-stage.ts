@@ -1,4 +1,5 @@
 import { decodePath, escapeUri, normalizePath } from '@svc/http'
+import type { ServingGeneration } from '../../generation/serving-generation.ts'
 import { sendError } from '../../request/error-response.ts'
 import type { RequestContext, Stage, StageResult } from '../../request/request-context.ts'
 import { LocationRun, RunState, type VhostRuntimes } from '../../vhost/index.ts'
@@ -8,9 +9,13 @@ import { PROOF_PREFIX } from './builtin-stage.ts'
 export class SecureStage implements Stage {
   readonly name = 'secure'
 
+  isNeeded({ config }: ServingGeneration): boolean {
+    return config.tls.redirect_http
+  }
+
   run(context: RequestContext): StageResult {
     const { client, generation, exchange } = context
-    if (!generation.config.tls.redirect_http || client.scheme === 'https') return 'next'
+    if (client.scheme === 'https') return 'next'
     const { target, path } = exchange.request
     if (path.startsWith(PROOF_PREFIX)) return 'next'
     const origin = generation.secureHosts.originOf(client.host)
@@ -73,6 +78,10 @@ export class LocationStage implements Stage {
   constructor(runtimes: VhostRuntimes, app: Stage) {
     this.#runtimes = runtimes
     this.#app = app
+  }
+
+  isNeeded({ hasVhosts }: ServingGeneration): boolean {
+    return hasVhosts
   }
 
   run(context: RequestContext): StageResult | Promise<StageResult> {
