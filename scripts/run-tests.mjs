@@ -9,10 +9,10 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { bundleDir, testPlan } from './test-plan.mjs'
 
-/** A file that hangs must fail before the whole run does. The slowest takes less than half of this on two idle cores. */
+/** A file that hangs must fail before the whole run does. The slowest takes about half of this on two idle cores. */
 const FILE_TIMEOUT_MS = 120_000
-/** Two more than there are cores: files wait for limits and timers now and then, and most of them start several processes. */
-const FILES_AT_A_TIME = 2 + Math.max(2, availableParallelism())
+/** One more than there are cores: files wait for limits and timers now and then. With more, long files come near their limit. */
+const FILES_AT_A_TIME = 1 + Math.max(2, availableParallelism())
 const SLOWEST_SHOWN = 10
 
 function printSlowest(durations) {

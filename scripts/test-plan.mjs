@@ -16,7 +16,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Bundles of the tests; rebuilt by each run. */
 export const bundleDir = join(root, 'dist/tests')
 /** Few enough that a group takes some seconds. */
-const FILES_PER_GROUP = 8
+const FILES_PER_GROUP = 4
 /** Tests of the product that run with engine node too: they depend on how connections are kept. */
 const ENGINE_TESTS = ['test/drain.test.ts', 'test/request-loop.test.ts', 'test/slow-body.test.ts']
 

@@ -1,30 +1,10 @@
 // Starts first: it waits for many limits.
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { type TestContext, test } from 'node:test'
-import { Child, PROCESS_WAIT_MS, type Server, startServer, svcCommand, waitFor } from '@svc/testkit'
+import { test } from 'node:test'
+import type { Server } from '@svc/testkit'
 import { runDirOf } from './control.ts'
-import { type SiteProcess, startUnit } from './site-unit.ts'
-import { beginUpload, startUploads, UploadLedger, uploadSite } from './uploads-under-load.ts'
-
-async function open(t: TestContext, mode: SiteProcess = 'in-process', more = '') {
-  const ledger = await UploadLedger.start(t)
-  const root = uploadSite(t, ledger)
-  const site = `id = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\nfetch_allow = ["${ledger.host}"]\nprocess = "${mode}"\n`
-  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[render]\ntimeout_ms = 30000\n${more}\n[[sites]]\n${site}`
-  return { ledger, root, server: await startServer(t, { config }) }
-}
-
-async function svc(t: TestContext, server: Server, ...args: string[]): Promise<void> {
-  const child = new Child(t, svcCommand, [...args, '--config', server.configFile ?? ''])
-  assert.equal((await child.exited).code, 0, child.stderr)
-}
-
-async function move(t: TestContext, server: Server, mode: SiteProcess): Promise<void> {
-  const file = server.configFile ?? ''
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/process = ".*"/, `process = "${mode}"`))
-  await svc(t, server, 'reload')
-}
+import { startUnit } from './site-unit.ts'
+import { beginUpload, move, openUploads, svc, type UploadLedger } from './uploads-under-load.ts'
 
 /** Begins an upload and resolves when the handler has its first bytes. */
 async function heldUpload(server: Server, ledger: UploadLedger) {
@@ -35,7 +15,7 @@ async function heldUpload(server: Server, ledger: UploadLedger) {
 }
 
 test('an upload that is being received when its site moves or its host is replaced ends where it began, and later ones go on', async (t) => {
-  const { ledger, server } = await open(t)
+  const { ledger, server } = await openUploads(t)
   const later = async () => {
     const upload = beginUpload(server)
     await upload.send(Buffer.from('later'))
@@ -64,44 +44,10 @@ test('an upload that is being received when its site moves or its host is replac
 })
 
 test('an upload to a site whose process has not started yet waits for it and runs once', async (t) => {
-  const { ledger, server } = await open(t, 'own')
+  const { ledger, server } = await openUploads(t, 'own')
   const upload = beginUpload(server)
   await upload.send(Buffer.alloc(1_000_000))
   await startUnit(t, runDirOf(server), 'one')
   assert.equal(await upload.end(), '200 took 1000000')
   assert.equal(ledger.begun.get(upload.id), 1)
-})
-
-test('no upload fails and none runs twice while a reload moves its site back and forth', async (t) => {
-  const { ledger, server } = await open(t)
-  const load = startUploads(t, server, ledger)
-  const goesOn = async (what: string) => {
-    const before = load.done()
-    await waitFor(`uploads after ${what}`, () => load.done() > before + 20, PROCESS_WAIT_MS)
-  }
-  await goesOn('the start')
-  await move(t, server, 'own')
-  await startUnit(t, runDirOf(server), 'one')
-  await goesOn('the move to its own process')
-  await move(t, server, 'in-process')
-  await goesOn('the move back')
-  await move(t, server, 'own')
-  await goesOn('the second move')
-  const { failures, done } = await load.stop()
-  assert.deepEqual(failures.slice(0, 5), [], `of ${done}`)
-})
-
-test('no upload fails and none runs twice under rolling restarts and flushes of isolates', async (t) => {
-  const { ledger, server } = await open(t, 'in-process', 'hosts = 2\n')
-  const load = startUploads(t, server, ledger)
-  for (const command of [
-    ['workers', 'restart'],
-    ['isolate', 'flush', 'one'],
-  ]) {
-    const before = load.done()
-    await svc(t, server, ...command)
-    await waitFor('uploads', () => load.done() > before + 20, PROCESS_WAIT_MS)
-  }
-  const { failures, done } = await load.stop()
-  assert.deepEqual(failures.slice(0, 5), [], `of ${done}`)
 })

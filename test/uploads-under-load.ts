@@ -1,8 +1,11 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Cleanup, type Server, tempSite } from '@svc/testkit'
+import { Child, type Cleanup, type Server, startServer, svcCommand, tempSite } from '@svc/testkit'
+import type { SiteProcess } from './site-unit.ts'
 
 /** Files of a site whose handler takes uploads and tells a ledger of each that it begins, with its first bytes. */
 export function uploadSite(t: Cleanup, ledger: UploadLedger): string {
@@ -175,4 +178,26 @@ export function startUploads(t: Cleanup, server: Server, ledger: UploadLedger, c
       return { done, failures }
     },
   }
+}
+
+/** A server with a site that takes uploads. */
+export async function openUploads(t: Cleanup, mode: SiteProcess = 'in-process', more = '') {
+  const ledger = await UploadLedger.start(t)
+  const root = uploadSite(t, ledger)
+  const site = `id = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\nfetch_allow = ["${ledger.host}"]\nprocess = "${mode}"\n`
+  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[render]\ntimeout_ms = 30000\n${more}\n[[sites]]\n${site}`
+  return { ledger, root, server: await startServer(t, { config }) }
+}
+
+/** Runs a command on a running server. */
+export async function svc(t: Cleanup, server: Server, ...args: string[]): Promise<void> {
+  const child = new Child(t, svcCommand, [...args, '--config', server.configFile ?? ''])
+  assert.equal((await child.exited).code, 0, child.stderr)
+}
+
+/** Moves the site to another kind of process, by a reload. */
+export async function move(t: Cleanup, server: Server, mode: SiteProcess): Promise<void> {
+  const file = server.configFile ?? ''
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/process = ".*"/, `process = "${mode}"`))
+  await svc(t, server, 'reload')
 }
