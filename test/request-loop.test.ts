@@ -24,7 +24,7 @@ export async function GET(request: Request) {
   const answer = await fetch(request.url, { next: { revalidate: 60 } })
   return new Response((answer.status === 200 ? await answer.text() : answer.status) + '+')
 }`,
-  // The request is over before it goes on.
+  // The request has ended before it goes on.
   'app/late/route.ts': `import { state } from '../../state'
 export function POST(request: Request) {
   setTimeout(async () => { state.last = (await fetch(request.url, { method: 'POST' })).status }, 10)
@@ -36,7 +36,7 @@ export const GET = () => new Response(String(state.last))`,
   'state.ts': 'export const state = { last: 0 }',
 }
 
-test('a site that fetches itself is stopped by the service, also where its requests are over by then', async (t) => {
+test('a site that fetches itself is stopped by the service, also where its requests have ended by then', async (t) => {
   const root = tempSite(t, site)
   const config = `[render]\nworkers = 1\n[[sites]]\nid = "a"\nhostnames = ["a.test"]\nroot = "${root}"\nfetch_allow = ["127.0.0.0/8"]\n`
   const { url } = await startServer(t, { config })

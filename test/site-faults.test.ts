@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchHttp, type HttpAnswer, PROCESS_WAIT_MS, startLoad, startServer, tempSite, waitFor } from '@svc/testkit'
 
-/** A neighbour that has to share the machine with endless loops must not reach it, nor must what begins anew. */
+/** A neighbour that has to share the machine with endless loops must not reach it, nor must a restart. */
 const TIMEOUT_MS = 3_000
 
 /** Ways in which the code of a site goes wrong. Each is the body of its page component. */

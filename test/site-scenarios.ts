@@ -73,7 +73,7 @@ async function svc(t: TestContext, { server }: Setting, ...args: string[]): Prom
   assert.equal((await child.exited).code, 0, child.stderr)
 }
 
-/** The first piece of a streamed answer, before the rest is let go. */
+/** The first piece of a streamed answer, before the rest is aborted. */
 async function firstPiece(
   { server, host }: Setting,
   path: string,

@@ -44,7 +44,7 @@ export async function attachUnit(t: Cleanup, server: Server, site: string): Prom
 }
 
 /**
- * For loads: a site whose process starts anew answers, or says that it will in a moment. Requests wait for it for some seconds, which
+ * For loads: a site whose process restarts answers, or says that it will in a moment. Requests wait for it for some seconds, which
  * may be too few for a machine under load.
  */
 export function wellOrSoon({ status, headers, text }: HttpAnswer): string | undefined {

@@ -105,7 +105,7 @@ export class AcmeServer {
     return `${this.#origin}/directory`
   }
 
-  /** Nobody is there any more. */
+  /** Stops the server. */
   async stop(): Promise<void> {
     await this.#stop()
   }

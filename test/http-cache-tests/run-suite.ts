@@ -35,7 +35,7 @@ export async function runSuite(t: Cleanup, suite: Suite): Promise<readonly Judge
   return judge(groups, results)
 }
 
-/** Failures that nobody has accepted. Checks ask for nothing. */
+/** Failures that are not accepted. Checks request nothing. */
 export function unexpected(judged: readonly Judged[]): readonly Judged[] {
   return judged.filter(
     ({ test, verdict }) => verdict === 'failed' && kindOf(test) !== 'check' && !Object.hasOwn(accepted, test.id),

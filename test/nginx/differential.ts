@@ -192,7 +192,7 @@ function viewOf(answer: RawAnswer, theirs: RawAnswer, isHead: boolean): Record<s
   const isPage = theirs.body.includes('<hr><center>nginx') || (theirs.body === '' && theirs.status >= (isHead ? 300 : 400))
   const view: Record<string, unknown> = { status: answer.status, location: values('location') }
   for (const name of COMPARED) view[name] = values(name)
-  // A page of ours says that it is not to be kept.
+  // A page of ours says no-store.
   if (isPage) view['cache-control'] = values('cache-control').filter((value) => value !== 'no-store')
   // nginx says it with whole files alone.
   if (answer.status === 206) delete view['accept-ranges']
@@ -253,7 +253,7 @@ interface FreePlace {
   readonly port: number
 }
 
-/** Finds addresses of loopback that nobody else uses. */
+/** Finds unused loopback addresses. */
 export async function freePlaces(count: number): Promise<FreePlace[]> {
   const places: FreePlace[] = []
   const second = 16 + Math.floor(Math.random() * 200)
@@ -275,7 +275,7 @@ async function freePort(host: string): Promise<number> {
 }
 
 async function startNginx(t: TestContext, executable: string, dir: string, vhosts: string): Promise<void> {
-  // Else root's nginx would give its worker to somebody who may not read the files of the test.
+  // Else root's nginx would run its worker as a user that may not read the files of the test.
   const user = process.getuid?.() === 0 ? 'user root; ' : ''
   writeFiles(dir, {
     'nginx/vhosts.conf': vhosts,

@@ -24,7 +24,7 @@ export class EchoUpstream {
         if (request.url?.startsWith('/dropped/')) request.socket.destroy()
         else answerTo(request, Buffer.concat(chunks), response)
       })
-      // A request that is given up has nobody who waits for an answer.
+      // No client waits for the response of an aborted request.
       request.on('error', () => response.destroy())
     })
     if (socket === undefined) server.listen(0, '127.0.0.1')

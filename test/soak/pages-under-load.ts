@@ -114,7 +114,7 @@ export class PagesUnderLoad {
     const get = client(this.#server)
     for (let turn = 0; !this.#isOver; turn++) {
       const least = this.#least
-      // One reader in three floods with queries that nobody asks for twice.
+      // One reader in three floods with queries that are never repeated.
       const path = reader % 3 === 2 ? `/search?q=${reader}-${turn}` : '/'
       const answer = await get(path).catch((error: unknown) => ({ status: 0, text: String(error) }))
       this.reads++

@@ -24,7 +24,7 @@ export interface SoakPart {
   run(run: SoakRun): Promise<number>
 }
 
-/** Repeats a round until all are done or the time is over. Resolves with how many were done. */
+/** Repeats a round until all are done or the time has passed. Resolves with how many were done. */
 export async function repeat(run: SoakRun, round: (number: number) => Promise<string>): Promise<number> {
   for (let number = 1; number <= run.rounds; number++) {
     if (Date.now() >= run.endsAt) return number - 1

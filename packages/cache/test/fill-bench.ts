@@ -30,7 +30,7 @@ export class Client {
   /** Number of the last purge when it came. */
   readonly seq: number
   got: string | undefined
-  /** Why it was let go, in order. */
+  /** Why it was dismissed, in order. */
   readonly reasons: (FillEnd | LateWaiter)[] = []
 
   constructor(name: string, seq = 0) {

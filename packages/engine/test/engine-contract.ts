@@ -306,7 +306,7 @@ function responseContract(start: StartSubject): void {
     ['in the handler', (act: () => void) => act()],
     ['later', (act: () => void) => void setImmediate(act)],
   ] as const) {
-    test(`answers ${how} and says that the exchange is over`, async (t) => {
+    test(`answers ${how} and reports that the exchange has closed`, async (t) => {
       const closed = Promise.withResolvers<boolean>()
       const subject = await start(t, (exchange) => {
         exchange.onClosed(closed.resolve)

@@ -233,7 +233,7 @@ describe('server names on engine uws', () => {
     }
     assert.equal(engine.lostBytes, 0)
     held.destroy()
-    await waitFor('one of the two before to be kept, and one not', () => engine.lostBytes > 0)
+    await waitFor('one of the two earlier certificates to stay in memory', () => engine.lostBytes > 0)
     const before = engine.lostBytes
     engine.prepareTls('test', serving(three))()
     assert.ok(engine.lostBytes > before, 'a name of the one that was kept has got another certificate')

@@ -240,7 +240,7 @@ function closeContract(start: StartWebSocketSubject): void {
     return { socket, subject, told, over: over.promise, peer: await accepted.promise }
   }
 
-  test('the client closes with a code and a reason, and the exchange is over', async (t) => {
+  test('the client closes with a code and a reason, and the exchange closes', async (t) => {
     const { socket, told, over, peer, subject } = await begin(t)
     socket.close(4001, 'enough')
     assert.equal(await over, false)

@@ -191,7 +191,7 @@ describe('hostile HTTP/2', { concurrency: true }, () => {
   for (const [what, last] of [
     ['ends short of its length', frame(frames.data, flags.endStream, 1, Buffer.from('abc'))],
     ['goes past its length', frame(frames.data, 0, 1, Buffer.from('abcdefgh'))],
-    ['is given up without an error', frame(frames.reset, 0, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_NO_ERROR]))],
+    ['is reset without an error', frame(frames.reset, 0, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_NO_ERROR]))],
     ['is cancelled', frame(frames.reset, 0, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]))],
   ] as const) {
     test(`a body that ${what} fails its reader`, async (t) => {
@@ -211,7 +211,7 @@ describe('hostile HTTP/2', { concurrency: true }, () => {
     })
   }
 
-  test('a body without length that is given up without an error fails its reader', async (t) => {
+  test('a body without length that is reset without an error fails its reader', async (t) => {
     const failure = Promise.withResolvers<unknown>()
     const { port } = await start(t, (exchange) =>
       exchange.body.read(

@@ -116,7 +116,7 @@ test('100 interleaved requests each see only their own headers, cookies and stor
   assert.deepEqual(harness.background, [])
 })
 
-test('nothing of a context is left when its request is over', async (t) => {
+test('nothing of a context is left when its request has ended', async (t) => {
   const harness = await IsolateHarness.start(t, dir)
   const source = `
     const store = new AsyncLocalStorage()

@@ -107,11 +107,13 @@ test('many requests at once see their own cookies, headers and cached values', a
 export default async function L({ children }) { const jar = await cookies(); return <html><body data-c={jar.get('id').value}>{children}</body></html> }`,
     'app/page.tsx': `import { cache, Suspense } from 'react'
 import { cookies, headers } from 'svc/headers'
-const load = cache(async (id) => { await new Promise((r) => setTimeout(r, Number(id) % 7)); return { id, own: cookies().get('id').value } })
+// A turn is a task of the host: the requests of the others run in between.
+const turns = async (count) => { for (; count >= 0; count--) await new Promise((r) => setTimeout(r, 0)) }
+const load = cache(async (id) => { await turns(Number(id) % 7); return { id, own: cookies().get('id').value } })
 async function Part({ id }) { const a = await load(id); const b = await load(id); return <u>{a.id}{a.own}{String(a === b)}</u> }
 export default async function Page() {
   const id = (await cookies()).get('id').value
-  await new Promise((r) => setTimeout(r, Number(id) % 5))
+  await turns(Number(id) % 5)
   return <p>{headers().get('x-id')}{(await cookies()).get('id').value}<Suspense><Part id={id}/></Suspense></p>
 }`,
   })

@@ -16,7 +16,7 @@ test('a directory is made for its owner alone, and one that was open to others i
 })
 
 test('a directory that all programs of a machine share is not closed to them', async (t) => {
-  // As a link to it, and one whose mode nobody can change whatever this does.
+  // As a link to it, and one whose mode cannot be changed.
   const link = join(tempDir(t, 'directories'), 'link')
   symlinkSync('/proc', link)
   await assert.rejects(makeDirectories({ 'cache.dir': link }), {

@@ -102,7 +102,7 @@ test('those that wait for a fetch that fails or cannot be stored make their own'
   assert.equal(new Set((await Promise.all(answers)).map(({ text }) => text)).size, 5)
 })
 
-test('a request that is given up leaves its fetch to those that wait', async (t) => {
+test('an aborted request leaves its fetch to the requests that wait', async (t) => {
   const { backend, host } = await open(t, ({ url }) => ({ 'app/route.ts': fetching(`${url}/x`, '{ next: { revalidate: 60 } }') }))
   backend.isHolding = true
   const call = host.worker.open('render', await host.request('a', '/'), { timeoutMs: 30_000 })

@@ -26,7 +26,7 @@ test('a revalidation that fails keeps the stale response and is not tried with e
 test('an expired response is better than none: it is served while the back end fails', async (t) => {
   const { backend, get } = await open(t, ({ url }) => ({ 'app/route.ts': fetching(`${url}/x`, shortly) }), { swrMs: 0 })
   const first = await get('/')
-  await waitFor('one made anew', async () => (await get('/')) !== first, PROCESS_WAIT_MS)
+  await waitFor('a refreshed one', async () => (await get('/')) !== first, PROCESS_WAIT_MS)
   const last = await get('/')
   backend.answer = (response) => response.writeHead(503).end('away')
   assert.equal(await get('/'), last)

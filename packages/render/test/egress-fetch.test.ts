@@ -182,7 +182,7 @@ test('an answer past the size limit is cut off, counted after decompression', as
   await assert.rejects(run({ url: `http://${host}/` }), { code: 'RENDER_FETCH_FAILED', message: /larger than 50000 bytes/ })
 })
 
-test('a server that does not answer is given up, and an abort ends the wait', async (t) => {
+test('a server that does not answer times out, and an abort ends the wait', async (t) => {
   const host = await listen(t, () => undefined)
   await assert.rejects(fetcher(t, { allow: [host], limits: { headTimeoutMs: 50 } })({ url: `http://${host}/` }), {
     code: 'RENDER_FETCH_TIMEOUT',

@@ -50,7 +50,7 @@ test('twenty thousand refused fetches at once cost neither their isolate nor a n
   assert.deepEqual(host.losses, [])
 })
 
-test('fetches of a request that is given up leave no trace in its isolate, however many there were', async (t) => {
+test('fetches of an aborted request leave no trace in its isolate, however many there were', async (t) => {
   let open = 0
   let most = 0
   const server = createServer((request, response) => {

@@ -176,7 +176,7 @@ export class HostProcess {
     return peer
   }
 
-  /** The manifest of a site, asked for anew. */
+  /** The current manifest of a site. */
   async describe(site: string): Promise<SiteManifest> {
     const { manifest } = await this.worker.call('describe', { site }, { timeoutMs: TIMEOUT_MS })
     this.manifests.set(site, manifest as SiteManifest)

@@ -181,7 +181,7 @@ test('memory that the limit does not count cannot be had', async (t) => {
   await servesBoth(host)
 })
 
-test('a request that its client gives up is dropped and leaves room', async (t) => {
+test('a request whose client disconnects is dropped and frees its place', async (t) => {
   const host = await hostWith(t, faultySite(t, { fault: 'await new Promise(() => undefined)' }), { timeout_ms: 60_000 })
   const request = await host.request('bad', '/fault')
   const call = host.worker.open('render', request, { timeoutMs: 60_000 })

@@ -53,7 +53,7 @@ test('a unit that the server lets go of before it has followed waits longer each
 })
 
 for (const [what, end] of [
-  ['is let go of', (_server: UnitServer, peer: UnitPeer) => peer.close()],
+  ['is disconnected', (_server: UnitServer, peer: UnitPeer) => peer.close()],
   ['has to leave with the server', (server: UnitServer) => void server.close()],
 ] as const) {
   test(`the connection of a unit that has stopped reading and ${what} ends in both directions`, async (t) => {
@@ -88,7 +88,7 @@ for (const [what, end] of [
     await unit.call('hello', { site: 'a', token, pid: 1, version: '1' }, { timeoutMs: 60_000 })
     socket.pause()
     const peer = await welcomed.promise
-    // More than the kernel takes for somebody who does not read.
+    // More than the kernel buffers for a peer that does not read.
     for (let number = 0; number < 50_000; number++) peer.notify('purgeSettled', { number })
     end(server, peer)
     await waitFor(

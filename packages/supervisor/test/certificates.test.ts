@@ -35,7 +35,7 @@ describe('certificates in service', () => {
     const old = await load(dir, 'old')
     const tls = await certificates.tlsFor(LISTEN, old)
     await certificates.served(tls)
-    // Workers could not take it: it was given up.
+    // Workers could not load it: it was dropped.
     await certificates.tlsFor(LISTEN, await load(dir, 'new'))
     const again = await certificates.tlsFor(LISTEN, { ...old, certificates: certificates.files })
     assert.deepEqual(only(again), only(tls))

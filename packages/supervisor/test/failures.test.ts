@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 import { fetchText, Instance, takePort, type WorkerFacts } from './harness.ts'
 
-/** A process that has ended but that nobody has waited for, which may last where an orphan has no proper parent, is not alive. */
+/** A zombie, which may stay where an orphan has no proper parent, is not alive. */
 const isAlive = (pid: number) => {
   try {
     return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))

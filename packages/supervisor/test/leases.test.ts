@@ -156,7 +156,7 @@ test('over connections: a lease outlives neither its worker nor its time', async
   assert.deepEqual([desk.held, desk.waiting, clock.timers.size], [0, 0, 0])
 })
 
-test('over connections: a worker that gives up waiting is forgotten', async () => {
+test('over connections: a worker that stops waiting is forgotten', async () => {
   const { desk, connectWorker } = openDesk()
   const [first, second] = [connectWorker(), connectWorker()]
   const lease = await first.call('lease', { key: 'k' }, forever)

@@ -13,7 +13,7 @@ import { OwnSites } from '../src/own-site/own-sites.ts'
 
 const nothing = () => undefined
 
-test('a unit that comes between the two phases of a reload follows it, and is not let go of', async (t) => {
+test('a unit that comes between the two phases of a reload follows it, and stays connected', async (t) => {
   const dir = tempDir(t, 'own')
   writeFiles(dir, {
     'site/app/page.tsx': 'export default function Page() { return null }',
@@ -45,7 +45,7 @@ test('a unit that comes between the two phases of a reload follows it, and is no
     onAttached: async () => undefined,
     onServing: () => undefined,
     onExit: nothing,
-    purge: () => Promise.reject(new Error('nobody purges here')),
+    purge: () => Promise.reject(new Error('no purge is expected')),
     isolateLost: nothing,
     changed: async () => undefined,
   })

@@ -100,7 +100,7 @@ function listening(server: Server, path: string | undefined): Promise<void> {
   return promise
 }
 
-/** An address where nobody listens. */
+/** An address without a listener. */
 export async function deadAddress(): Promise<string> {
   const server = createServer()
   await listening(server, undefined)

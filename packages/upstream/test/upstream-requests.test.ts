@@ -28,7 +28,7 @@ test('a request without Host gets the one of the upstream', async (t) => {
   assert.equal(up.connections[0]?.received, 'GET / HTTP/1.1\r\nhost: up.test\r\n\r\n')
 })
 
-test('with HTTP/1.0, or where it is not to be kept, a connection serves one request', async (t) => {
+test('with HTTP/1.0, or with Connection: close, a connection serves one request', async (t) => {
   const up = await startRaw(t, (connection) => connection.send(OK))
   const old = originFor(t, groupOf([server(up.address)]), { httpVersion: '1.0' })
   await ask(old)
@@ -174,14 +174,14 @@ test('a server that does not read its request holds up the client, and then lose
   assert.equal(error?.code, 'UPSTREAM_TIMEOUT')
 })
 
-test('a server that does not answer in time is given up', async (t) => {
+test('a server that does not answer in time is abandoned', async (t) => {
   const up = await startRaw(t, () => undefined)
   const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 50 }
   assert.equal((await ask(originFor(t, groupOf([server(up.address)]), { timeouts }))).error?.code, 'UPSTREAM_TIMEOUT')
   await up.connections[0]?.closed()
 })
 
-test('a server that stops in the middle of an answer is given up', async (t) => {
+test('a server that stalls in the middle of a response is abandoned', async (t) => {
   const up = await startRaw(t, (connection) => connection.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'))
   const timeouts = { connectMs: 60_000, sendMs: 60_000, readMs: 500 }
   const answer = await ask(originFor(t, groupOf([server(up.address)]), { timeouts }))

@@ -97,7 +97,7 @@ export function verdict(middleware: NonNullable<RenderReply['middleware']>): Ren
 export class CannedRenderer implements Renderer {
   /** All renders so far, in their order. */
   readonly requests: RenderRequest[] = []
-  /** Ids of requests whose render was given up. */
+  /** Ids of requests whose render was aborted. */
   readonly aborted: string[] = []
   describes = 0
   /** `config.matcher` of every middleware. */

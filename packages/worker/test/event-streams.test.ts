@@ -85,7 +85,7 @@ test('a stream without an event sends a comment first, so that its client is con
   assert.equal(silent.text, `:\n\n${farewell}`)
 })
 
-test('streams that are over are left alone', () => {
+test('streams that have ended are left alone', () => {
   const streams = new EventStreams()
   const [ended, cut, gone] = [new Client(), new Client(), new Client()]
   streams.join(ended).end(bytes('data: last\n\n'))

@@ -336,7 +336,7 @@ test('a store that fails costs renders, never a request', async (t) => {
   assert.deepEqual(instance.problems, [])
 })
 
-/** Sends a request and waits until what came of it is in the store: the next one must not meet it under way. */
+/** Sends a request and waits until its response is in the store: the next one must not join its fill. */
 async function get(instance: IsrInstance, server: PipelineServer, url: string, options = {}): Promise<MemoryResponse> {
   const response = await server.get(url, options)
   await instance.settled()

@@ -26,7 +26,7 @@ test('a request that began before a reload makes no page for the site that has i
   const instance = new IsrInstance()
   const worker = await instance.worker(t, before)
   const { renderer } = worker.server
-  // It gets to its page when all is over.
+  // It reaches its page at the end.
   const described = Promise.withResolvers<void>()
   renderer.beforeDescribe = () => described.promise
   const late = [get(worker, 'a', '/'), get(worker, 'a', '/slow')]

@@ -101,7 +101,7 @@ test('waiters that have timed out when a lease elsewhere fails do not each rende
   await settle()
   instance.clock.advance(0)
   for (const { status } of await Promise.all(answers)) assert.ok(status === 200 || status === 504, String(status))
-  // One whose wait is over, and one that got the lease.
+  // One that stopped waiting, and one that got the lease.
   assert.ok(server.renderer.requests.length <= 2, `${server.renderer.requests.length} renders`)
 })
 
@@ -145,7 +145,7 @@ test('purges that come faster than a page is made do not make everybody render i
   assert.equal((await worker.server.get('/')).headers['cache-status'], 'svc-isr; hit; ttl=60')
 })
 
-test('a page whose client leaves while it waits for a host is given up, and the next client that waits for it asks for it', async (t) => {
+test('a page whose client leaves while it waits for a host is aborted, and the next client that waits for it requests it', async (t) => {
   const worker = await new IsrInstance().worker(t, [shop])
   const { renderer } = worker.server
   await worker.server.get('/items/first')

@@ -142,7 +142,7 @@ const refusals: ReadonlyArray<readonly [why: string, answer: Answer, url?: strin
   ['Set-Cookie', { headers: [['set-cookie', 'a=b']] }],
   ['Vary on a field', { headers: [['vary', 'cookie']] }],
   ['private', { headers: [['cache-control', 'private, max-age=60']] }],
-  ['freshness that is over', { offer: { expiresAt: 1 } }],
+  ['an expired lifetime', { offer: { expiresAt: 1 } }],
   ['a stage that withdrew it before', { withdraw: 'before' }],
   ['a stage that withdrew it afterwards', { withdraw: 'after' }],
   ['a body that is too large', { body: 'x'.repeat(2_000_000) }],
@@ -265,7 +265,7 @@ test('a purge while an answer is on its way keeps it out', async (t) => {
   await server.get('/other')
   await server.get('/other')
   assert.equal(server.l0.stats().l0Entries, 0)
-  assert.equal(server.ledger.kept, 0, 'nothing is left under way')
+  assert.equal(server.ledger.kept, 0, 'no fill is left in flight')
 })
 
 test('a streamed answer is kept whole, and one that the client left is not', async (t) => {

@@ -116,7 +116,7 @@ for (const [why, options] of unsent) {
   })
 }
 
-test('a fill that fails is over, and the next one may come', async (t) => {
+test('a fill that fails ends, and the next one may begin', async (t) => {
   const server = await PipelineServer.start(t)
   const ways: ReadonlyArray<(fill: L0Fill) => boolean> = [
     () => false,

@@ -48,7 +48,7 @@ for (const [coding, fields] of Object.entries(repeats)) {
     server.l0.clear()
     await waitFor('L0 to answer when it had been evicted', answersFromL0)
     server.clock.advance(61_000)
-    assert.notEqual(statusOf(await ask('/', conditional)), HIT, 'its freshness is over')
+    assert.notEqual(statusOf(await ask('/', conditional)), HIT, 'it is stale')
     await instance.settled()
     await waitFor('L0 to answer when it had expired', answersFromL0)
 

@@ -15,7 +15,7 @@ test('a request that came through this instance five times is rejected, for any 
   }
   assert.equal((await ask('/', ` svc ; web-1,${own(4)}`)).status, 508)
   const marked = Array.from({ length: 5 }, (_, hop) => `svc;web-1;t=start-${hop}`)
-  assert.equal((await ask('/', marked.join(', cdn, '))).status, 508, 'also when the instance was started anew on the way')
+  assert.equal((await ask('/', marked.join(', cdn, '))).status, 508, 'also when the instance was restarted on the way')
 })
 
 test('a request that came through it less often, or through others, is served', async (t) => {

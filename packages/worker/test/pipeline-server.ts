@@ -155,7 +155,7 @@ export class PipelineServer {
     return this.#generation
   }
 
-  /** Swaps to a generation with these sites; requests under way keep theirs. */
+  /** Swaps to a generation with these sites; requests in flight keep theirs. */
   async reload(sites: readonly TestSite[], more = ''): Promise<void> {
     const tables = sites.map(({ id, hostnames, files, label = id }) => {
       writeFiles(join(this.dir, id), { 'public/.keep': '', ...files })

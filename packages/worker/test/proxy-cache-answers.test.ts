@@ -147,7 +147,7 @@ describe('directives of a location', () => {
     assert.equal((await worker.get('/a')).text, 'answer 2')
   })
 
-  test('an answer that is not to be kept is not, but what is kept answers', async (t) => {
+  test('a response that proxy_no_cache excludes is not stored, but stored ones are served', async (t) => {
     const instance = await CacheInstance.open(t)
     const worker = instance.worker()
     instance.upstream.auto = (asked, number) => asked.answer(200, fresh(10), `answer ${number}`)

@@ -118,7 +118,7 @@ describe('requests for the same', () => {
     await all(visitors)
     assert.equal(new Set(visitors.map(({ text }) => text)).size, 5)
     assert.equal(new Set(visitors.map((one) => one.field('set-cookie'))).size, 5)
-    // Nobody waits for the next ones either.
+    // The next ones do not wait either.
     const later = [worker.ask('/a'), worker.ask('/a')]
     await all(later)
     assert.ok(later.every(({ cacheStatus }) => cacheStatus === 'svc-proxy; fwd=uri-miss; detail=set-cookie'))

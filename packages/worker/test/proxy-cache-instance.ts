@@ -304,7 +304,7 @@ export class CacheInstance {
     this.store.refresh()
   }
 
-  /** Resolves when nothing is under way: what was answered lies in the store. */
+  /** Resolves when no fill is in flight: all responses are in the store. */
   async settled(): Promise<void> {
     await waitFor('all flights end', () => this.leases.held === 0)
     await this.store.flushed()

@@ -36,7 +36,7 @@ const FAULTS: readonly (readonly [name: string, word: string, act: (connection: 
   ['says nothing', 'timeout', () => undefined],
   ['speaks another protocol', 'invalid_header', (connection) => connection.send('nonsense\r\n\r\n')],
   [
-    'agrees to what nobody wanted',
+    'accepts a protocol that was not requested',
     'invalid_header',
     (connection) => connection.send('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'),
   ],

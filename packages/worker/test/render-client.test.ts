@@ -86,7 +86,7 @@ test('a request with side effects, a body, or a response in flight is not retrie
   }
 })
 
-test('a render that was given up before a host turned up is never sent and never answered', async (t) => {
+test('a render that was aborted before a host connected is never sent and never answered', async (t) => {
   const { hosts, renderer, dir } = startClient(t)
   const host = await TestHost.start(t, dir, 'a')
   host.render = byId(host)

@@ -13,7 +13,7 @@ class Steps {
   #last: Promise<unknown> = Promise.resolve()
 
   add(step: () => unknown): void {
-    // A step that finds no room any more belongs to a response that nobody wants.
+    // A step that finds no room any more belongs to an aborted response.
     this.#last = this.#last.then(step).catch(() => undefined)
   }
 }

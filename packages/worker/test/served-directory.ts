@@ -37,7 +37,7 @@ export interface ServedDirectory {
   readonly onExchange: (exchange: HttpExchange) => void
 }
 
-/** Nobody renders. */
+/** Renders nothing. */
 export const noRenderer: Renderer = {
   isReachable: () => true,
   describe: () => Promise.reject(new Error('none')),

@@ -108,7 +108,7 @@ test('names: cached addresses stay valid while the resolver fails, but not when 
   await assert.rejects(book.find('a.test'), /EAI_AGAIN/)
 })
 
-test('names: every address is tried; a name that is not found in time is given up', async (t) => {
+test('names: every address is tried; a name that is not resolved in time fails', async (t) => {
   const up = await startRaw(t, () => undefined)
   const port = Number(up.address.split(':')[1])
   const options = (book: AddressBook, timeoutMs: number) => ({
@@ -127,7 +127,7 @@ test('names: every address is tried; a name that is not found in time is given u
     failed: connected.reject,
   })
   assert.equal(await connected.promise, '127.0.0.1')
-  // Those that did not answer cost no time again, also when the name has been looked up anew.
+  // Those that did not answer cost no time again, also after another look-up of the name.
   assert.deepEqual(many.known('many.test'), ['127.0.0.1', '127.0.0.2', '::1'])
   many.forget('many.test')
   assert.deepEqual(await many.find('many.test'), ['127.0.0.1', '127.0.0.2', '::1'])

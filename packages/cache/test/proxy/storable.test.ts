@@ -53,7 +53,7 @@ describe('a response is not kept', () => {
     'of which a field is for one user': ['private', { headers: control('private="set-cookie", max-age=9') }],
     'to credentials': ['authorization', { headers: control('max-age=9'), request: [['authorization', 'x']] }],
     'that sets a cookie': ['set-cookie', { headers: [...control('public, max-age=9'), ['set-cookie', 'a=b']] }],
-    'to a request that is not to be kept': ['request', { headers: control('max-age=9'), request: control('no-store') }],
+    'to a request with no-store': ['request', { headers: control('max-age=9'), request: control('no-store') }],
     'that depends on anything': ['vary', { headers: [...control('max-age=9'), ['vary', 'a, *']] }],
     'that depends on very much': [
       'vary',
@@ -99,7 +99,7 @@ describe('a response is kept', () => {
       headers: [...control('no-cache'), ['etag', '"1"']],
       request: [['cookie', 'a=1']],
     },
-    'with a status nobody knows': { status: 299, headers: control('max-age=9') },
+    'with an unknown status': { status: 299, headers: control('max-age=9') },
     'with an error that says for how long': { status: 500, headers: control('max-age=9') },
     'though it says no-store, when its status is understood': { headers: control('no-store, must-understand, max-age=9') },
     'for validation alone': { headers: [...control('no-cache'), ['etag', '"1"']] },
@@ -128,7 +128,7 @@ describe('the lifetime of a response', () => {
     ],
     'is that of the rule where the response is silent': [3_000, { ruleSeconds: 3 }],
     'is not that of the rule where the response speaks': [9_000, { headers: control('max-age=9'), ruleSeconds: 3 }],
-    'is a tenth of its age where nobody says anything': [
+    'is a tenth of its age where nothing sets it': [
       3_600_000,
       { headers: [['last-modified', formatHttpDate(NOW - 36_000_000)]] },
     ],

@@ -53,7 +53,7 @@ class FailingDatabases {
 }
 
 describe('a transaction that lmdb fails at', () => {
-  it('is given up when it fails again and again, and nothing of it is kept', async (t) => {
+  it('is aborted when it fails again and again, and leaves nothing behind', async (t) => {
     const failing = await FailingDatabases.open(t)
     failing.fail(BAD_VALSIZE, BAD_TXN, NOTFOUND, BAD_VALSIZE)
     assert.throws(() => failing.put('/a', []), { code: BAD_VALSIZE })

@@ -122,7 +122,7 @@ export class MemoryExchange implements HttpExchange, MemorySink {
     this.#close('written')
   }
 
-  /** The client goes away, or the response is given up. */
+  /** The client disconnects, or the response is aborted. */
   cut(reason?: Error): void {
     if (reason !== undefined) this.#events.onProblem(reason)
     this.#close('aborted')

@@ -82,7 +82,7 @@ const pendingEdge = '$?-->'
 
 /**
  * True if a text has nothing for the filter, as nearly all have. Looks for strings that are rare in documents, and so takes a
- * fraction of the time of the expressions: no mark of ours, no failed boundary, no boundary given up, and at the end neither an
+ * fraction of the time of the expressions: no mark of ours, no failed boundary, no abandoned boundary, and at the end neither an
  * open script nor a waiting boundary whose mark may follow.
  */
 function isPlain(text: string): boolean {

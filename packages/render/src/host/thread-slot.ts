@@ -119,7 +119,7 @@ export class ThreadSlot {
     this.#port?.postMessage(message, bytes === undefined ? [] : transferable(bytes))
   }
 
-  /** Gives up a job: its client is gone. */
+  /** Aborts a job: its client has disconnected. */
   abort(job: ThreadJob): void {
     const waiting = this.#turn.indexOf(job.task)
     if (waiting >= 0) this.#turn.splice(waiting, 1)

@@ -133,7 +133,7 @@ export class HostOperations {
     this.#data.abortOf(requestNumber)
   }
 
-  /** Gives up everything. */
+  /** Aborts all operations. */
   abortAll(): void {
     for (const { controller } of this.#running.values())
       controller.abort(new RenderError('RENDER_FETCH_FAILED', 'the isolate was stopped'))

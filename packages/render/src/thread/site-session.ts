@@ -136,7 +136,7 @@ export class SiteSession implements RequestOwner {
     if (!request.hasEnded) this.#begin(request)
   }
 
-  /** Gives up a request whose client is gone. */
+  /** Aborts a request whose client has disconnected. */
   abort(number: number): void {
     const request = this.#requests.get(number)
     if (request === undefined) return

@@ -36,7 +36,7 @@ interface DialOptions {
 
 /** A connection that is being made. */
 export interface Dialing {
-  /** Gives up. Neither event follows. */
+  /** Aborts the attempt. Neither event follows. */
   abort(): void
 }
 

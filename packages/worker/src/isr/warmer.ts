@@ -177,7 +177,7 @@ class WholeSink implements RenderSink {
   readonly response = Promise.withResolvers<WholeResponse>()
 
   attach(): void {
-    // Nobody aborts it.
+    // It is never aborted.
   }
 
   informational(): void {

@@ -26,7 +26,7 @@ export class ClientBody implements RequestBody {
     return (this.#sent.length ?? 0) <= maxBytes
   }
 
-  /** Nobody gets anything of the body from now on. */
+  /** Reads of the body get nothing from now on. */
   drop(): void {
     this.#body = noBody
   }

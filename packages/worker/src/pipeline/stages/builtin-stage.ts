@@ -76,7 +76,7 @@ export class BuiltinStage implements Stage {
     if (EndpointTable.isReserved(path) || match.kind === 'unknown') return this.#answer(context, match)
     // Outside of the reserved space the service has pairs of method and path: the path with another method is the site's.
     if (match.kind === 'wrong-method') return 'next'
-    // Nobody but the host itself is to know of these: to everybody else the path is the site's.
+    // Only the host itself may see these: for all others the path is the site's.
     if (match.endpoint.access === 'loopback') return isFromHostItself(context) ? this.#answer(context, match) : 'next'
     return this.#answerUnlessDefined(context, match)
   }

@@ -36,7 +36,7 @@ export class RouteRulesStage implements Stage {
   #apply(context: RequestContext, tables: readonly RuleTable<CompiledRule>[]): StageResult | Promise<StageResult> {
     const path = rulePathOf(context, context.vhost)
     if (path === undefined) {
-      // Nobody can say which rules it is under: it must not pass by them.
+      // It is unknown which rules cover it: it must not bypass them.
       sendStatus(context, 400)
       return 'answered'
     }
