@@ -14,7 +14,12 @@ test('every endpoint says what it does and what its fields mean', () => {
   const text = endpointReference()
   const items = text.match(/^- `(?:GET|POST) .*$/gm) ?? []
   assert.ok(items.length >= 20)
-  for (const item of items) assert.match(item, /^- `[A-Z]+ \/\S*` \((?:open|loopback|role)\): [A-Z].*\.$/, item)
+  for (const item of items)
+    assert.match(
+      item,
+      /^- `[A-Z]+ \/\S*` \((?:open|loopback|loopback, tenant_admin|viewer|tenant_admin|super_admin)\): [A-Z].*\.$/,
+      item,
+    )
   const fields = text.match(/^ {2}- `\w+` \(.*$/gm) ?? []
   assert.ok(fields.length >= 15)
   for (const field of fields) assert.match(field, /^ {2}- `\w+` \([^)]+\): .*\.$/, field)

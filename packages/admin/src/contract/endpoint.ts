@@ -1,22 +1,24 @@
 import type { Problem } from '@svc/http'
+import * as z from 'zod/mini'
 import type { ControlPlane } from './control-plane.ts'
-import type { FieldSchema, FieldValues } from './fields.ts'
+import type { Fields } from './schemas.ts'
+
+/** Groups of endpoints. `[endpoints]` of the configuration switches them on and off, but for `cache` and `debug`. */
+export const endpointGroups = ['health', 'metrics', 'cache', 'debug', 'api', 'obs', 'admin'] as const
+export type EndpointGroup = (typeof endpointGroups)[number]
 
 /**
- * Groups of endpoints. `[endpoints]` of the configuration switches them on and off, but for `maintenance`, which only the host
- * itself may call.
+ * Access to an endpoint. `open`: everyone. `loopback`: the machine itself, and from elsewhere users with the role super_admin. A role:
+ * users of at least that role, from the machine itself too.
  */
-export type EndpointGroup = 'health' | 'metrics' | 'api' | 'admin' | 'maintenance'
+type EndpointAccess = 'open' | 'loopback' | 'viewer' | 'tenant_admin' | 'super_admin'
 
-/** Access to an endpoint: everyone, the host itself, or users with a role. */
-type EndpointAccess = 'open' | 'loopback' | 'role'
-
-/** A request as an endpoint sees it, with its declared fields checked. */
-export interface EndpointRequest {
+/** A request as an endpoint sees it, with its declared fields validated. */
+export interface EndpointRequest<Query, Body> {
   /** Values of the `:name` segments of its path, decoded. */
   readonly params: Readonly<Record<string, string>>
-  readonly query: FieldValues
-  readonly body: FieldValues
+  readonly query: Query
+  readonly body: Body
   /** Host that the client named, with port. */
   readonly host: string
 }
@@ -35,27 +37,74 @@ interface EndpointRefusal {
 
 export type EndpointResult = EndpointAnswer | EndpointRefusal
 
-/** One endpoint that the service itself answers. */
-export interface Endpoint {
+/** Properties that the list of endpoints shows. */
+interface EndpointSummary {
   /** GET endpoints answer HEAD too. */
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** A segment `:name` stands for any one segment. */
   readonly path: string
   readonly group: EndpointGroup
   readonly access: EndpointAccess
+  /**
+   * True: a tenant_admin may call it, and it sees and changes only sites of the tenant.
+   * @default true for the access viewer and tenant_admin, else false
+   */
+  readonly isForTenants?: boolean
   readonly summary: string
   /**
-   * True if requests count in logs and limits. Probes come every second from every load balancer and would drown the rest.
+   * False: requests do not count in logs and limits. Probes come every second from every load balancer and would drown the rest.
+   * @default true
    */
-  readonly isLogged: boolean
-  /** Fields of its JSON body; POST only. @default none */
-  readonly body?: FieldSchema
-  /** Parameters of its query; undefined: the query is ignored. */
-  readonly query?: FieldSchema
-  handle(plane: ControlPlane, request: EndpointRequest): EndpointResult | Promise<EndpointResult>
+  readonly isLogged?: boolean
+}
+
+/** An endpoint as its file declares it. Schemas are made at their first use. */
+interface EndpointSpec<Query extends Fields, Body extends Fields> extends EndpointSummary {
+  /** Parameters of its query. @default none are allowed */
+  readonly query?: () => Query
+  /** Fields of its JSON body; not for GET. @default none */
+  readonly body?: () => Body
+  /** The body of its response; undefined: it is not JSON. */
+  readonly response?: () => z.ZodMiniType
+  handle(plane: ControlPlane, request: EndpointRequest<z.output<Query>, z.output<Body>>): EndpointResult | Promise<EndpointResult>
+}
+
+/** One endpoint that the service itself answers. */
+export interface Endpoint extends EndpointSummary {
+  readonly query: () => Fields
+  readonly body: () => Fields
+  readonly response: (() => z.ZodMiniType) | undefined
+  // A method, so that an endpoint with declared fields is an Endpoint too: the caller validates first.
+  handle(plane: ControlPlane, request: EndpointRequest<unknown, unknown>): EndpointResult | Promise<EndpointResult>
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const noFields = once(() => z.strictObject({}))
+
+/** Declares an endpoint. */
+export function endpoint<Query extends Fields, Body extends Fields>(spec: EndpointSpec<Query, Body>): Endpoint {
+  return {
+    ...spec,
+    query: spec.query === undefined ? noFields : once(spec.query),
+    body: spec.body === undefined ? noFields : once(spec.body),
+    response: spec.response === undefined ? undefined : once(spec.response),
+    handle: (plane, request) => spec.handle(plane, request as EndpointRequest<z.output<Query>, z.output<Body>>),
+  }
 }
 
 /** An answer with a JSON body. */
 export function jsonAnswer(status: number, value: unknown): EndpointAnswer {
   return { status, contentType: 'application/json', body: `${JSON.stringify(value)}\n` }
+}
+
+/** The answer of a success: the fields and `ok: true`. */
+export function ok(fields: Readonly<Record<string, unknown>>, status = 200): EndpointAnswer {
+  return jsonAnswer(status, { ok: true, ...fields })
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { EndpointTable, listEndpoints } from '@svc/admin'
+import { EndpointTable, endpointSettings, listEndpoints } from '@svc/admin'
 import { addressOfListenName, type Config, type SiteConfig } from '@svc/config'
 import { ServerNames } from '@svc/engine'
 import { CidrSet, type HostMatch, HostMatcher, parseHost } from '@svc/http'
@@ -58,20 +58,6 @@ export function retireSites(previous: ServingGeneration | undefined, next: Servi
   for (const [id, site] of previous?.sites ?? []) if (next.sites.get(id) !== site) site.retire()
 }
 
-function buildEndpoints(config: Config): EndpointTable {
-  return new EndpointTable(
-    listEndpoints({
-      healthGroup: config.endpoints.health,
-      metricsGroup: config.endpoints.metrics,
-      apiGroup: config.endpoints.api,
-      adminGroup: config.endpoints.admin,
-      healthPaths: config.health.enabled ? [config.health.path, config.scaling.health_path] : [],
-      hasHealthDetails: config.health.include_details,
-      metricsPaths: ['/metrics', ...(config.metrics.enabled ? [config.metrics.path] : [])],
-    }),
-  )
-}
-
 /**
  * `client_max_body_size` may allow more than the configuration does. Where a page is shown for bodies that are too large, the engine lets
  * everything through: it knows no pages, and the handler applies the limit of its location.
@@ -121,7 +107,7 @@ export function buildGeneration(
     route: (listener: string, host: string) => routing.route(listener, host),
     prepareRoutes: () => routing.prepare(spec.listen.map(({ name }) => name)),
     maxBodyBytes: hasVhosts ? largestBody(spec) : config.server.max_body_bytes,
-    endpoints: buildEndpoints(config),
+    endpoints: new EndpointTable(listEndpoints(endpointSettings(config))),
     trustedProxies: new CidrSet(config.server.trusted_proxies),
     secureHosts: new SecureHosts(spec),
     strictTransport: strictTransportOf(config),

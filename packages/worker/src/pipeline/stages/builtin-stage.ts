@@ -92,12 +92,12 @@ export class BuiltinStage implements Stage {
     context.pathGroup = 'builtin'
     context.withdrawFromL0()
     if (match.kind === 'unknown') return send(context, context.generation.endpoints.unknownAnswer())
-    if (!mayCall(context, match.endpoint)) {
-      sendError(context, { status: 401, code: 'unauthorized' }, [['www-authenticate', 'Bearer']])
-      return 'answered'
-    }
     if (match.kind === 'wrong-method') {
       sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', match.allow]])
+      return 'answered'
+    }
+    if (!mayCall(context, match.endpoint)) {
+      sendError(context, { status: 401, code: 'unauthorized' }, [['www-authenticate', 'Bearer']])
       return 'answered'
     }
     return this.#handle(context, match.endpoint, match.params)
@@ -108,7 +108,7 @@ export class BuiltinStage implements Stage {
     endpoint: Endpoint,
     params: Readonly<Record<string, string>>,
   ): StageResult | Promise<StageResult> {
-    context.isLogged = endpoint.isLogged
+    context.isLogged = endpoint.isLogged ?? true
     // Probes read nothing of the request.
     if (endpoint.access === 'open') return this.#settle(context, endpoint.handle(this.#plane, noRequest))
     return readEndpointRequest(context, endpoint, params).then((read) => {

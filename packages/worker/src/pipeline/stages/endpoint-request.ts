@@ -8,7 +8,7 @@ import type { RequestContext } from '../../request/request-context.ts'
 const MAX_BODY_BYTES = 1024 * 1024
 
 /** Input of an endpoint, or why the request is refused. */
-type ReadRequest = { readonly request: EndpointRequest } | { readonly problem: Problem }
+type ReadRequest = { readonly request: EndpointRequest<unknown, unknown> } | { readonly problem: Problem }
 
 function invalid(errors: readonly FieldError[]): { readonly problem: Problem } {
   const detail = errors.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')
@@ -71,13 +71,13 @@ export async function readEndpointRequest(
   endpoint: Endpoint,
   params: Readonly<Record<string, string>>,
 ): Promise<ReadRequest> {
-  const query = endpoint.query === undefined ? undefined : parseQuery(context.request.query, endpoint.query)
-  if (query?.isOk === false) return invalid(query.errors)
+  const query = parseQuery(context.request.query, endpoint.query())
+  if (!query.isOk) return invalid(query.errors)
   const json = endpoint.method === 'GET' ? { value: {} } : await readJson(context)
   if ('problem' in json) return json
-  const body = parseBody(json.value, endpoint.body ?? {})
+  const body = parseBody(json.value, endpoint.body())
   if (!body.isOk) return invalid(body.errors)
-  return { request: { params, query: query?.values ?? {}, body: body.values, host: context.request.host } }
+  return { request: { params, query: query.values, body: body.values, host: context.request.host } }
 }
 
 /** True if a request comes from the host itself. */

@@ -1,7 +1,4 @@
-import { type Endpoint, type EndpointAnswer, jsonAnswer } from './contract/endpoint.ts'
-import { type ProbeSettings, probeEndpoints } from './endpoints/probes.ts'
-import { adminPurgeEndpoints, apiEndpoints, maintenanceEndpoints } from './endpoints/purges.ts'
-import { adminRendererEndpoints, debugEndpoints } from './endpoints/renderers.ts'
+import { type Endpoint, type EndpointAnswer, jsonAnswer } from '../contract/endpoint.ts'
 
 /** Everything below this prefix belongs to the service, on every host. */
 const RESERVED_PREFIX = '/__svc/'
@@ -9,8 +6,8 @@ const RESERVED_PREFIX = '/__svc/'
 /** Result of a lookup. */
 export type EndpointMatch =
   | { readonly kind: 'endpoint'; readonly endpoint: Endpoint; readonly params: Readonly<Record<string, string>> }
-  /** The path is known, the method is not: the answer is 405 with Allow. `endpoint`: one of those that the path has. */
-  | { readonly kind: 'wrong-method'; readonly endpoint: Endpoint; readonly allow: string }
+  /** The path is known, the method is not: the answer is 405 with Allow. */
+  | { readonly kind: 'wrong-method'; readonly allow: string }
   /** The path lies in the reserved space and no endpoint is there. */
   | { readonly kind: 'unknown' }
 
@@ -91,29 +88,10 @@ export class EndpointTable {
   }
 }
 
-function matchMethod(method: string, { endpoints }: Place, params: Readonly<Record<string, string>>): EndpointMatch | undefined {
+function matchMethod(method: string, { endpoints }: Place, params: Readonly<Record<string, string>>): EndpointMatch {
   const wanted = method === 'HEAD' ? 'GET' : method
   const endpoint = endpoints.find((candidate) => candidate.method === wanted)
   if (endpoint !== undefined) return { kind: 'endpoint', endpoint, params }
-  const [first] = endpoints
-  if (first === undefined) return undefined
   const allow = endpoints.map((candidate) => (candidate.method === 'GET' ? 'GET, HEAD' : candidate.method)).join(', ')
-  return { kind: 'wrong-method', endpoint: first, allow }
-}
-
-/** Settings of the built-in endpoints. */
-interface EndpointSettings extends ProbeSettings {
-  readonly apiGroup: boolean
-  readonly adminGroup: boolean
-}
-
-/** The one list of endpoints: routing, the listing of unknown paths and the command line all read it. */
-export function listEndpoints(settings: EndpointSettings): Endpoint[] {
-  return [
-    ...probeEndpoints(settings),
-    ...maintenanceEndpoints(),
-    ...debugEndpoints(),
-    ...(settings.apiGroup ? apiEndpoints() : []),
-    ...(settings.adminGroup ? [...adminPurgeEndpoints(), ...adminRendererEndpoints()] : []),
-  ]
+  return { kind: 'wrong-method', allow }
 }

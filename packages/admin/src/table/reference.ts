@@ -1,26 +1,16 @@
-import type { Endpoint, EndpointGroup } from './contract/endpoint.ts'
-import type { Field, FieldSchema } from './contract/fields.ts'
-import { listEndpoints } from './endpoint-table.ts'
-
-/** Every endpoint there is, at its usual path. */
-function allEndpoints(): Endpoint[] {
-  return listEndpoints({
-    healthGroup: true,
-    metricsGroup: true,
-    apiGroup: true,
-    adminGroup: true,
-    hasHealthDetails: true,
-    healthPaths: ['/__svc/health'],
-    metricsPaths: ['/metrics', '/__svc/metrics'],
-  })
-}
+import * as z from 'zod/mini'
+import { type Endpoint, type EndpointGroup, endpointGroups } from '../contract/endpoint.ts'
+import type { Fields } from '../contract/schemas.ts'
+import { allEndpoints, listEndpoints } from './endpoints.ts'
 
 const groupTexts: Readonly<Record<EndpointGroup, string>> = {
   health: 'Probes. Open to all clients, not logged.',
   metrics: 'Open to all clients, not logged.',
-  maintenance: 'For the machine itself. Always enabled.',
-  api: 'Management.',
-  admin: 'Enabled unless `endpoints.admin` is false.',
+  cache: 'For the machine itself. Always enabled.',
+  debug: 'For the machine itself. Always enabled.',
+  api: 'Management. `endpoints.api = false` switches it off.',
+  obs: 'Observability. `endpoints.obs = false` switches it off.',
+  admin: 'Administration. Enabled by `admin.enabled`, or `endpoints.admin`.',
 }
 
 const INTRODUCTION = `# Endpoints
@@ -45,8 +35,10 @@ site's.
 ## Access
 
 - _open_: all clients.
-- _loopback_: only requests from the machine itself.
-- _role_: for now the same as loopback, because there are no users yet.
+- _loopback_: requests from the machine itself; from elsewhere users with the role super_admin, and a tenant_admin for
+  what belongs to its tenant where the list says so.
+- _viewer_, _tenant_admin_, _super_admin_: users of at least that role, from the machine itself too. A tenant_admin sees
+  and changes only the sites of its tenant.
 
 A request comes from the machine itself if all of these hold: its peer is a loopback address that is no trusted proxy;
 its Host is a loopback name, an address or a site of the configuration; it has no field that proxies add; and no page
@@ -68,32 +60,40 @@ once no process serves anything that was purged:
 \`purged\` counts the dropped entries of the named layer, \`also\` those of the others.
 `
 
-const formatTexts: Readonly<Record<NonNullable<Field['format']>, string>> = {
-  path: 'URL path',
-  file: 'absolute file',
-  directory: 'absolute directory',
-  flag: '0 or 1',
+/** The parts of a JSON schema that the page shows. */
+interface Shown {
+  readonly type?: string
+  readonly description?: string
+  readonly enum?: readonly unknown[]
+  readonly items?: Shown
 }
 
-function fieldText(name: string, { type, format, isRequired, description }: Field): string {
-  const one = format === undefined ? 'string' : formatTexts[format]
-  const kind = type === 'string[]' ? `list of ${one}s` : one
-  return `\`${name}\` (${kind}${isRequired === true ? ', required' : ''}): ${description}`
+function typeText({ type, enum: words, items }: Shown): string {
+  if (words !== undefined) return words.map((word) => `\`${word}\``).join(' or ')
+  return type === 'array' ? `list of ${items?.type ?? 'value'}s` : (type ?? 'any')
 }
 
-function fieldLines(schema: FieldSchema | undefined): string[] {
-  return Object.entries(schema ?? {}).map(([name, field]) => `  - ${fieldText(name, field)}`)
+function fieldLines(schema: Fields): string[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' }) as {
+    readonly properties?: Readonly<Record<string, Shown>>
+    readonly required?: readonly string[]
+  }
+  return Object.entries(properties).map(([name, field]) => {
+    const need = required.includes(name) ? ', required' : ''
+    return `  - \`${name}\` (${typeText(field)}${need}): ${field.description}`
+  })
 }
 
 /** One endpoint as an item of a list, its fields below it: a table of these would be wider than a page. */
-function item({ method, path, access, summary, query, body }: Endpoint): string[] {
-  return [`- \`${method} ${path}\` (${access}): ${summary}`, ...fieldLines(query), ...fieldLines(body)]
+function item({ method, path, access, isForTenants, summary, query, body }: Endpoint): string[] {
+  const who = access === 'loopback' && isForTenants ? 'loopback, tenant_admin' : access
+  return [`- \`${method} ${path}\` (${who}): ${summary}`, ...fieldLines(query()), ...fieldLines(body())]
 }
 
 /** The reference page of all endpoints, in Markdown. */
 export function endpointReference(): string {
-  const all = allEndpoints()
-  const groups = [...new Set(all.map(({ group }) => group))]
+  const all = listEndpoints(allEndpoints)
+  const groups = endpointGroups.filter((group) => all.some((endpoint) => endpoint.group === group))
   const sections = groups.map((group) => {
     const items = all.filter((endpoint) => endpoint.group === group).flatMap(item)
     return [`## Group \`${group}\``, '', groupTexts[group], '', ...items, ''].join('\n')

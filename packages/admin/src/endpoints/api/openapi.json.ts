@@ -1,0 +1,14 @@
+import { type Endpoint, endpoint, jsonAnswer } from '../../contract/endpoint.ts'
+import { openApiDocument } from '../../contract/openapi.ts'
+
+/** The description of a list of endpoints, which this one is on. */
+export function openApi(served: () => readonly Endpoint[]): Endpoint {
+  return endpoint({
+    method: 'GET',
+    path: '/__svc/api/openapi.json',
+    group: 'api',
+    access: 'loopback',
+    summary: 'OpenAPI 3.1 document of the endpoints that this server serves.',
+    handle: () => jsonAnswer(200, openApiDocument(served())),
+  })
+}

@@ -1,0 +1,18 @@
+import { endpoint } from '../../../../../contract/endpoint.ts'
+import { purgeAnswer, purgeResponse } from '../../../../purge-answer.ts'
+
+export const flushIsolates = endpoint({
+  method: 'POST',
+  path: '/__svc/api/sites/:id/isolate/flush',
+  group: 'api',
+  access: 'loopback',
+  isForTenants: true,
+  summary: 'Gives a site fresh isolates; no request fails.',
+  response: purgeResponse,
+  async handle(plane, { params }) {
+    const startedAt = performance.now()
+    const site = params['id'] ?? ''
+    const purged = await plane.renderers.flush(site)
+    return purgeAnswer({ layer: 'isolates', purged, scope: { site }, tookMs: performance.now() - startedAt })
+  },
+})

@@ -1,0 +1,14 @@
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../contract/endpoint.ts'
+import { success, text } from '../../contract/schemas.ts'
+
+export const modules = endpoint({
+  method: 'GET',
+  path: '/__svc/debug/modules',
+  group: 'debug',
+  access: 'loopback',
+  summary: 'Lists the compiled modules of each isolate of a site, with their imports.',
+  query: () => z.strictObject({ site: text('Id of the site.') }),
+  response: () => success({ site: z.string(), isolates: z.array(z.looseObject({ host: z.string(), pid: z.int() })) }),
+  handle: async (plane, { query }) => ok({ site: query.site, isolates: await plane.renderers.modules(query.site) }),
+})

@@ -1,0 +1,97 @@
+import { type Endpoint, type EndpointGroup, endpointGroups } from '../contract/endpoint.ts'
+import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
+import { adminPurgeL0 } from '../endpoints/admin/cache/purge-l0.ts'
+import { adminPurgeProxy } from '../endpoints/admin/cache/purge-proxy.ts'
+import { adminCacheStats } from '../endpoints/admin/cache/stats.ts'
+import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
+import { adminIsolates } from '../endpoints/admin/isolates.ts'
+import { restartStatus } from '../endpoints/admin/workers/restart/[id].ts'
+import { restartWorkers } from '../endpoints/admin/workers/restart.ts'
+import { openApi } from '../endpoints/api/openapi.json.ts'
+import { flushIsolates } from '../endpoints/api/sites/[id]/isolate/flush.ts'
+import { purgeApp } from '../endpoints/cache/purge-app.ts'
+import { purgeL0 } from '../endpoints/cache/purge-l0.ts'
+import { purgeModules } from '../endpoints/cache/purge-modules.ts'
+import { purgeProxy } from '../endpoints/cache/purge-proxy.ts'
+import { cacheStats } from '../endpoints/cache/stats.ts'
+import { isolates } from '../endpoints/debug/isolates.ts'
+import { modules } from '../endpoints/debug/modules.ts'
+import { router } from '../endpoints/debug/router.ts'
+import { healthReport } from '../endpoints/health/health-report.ts'
+import { liveness } from '../endpoints/health/liveness.ts'
+import { metrics } from '../endpoints/metrics/metrics.ts'
+
+/** Keys of the configuration that decide which endpoints there are. */
+interface EndpointSettings {
+  /** The groups that are served. */
+  readonly groups: ReadonlySet<EndpointGroup>
+  /** Paths of the health report; duplicates count once, none when the report is off. */
+  readonly healthPaths: readonly string[]
+  /** True if the health report names its components. */
+  readonly hasHealthDetails: boolean
+  /** Paths of the metrics; none when they are off. */
+  readonly metricsPaths: readonly string[]
+}
+
+/** The endpoints whose path no key of the configuration moves. The file of each is named after its path. */
+const fixed: readonly Endpoint[] = [
+  liveness,
+
+  purgeL0,
+  purgeProxy,
+  purgeModules,
+  cacheStats,
+  purgeApp,
+
+  router,
+  modules,
+  isolates,
+
+  flushIsolates,
+
+  purgeByTag,
+  adminPurgeL0,
+  adminPurgeProxy,
+  adminCacheStats,
+  flushLabel,
+  adminIsolates,
+  restartWorkers,
+  restartStatus,
+]
+
+/** The one list of endpoints: routing, the listing of unknown paths, the command line, OpenAPI and the reference page read it. */
+export function listEndpoints(settings: EndpointSettings): Endpoint[] {
+  const moved = [
+    ...[...new Set(settings.healthPaths)].map((path) => healthReport(path, settings.hasHealthDetails)),
+    ...[...new Set(settings.metricsPaths)].map(metrics),
+  ]
+  const served: Endpoint[] = [...moved, ...fixed, openApi(() => served)].filter(({ group }) => settings.groups.has(group))
+  return served
+}
+
+/** The keys of the configuration that the list depends on. */
+interface EndpointConfig {
+  readonly endpoints: Readonly<Record<'health' | 'metrics' | 'api' | 'obs' | 'admin', boolean>>
+  readonly health: { readonly enabled: boolean; readonly path: string; readonly include_details: boolean }
+  readonly metrics: { readonly enabled: boolean; readonly path: string }
+  readonly scaling: { readonly health_path: string }
+}
+
+/** The settings that a configuration gives. */
+export function endpointSettings({ endpoints, health, metrics: { enabled, path }, scaling }: EndpointConfig): EndpointSettings {
+  const isServed = (group: EndpointGroup) => group === 'cache' || group === 'debug' || endpoints[group]
+  return {
+    groups: new Set(endpointGroups.filter(isServed)),
+    healthPaths: health.enabled ? [health.path, scaling.health_path] : [],
+    hasHealthDetails: health.include_details,
+    metricsPaths: ['/metrics', ...(enabled ? [path] : [])],
+  }
+}
+
+/** The settings with which every endpoint is served, at its usual path. */
+export const allEndpoints: EndpointSettings = {
+  groups: new Set(endpointGroups),
+  healthPaths: ['/__svc/health'],
+  hasHealthDetails: true,
+  metricsPaths: ['/metrics', '/__svc/metrics'],
+}
