@@ -9,7 +9,7 @@ export const flushLabel = endpoint({
   path: '/__svc/admin/api/isolate/flush',
   group: 'admin',
   access: 'tenant_admin',
-  summary: 'Gives the sites of a label fresh isolates, and empties their caches.',
+  summary: 'Gives the sites of a label fresh isolates and empty caches.',
   query: () => z.strictObject({ site_label: text('Label of the sites.') }),
   response: purgeResponse,
   async handle(plane, { query: { site_label: label } }) {
