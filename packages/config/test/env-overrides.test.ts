@@ -47,7 +47,9 @@ test('variables override keys of the file, each read as the type of its key', as
 })
 
 test('lists of tables are written as TOML values', async (t) => {
-  const env = { SVC_ADMIN__USERS: '[{ username = "a", password_hash = "$argon2id$x", role = "viewer" }]' }
+  const env = {
+    SVC_ADMIN__USERS: '[{ username = "a", password_hash = "$argon2id$v=19$m=8,t=1,p=1$c2FsdA$aGFzaA", role = "viewer" }]',
+  }
   const { result } = await loadText(t, '', { env })
   assert.equal(loaded(result).config.admin.users[0]?.username, 'a')
 })

@@ -29,6 +29,16 @@ test('behind proxies the stricter engine is recommended', async (t) => {
   assert.deepEqual(others, [])
 })
 
+test('a panel without users is worth a line', async (t) => {
+  const panel = `[admin]\nenabled = true\njwt_secret = "${'x'.repeat(32)}"\n`
+  const noticed = async (toml: string) => loaded((await loadText(t, toml)).result).notices.filter((line) => /no user/.test(line))
+  const user = '[[admin.users]]\nusername = "a"\npassword_hash = "$argon2id$v=19$m=8,t=1,p=1$c2FsdA$aGFzaA"\nrole = "viewer"\n'
+  assert.deepEqual(await noticed(panel), [
+    'admin.enabled is true but there is no user: "svc config credentials create" prints an [[admin.users]] entry',
+  ])
+  assert.deepEqual([...(await noticed('')), ...(await noticed(panel + user))], [])
+})
+
 test('every key of the table is a key of the schema', () => {
   const root = schemaTree()
   for (const entry of inertKeys) {

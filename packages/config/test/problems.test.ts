@@ -10,6 +10,8 @@ interface Case {
 
 const site = (keys: string) => `[[sites]]\nid = "a"\nhostnames = ["a.org"]\nroot = "site"\n${keys}\n`
 
+const hash = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g'
+
 const cases: readonly Case[] = [
   {
     name: 'names the place of a syntax error',
@@ -166,9 +168,9 @@ const cases: readonly Case[] = [
     name: 'checks the secret and the users of the admin panel',
     toml: [
       '[admin]\nenabled = true',
-      '[[admin.users]]\nusername = "a"\npassword_hash = "$argon2id$x"\nrole = "tenant_admin"',
+      `[[admin.users]]\nusername = "a"\npassword_hash = "${hash}"\nrole = "tenant_admin"`,
       '[[admin.users]]\nusername = "a"\npassword_hash = "plain text"\nrole = "root"',
-      '[[admin.users]]\nusername = "a"\npassword_hash = "$argon2id$x"\nrole = "viewer"\ntenant_id = "t"\n',
+      `[[admin.users]]\nusername = "a"\npassword_hash = "${hash}"\nrole = "viewer"\ntenant_id = "t"\n`,
     ].join('\n'),
     problems: [
       'svc.config.toml:1:1: admin.jwt_secret: is required when admin.enabled is true',
@@ -178,6 +180,16 @@ const cases: readonly Case[] = [
       'svc.config.toml:12:1: admin.users[2].username: username "a" is already taken at svc.config.toml:4:1',
       'svc.config.toml:15:1: admin.users[2].tenant_id: role "viewer" has no tenant',
     ],
+  },
+  {
+    name: 'refuses the password hash of the example, and one that was cut off',
+    toml: ['$argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>', hash.slice(0, hash.lastIndexOf('$'))]
+      .map((text, index) => `[[admin.users]]\nusername = "u${index}"\npassword_hash = "${text}"\nrole = "viewer"\n`)
+      .join(''),
+    problems: ['3:1: admin.users[0]', '7:1: admin.users[1]'].map(
+      (place) =>
+        `svc.config.toml:${place}.password_hash: is no complete argon2id hash: expected "$argon2id$v=19$m=...,t=...,p=...$", then salt and hash in base64 ("svc config credentials hash" prints one)`,
+    ),
   },
   {
     name: 'refuses a secret that is too short without repeating it',

@@ -25,11 +25,11 @@ test('secrets come from the environment, from [env], from .env and from files', 
     '[redis]\nurl = "env:REDIS"',
     `[env]\nREDIS = "redis://from-env-table"\nJWT = "${'x'.repeat(40)}"\n`,
   ].join('\n')
-  const files = { 'hash.txt': '$argon2id$v=19$hash\n', '.env': 'REDIS=redis://from-dotenv\n' }
+  const files = { 'hash.txt': '$argon2id$v=19$m=8,t=1,p=1$c2FsdA$aGFzaA\n', '.env': 'REDIS=redis://from-dotenv\n' }
   const { dir, result } = await loadText(t, toml, { env: { JWT: long } }, files)
   const { config, files: read } = loaded(result)
   assert.equal(config.admin.jwt_secret, long)
-  assert.equal(config.admin.users[0]?.password_hash, '$argon2id$v=19$hash')
+  assert.equal(config.admin.users[0]?.password_hash, '$argon2id$v=19$m=8,t=1,p=1$c2FsdA$aGFzaA')
   assert.equal(config.redis.url, 'redis://from-env-table')
   assert.deepEqual(read, [`${dir}/svc.config.toml`, `${dir}/.env`, `${dir}/hash.txt`])
 })

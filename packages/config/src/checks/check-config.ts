@@ -18,10 +18,19 @@ export function checkConfig(config: Config, web: WebSpec, placeOf: PlaceOf): Fin
 
 const MIN_SECRET_BYTES = 32
 
+/** The schema checks the beginning alone: it accepts the placeholders of the example file. */
+const ARGON2ID = /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
+
 function checkUser(user: Config['admin']['users'][number], index: number): Finding[] {
   const path = ['admin', 'users', index, 'tenant_id']
   const isTenantAdmin = user.role === 'tenant_admin'
   return [
+    ...findingIf(
+      !ARGON2ID.test(user.password_hash),
+      ['admin', 'users', index, 'password_hash'],
+      'is no complete argon2id hash: expected "$argon2id$v=19$m=...,t=...,p=...$", then salt and hash in base64',
+      '"svc config credentials hash" prints one',
+    ),
     ...findingIf(isTenantAdmin && user.tenant_id === undefined, path, 'is required for role "tenant_admin"'),
     ...findingIf(!isTenantAdmin && user.tenant_id !== undefined, path, `role "${user.role}" has no tenant`),
   ]

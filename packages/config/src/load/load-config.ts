@@ -172,6 +172,9 @@ function noticesOf(root: SchemaNode, data: unknown, config: Config): string[] {
   const notices: string[] = []
   const inert = inertKeysIn(root, data)
   if (inert.length > 0) notices.push(`these keys have no effect yet in this version: ${inert.join(', ')}`)
+  if (config.admin.enabled && config.admin.users.length === 0) {
+    notices.push('admin.enabled is true but there is no user: "svc config credentials create" prints an [[admin.users]] entry')
+  }
   if (config.server.trusted_proxies.length > 0 && config.server.engine === 'uws') {
     notices.push('server.trusted_proxies is set: engine "node" is recommended behind a proxy, its parser is stricter')
   }

@@ -6,7 +6,7 @@ const user = z
     username: text().describe('Name to log in with.'),
     password_hash: secret()
       .regex(/^\$argon2id\$/, 'expected an argon2id hash in its encoded form ("$argon2id$v=19$...")')
-      .describe('argon2id hash of the password in encoded form.'),
+      .describe('argon2id hash of the password in encoded form. `svc config credentials hash` prints one.'),
     role: z.enum(['super_admin', 'tenant_admin', 'viewer']).describe('Role of the user.'),
     tenant_id: text().optional().describe('Tenant of a tenant_admin. Other roles must not set it.'),
   })
