@@ -167,6 +167,18 @@ function purgeContract(name: string, open: OpenStore): void {
         )
       })
 
+      it(`drops by ${title} only entries of the labels to which the purge is bound`, async (t) => {
+        const store = await open(t)
+        const entries = entriesOfTwoSites()
+        await putAll(store, entries)
+        const own = taken.filter((key) => entries[key]?.label === 'shop')
+        assert.equal(await store.purge(purgeOf(1, scope, { labels: ['shop'] })), own.length)
+        assert.deepEqual(
+          keysIn(store, entries),
+          Object.keys(entries).filter((key) => !own.includes(key)),
+        )
+      })
+
       it(`marks by ${title} and leaves the rest fresh`, async (t) => {
         const store = await open(t)
         const entries = entriesOfTwoSites()

@@ -207,6 +207,18 @@ const purges: ReadonlyArray<readonly [scopes: PurgeScope[], gone: string]> = [
 ]
 
 for (const [scopes, gone] of purges) {
+  test(`a purge of ${JSON.stringify(scopes)} that is bound to a label drops nothing of others`, () => {
+    const cache = cacheOf()
+    for (const [key, label, place] of places) store(cache, key, factsOf(label, place))
+    const own = places.filter(([key, label]) => label === 'docs' && gone.includes(key)).map(([key]) => key)
+    assert.equal(cache.purge({ ...purgeOf(...scopes), labels: ['docs'] }), own.length)
+    const left = places.map(([key]) => key).filter((key) => cache.find(P, key, 0) !== undefined)
+    assert.deepEqual(
+      left,
+      places.map(([key]) => key).filter((key) => !own.includes(key)),
+    )
+  })
+
   test(`a purge of ${JSON.stringify(scopes)} drops ${gone === '' ? 'nothing' : gone}`, () => {
     const cache = cacheOf()
     for (const [key, label, place] of places) store(cache, key, factsOf(label, place))

@@ -51,3 +51,11 @@ test('an entry is taken when any scope matches, and never without a scope', () =
   ]
   assert.equal(matches({ ...order, scopes }, page), true)
 })
+
+test('a purge that is bound to labels takes nothing of others, whatever its scopes name', () => {
+  for (const [scope, isPageTaken] of cases) {
+    const purge = { number: 1, layers: ['isr'], mode: 'drop', scopes: [scope] } as const
+    assert.equal(matches({ ...purge, labels: ['other'] }, page), false, JSON.stringify(scope))
+    assert.equal(matches({ ...purge, labels: ['shop'] }, page), isPageTaken, JSON.stringify(scope))
+  }
+})

@@ -54,6 +54,13 @@ test('tags are completed, paths and hosts brought into the form of requests', ()
   for (const [given, expected] of cases) assert.deepEqual(resolved(given), expected)
 })
 
+test('in an order that is bound to labels, tags mean these only', () => {
+  const scope: PurgeScope = { kind: 'tags', tags: ['posts', 'route:shop:/x', 'route:blog:secret'] }
+  const order = resolveOrder({ layers: ['isr'], scopes: [scope], mode: 'drop', labels: ['shop', 'none'] }, labels)
+  assert.deepEqual(order.scopes, [{ kind: 'tags', tags: ['route:shop:posts', 'route:shop:/x', 'route:shop:blog:secret'] }])
+  assert.deepEqual(order.labels, ['shop', 'none'])
+})
+
 test('a change of code marks the pages of its routes as stale, drops them in development, and leaves data alone', () => {
   const site = (mode: SiteConfig['mode']) => ({ label: 'shop', mode })
   assert.equal(orderOfChange(site('production'), { routes: [], movesPaths: false }), undefined)

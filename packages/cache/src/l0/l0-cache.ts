@@ -99,7 +99,7 @@ export class L0Cache<Block, Facts extends L0Facts = L0Facts> {
   }
 
   /** Drops the entries that a purge covers. @returns how many */
-  purge(purge: Pick<Purge, 'scopes'>): number {
+  purge(purge: Pick<Purge, 'scopes' | 'labels'>): number {
     const taken = this.#index.taken(purge)
     for (const entry of taken) this.#drop(entry)
     return taken.size

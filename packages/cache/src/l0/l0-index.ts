@@ -62,10 +62,10 @@ export class L0Index<Entry extends Indexed> {
   }
 
   /** The entries that a purge takes, each once. */
-  taken({ scopes }: Pick<Purge, 'scopes'>): ReadonlySet<Entry> {
+  taken({ scopes, labels }: Pick<Purge, 'scopes' | 'labels'>): ReadonlySet<Entry> {
     const taken = new Set<Entry>()
     for (const scope of scopes) {
-      const isMatch: PurgeMatcher = purgeMatcher({ layers: [], mode: 'drop', scopes: [scope] })
+      const isMatch: PurgeMatcher = purgeMatcher({ scopes: [scope], labels })
       for (const entry of this.#candidates(scope)) {
         if (entry.facts.purgeables.some(isMatch)) taken.add(entry)
       }

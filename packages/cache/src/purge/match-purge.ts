@@ -9,10 +9,11 @@ export function touchesLayer(order: PurgeOrder, layer: PurgeLayer): boolean {
   return layer === 'l0' ? order.layers.length > 0 : order.layers.includes(layer)
 }
 
-/** Compiles the scopes of a purge: an entry is taken when any of them matches. */
-export function purgeMatcher({ scopes }: PurgeOrder): PurgeMatcher {
+/** Compiles the scopes of a purge: an entry is taken when any of them matches, and its label is one that the purge may touch. */
+export function purgeMatcher({ scopes, labels }: Pick<PurgeOrder, 'scopes' | 'labels'>): PurgeMatcher {
   const matchers = scopes.map(scopeMatcher)
-  return (entry) => matchers.some((isMatch) => isMatch(entry))
+  if (labels === undefined) return (entry) => matchers.some((isMatch) => isMatch(entry))
+  return (entry) => labels.includes(entry.label) && matchers.some((isMatch) => isMatch(entry))
 }
 
 /** True if a purge covers an entry. To test many entries, keep a `purgeMatcher`. */

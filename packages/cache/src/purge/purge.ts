@@ -24,6 +24,8 @@ export interface PurgeOrder {
   readonly scopes: readonly PurgeScope[]
   /** `drop`: gone. `stale`: ISR entries are served once more while they are re-rendered; L0 entries are dropped all the same. */
   readonly mode: 'drop' | 'stale'
+  /** Only entries of these labels are taken, whatever the scopes name; undefined: of all. It bounds a purge to the sites of a tenant. */
+  readonly labels?: readonly string[] | undefined
   /** Labels whose code has changed: the recorded request inputs of their pages are outdated. */
   readonly changedCode?: readonly string[]
 }

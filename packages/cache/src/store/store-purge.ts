@@ -53,7 +53,9 @@ interface Work {
 function prepare(databases: Databases, purge: Purge): Work {
   const { changedCode = [] } = purge
   if (changedCode.length > 0) inTransaction(databases, () => noteChangedCode(databases, changedCode, purge.number))
-  const lists = purge.scopes.flatMap((scope) => candidatesOf(databases, scope))
+  const found = purge.scopes.flatMap((scope) => candidatesOf(databases, scope))
+  // A scope knows nothing of the labels to which the purge is bound.
+  const lists = purge.labels === undefined ? found : found.map(({ ids }) => ({ ids, isExact: false }))
   return { databases, purge, lists, matchesEntry: purgeMatcher(purge) }
 }
 

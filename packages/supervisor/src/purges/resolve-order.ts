@@ -49,10 +49,11 @@ function resolveScope(scope: PurgeScope, labels: ReadonlySet<string>): PurgeScop
 
 /**
  * Normalizes an order for the comparison with entries: tags in full (`route:<label>:<name>`; the short forms
- * `route:<name>` and `<name>` mean that name on every site), paths as requests have them, hosts in lower case without port.
+ * `route:<name>` and `<name>` mean that name on every site that the order may touch), paths as requests have them, hosts in lower case without port.
  * @throws SUP_BAD_PURGE naming the invalid tag, path or host
  */
 export function resolveOrder(order: PurgeOrder, labels: Iterable<string>): PurgeOrder {
-  const known = new Set(labels)
+  const all = [...labels]
+  const known = new Set(order.labels === undefined ? all : all.filter((label) => order.labels?.includes(label)))
   return { ...order, scopes: order.scopes.map((scope) => resolveScope(scope, known)) }
 }

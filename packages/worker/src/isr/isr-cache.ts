@@ -194,9 +194,10 @@ function labelsOfScope(scope: PurgeScope): readonly string[] | undefined {
 }
 
 /** The labels whose stored responses a purge can be about; undefined: any. A purge of other layers is about none. */
-function labelsOf({ layers, scopes }: PurgeOrder): ReadonlySet<string> | undefined {
+function labelsOf({ layers, scopes, labels: bound }: PurgeOrder): ReadonlySet<string> | undefined {
   const labels = new Set<string>()
   if (!layers.includes('isr')) return labels
+  if (bound !== undefined) return new Set(bound)
   for (const scope of scopes) {
     const own = labelsOfScope(scope)
     if (own === undefined) return undefined
