@@ -3,7 +3,7 @@ import { ExitCode, PRODUCT_VERSION } from '@svc/protocol'
 import createParser, { type Argv } from 'yargs'
 import type { AddCommand } from './command-line/command.ts'
 import { CliError } from './command-line/errors.ts'
-import { commandNames, explainUsage, subCommandNames } from './command-line/explain-usage.ts'
+import { explainUsage, helpCommand } from './command-line/explain-usage.ts'
 import { printMessage } from './command-line/output.ts'
 import { configCommands } from './commands/config.ts'
 import { newCommand } from './commands/new.ts'
@@ -61,15 +61,6 @@ function buildParser(args: readonly string[], settle: (exitCode: number) => void
     .fail(refuse)
 }
 
-/** The words before the first option, for a hint where to read on. */
-function helpHint(args: readonly string[]): string {
-  const end = args.findIndex((word) => word.startsWith('-'))
-  const [first, second] = args.slice(0, end === -1 ? args.length : end)
-  const subNames = subCommandNames[first ?? '']
-  if (subNames !== undefined) return `svc ${first}${subNames.includes(second ?? '') ? ` ${second}` : ''} --help`
-  return first !== undefined && commandNames.includes(first) ? `svc ${first} --help` : 'svc --help'
-}
-
 async function report(error: unknown, args: readonly string[]): Promise<number> {
   if (error instanceof CliError) {
     const exitCode = error.exitCode ?? ExitCode.internal
@@ -79,7 +70,7 @@ async function report(error: unknown, args: readonly string[]): Promise<number> 
     }
     const { nearestName } = await import('@svc/core')
     printMessage(`svc: ${explainUsage(error.message, args, nearestName)}`)
-    printMessage(`Run "${helpHint(args)}" for help.`)
+    printMessage(`Run "${helpCommand(args)}" for help.`)
     return exitCode
   }
   printMessage(`svc: internal error: ${error instanceof Error ? error.stack : messageOf(error)}`)

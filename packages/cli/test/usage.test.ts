@@ -14,8 +14,17 @@ const wrong: readonly [args: string, message: RegExp, help: string][] = [
   ['sites blog', /unexpected argument "blog"/, 'svc sites --help'],
   ['serve --config', /Not enough arguments following: config/, 'svc serve --help'],
   ['serve site --config f', /a directory and --config exclude each other/, 'svc serve --help'],
-  ['config', /check, show or schema/, 'svc config --help'],
+  ['config', /check, show, schema or endpoints/, 'svc config --help'],
   ['config chek', /unknown command "config chek"; did you mean "check"\?/, 'svc config --help'],
+  ['config endpoints', /list, show or disable/, 'svc config endpoints --help'],
+  ['config endpoints lst', /unknown command "config endpoints lst"; did you mean "list"\?/, 'svc config endpoints --help'],
+  ['config endpoints list all', /unexpected argument "all"/, 'svc config endpoints list --help'],
+  ['config endpoints disable', /an argument is missing/, 'svc config endpoints disable --help'],
+  [
+    'config endpoints disable cache',
+    /unknown group "cache"; valid are "health", "metrics", "api", "obs", "admin"\n/,
+    'svc config endpoints disable --help',
+  ],
   ['routes', /an argument is missing/, 'svc routes --help'],
   ['purge', /l0, isr, proxy, modules or app/, 'svc purge --help'],
   ['purge iser', /unknown command "purge iser"; did you mean "isr"\?/, 'svc purge --help'],
@@ -43,7 +52,7 @@ test('a wrong command line exits 64 with a message and no stack trace, and print
 })
 
 /** Commands that only lead to others. */
-const groups = ['', 'config', 'purge', 'workers', 'isolate']
+const groups = ['', 'config', 'config endpoints', 'purge', 'workers', 'isolate']
 
 test('every command has help with an example, on standard output', async (t) => {
   const commands = [
@@ -53,6 +62,10 @@ test('every command has help with an example, on standard output', async (t) => 
     'config check',
     'config show',
     'config schema',
+    'config endpoints',
+    'config endpoints list',
+    'config endpoints show',
+    'config endpoints disable',
     'reload',
     'stop',
     'status',

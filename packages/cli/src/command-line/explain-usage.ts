@@ -1,22 +1,12 @@
-/** The words that may follow commands which have commands of their own. */
-export const subCommandNames: Readonly<Record<string, readonly string[]>> = {
-  config: ['check', 'show', 'schema'],
+/** The words that may follow those of a command; "" has the first words of a command line. */
+const commandNames: Readonly<Record<string, readonly string[]>> = {
+  '': ['serve', 'config', 'reload', 'stop', 'status', 'sites', 'routes', 'purge', 'workers', 'isolate', 'new', 'systemd'],
+  config: ['check', 'show', 'schema', 'endpoints'],
+  'config endpoints': ['list', 'show', 'disable'],
   purge: ['l0', 'isr', 'proxy', 'modules', 'app'],
   workers: ['restart'],
   isolate: ['flush'],
 }
-/** The commands by their first word. */
-export const commandNames: readonly string[] = [
-  'serve',
-  'reload',
-  'stop',
-  'status',
-  'sites',
-  'routes',
-  'new',
-  'systemd',
-  ...Object.keys(subCommandNames),
-]
 const optionNames = [
   'config',
   'platform',
@@ -51,11 +41,22 @@ function explainOne(name: string, args: readonly string[], nearest: FindNearest)
     const meant = nearest(name, optionNames)
     return `unknown option ${option}${meant === undefined ? '' : `; did you mean --${meant}?`}`
   }
-  const [first, second] = args.filter((word) => !word.startsWith('-'))
-  const subNames = name === second ? subCommandNames[first ?? ''] : undefined
-  if (name !== first && subNames === undefined) return `unexpected argument "${name}"`
-  const meant = nearest(name, subNames ?? commandNames)
-  return `unknown command "${subNames === undefined ? name : `${first} ${name}`}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`
+  const words = args.filter((word) => !word.startsWith('-'))
+  const path = words.slice(0, words.indexOf(name)).join(' ')
+  const known = commandNames[path]
+  if (known === undefined) return `unexpected argument "${name}"`
+  const meant = nearest(name, known)
+  return `unknown command "${`${path} ${name}`.trim()}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`
+}
+
+/** The command of a command line whose help explains the rest. */
+export function helpCommand(args: readonly string[]): string {
+  let path = ''
+  for (const word of args) {
+    if (commandNames[path]?.includes(word) !== true) break
+    path = `${path} ${word}`.trim()
+  }
+  return path === '' ? 'svc --help' : `svc ${path} --help`
 }
 
 /**
@@ -73,6 +74,8 @@ export function explainUsage(text: string, args: readonly string[], nearest: Fin
     return names.map((name) => explainOne(name, args, nearest)).join('\n     ')
   }
   if (text.startsWith('Not enough non-option arguments')) return 'an argument is missing'
+  const choice = /^Invalid values:\n {2}Argument: (\S+), Given: (".*"), Choices: (.*)$/s.exec(text)
+  if (choice !== null) return `unknown ${choice[1]} ${choice[2]}; valid are ${choice[3]}`
   const exclusive = /^Arguments (\S+) and (\S+) are mutually exclusive$/.exec(text)
   if (exclusive?.[1] === undefined) return text
   const nameOf = (name = '') => (name === 'dir' && !args.some((word) => /^--dir\b/.test(word)) ? 'a directory' : `--${name}`)

@@ -1,4 +1,3 @@
-import type { Config } from '../schema/types.ts'
 import { isTable, type Table } from '../values/key-path.ts'
 
 function isTableList(value: unknown): value is readonly Table[] {
@@ -22,9 +21,9 @@ function itemLines(item: Table): string[] {
   return Object.entries(item).flatMap(([key, value]) => (value === undefined ? [] : [tomlLine(key, value)]))
 }
 
-/** Writes a configuration as TOML, to be read by people. */
-export function configToml(config: Config): string {
-  return `${tableLines(config as unknown as Table, '')
+/** Writes a configuration, or a part of one, as TOML to be read by people. */
+export function configToml(config: object): string {
+  return `${tableLines(config as Table, '')
     .join('\n')
     .trim()}\n`
 }
