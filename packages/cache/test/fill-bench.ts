@@ -79,10 +79,12 @@ export class ScriptedPolicy implements FillPolicy<Client> {
 
 /** A desk that answers when the test says so. */
 export class ScriptedDesk implements LeaseDesk {
+  readonly keys: string[] = []
   readonly asked: Deferred<LeaseReply>[] = []
   readonly ended: (readonly [id: number, outcome: LeaseOutcome])[] = []
 
-  lease(): Promise<LeaseReply> {
+  lease(key: string): Promise<LeaseReply> {
+    this.keys.push(key)
     const reply = deferred<LeaseReply>()
     this.asked.push(reply)
     return reply.promise
@@ -96,7 +98,8 @@ export class ScriptedDesk implements LeaseDesk {
     return false
   }
 
-  async answer(reply: Partial<LeaseReply>, index = 0): Promise<void> {
+  /** Answers the last request. */
+  async answer(reply: Partial<LeaseReply>, index = this.asked.length - 1): Promise<void> {
     this.asked[index]?.resolve({ granted: false, id: 0, ...reply })
     await settle()
   }

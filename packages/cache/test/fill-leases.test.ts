@@ -37,12 +37,15 @@ describe('a lease', () => {
     assert.deepEqual([policy.ends, policy.produced, desk.ended], [[{ kind: 'elsewhere', outcome: 'pass' }], [], []])
   })
 
-  test('of another process that failed is done without, where it is optional', async () => {
+  test('of another process that failed is replaced by one that waits for none, where it is optional', async () => {
     const { open, desk } = bench()
     const waiter = new Client('waiter')
-    const { policy } = open({ lease: { ...LEASE, isOptional: true } }, new Client('leader'), waiter)
+    const { policy, fill } = open({ lease: { ...LEASE, isOptional: true } }, new Client('leader'), waiter)
     await desk.answer({ outcome: 'failed' })
-    assert.deepEqual([policy.produced.length, waiter.kinds, desk.asked.length], [1, '', 1])
+    assert.deepEqual([policy.produced.length, desk.asked.length, fill.isLeased], [0, 2, false])
+    await desk.answer({ granted: true, id: 2 })
+    assert.deepEqual([policy.produced.length, waiter.kinds, fill.isLeased], [1, '', true])
+    assert.match(desk.keys[1] ?? '', new RegExp(`^${desk.keys[0]}\0.`))
   })
 
   test('that does not come in time is done without, and goes back when it comes after all', async () => {
@@ -92,7 +95,7 @@ describe('a lease', () => {
     }
   })
 
-  test('is held no longer than its limit, while the fill goes on', async () => {
+  test('makes others wait no longer than its limit, and is exchanged for one of its own while the fill goes on', async () => {
     const { open, clock, desk } = bench()
     const { fill } = open({ lease: { ...LEASE, limitMs: 30 } }, new Client('leader'))
     await desk.answer({ granted: true, id: 1 })
@@ -101,10 +104,33 @@ describe('a lease', () => {
     clock.advance(4)
     assert.deepEqual([desk.ended, fill.isEnded], [[], false])
     clock.advance(1)
-    assert.deepEqual([desk.ended, fill.isEnded], [[[1, 'failed']], false])
+    assert.deepEqual(desk.ended, [])
+    await desk.answer({ granted: true, id: 2 })
+    assert.deepEqual([desk.ended, fill.isEnded, fill.isLeased], [[[1, 'failed']], false, true])
+    clock.advance(30_000)
+    await desk.answer({ granted: true, id: 3 })
+    assert.deepEqual([desk.ended.slice(1), fill.isLeased], [[[2, 'failed']], true])
     fill.end({ kind: 'stored' })
-    assert.equal(desk.ended.length, 1)
+    assert.deepEqual(desk.ended.slice(2), [[3, 'stored']])
     assert.equal(clock.timers, 0)
+  })
+
+  test('is lost when it cannot be exchanged in time, and one that comes late goes back', async () => {
+    for (const isEnded of [false, true]) {
+      const { open, clock, desk } = bench()
+      const { fill } = open({ lease: { ...LEASE, limitMs: 30 } }, new Client('leader'))
+      await desk.answer({ granted: true, id: 1 })
+      clock.advance(30)
+      if (isEnded) fill.end({ kind: 'stored' })
+      else clock.advance(30_000)
+      await settle()
+      await desk.answer({ granted: true, id: 2 })
+      assert.equal(fill.isLeased, isEnded)
+      assert.deepEqual(desk.ended, [
+        [1, isEnded ? 'stored' : 'failed'],
+        [2, 'failed'],
+      ])
+    }
   })
 })
 

@@ -21,6 +21,8 @@ export class InstanceLeases {
   asked = 0
   /** Requests are looked at when this has settled. */
   gate: Promise<void> | undefined
+  /** Grants leases that it does not remember. */
+  isFull = false
   readonly #held = new Map<string, { id: number; ended: Deferred<LeaseOutcome> }>()
   #ids = 0
 
@@ -46,6 +48,7 @@ export class InstanceLeases {
   async #lease(key: string): Promise<LeaseReply> {
     this.asked++
     await this.gate
+    if (this.isFull) return { granted: true, id: 0 }
     const held = this.#held.get(key)
     if (held !== undefined) return { granted: false, id: 0, outcome: await held.ended.promise }
     const id = ++this.#ids

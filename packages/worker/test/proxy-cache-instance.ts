@@ -304,6 +304,14 @@ export class CacheInstance {
     this.store.refresh()
   }
 
+  /** Lets time pass, with all that processes send each other because of it. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1_000) {
+      this.clock.advance(Math.min(1_000, left))
+      await new Promise(setImmediate)
+    }
+  }
+
   /** Resolves when no fill is in flight: all responses are in the store. */
   async settled(): Promise<void> {
     await waitFor('all flights end', () => this.leases.held === 0)

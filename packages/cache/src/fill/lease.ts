@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '@svc/core'
 
 /** How a lease ended: the entry is stored, the response cannot be shared, or there is none. */
@@ -6,7 +7,7 @@ export type LeaseOutcome = 'stored' | 'pass' | 'failed'
 /** The response to a process that requests a lease: it holds the lease now, or the lease of another process has ended. */
 export interface LeaseReply {
   readonly granted: boolean
-  /** To be given back with `leaseEnded`; 0 when not granted. */
+  /** To be given back with `leaseEnded`; 0: not granted, or the desk has no room to remember it. */
   readonly id: number
   readonly outcome?: LeaseOutcome | undefined
 }
@@ -26,24 +27,36 @@ type LeaseAnswer =
   /** Another process had the lease, and it has ended. */
   | { readonly kind: 'ended'; readonly outcome: LeaseOutcome }
 
-/** The right to fill a key, alone in the instance. */
+/** Past this a lease is renewed or given up: less than the master grants it for. */
+const RENEW_MS = 30_000
+
+/** The right to fill a key, alone in the instance. While it is held, the other processes can find out about the fill. */
 export class Lease {
-  readonly #giveBack: ((outcome: LeaseOutcome) => void) | undefined
+  readonly #key: string
   readonly #clock: Pick<Clock, 'after'>
+  readonly #desk: LeaseDesk
+  /** 0: the desk does not know about the fill, and the lease ends silently. */
+  #id: number
   #cancelLimit: (() => void) | undefined
   #isEnded = false
 
-  /** @param giveBack undefined: no desk granted the lease, so it ends silently */
-  constructor(clock: Pick<Clock, 'after'>, giveBack?: (outcome: LeaseOutcome) => void) {
+  constructor(desk: LeaseDesk, key: string, id: number, clock: Pick<Clock, 'after'>) {
+    this.#desk = desk
+    this.#key = key
+    this.#id = id
     this.#clock = clock
-    this.#giveBack = giveBack
   }
 
-  /** Ends the lease early, as failed, if it is still held after `limitMs`. Replaces an earlier limit. */
+  /** False: no other process can find out about the fill. */
+  get isHeld(): boolean {
+    return this.#id !== 0
+  }
+
+  /** Lets other processes fill the key too if it is still held after `limitMs`. Replaces an earlier limit. */
   limit(limitMs: number): void {
-    if (this.#isEnded) return
+    if (this.#isEnded || !this.isHeld) return
     this.#cancelLimit?.()
-    this.#cancelLimit = this.#clock.after(limitMs, () => this.end('failed'))
+    this.#cancelLimit = this.#clock.after(limitMs, () => void this.#stepAside())
   }
 
   /** Gives the lease back. Only the first call counts. */
@@ -51,8 +64,26 @@ export class Lease {
     if (this.#isEnded) return
     this.#isEnded = true
     this.#cancelLimit?.()
-    this.#giveBack?.(outcome)
+    if (this.isHeld) this.#desk.leaseEnded(this.#id, outcome)
   }
+
+  /** Exchanges the lease for one that no other process waits for. Never rejects. */
+  async #stepAside(): Promise<void> {
+    const next = await acquireLease(this.#desk, ownKey(this.#key), RENEW_MS, this.#clock)
+    if (next.kind === 'ended') return
+    if (this.#isEnded) {
+      next.lease.end('failed')
+      return
+    }
+    if (this.isHeld) this.#desk.leaseEnded(this.#id, 'failed')
+    this.#id = next.lease.#id
+    this.limit(RENEW_MS)
+  }
+}
+
+/** The key of a lease for one fill alone, which waits for no other process. It begins with the key of the entry. */
+export function ownKey(key: string): string {
+  return `${key}\0${randomUUID()}`
 }
 
 /**
@@ -68,15 +99,14 @@ export async function acquireLease(
   const asked = desk.lease(key)
   try {
     const { granted, id, outcome } = await inTime(asked, timeoutMs, clock)
-    if (granted) return { kind: 'granted', lease: new Lease(clock, (how) => desk.leaseEnded(id, how)) }
-    return { kind: 'ended', outcome: outcome ?? 'failed' }
+    return granted ? { kind: 'granted', lease: new Lease(desk, key, id, clock) } : { kind: 'ended', outcome: outcome ?? 'failed' }
   } catch {
     // Too late, or the master is gone.
     asked.then(
       ({ granted, id }) => granted && desk.leaseEnded(id, 'failed'),
       () => undefined,
     )
-    return { kind: 'granted', lease: new Lease(clock) }
+    return { kind: 'granted', lease: new Lease(desk, key, 0, clock) }
   }
 }
 

@@ -1,7 +1,7 @@
 import { asError, type Clock } from '@svc/core'
 import type { Purgeable, PurgeLayer } from '../purge/purge.ts'
 import type { Fill, PurgeLedger } from '../purge/purge-ledger.ts'
-import { acquireLease, type Lease, type LeaseDesk, type LeaseOutcome } from './lease.ts'
+import { acquireLease, type Lease, type LeaseDesk, type LeaseOutcome, ownKey } from './lease.ts'
 
 /** How a fill ended. It decides the outcome of the lease, and the fate of the requests that still wait. */
 export type FillEnd =
@@ -65,8 +65,10 @@ interface LeaseRequest {
   readonly waitMs: number
   /** How long other processes are made to wait; undefined: until the fill ends. */
   readonly limitMs?: number
-  /** Fills without the lease after the fill of another process failed; otherwise the waiting requests look again, and one retries. */
+  /** Fills beside other processes after the fill of another one failed; otherwise the waiting requests look again, and one retries. */
   readonly isOptional?: boolean
+  /** Waits for no other process, and makes none wait. */
+  readonly isOwn?: boolean
 }
 
 export interface FillOptions {
@@ -134,6 +136,11 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
     return !this.#isClosed && this.#state !== 'ended'
   }
 
+  /** True if other processes can find out about this fill. */
+  get isLeased(): boolean {
+    return this.#held?.isHeld === true
+  }
+
   /** How many requests wait. */
   get waiting(): number {
     return this.#waiters.size
@@ -166,22 +173,9 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
 
   /** Requests the lease, if the policy wants one, and starts. To be called once, after the first request has joined. */
   start(): void {
-    const { leases, clock } = this.#context
-    if (this.#lease === undefined || leases === undefined) {
-      this.#begin()
-      return
-    }
-    const { key, waitMs, limitMs, isOptional = false } = this.#lease
-    void acquireLease(leases, key, waitMs, clock).then((answer) => {
-      if (answer.kind === 'ended' && isOptional && answer.outcome === 'failed') this.#begin()
-      else if (answer.kind === 'ended') this.end({ kind: 'elsewhere', outcome: answer.outcome })
-      else if (this.isEnded) answer.lease.end('failed')
-      else {
-        this.#held = answer.lease
-        if (limitMs !== undefined) answer.lease.limit(limitMs)
-        this.#begin()
-      }
-    })
+    const { leases } = this.#context
+    if (this.#lease === undefined || leases === undefined) this.#begin()
+    else void this.#acquire(leases, this.#lease)
   }
 
   /** Changes how long other processes are made to wait, from now on. */
@@ -214,6 +208,21 @@ export class SharedFill<Waiter extends object, Policy extends FillPolicy<Waiter>
     this.#guarded(() => this.policy.settled(end))
     for (const waiter of [...this.#waiters.keys()]) this.#dismiss(waiter, end)
     this.#ended.resolve(end)
+  }
+
+  async #acquire(desk: LeaseDesk, { key, waitMs, limitMs, isOptional, isOwn }: LeaseRequest): Promise<void> {
+    const { clock } = this.#context
+    let answer = await acquireLease(desk, isOwn === true ? ownKey(key) : key, waitMs, clock)
+    if (answer.kind === 'ended' && isOptional === true && answer.outcome === 'failed') {
+      answer = await acquireLease(desk, ownKey(key), waitMs, clock)
+    }
+    if (answer.kind === 'ended') this.end({ kind: 'elsewhere', outcome: answer.outcome })
+    else if (this.isEnded) answer.lease.end('failed')
+    else {
+      this.#held = answer.lease
+      if (limitMs !== undefined) answer.lease.limit(limitMs)
+      this.#begin()
+    }
   }
 
   #begin(): void {

@@ -13,11 +13,11 @@ import {
   storingOf,
   touchesLayer,
 } from '@svc/cache'
-import { BodyBlocks, type HeaderList, parseCacheControl, type ResponseHead, type ResponseSink } from '@svc/http'
+import { BodyBlocks, parseCacheControl, type ResponseHead, type ResponseSink } from '@svc/http'
 import type { CacheClient, ProxyStatus, ServedEntry } from './cache-client.ts'
 import type { Invalidations } from './invalidations.ts'
 import { KnownAddresses } from './known-addresses.ts'
-import { ProxyFill, type ProxyFillStart, type ProxyFills } from './proxy-fill.ts'
+import { ProxyFill, type ProxyFillStart, type ProxyFills, passKeyOf } from './proxy-fill.ts'
 import { type ProxyParts, purgeableAt } from './shared-response.ts'
 import { mayServeStale, mayServeWhileUpdating } from './stale-rules.ts'
 import { sendEntry, sendFile } from './stored-answer.ts'
@@ -132,26 +132,29 @@ export class ProxyCache {
     }
     const { found, key } = lookup
     const outcome = found !== undefined ? 'stale' : lookup.hasVariants ? 'vary-miss' : 'uri-miss'
-    const detail = this.#parts.passes.get(key)
+    const passKey = passKeyOf(key, request.headers)
+    const detail = this.#parts.passes.get(passKey)
     // A partial response is neither cached nor shared. A range that begins at byte 0 is served from the complete response.
     const range = firstField(request.headers, 'range')
     const isPart = request.method === 'HEAD' || (range !== undefined && !FROM_BEGINNING.test(range))
     if (isPart && found === undefined) this.#pass(client, outcome, request.method === 'HEAD' ? 'head' : 'range')
-    else if (request.method === 'GET' && detail !== undefined) this.#passKnown(client, key, outcome, detail)
+    else if (request.method === 'GET' && detail !== undefined) this.#passKnown(client, passKey, outcome, detail)
     else if (request.method === 'HEAD' || client.rounds > MAX_ROUNDS) this.#pass(client, outcome, detail)
     else this.#fill(client, key, lookup, outcome)
   }
 
   #fill(client: CacheClient, key: string, lookup: ProxyLookup | undefined, reason: ProxyStatus['outcome']): void {
     const { context, request } = client
-    const isShared = lookup !== undefined && !context.isUnkept && !isForItself(request.headers)
+    const { noStore } = parseCacheControl(joinedField(request.headers, 'cache-control'))
+    const isStored = !context.isUnkept && !noStore
+    const isShared = lookup !== undefined && isStored && firstField(request.headers, 'authorization') === undefined
     const first = isShared ? this.#joinable(key, context.address) : undefined
     // A fill that has its head knows on which fields the response depends, and so which fill is that of this client.
     const own = first?.keyFor(client) ?? key
     const known = first === undefined || first.suits(client) ? first : this.#joinable(own, context.address)
     if (known === undefined) {
       const mayValidate = lookup !== undefined
-      const fill = this.#open({ source: client, key: own, mayValidate, isShared, isRefresh: false, reason })
+      const fill = this.#open({ source: client, key: own, mayValidate, isShared, isStored, isRefresh: false, reason })
       fill.join(client)
       fill.shared.start()
     } else if (lookup?.found !== undefined && mayServeWhileUpdating(lookup.found.entry, context.rules.useStale)) {
@@ -189,7 +192,15 @@ export class ProxyCache {
     // It is for all: the wishes of this client do not count.
     const headers = request.headers.filter(([name]) => name !== 'cache-control')
     const source = { context, origin, request: { ...request, method: 'GET', headers } }
-    this.#open({ source, key, mayValidate: true, isShared: true, isRefresh: true, reason: 'stale' }).shared.start()
+    this.#open({
+      source,
+      key,
+      mayValidate: true,
+      isShared: true,
+      isStored: true,
+      isRefresh: true,
+      reason: 'stale',
+    }).shared.start()
   }
 
   /** Sends a request on whose last response could not be stored. One that could be ends that: the other may have been due to its client. */
@@ -228,10 +239,4 @@ export class ProxyCache {
     const isKnown = uris.some((one) => inFlight.has(one) || store.hasUri(one))
     return invalidations.add(label, uris, isKnown)
   }
-}
-
-/** True if the response to a request may be for its client alone: it has credentials, or forbids storing. */
-function isForItself(headers: HeaderList): boolean {
-  if (firstField(headers, 'authorization') !== undefined) return true
-  return parseCacheControl(joinedField(headers, 'cache-control')).noStore
 }

@@ -2,12 +2,14 @@ import {
   type FillEnd,
   type FillPolicy,
   type Fills,
+  firstField,
   freshnessOf,
   type LateWaiter,
   type ProxyAddress,
   type ProxyEntry,
   type SharedFill,
 } from '@svc/cache'
+import type { HeaderList } from '@svc/http'
 import type { CacheClient, ProxyStatus, ServedEntry } from './cache-client.ts'
 import type { ProxyParts } from './shared-response.ts'
 import { UpstreamFetch } from './upstream-fetch.ts'
@@ -26,6 +28,11 @@ export function leasePrefix(label: string, uri: string): string {
   return `${LEASE_KIND}${label}\0${uri}\0`
 }
 
+/** The key under which an unstorable response to a request is remembered: credentials are a reason of their own. */
+export function passKeyOf(key: string, request: HeaderList): string {
+  return firstField(request, 'authorization') === undefined ? key : `${key}\0authorization`
+}
+
 export type ProxyFills = Fills<CacheClient, ProxyFill>
 
 /** The beginning of a fill. */
@@ -38,6 +45,8 @@ export interface ProxyFillStart {
   readonly mayValidate: boolean
   /** True if other requests may join, and other workers wait. */
   readonly isShared: boolean
+  /** False: the response is not stored in any case. */
+  readonly isStored: boolean
   readonly isRefresh: boolean
   /** Why the request is sent on. */
   readonly reason: ProxyStatus['outcome']
@@ -65,12 +74,13 @@ export class ProxyFill implements FillPolicy<CacheClient> {
   #fetch: UpstreamFetch | undefined
 
   constructor(start: ProxyFillStart, parts: ProxyParts, fills: ProxyFills, exits: ProxyFillExits) {
-    const { key, isShared, isRefresh } = start
+    const { key, isShared, isStored, isRefresh } = start
     this.#start = start
     this.#parts = parts
     this.#exits = exits
-    const lease = { key: LEASE_KIND + key, waitMs: HEAD_MS + BODY_MS + MARGIN_MS, limitMs: HEAD_MS, isOptional: true }
-    this.shared = fills.open(key, this, { lease: isShared ? lease : undefined, isRefresh, isPrivate: !isShared })
+    const waitMs = HEAD_MS + BODY_MS + MARGIN_MS
+    const lease = { key: LEASE_KIND + key, waitMs, limitMs: HEAD_MS, isOptional: true, isOwn: !isShared }
+    this.shared = fills.open(key, this, { lease: isStored ? lease : undefined, isRefresh, isPrivate: !isShared })
   }
 
   get address(): ProxyAddress {
@@ -138,7 +148,8 @@ export class ProxyFill implements FillPolicy<CacheClient> {
 
   settled(end: FillEnd): void {
     const { passes, store } = this.#parts
-    if (end.kind === 'pass') passes.add(this.#start.key, end.detail)
+    const isPersonal = end.kind === 'unshared' && end.detail === 'authorization'
+    if (end.kind === 'pass' || isPersonal) passes.add(passKeyOf(this.#start.key, this.#start.source.request.headers), end.detail)
     if (end.kind !== 'elsewhere') return
     if (end.outcome === 'pass') passes.add(this.#start.key, 'other')
     else store.refresh()

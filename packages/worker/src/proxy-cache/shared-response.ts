@@ -46,6 +46,8 @@ export interface SharedResponseOptions {
   readonly whole: Buffer | undefined
   /** Number of the last purge that was known when it was requested. */
   readonly seq: number
+  /** False: an unsafe request to another worker does not find out about the response before it is stored. */
+  readonly mayOffer: () => boolean
   /** It turned out that it cannot be stored. */
   readonly onUnstorable: () => void
   /** It is not stored, and no client reads it any more. */
@@ -122,12 +124,12 @@ export class SharedResponse {
 
   /** Sends it to a client, from its beginning, as it arrives. */
   deliver(client: CacheClient, { outcome, isCollapsed, refused }: DeliveryStatus): void {
-    const { address, parts, response, seq, stored, whole } = this.#options
+    const { address, mayOffer, parts, response, seq, stored, whole } = this.#options
     if (client.isGone) return
     const { context, request, sink } = client
     const { head, from, to, length } = deliveryOf(request, response, parts.clock.now())
     context.report({ outcome, isStored: this.isStored, isCollapsed, ...(refused !== undefined && { detail: refused }) })
-    if (stored !== undefined && head.status === response.status) {
+    if (stored !== undefined && head.status === response.status && mayOffer()) {
       const { label, path, tags } = purgeableAt(address)
       const { createdAt, ttlMs, headers } = stored.storing
       context.offer({ createdAt, ttlMs, label, path, tags, seq, headers }, stored.key)

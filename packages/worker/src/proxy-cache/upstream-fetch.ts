@@ -119,7 +119,7 @@ export class UpstreamFetch implements ResponseSink {
       return
     }
     void response
-      .store(this.#options.asked.request.headers, () => this.#isUnpurged)
+      .store(this.#options.asked.request.headers, () => this.#mayStore)
       .then((isStored) => this.#finish({ kind: isStored ? 'stored' : 'lost' }))
   }
 
@@ -143,6 +143,11 @@ export class UpstreamFetch implements ResponseSink {
   get #isUnpurged(): boolean {
     const { asked, shared } = this.#options
     return shared.mayStore(purgeableAt(asked.context.address), 'proxy')
+  }
+
+  /** False: a purge has overtaken the fill, or an unsafe request to another worker could have without finding out about it. */
+  get #mayStore(): boolean {
+    return this.#options.shared.isLeased && this.#isUnpurged
   }
 
   #storingOf(head: ResponseHead): Storing | Refusal {
@@ -172,7 +177,7 @@ export class UpstreamFetch implements ResponseSink {
       queueMicrotask(() => this.start())
       return
     }
-    const isStored = !('refused' in storing) && this.#isUnpurged
+    const isStored = !('refused' in storing) && this.#mayStore
     const { createdAt, ttlMs, swrMs } = 'refused' in storing ? { createdAt: parts.clock.now(), ttlMs: 0, swrMs: 0 } : storing
     const entry: StoredEntry = { ...stale, headers, createdAt, ttlMs, swrMs, seq: shared.seq, isMarkedStale: false }
     this.served = { key, entry, how: 'validated' }
@@ -229,6 +234,7 @@ export class UpstreamFetch implements ResponseSink {
       stored,
       whole: this.#whole,
       seq: shared.seq,
+      mayOffer: () => shared.isLeased,
       onUnstorable: () => shared.close(),
       onUnread: () => this.#finish({ kind: 'lost' }),
       onRoom: () => this.#source?.resume(),
