@@ -165,6 +165,8 @@ test('text is encoded and decoded as the Encoding standard says', async (t) => {
   const bytes = (...values: number[]) => `new Uint8Array([${values.join()}])`
   await check(t, [
     ["new TextDecoder('utf-7')", 'throws RangeError'],
+    ["new TextDecoder('GBK')", 'throws RangeError'],
+    [`new TextDecoder('iso-8859-15').decode(${bytes(0xa4, 0xe4)})`, '€ä'],
     [`new TextDecoder('utf-8', { fatal: true }).decode(${bytes(0xff)})`, 'throws TypeError'],
     [`new TextDecoder('utf-8', { fatal: true }).decode(${bytes(0xe2, 0x82)})`, 'throws TypeError'],
     [`new TextDecoder('utf-16le', { fatal: true }).decode(${bytes(0x00, 0xd8)})`, 'throws TypeError'],

@@ -1,9 +1,9 @@
 import type { SegmentNode } from '@svc/site'
+import { URLSearchParams } from '../prelude/fetch/url.ts'
 import { LayoutContext, useContext } from '../react/react-runtime.ts'
 import { controlFlowOf, httpError, redirectError } from '../scope/control-flow.ts'
 import { currentScope } from '../scope/request-scope.ts'
 import { RouterError } from '../scope/router-error.ts'
-import { StandardURLSearchParams } from './standard-classes.ts'
 
 /** Decides if the browser's history gets an entry; without client navigation it makes no difference. */
 export const RedirectType = { push: 'push', replace: 'replace' } as const
@@ -82,7 +82,7 @@ const nothing = () => {
 }
 
 /** A query that cannot be changed. */
-export class ReadonlyURLSearchParams extends StandardURLSearchParams {
+export class ReadonlyURLSearchParams extends URLSearchParams {
   override append(): never {
     return refuseChange()
   }

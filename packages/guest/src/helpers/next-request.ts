@@ -1,11 +1,15 @@
+import { Request as GuestRequestClass } from '../prelude/fetch/request.ts'
+import { URL } from '../prelude/fetch/url.ts'
 import { RequestCookies } from '../scope/cookies.ts'
-import { StandardRequest, StandardURL } from './standard-classes.ts'
+
+/** The guest's own class under the type of the standard. Nothing is global yet when this is evaluated. */
+const StandardRequest = GuestRequestClass as unknown as typeof Request
 
 /** Called when site code reads a part of an observed `NextURL`. */
 type NoteRead = (read: 'query' | 'host') => void
 
 /** A URL as `request.nextUrl` has it: a URL with `clone()` and an empty `basePath` and `locale`. */
-export class NextURL extends StandardURL {
+export class NextURL extends URL {
   get basePath(): string {
     return ''
   }
@@ -79,7 +83,7 @@ function partsOf(request: NextRequest): Parts {
 /** The App Router's request: a `Request` with `nextUrl` and `cookies`. */
 export class NextRequest extends StandardRequest {
   constructor(input: Request | string | URL, init: RequestInit = {}) {
-    super(typeof input === 'string' || input instanceof StandardURL ? String(input) : (input as Request), init)
+    super(typeof input === 'string' || input instanceof URL ? String(input) : (input as Request), init)
   }
 
   get nextUrl(): NextURL {

@@ -1,7 +1,7 @@
 /// <reference path="../modules.d.ts" />
 import { compilerRuntime, jsxDevRuntime, jsxRuntime, react, reactDom, server } from 'svc:react'
+import { ReadableStream } from 'web-streams-polyfill'
 import { TextEncoder } from '../prelude/encoding/text-coding.ts'
-import { ReadableStream } from '../prelude/fetch/streams.ts'
 import { registerBuiltin } from '../registry/builtins.ts'
 
 type Exports = Readonly<Record<string, unknown>>

@@ -1,6 +1,7 @@
+import { toBase64, toBase64url } from '@exodus/bytes/base64.js'
 import { host } from '../../host/host.ts'
 import { callHostOnce } from '../../host/host-calls.ts'
-import { decodeBase64Loose, encodeBase64, encodeBase64Url } from '../encoding/base64.ts'
+import { decodeBase64Loose } from '../encoding/base64.ts'
 import { bytesOf, exactBuffer } from '../encoding/bytes.ts'
 import { DOMException } from '../events/dom-exception.ts'
 
@@ -144,7 +145,7 @@ const jwkAlgorithm = (algorithm: KeyAlgorithm) =>
 
 async function hmac(key: CryptoKey, data: unknown): Promise<ArrayBuffer> {
   if (key.algorithm.name !== 'HMAC') throw new DOMException('The key is no HMAC key', 'InvalidAccessError')
-  const argument = { algorithm: 'HMAC', hash: key.algorithm.hash.name, key: encodeBase64(CryptoKey.secret(key)) }
+  const argument = { algorithm: 'HMAC', hash: key.algorithm.hash.name, key: toBase64(CryptoKey.secret(key)) }
   return (await callHostOnce('hmac', argument, exactBuffer(bytesOf(data).slice()))).bytes
 }
 
@@ -154,9 +155,9 @@ async function aesGcm(direction: 'encrypt' | 'decrypt', given: unknown, key: Cry
   if (!tagBits.includes(Number(tagLength))) throw new DOMException('Invalid tagLength', 'OperationError')
   const argument = {
     direction,
-    key: encodeBase64(CryptoKey.secret(key)),
-    iv: encodeBase64(bytesOf(iv)),
-    ...(additionalData === undefined ? {} : { additionalData: encodeBase64(bytesOf(additionalData)) }),
+    key: toBase64(CryptoKey.secret(key)),
+    iv: toBase64(bytesOf(iv)),
+    ...(additionalData === undefined ? {} : { additionalData: toBase64(bytesOf(additionalData)) }),
     tagLength: Number(tagLength),
   }
   try {
@@ -229,7 +230,7 @@ export class SubtleCrypto {
     const secret = CryptoKey.secret(key)
     if (format === 'raw' || format === 'raw-secret') return exactBuffer(secret.slice())
     if (format !== 'jwk') throw notSupported(`The key format ${format}`)
-    return { kty: 'oct', k: encodeBase64Url(secret), alg: jwkAlgorithm(key.algorithm), ext: true, key_ops: [...key.usages] }
+    return { kty: 'oct', k: toBase64url(secret), alg: jwkAlgorithm(key.algorithm), ext: true, key_ops: [...key.usages] }
   }
 
   get [Symbol.toStringTag](): string {

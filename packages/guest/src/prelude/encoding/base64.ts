@@ -1,3 +1,4 @@
+import { toBase64 } from '@exodus/bytes/base64.js'
 import { DOMException } from '../events/dom-exception.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
@@ -6,24 +7,6 @@ const values = new Uint8Array(256).fill(255)
 for (let i = 0; i < alphabet.length; i++) values[alphabet.charCodeAt(i)] = i
 values['-'.charCodeAt(0)] = 62
 values['_'.charCodeAt(0)] = 63
-
-/** Encodes bytes (RFC 4648 section 4). */
-export function encodeBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (let i = 0; i < bytes.length; i += 3) {
-    const left = bytes.length - i
-    const group = ((bytes[i] as number) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0)
-    text += alphabet.charAt(group >> 18) + alphabet.charAt((group >> 12) & 63)
-    text += left > 1 ? alphabet.charAt((group >> 6) & 63) : '='
-    text += left > 2 ? alphabet.charAt(group & 63) : '='
-  }
-  return text
-}
-
-/** Encodes bytes for URLs, without padding (RFC 4648 section 5). */
-export function encodeBase64Url(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
-}
 
 /** Decodes either alphabet and skips what does not belong to it, as `Buffer` does. Stops at padding. */
 export function decodeBase64Loose(text: string): Uint8Array {
@@ -65,5 +48,5 @@ export function btoa(data: unknown): string {
     if (code > 255) throw new DOMException('Invalid character', 'InvalidCharacterError')
     bytes[i] = code
   }
-  return encodeBase64(bytes)
+  return toBase64(bytes)
 }

@@ -1,3 +1,5 @@
+import { utf8fromStringLoose, utf8toStringLoose } from '@exodus/bytes/utf8.js'
+
 /** Anything that holds bytes. */
 type BufferSource = ArrayBuffer | ArrayBufferView
 
@@ -31,20 +33,13 @@ export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return joined
 }
 
-/** Characters of windows-1252 at 0x80-0x9F; the rest equals the byte (Encoding standard, index windows-1252). */
-const upper =
-  '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
-
-/** Decodes windows-1252, which is what the labels latin1 and ascii mean on the web. */
-export function decodeWindows1252(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) text += byte >= 0x80 && byte < 0xa0 ? upper.charAt(byte - 0x80) : String.fromCharCode(byte)
-  return text
+/** Encodes text as UTF-8; lone surrogates become U+FFFD. */
+export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
+  return utf8fromStringLoose(text)
 }
 
-/** Decodes bytes as the characters of their number (ISO 8859-1 proper). */
-export function decodeLatin1(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) text += String.fromCharCode(byte)
-  return text
+/** Decodes UTF-8 without a byte order mark, replacing what is malformed (the standard's "UTF-8 decode"). */
+export function decodeUtf8(bytes: Uint8Array): string {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return utf8toStringLoose(hasMark ? bytes.subarray(3) : bytes)
 }

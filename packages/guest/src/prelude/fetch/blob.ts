@@ -1,6 +1,5 @@
-import { bytesOf, concatBytes, exactBuffer, isBufferSource } from '../encoding/bytes.ts'
-import { decodeUtf8, encodeUtf8 } from '../encoding/utf8.ts'
-import { ReadableStream } from './streams.ts'
+import { ReadableStream } from 'web-streams-polyfill'
+import { bytesOf, concatBytes, decodeUtf8, encodeUtf8, exactBuffer, isBufferSource } from '../encoding/bytes.ts'
 
 type BlobPart = string | ArrayBuffer | ArrayBufferView | Blob
 

@@ -1,9 +1,8 @@
-import { bytesOf, concatBytes, exactBuffer, isBufferSource } from '../encoding/bytes.ts'
-import { decodeUtf8, encodeUtf8 } from '../encoding/utf8.ts'
+import { ReadableStream } from 'web-streams-polyfill'
+import { bytesOf, concatBytes, decodeUtf8, encodeUtf8, exactBuffer, isBufferSource } from '../encoding/bytes.ts'
 import { Blob } from './blob.ts'
 import { ByteQueue } from './byte-queue.ts'
 import { encodeMultipart, FormData, parseMultipart } from './form-data.ts'
-import { ReadableStream } from './streams.ts'
 import { URLSearchParams } from './url.ts'
 
 export type BodyInit =

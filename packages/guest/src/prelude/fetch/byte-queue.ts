@@ -1,5 +1,5 @@
+import { ReadableStream } from 'web-streams-polyfill'
 import { concatBytes } from '../encoding/bytes.ts'
-import { ReadableStream } from './streams.ts'
 
 /** Bytes that arrive over time from the host, read once: whole, or as a stream that is made on demand. */
 export class ByteQueue {

@@ -1,5 +1,5 @@
-import { concatBytes, decodeLatin1 } from '../encoding/bytes.ts'
-import { decodeUtf8, encodeUtf8 } from '../encoding/utf8.ts'
+import { latin1toString } from '@exodus/bytes/single-byte.js'
+import { concatBytes, decodeUtf8, encodeUtf8 } from '../encoding/bytes.ts'
 import { Blob, File } from './blob.ts'
 
 type FormDataValue = string | File
@@ -149,7 +149,7 @@ export function parseMultipart(bytes: Uint8Array<ArrayBuffer>, boundary: string)
       : indexOfBytes(bytes, delimiter, 0) + delimiter.length
   if (at < first.length) throw malformed('no boundary')
   for (;;) {
-    const mark = decodeLatin1(bytes.subarray(at, at + 2))
+    const mark = latin1toString(bytes.subarray(at, at + 2))
     if (mark === '--') return data
     if (mark !== '\r\n') throw malformed('no line break after a boundary')
     const bodyAt = indexOfBytes(bytes, headEnd, at)

@@ -1,6 +1,9 @@
-import { decodeBase64Loose, encodeBase64, encodeBase64Url } from '../encoding/base64.ts'
-import { decodeLatin1 } from '../encoding/bytes.ts'
-import { encodeUtf8, Utf8Decoder } from '../encoding/utf8.ts'
+import { toBase64, toBase64url } from '@exodus/bytes/base64.js'
+import { toHex } from '@exodus/bytes/hex.js'
+import { latin1toString } from '@exodus/bytes/single-byte.js'
+import { utf8toStringLoose } from '@exodus/bytes/utf8.js'
+import { decodeBase64Loose } from '../encoding/base64.ts'
+import { encodeUtf8 } from '../encoding/bytes.ts'
 
 /** Names that Node's Buffer knows, and what they mean. */
 const canonical: Readonly<Record<string, BufferEncoding>> = {
@@ -76,20 +79,18 @@ export function encodeText(text: string, encoding: BufferEncoding): Uint8Array {
 /** Turns bytes into text. */
 export function decodeText(bytes: Uint8Array, encoding: BufferEncoding): string {
   switch (encoding) {
-    case 'utf8': {
-      const decoder = new Utf8Decoder(false)
-      return decoder.write(bytes) + decoder.end()
-    }
+    case 'utf8':
+      return utf8toStringLoose(bytes)
     case 'hex':
-      return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+      return toHex(bytes)
     case 'base64':
-      return encodeBase64(bytes)
+      return toBase64(bytes)
     case 'base64url':
-      return encodeBase64Url(bytes)
+      return toBase64url(bytes)
     case 'latin1':
-      return decodeLatin1(bytes)
+      return latin1toString(bytes)
     case 'ascii':
-      return decodeLatin1(bytes.map((byte) => byte & 127))
+      return latin1toString(bytes.map((byte) => byte & 127))
     case 'utf16le': {
       let text = ''
       for (let i = 0; i + 1 < bytes.length; i += 2)

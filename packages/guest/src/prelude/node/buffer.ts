@@ -1,5 +1,4 @@
 import { concatBytes } from '../encoding/bytes.ts'
-import { utf8Length } from '../encoding/utf8.ts'
 import { decodeText, encodeText, encodingOf, knownEncoding } from './buffer-encoding.ts'
 import { numberMethods } from './buffer-numbers.ts'
 
@@ -72,9 +71,7 @@ export class Buffer extends Uint8Array<ArrayBuffer> {
 
   static byteLength(value: unknown, encoding?: unknown): number {
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return value.byteLength
-    const text = String(value)
-    const known = knownEncoding(encoding)
-    return known === 'utf8' ? utf8Length(text) : encodeText(text, known).length
+    return encodeText(String(value), knownEncoding(encoding)).length
   }
 
   static isBuffer(value: unknown): boolean {
