@@ -1,4 +1,3 @@
-import { type Deferred, deferred } from '@svc/core'
 import { ManualClock } from '@svc/testkit'
 import {
   type FillEnd,
@@ -80,12 +79,12 @@ export class ScriptedPolicy implements FillPolicy<Client> {
 /** A desk that answers when the test says so. */
 export class ScriptedDesk implements LeaseDesk {
   readonly keys: string[] = []
-  readonly asked: Deferred<LeaseReply>[] = []
+  readonly asked: PromiseWithResolvers<LeaseReply>[] = []
   readonly ended: (readonly [id: number, outcome: LeaseOutcome])[] = []
 
   lease(key: string): Promise<LeaseReply> {
     this.keys.push(key)
-    const reply = deferred<LeaseReply>()
+    const reply = Promise.withResolvers<LeaseReply>()
     this.asked.push(reply)
     return reply.promise
   }

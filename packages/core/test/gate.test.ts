@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deferred, Gate } from '../src/index.ts'
+import { Gate } from '../src/index.ts'
 
 test('so many tasks run at a time, the others in their order, and one that fails gives its place back', async () => {
   const gate = new Gate(2)
   const begun: number[] = []
-  const tasks = Array.from({ length: 4 }, () => deferred<number>())
+  const tasks = Array.from({ length: 4 }, () => Promise.withResolvers<number>())
   const results = tasks.map((task, at) =>
     gate.run(() => {
       begun.push(at)

@@ -1,4 +1,4 @@
-import { asError, type Clock, codeOf, connectSocketChannel, deferred, type Handlers, messageOf, RpcPeer } from '@svc/core'
+import { asError, type Clock, codeOf, connectSocketChannel, type Handlers, messageOf, RpcPeer } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { PRODUCT_VERSION, PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
@@ -28,7 +28,7 @@ const HELLO_TIMEOUT_MS = 10_000
 /** Keeps a connection to the master, and connects again after each loss until `close`. */
 export class MasterLink {
   readonly #options: MasterLinkOptions
-  readonly #closed = deferred<void>()
+  readonly #closed = Promise.withResolvers<void>()
   #peer: MasterPeer | undefined
   #running: Promise<void> | undefined
   #isClosed = false
@@ -74,7 +74,7 @@ export class MasterLink {
   }
 
   async #pause(waitMs: number): Promise<void> {
-    const over = deferred<void>()
+    const over = Promise.withResolvers<void>()
     const cancel = this.#options.clock.after(waitMs, () => over.resolve())
     await Promise.race([over.promise, this.#closed.promise])
     cancel()

@@ -6,23 +6,14 @@ import type { UnitHost } from './unit-host.ts'
 /** The master times out earlier on calls that it does not want to wait for. */
 const FORWARD_TIMEOUT_MS = 120_000
 
-type Forwarded = Omit<Handlers<typeof hostCommandMethods>, 'prepare' | 'commit' | 'abandon' | 'purge' | 'purgeSettled'>
+const FORWARDED = ['survey', 'siteChanged', 'purgeModules', 'modules', 'flush', 'usedRoutes', 'warm', 'ping', 'metrics'] as const
+type Forwarded = Pick<Handlers<typeof hostCommandMethods>, (typeof FORWARDED)[number]>
 
 /** Calls that go to the render host unchanged. */
 function forwarded(host: UnitHost): Forwarded {
-  const options = { timeoutMs: FORWARD_TIMEOUT_MS }
-  const peer = () => host.require().peer
-  return {
-    survey: (request) => peer().call('survey', request, options),
-    siteChanged: (request) => peer().call('siteChanged', request, options),
-    purgeModules: (request) => peer().call('purgeModules', request, options),
-    modules: (request) => peer().call('modules', request, options),
-    flush: (request) => peer().call('flush', request, options),
-    usedRoutes: () => peer().call('usedRoutes', undefined, options),
-    warm: (request) => peer().call('warm', request, options),
-    ping: () => peer().call('ping', undefined, options),
-    metrics: () => peer().call('metrics', undefined, options),
-  }
+  const forward = (name: keyof Forwarded) => (request: never) =>
+    host.require().peer.call(name, request, { timeoutMs: FORWARD_TIMEOUT_MS })
+  return Object.fromEntries(FORWARDED.map((name) => [name, forward(name)])) as unknown as Forwarded
 }
 
 /** The unit's handlers for the master. */

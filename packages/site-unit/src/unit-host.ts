@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import type { Purge, PurgeState } from '@svc/cache'
-import { asError, type Clock, type Deferred, deferred } from '@svc/core'
+import { asError, type Clock } from '@svc/core'
 import type { HostProcess, SupervisorTimings } from '@svc/processes'
 import { askMembers, type Death, describeExit, HostSlots, RunningHost, type Slot, SupervisorError } from '@svc/processes'
 import type { HostSpec } from '@svc/protocol'
@@ -70,7 +70,7 @@ export class UnitHost {
   readonly #left = new WeakMap<RunningHost, { readonly boot: string; readonly last: number }>()
   #target: HostSpec
   #purges: UnitPurges | undefined
-  #ready: Deferred<void> = deferred()
+  #ready = Promise.withResolvers<void>()
   #launched = 0
   #replacing: Promise<void> | undefined
   #hasServed = false

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { BegunPurge, Purge, PurgeOrder } from '@svc/cache'
-import { type Clock, CoreError, type Deferred, deferred } from '@svc/core'
+import { type Clock, CoreError } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
 import { PROCESS_WAIT_MS, tempDir, waitFor } from '@svc/testkit'
 import type { PurgeMember } from '../../processes/src/purges/purge-member.ts'
@@ -48,8 +48,8 @@ class ScriptedMember implements PurgeMember {
   readonly asked: Purge[] = []
   readonly settledNumbers: number[] = []
   readonly #log: string[]
-  readonly #answers: Deferred<number>[] = []
-  readonly #exit = deferred<void>()
+  readonly #answers: PromiseWithResolvers<number>[] = []
+  readonly #exit = Promise.withResolvers<void>()
   exited: Promise<unknown> = this.#exit.promise
 
   constructor(name: string, log: string[] = []) {
@@ -60,7 +60,7 @@ class ScriptedMember implements PurgeMember {
   purge(purge: Purge): Promise<number> {
     this.asked.push(purge)
     this.#log.push(`${this.name} asked ${this.asked.length}`)
-    const answer = deferred<number>()
+    const answer = Promise.withResolvers<number>()
     this.#answers.push(answer)
     return answer.promise
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Clock, deferred } from '@svc/core'
+import type { Clock } from '@svc/core'
 import { createLogger } from '@svc/telemetry'
 import { StoreUpkeep } from '../src/master/store-upkeep.ts'
 
@@ -28,7 +28,7 @@ class OneTimer implements Clock {
 
 function setup() {
   const clock = new OneTimer()
-  const store = { needsEviction: false, evictions: 0, readers: 0, pending: deferred<number>() }
+  const store = { needsEviction: false, evictions: 0, readers: 0, pending: Promise.withResolvers<number>() }
   const kept = {
     get needsEviction() {
       return store.needsEviction
@@ -58,7 +58,7 @@ test('the store is evicted from when it has too much, one eviction at a time, al
   assert.equal(clock.task, undefined, 'no look while it evicts')
   store.pending.reject(new Error('full'))
   await turn()
-  store.pending = deferred()
+  store.pending = Promise.withResolvers()
   clock.run()
   assert.equal(store.evictions, 2)
   store.pending.resolve(1)

@@ -9,7 +9,7 @@ import {
   gunzipSync,
   zstdDecompressSync,
 } from 'node:zlib'
-import { deferred, withDeadline } from '@svc/core'
+import { withDeadline } from '@svc/core'
 import type { BodyWriter, HeaderList } from '@svc/http'
 import { compressStream } from '../src/compression/index.ts'
 import { type ClientBehaviour, fieldOf, RecordedExchange } from './recorded-exchange.ts'
@@ -43,7 +43,7 @@ for (const coding of ['br', 'gzip', 'zstd'] as const) {
   test(`data written under ${coding} can be read before more follows`, async () => {
     const decoder = codings[coding].stream()
     let decoded = ''
-    let waiting = { text: '', found: deferred<void>() }
+    let waiting = { text: '', found: Promise.withResolvers<void>() }
     decoder.on('data', (chunk: Buffer) => {
       decoded += chunk.toString()
       if (decoded.endsWith(waiting.text)) waiting.found.resolve()
@@ -56,7 +56,7 @@ for (const coding of ['br', 'gzip', 'zstd'] as const) {
       },
     })
     for (const text of ['<html>shell', '<p>boundary</p>', 'x']) {
-      waiting = { text, found: deferred<void>() }
+      waiting = { text, found: Promise.withResolvers<void>() }
       writer.write(Buffer.from(text))
       await withDeadline(waiting.found.promise, 60_000, `"${text}" at the client`)
     }

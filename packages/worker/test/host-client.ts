@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { deferred, ReplyWithBytes } from '@svc/core'
+import { ReplyWithBytes } from '@svc/core'
 import type { RequestBody } from '@svc/http'
 import type { RenderReply, RenderRequest } from '@svc/protocol'
 import { tempDir } from '@svc/testkit'
@@ -42,7 +42,7 @@ export function startClient(t: TestContext, limits = { timeout_ms: 60_000, queue
 
 /** Starts a render whose outcome can be awaited. */
 export function begin(renderer: HostRenderer, request: RenderRequest, body?: RequestBody) {
-  const { promise, resolve, reject } = deferred<string>()
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
   let source: RenderSource | undefined
   let text = ''
   renderer.render(request, body, {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deferred } from '@svc/core'
 import type { CannedRender } from './canned-renderer.ts'
 import { facts, IsrInstance, page } from './isr-instance.ts'
 import { shop, type TestSite } from './pipeline-server.ts'
@@ -27,7 +26,7 @@ test('requests under made-up hosts do not keep a page that reads its host out of
 test('a response to an invented host leaves waiters under a name of the site their turn', async (t) => {
   const instance = new IsrInstance()
   const { server } = await instance.worker(t, [site])
-  const begun = deferred<CannedRender>()
+  const begun = Promise.withResolvers<CannedRender>()
   const answer = ({ request, sink }: CannedRender) => sink.complete(page(facts(['host'])), Buffer.from(new URL(request.url).host))
   server.renderer.answer = begun.resolve
   const foreign = server.get('/', { host: 'evil.test' })

@@ -1,6 +1,5 @@
 import type { TestContext } from 'node:test'
 import type { LeaseDesk, Purge, PurgeOrder } from '@svc/cache'
-import { type Deferred, deferred } from '@svc/core'
 import type { CacheFacts, LeaseOutcome, LeaseReply, RenderReply, RenderRequest } from '@svc/protocol'
 import { CacheMetrics, MetricSet } from '@svc/telemetry'
 import { ManualClock, MemoryStore } from '@svc/testkit'
@@ -23,7 +22,7 @@ export class InstanceLeases {
   gate: Promise<void> | undefined
   /** Grants leases that it does not remember. */
   isFull = false
-  readonly #held = new Map<string, { id: number; ended: Deferred<LeaseOutcome> }>()
+  readonly #held = new Map<string, { id: number; ended: PromiseWithResolvers<LeaseOutcome> }>()
   #ids = 0
 
   desk(): LeaseDesk {
@@ -37,7 +36,7 @@ export class InstanceLeases {
   /** Holds a key as another process would. */
   hold(key: string): (outcome: LeaseOutcome) => void {
     const id = ++this.#ids
-    this.#held.set(key, { id, ended: deferred() })
+    this.#held.set(key, { id, ended: Promise.withResolvers() })
     return (outcome) => this.#ended(id, outcome)
   }
 
@@ -52,7 +51,7 @@ export class InstanceLeases {
     const held = this.#held.get(key)
     if (held !== undefined) return { granted: false, id: 0, outcome: await held.ended.promise }
     const id = ++this.#ids
-    this.#held.set(key, { id, ended: deferred() })
+    this.#held.set(key, { id, ended: Promise.withResolvers() })
     return { granted: true, id, outcome: undefined }
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { responseKey } from '@svc/cache'
-import { AppError, deferred } from '@svc/core'
+import { AppError } from '@svc/core'
 import { waitFor } from '@svc/testkit'
 import type { CannedRender } from './canned-renderer.ts'
 import { facts, holdRenders, IsrInstance, page, settle } from './isr-instance.ts'
@@ -109,7 +109,7 @@ test('a waiter that timed out still gets a page that was stored meanwhile', asyn
   const instance = new IsrInstance()
   const maker = await instance.worker(t, [shop])
   const worker = await instance.worker(t, [shop])
-  const begun = deferred<CannedRender>()
+  const begun = Promise.withResolvers<CannedRender>()
   maker.server.renderer.answer = begun.resolve
   const first = maker.server.get('/')
   const { sink } = await begun.promise

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { deferred } from '@svc/core'
 import type { RenderRequest } from '@svc/protocol'
 import type { CannedSink } from './canned-renderer.ts'
 import { complete, streamed } from './canned-renderer.ts'
@@ -122,7 +121,7 @@ test('a client that leaves aborts its render, waiting or streaming; one that lea
   assert.ok((await server.get('/', { onChunk: (_chunk, abort) => setImmediate(abort) })).aborted)
   assert.deepEqual(server.renderer.aborted, ['id-1', 'id-2'])
 
-  const describing = deferred<void>()
+  const describing = Promise.withResolvers<void>()
   server.renderer.beforeDescribe = () => describing.promise
   server.renderer.answer = () => undefined
   server.generation.sites.get('shop')?.forget()

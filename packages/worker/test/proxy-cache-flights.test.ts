@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { deferred } from '@svc/core'
 import type { HeaderList } from '@svc/http'
 import { tempDir, waitFor } from '@svc/testkit'
 import { UpstreamError } from '../../upstream/src/errors/errors.ts'
@@ -171,7 +170,7 @@ describe('requests for the same', () => {
     const instance = await CacheInstance.open(t)
     const first = instance.worker().ask('/a')
     const upstream = await instance.upstream.request()
-    const gate = deferred<void>()
+    const gate = Promise.withResolvers<void>()
     instance.leases.gate = gate.promise
     const second = instance.worker().ask('/a')
     upstream.answer(200, fresh(10), 'once')
@@ -191,7 +190,7 @@ describe('requests for the same', () => {
     await instance.settled()
     instance.upstream.auto = undefined
     instance.clock.advance(2_000)
-    const gate = deferred<void>()
+    const gate = Promise.withResolvers<void>()
     instance.leases.gate = gate.promise
     const useStale = ['updating', 'error']
     const before = worker.ask('/a', { useStale })

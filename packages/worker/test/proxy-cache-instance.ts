@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { PassMemory, ProxyStore, type Purge, PurgeLedger, type PurgeOrder, proxyAddress } from '@svc/cache'
-import { type Deferred, deferred } from '@svc/core'
 import {
   cacheStatus,
   type HeaderList,
@@ -24,7 +23,7 @@ export class UpstreamRequest implements ResponseSource {
   readonly #sink: ResponseSink
   isAborted = false
   /** Settle when the cache takes more. */
-  #held: Deferred<void>[] = []
+  #held: PromiseWithResolvers<void>[] = []
 
   constructor(request: OriginRequest, sink: ResponseSink) {
     this.request = request
@@ -56,7 +55,7 @@ export class UpstreamRequest implements ResponseSource {
 
   /** Sends a part of the body; resolves when more may come. */
   chunk(text: string | Uint8Array): Promise<void> {
-    const held = deferred<void>()
+    const held = Promise.withResolvers<void>()
     if (this.isAborted) return held.promise
     const lent = Buffer.from(text as string)
     const takesMore = this.#sink.chunk(lent)
@@ -117,8 +116,8 @@ export interface Asked {
 
 /** A client, and what it has got so far. */
 export class CacheVisitor implements ResponseSink {
-  readonly done: Deferred<void> = deferred()
-  readonly started: Deferred<void> = deferred()
+  readonly done = Promise.withResolvers<void>()
+  readonly started = Promise.withResolvers<void>()
   status = 0
   headers: HeaderList = []
   length: number | undefined

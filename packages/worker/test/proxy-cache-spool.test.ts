@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { deferred } from '@svc/core'
 import { tempDir, waitFor } from '@svc/testkit'
 import { CacheInstance } from './proxy-cache-instance.ts'
 
@@ -31,7 +30,7 @@ function gateWrites({ store: { files } }: CacheInstance, gate: Promise<void>): {
 
 test('a response that turns out to be too long while it is spooled reaches slow clients unchanged', async (t) => {
   const instance = await CacheInstance.open(t, 1 << 20)
-  const gate = deferred<void>()
+  const gate = Promise.withResolvers<void>()
   const writes = gateWrites(instance, gate.promise)
   const visitor = instance.worker().ask('/a')
   const upstream = await instance.upstream.request()

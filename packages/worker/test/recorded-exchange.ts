@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Deferred, deferred, withDeadline } from '@svc/core'
+import { withDeadline } from '@svc/core'
 import type { BodyWriter, HttpExchange, HttpRequest, RequestBody, ResponseHead, StreamOptions } from '@svc/http'
 
 /** Response as a test client received it. */
@@ -29,7 +29,7 @@ export class RecordedExchange implements HttpExchange {
   readonly body = noBody
   readonly request: HttpRequest
   readonly #behaviour: ClientBehaviour
-  readonly #done: Deferred<Recorded> = deferred<Recorded>()
+  readonly #done: PromiseWithResolvers<Recorded> = Promise.withResolvers<Recorded>()
   readonly #chunks: Uint8Array[] = []
   #head: ResponseHead | undefined
   #length: number | undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { asError, type CallContext, codeOf, deferred, type ReplyWithBytes } from '@svc/core'
+import { asError, type CallContext, codeOf, type ReplyWithBytes } from '@svc/core'
 import type { RenderReply, RenderRequest } from '@svc/protocol'
 import { scanSite } from '@svc/site/scan'
 import { waitFor } from '@svc/testkit'
@@ -104,7 +104,7 @@ test('a render that was aborted before a host connected is never sent and never 
 test('giving up a render tells the host', async (t) => {
   const { hosts, renderer, dir } = startClient(t)
   const host = await TestHost.start(t, dir, 'a')
-  const begun = deferred<CallContext>()
+  const begun = Promise.withResolvers<CallContext>()
   host.render = (_request, call) => {
     begun.resolve(call)
     return new Promise(() => undefined)
@@ -113,7 +113,7 @@ test('giving up a render tells the host', async (t) => {
   const { outcome, source } = begin(renderer, get)
   outcome.then(assert.fail, assert.fail)
   const call = await begun.promise
-  const told = deferred<void>()
+  const told = Promise.withResolvers<void>()
   call.onAbort(() => told.resolve())
   source.abort()
   await told.promise
@@ -122,8 +122,8 @@ test('giving up a render tells the host', async (t) => {
 test('a new set leaves calls in flight alone and closes their host after them', async (t) => {
   const { hosts, lost, renderer, dir } = startClient(t)
   const [old, next] = [await TestHost.start(t, dir, 'a'), await TestHost.start(t, dir, 'b')]
-  const begun = deferred<CallContext>()
-  const release = deferred<void>()
+  const begun = Promise.withResolvers<CallContext>()
+  const release = Promise.withResolvers<void>()
   old.render = async (_request, call) => {
     begun.resolve(call)
     await release.promise
@@ -145,7 +145,7 @@ test('a new set leaves calls in flight alone and closes their host after them', 
 test('a host that is lost after its successor was announced is still reported', async (t) => {
   const { hosts, lost, renderer, dir } = startClient(t)
   const [old, next] = [await TestHost.start(t, dir, 'a'), await TestHost.start(t, dir, 'b')]
-  const begun = deferred<void>()
+  const begun = Promise.withResolvers<void>()
   old.render = () => {
     begun.resolve()
     return new Promise(() => undefined)
@@ -193,7 +193,7 @@ test('a request body reaches the host whole, and one that is too long ends the r
   const { hosts, renderer, dir } = startClient(t)
   const host = await TestHost.start(t, dir, 'a')
   host.render = (_request, call) => {
-    const { promise, resolve } = deferred<ReplyWithBytes<RenderReply>>()
+    const { promise, resolve } = Promise.withResolvers<ReplyWithBytes<RenderReply>>()
     let size = 0
     call.onChunk((bytes, ack) => {
       size += bytes.byteLength

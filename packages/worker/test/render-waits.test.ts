@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AppError, type CallContext, deferred, type ReplyWithBytes } from '@svc/core'
+import { AppError, type CallContext, type ReplyWithBytes } from '@svc/core'
 import type { RequestBody } from '@svc/http'
 import type { RenderReply } from '@svc/protocol'
 import { waitFor } from '@svc/testkit'
@@ -17,7 +17,7 @@ const aBody = () => new MemoryBody([Buffer.from('one'), Buffer.from('two')], 6, 
 function echo(host: TestHost): void {
   host.render = (_request, call) => {
     if (!call.hasChunks) return answered(host.endpoint.id)
-    const { promise, resolve } = deferred<ReplyWithBytes<RenderReply>>()
+    const { promise, resolve } = Promise.withResolvers<ReplyWithBytes<RenderReply>>()
     let text = ''
     call.onChunk((bytes, ack) => {
       text += Buffer.from(bytes).toString()
@@ -98,14 +98,14 @@ test('a host that ends is sent nothing more, until another process listens in it
 test('a request body is read when the host wants it, and not again when that host dies', async (t) => {
   const { hosts, renderer, dir } = startClient(t)
   const host = await TestHost.start(t, dir, 'a')
-  const begun = deferred<CallContext>()
+  const begun = Promise.withResolvers<CallContext>()
   host.begins = false
   host.render = (_request, call) => {
     begun.resolve(call)
     return new Promise(() => undefined)
   }
   hosts.update([host.endpoint])
-  const isRead = deferred<void>()
+  const isRead = Promise.withResolvers<void>()
   const body: RequestBody = { isPresent: true, length: 1, read: () => isRead.resolve() }
   const { outcome } = begin(renderer, { ...get, kind: 'handler' }, body)
   report(await begun.promise, 'wants-body')
@@ -118,7 +118,7 @@ test('a manifest that turns out stale after the body was read is not to be match
   const { hosts, renderer, dir } = startClient(t)
   const host = await TestHost.start(t, dir, 'a')
   host.render = (_request, call) => {
-    const { promise, reject } = deferred<RenderReply>()
+    const { promise, reject } = Promise.withResolvers<RenderReply>()
     call.onEnd(() => reject(new AppError('RENDER_STALE_MANIFEST', 'stale', { status: 503 })))
     call.onChunk((_bytes, ack) => ack())
     return promise

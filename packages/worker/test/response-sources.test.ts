@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { AppError, type CallContext, deferred, ReplyWithBytes } from '@svc/core'
+import { AppError, type CallContext, ReplyWithBytes } from '@svc/core'
 import type { ResponseHead } from '@svc/http'
 import type { RenderReply } from '@svc/protocol'
 import { type ResponseScript, responseSourceContract, waitFor } from '@svc/testkit'
@@ -43,7 +43,7 @@ responseSourceContract('a render host', {
   async start(t, sink) {
     const { hosts, renderer, dir } = startClient(t)
     const host = await TestHost.start(t, dir, 'a')
-    const called = deferred<ResponseScript>()
+    const called = Promise.withResolvers<ResponseScript>()
     host.render = (_request, call) => {
       const { promise, resolve } = Promise.withResolvers<RenderReply | ReplyWithBytes<RenderReply>>()
       called.resolve(hostScript(host, call, resolve))

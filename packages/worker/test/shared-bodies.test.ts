@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deferred } from '@svc/core'
 import { SharedBodies } from '../src/isr/stored-sender.ts'
 import { facts, IsrInstance, page } from './isr-instance.ts'
 import { shop } from './pipeline-server.ts'
@@ -9,7 +8,7 @@ const bytes = (text: string) => Buffer.from(text)
 const entryOf = (text: string) => ({ label: 'shop', path: '/', body: bytes(text) })
 
 test('a failed coding is tried again', async () => {
-  const failure = deferred<Uint8Array>()
+  const failure = Promise.withResolvers<Uint8Array>()
   const results = [failure.promise, Promise.resolve(bytes('small'))]
   const bodies = new SharedBodies(() => results.shift() ?? assert.fail('it was made already'))
   const body = bodies.copyOf(entryOf('large'))

@@ -1,6 +1,7 @@
-import { open, readFile, rename, stat } from 'node:fs/promises'
+import { open, readFile, stat } from 'node:fs/promises'
 import { arch, endianness } from 'node:os'
 import { join } from 'node:path'
+import { replaceFile } from '@svc/core'
 
 /** Raised whenever the format of the databases changes, or lmdb's file format: stores of another format are not read. */
 const FORMAT = 5
@@ -81,7 +82,7 @@ export async function sealLeft(dir: string): Promise<void> {
 
 /** Leaves word that the store is damaged: its next owner moves it aside. */
 export async function noteDamage(dir: string, reason: string): Promise<void> {
-  await writeDurably(join(dir, DAMAGE_FILE), `${reason}\n`)
+  await replaceFile(join(dir, DAMAGE_FILE), `${reason}\n`, true)
 }
 
 /** Tells a store from another one that has its place. */
@@ -132,19 +133,7 @@ function isSeal(value: unknown): value is Seal {
 
 async function writeSeal(dir: string, state: Pick<Seal, 'left' | 'isSynced'>): Promise<void> {
   const seal: Seal = { format: FORMAT, arch: arch(), endianness: endianness(), bootId: await bootId(), ...state }
-  await writeDurably(join(dir, SEAL_FILE), `${JSON.stringify(seal)}\n`)
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}`
-  const file = await open(temporary, 'w')
-  try {
-    await file.writeFile(text)
-    await file.datasync()
-  } finally {
-    await file.close()
-  }
-  await rename(temporary, path)
+  await replaceFile(join(dir, SEAL_FILE), `${JSON.stringify(seal)}\n`, true)
 }
 
 /** Id of the running boot of the machine: within it, writes of a killed process survive, synced or not. */

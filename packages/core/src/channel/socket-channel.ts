@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import { CoreError } from '../errors/errors.ts'
-import { deferred } from '../timing/deadline.ts'
 import type { Channel, Frame } from './channel.ts'
 import { ClosedSignal } from './channel.ts'
 import { FrameDecoder, FrameEncoder } from './frame-codec.ts'
@@ -101,7 +100,7 @@ interface ConnectingChannel {
  * memory of their own for large frames would keep the garbage collector busy.
  */
 export function connectSocketChannel(path: string, options: SocketChannelOptions = {}): ConnectingChannel {
-  const { promise, resolve, reject } = deferred<void>()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = connectUnix(path, {
     onread: {
       buffer: Buffer.allocUnsafeSlow(READ_BUFFER_BYTES),

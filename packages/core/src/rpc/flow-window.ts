@@ -1,5 +1,4 @@
 import { CoreError } from '../errors/errors.ts'
-import { type Deferred, deferred } from '../timing/deadline.ts'
 
 /** Bytes of unacknowledged chunks in flight in one direction of one call. */
 export const WINDOW_BYTES = 256 * 1024
@@ -24,7 +23,7 @@ export class ConsumedBytes {
 /** Counts what was sent against what the other side has consumed, and lets a sender wait for room. */
 export class FlowWindow {
   #outstanding = 0
-  #waiting: Deferred<void> | undefined
+  #waiting: PromiseWithResolvers<void> | undefined
   #hasEnded = false
 
   /** Notes `byteCount` as sent. False: the window is full. */
@@ -44,7 +43,7 @@ export class FlowWindow {
   drained(): Promise<void> {
     if (this.#hasEnded) return Promise.reject(callEnded())
     if (this.#outstanding < WINDOW_BYTES) return Promise.resolve()
-    this.#waiting ??= deferred<void>()
+    this.#waiting ??= Promise.withResolvers<void>()
     return this.#waiting.promise
   }
 

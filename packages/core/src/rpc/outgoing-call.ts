@@ -1,5 +1,4 @@
 import { CoreError } from '../errors/errors.ts'
-import { type Deferred, deferred } from '../timing/deadline.ts'
 import { ConsumedBytes, FlowWindow } from './flow-window.ts'
 import type { RpcFrame } from './wire.ts'
 
@@ -58,7 +57,7 @@ export class OutgoingCall implements RpcCall<unknown> {
   readonly #port: CallPort
   readonly #id: number
   readonly #onChunk: CallOptions['onChunk']
-  readonly #settled: Deferred<Received<unknown>> = deferred()
+  readonly #settled = Promise.withResolvers<Received<unknown>>()
   readonly #window = new FlowWindow()
   readonly #consumed = new ConsumedBytes()
   readonly #timer: NodeJS.Timeout | undefined

@@ -13,15 +13,3 @@ export function withDeadline<T>(promise: Promise<T>, timeoutMs: number, what: st
     promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
-
-/** A promise with its two ends. */
-export interface Deferred<T> {
-  readonly promise: Promise<T>
-  resolve(value: T): void
-  reject(error: unknown): void
-}
-
-/** Makes a promise that is settled from outside. */
-export function deferred<T>(): Deferred<T> {
-  return Promise.withResolvers<T>()
-}

@@ -1,4 +1,4 @@
-import { asError, type BackoffState, type Clock, type Deferred, deferred, delayMs, noFailures, recordFailure } from '@svc/core'
+import { asError, type BackoffState, type Clock, delayMs, noFailures, recordFailure } from '@svc/core'
 import { SupervisorError } from '../errors/errors.ts'
 import type { ProcessExit } from './supervised-process.ts'
 import type { SupervisorTimings } from './timings.ts'
@@ -56,7 +56,7 @@ export class Slot<P extends Running> {
   #failures: BackoffState = noFailures
   #retryAt = 0
   #isStopping = false
-  #wake: Deferred<void> = deferred()
+  #wake = Promise.withResolvers<void>()
   #running: Promise<void> | undefined
 
   constructor(driver: SlotDriver<P>, timings: SupervisorTimings, clock: Clock) {
@@ -164,7 +164,7 @@ export class Slot<P extends Running> {
   }
 
   async #bring(fresh: P): Promise<void> {
-    const { promise, reject } = deferred<never>()
+    const { promise, reject } = Promise.withResolvers<never>()
     const cancel = this.#clock.after(this.#timings.startTimeoutMs, () => {
       reject(new SupervisorError('SUP_NOT_READY', `not ready within ${this.#timings.startTimeoutMs} ms`))
     })
@@ -185,6 +185,6 @@ export class Slot<P extends Running> {
     const cancel = this.#clock.after(retryInMs, () => this.#wake.resolve())
     await this.#wake.promise
     cancel()
-    if (!this.#isStopping) this.#wake = deferred()
+    if (!this.#isStopping) this.#wake = Promise.withResolvers()
   }
 }

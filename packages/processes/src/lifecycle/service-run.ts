@@ -1,4 +1,4 @@
-import { asError, type Clock, CloseStack, type Deferred, deferred } from '@svc/core'
+import { asError, type Clock, CloseStack } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 import { SupervisorError } from '../errors/errors.ts'
 import { ServiceManager } from './service-manager.ts'
@@ -26,8 +26,8 @@ export class ServiceRun {
   readonly manager: ServiceManager
   readonly #service: Service
   readonly #logger: Logger
-  readonly #stopAsked: Deferred<void> = deferred()
-  readonly #started: Deferred<void> = deferred()
+  readonly #stopAsked = Promise.withResolvers<void>()
+  readonly #started = Promise.withResolvers<void>()
   #isStopping = false
 
   /** @param env names the service manager's notification address */

@@ -1,5 +1,5 @@
 import type { Purge } from '@svc/cache'
-import { asError, type Clock, codeOf, deferred } from '@svc/core'
+import { asError, type Clock, codeOf } from '@svc/core'
 import type { Logger } from '@svc/telemetry'
 
 /** A process that takes part in purges. The fleets make members of their processes. */
@@ -39,7 +39,7 @@ const MAX_SECOND_CHANCES = 3
 
 /** Resolves with `late` after the timeout, which restarts as long as this process itself is late. */
 function deadline({ clock, ackTimeoutMs }: AskSettings): { readonly passed: Promise<'late'>; cancel(): void } {
-  const { promise, resolve } = deferred<'late'>()
+  const { promise, resolve } = Promise.withResolvers<'late'>()
   let chances = MAX_SECOND_CHANCES
   let cancel: () => void = () => undefined
   const arm = () => {

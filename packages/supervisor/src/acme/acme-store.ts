@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type LoadedCertificate, readCertificate } from '@svc/config'
-import { codeOf } from '@svc/core'
+import { codeOf, targetOfPartial } from '@svc/core'
 import { makePrivateDirectory } from '@svc/processes'
-import { syncDirectory, targetOf, writePrivate } from '../tls/private-files.ts'
+import { syncDirectory, writePrivate } from '../tls/private-files.ts'
 
 const ID_CHARS = 16
 const OURS = /\.(?:pem|json)$/
@@ -47,7 +47,7 @@ export class AcmeStore {
   async prune(): Promise<void> {
     for (const directory of await namesIn(this.#directory)) {
       for (const name of await namesIn(join(this.#directory, directory))) {
-        if (OURS.test(targetOf(name) ?? '')) await rm(join(this.#directory, directory, name), { force: true })
+        if (OURS.test(targetOfPartial(name) ?? '')) await rm(join(this.#directory, directory, name), { force: true })
       }
     }
   }

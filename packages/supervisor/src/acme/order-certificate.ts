@@ -1,4 +1,4 @@
-import { codeOf, deferred, messageOf, withDeadline } from '@svc/core'
+import { codeOf, messageOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { AcmeProof } from '@svc/protocol'
 import type { AcmeStore } from './acme-store.ts'
@@ -104,7 +104,7 @@ export async function orderCertificate(host: string, settings: AcmeSettings, par
   const over = new AbortController()
   const signal = AbortSignal.any([parts.signal, over.signal])
   const tokens = new Set<string>()
-  const gaveUp = deferred<never>()
+  const gaveUp = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => gaveUp.reject(new SupervisorError('SUP_CERTIFICATE', 'the order was aborted')))
   try {
     const ordered = withAuthority(signal, (acme) => {

@@ -1,5 +1,5 @@
 import type { PurgeState } from '@svc/cache'
-import { asError, type Clock, type Deferred, deferred, type Handlers } from '@svc/core'
+import { asError, type Clock, type Handlers } from '@svc/core'
 import {
   type Death,
   describeExit,
@@ -44,7 +44,7 @@ export class HostFleet {
   readonly #hosts: HostSlots
   readonly #slots: Slot<RunningHost>[] = []
   readonly #prepared = new WeakMap<RunningHost, number>()
-  #started: Deferred<void> = deferred()
+  #started = Promise.withResolvers<void>()
   #endpoints: readonly HostEndpoint[] = []
   #announced: Promise<void> = Promise.resolve()
   #launched = 0
@@ -188,7 +188,7 @@ export class HostFleet {
   #openPlaces(): void {
     if (this.places.all.length > 0 || this.#isStopping) return
     this.places.open(this.#options.count())
-    this.#started = deferred()
+    this.#started = Promise.withResolvers()
     if (this.places.all.length === 0) this.#started.resolve()
     this.#fitSlots()
   }

@@ -1,5 +1,5 @@
 import type { PurgeState } from '@svc/cache'
-import { type Clock, codeOf, deferred, withDeadline } from '@svc/core'
+import { type Clock, codeOf, withDeadline } from '@svc/core'
 import {
   describeExit,
   type PurgeMember,
@@ -100,7 +100,7 @@ export class RunningWorker {
   /** Resolves when the worker reports that it serves the generation; rejects when it ends. */
   async #untilServing(generation: number): Promise<void> {
     if (this.generation === generation) return
-    const { promise, resolve, reject } = deferred<void>()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
     const look = () => {
       if (this.generation === generation) resolve()
     }

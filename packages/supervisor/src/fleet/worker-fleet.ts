@@ -1,5 +1,5 @@
 import type { PurgeState } from '@svc/cache'
-import { asError, type Clock, codeOf, type Deferred, deferred, type Handlers, messageOf } from '@svc/core'
+import { asError, type Clock, codeOf, Gate, type Handlers, messageOf } from '@svc/core'
 import type { PurgeMember, SupervisorTimings, WorkerProcess } from '@svc/processes'
 import { type Death, describeExit, Slot, SupervisorError } from '@svc/processes'
 import {
@@ -46,12 +46,12 @@ const SIGNAL_EXIT_CODES = new Set<number>([ExitCode.unavailable, ExitCode.tempor
 export class WorkerFleet {
   readonly #options: WorkerFleetOptions
   readonly #slots: Slot<RunningWorker>[]
-  readonly #started: Deferred<void> = deferred()
+  readonly #started = Promise.withResolvers<void>()
   readonly #everReady = new Set<number>()
   /** Workers that know the state of purges, including those being replaced, until their end. */
   readonly #joined = new Set<RunningWorker>()
-  /** Replacements of workers at their own request. Never rejects. */
-  #renewals: Promise<void> = Promise.resolve()
+  /** Replacements of workers at their own request. */
+  readonly #renewals = new Gate(1)
   /** Each generation is packed once for all workers. */
   readonly #packed = new WeakMap<GenerationSpec, Promise<PackedGeneration>>()
 
@@ -244,7 +244,7 @@ export class WorkerFleet {
 
   /** Replaces a worker at its own request, one at a time. */
   #renew(worker: RunningWorker, reason: string): void {
-    this.#renewals = this.#renewals.then(async () => {
+    void this.#renewals.run(async () => {
       this.#options.logger.info({ worker_pid: worker.process.pid, reason }, 'replacing a worker')
       const slot = this.#slots.find((candidate) => candidate.ready === worker)
       await slot?.replace().catch(this.#problem)

@@ -1,4 +1,4 @@
-import { type CallContext, type Clock, type Deferred, deferred } from '@svc/core'
+import type { CallContext, Clock } from '@svc/core'
 import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
 import { type LeaseAnswer, type LeaseHolder, LeaseTable } from './lease-table.ts'
 
@@ -21,7 +21,7 @@ const UNKEPT = 0
 export class Leases {
   readonly #options: LeasesOptions
   readonly #table: LeaseTable
-  readonly #waiting = new Map<number, { readonly key: string; readonly answered: Deferred<LeaseReply> }>()
+  readonly #waiting = new Map<number, { readonly key: string; readonly answered: PromiseWithResolvers<LeaseReply> }>()
   readonly #timers = new Map<number, () => void>()
   readonly #ended = new WeakSet<LeaseHolder>()
 
@@ -52,7 +52,7 @@ export class Leases {
       case 'unbounded':
         return { granted: true, id: UNKEPT }
       case 'waits': {
-        const answered = deferred<LeaseReply>()
+        const answered = Promise.withResolvers<LeaseReply>()
         const { ticket } = decision
         this.#waiting.set(ticket, { key, answered })
         context.onAbort(() => {

@@ -6,7 +6,7 @@ import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
 import { AcmeStore } from '../acme/acme-store.ts'
 import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import { orderCertificate, Proofs } from '../acme/order-certificate.ts'
-import { ControlServer } from '../control/control-server.ts'
+import { controlServer } from '../control/control-server.ts'
 import { buildGeneration, type ServableConfig } from '../reload/reloader.ts'
 import { Certificates } from '../tls/certificates.ts'
 import { assemble } from './assemble.ts'
@@ -138,9 +138,10 @@ export class Master {
   }
 
   async #openControl(): Promise<void> {
-    const { logger } = this.#deps
+    const { clock, logger } = this.#deps
     const handlers = controlHandlers(this.#require(), () => this.#run.askStop('control socket'))
-    const control = new ControlServer(runFiles(this.#loaded.config.server.run_dir).controlSocket, handlers, (error) =>
+    const { controlSocket } = runFiles(this.#loaded.config.server.run_dir)
+    const control = controlServer(controlSocket, clock, handlers, (error) =>
       logger.warn({ err: error }, 'connection of a control client failed'),
     )
     await control.start()

@@ -1,9 +1,7 @@
-import { lutimes, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { lutimes, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, codeOf } from '@svc/core'
+import { type Clock, codeOf, replaceFile } from '@svc/core'
 import { holdDirectory, isServed, SupervisorError } from '@svc/processes'
-
-const PRIVATE = 0o600
 
 /** Paths of an instance's files in its run directory. */
 export function runFiles(runDir: string) {
@@ -23,7 +21,7 @@ async function alreadyRunning(runDir: string): Promise<SupervisorError> {
 }
 
 /** Files of a killed master and its render hosts. Files of site units do not match. */
-const LEFTOVER = /^(?:(?:control|units|host-\d+)\.sock|svc\.pid\.\d+)$/
+const LEFTOVER = /^(?:(?:control|units|host-\d+)\.sock|svc\.pid\..+)$/
 
 async function removeLeftovers(runDir: string): Promise<void> {
   const left = (await readdir(runDir)).filter((name) => LEFTOVER.test(name))
@@ -42,9 +40,7 @@ export async function lockInstance(runDir: string, pid: number): Promise<Instanc
   try {
     if (await isServed(controlSocket)) throw await alreadyRunning(runDir)
     await removeLeftovers(runDir)
-    const temporary = `${pidFile}.${pid}`
-    await writeFile(temporary, `${pid}\n`, { mode: PRIVATE })
-    await rename(temporary, pidFile)
+    await replaceFile(pidFile, `${pid}\n`)
   } catch (error) {
     holder.close()
     throw error

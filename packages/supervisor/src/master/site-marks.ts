@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { Config, SiteConfig } from '@svc/config'
-import { guard } from '@svc/core'
+import { Gate, guard, replaceFile } from '@svc/core'
 import { type OwnDirectories, snapshotTree } from '@svc/processes'
 import { PRODUCT_VERSION } from '@svc/protocol'
 
-const PRIVATE = 0o600
 /** Sites that are hashed at a time. */
 const AT_ONCE = 16
 const marksFile = guard.recordOf(guard.string)
@@ -58,7 +57,7 @@ export class SiteMarks {
   readonly #file: string
   readonly #own: OwnDirectories
   readonly #marks: Map<string, string>
-  #writing: Promise<void> = Promise.resolve()
+  readonly #turn = new Gate(1)
 
   private constructor(file: string, own: OwnDirectories, marks: Map<string, string>) {
     this.#file = file
@@ -111,16 +110,6 @@ export class SiteMarks {
 
   /** Saves the marks atomically, one write at a time. */
   save(): Promise<void> {
-    this.#writing = this.#writing.then(
-      () => this.#write(),
-      () => this.#write(),
-    )
-    return this.#writing
-  }
-
-  async #write(): Promise<void> {
-    const temporary = `${this.#file}.new`
-    await writeFile(temporary, JSON.stringify(Object.fromEntries(this.#marks)), { mode: PRIVATE })
-    await rename(temporary, this.#file)
+    return this.#turn.run(() => replaceFile(this.#file, JSON.stringify(Object.fromEntries(this.#marks))))
   }
 }

@@ -1,12 +1,10 @@
-import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasApp, type SiteConfig } from '@svc/config'
+import { replaceFile } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { type GenerationSpec, type HostEndpoint, PRODUCT_VERSION, type SiteStatus, type StatusReport } from '@svc/protocol'
 import { addressUrl } from '../listen/resolve-listen.ts'
 import type { MasterParts } from './parts.ts'
-
-const PRIVATE = 0o600
 
 /** Describes sites for listings. */
 export function siteStatuses(
@@ -75,8 +73,6 @@ export async function writeReport(parts: MasterParts): Promise<string> {
   if (report.header !== undefined) delete report.header.commandLine
   const at = new Date(parts.clock.now()).toISOString().replaceAll(':', '-')
   const path = join(parts.spec().config.server.state_dir, `report-${at}-${process.pid}.json`)
-  const temporary = `${path}.tmp`
-  await writeFile(temporary, JSON.stringify({ status: statusOf(parts), report }, undefined, 2), { mode: PRIVATE })
-  await rename(temporary, path)
+  await replaceFile(path, JSON.stringify({ status: statusOf(parts), report }, undefined, 2))
   return path
 }

@@ -1,6 +1,6 @@
 import type { PurgeOrder, PurgeScope } from '@svc/cache'
 import type { SiteConfig } from '@svc/config'
-import { deferred, Gate } from '@svc/core'
+import { Gate } from '@svc/core'
 import type { PoolStatus, PurgeMember, ReachableHost } from '@svc/processes'
 import { SupervisorError } from '@svc/processes'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
@@ -31,7 +31,7 @@ export class AttachedUnit implements ReachableHost {
   readonly pid: number
   readonly peer: UnitPeer
   /** Resolves when the unit has disconnected and workers have stopped sending to it. */
-  readonly ended = deferred<void>()
+  readonly ended = Promise.withResolvers<void>()
   /** Generation that it serves; 0: none yet. */
   generation = 0
   /** Generation that it has built and can swap to; 0: none since it connected. */

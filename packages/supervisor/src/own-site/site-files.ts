@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
-import { codeOf } from '@svc/core'
+import { codeOf, Gate, replaceFile } from '@svc/core'
 import { readPrivate, siteFilePath, siteFilesDir, siteSocket } from '@svc/processes'
 import { type GenerationSpec, type HostSpec, type SiteFile, siteFile } from '@svc/protocol'
 
 const PRIVATE_DIRECTORY = 0o700
-const PRIVATE = 0o600
 const TOKEN_BYTES = 32
 const TOKEN_CHARS = Buffer.alloc(TOKEN_BYTES).toString('base64url').length
 
@@ -33,7 +32,7 @@ async function keptToken(path: string): Promise<string | undefined> {
 export class SiteFiles {
   readonly #runDir: string
   readonly #tokens = new Map<string, string>()
-  #writing: Promise<void> = Promise.resolve()
+  readonly #turn = new Gate(1)
 
   constructor(runDir: string) {
     this.#runDir = runDir
@@ -46,10 +45,7 @@ export class SiteFiles {
 
   /** Updates the files to a generation, one call after the other. Rejects if a write fails. */
   write(spec: GenerationSpec, sites: readonly SiteConfig[]): Promise<void> {
-    const run = () => this.#write(spec, sites)
-    const written = this.#writing.then(run, run)
-    this.#writing = written
-    return written
+    return this.#turn.run(() => this.#write(spec, sites))
   }
 
   async #write(spec: GenerationSpec, sites: readonly SiteConfig[]): Promise<void> {
@@ -72,11 +68,7 @@ export class SiteFiles {
       ownDirectories: [server.state_dir, server.run_dir, cache.dir, spec.moduleDir],
       spec: unitSpec(spec, site),
     }
-    const temporary = `${path}.new`
-    // Deleted first: the mode of the call applies only to a new file.
-    await rm(temporary, { force: true })
-    await writeFile(temporary, `${JSON.stringify(content)}\n`, { mode: PRIVATE, flag: 'wx' })
-    await rename(temporary, path)
+    await replaceFile(path, `${JSON.stringify(content)}\n`)
     this.#tokens.set(site.id, token)
   }
 }

@@ -1,8 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { once } from 'node:events'
-import { chmod, rm } from 'node:fs/promises'
-import { createServer, type Server, type Socket } from 'node:net'
-import { type Clock, createSocketChannel, type Handlers, listenUnix, RpcPeer } from '@svc/core'
+import type { Socket } from 'node:net'
+import { type Clock, createSocketChannel, type Handlers, PrivateServer, RpcPeer } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { PROTOCOL_VERSION, unitMethods, unitParentMethods } from '@svc/protocol'
 
@@ -30,10 +28,6 @@ interface UnitServerOptions {
   readonly clock: Clock
 }
 
-/** Time for a refused unit to read the error. A suspended one neither reads nor closes. */
-const LAST_WORDS_MS = 1_000
-
-const PRIVATE = 0o600
 /** Purge orders are the largest messages of a unit. */
 const MAX_FRAME_BYTES = 8 * 1024 * 1024
 
@@ -42,41 +36,25 @@ function isSame(left: string, right: string): boolean {
   return timingSafeEqual(digest(left), digest(right))
 }
 
-/** Listens for site units on a unix socket that only the user of the instance can open. */
+/** Listens for site units. */
 export class UnitServer {
   readonly #options: UnitServerOptions
-  readonly #server: Server
-  readonly #sockets = new Set<Socket>()
+  readonly #server: PrivateServer
 
   constructor(options: UnitServerOptions) {
     this.#options = options
-    this.#server = createServer((socket) => this.#accept(socket))
+    this.#server = new PrivateServer(options.path, options.clock, (socket) => this.#accept(socket))
   }
 
-  async start(): Promise<void> {
-    listenUnix(this.#server, this.#options.path)
-    await once(this.#server, 'listening')
-    await chmod(this.#options.path, PRIVATE)
+  start(): Promise<void> {
+    return this.#server.start()
   }
 
-  async close(): Promise<void> {
-    if (!this.#server.listening) return
-    this.#server.close()
-    for (const socket of this.#sockets) this.#cut(socket)
-    await once(this.#server, 'close')
-    await rm(this.#options.path, { force: true })
-  }
-
-  /** Ends both halves of a connection, whatever the unit does with its own. */
-  #cut(socket: Socket): void {
-    const cancel = this.#options.clock.after(LAST_WORDS_MS, () => socket.destroy())
-    socket.once('close', cancel)
-    socket.destroySoon()
+  close(): Promise<void> {
+    return this.#server.close()
   }
 
   #accept(socket: Socket): void {
-    this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
     let unit: UnitHandlers | undefined
     const known = (): UnitHandlers => {
       if (unit === undefined) throw this.#refusal(socket, 'SUP_UNIT_REFUSED', 'the first call must be a hello')
@@ -102,7 +80,7 @@ export class UnitServer {
       peerName: 'a site unit',
       onProblem: this.#options.onProblem,
     })
-    const cut = () => this.#cut(socket)
+    const cut = () => this.#server.cut(socket)
     peer.closed.then(cut, cut)
   }
 
@@ -116,7 +94,7 @@ export class UnitServer {
 
   /** Returns the error, and closes the connection after the error is sent. */
   #refusal(socket: Socket, code: 'SUP_UNIT_REFUSED' | 'SUP_UNKNOWN_SITE', message: string): SupervisorError {
-    setImmediate(() => this.#cut(socket))
+    setImmediate(() => this.#server.cut(socket))
     return new SupervisorError(code, message)
   }
 }

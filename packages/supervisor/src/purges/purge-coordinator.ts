@@ -1,5 +1,5 @@
 import type { Purge, PurgedStore, PurgeLayer, PurgeOrder, PurgeState } from '@svc/cache'
-import { asError, codeOf, type Deferred, deferred, Gate } from '@svc/core'
+import { asError, codeOf, Gate } from '@svc/core'
 import { type Acknowledged, type AskSettings, askMembers, type PurgeMember, SupervisorError } from '@svc/processes'
 import type { PurgeOutcome } from '@svc/protocol'
 import type { PurgeNumbers } from './purge-numbers.ts'
@@ -30,7 +30,7 @@ interface Begun {
   readonly hostsDone: Promise<unknown>
   /** Every earlier purge has been sent to the workers. */
   readonly turn: Promise<void>
-  readonly isSent: Deferred<void>
+  readonly isSent: PromiseWithResolvers<void>
 }
 
 /** Effect of a purge on the stores. */
@@ -65,7 +65,7 @@ export class PurgeCoordinator {
   readonly #failed: Purge[] = []
   #lastOfHosts: number
   #lastOfWorkers: number
-  #beginning: Promise<unknown> = Promise.resolve()
+  readonly #beginning = new Gate(1)
   #previousSent: Promise<void> = Promise.resolve()
   readonly #gate = new Gate(MOST_AT_A_TIME)
 
@@ -115,9 +115,7 @@ export class PurgeCoordinator {
 
   /** Resolves when every process has noted the purge or has ended. */
   async #send(order: PurgeOrder): Promise<{ readonly purge: Purge; readonly workers: Acknowledged }> {
-    const beginning = this.#beginning.then(() => this.#begin(order))
-    this.#beginning = beginning.catch(() => undefined)
-    const begun = await beginning
+    const begun = await this.#beginning.run(() => this.#begin(order))
     await begun.hostsDone
     return { purge: begun.purge, workers: await this.#sendToWorkers(begun) }
   }
@@ -129,7 +127,7 @@ export class PurgeCoordinator {
     this.#unsettled.set(number, { purge, isWithWorkers: false })
     this.#lastOfHosts = number
     const hostsDone = concernsHosts(order) ? askMembers(this.#options.hosts(), purge, this.#options) : Promise.resolve()
-    const isSent = deferred<void>()
+    const isSent = Promise.withResolvers<void>()
     const turn = this.#previousSent
     this.#previousSent = isSent.promise
     return { purge, hostsDone, turn, isSent }

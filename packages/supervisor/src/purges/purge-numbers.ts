@@ -1,9 +1,8 @@
-import { open, readFile, rename } from 'node:fs/promises'
-import { codeOf } from '@svc/core'
+import { readFile } from 'node:fs/promises'
+import { codeOf, replaceFile } from '@svc/core'
 
 /** Numbers reserved at a time: one write of the file for this many purges. */
 const BLOCK = 1_000
-const PRIVATE = 0o600
 
 /** Returns the last number of a file; undefined if it is missing or invalid. */
 async function readLast(file: string): Promise<number | undefined> {
@@ -16,17 +15,8 @@ async function readLast(file: string): Promise<number | undefined> {
   }
 }
 
-/** Replaces the file atomically: a crash leaves the old number or the new one. */
-async function writeLast(file: string, number: number): Promise<void> {
-  const temporary = `${file}.new`
-  const handle = await open(temporary, 'w', PRIVATE)
-  try {
-    await handle.writeFile(`${number}\n`)
-    await handle.datasync()
-  } finally {
-    await handle.close()
-  }
-  await rename(temporary, file)
+function writeLast(file: string, number: number): Promise<void> {
+  return replaceFile(file, `${number}\n`, true)
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   pinKeys,
   type ResolvedConfig,
 } from '@svc/config'
-import { asError, type Clock, messageOf } from '@svc/core'
+import { asError, type Clock, Gate, messageOf } from '@svc/core'
 import { coalesce } from '@svc/processes'
 import type { GenerationSpec, ReloadReport, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
@@ -77,12 +77,10 @@ export class Reloader {
   readonly reload: () => Promise<ReloadReport>
   /** Puts new certificates into service and keeps the configuration. Otherwise like `reload`. */
   readonly renewCertificates: () => Promise<ReloadReport>
-  /** Settles with the current run: one at a time. */
-  #turn: Promise<unknown>
+  readonly #turn = new Gate(1)
 
   constructor(options: ReloaderOptions) {
     this.#options = options
-    this.#turn = options.started
     this.#lastGeneration = options.current().generation
     this.reload = coalesce(() => this.#inTurn(() => this.#reload()))
     this.renewCertificates = coalesce(() => this.#inTurn(() => this.#renewCertificates()))
@@ -94,9 +92,7 @@ export class Reloader {
   }
 
   #inTurn(task: () => Promise<ReloadReport>): Promise<ReloadReport> {
-    const run = this.#turn.then(task)
-    this.#turn = run.catch(() => undefined)
-    return run
+    return this.#turn.run(() => this.#options.started.then(task))
   }
 
   async #reload(): Promise<ReloadReport> {

@@ -1,10 +1,10 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LoadedCertificate } from '@svc/config'
-import { codeOf } from '@svc/core'
+import { codeOf, targetOfPartial } from '@svc/core'
 import { makePrivateDirectory } from '@svc/processes'
 import type { CertificateSpec } from '@svc/protocol'
-import { targetOf, writePrivate } from './private-files.ts'
+import { writePrivate } from './private-files.ts'
 
 const OURS = /^([0-9a-f]{32})\.(?:crt|key)$/
 
@@ -46,7 +46,7 @@ export class CertificateCopies {
       throw error
     })
     for (const name of names) {
-      const target = targetOf(name)
+      const target = targetOfPartial(name)
       const id = OURS.exec(target ?? name)?.[1]
       const isNeeded = id === undefined || (target === undefined && kept.has(id))
       if (!isNeeded) await rm(join(this.#directory, name), { force: true })

@@ -1,37 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { constants, open, rename, unlink } from 'node:fs/promises'
-import { loadRegularFile } from '@svc/core'
+import { constants, open } from 'node:fs/promises'
+import { loadRegularFile, replaceFile } from '@svc/core'
 
-const PRIVATE_FILE = 0o600
-const TEMPORARY = /^(.+)\.[0-9a-f]{8}\.tmp$/
 /** Certificates and keys have a few KB. */
 const MAX_BYTES = 1024 * 1024
 
-/**
- * Writes a file atomically, readable by its owner only. Keeps an existing private file with the same content; replaces anything else
- * of this name, a link itself and not its target.
- */
+/** Writes a file that survives a loss of power. Keeps an existing private file with the same content. */
 export async function writePrivate(path: string, text: string): Promise<void> {
-  if ((await readOwn(path)) === text) return
-  const temporary = `${path}.${randomBytes(4).toString('hex')}.tmp`
-  try {
-    const handle = await open(temporary, 'wx', PRIVATE_FILE)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(temporary, path)
-  } catch (error) {
-    await unlink(temporary).catch(() => undefined)
-    throw error
-  }
-}
-
-/** Returns the final name of a partial file of `writePrivate`; undefined: the name is not that of a partial file. */
-export function targetOf(name: string): string | undefined {
-  return TEMPORARY.exec(name)?.[1]
+  if ((await readOwn(path)) !== text) await replaceFile(path, text, true)
 }
 
 /** Makes new entries of a directory survive a loss of power. */

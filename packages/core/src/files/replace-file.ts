@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import { open, rename, unlink } from 'node:fs/promises'
+
+const PRIVATE = 0o600
+const PARTIAL = /^(.+)\.[0-9a-f]{8}\.tmp$/
+
+/**
+ * Writes a file for the user of the process alone, in place of any of its name: a link itself is replaced, not its target. A killed
+ * process leaves the old content or the new, and perhaps a partial file: see `targetOfPartial`.
+ * @param isSynced the same is true when the machine loses power
+ */
+export async function replaceFile(path: string, text: string, isSynced = false): Promise<void> {
+  const partial = `${path}.${randomBytes(4).toString('hex')}.tmp`
+  try {
+    const file = await open(partial, 'wx', PRIVATE)
+    try {
+      await file.writeFile(text)
+      if (isSynced) await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(partial, path)
+  } catch (error) {
+    await unlink(partial).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Returns the final name of a partial file of `replaceFile`; undefined: the name is not that of a partial file. */
+export function targetOfPartial(name: string): string | undefined {
+  return PARTIAL.exec(name)?.[1]
+}
