@@ -61,6 +61,15 @@ function buildParser(args: readonly string[], settle: (exitCode: number) => void
     .fail(refuse)
 }
 
+/** Takes out the `--` after which all words are arguments: the parser would drop these. */
+function withoutSeparator(args: readonly string[]): readonly string[] {
+  const index = args.indexOf('--')
+  if (index === -1) return args
+  const words = args.slice(index + 1)
+  if (words.some((word) => word.startsWith('-'))) throw new CliError('CLI_USAGE', 'an argument cannot begin with "-"')
+  return [...args.slice(0, index), ...words]
+}
+
 async function report(error: unknown, args: readonly string[]): Promise<number> {
   if (error instanceof CliError) {
     const exitCode = error.exitCode ?? ExitCode.internal
@@ -80,10 +89,10 @@ async function report(error: unknown, args: readonly string[]): Promise<number> 
 /** Runs one command line and resolves with the exit code. Data goes to standard output, messages to standard error. */
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode: number = ExitCode.ok
-  const parser = buildParser(args, (settled) => {
-    exitCode = settled
-  })
   try {
+    const parser = buildParser(withoutSeparator(args), (settled) => {
+      exitCode = settled
+    })
     await parser.parseAsync()
     return exitCode
   } catch (error) {

@@ -11,6 +11,8 @@ const wrong: readonly [args: string, message: RegExp, help: string][] = [
   ['zap', /unknown command "zap"\n/, 'svc --help'],
   ['serve --lsten 1', /unknown option --lsten; did you mean --listen\?/, 'svc serve --help'],
   ['serve --no-such-thing', /unknown option --no-such-thing\n/, 'svc serve --help'],
+  ['serve -- -x', /an argument cannot begin with "-"/, 'svc serve --help'],
+  ['sites -- blog', /unexpected argument "blog"/, 'svc sites --help'],
   ['sites blog', /unexpected argument "blog"/, 'svc sites --help'],
   ['serve --config', /Not enough arguments following: config/, 'svc serve --help'],
   ['serve site --config f', /a directory and --config exclude each other/, 'svc serve --help'],
