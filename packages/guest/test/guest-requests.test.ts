@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { before, test } from 'node:test'
 import { waitFor } from '@svc/testkit'
@@ -20,6 +20,12 @@ async function withRoute(t: T, source: string, exposeGc = false): Promise<Isolat
   const route = { id: 'r', pattern: '/', segments: [], kind: 'handler', file: id, tree: null, metadata: null, slotParams: [] }
   await harness.enter('defineRoute', JSON.stringify(route))
   return harness
+}
+
+async function listen(t: T, server: Server): Promise<string> {
+  t.after(() => server.close().closeAllConnections())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
 const ended = (answer: Answer) => answer.ended.within(DEADLINE_MS, 'end of the request')
@@ -71,9 +77,7 @@ test('a floating rejection reaches the host as a background error and the isolat
 test('an abort ends the signal, the timers and the fetches of its request only', async (t) => {
   const waiting: ServerResponse[] = []
   const server = createServer((_request, response) => void waiting.push(response))
-  t.after(() => server.close().closeAllConnections())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const url = await listen(t, server)
   const harness = await withRoute(
     t,
     `export async function GET(request) {
@@ -104,9 +108,7 @@ test('a fetch follows its own signal, fails as TypeError and streams its body', 
     response.writeHead(request.method === 'POST' ? 201 : 200, { 'x-method': request.method, 'set-cookie': ['a=1', 'b=2'] })
     request.pipe(response)
   })
-  t.after(() => server.close().closeAllConnections())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const url = await listen(t, server)
   const harness = await IsolateHarness.start(t, dir)
   const body = `
     const name = (promise) => promise.then(() => 'ok', (error) => error.name)
@@ -169,6 +171,90 @@ test('a held answer waits for its consumer and goes on when it is resumed', asyn
   await harness.enter('resume', held.number)
   await ended(held.answer)
   assert.equal(held.answer.pieces.length, 5)
+})
+
+/** Code of a site that has replaced the built-ins which the guest uses, and notes what of the guest it is handed. */
+const spies = `
+  const { apply, ownKeys } = Reflect
+  const { stringify } = JSON
+  const found = Object.create(null)
+  const isInner = (value) => (typeof value === 'object' && value !== null) && ('takeBody' in value || 'onPiece' in value || 'drop' in value)
+  const parts = (value) => {
+    if (typeof value !== 'object' || value === null) return [value]
+    const { guest, request, context } = value
+    return [value, guest, request, context, context && context.request]
+  }
+  const note = (name, values) => {
+    for (let i = 0; i < values.length; i++) {
+      const inner = parts(values[i])
+      for (let at = 0; at < inner.length; at++) if (isInner(inner[at])) found[name] = true
+    }
+  }
+  for (const owner of [Map, Set, WeakMap, Array, Promise]) {
+    for (const key of ['get', 'set', 'has', 'add', 'delete', 'push', 'splice', 'then', 'catch']) {
+      const native = owner.prototype[key]
+      if (typeof native !== 'function') continue
+      owner.prototype[key] = function (...args) {
+        const result = apply(native, this, args)
+        note(owner.name + '.' + key, args)
+        note(owner.name + '.' + key, [this, result])
+        return result
+      }
+    }
+  }
+  for (const iterator of [new Map().entries(), new Set().values()]) {
+    const prototype = Object.getPrototypeOf(iterator)
+    const { next } = prototype
+    prototype.next = function () {
+      const result = apply(next, this, [])
+      const { value } = result
+      note('iterator', value && value.length === 2 ? [value[0], value[1]] : [value])
+      return result
+    }
+  }`
+
+test('built-ins that a site has replaced are handed no request and no call of the guest', async (t) => {
+  const server = createServer((_, response) => response.end('data'))
+  const url = await listen(t, server)
+  const harness = await withRoute(
+    t,
+    `import { AsyncLocalStorage } from 'async_hooks'
+    ${spies}
+    const storage = new AsyncLocalStorage()
+    export async function GET(request) {
+      console.group('group')
+      const text = await storage.run(1, async () => {
+        await new Promise((resolve) => setTimeout(resolve, 0))
+        return await (await fetch('${url}')).text()
+      })
+      const timer = setTimeout(() => undefined, 60_000)
+      clearTimeout(timer)
+      return new Response(text + ownKeys(found).join(' '))
+    }`,
+  )
+  assert.equal((await harness.run('handler', 'r')).text, 'data')
+  const { number, answer } = harness.begin('handler', 'r')
+  await harness.enter('abort', number)
+  assert.equal(answer.isComplete, false)
+  assert.equal((await harness.run('handler', 'r')).text, 'data')
+})
+
+test('a call of the host names the request that makes it, whatever a site does to JSON', async (t) => {
+  const server = createServer((_, response) => response.end('data'))
+  const url = await listen(t, server)
+  const harness = await withRoute(
+    t,
+    `const { parse, stringify } = JSON
+    const forged = (value) => (value && value.requestNumber === undefined ? value : { ...value, requestNumber: 99 })
+    JSON.stringify = (value, ...rest) => stringify(forged(value), ...rest)
+    JSON.parse = (text, ...rest) => parse(text.replace('200', '418'), ...rest)
+    Object.defineProperty(Object.prototype, 'toJSON', { value() { return forged(this) } })
+    export const GET = async () => new Response(String((await fetch('${url}')).status))`,
+  )
+  const { number, answer } = harness.begin('handler', 'r')
+  await ended(answer)
+  assert.equal(answer.text, '200')
+  assert.deepEqual(harness.fetchedFor, [number])
 })
 
 test('inspect reports plain config exports and the error of a module that throws', async (t) => {

@@ -11,7 +11,12 @@ interface Held<Value> {
  * made, which all the collections of the young generation then copy. Here an entry lets go of its value when it is deleted.
  */
 export class TransientMap<Key extends string | number, Value extends NonNullable<unknown>> {
-  readonly #entries = new Map<Key, Held<Value>>()
+  readonly #entries: Map<Key, Held<Value>>
+
+  /** @param entries holds the entries; it must be empty */
+  constructor(entries = new Map<Key, Held<Value>>()) {
+    this.#entries = entries
+  }
 
   get size(): number {
     return this.#entries.size

@@ -1,9 +1,11 @@
 import { type Context, currentContext, keepContext, runInContext, swapContext } from './context.ts'
+import { OwnMap } from './primordials.ts'
 
 /** The current context with another value for `key`, or without any. */
 function contextWith(key: object, ...value: [unknown?]): Context {
   const context = currentContext()
-  const stores = new Map(context?.stores)
+  const stores = new OwnMap<object, unknown>()
+  context?.stores?.forEach((stored, owner) => void stores.set(owner, stored))
   if (value.length > 0) stores.set(key, value[0])
   else stores.delete(key)
   return { request: context?.request, stores }

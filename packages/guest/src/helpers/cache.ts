@@ -93,7 +93,7 @@ function purgingScope(helper: string): RequestScope {
   const scope = currentScope(helper)
   if (scope.isCached) throw new RouterError('ROUTER_MISUSE', `${helper} cannot be called inside unstable_cache().`)
   // Once the page is out, in `after()`, it may.
-  if (scope.phase === 'page' && !scope.guest.isEnded)
+  if (scope.phase === 'page' && !scope.guest.answer.isEnded)
     throw new RouterError('ROUTER_MISUSE', `${helper} cannot be called while a page is rendered. Call it in a route handler.`)
   return scope
 }

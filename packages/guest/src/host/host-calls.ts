@@ -1,4 +1,5 @@
 import { type Context, currentContext, runInContext } from '../context/context.ts'
+import { jsonOf, OwnMap, parse } from '../context/primordials.ts'
 import type { EmittedError, HostOperation } from '../contract/isolate.ts'
 import { host } from './host.ts'
 
@@ -12,7 +13,7 @@ interface PendingCall extends CallListener {
   readonly context: Context | undefined
 }
 
-const pending = new Map<number, PendingCall>()
+const pending = new OwnMap<number, PendingCall>()
 let lastId = 0
 
 /** Asks the host for something. Returns the id of the call. */
@@ -24,7 +25,7 @@ export function callHost(
 ): number {
   const id = ++lastId
   pending.set(id, { onPiece: listener.onPiece, onError: listener.onError, context: currentContext() })
-  host().call(id, operation, JSON.stringify(argument), bytes)
+  host().call(id, operation, jsonOf(argument), bytes)
   return id
 }
 
@@ -35,7 +36,7 @@ export function forgetCall(id: number): void {
 
 /** Tells the host something that it does not answer. */
 export function tellHost(operation: HostOperation, argument: object): void {
-  host().call(++lastId, operation, JSON.stringify(argument), undefined)
+  host().call(++lastId, operation, jsonOf(argument), undefined)
 }
 
 /** Asks the host for something that is answered in one piece, and returns its bytes. */
@@ -62,6 +63,6 @@ export function settleCall(
   if (!isOk || isLast) pending.delete(id)
   runInContext(call.context, () => {
     if (isOk) call.onPiece(json, bytes, isLast)
-    else call.onError(JSON.parse(json) as EmittedError)
+    else call.onError(parse(json) as EmittedError)
   })
 }

@@ -1,4 +1,5 @@
-import type { AnswerHead, GuestRequest } from '../request/guest-request.ts'
+import type { AnswerHead } from '../request/answer.ts'
+import type { GuestRequest } from '../request/guest-request.ts'
 import { controlFlowOf } from '../scope/control-flow.ts'
 
 /**
@@ -18,7 +19,7 @@ export function htmlHead(status: number): AnswerHead {
 
 /** Sends a whole page. */
 export function answerHtml(guest: GuestRequest, status: number, html: string): void {
-  guest.emitComplete(htmlHead(status), html)
+  guest.answer.complete(htmlHead(status), html)
 }
 
 /** Sends a redirect, with the Set-Cookie fields that go with it. */
@@ -28,13 +29,13 @@ export function answerRedirect(
   cookies: readonly string[] = [],
 ): void {
   const headers = [['location', locationOf(flow.url)] as const, ...cookies.map((cookie) => ['set-cookie', cookie] as const)]
-  guest.emitComplete({ status: flow.status, headers }, '')
+  guest.answer.complete({ status: flow.status, headers }, '')
 }
 
 /** Ends a request whose code threw: with what `redirect`, `notFound` and their kin ask for, else with the error. */
 export function answerThrown(guest: GuestRequest, error: unknown, file: string, cookies: readonly string[] = []): void {
   const flow = controlFlowOf(error)
-  if (flow === undefined) guest.fail(error, file)
+  if (flow === undefined) guest.answer.fail(error, file)
   else if (flow.kind === 'redirect') answerRedirect(guest, flow, cookies)
-  else guest.emitComplete({ status: flow.status, headers: [] }, '')
+  else guest.answer.complete({ status: flow.status, headers: [] }, '')
 }

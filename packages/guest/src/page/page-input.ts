@@ -44,7 +44,7 @@ export class PageInput {
   fileFailed(file: string, error: unknown): void {
     if (this.#failedFiles.has(file)) return
     this.#failedFiles.add(file)
-    this.scope.guest.handled(error, file)
+    this.scope.guest.answer.handled(error, file)
   }
 
   /** The parameters that the segments down to some layout define. */

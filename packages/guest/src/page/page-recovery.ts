@@ -110,7 +110,7 @@ function replace(page: RecoverablePage, replaced: Map<SegmentNode, Replacement>,
     replaced.set(node, flow)
     return
   }
-  page.scope.guest.handled(error, node.error)
+  page.scope.guest.answer.handled(error, node.error)
   replaced.set(node, { kind: 'error', error })
 }
 
@@ -167,7 +167,7 @@ async function errorHtml(
 ): Promise<string> {
   const { guest } = page.context.input.scope
   const candidates = chain.filter((node) => node.error !== undefined)
-  guest.handled(error, candidates[0]?.error)
+  guest.answer.handled(error, candidates[0]?.error)
   for (const node of candidates) {
     const html = await tryRender(page, errorElement(page.context, node, { kind: 'error', error }), failure)
     if (html !== undefined) return html
@@ -180,6 +180,6 @@ async function tryRender(page: PageDocument, element: unknown, failure: StreamFa
   const { input } = page.context
   const pass = await renderPass(input.scope, element, { waitForAll: true, prefix: failure.target.replace(/\W/g, '') })
   if (pass.errors.length === 0 && pass.outcome.kind !== 'failed') return await collect(input.scope, pass.outcome.source)
-  input.scope.guest.handled(pass.errors[0])
+  input.scope.guest.answer.handled(pass.errors[0])
   return undefined
 }

@@ -98,10 +98,10 @@ class PageRun {
   async #stream(page: PageDocument, pass: RenderPass): Promise<void> {
     if (pass.outcome.kind === 'failed') return
     const { source } = pass.outcome
-    this.#guest.emitHead(htmlHead(200))
+    this.#guest.answer.head(htmlHead(200))
     this.#guest.onAbort(() => source.cancel(this.#guest.signal.reason))
-    const stream = new PageStream(this.#guest, (failure) => latePart(page, this.tree, pass.errors, failure))
-    this.#guest.finish(await this.scope.run(() => stream.run(source)))
+    const stream = new PageStream(this.#guest.answer, (failure) => latePart(page, this.tree, pass.errors, failure))
+    this.#guest.answer.finish(await this.scope.run(() => stream.run(source)))
   }
 
   async #recover(pass: RenderPass, replaced: Replaced): Promise<void> {
@@ -121,10 +121,10 @@ class PageRun {
     }
     const html = this.#globalError === undefined ? undefined : await this.#renderGlobalError(this.#globalError, error)
     if (html === undefined && guestSettings().mode === 'development') {
-      this.#guest.fail(error)
+      this.#guest.answer.fail(error)
       return
     }
-    this.#guest.handled(error, this.#globalError)
+    this.#guest.answer.handled(error, this.#globalError)
     answerHtml(this.#guest, 500, html ?? builtinErrorDocument(shownDigest(error)))
   }
 
@@ -138,7 +138,7 @@ class PageRun {
     if (pass.errors.length === 0 && pass.outcome.kind !== 'failed') {
       return await collect(this.scope, pass.outcome.source)
     }
-    this.#guest.handled(pass.errors[0], this.#globalError)
+    this.#guest.answer.handled(pass.errors[0], this.#globalError)
     return undefined
   }
 }

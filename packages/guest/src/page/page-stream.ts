@@ -1,5 +1,5 @@
 import type { HtmlSource } from '../react/react-runtime.ts'
-import type { GuestRequest } from '../request/guest-request.ts'
+import type { Answer } from '../request/answer.ts'
 import { endOfBoundary, failedBoundary, giveUpScript, pendingBoundary } from './boundaries.ts'
 import { withDoctype } from './render-pass.ts'
 
@@ -138,7 +138,7 @@ const closing = /(?:<\/body>)?(?:<\/html>)?$/
 
 /** Streams a page: shell first, then each part as it comes, failed parts as `renderFailure` wants them. */
 export class PageStream {
-  readonly #guest: GuestRequest
+  readonly #answer: Answer
   readonly #renderFailure: RenderFailure
   readonly #filter = new StreamFilter()
   readonly #late = new Set<Promise<void>>()
@@ -149,8 +149,8 @@ export class PageStream {
   #hasBegun = false
   #hasCompleted = false
 
-  constructor(guest: GuestRequest, renderFailure: RenderFailure) {
-    this.#guest = guest
+  constructor(answer: Answer, renderFailure: RenderFailure) {
+    this.#answer = answer
     this.#renderFailure = renderFailure
   }
 
@@ -188,7 +188,7 @@ export class PageStream {
     const all = this.#end + text
     const isEnd = all.endsWith('</html>') || all.endsWith('</body>')
     this.#end = isEnd ? all : ''
-    if (!isEnd) this.#guest.emitText(all)
+    if (!isEnd) this.#answer.text(all)
   }
 
   /** Late parts go before the end of the document, in the order in which they get ready. */
@@ -199,7 +199,7 @@ export class PageStream {
     const all = this.#end + text + rest.text
     if (this.#late.size === 0) return all
     const tail = closing.exec(all)?.[0] ?? ''
-    this.#guest.emitText(all.slice(0, all.length - tail.length))
+    this.#answer.text(all.slice(0, all.length - tail.length))
     return this.#lateParts().then(() => tail)
   }
 
@@ -212,7 +212,7 @@ export class PageStream {
       this.#late.delete(part)
       const text = html === undefined ? '' : completionText(failure.target, html, !this.#hasCompleted)
       this.#hasCompleted ||= html !== undefined
-      if (beside + text !== '') this.#guest.emitText(beside + text)
+      if (beside + text !== '') this.#answer.text(beside + text)
     })
     this.#late.add(part)
   }

@@ -66,5 +66,5 @@ export async function runStaticPaths(guest: GuestRequest): Promise<void> {
   const scope = openScope(guest, 'page')
   const { file, tree } = route
   const sets = await scope.run(() => staticParams(tree === null ? [{ file, exports: requireModule(file) }] : paramLevels(tree)))
-  guest.emitComplete({ status: 200, headers: [['content-type', 'application/json']] }, JSON.stringify(sets ?? []))
+  guest.answer.complete({ status: 200, headers: [['content-type', 'application/json']] }, JSON.stringify(sets ?? []))
 }

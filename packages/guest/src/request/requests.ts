@@ -1,6 +1,7 @@
 import { TransientMap } from '@svc/core/transient-map'
 import type { Route } from '@svc/site'
 import { runInContext } from '../context/context.ts'
+import { jsonOf, OwnMap, parse } from '../context/primordials.ts'
 import { type BeginKind, type BeginRequest, Emit, type InspectRequest } from '../contract/isolate.ts'
 import { GuestError, host } from '../host/host.ts'
 import { emittedError } from '../host/site-log.ts'
@@ -64,19 +65,19 @@ function configOf(id: string): Record<string, unknown> {
 function inspectModules(requestNumber: number, request: InspectRequest): void {
   try {
     const modules = Object.fromEntries(request.modules.map((id) => [id, configOf(id)]))
-    host().emit(requestNumber, Emit.finished, JSON.stringify({ reads: [], tags: [], modules }), undefined)
+    host().emit(requestNumber, Emit.finished, jsonOf({ reads: [], tags: [], modules }), undefined)
   } catch (error) {
-    host().emit(requestNumber, Emit.failed, JSON.stringify(emittedError(error)), undefined)
+    host().emit(requestNumber, Emit.failed, jsonOf(emittedError(error)), undefined)
   }
 }
 
-const running = new TransientMap<number, GuestRequest>()
+const running = new TransientMap<number, GuestRequest>(new OwnMap())
 
 function run(request: GuestRequest): void {
   const runner = runners.get(request.kind)
   if (runner === undefined) throw new GuestError('GUEST_NO_RUNNER', `nothing runs requests of kind ${request.kind}`)
   const outcome = runner(request)
-  if (outcome !== undefined) Promise.resolve(outcome).catch((error: unknown) => request.fail(error))
+  if (outcome !== undefined) Promise.resolve(outcome).catch((error: unknown) => request.answer.fail(error))
 }
 
 /** Starts a request of the host. Reports by `emit` only. */
@@ -84,17 +85,17 @@ export function beginRequest(number: number, kind: BeginKind, routeId: string, j
   beginAttempt()
   if (kind === 'inspect') {
     // In a context of its own: a module may enter a store while it is evaluated.
-    runInContext({ request: undefined, stores: undefined }, () => inspectModules(number, JSON.parse(json) as InspectRequest))
+    runInContext({ request: undefined, stores: undefined }, () => inspectModules(number, parse(json) as InspectRequest))
     return
   }
-  const begin = JSON.parse(json) as BeginRequest
+  const begin = parse(json) as BeginRequest
   const request = new GuestRequest({ number, kind, begin, route: routes.get(routeId), onEnd: () => running.delete(number) })
   running.set(number, request)
   runInContext(request.context, () => {
     try {
       run(request)
     } catch (error) {
-      request.fail(error)
+      request.answer.fail(error)
     }
   })
 }
@@ -105,11 +106,11 @@ export function takeBodyChunk(number: number, bytes: ArrayBuffer | undefined): v
 }
 
 export function holdRequest(number: number): void {
-  running.get(number)?.hold()
+  running.get(number)?.answer.hold()
 }
 
 export function resumeRequest(number: number): void {
-  running.get(number)?.resume()
+  running.get(number)?.answer.resume()
 }
 
 /** Gives a request up, with its timers and fetches. */

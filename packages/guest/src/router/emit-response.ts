@@ -1,5 +1,6 @@
 import { Body, type TakenBody } from '../prelude/fetch/body.ts'
-import type { AnswerHead, GuestRequest } from '../request/guest-request.ts'
+import type { AnswerHead } from '../request/answer.ts'
+import type { GuestRequest } from '../request/guest-request.ts'
 
 type Fields = readonly (readonly [name: string, value: string])[]
 
@@ -31,12 +32,12 @@ export async function emitResponse(
   const head = headOf(response, options.cookies)
   if (!options.withBody) {
     await response.body?.cancel()
-    guest.emitComplete(head, '')
+    guest.answer.complete(head, '')
     return
   }
   // `body` is read last: it makes a stream even of a body that is at hand whole.
   if (response instanceof Body) await emitBody(guest, head, Body.take(response))
-  else if (response.body === null) guest.emitComplete(head, '')
+  else if (response.body === null) guest.answer.complete(head, '')
   else await emitStream(guest, head, response.body)
 }
 
@@ -44,15 +45,15 @@ export async function emitResponse(
 async function emitBody(guest: GuestRequest, head: AnswerHead, body: TakenBody): Promise<void> {
   switch (body.kind) {
     case 'none':
-      guest.emitComplete(head, '')
+      guest.answer.complete(head, '')
       return
     case 'text':
-      guest.emitComplete(head, body.text)
+      guest.answer.complete(head, body.text)
       return
     case 'bytes':
-      guest.emitHead(head)
-      guest.emitBytes(body.bytes)
-      guest.finish()
+      guest.answer.head(head)
+      guest.answer.bytes(body.bytes)
+      guest.answer.finish()
       return
     case 'stream':
       await emitStream(guest, head, body.stream as unknown as ReadableStream<Uint8Array>)
@@ -63,7 +64,7 @@ async function emitStream(guest: GuestRequest, head: AnswerHead, body: ReadableS
   const reader = body.getReader()
   const first = reader.read()
   await soon(first)
-  guest.emitHead(head)
+  guest.answer.head(head)
   const giveUp = () => {
     // Ends the read that waits; an error of the cancelled body is of no use any more.
     reader.cancel(guest.signal.reason).catch(() => undefined)
@@ -72,16 +73,16 @@ async function emitStream(guest: GuestRequest, head: AnswerHead, body: ReadableS
   let burst = 0
   for (let piece = await first; !piece.done && !guest.signal.aborted; piece = await reader.read()) {
     const bytes = bytesOf(piece.value)
-    guest.emitBytes(bytes)
+    guest.answer.bytes(bytes)
     burst += bytes.byteLength + pieceCost
     if (burst >= maxBurst) {
       burst = 0
       await hostTurn()
     }
-    await guest.ready()
+    await guest.answer.ready()
   }
   guest.signal.removeEventListener('abort', giveUp)
-  guest.finish()
+  guest.answer.finish()
 }
 
 /** Bytes after which the host gets a turn, and the number of bytes that each piece counts in addition. */

@@ -34,7 +34,7 @@ export async function runHandler(guest: GuestRequest): Promise<void> {
   if (config.revalidate === undefined && config.dynamic !== 'force-static') guest.facts.limitRevalidate(0)
   const { params } = guest.begin
   if (!config.dynamicParams && !(await scope.run(() => isKnownParams([{ file: route.file, exports }], params)))) {
-    guest.emitComplete({ status: 404, headers: [] }, '')
+    guest.answer.complete({ status: 404, headers: [] }, '')
     return
   }
   await answer(scope, route.file, handler)
@@ -72,7 +72,7 @@ function answerWithoutHandler(guest: GuestRequest, file: string, exports: Module
     )
   }
   const allow = methods.filter((method) => method === 'OPTIONS' || handlerOf(exports, method) !== undefined).join(', ')
-  guest.emitComplete({ status: guest.begin.method === 'OPTIONS' ? 204 : 405, headers: [['allow', allow]] }, '')
+  guest.answer.complete({ status: guest.begin.method === 'OPTIONS' ? 204 : 405, headers: [['allow', allow]] }, '')
 }
 
 /** The request as site code gets it: it reports reads of its parts. A `force-static` handler sees neither query nor fields. */

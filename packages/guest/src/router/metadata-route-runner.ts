@@ -20,7 +20,7 @@ export async function runMetadata(guest: GuestRequest): Promise<void> {
   const file = guest.route?.metadata
   if (!file) throw new RouterError('ROUTER_MISUSE', 'The request names no metadata file.')
   if (guest.begin.method !== 'GET' && guest.begin.method !== 'HEAD') {
-    guest.emitComplete({ status: 405, headers: [['allow', 'GET, HEAD']] }, '')
+    guest.answer.complete({ status: 405, headers: [['allow', 'GET, HEAD']] }, '')
     return
   }
   const exports = requireModule(file.file)
@@ -39,7 +39,7 @@ async function answer(scope: RequestScope, file: MetadataFile, exports: ModuleEx
     throw new RouterError('ROUTER_BAD_EXPORT', `${file.file}: the default export is not a function.`)
   const props = await scope.run(() => propsOf(guest, file, exports))
   if (props === undefined) {
-    guest.emitComplete({ status: 404, headers: [] }, '')
+    guest.answer.complete({ status: 404, headers: [] }, '')
     return
   }
   const result: unknown = await scope.run(() => make(props))
@@ -49,7 +49,7 @@ async function answer(scope: RequestScope, file: MetadataFile, exports: ModuleEx
     return
   }
   const { type, body } = serialise(file, result)
-  guest.emitComplete({ status: 200, headers: [['content-type', type]] }, guest.begin.method === 'HEAD' ? '' : body)
+  guest.answer.complete({ status: 200, headers: [['content-type', type]] }, guest.begin.method === 'HEAD' ? '' : body)
 }
 
 /** Parameters and id of the file; undefined: there is no such id. */

@@ -34,7 +34,7 @@ export async function runMiddleware(guest: GuestRequest): Promise<void> {
     const error = await purgeBeforeFailure(scope, thrown)
     const flow = controlFlowOf(error)
     if (flow?.kind === 'redirect') answerRedirect(guest, flow, scope.responseCookies.fields)
-    else guest.fail(error, file)
+    else guest.answer.fail(error, file)
   }
 }
 
@@ -43,7 +43,7 @@ async function conclude(scope: RequestScope, result: unknown, file: string): Pro
   const cookies = scope.responseCookies.fields
   if (result === undefined || result === null) {
     const fields = cookies.map((cookie) => ['set-cookie', cookie])
-    guest.verdict({ action: 'next', ...changed('responseHeaders', fields) })
+    guest.answer.verdict({ action: 'next', ...changed('responseHeaders', fields) })
     return
   }
   if (!isResponse(result)) throw new RouterError('ROUTER_BAD_EXPORT', `${file}: middleware must return a Response or nothing.`)
@@ -52,7 +52,7 @@ async function conclude(scope: RequestScope, result: unknown, file: string): Pro
     await emitResponse(guest, result, { cookies, withBody: guest.begin.method !== 'HEAD' })
     return
   }
-  guest.verdict({
+  guest.answer.verdict({
     ...(rewrite === null ? { action: 'next' } : { action: 'rewrite', url: new URL(rewrite, guest.begin.url).href }),
     ...changed('requestHeaders', overriddenHeaders(result.headers)),
     ...changed('responseHeaders', headOf(result, cookies).headers),

@@ -1,8 +1,9 @@
+import { parse } from '../context/primordials.ts'
 import { callHostOnce, tellHost } from '../host/host-calls.ts'
 import { logUncaught } from '../host/site-log.ts'
 import { Turns } from '../host/turns.ts'
 import { decodeUtf8, encodeUtf8, exactBuffer } from '../prelude/encoding/bytes.ts'
-import type { Facts } from '../request/guest-request.ts'
+import type { Facts } from '../request/answer.ts'
 import { controlFlowOf } from './control-flow.ts'
 import { type RequestScope, runCached } from './request-scope.ts'
 import { RouterError } from './router-error.ts'
@@ -66,7 +67,7 @@ async function ask(
   begun++
   try {
     const { json, bytes } = await inTurn(() => callHostOnce('data-read', question, undefined))
-    return { answer: JSON.parse(json) as Answer, bytes }
+    return { answer: parse(json) as Answer, bytes }
   } finally {
     begun--
   }
@@ -87,7 +88,7 @@ function inTurn<T>(task: () => Promise<T>): Promise<T> {
 }
 
 function take(scope: RequestScope, tags: readonly string[], bytes: ArrayBuffer): unknown {
-  const { value, revalidate } = JSON.parse(decodeUtf8(new Uint8Array(bytes))) as KeptResult
+  const { value, revalidate } = parse(decodeUtf8(new Uint8Array(bytes))) as KeptResult
   return join(scope, { value, facts: { tags, revalidate } })
 }
 

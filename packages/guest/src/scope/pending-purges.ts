@@ -56,7 +56,7 @@ class PendingPurges {
 
   /** Purges of code that runs after the response: the router has already sent its own, so they go out here. */
   #schedule(scope: RequestScope): void {
-    if (this.#isScheduled || !(scope.isAnswered || scope.guest.isEnded)) return
+    if (this.#isScheduled || !(scope.isAnswered || scope.guest.answer.isEnded)) return
     this.#isScheduled = true
     // Those of one turn go together.
     Promise.resolve()

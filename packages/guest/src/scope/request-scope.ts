@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from '../context/async-local-storage.ts'
 import { keepContext } from '../context/context.ts'
-import { currentRequest, Facts, type GuestRequest, type RequestRead } from '../request/guest-request.ts'
+import { Facts, type RequestRead } from '../request/answer.ts'
+import { currentRequest, type GuestRequest } from '../request/guest-request.ts'
 import { ResponseCookies } from './cookies.ts'
 import { RouterError } from './router-error.ts'
 

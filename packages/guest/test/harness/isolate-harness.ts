@@ -100,6 +100,8 @@ export class IsolateHarness {
   readonly background: Error[] = []
   /** Purges by code of the site, one for each order. */
   readonly purges: unknown[] = []
+  /** The request that each fetch named. */
+  readonly fetchedFor: number[] = []
   readonly #isolate: ivm.Isolate
   readonly #context: ivm.Context
   readonly #answers = new Map<number, Answer>()
@@ -235,12 +237,13 @@ export class IsolateHarness {
 
   async #fetch(
     id: number,
-    argument: { url: string; method: string; headers: [string, string][]; redirect: 'follow' },
+    argument: { requestNumber: number; url: string; method: string; headers: [string, string][]; redirect: 'follow' },
     body?: ArrayBuffer,
   ) {
     const controller = new AbortController()
     this.#fetches.set(id, controller)
     const { method, headers, redirect } = argument
+    this.fetchedFor.push(argument.requestNumber)
     try {
       const response = await fetch(argument.url, {
         method,

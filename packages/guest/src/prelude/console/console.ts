@@ -1,4 +1,5 @@
 import { currentContext } from '../../context/context.ts'
+import { OwnWeakMap } from '../../context/primordials.ts'
 import { type LogLevel, siteLog } from '../../host/site-log.ts'
 import { performanceNow } from '../time/performance.ts'
 import { format, inspect } from './inspect.ts'
@@ -8,7 +9,7 @@ type Log = (...values: unknown[]) => void
 const counts = new Map<string, number>()
 const timers = new Map<string, number>()
 /** Indentation by request: a group that its code leaves open ends with it. */
-const indents = new WeakMap<object, string>()
+const indents = new OwnWeakMap<object, string>()
 const outside = {}
 const owner = () => currentContext()?.request ?? outside
 

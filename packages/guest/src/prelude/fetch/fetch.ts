@@ -1,4 +1,5 @@
 import { currentContext } from '../../context/context.ts'
+import { OwnSet, parse } from '../../context/primordials.ts'
 import type { EmittedError } from '../../contract/isolate.ts'
 import { callHost, forgetCall, tellHost } from '../../host/host-calls.ts'
 import { type Turn, Turns } from '../../host/turns.ts'
@@ -65,12 +66,14 @@ const MAX_RUNNING = 256
 /** Fetches that have begun and are not over. */
 const MAX_BEGUN = 4_096
 const turns = new Turns(MAX_RUNNING)
-const open = new Set<OpenFetch>()
+const open = new OwnSet<OpenFetch>()
 let begun = 0
 
 /** Ends the fetches of an aborted request. */
 export function dropFetchesOf(requestNumber: number, reason: unknown): void {
-  for (const fetch of open) if (fetch.requestNumber === requestNumber) fetch.drop(reason)
+  open.forEach((fetch) => {
+    if (fetch.requestNumber === requestNumber) fetch.drop(reason)
+  })
 }
 
 /** One fetch: settles `resolve`/`reject` with the head, then fills the body. */
@@ -109,7 +112,7 @@ function send(request: Request, bytes: ArrayBuffer | undefined, cache: FetchCach
         onPiece(json, piece, isLast) {
           if (!isHeadDone) {
             isHeadDone = true
-            const head = JSON.parse(json) as FetchedHead
+            const head = parse(json) as FetchedHead
             if (head.tags !== undefined) cache?.onTags(head.tags)
             resolve(toResponse(request, head, method === 'HEAD' ? null : queue))
           }

@@ -1,4 +1,5 @@
 import { type Context, currentContext, runInContext } from '../../context/context.ts'
+import { OwnMap } from '../../context/primordials.ts'
 import { host } from '../../host/host.ts'
 import { LOG_TIMER, logUncaught, reportDropped } from '../../host/site-log.ts'
 
@@ -10,7 +11,7 @@ interface Timer {
   readonly intervalMs: number | undefined
 }
 
-const timers = new Map<number, Timer>()
+const timers = new OwnMap<number, Timer>()
 let lastId = 0
 
 function delayOf(value: unknown): number {
@@ -71,7 +72,9 @@ function fireTimer(id: number): void {
 
 /** Cancels the timers of an aborted request. */
 export function clearTimersOf(request: object): void {
-  for (const [id, timer] of timers) if (timer.context?.request === request) clearTimeout(id)
+  timers.forEach((timer, id) => {
+    if (timer.context?.request === request) clearTimeout(id)
+  })
 }
 
 const settled = Promise.resolve()
