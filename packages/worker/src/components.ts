@@ -1,10 +1,10 @@
 import { type LeaseDesk, PurgeLedger } from '@svc/cache'
 import { systemClock } from '@svc/core'
-import type { EngineLimits, EngineOptions } from '@svc/engine'
+import { type EngineLimits, type EngineOptions, makeEngine } from '@svc/engine'
 import { addProcessMetrics, CacheMetrics, createRequestIds, type HttpMetrics, type MetricSet } from '@svc/telemetry'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
 import { Generations } from './generation/generations.ts'
-import { bodyDirectory } from './generation/listen-addresses.ts'
+import { bodyDirectory, WorkerEngine } from './generation/worker-engine.ts'
 import { Warmer } from './isr/warmer.ts'
 import { WorkerIsr } from './isr/worker-isr.ts'
 import { WorkerL0 } from './l0/worker-l0.ts'
@@ -18,7 +18,6 @@ import { sendFailure } from './request/error-response.ts'
 import { EventStreams } from './request/event-streams.ts'
 import { RuleTables } from './route-rules/rule-tables.ts'
 import { VhostRuntimes } from './vhost/index.ts'
-import { WorkerEngine } from './worker-engine.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 export const MASTER_TIMEOUT_MS = 5_000
@@ -70,11 +69,8 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     log: log.requests,
     tools: { makeRequestId: caches.makeRequestId, l0: caches.l0, eventStreams, reportFailure: log.reportFailure },
   })
-  const engine = new WorkerEngine({
-    engine: engineOptions(generations, log, { ready: caches.l0, onExchange }),
-    onFallback: log.onEngineFallback,
-    onListenFailure: log.onListenFailure,
-  })
+  const options = engineOptions(generations, log, { ready: caches.l0, onExchange })
+  const engine = new WorkerEngine((name) => makeEngine(name, options, log.onEngineFallback), log.onListenFailure)
   return {
     ...caches,
     master,

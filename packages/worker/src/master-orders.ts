@@ -75,7 +75,7 @@ async function prepare(
   const handlers = upstreams.prepare(next)
   await vhosts.prepare(next, handlers)
   await rules.prepare(next, handlers)
-  await engine.prepare(spec)
+  await engine.prepare(spec, spec.config.server.engine)
   return undefined
 }
 

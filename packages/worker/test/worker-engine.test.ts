@@ -4,9 +4,9 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startEngine } from '../../engine/test/start-engine.ts'
 import { anyCertificate, makeCertificate } from '../../engine/test/test-certificates.ts'
-import { ListenAddresses } from '../src/generation/listen-addresses.ts'
+import { WorkerEngine } from '../src/generation/worker-engine.ts'
 
-type ListenSpec = Parameters<ListenAddresses['prepare']>[0]
+type ListenSpec = Parameters<WorkerEngine['prepare']>[0]
 
 async function takePort(t: TestContext): Promise<{ readonly port: number; release(): Promise<void> }> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -37,26 +37,29 @@ for (const name of ['uws', 'node'] as const) {
   test(`engine ${name}: an address is open from the commit on, never before, and not after it has left`, async (t) => {
     const { engine } = await startEngine(t, name, () => undefined)
     const problems: Error[] = []
-    const addresses = new ListenAddresses(engine, (error) => problems.push(error))
+    const addresses = new WorkerEngine(
+      async () => engine,
+      (error) => problems.push(error),
+    )
     const [first, second] = [await takePort(t), await takePort(t)]
     await first.release()
-    addresses.prepare(spec(1, [first.port]))
+    await addresses.prepare(spec(1, [first.port]), name)
     await addresses.open(spec(1, [first.port]))
     addresses.serve(spec(1, [first.port]))
     assert.equal(await isOpen(first.port), true)
     await second.release()
     const both = spec(2, [first.port, second.port])
-    addresses.prepare(both)
+    await addresses.prepare(both, name)
     assert.equal(await isOpen(second.port), false)
     addresses.abandon(2)
     assert.equal(await isOpen(second.port), false)
     const next = { ...both, generation: 3 }
-    addresses.prepare(next)
+    await addresses.prepare(next, name)
     await addresses.open(next)
     addresses.serve(next)
     assert.equal(await isOpen(second.port), true)
     const last = spec(4, [second.port])
-    addresses.prepare(last)
+    await addresses.prepare(last, name)
     await addresses.open(last)
     assert.equal(await isOpen(first.port), true)
     addresses.serve(last)
@@ -67,19 +70,26 @@ for (const name of ['uws', 'node'] as const) {
   test(`engine ${name}: an address that is taken ends the first generation, and is reported and tried again by later ones`, async (t) => {
     const { engine } = await startEngine(t, name, () => undefined)
     const problems: Error[] = []
-    const addresses = new ListenAddresses(engine, (error) => problems.push(error))
+    const addresses = new WorkerEngine(
+      async () => engine,
+      (error) => problems.push(error),
+    )
     const [free, taken] = [await takePort(t), await takePort(t)]
-    await assert.rejects(addresses.open(spec(1, [taken.port])), { code: 'ENGINE_ADDRESS_IN_USE' })
+    const open = async (next: ListenSpec) => {
+      await addresses.prepare(next, name)
+      await addresses.open(next)
+    }
+    await assert.rejects(open(spec(1, [taken.port])), { code: 'ENGINE_ADDRESS_IN_USE' })
     await free.release()
-    await addresses.open(spec(1, [free.port]))
-    await addresses.open(spec(2, [free.port, taken.port]))
+    await open(spec(1, [free.port]))
+    await open(spec(2, [free.port, taken.port]))
     assert.deepEqual(
       problems.map((error) => 'code' in error && error.code),
       ['ENGINE_ADDRESS_IN_USE'],
     )
     assert.equal(await isOpen(free.port), true)
     await taken.release()
-    await addresses.open(spec(3, [free.port, taken.port]))
+    await open(spec(3, [free.port, taken.port]))
     assert.equal(await isOpen(taken.port), true)
   })
 }
@@ -93,8 +103,14 @@ test('certificates are put in force once: before a new address opens, at the com
         void done.push(`${fallback} at ${address}`),
     listen: async ({ name }: { readonly name: string }) => done.push(`open ${name}`),
     unlisten: (address: string) => void done.push(`close ${address}`),
+    ...{ tlsRebuilds: 0, lostBytes: 0, connections: 0, inFlight: 0 },
+    drain: async () => ({ cut: 0 }),
+    cut: () => undefined,
   }
-  const addresses = new ListenAddresses(engine, (error) => assert.fail(error))
+  const addresses = new WorkerEngine(
+    async () => engine,
+    (error) => assert.fail(error),
+  )
   const [one, two] = [
     anyCertificate(t),
     { ...anyCertificate(t), ...{ certificates: [makeCertificate(t, 'two', ['b.test'])], fallback: 'two' } },
@@ -105,7 +121,7 @@ test('certificates are put in force once: before a new address opens, at the com
     tls: Object.fromEntries(names.map((address) => [address, tls])),
   })
   for (const next of [of(1, one, ['a']), of(2, two, ['a', 'b']), of(3, two, ['b'])]) {
-    addresses.prepare(next)
+    await addresses.prepare(next, 'node')
     await addresses.open(next)
     addresses.serve(next)
   }
