@@ -1,4 +1,4 @@
-import { type HeaderList, urlOf, withoutControls } from '@svc/http'
+import { type HeaderList, withoutControls } from '@svc/http'
 import { sendStatus } from '../request/error-response.ts'
 import type { StageResult } from '../request/request-context.ts'
 import { offerPathToL0 } from '../request/site-request.ts'
@@ -8,8 +8,7 @@ import { absoluteLocation } from './listen-port.ts'
 import type { LocationHandler } from './location-handler.ts'
 import type { AuthVerdict } from './passwords/file-auth.ts'
 import { GUESS_RECOVERY_SECONDS } from './passwords/password-check.ts'
-import type { InnerTarget, Outcome, PhaseRun, VhostTools } from './phase-run.ts'
-import type { RewriteOutcome } from './rewriting.ts'
+import { type Outcome, PhaseRun, type RewriteEnd, type VhostTools } from './phase-run.ts'
 import { type RunState, withMissing } from './run-state.ts'
 import { serveFiles, typeOfText } from './static-content.ts'
 import { readForAnswer } from './templates.ts'
@@ -26,41 +25,23 @@ const authStatus = { refused: 401, 'no-file': 403, broken: 500, busy: 503, limit
 type AnswerFromApp = (state: RunState, site: string) => Outcome
 
 /** One request on its way through the phases of nginx: rewriting, location, access, `try_files`, content. */
-export class LocationRun implements PhaseRun {
-  readonly state: RunState
-  readonly tools: VhostTools
+export class LocationRun extends PhaseRun {
   readonly #answerFromApp: AnswerFromApp
   readonly #found: (readonly [path: string, found: Found])[] = []
 
   constructor(state: RunState, tools: VhostTools, answerFromApp: AnswerFromApp) {
-    this.state = state
-    this.tools = tools
+    super(state, tools)
     this.#answerFromApp = answerFromApp
     const { context } = state
     context.shapeHead = (head) => state.shape(head)
     context.showFailure = (status) => this.#showFailure(status)
   }
 
-  /** From the beginning: the server's rewriting, then its locations. */
-  start(): Outcome {
-    const { state } = this
-    state.isPrefixValid = true
-    this.#comeTo(state.location)
-    const outcome = state.compiled.rewrite(state)
-    return outcome.kind === 'on' ? this.#findLocation() : this.#rewriteEnds(outcome)
-  }
-
-  look(path: string): Found {
-    const found = this.tools.files.look(path)
-    this.noteFound(path, found)
-    return found
-  }
-
-  noteFound(path: string, found: Found): void {
+  override noteFound(path: string, found: Found): void {
     this.#found.push([path, found])
   }
 
-  offer(isCurrent: () => boolean = always): boolean {
+  override offer(isCurrent: () => boolean = always): boolean {
     const { context, location } = this.state
     return offerPathToL0(context, context.exchange.request.path, {
       expiresAt: Date.now() + location.fieldsLastMs,
@@ -102,41 +83,19 @@ export class LocationRun implements PhaseRun {
     return this.goInside(page.target)
   }
 
-  goInside(target: InnerTarget): Outcome {
+  protected override arrived(location: CompiledLocation): Outcome | undefined {
     const { state } = this
-    if (!state.mayChange()) return this.fail(500)
-    state.isInternal = true
-    if ('named' in target) {
-      const location = state.compiled.locations.named(target.named)
-      return location === undefined ? this.fail(500) : this.#enter(location)
-    }
-    state.uri = target.uri
-    state.args = target.args
-    state.isAsSent = false
-    state.addsUriToAlias = false
-    state.location = state.compiled.fallback
-    return this.start()
-  }
-
-  #findLocation(): Outcome {
-    const { state } = this
-    state.mustFindLocation = false
-    const { locations, fallback } = state.compiled
-    const choice = locations.find(state.uri, state)
-    const location = choice.kind === 'none' ? fallback : choice.value
-    this.#comeTo(location)
+    this.comeTo(location)
     if (location.settings.isInternal && !state.isInternal) return this.fail(404)
-    if (!this.#limitBody(location)) {
-      state.isBodyRefused = true
-      state.context.body.drop()
-      return this.fail(413)
-    }
-    return choice.kind === 'slash' ? this.redirect(301, urlOf(choice.path, state.args)) : this.#enter(location)
+    if (this.#limitBody(location)) return undefined
+    state.isBodyRefused = true
+    state.context.body.drop()
+    return this.fail(413)
   }
 
-  #comeTo(location: CompiledLocation): void {
+  protected override comeTo(location: CompiledLocation): void {
     const { context } = this.state
-    this.state.location = location
+    super.comeTo(location)
     context.mayCompress = location.settings.gzip !== false
     context.isAccessLogged = location.settings.hasAccessLog
   }
@@ -148,17 +107,7 @@ export class LocationRun implements PhaseRun {
     return context.body.limit(configured === 0 ? Number.POSITIVE_INFINITY : configured)
   }
 
-  #enter(location: CompiledLocation): Outcome {
-    const { state } = this
-    this.#comeTo(location)
-    state.mustFindLocation = false
-    const outcome = location.rewrite(state)
-    if (outcome.kind !== 'on') return this.#rewriteEnds(outcome)
-    if (!state.mustFindLocation) return this.#checkAccess()
-    return state.mayChange() ? this.#findLocation() : this.fail(500)
-  }
-
-  #rewriteEnds(outcome: Exclude<RewriteOutcome, { kind: 'on' }>): Outcome {
+  protected override rewriteEnded(outcome: RewriteEnd): Outcome {
     switch (outcome.kind) {
       case 'redirect':
         return this.redirect(outcome.status, outcome.url)
@@ -169,7 +118,7 @@ export class LocationRun implements PhaseRun {
     }
   }
 
-  #checkAccess(): Outcome {
+  protected override visit(): Outcome {
     const { state } = this
     const { context } = state
     const { access, settings } = state.location

@@ -3,11 +3,10 @@ import type { VhostMatch } from '../generation/host-routing.ts'
 import type { RequestContext } from '../request/request-context.ts'
 import type { CompiledLocation } from './compiled-server.ts'
 import { errorPageOf } from './error-pages.ts'
-import type { InnerTarget, Outcome, PhaseRun, VhostTools } from './phase-run.ts'
+import { type Outcome, PhaseRun, type VhostTools } from './phase-run.ts'
 import { RunState } from './run-state.ts'
 import { tryFiles } from './try-files.ts'
 import type { VhostRuntime } from './vhost-runtime.ts'
-import type { Found } from './web-files.ts'
 
 /** The owner of a path at a server: the server itself, none (a catch-all at most), or an application that may know the path. */
 type PathClaim =
@@ -23,35 +22,13 @@ const free: PathClaim = Object.freeze({ kind: 'free' })
  * something runs or is proxied for it, by whatever way the request gets there; where a file has this path; and where a location
  * is written for it. A catch-all that serves files claims nothing.
  */
-class ClaimRun implements PhaseRun {
-  readonly state: RunState
-  readonly tools: VhostTools
+class ClaimRun extends PhaseRun {
   claim: PathClaim = free
   readonly #asked: string
 
   constructor(state: RunState, tools: VhostTools) {
-    this.state = state
-    this.tools = tools
+    super(state, tools)
     this.#asked = state.uri
-  }
-
-  start(): Outcome {
-    const { state } = this
-    state.isPrefixValid = true
-    state.location = state.compiled.fallback
-    return state.compiled.rewrite(state).kind === 'on' ? this.#findLocation() : this.#end(claimed)
-  }
-
-  look(path: string): Found {
-    return this.tools.files.look(path)
-  }
-
-  noteFound(): void {
-    // This run stores nothing.
-  }
-
-  offer(): boolean {
-    return false
   }
 
   fail(status: number): Outcome {
@@ -63,38 +40,16 @@ class ClaimRun implements PhaseRun {
     return this.#end(free)
   }
 
-  goInside(target: InnerTarget): Outcome {
-    const { state } = this
-    if (!state.mayChange()) return this.#end(free)
-    state.isAsSent = false
-    if ('named' in target) {
-      const location = state.compiled.locations.named(target.named)
-      return location === undefined ? this.#end(free) : this.#enter(location)
-    }
-    state.uri = target.uri
-    state.args = target.args
-    state.addsUriToAlias = false
-    return this.start()
+  protected override rewriteEnded(): Outcome {
+    return this.#end(claimed)
   }
 
-  #findLocation(): Outcome {
-    const { state } = this
-    const choice = state.compiled.locations.find(state.uri, state)
-    if (choice.kind === 'slash') return this.#end(claimed)
-    const location = choice.kind === 'none' ? state.compiled.fallback : choice.value
-    return state.isAsSent && isWrittenFor(location, this.#asked) ? this.#end(claimed) : this.#enter(location)
+  protected override arrived(location: CompiledLocation, needsSlash: boolean): Outcome | undefined {
+    const isWritten = this.state.isAsSent && isWrittenFor(location, this.#asked)
+    return needsSlash || isWritten ? this.#end(claimed) : undefined
   }
 
-  #enter(location: CompiledLocation): Outcome {
-    const { state } = this
-    state.location = location
-    state.mustFindLocation = false
-    if (location.rewrite(state).kind !== 'on') return this.#end(claimed)
-    if (!state.mustFindLocation) return this.#content()
-    return state.mayChange() ? this.#findLocation() : this.#end(free)
-  }
-
-  #content(): Outcome {
+  protected override visit(): Outcome {
     const { state } = this
     const { content, tryFiles: candidates } = state.location.settings
     if (content.kind === 'proxy' || content.kind === 'fastcgi') return this.#end(claimed)
