@@ -1,4 +1,4 @@
-import { type BodyAck, HttpError } from '@svc/http'
+import { type BodyAck, HttpError, type RequestBody } from '@svc/http'
 
 /** See `RequestBody.read`. */
 export type ChunkListener = (chunk: Uint8Array, ack: BodyAck) => void
@@ -40,6 +40,59 @@ export class BodyReader {
     this.#onEnd = undefined
     this.#onChunk = undefined
     onEnd?.(error)
+  }
+}
+
+/** The parts of an exchange that its body uses. */
+export interface BodyOwner {
+  /** The body cannot be read to its end: its reader knows of it and may respond; otherwise this is the response. */
+  bodyRefused(status: number, code: string): void
+  /** The last byte has come. */
+  bodyEnded(): void
+  /** A listener threw. */
+  problem(error: unknown): void
+}
+
+/** How long a body is. */
+export interface BodySize {
+  /** As declared; undefined: unknown. */
+  readonly length: number | undefined
+  readonly maxBytes: number
+}
+
+/** The body of a request, whatever the engine. */
+export abstract class ReceivedBody<Owner extends BodyOwner = BodyOwner> implements RequestBody {
+  readonly isPresent = true
+  readonly length: number | undefined
+  protected readonly maxBytes: number
+  protected readonly owner: Owner
+  protected readonly reader = new BodyReader()
+  protected isPaused = false
+  /** Later bytes are read and discarded. */
+  protected isDiscarding = false
+  protected failure: Error | undefined
+  protected unackedBytes = 0
+  /** When the last chunk came, or could come again, in ms of the monotonic clock. */
+  protected lastChunkAt = 0
+  receivedBytes = 0
+
+  constructor(owner: Owner, { length, maxBytes }: BodySize) {
+    this.owner = owner
+    this.length = length
+    this.maxBytes = maxBytes
+  }
+
+  /** True if bytes are still to come. */
+  abstract readonly isOpen: boolean
+
+  abstract read(onChunk: ChunkListener, onEnd: EndListener): void
+
+  /** Ends reading with an error; later bytes are discarded. */
+  abstract fail(error: Error): void
+
+  /** True if the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
+  hasStalled(nowMs: number, sinceMs: number, limitMs: number): boolean {
+    return this.isOpen && !this.isPaused && nowMs - Math.max(this.lastChunkAt, sinceMs) > limitMs
   }
 }
 

@@ -9,6 +9,7 @@ import {
   statusLine,
   type WebSocketOffer,
 } from '@svc/http'
+import type { ReceivedBody } from './body-reader.ts'
 import type { EngineRequest, PeerSource } from './engine-request.ts'
 import type { EngineContext, EngineLimits, WatchedExchange } from './exchange-watch.ts'
 import type { Lingering } from './lingering.ts'
@@ -18,17 +19,6 @@ import { refusalFields } from './response-head.ts'
 export interface ExchangeContext<Head> extends EngineContext {
   /** Heads as the engine writes them. */
   readonly heads: { of(head: ResponseHead): Head }
-}
-
-/** The body of a request as its exchange sees it. */
-interface ReceivedBody extends RequestBody {
-  /** True if bytes are still to come. */
-  readonly isOpen: boolean
-  readonly receivedBytes: number
-  /** True if the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
-  hasStalled(nowMs: number, sinceMs: number, limitMs: number): boolean
-  /** Ends reading with an error; later bytes are discarded. */
-  fail(error: Error): void
 }
 
 /** A body writer as its exchange sees it. */

@@ -7,11 +7,12 @@ import {
   type ResponseHead,
   type StreamOptions,
 } from '@svc/http'
+import type { BodyOwner, BodySize } from '../exchange/body-reader.ts'
 import { EngineExchange, type ExchangeContext } from '../exchange/engine-exchange.ts'
 import type { EngineLimits } from '../exchange/exchange-watch.ts'
 import { Lingering } from '../exchange/lingering.ts'
 import { discardingWriter } from '../exchange/stream-writer.ts'
-import { type BodyOwner, type BodySource, NodeBody } from './node-body.ts'
+import { type BodySource, NodeBody } from './node-body.ts'
 import type { NodeHead, NodeHeads } from './node-head.ts'
 import { MAX_SLICE_BYTES, NodeWriter, type NodeWriterPort } from './node-writer.ts'
 import type { Framing, ResponseWire } from './response-wire.ts'
@@ -79,8 +80,8 @@ export class NodeExchange
   }
 
   /** Begins to receive the body. */
-  receiveBody(source: BodySource, length: number | undefined, maxBytes: number): void {
-    this.received = new NodeBody(source, this, length, maxBytes)
+  receiveBody(source: BodySource, size: BodySize): void {
+    this.received = new NodeBody(source, this, size)
   }
 
   /** The application has started: from now on the exchange waits for it. */

@@ -115,7 +115,7 @@ export class NodeIntake {
 
   #refuse(exchange: NodeExchange, { body, hasBody }: Arrival, { status, code }: GateFault): void {
     // Whatever is declared, nothing of it is wanted.
-    if (hasBody !== false) exchange.receiveBody(body, undefined, 0)
+    if (hasBody !== false) exchange.receiveBody(body, { length: undefined, maxBytes: 0 })
     exchange.refuse(status, code)
   }
 
@@ -124,7 +124,7 @@ export class NodeIntake {
     const { contentLength, isChunked } = this.#gate
     if (!(hasBody ?? (isChunked || (contentLength ?? 0) > 0))) return true
     const { maxBodyBytes } = this.#context.limits()
-    exchange.receiveBody(body, contentLength, maxBodyBytes)
+    exchange.receiveBody(body, { length: contentLength, maxBytes: maxBodyBytes })
     if ((contentLength ?? 0) <= maxBodyBytes) return true
     exchange.refuse(413, 'body_too_large')
     return false

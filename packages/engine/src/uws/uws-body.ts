@@ -1,7 +1,14 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { asError } from '@svc/core'
-import { BodyBuffer, type BodyCursor, type BodyPiece, type BodyStore, HttpError, type RequestBody, SpoolFile } from '@svc/http'
-import { BodyReader, bodyTooLarge, type ChunkListener, type EndListener } from '../exchange/body-reader.ts'
+import { BodyBuffer, type BodyCursor, type BodyPiece, type BodyStore, HttpError, SpoolFile } from '@svc/http'
+import {
+  type BodyOwner,
+  type BodySize,
+  bodyTooLarge,
+  type ChunkListener,
+  type EndListener,
+  ReceivedBody,
+} from '../exchange/body-reader.ts'
 
 /** Unacknowledged bytes past which nothing more is handed on; with the waiting bytes, the limit past which reading from the socket stops. */
 const HIGH_WATER_BYTES = 128 * 1024
@@ -13,23 +20,10 @@ const SHORT_CHUNK_BYTES = 8 * 1024
 const SLOW_CHUNK_BYTES = 16 * 1024
 
 /** The parts of an exchange that its body uses. */
-export interface BodyOwner {
+export interface UwsBodyOwner extends BodyOwner {
   readonly isOver: boolean
-  /** The body cannot be read to its end: its reader knows of it and may respond; otherwise this is the response. */
-  bodyRefused(status: number, code: string): void
-  /** The last byte has come. */
-  bodyEnded(): void
-  /** A listener threw. */
-  problem(error: unknown): void
   /** Called before the first pause: the library's timers are stopped by a writable listener only. */
   beforePause(): void
-}
-
-/** How long a body is. */
-interface BodySize {
-  /** As declared; undefined: unknown. */
-  readonly length: number | undefined
-  readonly maxBytes: number
 }
 
 /**
@@ -37,86 +31,63 @@ interface BodySize {
  * Pausing is soft: the library goes on as long as it finds half a megabyte at each read, so a sender on the same machine may send
  * everything in one turn. Bytes over the memory limit wait in a file.
  */
-export class UwsBody implements RequestBody {
-  readonly isPresent = true
-  readonly length: number | undefined
+export class UwsBody extends ReceivedBody<UwsBodyOwner> {
   readonly #res: HttpResponse
-  readonly #owner: BodyOwner
   readonly #store: BodyStore
-  readonly #maxBytes: number
   /** Made when a chunk has to wait. */
   #buffer: BodyBuffer | undefined
   #waiting: BodyCursor | undefined
-  readonly #reader = new BodyReader()
-  #isPaused = false
   #isHandingOn = false
-  #isDiscarding = false
-  #failure: Error | undefined
-  #receivedBytes = 0
-  #unackedBytes = 0
   #waitingBytes = 0
-  /** True if bytes are still to come. */
   isOpen = true
-  /** When the last chunk came, or could come again, in ms of the monotonic clock. */
-  #lastChunkAt = 0
 
-  constructor(res: HttpResponse, owner: BodyOwner, store: BodyStore, { length, maxBytes }: BodySize) {
+  constructor(res: HttpResponse, owner: UwsBodyOwner, store: BodyStore, size: BodySize) {
+    super(owner, size)
     this.#res = res
-    this.#owner = owner
     this.#store = store
-    this.length = length
-    this.#maxBytes = maxBytes
     res.onData((chunk, isLast) => this.#received(chunk, isLast))
   }
 
-  /** True if the sender, not the receiver, has kept the body from going on for `limitMs`. `sinceMs`: not looked at before. */
-  hasStalled(nowMs: number, sinceMs: number, limitMs: number): boolean {
-    return this.isOpen && !this.#isPaused && nowMs - Math.max(this.#lastChunkAt, sinceMs) > limitMs
-  }
-
-  get receivedBytes(): number {
-    return this.#receivedBytes
-  }
-
   read(onChunk: ChunkListener, onEnd: EndListener): void {
-    this.#reader.begin(onChunk, onEnd)
-    if (this.#failure !== undefined) this.#reader.end(this.#failure)
+    this.reader.begin(onChunk, onEnd)
+    if (this.failure !== undefined) this.reader.end(this.failure)
     else this.#handOn()
   }
 
-  /** Ends reading with an error; later bytes are discarded. */
   fail(error: Error): void {
-    if (this.#isDiscarding) return
+    if (this.isDiscarding) return
     if (this.isOpen || this.#waitingBytes > 0) this.#break(error)
     else this.discard()
   }
 
   /** Reads and discards later bytes. */
   discard(): void {
-    this.#isDiscarding = true
+    this.isDiscarding = true
     this.#waitingBytes = 0
     this.#waiting?.close()
     this.resume()
   }
 
   resume(): void {
-    if (!this.#isPaused || this.#owner.isOver) return
-    this.#isPaused = false
-    this.#lastChunkAt = performance.now()
+    if (!this.isPaused || this.owner.isOver) return
+    this.isPaused = false
+    this.lastChunkAt = performance.now()
     this.#res.resume()
   }
 
   #received(chunk: ArrayBuffer, isLast: boolean): void {
     try {
-      this.#receivedBytes += chunk.byteLength
+      this.receivedBytes += chunk.byteLength
       if (isLast) this.isOpen = false
-      if (this.#owner.isOver) return
-      this.#lastChunkAt = performance.now()
-      if (!isLast && chunk.byteLength < SLOW_CHUNK_BYTES && !this.#isPaused) this.#restartIdleTimer()
-      if (!this.#isDiscarding) this.#take(chunk)
-      if (isLast) this.#ended()
+      if (this.owner.isOver) return
+      this.lastChunkAt = performance.now()
+      if (!isLast && chunk.byteLength < SLOW_CHUNK_BYTES && !this.isPaused) this.#restartIdleTimer()
+      if (!this.isDiscarding) this.#take(chunk)
+      if (!isLast) return
+      this.#handOn()
+      this.owner.bodyEnded()
     } catch (error) {
-      this.#owner.problem(error)
+      this.owner.problem(error)
     }
   }
 
@@ -127,9 +98,9 @@ export class UwsBody implements RequestBody {
   }
 
   #take(chunk: ArrayBuffer): void {
-    if (this.#receivedBytes > this.#maxBytes) {
-      this.#break(bodyTooLarge(this.#maxBytes))
-      this.#owner.bodyRefused(413, 'body_too_large')
+    if (this.receivedBytes > this.maxBytes) {
+      this.#break(bodyTooLarge(this.maxBytes))
+      this.owner.bodyRefused(413, 'body_too_large')
       return
     }
     if (chunk.byteLength === 0) return
@@ -137,16 +108,16 @@ export class UwsBody implements RequestBody {
     if (this.#goesStraightOn(chunk)) this.#hand({ bytes: new Uint8Array(chunk.slice(0)), block: undefined })
     else this.#wait(new Uint8Array(chunk))
     this.#handOn()
-    if (this.#unackedBytes + this.#waitingBytes > HIGH_WATER_BYTES && this.isOpen) this.#pause()
+    if (this.unackedBytes + this.#waitingBytes > HIGH_WATER_BYTES && this.isOpen) this.#pause()
   }
 
   #goesStraightOn({ byteLength }: ArrayBuffer): boolean {
-    const isFree = this.#waitingBytes === 0 && this.#unackedBytes < HIGH_WATER_BYTES && !this.#isHandingOn
-    return byteLength <= SHORT_CHUNK_BYTES && isFree && this.#reader.isReading
+    const isFree = this.#waitingBytes === 0 && this.unackedBytes < HIGH_WATER_BYTES && !this.#isHandingOn
+    return byteLength <= SHORT_CHUNK_BYTES && isFree && this.reader.isReading
   }
 
   #wait(bytes: Uint8Array): void {
-    const missing = this.length === undefined ? Number.POSITIVE_INFINITY : this.length - this.#receivedBytes
+    const missing = this.length === undefined ? Number.POSITIVE_INFINITY : this.length - this.receivedBytes
     this.#waitingBytes += bytes.byteLength
     this.#buffer ??= this.#makeBuffer()
     this.#buffer.add(bytes, missing + bytes.byteLength)
@@ -170,21 +141,21 @@ export class UwsBody implements RequestBody {
     const error = new HttpError('ENGINE_BODY_LOST', `failed to spool a request body to a file: ${cause.message}`, {
       cause,
     })
-    this.#owner.problem(error)
+    this.owner.problem(error)
     this.#break(error)
-    this.#owner.bodyRefused(500, 'body_lost')
+    this.owner.bodyRefused(500, 'body_lost')
   }
 
   #break(error: Error): void {
-    this.#failure = error
+    this.failure = error
     this.discard()
-    this.#reader.end(error)
+    this.reader.end(error)
   }
 
   /** Hands on waiting bytes, as many as may be in flight at once. */
   #handOn(): void {
     if (this.#isHandingOn) return
-    while (this.#reader.isReading && this.#unackedBytes < HIGH_WATER_BYTES) {
+    while (this.reader.isReading && this.unackedBytes < HIGH_WATER_BYTES) {
       const piece = this.#waitingBytes > 0 ? this.#waiting?.take() : undefined
       if (piece instanceof Error) this.#lost(piece)
       if (typeof piece !== 'object' || piece instanceof Error) break
@@ -192,36 +163,31 @@ export class UwsBody implements RequestBody {
       this.#waiting?.took(piece.bytes.byteLength, false)
       this.#hand(piece)
     }
-    if (!this.isOpen && this.#waitingBytes === 0 && this.#failure === undefined) this.#reader.end(undefined)
-    if (this.#unackedBytes + this.#waitingBytes <= HIGH_WATER_BYTES / 2) this.resume()
+    if (!this.isOpen && this.#waitingBytes === 0 && this.failure === undefined) this.reader.end(undefined)
+    if (this.unackedBytes + this.#waitingBytes <= HIGH_WATER_BYTES / 2) this.resume()
   }
 
   /** An acknowledgement during the call brings no further bytes before the receiver has returned. */
   #hand({ bytes, block }: BodyPiece): void {
-    this.#unackedBytes += bytes.byteLength
+    this.unackedBytes += bytes.byteLength
     this.#isHandingOn = true
     try {
-      this.#reader.hand(bytes, (isUnused) => {
-        this.#unackedBytes -= bytes.byteLength
+      this.reader.hand(bytes, (isUnused) => {
+        this.unackedBytes -= bytes.byteLength
         if (isUnused === true && block !== undefined) this.#store.blocks.give(block)
         this.#handOn()
       })
     } catch (error) {
-      this.#owner.problem(error)
+      this.owner.problem(error)
     } finally {
       this.#isHandingOn = false
     }
   }
 
   #pause(): void {
-    if (this.#isPaused || this.#owner.isOver || this.#isDiscarding) return
-    this.#owner.beforePause()
-    this.#isPaused = true
+    if (this.isPaused || this.owner.isOver || this.isDiscarding) return
+    this.owner.beforePause()
+    this.isPaused = true
     this.#res.pause()
-  }
-
-  #ended(): void {
-    this.#handOn()
-    this.#owner.bodyEnded()
   }
 }

@@ -1,6 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { performance } from 'node:perf_hooks'
 import { type BodyWriter, MAX_LENT_BYTES, type ResponseHead, type StreamOptions } from '@svc/http'
+import type { BodySize } from '../exchange/body-reader.ts'
 import { EngineExchange } from '../exchange/engine-exchange.ts'
 import type { EngineLimits } from '../exchange/exchange-watch.ts'
 import { Lingering } from '../exchange/lingering.ts'
@@ -11,7 +12,7 @@ import { discardingWriter } from '../exchange/stream-writer.ts'
 import { ChunkedWriter } from './chunked-writer.ts'
 import { endLast, isClosedByLibrary, renewPatience, writeLastHead } from './closing.ts'
 import { type ResponsePort, SizedWriter } from './sized-writer.ts'
-import { type BodyOwner, UwsBody } from './uws-body.ts'
+import { UwsBody, type UwsBodyOwner } from './uws-body.ts'
 import type { UwsContext } from './uws-context.ts'
 import { MAX_SINGLE_BYTES, writeHead, writeWhole, writeWholeCorked } from './whole-response.ts'
 
@@ -21,7 +22,7 @@ import { MAX_SINGLE_BYTES, writeHead, writeWhole, writeWholeCorked } from './who
  */
 export class UwsExchange
   extends EngineExchange<HeaderBlock, UwsContext, UwsBody, ChunkedWriter | SizedWriter>
-  implements ResponsePort, BodyOwner
+  implements ResponsePort, UwsBodyOwner
 {
   readonly res: HttpResponse
   /** The library closes the connection by itself. */
@@ -46,15 +47,14 @@ export class UwsExchange
   }
 
   /** Begins to receive the body. */
-  receiveBody(length: number | undefined, maxBytes: number): void {
-    this.received = new UwsBody(this.res, this, this.context.bodies, { length, maxBytes })
+  receiveBody(size: BodySize): void {
+    this.received = new UwsBody(this.res, this, this.context.bodies, size)
   }
 
   /** Takes over a ready response; one of the following methods sends it. */
-  takeOver(onClosed: ((isAborted: boolean) => void) | undefined): this {
+  takeOver(onClosed: ((isAborted: boolean) => void) | undefined): void {
     this.answeredBy = 'app'
     this.onClosed(onClosed)
-    return this
   }
 
   /** Goes on with one that the client takes slowly: its head and a part of its body have been handed over. */

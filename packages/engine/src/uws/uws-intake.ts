@@ -91,17 +91,11 @@ export class UwsIntake {
     if (this.#gate.wantsClose || isClosedByLibrary(this.#gate)) {
       this.#sendLast(res, response)
     } else if ((body?.byteLength ?? 0) === 0 && this.#context.mustWait()) {
-      this.#sendLater(res, { ...response }, ready.sentLater())
+      const later = { ...response }
+      this.#handOver(res, ready.sentLater(), (exchange) => exchange.sendLater(() => writeReady(res, later)))
     } else if (writeReady(res, response) || body === undefined) ready.sent()
-    else this.#sendSlowly(res, body, ready.sentLater())
+    else this.#handOver(res, ready.sentLater(), (exchange) => exchange.resume(body))
     return true
-  }
-
-  #sendLater(res: HttpResponse, response: ReadyResponse, onClosed: ReadyEnd): void {
-    const exchange = new UwsExchange(this.#context, this.#gate.listener, res)
-    watchAbort(res, exchange)
-    exchange.takeOver(onClosed).sendLater(() => writeReady(res, response))
-    exchange.handlerReturned()
   }
 
   /** Sends a ready response behind which the connection closes. */
@@ -116,16 +110,15 @@ export class UwsIntake {
       ready?.sent()
       return
     }
-    const exchange = new UwsExchange(this.#context, this.#gate.listener, res)
-    watchAbort(res, exchange)
-    exchange.takeOver(ready?.sentLater()).sendLast(response)
-    exchange.handlerReturned()
+    this.#handOver(res, ready?.sentLater(), (exchange) => exchange.sendLast(response))
   }
 
-  #sendSlowly(res: HttpResponse, body: Uint8Array, onClosed: ReadyEnd): void {
+  /** Has an exchange send a ready response. */
+  #handOver(res: HttpResponse, onClosed: ReadyEnd | undefined, send: (exchange: UwsExchange) => void): void {
     const exchange = new UwsExchange(this.#context, this.#gate.listener, res)
     watchAbort(res, exchange)
-    exchange.takeOver(onClosed).resume(body)
+    exchange.takeOver(onClosed)
+    send(exchange)
     exchange.handlerReturned()
   }
 
@@ -135,7 +128,7 @@ export class UwsIntake {
     const target = this.#target
     exchange.open(method, target, gate)
     if (fault !== undefined) {
-      exchange.receiveBody(undefined, 0)
+      exchange.receiveBody({ length: undefined, maxBytes: 0 })
       exchange.refuse(fault.status, fault.code)
       return
     }
@@ -153,7 +146,7 @@ export class UwsIntake {
     const wish = readWebSocketWish(this.#gate, this.#method)
     if (wish === undefined) return false
     if ('status' in wish) {
-      exchange.receiveBody(undefined, 0)
+      exchange.receiveBody({ length: undefined, maxBytes: 0 })
       exchange.refuse(wish.status, wish.code)
       return true
     }
@@ -165,7 +158,7 @@ export class UwsIntake {
   #refuseBody(exchange: UwsExchange): boolean {
     const { contentLength, isChunked } = this.#gate
     const { maxBodyBytes } = this.#context.limits()
-    exchange.receiveBody(contentLength, maxBodyBytes)
+    exchange.receiveBody({ length: contentLength, maxBytes: maxBodyBytes })
     if ((contentLength ?? 0) > maxBodyBytes) exchange.refuse(413, 'body_too_large')
     // A proxy shares its connections among clients, and the library's reading of chunks can be led astray.
     else if (isChunked && this.#options.isTrustedProxy(exchange.remoteAddress())) exchange.refuse(411, 'length_required')
