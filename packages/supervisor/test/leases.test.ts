@@ -58,6 +58,27 @@ test('a key prefix finds fills in flight', () => {
   assert.equal(desk.isHeld(['site']), false)
 })
 
+test('a long key is held in a bounded form, which still differs by its end and is found by its beginning', () => {
+  const timeouts: (() => void)[] = []
+  const after = (_delayMs: number, task: () => void) => {
+    timeouts.push(task)
+    return () => undefined
+  }
+  const expired: string[] = []
+  const clock = { now: () => 0, monotonic: () => 0, after }
+  const desk = new Leases({ clock, timeoutMs: () => 1, onExpired: (key) => expired.push(key) })
+  const long = `site\0/${'x'.repeat(1 << 20)}`
+  const ask = (key: string) => desk.lease(a, key, { onAbort: () => undefined })
+  assert.deepEqual([ask(`${long}\0one`), ask(`${long}\0other`)], [1, 2].map((id) => ({ granted: true, id })))
+  assert.deepEqual([desk.isHeld([long]), desk.isHeld(['site\0/']), desk.isHeld(['site\0/y'])], [true, true, false])
+  for (const timeout of timeouts) timeout()
+  assert.equal(new Set(expired).size, 2)
+  assert.ok(
+    expired.every(({ length }) => length < 2_000),
+    String(expired.map(({ length }) => length)),
+  )
+})
+
 test('past the bound no lease is recorded, and none is refused', () => {
   const table = new LeaseTable(2)
   table.ask('1', a)

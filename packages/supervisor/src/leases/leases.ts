@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { CallContext, Clock } from '@svc/core'
 import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
 import { type LeaseAnswer, type LeaseHolder, LeaseTable } from './lease-table.ts'
@@ -16,6 +17,13 @@ interface LeasesOptions {
 const MAX_LEASES = 10_000
 /** The id of an untracked lease: ending it does nothing. */
 const UNKEPT = 0
+/** Clients choose how long the keys of upstreams' responses are. */
+const MAX_KEY_CHARS = 1_024
+
+/** Cuts a long key to its beginning, by which it is found, and a digest of the whole. */
+function boundedKey(key: string): string {
+  return key.length <= MAX_KEY_CHARS ? key : `${key.slice(0, MAX_KEY_CHARS)}\0${hash('sha256', key, 'base64url')}`
+}
 
 /** Grants leases over the connections of workers: one holder per key; the others wait until it ends, dies or times out. */
 export class Leases {
@@ -41,7 +49,8 @@ export class Leases {
   }
 
   /** Replies at once if the key is free, otherwise when the lease ends or passes to this holder. */
-  lease(holder: LeaseHolder, key: string, context: Pick<CallContext, 'onAbort'>): LeaseReply | Promise<LeaseReply> {
+  lease(holder: LeaseHolder, wanted: string, context: Pick<CallContext, 'onAbort'>): LeaseReply | Promise<LeaseReply> {
+    const key = boundedKey(wanted)
     // Messages of a process may be read after its end was noticed.
     if (this.#ended.has(holder)) return { granted: true, id: UNKEPT }
     const decision = this.#table.ask(key, holder)
@@ -64,9 +73,10 @@ export class Leases {
     }
   }
 
-  /** True if a lease is held whose key begins with one of these. */
+  /** True if a lease is held whose key begins with one of these, or may begin with a long one. */
   isHeld(prefixes: readonly string[]): boolean {
-    return this.#table.keys.some((key) => prefixes.some((prefix) => key.startsWith(prefix)))
+    const wanted = prefixes.map((prefix) => prefix.slice(0, MAX_KEY_CHARS))
+    return this.#table.keys.some((key) => wanted.some((prefix) => key.startsWith(prefix)))
   }
 
   ended(holder: LeaseHolder, id: number, outcome: LeaseOutcome): void {
