@@ -278,7 +278,7 @@ export class CacheInstance {
   static async open(t: Cleanup, maxBytes = 64 << 20, cacheDir = tempDir(t, 'proxy-cache')): Promise<CacheInstance> {
     const clock = new ManualClock()
     const store = await ProxyStore.open({ cacheDir, maxBytes, clock, onProblem: (error) => assert.fail(error) })
-    t.after(() => store.close())
+    t.after(() => store.entries.close())
     return new CacheInstance(store, clock)
   }
 
@@ -297,10 +297,10 @@ export class CacheInstance {
       ledger.add(purge)
       cache.purged(purge)
     }
-    await this.store.flushed()
-    await this.store.purge(purge)
+    await this.store.entries.flushed()
+    await this.store.entries.purge(purge)
     for (const { ledger } of this.#workers) ledger.settled(purge.number)
-    this.store.refresh()
+    this.store.entries.refresh()
   }
 
   /** Lets time pass, with all that processes send each other because of it. */
@@ -314,6 +314,6 @@ export class CacheInstance {
   /** Resolves when no fill is in flight: all responses are in the store. */
   async settled(): Promise<void> {
     await waitFor('all flights end', () => this.leases.held === 0)
-    await this.store.flushed()
+    await this.store.entries.flushed()
   }
 }

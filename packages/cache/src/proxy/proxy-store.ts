@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import type { Clock } from '@svc/core'
 import type { HeaderList } from '@svc/http'
-import type { BegunPurge, PurgedStore, StoreSize } from '../entries/cache-store.ts'
 import type { BodyFileRef, EntryFacts, StoredEntry } from '../entries/entry.ts'
-import type { Purge } from '../purge/purge.ts'
 import { EntryStore, type EntryStoreOptions } from '../store/entry-store.ts'
 import { uriTag } from '../tags/tags.ts'
 import { BodyFiles } from './body-files.ts'
@@ -64,14 +62,14 @@ interface ProxyResponse {
 }
 
 /** The store of the proxy cache, shared by the master, which opens it, and the workers, which join it. */
-export class ProxyStore implements PurgedStore {
-  readonly #entries: EntryStore
+export class ProxyStore {
+  readonly entries: EntryStore
   readonly files: BodyFiles
   readonly #maxBytes: number
   readonly #openedAt: number
 
   private constructor(entries: EntryStore, files: BodyFiles, { maxBytes, clock }: ProxyStoreOptions) {
-    this.#entries = entries
+    this.entries = entries
     this.files = files
     this.#maxBytes = maxBytes
     this.#openedAt = clock.now()
@@ -91,46 +89,31 @@ export class ProxyStore implements PurgedStore {
     return new ProxyStore(await EntryStore.join(storeOptions(options, files)), files, options)
   }
 
-  /** Why the store is off; undefined when it works, or is not wanted. */
-  get problem(): string | undefined {
-    return this.#entries.problem
-  }
-
-  /** The damage found on opening, and where the damaged files were moved. */
-  get damage(): string | undefined {
-    return this.#entries.damage
-  }
-
   /** Longest body that is kept. */
   get maxBodyBytes(): number {
-    return this.#entries.problem === undefined ? Math.floor(this.#maxBytes / BODY_SHARE) : 0
+    return this.entries.problem === undefined ? Math.floor(this.#maxBytes / BODY_SHARE) : 0
   }
 
   /** Looks up the stored response for a request, among those that were there when this turn of the event loop began. */
   find({ key }: ProxyAddress, request: HeaderList): ProxyLookup {
-    const first = this.#entries.get(key, true)
+    const first = this.entries.get(key, true)
     if (first === undefined) return { found: undefined, key, hasVariants: false }
     if (first.status !== VARY_STATUS) return { found: { key, entry: first }, key, hasVariants: false }
     const variant = variantKey(key, namesOf(first), request)
-    const entry = this.#entries.get(variant, true)
+    const entry = this.entries.get(variant, true)
     return { found: entry && { key: variant, entry }, key: variant, hasVariants: true }
-  }
-
-  /** The entry of a key that is known. */
-  get(key: string): StoredEntry | undefined {
-    return this.#entries.get(key)
   }
 
   /** True if an entry is there; notes that it was used. */
   isKept(key: string): boolean {
-    const isKept = this.#entries.has(key)
-    if (isKept) this.#entries.touch(key)
+    const isKept = this.entries.has(key)
+    if (isKept) this.entries.touch(key)
     return isKept
   }
 
   /** True if anything is stored for a URI. */
   hasUri(uri: string): boolean {
-    return this.#entries.countTagged(uriTag(uri)) > 0
+    return this.entries.countTagged(uriTag(uri)) > 0
   }
 
   /** Key of a response with these fields. */
@@ -143,75 +126,24 @@ export class ProxyStore implements PurgedStore {
     const { address, request, storing, body } = response
     const { vary } = storing
     const key = this.keyOf(address, vary, request)
-    const known = vary.length === 0 ? undefined : this.#entries.get(address.key)
+    const known = vary.length === 0 ? undefined : this.entries.get(address.key)
     const isNamed = known?.status === VARY_STATUS && namesOf(known).join() === vary.join()
     // Both in this turn: a later purge waits for earlier puts.
-    const names = vary.length === 0 || isNamed ? true : this.#entries.put(address.key, varyFacts(response), new Uint8Array(0))
-    const entry = this.#entries.put(key, factsOf(response), body instanceof Uint8Array ? body : new Uint8Array(0))
+    const names = vary.length === 0 || isNamed ? true : this.entries.put(address.key, varyFacts(response), new Uint8Array(0))
+    const entry = this.entries.put(key, factsOf(response), body instanceof Uint8Array ? body : new Uint8Array(0))
     const isStored = (await entry) && (await names)
-    if (isStored && vary.length > 0) this.#entries.trimTagged(uriTag(address.uri), MAX_VARIANTS + 1)
+    if (isStored && vary.length > 0) this.entries.trimTagged(uriTag(address.uri), MAX_VARIANTS + 1)
     return isStored
   }
 
   /** Writes an entry again with other facts; its body stays. */
   putAgain(key: string, facts: EntryFacts, body: Uint8Array): Promise<boolean> {
-    return this.#entries.put(key, facts, body)
-  }
-
-  /** @throws CACHE_PURGE_FAILED when purged entries may still be found */
-  purge(purge: Purge): Promise<number> {
-    return this.#entries.purge(purge)
-  }
-
-  beginPurge(purge: Purge): Promise<BegunPurge> {
-    return this.#entries.beginPurge(purge)
-  }
-
-  refresh(): void {
-    this.#entries.refresh()
-  }
-
-  flushed(): Promise<void> {
-    return this.#entries.flushed()
-  }
-
-  size(): StoreSize {
-    return this.#entries.size()
-  }
-
-  /** How much of the cache each site has. */
-  usages(): ReturnType<EntryStore['usages']> {
-    return this.#entries.usages()
-  }
-
-  /** Sets the weights of the labels of sites, for all processes. */
-  setWeights(weights: ReadonlyMap<string, number>): void {
-    this.#entries.setWeights(weights)
-  }
-
-  get needsEviction(): boolean {
-    return this.#entries.needsEviction
-  }
-
-  evict(): Promise<number> {
-    return this.#entries.evict()
-  }
-
-  checkReaders(): number {
-    return this.#entries.checkReaders()
-  }
-
-  trouble(): Promise<string | undefined> {
-    return this.#entries.trouble()
+    return this.entries.put(key, facts, body)
   }
 
   /** Deletes files that belong to no entry since before the store was opened. Resolves with how many there were. */
   sweepFiles(): Promise<number> {
-    return this.files.sweep(this.#openedAt, (name) => this.#entries.ownsFile(name) !== false)
-  }
-
-  close(): Promise<void> {
-    return this.#entries.close()
+    return this.files.sweep(this.#openedAt, (name) => this.entries.ownsFile(name) !== false)
   }
 }
 

@@ -10,7 +10,7 @@ import { HandClock } from '../store/store-fixture.ts'
 /** Opens a proxy store that is closed with the test. */
 export async function openProxyStore(t: Cleanup, cacheDir: string, maxBytes = 64 << 20, clock: Clock = new HandClock()) {
   const store = await ProxyStore.open({ cacheDir, maxBytes, clock, onProblem: (error) => assert.fail(error) })
-  t.after(() => store.close())
+  t.after(() => store.entries.close())
   return store
 }
 

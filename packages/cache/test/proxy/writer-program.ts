@@ -9,7 +9,7 @@ import { put } from './proxy-fixture.ts'
 const [cacheDir = '', name = ''] = process.argv.slice(2)
 const onProblem = (error: Error) => process.stderr.write(`${error.message}\n`)
 const store = await ProxyStore.join({ cacheDir, maxBytes: 8 << 20, clock: systemClock, onProblem })
-if (store.problem !== undefined) throw new Error(store.problem)
+if (store.entries.problem !== undefined) throw new Error(store.entries.problem)
 
 for (let batch = 1; ; batch++) {
   const numbers = Array.from({ length: 8 }, (_, index) => (batch * 31 + index * 17) % 100)

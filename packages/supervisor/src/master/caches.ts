@@ -33,15 +33,18 @@ interface CachesOptions {
 /** The master's side of the caches: the shared store and its upkeep, the order of purges, the leases. */
 export class Caches {
   readonly store: EntryStore
-  readonly proxy: ProxyStore
+  readonly proxy: EntryStore
   readonly purges: PurgeCoordinator
   readonly leases: Leases
   readonly #options: CachesOptions
+  readonly #bodies: ProxyStore['files']
   readonly #upkeeps: readonly StoreUpkeep[]
 
-  private constructor({ isr: store, proxy }: Stores, numbers: PurgeNumbers, options: CachesOptions) {
+  private constructor(store: EntryStore, proxies: ProxyStore, numbers: PurgeNumbers, options: CachesOptions) {
     const { clock, logger, spec, workers, hosts, timings, onPurged } = options
+    const proxy = proxies.entries
     this.#options = options
+    this.#bodies = proxies.files
     this.store = store
     this.proxy = proxy
     const { isr, proxy: ofProxy } = spec().config.cache
@@ -69,25 +72,17 @@ export class Caches {
     })
   }
 
-  /** Opens the store, before any other process of the instance does, and starts its upkeep. */
+  /** Opens the stores, before any other process of the instance does, and starts their upkeep. */
   static async open(options: CachesOptions, stack: CloseStack): Promise<Caches> {
-    const { config } = options.spec()
-    const { isr, dir } = config.cache
-    const numbers = await PurgeNumbers.open(join(config.server.state_dir, 'purge-number'), options.clock.now())
-    const store = await EntryStore.open({
-      cacheDir: dir,
-      maxEntries: isr.max_entries,
-      maxBytes: isr.max_bytes,
-      graceMs: isr.default_swr_ms,
-      clock: options.clock,
-    })
-    stack.push('ISR store', () => store.close())
-    const { logger } = options
-    if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the ISR store was damaged; started with an empty one')
-    if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the ISR store is unusable; pages are not cached')
-    const proxy = await openProxyStore(options, stack)
-    const caches = new Caches({ isr: store, proxy }, numbers, options)
-    caches.setShares(options.spec().sites)
+    const { spec, clock } = options
+    const { config, sites } = spec()
+    const { isr, dir: cacheDir } = config.cache
+    const numbers = await PurgeNumbers.open(join(config.server.state_dir, 'purge-number'), clock.now())
+    const bounds = { maxEntries: isr.max_entries, maxBytes: isr.max_bytes, graceMs: isr.default_swr_ms }
+    const store = await EntryStore.open({ cacheDir, ...bounds, clock })
+    keep('ISR', store, options, stack)
+    const caches = new Caches(store, await openProxyStore(options, stack), numbers, options)
+    caches.setShares(sites)
     stack.push('leases', () => caches.leases.close())
     stack.push('upkeep of the stores', () => caches.#eachUpkeep((upkeep) => upkeep.close()))
     caches.#eachUpkeep((upkeep) => upkeep.start())
@@ -114,7 +109,7 @@ export class Caches {
   /** Called when a worker has ended. */
   workerEnded(connection: object): void {
     this.leases.holderEnded(connection)
-    void this.proxy.files.sweepIncoming()
+    void this.#bodies.sweepIncoming()
     this.#eachUpkeep((upkeep) => upkeep.processEnded())
   }
 
@@ -130,13 +125,16 @@ export class Caches {
   }
 }
 
-/** The stores that all processes of an instance share. */
-interface Stores {
-  readonly isr: EntryStore
-  readonly proxy: ProxyStore
+/** Has a store closed at the end, and logs if it is not as it was left. */
+function keep(name: string, store: EntryStore, { logger }: CachesOptions, stack: CloseStack): void {
+  const { damage, problem } = store
+  stack.push(`${name} store`, () => store.close())
+  if (damage !== undefined) logger.warn({ damage }, `the ${name} store was damaged; started with an empty one`)
+  if (problem !== undefined) logger.error({ problem }, `the ${name} store is unusable; nothing is cached in it`)
 }
 
-async function openProxyStore({ spec, clock, logger }: CachesOptions, stack: CloseStack): Promise<ProxyStore> {
+async function openProxyStore(options: CachesOptions, stack: CloseStack): Promise<ProxyStore> {
+  const { spec, clock, logger } = options
   const { proxy, dir } = spec().config.cache
   const store = await ProxyStore.open({
     cacheDir: dir,
@@ -145,9 +143,7 @@ async function openProxyStore({ spec, clock, logger }: CachesOptions, stack: Clo
     clock,
     onProblem: (err) => logger.warn({ err }, 'failed to process a file of the proxy cache'),
   })
-  stack.push('proxy store', () => store.close())
-  if (store.damage !== undefined) logger.warn({ damage: store.damage }, 'the proxy store was damaged; started with an empty one')
-  if (store.problem !== undefined) logger.error({ problem: store.problem }, 'the proxy store is unusable; nothing is cached')
+  keep('proxy', store.entries, options, stack)
   store.sweepFiles().then(
     (swept) => swept > 0 && logger.info({ swept }, 'deleted orphaned files of the proxy cache'),
     (error) => logger.warn({ err: asError(error) }, 'failed to scan the files of the proxy cache'),

@@ -7,7 +7,7 @@ const MAX_URIS = 256
 
 /** Dependencies of invalidations. */
 interface InvalidationsOptions {
-  readonly store: Pick<ProxyStore, 'hasUri' | 'refresh'>
+  readonly store: Pick<ProxyStore, 'hasUri' | 'entries'>
   readonly leases: Pick<LeaseDesk, 'isHeld'>
   /** Has the master carry out a purge. */
   readonly order: (order: PurgeOrder) => Promise<unknown>
@@ -83,7 +83,7 @@ export class Invalidations {
       return true
     }
     // In this order: a response is stored before its lease ends.
-    store.refresh()
+    store.entries.refresh()
     return [...doubtful.keys()].some((uri) => store.hasUri(uri))
   }
 }

@@ -112,7 +112,7 @@ export class ProxyFill implements FillPolicy<CacheClient> {
   ready(first: CacheClient | undefined): 'fill' | 'stored' {
     const { store, ledger, clock } = this.#parts
     if (!this.#start.mayValidate) return 'fill'
-    store.refresh()
+    store.entries.refresh()
     const { context, request } = first ?? this.#start.source
     const { found } = store.find(context.address, request.headers)
     if (found === undefined || !ledger.mayServe(found.entry.seq, found.entry, 'proxy')) return 'fill'
@@ -152,7 +152,7 @@ export class ProxyFill implements FillPolicy<CacheClient> {
     if (end.kind === 'pass' || isPersonal) passes.add(passKeyOf(this.#start.key, this.#start.source.request.headers), end.detail)
     if (end.kind !== 'elsewhere') return
     if (end.outcome === 'pass') passes.add(this.#start.key, 'other')
-    else store.refresh()
+    else store.entries.refresh()
   }
 
   dismiss(client: CacheClient, reason: FillEnd | LateWaiter): void {

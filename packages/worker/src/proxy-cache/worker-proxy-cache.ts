@@ -50,16 +50,16 @@ export class WorkerProxyCache {
   /** Applies a purge that the ledger knows. Resolves when earlier puts of this process are committed, so that they can be purged. */
   async purged(purge: Purge): Promise<void> {
     this.#cache?.purged(purge)
-    await this.#store?.flushed()
+    await this.#store?.entries.flushed()
   }
 
   /** The store holds nothing any more that a purge takes: from now on this process must see it so. */
   refresh(): void {
-    this.#store?.refresh()
+    this.#store?.entries.refresh()
   }
 
   async close(): Promise<void> {
-    await this.#store?.close()
+    await this.#store?.entries.close()
   }
 }
 
