@@ -135,7 +135,7 @@ test('an unknown method is refused', async () => {
 
 test('a late reply times out, and its handler is aborted', async () => {
   const aborted = Promise.withResolvers<void>()
-  const { client, server } = connect({
+  const { client } = connect({
     wait: (_request, context) => {
       context.onAbort(aborted.resolve)
       return new Promise(() => undefined)
@@ -143,7 +143,6 @@ test('a late reply times out, and its handler is aborted', async () => {
   })
   await assert.rejects(client.call('wait', undefined, { timeoutMs: 10 }), { code: 'CORE_TIMEOUT' })
   await aborted.promise
-  assert.equal(server.activeCalls, 0)
 })
 
 test('a call without a deadline waits until its peer disconnects', async () => {

@@ -69,7 +69,10 @@ test('a long key is held in a bounded form, which still differs by its end and i
   const desk = new Leases({ clock, timeoutMs: () => 1, onExpired: (key) => expired.push(key) })
   const long = `site\0/${'x'.repeat(1 << 20)}`
   const ask = (key: string) => desk.lease(a, key, { onAbort: () => undefined })
-  assert.deepEqual([ask(`${long}\0one`), ask(`${long}\0other`)], [1, 2].map((id) => ({ granted: true, id })))
+  assert.deepEqual(
+    [ask(`${long}\0one`), ask(`${long}\0other`)],
+    [1, 2].map((id) => ({ granted: true, id })),
+  )
   assert.deepEqual([desk.isHeld([long]), desk.isHeld(['site\0/']), desk.isHeld(['site\0/y'])], [true, true, false])
   for (const timeout of timeouts) timeout()
   assert.equal(new Set(expired).size, 2)

@@ -64,11 +64,11 @@ test('many lines arrive whole and in order', async (t) => {
   )
 })
 
-test('flushSync writes what is queued at once', (t) => {
+test('a line for a person is short, and control characters in it are escaped', async (t) => {
   const file = openTemp(t)
   const log = new AccessLog({ format: 'pretty', fd: file.fd })
   log.write(entry)
-  log.flushSync()
+  await log.close(60_000)
   assert.equal(file.read(), '03:04:05.678 192.0.2.1 GET /a\\"b 200 12B 1.2ms l0-hit shop\n')
 })
 

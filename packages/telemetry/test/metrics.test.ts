@@ -26,7 +26,7 @@ test('names, types, labels and buckets are those of the reference', async () => 
   new RenderMetrics(metrics, () => ({ active: 2, idle: 3 })).oomKills.value++
   addProcessMetrics(metrics)
   addUptimeMetric(metrics)
-  const text = await metrics.toText()
+  const text = await mergeMetrics([await metrics.toJson()], [])
   const types = Object.fromEntries([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]))
   assert.deepEqual(types, {
     http_requests_total: 'counter',
@@ -73,7 +73,7 @@ test('unknown methods count as OTHER, and path groups are bounded', async () => 
   const http = new HttpMetrics(metrics)
   http.series('BREW', 'static').record(405, 1, 0, 0)
   for (let i = 0; i < 3000; i++) http.series('GET', `/g${i}`).record(200, 1, 0, 0)
-  const text = await metrics.toText()
+  const text = await mergeMetrics([await metrics.toJson()], [])
   assert.ok(text.includes('http_requests_total{method="OTHER",status="405",path_group="static"} 1'))
   const groups = [...text.matchAll(/^http_requests_total\{/gm)].length
   assert.ok(groups <= 502, `${groups} series`)

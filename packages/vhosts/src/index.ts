@@ -1,4 +1,4 @@
-export type { SiteDraft } from './blocks/site-drafts.ts'
+export { plainHostnames, type SiteDraft } from './blocks/site-drafts.ts'
 export { type NeededPath, NeededPaths, type NeedKind } from './directives/directive-call.ts'
 export { rejectedDirectivesPage } from './directives/rejected-page.ts'
 export { type ReadWeb, readWeb } from './read-web.ts'

@@ -1,4 +1,4 @@
-import { formatPlace, type Place, type ServerNameSpec, type WebSpec } from '@svc/vhosts'
+import { formatPlace, type Place, plainHostnames, type WebSpec } from '@svc/vhosts'
 import type { Config } from '../schema/types.ts'
 import type { Finding } from '../values/finding.ts'
 import { formatPath } from '../values/key-path.ts'
@@ -15,12 +15,6 @@ export interface CertificateUse extends CertificateFiles {
 /** Returns true if it is of a vhost file. */
 export function isPlace(at: Finding['path'] | Place): at is Place {
   return 'line' in at
-}
-
-/** The names that a certificate can have: a pattern or `prefix.*` is none. */
-export function certificateNames(spec: ServerNameSpec): string[] {
-  if (spec.kind === 'pattern' || spec.name === '' || spec.name === '_' || spec.name.endsWith('.*')) return []
-  return spec.name.startsWith('.') ? [spec.name.slice(1), `*${spec.name}`] : [spec.name]
 }
 
 function usesOfConfig({ tls, sites }: Config): CertificateUse[] {
@@ -42,7 +36,7 @@ function usesOfConfig({ tls, sites }: Config): CertificateUse[] {
 function usesOfServers({ servers }: WebSpec): CertificateUse[] {
   return servers.flatMap(({ certificate, listen, names }) => {
     if (certificate === undefined || !listen.some(({ isTls }) => isTls)) return []
-    return [{ ...certificate, names: names.flatMap(certificateNames) }]
+    return [{ ...certificate, names: names.flatMap(plainHostnames) }]
   })
 }
 

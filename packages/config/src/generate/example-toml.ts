@@ -1,3 +1,4 @@
+import { wrapWords } from '@svc/core'
 import { isTable } from '../values/key-path.ts'
 import { tomlLine } from './config-toml.ts'
 import { listSections, type Section, type SectionKey } from './sections.ts'
@@ -12,16 +13,7 @@ const head = `# Configuration of svc: every key with its default.
 `
 
 function wrap(text: string): string[] {
-  const lines: string[] = []
-  let line = '#'
-  for (const word of text.split(' ')) {
-    if (line.length + word.length + 1 > LINE_WIDTH) {
-      lines.push(line)
-      line = '#'
-    }
-    line += ` ${word}`
-  }
-  return [...lines, line]
+  return wrapWords(text.split(' '), LINE_WIDTH, '#', '#')
 }
 
 function shownValue(section: Section, key: SectionKey): unknown {

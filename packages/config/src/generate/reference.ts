@@ -1,3 +1,4 @@
+import { wrapWords } from '@svc/core'
 import { inertKeys } from '../schema/inert-keys.ts'
 import type { SchemaNode } from '../schema/schema-tree.ts'
 import { tomlValue } from './config-toml.ts'
@@ -44,21 +45,9 @@ function isInert(section: Section, key: SectionKey): boolean {
 function keyText(section: Section, key: SectionKey): string {
   const meaning = `${key.node.description}${isInert(section, key) ? ' _Not yet._' : ''}`
   const details = key.isRequired ? `${typeOf(key.node)}, required` : `${typeOf(key.node)}; default: ${defaultOf(key)}`
-  return wrapped(`**\`${key.name}\`** (${details}): ${meaning}`)
-}
-
-/** Breaks the text of an item at spaces outside of code. */
-function wrapped(text: string): string {
-  const lines: string[] = []
-  let line = '-'
-  for (const word of text.match(/(?:`[^`]*`|[^\s`])+/g) ?? []) {
-    if (line.length + 1 + word.length > LINE_WIDTH) {
-      lines.push(line)
-      line = ' '
-    }
-    line += ` ${word}`
-  }
-  return [...lines, line].join('\n')
+  // Not at the spaces of code.
+  const words = `**\`${key.name}\`** (${details}): ${meaning}`.match(/(?:`[^`]*`|[^\s`])+/g) ?? []
+  return wrapWords(words, LINE_WIDTH, '-', ' ').join('\n')
 }
 
 function sectionText(section: Section): string {

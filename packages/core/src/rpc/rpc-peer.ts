@@ -69,11 +69,6 @@ export class RpcPeer<Local extends MethodTable, Remote extends MethodTable> {
     return this.#outgoing.size
   }
 
-  /** Calls of the other side that are being handled here. */
-  get activeCalls(): number {
-    return this.#incoming.size
-  }
-
   /** Calls a method and waits for its reply, without chunks. */
   async call<Name extends keyof Remote & string>(
     name: Name,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
-import { certificateNames, coversName, type LoadedCertificate } from '@svc/config'
+import { coversName, type LoadedCertificate, plainHostnames } from '@svc/config'
 import { asError, type Clock } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { Logger } from '@svc/telemetry'
@@ -31,7 +31,7 @@ export function automaticHosts({ config, web, certificates }: CertificateParts):
   const ofApps = config.apps.map(({ hostname }) => hostname)
   const ofServers = web.servers
     .filter(({ certificate, listen }) => certificate === undefined && listen.some(({ isTls }) => isTls))
-    .flatMap(({ names }) => names.flatMap(certificateNames))
+    .flatMap(({ names }) => names.flatMap(plainHostnames))
   const hosts = new Set([...ofSites, ...ofApps, ...ofServers].filter(canBeProved))
   return [...hosts].filter((host) => !certificates.some(({ names }) => coversName(names, host))).sort()
 }

@@ -1,4 +1,4 @@
-import { type Config, certificateKey, certificateNames, type LoadedCertificate, type ServerSpec, type WebSpec } from '@svc/config'
+import { type Config, certificateKey, type LoadedCertificate, plainHostnames, type ServerSpec, type WebSpec } from '@svc/config'
 import type { ListenAddress, ListenerTls } from '@svc/protocol'
 
 /** Sources of the certificate for a name. */
@@ -57,7 +57,7 @@ export function chooseCertificates(address: ListenAddress, sources: CertificateS
   const global = config.tls.certs.flatMap((files) => byFiles.get(certificateKey(files)) ?? [])
 
   const table = new NameTable()
-  for (const server of servers) table.add(server.names.flatMap(certificateNames), ofServer(server))
+  for (const server of servers) table.add(server.names.flatMap(plainHostnames), ofServer(server))
   for (const { hostnames, certificate } of ofSites) table.add(hostnames, certificate)
   for (const certificate of [...automatic, ...global]) table.add(certificate.names, certificate)
   for (const server of servers) if (hasPattern(server)) table.add(ofServer(server)?.names ?? [], ofServer(server))

@@ -1,4 +1,4 @@
-import { fstatSync, write, writeSync } from 'node:fs'
+import { fstatSync, write } from 'node:fs'
 import { type AccessEntry, createAccessFormatter } from './access-line.ts'
 
 /** Options of an access log. */
@@ -76,17 +76,6 @@ export class AccessLog {
     this.#pump()
     await done
     clearTimeout(timer)
-  }
-
-  /** Writes out the queued lines before the process exits, as many as the reader takes without a wait. */
-  flushSync(): void {
-    this.#collect()
-    try {
-      while (this.#pending.byteLength > 0) this.#consume(writeSync(this.#fd, this.#pending, 0, this.#nextLength()))
-    } catch {
-      // The pipe is full or closed, and there is no time left to wait.
-      this.#giveUp()
-    }
   }
 
   #collect(): void {

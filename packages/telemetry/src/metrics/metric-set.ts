@@ -58,11 +58,6 @@ export class MetricSet {
   async toJson(): Promise<readonly MetricJson[]> {
     return (await this.#registry.getMetricsAsJSON()) as unknown as MetricJson[]
   }
-
-  /** The text exposition format, version 0.0.4. */
-  toText(): Promise<string> {
-    return this.#registry.metrics()
-  }
 }
 
 type Snapshot = readonly MetricJson[]

@@ -33,19 +33,10 @@ export interface ServerDraft {
   readonly locationApps: readonly AppDraft[]
 }
 
-/** Key of the match of a location: two with the same are duplicates. */
+/** Key of the match of a location: two with the same are duplicates. nginx tries patterns in their order and does not compare them. */
 function matchKey(match: LocationMatch): string {
-  switch (match.kind) {
-    case 'exact':
-      return `=${match.path}`
-    case 'prefix':
-      return `/${match.path}`
-    case 'named':
-      return `@${match.name}`
-    case 'pattern':
-      // nginx tries patterns in their order and does not compare them.
-      return ''
-  }
+  if (match.kind === 'pattern') return ''
+  return `${match.kind} ${match.kind === 'named' ? match.name : match.path}`
 }
 
 /** The surroundings of a server block. */

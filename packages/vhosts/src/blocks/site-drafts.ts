@@ -20,13 +20,11 @@ export interface SiteDraft {
   readonly place: Place
 }
 
-/** Names that a site without variants of its own can be found by: exact ones and `*.suffix`. */
-function plainHostnames(names: readonly ServerNameSpec[]): string[] {
-  return names.flatMap((spec) => {
-    if (spec.kind === 'pattern' || spec.name === '' || spec.name === '_' || spec.name.endsWith('.*')) return []
-    const name = decodeBytes(spec.name)
-    return name.startsWith('.') ? [name.slice(1), `*${name}`] : [name]
-  })
+/** Exact names and `*.suffix` that a name of `server_name` stands for: none for a pattern or `prefix.*`. */
+export function plainHostnames(spec: ServerNameSpec): string[] {
+  if (spec.kind === 'pattern' || spec.name === '' || spec.name === '_' || spec.name.endsWith('.*')) return []
+  const name = decodeBytes(spec.name)
+  return name.startsWith('.') ? [name.slice(1), `*${name}`] : [name]
 }
 
 /** A setting that the server blocks of one site must agree on; not all of them need to have it. */
@@ -69,7 +67,7 @@ export function siteDrafts(servers: readonly ServerDraft[]): SiteDraft[] {
     const label = agreed(drafts, 'svc_label', ({ level }) => level.value(svcLabel)) ?? id
     const process = agreed(drafts, 'svc_process', ({ level }) => level.value(svcProcess)) ?? 'in-process'
     const tenant = agreed(drafts, 'svc_tenant', ({ level }) => level.value(svcTenant))
-    const hostnames = [...new Set(drafts.flatMap(({ spec }) => plainHostnames(spec.names)))]
+    const hostnames = [...new Set(drafts.flatMap(({ spec }) => spec.names.flatMap(plainHostnames)))]
     const place = drafts.find((draft) => draft.app !== undefined)?.app?.call.place ?? drafts[0]?.call.place
     if (place === undefined) return []
     const base = { hostnames, process, tenant }

@@ -1,22 +1,10 @@
+import { wrapWords } from '@svc/core'
 import { NGINX_DIRECTIVES } from '../variables/nginx-names.ts'
 import { directiveNames } from './all-rules.ts'
 import { REJECTED_DIRECTIVES } from './refused.ts'
 
-const LINE_WIDTH = 118
+const LINE_WIDTH = 117
 const { withoutEffect, withReplacement, outsideOfHttp } = REJECTED_DIRECTIVES
-
-function wrapped(words: readonly string[], first: string, rest: string): string[] {
-  const lines: string[] = []
-  let line = first
-  for (const word of words) {
-    if (line.length + 1 + word.length > LINE_WIDTH && line.trim() !== first.trim()) {
-      lines.push(line.trimEnd())
-      line = rest
-    }
-    line += `${word} `
-  }
-  return [...lines, line.trimEnd()]
-}
 
 function nameWords(names: readonly string[], end: string): string[] {
   return names.toSorted().map((name, index) => `\`${name}\`${index === names.length - 1 ? end : ','}`)
@@ -31,7 +19,7 @@ function itemsByReason(reasons: Readonly<Record<string, string>>): string[] {
     return { first: names.toSorted()[0] ?? '', words: [...nameWords(names, ':'), ...reason.split(' ')] }
   })
   const sorted = items.toSorted((left, right) => (left.first < right.first ? -1 : 1))
-  return sorted.flatMap(({ words }) => wrapped([...words.slice(0, -1), `${words.at(-1)}.`], '- ', '  '))
+  return sorted.flatMap(({ words }) => wrapWords([...words.slice(0, -1), `${words.at(-1)}.`], LINE_WIDTH, '-', ' '))
 }
 
 function otherNames(): string[] {
@@ -61,12 +49,12 @@ ${itemsByReason(withReplacement).join('\n')}
 These stand outside of \`http {}\`. In \`server.vhosts\`, name the files that nginx includes inside \`http {}\`, not
 \`nginx.conf\` itself.
 
-${wrapped(nameWords([...outsideOfHttp], '.'), '', '').join('\n')}
+${wrapWords(nameWords([...outsideOfHttp], '.'), LINE_WIDTH, '', '').join('\n')}
 
 ## Without a replacement
 
 The other directives of nginx. svc knows their names and reports them as not available.
 
-${wrapped(nameWords(otherNames(), '.'), '', '').join('\n')}
+${wrapWords(nameWords(otherNames(), '.'), LINE_WIDTH, '', '').join('\n')}
 `
 }

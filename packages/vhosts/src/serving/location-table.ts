@@ -56,11 +56,6 @@ export class LocationTable<Location> {
     return this.#named.get(name)
   }
 
-  /** Returns true if a path has an `=` location of its own. */
-  hasExact(path: string): boolean {
-    return this.#exact.has(path)
-  }
-
   #add({ match, addsSlash, value }: LocationEntry<Location>): void {
     switch (match.kind) {
       case 'exact':

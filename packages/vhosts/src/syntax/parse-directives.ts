@@ -20,7 +20,8 @@ class TreeBuilder {
   readonly #source: SourceFile
   readonly #report: ReportAt
   readonly #isDirectiveName: (name: string) => boolean
-  readonly #root: Directive[] = []
+  /** The complete blocks: of a file that cannot be read to its end, open ones would only report missing parts. */
+  readonly root: Directive[] = []
   readonly #open: OpenBlock[] = []
   #words: Word[] = []
 
@@ -72,16 +73,11 @@ class TreeBuilder {
       this.#report(offset, 'unexpected end of file, expecting "}"', `the block ${opened} is not closed`)
     }
     for (let block = this.#open.pop(); block !== undefined; block = this.#open.pop()) this.#closeBlock(block)
-    return this.#root
-  }
-
-  /** Returns the complete blocks of a file that cannot be read to its end. Open blocks would only report missing parts. */
-  cut(): Directive[] {
-    return this.#root
+    return this.root
   }
 
   get #items(): Directive[] {
-    return this.#open.at(-1)?.items ?? this.#root
+    return this.#open.at(-1)?.items ?? this.root
   }
 
   #closeBlock({ words, items }: OpenBlock): void {
@@ -118,23 +114,11 @@ export function parseDirectives(
   const builder = new TreeBuilder(source, report, isDirectiveName)
   for (;;) {
     const token = lexer.next()
-    switch (token.kind) {
-      case 'word':
-        builder.word(token.word)
-        break
-      case ';':
-        builder.semicolon(token.offset)
-        break
-      case '{':
-        builder.open(token.offset)
-        break
-      case '}':
-        builder.close(token.offset)
-        break
-      case 'end':
-        return { directives: builder.end(token.offset), isWhole: true }
-      case 'cut':
-        return { directives: builder.cut(), isWhole: false }
-    }
+    if (token.kind === 'cut') return { directives: builder.root, isWhole: false }
+    if (token.kind === 'end') return { directives: builder.end(token.offset), isWhole: true }
+    if (token.kind === 'word') builder.word(token.word)
+    else if (token.kind === ';') builder.semicolon(token.offset)
+    else if (token.kind === '{') builder.open(token.offset)
+    else builder.close(token.offset)
   }
 }
