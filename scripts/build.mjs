@@ -66,11 +66,15 @@ async function isFresh() {
   return Math.max(...changes) < built.mtimeMs
 }
 
-async function bundlePrograms() {
+/**
+ * Each program is a build of its own. In a build of several, a program would load every module that it can reach by imports and
+ * that any of them uses; in one of its own it loads those that it uses.
+ */
+async function bundleProgram([name, path]) {
   const { build } = await import('esbuild')
   await build({
     absWorkingDir: root,
-    entryPoints: programs,
+    entryPoints: { [name]: path },
     outdir: outDir,
     bundle: true,
     splitting: true,
@@ -97,7 +101,7 @@ async function main() {
   for (const stale of ['chunks', 'code-cache']) await rm(join(outDir, stale), { recursive: true, force: true })
   await mkdir(outDir, { recursive: true })
   const { buildGuest } = await import('../packages/guest/build/guest.mjs')
-  await Promise.all([bundlePrograms(), buildGuest({ outDir, nodeBinary: join(root, 'bin/node') })])
+  await Promise.all([...Object.entries(programs).map(bundleProgram), buildGuest({ outDir, nodeBinary: join(root, 'bin/node') })])
   await writeFile(stamp, '')
   console.error(`built dist/ in ${Date.now() - startedAt} ms`)
 }
