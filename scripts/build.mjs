@@ -23,6 +23,7 @@ const programs = {
 
 /** Packages that carry native code or find files beside themselves. */
 const external = [
+  '@node-rs/argon2',
   '@parcel/watcher',
   'esbuild',
   'isolated-vm',

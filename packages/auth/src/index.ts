@@ -1,1 +1,7 @@
+export * from './admin-hosts.ts'
+export * from './credentials.ts'
+export * from './login-throttle.ts'
 export * from './loopback.ts'
+export * from './passwords.ts'
+export * from './roles.ts'
+export * from './tokens.ts'

@@ -1,0 +1,54 @@
+/** Roles from the least to the most powerful. */
+export const roles = ['viewer', 'tenant_admin', 'super_admin'] as const
+export type Role = (typeof roles)[number]
+
+/** A configured user. */
+export interface User {
+  readonly username: string
+  readonly role: Role
+  /** Set for a tenant_admin only. */
+  readonly tenantId?: string | undefined
+}
+
+/** The sender of a request. */
+export type Caller =
+  | {
+      readonly kind: 'anonymous'
+      /** It carries a token that this instance signed and accepts no more: the server answers 401, whatever the site defines. */
+      readonly hasEndedToken: boolean
+    }
+  /** The machine itself, without credentials that count. */
+  | { readonly kind: 'machine' }
+  | {
+      readonly kind: 'user'
+      readonly user: User
+      /** Id of the session or token. */
+      readonly jti: string
+      /** Way of the token. A cookie is sent by browsers without asking, so mutations need more than it. */
+      readonly by: 'bearer' | 'cookie'
+    }
+
+export const anonymous: Caller = Object.freeze({ kind: 'anonymous', hasEndedToken: false })
+export const machine: Caller = Object.freeze({ kind: 'machine' })
+
+/** Who may call an endpoint. */
+export interface AccessRule {
+  /**
+   * `open`: everyone. `loopback`: the machine itself, and from elsewhere users with the role super_admin. A role: users of at least
+   * that role, from the machine itself too.
+   */
+  readonly access: 'open' | 'loopback' | Role
+  /** True: a tenant_admin may call it too, and its handler cuts the request to the tenant. */
+  readonly isForTenants: boolean
+}
+
+/** Decides on a call: 401 asks for credentials, 403 says that these are not enough. */
+export function decideAccess({ access, isForTenants }: AccessRule, caller: Caller): 'allow' | 401 | 403 {
+  if (access === 'open' || (access === 'loopback' && caller.kind === 'machine')) return 'allow'
+  if (caller.kind !== 'user') return 401
+  const { role } = caller.user
+  if (role === 'tenant_admin' && !isForTenants) return 403
+  // What the machine itself may do is for those who administer all of it, or a share that the endpoint cuts.
+  const least = access !== 'loopback' ? access : isForTenants ? 'tenant_admin' : 'super_admin'
+  return roles.indexOf(role) >= roles.indexOf(least) ? 'allow' : 403
+}
