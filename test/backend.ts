@@ -12,6 +12,7 @@ import {
   svcCommand,
   tempSite,
 } from '@svc/testkit'
+import { adminToml } from '../packages/auth/test/admin-users.ts'
 
 /** State of one name of a backend. */
 interface Source {
@@ -109,7 +110,7 @@ export function configOf(t: Cleanup, backend: Backend, sites: readonly CountedSi
     const root = tempSite(t, files)
     return `[[sites]]\nid = "${id}"\nroot = "${root}"\nhostnames = ${JSON.stringify(hostnames)}\nfetch_allow = ["${backend.host}"]\n`
   })
-  return `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[endpoints]\nadmin = true\n\n${more}\n${tables.join('\n')}`
+  return `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n${adminToml}\n${more}\n${tables.join('\n')}`
 }
 
 /** Number that a page of a backend showed. */

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Cleanup, tempDir, writeFiles } from '@svc/testkit'
+import { adminToml } from '../packages/auth/test/admin-users.ts'
 
 /** Answers the n-th request for a target. */
 export type Answer = (request: IncomingMessage, response: ServerResponse, number: number) => void
@@ -44,5 +45,5 @@ export function cachingConfig(t: Cleanup, origin: CachedOrigin, more = ''): stri
   const dir = tempDir(t, 'proxy-cache')
   const location = `location / { proxy_pass http://${origin.host}; proxy_http_version 1.1; proxy_cache on; gzip off; }`
   writeFiles(dir, { 'web.conf': `server { listen 127.0.0.1:0; server_name a.localhost b.localhost; ${location} }` })
-  return `[server]\nworkers = 2\nvhosts = ["${dir}/web.conf"]\n[endpoints]\nadmin = true\n${more}`
+  return `[server]\nworkers = 2\nvhosts = ["${dir}/web.conf"]\n${adminToml}\n${more}`
 }

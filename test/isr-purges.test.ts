@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 import { EntryStore, responseKey, responseTags } from '@svc/cache'
 import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, waitFor } from '@svc/testkit'
+import { bearer } from '../packages/auth/test/admin-users.ts'
 import { Backend, client, configOf, isr, shown } from './backend.ts'
 import { fileCleanup } from './file-cleanup.ts'
 
@@ -13,7 +14,10 @@ interface PurgeAnswer {
 
 /** Purges through the endpoint, as a content management system would. */
 async function purge(server: Server, query: string): Promise<PurgeAnswer> {
-  const answer = await fetchHttp(`${server.url}/__svc/admin/api/cache/purge?${query}`, { method: 'POST' })
+  const answer = await fetchHttp(`${server.url}/__svc/admin/api/cache/purge?${query}`, {
+    method: 'POST',
+    headers: await bearer('root'),
+  })
   assert.equal(answer.status, 200, answer.text)
   return JSON.parse(answer.text) as PurgeAnswer
 }

@@ -15,6 +15,7 @@ import {
   svcCommand,
   waitFor,
 } from '@svc/testkit'
+import { bearer } from '../packages/auth/test/admin-users.ts'
 import { client, restart } from './backend.ts'
 import { CachedOrigin, cachingConfig } from './cached-origin.ts'
 import { statusOf } from './control.ts'
@@ -102,7 +103,10 @@ test('every purge of the proxy cache is effective for the next request of every 
   assert.notDeepEqual(await answers(b, '/x/1'), before.other)
   assert.deepEqual(await answers(a, '/y'), before.far)
 
-  const everything = await fetchHttp(`${server.url}/__svc/admin/api/cache/purge?pattern=*`, { method: 'POST' })
+  const everything = await fetchHttp(`${server.url}/__svc/admin/api/cache/purge?pattern=*`, {
+    method: 'POST',
+    headers: await bearer('root'),
+  })
   assert.equal(everything.status, 200, everything.text)
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Child, fetchHttp, type HttpAnswer, type HttpOptions, type Server, startServer, svcCommand, tempSite } from '@svc/testkit'
+import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 
 const page = `
 export const revalidate = 3600
@@ -9,7 +10,7 @@ const site = { 'app/page.tsx': page, 'app/about/page.tsx': page }
 
 function config(root: string, server = ''): string {
   const sites = ['one', 'two'].map((id) => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.localhost"]\nroot = "${root}"\n`)
-  return `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${server}\n[endpoints]\nadmin = true\n\n${sites.join('\n')}`
+  return `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${server}\n${adminToml}\n${sites.join('\n')}`
 }
 
 function start(t: TestContext, server = ''): Promise<Server> {
@@ -42,10 +43,11 @@ test('a purge by tag, pattern or path is seen by the very next request of every 
     other: await allMadeOf(server, '/', 'two.localhost'),
   }
   for (const made of Object.values(before)) assert.equal(made.size, 1, 'a page is rendered once')
+  const headers = await bearer('root')
   const targets = ['tag=route%3Aone%3A%2F', `pattern=${encodeURIComponent('route:one:/')}`]
   for (const target of targets) {
     const [old] = await allMadeOf(server, '/')
-    const answer = await post(server, `/__svc/admin/api/cache/purge?${target}`)
+    const answer = await post(server, `/__svc/admin/api/cache/purge?${target}`, undefined, { headers })
     assert.equal(answer.status, 200, answer.text)
     const { ok, layer, purged, workers, instances, took_ms } = JSON.parse(answer.text)
     assert.deepEqual([ok, layer, purged, instances], [true, 'isr', 1, { acked: 1, known: 1 }])
@@ -57,9 +59,9 @@ test('a purge by tag, pattern or path is seen by the very next request of every 
   assert.deepEqual(await allMadeOf(server, '/about'), before.about)
   assert.deepEqual(await allMadeOf(server, '/', 'two.localhost'), before.other)
 
-  const everywhere = await post(server, '/__svc/admin/api/cache/purge?tag=%2Fabout')
+  const everywhere = await post(server, '/__svc/admin/api/cache/purge?tag=%2Fabout', undefined, { headers })
   assert.equal(JSON.parse(everywhere.text).purged, 1)
-  const all = await post(server, '/__svc/admin/api/cache/purge?pattern=*')
+  const all = await post(server, '/__svc/admin/api/cache/purge?pattern=*', undefined, { headers })
   assert.ok(JSON.parse(all.text).purged >= 2)
   assert.notDeepEqual(await allMadeOf(server, '/', 'two.localhost'), before.other)
 })

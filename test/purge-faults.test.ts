@@ -14,6 +14,7 @@ import {
   tempSite,
   waitFor,
 } from '@svc/testkit'
+import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
 import { statusOf } from './control.ts'
 
 const cached = `
@@ -26,7 +27,7 @@ export default async function Page() { return <p>{String(Math.random())}</p> }`
 async function start(t: TestContext): Promise<Server> {
   const root = tempSite(t, { 'app/page.tsx': cached, 'app/live/page.tsx': dynamic })
   const sites = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
-  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n[endpoints]\nadmin = true\n\n${sites}`
+  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n${adminToml}\n${sites}`
   return startServer(t, { config })
 }
 
@@ -95,11 +96,13 @@ test('no request fails while all render workers are replaced under load', async 
   const load = startLoad(t, { url: `${server.url}/live`, host: 'one.localhost', keepAlive: 4, fresh: 2 })
   await waitFor('some load', () => load.done() > 100, PROCESS_WAIT_MS)
   const before = (await statusOf(server)).hosts.map(({ pid }) => pid)
-  const begun = await fetchHttp(`${server.url}/__svc/admin/api/workers/restart`, { method: 'POST' })
+  const headers = await bearer('root')
+  const begun = await fetchHttp(`${server.url}/__svc/admin/api/workers/restart`, { method: 'POST', headers })
   assert.equal(begun.status, 202, begun.text)
   const { ok, restart_id: id, render_workers: total } = JSON.parse(begun.text)
   assert.deepEqual([ok, total], [true, 2])
-  const progress = async () => JSON.parse((await fetchHttp(`${server.url}/__svc/admin/api/workers/restart/${id}`)).text)
+  const progress = async () =>
+    JSON.parse((await fetchHttp(`${server.url}/__svc/admin/api/workers/restart/${id}`, { headers })).text)
   const ended = await waitFor(
     'the end of the restart',
     async () => {

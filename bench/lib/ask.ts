@@ -6,12 +6,13 @@ export interface Question {
   readonly host?: string
   /** @default "GET" */
   readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends a request over a connection of the agent. Resolves with the body; rejects unless the status is 200. */
-export function ask(url: string, { agent, host, method = 'GET' }: Question): Promise<string> {
+export function ask(url: string, { agent, host, method = 'GET', headers }: Question): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const asked = request(url, { method, agent, ...(host === undefined ? {} : { headers: { host } }) }, (response) => {
+  const asked = request(url, { method, agent, headers: { ...headers, ...(host === undefined ? {} : { host }) } }, (response) => {
     const chunks: Buffer[] = []
     response.on('data', (chunk: Buffer) => chunks.push(chunk))
     response.on('end', () => {

@@ -3,6 +3,7 @@ import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { EntryStore } from '@svc/cache'
+import { adminToml, bearer } from '../../packages/auth/test/admin-users.ts'
 import { serverAt } from '../../packages/cli/src/control/control-client.ts'
 import { ask } from '../lib/ask.ts'
 import { fill, GROUP, groupTag, keyOf, LARGE_GROUP, largeGroupTag, pathOf } from '../lib/isr-entries.ts'
@@ -40,7 +41,8 @@ function ways(url: string, agent: Agent): Readonly<Record<string, PurgeTag>> {
   return {
     endpoint: async (tag) => {
       const target = `${url}/__svc/admin/api/cache/purge?tag=${encodeURIComponent(tag)}`
-      return (JSON.parse(await ask(target, { agent, method: 'POST' })) as { purged: number }).purged
+      return (JSON.parse(await ask(target, { agent, method: 'POST', headers: await bearer('root') })) as { purged: number })
+        .purged
     },
     'control socket': async (tag) => {
       const order = { layers: ['isr' as const], scopes: [{ kind: 'tags' as const, tags: [tag] }], mode: 'drop' as const }
@@ -79,7 +81,7 @@ async function measureGroup(store: EntryStore, entries: number, group: Group, pu
 /** Purges by tag of a running server, from the request to the reply: of 1, 100 and 10,000 entries among 10,000 and 100,000. */
 export async function wholePurges(): Promise<Row[]> {
   rmSync(join(workDir, NAME), { recursive: true, force: true })
-  const bounds = `[cache.isr]\nmax_entries = ${MAX_ENTRIES}\nmax_bytes = ${MAX_BYTES}\n\n[endpoints]\nadmin = true\n`
+  const bounds = `[cache.isr]\nmax_entries = ${MAX_ENTRIES}\nmax_bytes = ${MAX_BYTES}\n\n${adminToml}`
   const server = await startSvc(writeConfig(NAME, [{ id: LABEL, root: rowsSite }], bounds), 2)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const options = { cacheDir: join(workDir, NAME, 'cache'), maxEntries: MAX_ENTRIES, maxBytes: MAX_BYTES, graceMs: 0 }

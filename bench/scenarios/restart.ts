@@ -1,5 +1,6 @@
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { adminToml, bearer } from '../../packages/auth/test/admin-users.ts'
 import { ask } from '../lib/ask.ts'
 import { figure, type Row } from '../lib/table.ts'
 import { TimedClients, type TimedRequest } from '../lib/timed-clients.ts'
@@ -45,10 +46,7 @@ function rowOf(name: string, requests: readonly TimedRequest[], usualP99Ms: numb
 
 /** A page that is rendered at each request: as usual, while all render hosts are replaced, and while isolates are. */
 export async function pageWhileReplaced(): Promise<Row[]> {
-  const server = await startSvc(
-    writeConfig('restart', [{ id: 'rows', root: rowsSite }], '[endpoints]\nadmin = true\napi = true\n'),
-    2,
-  )
+  const server = await startSvc(writeConfig('restart', [{ id: 'rows', root: rowsSite }], adminToml), 2)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const spans = new Map<string, Span[]>()
   const clients = new TimedClients(CLIENTS, `${server.url}/`, HOST)
@@ -59,7 +57,7 @@ export async function pageWhileReplaced(): Promise<Row[]> {
       for (const [name, path] of Object.entries(events)) {
         await pause(REST_MS)
         const from = performance.now()
-        await ask(server.url + path, { agent, method: 'POST' })
+        await ask(server.url + path, { agent, method: 'POST', headers: await bearer('root') })
         spans.set(name, [...(spans.get(name) ?? []), { from, to: performance.now() }])
         await pause(AFTERMATH_MS)
       }

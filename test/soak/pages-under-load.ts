@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Child, fetchHttp, type Server, startServer, svcCommand, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { bearer } from '../../packages/auth/test/admin-users.ts'
 import { Backend, client, configOf, shown } from '../backend.ts'
 import type { SoakRun } from './soak-part.ts'
 
@@ -50,7 +51,10 @@ export class PagesUnderLoad {
 
   async purge(): Promise<void> {
     const rendered = this.#backend.count('home')
-    const answer = await fetchHttp(`${this.#server.url}/__svc/admin/api/cache/purge?tag=route:one:/`, { method: 'POST' })
+    const answer = await fetchHttp(`${this.#server.url}/__svc/admin/api/cache/purge?tag=route:one:/`, {
+      method: 'POST',
+      headers: await bearer('root'),
+    })
     assert.equal(answer.status, 200, answer.text)
     this.#least = Math.max(this.#least, rendered + 1)
   }
@@ -77,7 +81,7 @@ export class PagesUnderLoad {
 
   async restartRenderers(): Promise<void> {
     const url = `${this.#server.url}/__svc/admin/api/workers/restart?wait=1`
-    const answer = await fetchHttp(url, { method: 'POST', timeoutMs: PATIENCE_MS })
+    const answer = await fetchHttp(url, { method: 'POST', timeoutMs: PATIENCE_MS, headers: await bearer('root') })
     assert.ok(answer.status === 200 || answer.status === 202, answer.text)
   }
 

@@ -1,5 +1,6 @@
 export type * from './contract/control-plane.ts'
 export * from './contract/endpoint.ts'
+export { planeOfTenant } from './contract/scope.ts'
 export * from './contract/validate.ts'
 export * from './table/endpoint-table.ts'
 export * from './table/endpoints.ts'

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allEndpoints, type Endpoint, type EndpointGroup, EndpointTable, listEndpoints } from '../src/index.ts'
 import { FakePlane } from './fake-plane.ts'
+import { noRequest } from './request.ts'
 
 const all = { ...allEndpoints, healthPaths: ['/__svc/health', '/__svc/health'], metricsPaths: ['/__svc/metrics', '/metrics'] }
-const noRequest = { params: {}, query: {}, body: {}, host: '' }
 
 function without(...groups: EndpointGroup[]) {
   return { ...all, groups: new Set([...all.groups].filter((group) => !groups.includes(group))) }

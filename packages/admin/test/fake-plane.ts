@@ -1,5 +1,5 @@
-import type { PurgeOutcome } from '@svc/protocol'
-import type { ControlPlane, PurgeOrder, VhostSummary } from '../src/index.ts'
+import type { AuditRecord, PurgeOutcome } from '@svc/protocol'
+import type { ControlPlane, PurgeOrder, SiteSummary, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
 export const vhost: VhostSummary = {
@@ -11,8 +11,9 @@ export const vhost: VhostSummary = {
   locations: [{ match: '/', place: 'shop.conf:3', content: 'files', target: '' }],
 }
 
-const site = (id: string, label = id): ReturnType<ControlPlane['sites']['list']>[number] => ({
+const site = (id: string, label = id, tenant?: string): SiteSummary => ({
   id,
+  tenant,
   label,
   hostnames: [`${id}.test`, `www.${id}.test`],
   anyHost: false,
@@ -35,6 +36,7 @@ export const outcome: PurgeOutcome = {
 export class FakePlane implements ControlPlane {
   readonly orders: PurgeOrder[] = []
   readonly calls: unknown[] = []
+  readonly records: AuditRecord[] = []
   health: ControlPlane['health'] = async () => ({ status: 'healthy', uptime_secs: 1, checks: { render_pool: 'ok' } })
   metrics: ControlPlane['metrics'] = async () => 'all_metrics 1\n'
   isDraining: ControlPlane['isDraining'] = () => false
@@ -55,7 +57,12 @@ export class FakePlane implements ControlPlane {
     stats: async () => ({ l0: { entries: 1 } }),
   }
 
-  readonly renderers: ControlPlane['renderers'] = {
+  readonly audit: ControlPlane['audit'] = {
+    add: async (record) => void this.records.push(record),
+    page: async (limit, before) => ({ entries: [], cursor: before === undefined ? limit : null }),
+  }
+
+  readonly renderers: { -readonly [Key in keyof ControlPlane['renderers']]: ControlPlane['renderers'][Key] } = {
     flush: async (id) => {
       this.calls.push({ flush: id })
       return 2
@@ -71,10 +78,11 @@ export class FakePlane implements ControlPlane {
     isolates: async () => [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0 }],
   }
 
-  readonly sites: ControlPlane['sites'] = {
+  readonly sites: { -readonly [Key in keyof ControlPlane['sites']]: ControlPlane['sites'][Key] } = {
     generation: () => 7,
-    list: () => [site('shop'), site('blog'), site('blog-old', 'blog')],
+    list: () => [site('shop', 'shop', 'acme'), site('blog'), site('blog-old', 'blog')],
     vhosts: () => [vhost],
+    ofHost: (host) => /^(?:www\.)?(shop|blog)\.test(?::\d+)?$/.exec(host)?.[1],
     hostsBeside: (host) => (host.startsWith('shop.test') ? ['shop.test', 'www.shop.test'] : undefined),
     routes: async (id) => {
       if (id === 'blog') throw new Error('unreadable')

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Problem } from '@svc/http'
 import { allEndpoints, EndpointTable, listEndpoints, type PurgeOrder, parseBody, parseQuery } from '../src/index.ts'
 import { FakePlane, vhost } from './fake-plane.ts'
+import { noRequest } from './request.ts'
 
 const table = new EndpointTable(listEndpoints(allEndpoints))
 
@@ -26,7 +27,7 @@ async function call(
   const parsed = parseQuery(query, endpoint.query())
   assert.ok(body.isOk && parsed.isOk, JSON.stringify([body, parsed]))
   const plane = new FakePlane()
-  const request = { params, query: parsed.values, body: body.values, host: options.host ?? 'localhost:8080' }
+  const request = { ...noRequest, params, query: parsed.values, body: body.values, host: options.host ?? 'localhost:8080' }
   const result = await endpoint.handle(plane, request)
   if ('problem' in result) return { status: result.problem.status, json: {}, problem: result.problem, plane }
   return { status: result.status, json: JSON.parse(result.body), problem: undefined, plane }

@@ -57,7 +57,7 @@ const defaults = (dir: string) => ({
   telemetry: { otlp_protocol: 'grpc', sample_rate: 0.1, service_name: 'svc' },
   logging: { level: 'info', access: true, format: 'json' },
   admin: { enabled: false, session_ttl_secs: 3600, users: [] },
-  endpoints: { health: true, metrics: true, api: true, obs: true, admin: true },
+  endpoints: { health: true, metrics: true, api: true, obs: true, admin: false },
   env: {},
   plugins: {},
   tls: {

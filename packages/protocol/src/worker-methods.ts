@@ -1,4 +1,5 @@
 import { type Guarded, guard, method } from '@svc/core'
+import { auditPage, auditRecord } from './audit-messages.ts'
 import {
   appReset,
   isolateModules,
@@ -100,6 +101,10 @@ export const masterMethods = {
   cacheStats: method(guard.nothing, guard.object({ stats: guard.anything })),
   /** Answered when every write to a site's files before this call has taken effect: for sites in development mode. */
   settleSite: method(guard.object({ site: guard.string }), guard.nothing),
+  /** Stores a record of the audit log; answered when it outlives this process. */
+  audit: method(auditRecord, guard.nothing),
+  /** A page of the audit log, newest first. `before`: the cursor of the page before. */
+  auditLog: method(guard.object({ limit: guard.number, before: guard.optional(guard.number) }), auditPage),
   /** A route table or site fact for an endpoint or the command line. */
   siteInfo: method(guard.object({ site: guard.string }), siteManifestInfo),
 } as const

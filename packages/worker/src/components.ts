@@ -2,6 +2,7 @@ import { type LeaseDesk, PurgeLedger } from '@svc/cache'
 import { systemClock } from '@svc/core'
 import { type EngineLimits, type EngineOptions, makeEngine } from '@svc/engine'
 import { addProcessMetrics, CacheMetrics, createRequestIds, type HttpMetrics, type MetricSet } from '@svc/telemetry'
+import { RevocationList } from './access/revocation-list.ts'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
 import { Generations } from './generation/generations.ts'
 import { bodyDirectory, WorkerEngine } from './generation/worker-engine.ts'
@@ -54,8 +55,10 @@ export function createComponents({ workerId, passwordThread, master, log, metric
   const rules = new RuleTables()
   const eventStreams = new EventStreams()
   const proofs = new Map<string, string>()
+  const revocations = new RevocationList()
   const stages = createStages({
     plane,
+    revocations,
     renderer,
     isr: (config) => caches.isr.cacheFor(config),
     vhosts,

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchHttp } from '@svc/testkit'
+import { adminToml, bearer } from '../../auth/test/admin-users.ts'
 import type { InjectOptions } from '../../engine/test/inject/index.ts'
 import { type EngineName, engines, startEngine } from '../../engine/test/start-engine.ts'
 import { PipelineServer, shop } from './pipeline-server.ts'
 
 const PURGE_L0 = '/__svc/cache/purge-l0'
 const PURGE = '/__svc/admin/api/cache/purge?pattern=*'
-const withAdmin = '[endpoints]\nadmin = true\n'
+const withAdmin = adminToml
 const json = { 'content-type': 'application/json' }
 
 function post(server: PipelineServer, url: string, body?: string, more: Omit<InjectOptions, 'url'> = {}) {
@@ -50,7 +51,7 @@ test('from the host itself they answer, and only below their own names', async (
     assert.deepEqual([ok, layer, purged], [true, 'l0', 3])
     assert.equal(response.headers['cache-control'], 'no-store')
   }
-  assert.equal((await post(server, PURGE)).status, 200)
+  assert.equal((await post(server, PURGE, undefined, { headers: await bearer('root') })).status, 200)
   assert.equal((await server.get(PURGE_L0)).headers['allow'], 'POST')
   assert.equal((await server.get('/__svc/cache/stats', { method: 'HEAD' })).status, 200)
   assert.deepEqual(server.renderer.requests, [])
@@ -156,7 +157,10 @@ for (const engine of Object.keys(engines) as EngineName[]) {
     server.intercept = () => new Promise(() => undefined)
     const { port } = await startEngine(t, engine, server.handler, { requestTimeoutMs: 50 })
     const url = `http://127.0.0.1:${port}`
-    const waiting = fetchHttp(`${url}/__svc/admin/api/workers/restart?wait=1`, { method: 'POST' })
+    const waiting = fetchHttp(`${url}/__svc/admin/api/workers/restart?wait=1`, {
+      method: 'POST',
+      headers: await bearer('root'),
+    })
     await asked.promise
     // A page that was asked for later has run into the limit, so the restart is past it.
     assert.equal((await fetchHttp(`${url}/`, { host: 'shop.test' })).status, 504)

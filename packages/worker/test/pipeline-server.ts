@@ -9,6 +9,7 @@ import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemet
 import { ManualClock, tempDir, writeFiles } from '@svc/testkit'
 import { FakePlane } from '../../admin/test/fake-plane.ts'
 import { type InjectOptions, inject, type MemoryResponse } from '../../engine/test/inject/index.ts'
+import { RevocationList } from '../src/access/revocation-list.ts'
 import { buildGeneration, retireSites, type ServingGeneration } from '../src/generation/serving-generation.ts'
 import type { IsrCache } from '../src/isr/isr-cache.ts'
 import { WorkerL0 } from '../src/l0/worker-l0.ts'
@@ -78,6 +79,7 @@ export class PipelineServer {
   readonly problems: string[] = []
   /** Control plane for the built-in endpoints. */
   readonly plane = new FakePlane()
+  readonly revocations = new RevocationList()
   /** The cache of the app stage, where a test wants one. */
   isr: IsrCache | undefined
   #generation: ServingGeneration | undefined
@@ -122,6 +124,7 @@ export class PipelineServer {
     })
     const stages = createStages({
       plane,
+      revocations: this.revocations,
       renderer: this.renderer,
       isr: () => this.isr,
       vhosts: this.#vhosts,

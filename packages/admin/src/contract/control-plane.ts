@@ -1,6 +1,8 @@
 import type { Guarded } from '@svc/core'
 import type {
   AppReset,
+  AuditPage,
+  AuditRecord,
   HealthReport,
   IsolateModules,
   IsolatePool,
@@ -15,8 +17,10 @@ import type {
 export type PurgeOrder = Guarded<typeof purgeOrder>
 
 /** A site as an endpoint needs it. */
-interface SiteSummary {
+export interface SiteSummary {
   readonly id: string
+  /** Undefined: no tenant owns it. */
+  readonly tenant: string | undefined
   readonly label: string
   readonly hostnames: readonly string[]
   /** True if hosts that no site claims come here. */
@@ -78,10 +82,20 @@ export interface Sites {
   list(): readonly SiteSummary[]
   /** Servers of vhost files, in their order. */
   vhosts(): readonly VhostSummary[]
+  /** The id of the site that claims a host (which may have a port); undefined: none does. */
+  ofHost(host: string): string | undefined
   /** The host names of the site that claims a host (which may have a port), with that one; undefined: no site claims it. */
   hostsBeside(host: string): readonly string[] | undefined
   /** @throws SUP_UNKNOWN_SITE */
   routes(site: string): Promise<SiteManifestInfo>
+}
+
+/** The record of operations. All reject if the master is unreachable. */
+interface Audit {
+  /** Resolves when the record outlives the processes of the instance. */
+  add(record: AuditRecord): Promise<void>
+  /** A page, newest first. `before`: the cursor of the page before. */
+  page(limit: number, before: number | undefined): Promise<AuditPage>
 }
 
 /** The operations that endpoints need from the instance. The worker implements it over its channel to the master; tests fake it. */
@@ -95,4 +109,5 @@ export interface ControlPlane {
   readonly purges: Purges
   readonly renderers: Renderers
   readonly sites: Sites
+  readonly audit: Audit
 }

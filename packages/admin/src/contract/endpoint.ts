@@ -1,4 +1,5 @@
-import type { Problem } from '@svc/http'
+import type { AccessRule, Caller } from '@svc/auth'
+import type { HeaderList, Problem } from '@svc/http'
 import * as z from 'zod/mini'
 import type { ControlPlane } from './control-plane.ts'
 import type { Fields } from './schemas.ts'
@@ -11,7 +12,7 @@ export type EndpointGroup = (typeof endpointGroups)[number]
  * Access to an endpoint. `open`: everyone. `loopback`: the machine itself, and from elsewhere users with the role super_admin. A role:
  * users of at least that role, from the machine itself too.
  */
-type EndpointAccess = 'open' | 'loopback' | 'viewer' | 'tenant_admin' | 'super_admin'
+type EndpointAccess = AccessRule['access']
 
 /** A request as an endpoint sees it, with its declared fields validated. */
 export interface EndpointRequest<Query, Body> {
@@ -21,6 +22,14 @@ export interface EndpointRequest<Query, Body> {
   readonly body: Body
   /** Host that the client named, with port. */
   readonly host: string
+  readonly caller: Caller
+  readonly client: {
+    /** Canonical address; "" when the connection has none. */
+    readonly address: string
+    readonly userAgent: string
+    /** True over TLS. */
+    readonly isSecure: boolean
+  }
 }
 
 /** The response of an endpoint. */
@@ -28,6 +37,8 @@ export interface EndpointAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: string
+  /** Further fields, lower-case names. */
+  readonly headers?: HeaderList
 }
 
 /** The response of an endpoint that failed. */

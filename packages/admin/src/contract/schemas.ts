@@ -32,6 +32,11 @@ export function flag(description: string) {
   return z.optional(z.enum(['0', '1']).check(z.describe(description)))
 }
 
+/** An integer, which a query gives as digits. */
+export function integer(description: string, min: number, max: number) {
+  return z.coerce.number<number>().check(z.int(), z.minimum(min), z.maximum(max), z.describe(description))
+}
+
 /** Success: the fields and `ok: true`. */
 export function success<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.object({ ok: z.literal(true), ...shape })

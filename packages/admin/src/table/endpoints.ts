@@ -1,4 +1,5 @@
 import { type Endpoint, type EndpointGroup, endpointGroups } from '../contract/endpoint.ts'
+import { audit } from '../endpoints/admin/audit.ts'
 import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
 import { adminPurgeL0 } from '../endpoints/admin/cache/purge-l0.ts'
 import { adminPurgeProxy } from '../endpoints/admin/cache/purge-proxy.ts'
@@ -57,6 +58,7 @@ const fixed: readonly Endpoint[] = [
   adminIsolates,
   restartWorkers,
   restartStatus,
+  audit,
 ]
 
 /** The one list of endpoints: routing, the listing of unknown paths, the command line, OpenAPI and the reference page read it. */

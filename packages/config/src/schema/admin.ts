@@ -48,5 +48,5 @@ export const endpoints = section('Groups of built-in endpoints. A disabled group
     .boolean()
     .optional()
     .describe('Endpoints below `/__svc/admin/`.')
-    .meta({ computed: '`true`; without the panel, only requests from the machine itself may use them', examples: [true] }),
+    .meta({ computed: '`admin.enabled`', examples: [true] }),
 })

@@ -50,8 +50,7 @@ export function completeConfig(parsed: ParsedConfig, directories: Directories, h
     deploy: { ...parsed.deploy, sources: parsed.deploy.sources ?? join(stateDir, 'incoming') },
     scaling: { ...parsed.scaling, instance_id: parsed.scaling.instance_id ?? instanceIdOf(host.hostname, stateDir) },
     logging: { ...parsed.logging, format: parsed.logging.format ?? (host.isTerminal ? 'pretty' : 'json') },
-    // The endpoints of the group need no panel: they are open to the host itself only.
-    endpoints: { ...parsed.endpoints, admin: parsed.endpoints.admin ?? true },
+    endpoints: { ...parsed.endpoints, admin: parsed.endpoints.admin ?? parsed.admin.enabled },
     route_rules: completeRules(parsed.route_rules),
     sites: parsed.sites.map((site) => ({
       ...site,

@@ -17,6 +17,7 @@ import {
 import type { GenerationSpec } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/order-certificate.ts'
+import { AuditLog } from '../audit/audit-log.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
@@ -259,6 +260,8 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
   const common = { spec, workers, hosts, losses, clock, startedAt, logger, certificates: options.certificates }
-  const parts: MasterParts = { ...common, caches, reloader, restarts, changes, served, surveys, metrics }
+  const audit = new AuditLog(spec().config.server.state_dir, logger, clock.now())
+  stack.push('audit log', () => audit.close())
+  const parts: MasterParts = { ...common, caches, reloader, restarts, changes, served, surveys, metrics, audit }
   return { parts, watcher }
 }

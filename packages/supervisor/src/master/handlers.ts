@@ -38,6 +38,8 @@ export function workerHandlers(
     isolates: () => ({ pools: isolatePools(parts) }),
     modules: ({ site }) => modulesOf(parts, site),
     cacheStats: async () => ({ stats: await cacheStats(parts) }),
+    audit: async (record) => void (await parts.audit.add(record)),
+    auditLog: ({ limit, before }) => parts.audit.page(limit, before),
     siteInfo: ({ site }) => routesOf(parts, site),
     settleSite: async ({ site }) => void (await parts.changes.settled(site)),
   }

@@ -3,6 +3,7 @@ import type { Clock } from '@svc/core'
 import type { SupervisorTimings } from '@svc/processes'
 import type { GenerationSpec, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
@@ -51,6 +52,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'star
   readonly served: ServedSites
   readonly surveys: SiteSurveys
   readonly metrics: MetricsCollector
+  readonly audit: AuditLog
 }
 
 /** The generation in service, which a reload replaces. */

@@ -46,10 +46,14 @@ function sitesOf({ master, generation }: ControlPlaneParts): Sites {
     generation: () => generation().number,
     list: () =>
       generation().spec.sites.map((site) => {
-        const { id, label, hostnames, any_host: anyHost, root, mode } = site
-        return { id, label, hostnames, anyHost, root, mode, hasApp: hasApp(site) }
+        const { id, tenant, label, hostnames, any_host: anyHost, root, mode } = site
+        return { id, tenant, label, hostnames, anyHost, root, mode, hasApp: hasApp(site) }
       }),
     vhosts: () => vhostSummaries(generation().spec.web),
+    ofHost: (host) => {
+      const match = generation().matchHost(host)
+      return match === undefined || match.kind === 'default' ? undefined : match.value.config.id
+    },
     hostsBeside: (host) => hostsBeside(generation(), host),
     routes: (site) => master.call('siteInfo', { site }, ANSWER),
   }
@@ -65,6 +69,10 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     purges: purgesOf(parts),
     renderers: renderersOf(parts),
     sites: sitesOf(parts),
+    audit: {
+      add: (record) => master.call('audit', record, ANSWER),
+      page: (limit, before) => master.call('auditLog', { limit, before }, ANSWER),
+    },
   }
 }
 

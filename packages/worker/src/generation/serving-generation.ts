@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { EndpointTable, endpointSettings, listEndpoints } from '@svc/admin'
+import { adminHosts } from '@svc/auth'
 import { addressOfListenName, type Config, type SiteConfig } from '@svc/config'
 import { ServerNames } from '@svc/engine'
 import { CidrSet, type HostMatch, HostMatcher, parseHost } from '@svc/http'
 import type { GenerationSpec } from '@svc/protocol'
+import { Authenticator } from '../access/authenticator.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import { type HostRoute, HostRouting, hostnameOf } from './host-routing.ts'
 import { SiteRuntime } from './site-runtime.ts'
@@ -27,6 +29,9 @@ export interface ServingGeneration {
   /** Largest request body that any part accepts; parts that accept less limit it themselves. */
   readonly maxBodyBytes: number
   readonly endpoints: EndpointTable
+  readonly authenticator: Authenticator
+  /** Returns true for a Host field of the panel, where session cookies count. */
+  isAdminHost(host: string): boolean
   readonly trustedProxies: CidrSet
   readonly secureHosts: SecureHosts
   /** Field of every response over https, if there is one. */
@@ -95,6 +100,10 @@ export function buildGeneration(
   }))
   const hosts = new HostMatcher(entries)
   const hasVhosts = spec.web.servers.length > 0
+  const isSiteHost = (hostname: string) => {
+    const match = hosts.match(hostname)
+    return match !== undefined && match.kind !== 'default'
+  }
   const routing = new HostRouting(spec.web, sites)
   return Object.freeze({
     number: spec.generation,
@@ -108,6 +117,8 @@ export function buildGeneration(
     prepareRoutes: () => routing.prepare(spec.listen.map(({ name }) => name)),
     maxBodyBytes: hasVhosts ? largestBody(spec) : config.server.max_body_bytes,
     endpoints: new EndpointTable(listEndpoints(endpointSettings(config))),
+    authenticator: new Authenticator(config.admin),
+    isAdminHost: adminHosts({ hosts: config.admin.hosts, isSiteHost }),
     trustedProxies: new CidrSet(config.server.trusted_proxies),
     secureHosts: new SecureHosts(spec),
     strictTransport: strictTransportOf(config),

@@ -1,4 +1,5 @@
 import type { ControlPlane } from '@svc/admin'
+import type { Revocations } from '../access/authenticator.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import type { Stage } from '../request/request-context.ts'
 import type { RuleTables } from '../route-rules/rule-tables.ts'
@@ -11,6 +12,7 @@ import { LocationStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
 /** Dependencies of the stages. */
 interface StageParts {
   readonly plane: ControlPlane
+  readonly revocations: Revocations
   readonly renderer: Renderer
   readonly isr: IsrOf
   readonly vhosts: VhostRuntimes
@@ -22,11 +24,11 @@ interface StageParts {
 }
 
 /** The stages of every request, in their order. */
-export function createStages({ plane, renderer, isr, vhosts, rules, proofs, settleSite }: StageParts): Stage[] {
+export function createStages({ plane, revocations, renderer, isr, vhosts, rules, proofs, settleSite }: StageParts): Stage[] {
   const app = new AppStage(renderer, isr, settleSite)
   return [
     new ProofStage(proofs),
-    new BuiltinStage(plane, vhosts, rules),
+    new BuiltinStage({ plane, revocations, vhosts, rules }),
     new SecureStage(),
     new VhostStage(),
     new RouteRulesStage(rules),

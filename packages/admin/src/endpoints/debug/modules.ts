@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
 import { success, text } from '../../contract/schemas.ts'
+import { requireSite } from '../../contract/scope.ts'
 
 export const modules = endpoint({
   method: 'GET',
@@ -10,5 +11,8 @@ export const modules = endpoint({
   summary: 'Lists the compiled modules of each isolate of a site, with their imports.',
   query: () => z.strictObject({ site: text('Id of the site.') }),
   response: () => success({ site: z.string(), isolates: z.array(z.looseObject({ host: z.string(), pid: z.int() })) }),
-  handle: async (plane, { query }) => ok({ site: query.site, isolates: await plane.renderers.modules(query.site) }),
+  async handle(plane, { query }) {
+    const { id: site } = requireSite(plane.sites, query.site)
+    return ok({ site, isolates: await plane.renderers.modules(site) })
+  },
 })

@@ -1,6 +1,16 @@
-import { type ControlPlane, type Endpoint, type EndpointMatch, type EndpointResult, EndpointTable } from '@svc/admin'
+import {
+  type ControlPlane,
+  type Endpoint,
+  type EndpointMatch,
+  type EndpointRequest,
+  type EndpointResult,
+  EndpointTable,
+  planeOfTenant,
+} from '@svc/admin'
+import { anonymous, type Caller } from '@svc/auth'
 import { withDeadline } from '@svc/core'
-import { normalizePath, type PathCaptures, type RuleTable } from '@svc/http'
+import { type HeaderList, normalizePath, type PathCaptures, problemOf, type RuleTable } from '@svc/http'
+import type { Revocations } from '../../access/authenticator.ts'
 import { type HostRoute, hostnameOf } from '../../generation/host-routing.ts'
 import type { SiteRuntime } from '../../generation/site-runtime.ts'
 import { sendError } from '../../request/error-response.ts'
@@ -8,7 +18,9 @@ import type { RequestContext, Stage, StageResult } from '../../request/request-c
 import { refuseLoop } from '../../request/request-loop.ts'
 import { type CompiledRule, decidingRule, type RuleTables, rulePathOf } from '../../route-rules/rule-tables.ts'
 import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
-import { isFromHostItself, mayCall, readEndpointRequest } from './endpoint-request.ts'
+import { AuditTrail } from '../endpoints/audit-trail.ts'
+import { callerOf, identify, isFromMachine, refusalOf } from '../endpoints/endpoint-access.ts'
+import { readEndpointRequest } from '../endpoints/endpoint-request.ts'
 
 /** Proof of control over a host is requested with plain HTTP (RFC 8555 section 8.3). */
 export const PROOF_PREFIX = '/.well-known/acme-challenge/'
@@ -46,25 +58,51 @@ function send(context: RequestContext, answer: EndpointResult): StageResult {
     sendError(context, answer.problem)
     return 'answered'
   }
-  const headers: [string, string][] = [
+  const headers: HeaderList = [
     ['content-type', answer.contentType],
     ['cache-control', 'no-store'],
     ['x-content-type-options', 'nosniff'],
+    ...(answer.headers ?? []),
   ]
   context.respond({ status: answer.status, headers }, Buffer.from(answer.body))
   return 'answered'
 }
 
-const noRequest = Object.freeze({ params: {}, query: {}, body: {}, host: '' })
+type EndpointFound = Extract<EndpointMatch, { readonly kind: 'endpoint' }>
+
+const noRequest: EndpointRequest<unknown, unknown> = Object.freeze({
+  params: {},
+  query: {},
+  body: {},
+  host: '',
+  caller: anonymous,
+  client: { address: '', userAgent: '', isSecure: false },
+})
+
+function isProbe({ group }: Endpoint): boolean {
+  return group === 'health' || group === 'metrics'
+}
+
+/** Dependencies of the stage of the built-in endpoints. */
+interface BuiltinParts {
+  readonly plane: ControlPlane
+  readonly revocations: Revocations
+  readonly vhosts: VhostRuntimes
+  readonly rules: RuleTables
+}
 
 /** Answers the endpoints of the service itself: always below `/__svc/`, elsewhere unless the path belongs to the addressed site. */
 export class BuiltinStage implements Stage {
   readonly name = 'builtin'
   readonly #plane: ControlPlane
+  readonly #revocations: Revocations
+  readonly #audit: AuditTrail
   readonly #paths: SitePaths
 
-  constructor(plane: ControlPlane, vhosts: VhostRuntimes, rules: RuleTables) {
+  constructor({ plane, revocations, vhosts, rules }: BuiltinParts) {
     this.#plane = plane
+    this.#revocations = revocations
+    this.#audit = new AuditTrail(plane.audit)
     this.#paths = new SitePaths(vhosts, rules)
   }
 
@@ -76,13 +114,18 @@ export class BuiltinStage implements Stage {
     if (EndpointTable.isReserved(path) || match.kind === 'unknown') return this.#answer(context, match)
     // Outside of the reserved space the service has pairs of method and path: the path with another method is the site's.
     if (match.kind === 'wrong-method') return 'next'
-    // Only the host itself may see these: for all others the path is the site's.
-    if (match.endpoint.access === 'loopback') return isFromHostItself(context) ? this.#answer(context, match) : 'next'
-    return this.#answerUnlessDefined(context, match)
+    if (context.request.header('authorization') === undefined) return this.#answerUnlessSites(context, match)
+    return identify(context, this.#revocations).then((caller) => {
+      // A token of ours must not reach a site, even one that counts no more.
+      const isOurs = caller.kind === 'user' || (caller.kind === 'anonymous' && caller.hasEndedToken)
+      return isOurs ? this.#answer(context, match) : this.#answerUnlessSites(context, match)
+    })
   }
 
-  /** The only place where a site goes before the service. A request that proves a role must be answered before it comes here. */
-  #answerUnlessDefined(context: RequestContext, match: EndpointMatch): StageResult | Promise<StageResult> {
+  /** The only place where a site goes before the service. */
+  #answerUnlessSites(context: RequestContext, match: EndpointFound): StageResult | Promise<StageResult> {
+    // Only the machine itself may see these: for all others the path is the site's.
+    if (match.endpoint.access === 'loopback') return isFromMachine(context) ? this.#answer(context, match) : 'next'
     const settle = (isDefined: boolean) => (isDefined ? 'next' : this.#answer(context, match))
     const defined = this.#paths.areDefined(context)
     return defined instanceof Promise ? defined.then(settle) : settle(defined)
@@ -96,31 +139,47 @@ export class BuiltinStage implements Stage {
       sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', match.allow]])
       return 'answered'
     }
-    if (!mayCall(context, match.endpoint)) {
-      sendError(context, { status: 401, code: 'unauthorized' }, [['www-authenticate', 'Bearer']])
+    const { endpoint } = match
+    context.isLogged = endpoint.isLogged ?? true
+    if (isProbe(endpoint)) return this.#probe(context, endpoint)
+    const caller = callerOf(context, endpoint, this.#revocations)
+    return caller instanceof Promise
+      ? caller.then((found) => this.#call(context, match, found))
+      : this.#call(context, match, caller)
+  }
+
+  /** Probes read nothing of the request, and stay synchronous where they can. */
+  #probe(context: RequestContext, endpoint: Endpoint): StageResult | Promise<StageResult> {
+    const answer = endpoint.handle(this.#plane, noRequest)
+    return answer instanceof Promise ? answer.then((value) => send(context, value)) : send(context, answer)
+  }
+
+  async #call(context: RequestContext, { endpoint, params }: EndpointFound, caller: Caller): Promise<StageResult> {
+    const call = { context, endpoint, caller, params }
+    const refusal = refusalOf(context, endpoint, caller)
+    if (refusal !== undefined) {
+      await this.#audit.ended({ ...call, result: { problem: refusal } })
+      sendError(context, refusal, refusal.status === 401 ? [['www-authenticate', 'Bearer']] : [])
       return 'answered'
     }
-    return this.#handle(context, match.endpoint, match.params)
+    const read = await readEndpointRequest(context, { endpoint, params, caller })
+    if ('problem' in read) return send(context, read)
+    // Calls to the master have limits of their own, and may take longer than a page: a rolling restart does.
+    context.exchange.liftAnswerLimit()
+    try {
+      const result = await endpoint.handle(this.#planeFor(caller), read.request)
+      await this.#audit.ended({ ...call, request: read.request, result })
+      return send(context, result)
+    } catch (error) {
+      await this.#audit.ended({ ...call, request: read.request, result: { problem: problemOf(error) } })
+      throw error
+    }
   }
 
-  #handle(
-    context: RequestContext,
-    endpoint: Endpoint,
-    params: Readonly<Record<string, string>>,
-  ): StageResult | Promise<StageResult> {
-    context.isLogged = endpoint.isLogged ?? true
-    // Probes read nothing of the request.
-    if (endpoint.access === 'open') return this.#settle(context, endpoint.handle(this.#plane, noRequest))
-    return readEndpointRequest(context, endpoint, params).then((read) => {
-      if ('problem' in read) return send(context, read)
-      // Calls to the master have limits of their own, and may take longer than a page: a rolling restart does.
-      context.exchange.liftAnswerLimit()
-      return this.#settle(context, endpoint.handle(this.#plane, read.request))
-    })
-  }
-
-  #settle(context: RequestContext, answer: EndpointResult | Promise<EndpointResult>): StageResult | Promise<StageResult> {
-    return answer instanceof Promise ? answer.then((value) => send(context, value)) : send(context, answer)
+  #planeFor(caller: Caller): ControlPlane {
+    if (caller.kind !== 'user' || caller.user.role !== 'tenant_admin') return this.#plane
+    // A tenant_admin without a tenant is refused by the check of the configuration: such a user has no sites.
+    return planeOfTenant(this.#plane, caller.user.tenantId ?? '')
   }
 }
 

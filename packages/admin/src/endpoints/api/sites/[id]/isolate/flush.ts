@@ -1,4 +1,5 @@
 import { endpoint } from '../../../../../contract/endpoint.ts'
+import { requireSite } from '../../../../../contract/scope.ts'
 import { purgeAnswer, purgeResponse } from '../../../../purge-answer.ts'
 
 export const flushIsolates = endpoint({
@@ -11,7 +12,7 @@ export const flushIsolates = endpoint({
   response: purgeResponse,
   async handle(plane, { params }) {
     const startedAt = performance.now()
-    const site = params['id'] ?? ''
+    const { id: site } = requireSite(plane.sites, params['id'] ?? '')
     const purged = await plane.renderers.flush(site)
     return purgeAnswer({ layer: 'isolates', purged, scope: { site }, tookMs: performance.now() - startedAt })
   },

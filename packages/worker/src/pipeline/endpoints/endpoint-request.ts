@@ -1,5 +1,5 @@
 import { type Endpoint, type EndpointRequest, type FieldError, parseBody, parseQuery } from '@svc/admin'
-import { isLoopback } from '@svc/auth'
+import type { Caller } from '@svc/auth'
 import { codeOf, withDeadline } from '@svc/core'
 import type { Problem, RequestBody } from '@svc/http'
 import type { RequestContext } from '../../request/request-context.ts'
@@ -65,36 +65,24 @@ async function readJson({ request, exchange, generation }: RequestContext): Prom
   }
 }
 
+/** A call of an endpoint whose caller may make it. */
+interface AdmittedCall {
+  readonly endpoint: Endpoint
+  readonly params: Readonly<Record<string, string>>
+  readonly caller: Caller
+}
+
 /** Reads a request for an endpoint and validates it against the endpoint's declaration. */
-export async function readEndpointRequest(
-  context: RequestContext,
-  endpoint: Endpoint,
-  params: Readonly<Record<string, string>>,
-): Promise<ReadRequest> {
-  const query = parseQuery(context.request.query, endpoint.query())
+export async function readEndpointRequest(context: RequestContext, call: AdmittedCall): Promise<ReadRequest> {
+  const { request, client } = context
+  const { endpoint, params, caller } = call
+  const query = parseQuery(request.query, endpoint.query())
   if (!query.isOk) return invalid(query.errors)
   const json = endpoint.method === 'GET' ? { value: {} } : await readJson(context)
   if ('problem' in json) return json
   const body = parseBody(json.value, endpoint.body())
   if (!body.isOk) return invalid(body.errors)
-  return { request: { params, query: query.values, body: body.values, host: context.request.host } }
-}
-
-/** True if a request comes from the host itself. */
-export function isFromHostItself({ request, generation }: RequestContext): boolean {
-  const { remoteAddress, host, headers } = request
-  const facts = { isControlSocket: false, peerAddress: remoteAddress, host, headers }
-  return isLoopback(facts, {
-    trustsTcp: generation.config.server.loopback_trust,
-    isTrustedProxy: (address) => generation.trustedProxies.contains(address),
-    isSiteHost: (hostname) => {
-      const match = generation.matchHost(hostname)
-      return match !== undefined && match.kind !== 'default'
-    },
-  })
-}
-
-/** True if a request may call an endpoint. Clients cannot prove a role yet: only the host itself stands in for one. */
-export function mayCall(context: RequestContext, endpoint: Pick<Endpoint, 'access'>): boolean {
-  return endpoint.access === 'open' || isFromHostItself(context)
+  const { address, scheme } = client
+  const sender = { address, userAgent: request.header('user-agent') ?? '', isSecure: scheme === 'https' }
+  return { request: { params, query: query.values, body: body.values, host: request.host, caller, client: sender } }
 }

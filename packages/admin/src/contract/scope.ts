@@ -1,0 +1,82 @@
+import { AdminError } from '../errors/errors.ts'
+import type { ControlPlane, PurgeOrder, Purges, Renderers, SiteSummary, Sites } from './control-plane.ts'
+
+/** Returns the site of an id. @throws UNKNOWN_SITE */
+export function requireSite(sites: Pick<Sites, 'list'>, id: string): SiteSummary {
+  const site = sites.list().find((one) => one.id === id)
+  if (site === undefined) throw new AdminError('UNKNOWN_SITE', { site: id })
+  return site
+}
+
+/** The labels that only sites of a tenant have: a purge by label must not touch another's. */
+function ownLabels(all: readonly SiteSummary[], tenant: string): string[] {
+  const shared = new Set(all.filter((site) => site.tenant !== tenant).map(({ label }) => label))
+  return [...new Set(all.filter((site) => site.tenant === tenant).map(({ label }) => label))].filter(
+    (label) => !shared.has(label),
+  )
+}
+
+function hostsOf({ scopes }: PurgeOrder): string[] {
+  return scopes.flatMap((scope) => ('hosts' in scope ? (scope.hosts ?? []) : []))
+}
+
+function sitesFor(sites: Sites, tenant: string): Sites {
+  const list = () => sites.list().filter((site) => site.tenant === tenant)
+  const isOwn = (id: string | undefined) => list().some((site) => site.id === id)
+  return {
+    generation: () => sites.generation(),
+    list,
+    vhosts: () => sites.vhosts().filter(({ site }) => isOwn(site)),
+    ofHost: (host) => {
+      const id = sites.ofHost(host)
+      return isOwn(id) ? id : undefined
+    },
+    hostsBeside: (host) => (isOwn(sites.ofHost(host)) ? sites.hostsBeside(host) : undefined),
+    routes: async (id) => sites.routes(requireSite({ list }, id).id),
+  }
+}
+
+function forbidden(operation: string): () => Promise<never> {
+  return async () => {
+    throw new AdminError('NOT_FOR_TENANTS', { operation })
+  }
+}
+
+function purgesFor(purges: Purges, own: Sites, labels: () => string[]): Purges {
+  return {
+    purge: async (order) => {
+      for (const host of hostsOf(order)) if (own.ofHost(host) === undefined) throw new AdminError('UNKNOWN_HOST', { host })
+      return purges.purge({ ...order, labels: labels() })
+    },
+    purgeModules: forbidden('purge modules'),
+    resetApp: forbidden('purge an application by its directory'),
+    stats: () => purges.stats(),
+  }
+}
+
+function renderersFor(renderers: Renderers, own: Sites): Renderers {
+  return {
+    flush: async (id) => renderers.flush(requireSite(own, id).id),
+    restart: forbidden('restart workers'),
+    restartStatus: forbidden('see restarts of workers'),
+    isolates: async () => (await renderers.isolates()).filter(({ site }) => own.list().some(({ id }) => id === site)),
+    modules: async (id) => renderers.modules(requireSite(own, id).id),
+  }
+}
+
+/**
+ * The control plane as the admin of a tenant has it: other sites are not there, purges take entries of its own sites only, and
+ * operations on the whole instance are refused. The one place that cuts: endpoints do not know of tenants.
+ */
+export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane {
+  const sites = sitesFor(plane.sites, tenant)
+  return {
+    health: () => plane.health(),
+    metrics: () => plane.metrics(),
+    isDraining: () => plane.isDraining(),
+    purges: purgesFor(plane.purges, sites, () => ownLabels(plane.sites.list(), tenant)),
+    renderers: renderersFor(plane.renderers, sites),
+    sites,
+    audit: { add: (record) => plane.audit.add(record), page: forbidden('read the audit log') },
+  }
+}

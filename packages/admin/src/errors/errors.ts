@@ -1,0 +1,11 @@
+import { errorClass } from '@svc/core'
+
+/** An error of the `admin` package. */
+export const AdminError = errorClass('AdminError', {
+  /** No site has this id, or it belongs to another tenant than the user. */
+  UNKNOWN_SITE: { status: 404, exposable: true, template: 'no site has the id "{site}"' },
+  /** No site claims this host, or it belongs to another tenant than the user. */
+  UNKNOWN_HOST: { status: 404, exposable: true, template: 'no site has the host "{host}"' },
+  /** The operation is about the whole instance, which no tenant may change. */
+  NOT_FOR_TENANTS: { status: 403, exposable: true, template: 'a tenant_admin must not {operation}' },
+})

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type PurgeOrder, planeOfTenant } from '../src/index.ts'
+import { FakePlane } from './fake-plane.ts'
+
+const drop = (...scopes: PurgeOrder['scopes']): PurgeOrder => ({ layers: ['isr'], scopes, mode: 'drop' })
+
+test('a tenant sees its own sites, with their hosts, servers and isolates', async () => {
+  const { sites, renderers } = planeOfTenant(new FakePlane(), 'acme')
+  assert.deepEqual(
+    sites.list().map(({ id }) => id),
+    ['shop'],
+  )
+  assert.equal(sites.ofHost('shop.test:80'), 'shop')
+  assert.equal(sites.ofHost('blog.test'), undefined)
+  assert.equal(sites.hostsBeside('blog.test'), undefined)
+  assert.equal(sites.vhosts().length, 1)
+  assert.equal((await renderers.isolates()).length, 1)
+  const other = planeOfTenant(new FakePlane(), 'nobody')
+  assert.deepEqual([other.sites.list(), other.sites.vhosts(), await other.renderers.isolates()], [[], [], []])
+})
+
+test('a site of another tenant answers as one that does not exist', async () => {
+  const { sites, renderers } = planeOfTenant(new FakePlane(), 'acme')
+  for (const id of ['blog', 'nothing']) {
+    const error = { code: 'UNKNOWN_SITE', status: 404, message: `no site has the id "${id}"` }
+    await assert.rejects(sites.routes(id), error)
+    await assert.rejects(renderers.flush(id), error)
+    await assert.rejects(renderers.modules(id), error)
+  }
+})
+
+test('purges are bound to labels that only sites of the tenant have', async () => {
+  const plane = new FakePlane()
+  const { purges } = planeOfTenant(plane, 'acme')
+  await purges.purge(drop({ kind: 'everything' }))
+  await purges.purge(drop({ kind: 'paths', paths: ['/'], hosts: ['www.shop.test'] }))
+  assert.deepEqual(
+    plane.orders.map(({ labels }) => labels),
+    [['shop'], ['shop']],
+  )
+  const list = plane.sites.list
+  plane.sites.list = () => [...list(), { ...(list()[1] ?? assert.fail()), id: 'copy', label: 'shop' }]
+  await purges.purge(drop({ kind: 'everything' }))
+  assert.deepEqual(plane.orders.at(-1)?.labels, [])
+})
+
+test('a host of another tenant answers as one that does not exist, in every scope that names hosts', async () => {
+  const plane = new FakePlane()
+  const { purges } = planeOfTenant(plane, 'acme')
+  for (const host of ['blog.test', 'nothing.test']) {
+    const hosts = ['shop.test', host]
+    const scopes: PurgeOrder['scopes'] = [
+      { kind: 'hosts', hosts },
+      { kind: 'paths', paths: ['/'], hosts },
+      { kind: 'prefixes', prefixes: ['/'], hosts },
+    ]
+    for (const scope of scopes) await assert.rejects(purges.purge(drop(scope)), { code: 'UNKNOWN_HOST', status: 404 })
+  }
+  assert.deepEqual(plane.orders, [])
+})
+
+test('operations on the whole instance are refused', async () => {
+  const { purges, renderers } = planeOfTenant(new FakePlane(), 'acme')
+  const refused = [
+    purges.purgeModules({}),
+    purges.resetApp('/srv/shop'),
+    renderers.restart(),
+    renderers.restartStatus('r1', false),
+  ]
+  for (const call of refused) await assert.rejects(call, { code: 'NOT_FOR_TENANTS', status: 403 })
+})

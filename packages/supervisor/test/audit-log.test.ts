@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { AuditRecord } from '@svc/protocol'
+import { createLogger } from '@svc/telemetry'
+import { tempDir } from '@svc/testkit'
+import { AuditLog } from '../src/audit/audit-log.ts'
+
+const silent = createLogger({ level: 'silent', format: 'json' })
+
+function recordOf(target: string, result: AuditRecord['result'] = 'ok'): AuditRecord {
+  return {
+    at: '2026-01-01T00:00:00.000Z',
+    username: 'alice',
+    address: '192.0.2.1',
+    action: 'POST /__svc/admin/api/cache/purge',
+    target,
+    result,
+    detail: '',
+    request_id: 'r1',
+  }
+}
+
+function opened(t: TestContext, dir: string, nowMs: number): AuditLog {
+  const log = new AuditLog(dir, silent, nowMs)
+  t.after(() => log.close())
+  return log
+}
+
+const targetsOf = (entries: readonly AuditRecord[]) => entries.map(({ target }) => target)
+
+test('records are there after a restart, newest first, in pages', async (t) => {
+  const dir = tempDir(t)
+  const first = opened(t, dir, 1)
+  for (const target of ['a', 'b', 'c']) await first.add(recordOf(target))
+  await first.close()
+  const log = opened(t, dir, 2)
+  await log.add(recordOf('d', 'denied'))
+  await log.add(recordOf('e'))
+  const page = await log.page(3)
+  assert.deepEqual(targetsOf(page.entries), ['e', 'd', 'c'])
+  assert.deepEqual(page.entries[0], recordOf('e'))
+  const rest = await log.page(3, page.cursor ?? assert.fail('there are more'))
+  assert.deepEqual([targetsOf(rest.entries), rest.cursor], [['b', 'a'], null])
+  assert.deepEqual((await opened(t, tempDir(t), 1).page(10)).entries, [])
+})
+
+test('a record that a crash has cut is left out, and the next one is whole', async (t) => {
+  const dir = tempDir(t)
+  const file = join(dir, 'audit.jsonl')
+  const first = opened(t, dir, 1)
+  for (const target of ['a', 'b']) await first.add(recordOf(target))
+  await first.close()
+  truncateSync(file, statSync(file).size - 20)
+  const log = opened(t, dir, 2)
+  await log.add(recordOf('c'))
+  assert.deepEqual(targetsOf((await log.page(10)).entries), ['c', 'a'])
+})
+
+test('the files stay within their bound and keep the newest; denied attempts push nothing else out', async (t) => {
+  const dir = tempDir(t)
+  const log = opened(t, dir, 1)
+  await log.add(recordOf('the only operation'))
+  // Filled from outside, since so many single writes take long.
+  const line = `${JSON.stringify({ ...recordOf('old', 'denied'), seq: 1 })}\n`
+  appendFileSync(join(dir, 'audit-denied.jsonl'), line.repeat(Math.ceil((3 * 1024 * 1024) / line.length)))
+  for (let index = 0; index < 3; index++) await log.add(recordOf(`denied ${index}`, 'denied'))
+  assert.ok(statSync(join(dir, 'audit-denied.jsonl')).size < 2 * 1024 * 1024)
+  assert.deepEqual(targetsOf((await log.page(4)).entries), ['denied 2', 'denied 1', 'denied 0', 'the only operation'])
+})
+
+test('long fields are cut, and only the user of the instance can read the files', async (t) => {
+  const dir = tempDir(t)
+  const log = opened(t, dir, 1)
+  await log.add(recordOf('x'.repeat(100_000)))
+  const file = join(dir, 'audit.jsonl')
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.ok(readFileSync(file, 'utf8').length < 1_000)
+})
+
+test('many lines in one file are read in order over the borders of chunks', async (t) => {
+  const dir = tempDir(t)
+  const log = opened(t, dir, 1)
+  const count = 1_000
+  await Promise.all(Array.from({ length: count }, (_, index) => log.add(recordOf(`${index} ${'ü'.repeat(index % 200)}`))))
+  const { entries } = await log.page(count)
+  assert.deepEqual(
+    entries.map(({ target }) => Number.parseInt(target, 10)),
+    Array.from({ length: count }, (_, index) => count - 1 - index),
+  )
+})
