@@ -95,7 +95,7 @@ test('endpoints reject invalid requests, and clients on other hosts', async (t) 
   const wrongMethod = await fetchHttp(`${server.url}/__svc/cache/purge-l0`)
   assert.deepEqual([wrongMethod.status, wrongMethod.headers['allow']], [405, 'POST'])
   const noSite = await post(server, '/__svc/api/sites/gone/isolate/flush')
-  assert.deepEqual([noSite.status, codeOf(noSite)], [404, 'sup_unknown_site'])
+  assert.deepEqual([noSite.status, codeOf(noSite)], [404, 'unknown_site'])
 
   const refused: HttpOptions[] = [
     { headers: { 'x-forwarded-for': '127.0.0.1' } },
@@ -149,7 +149,7 @@ test('the router and the isolates can be looked at', async (t) => {
   )
   assert.equal((await modulesOf('')).status, 400)
   const unknown = await modulesOf('?site=gone')
-  assert.deepEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'sup_unknown_site'])
+  assert.deepEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'unknown_site'])
   const health = JSON.parse((await fetchHttp(`${server.url}/__svc/health`)).text)
   assert.equal(health.checks.isr_cache, 'ok')
   const metrics = (await fetchHttp(`${server.url}/__svc/metrics`)).text
