@@ -43,5 +43,7 @@ export async function bundleTests({ root, entries, outDir }) {
     format: 'esm',
     plugins: [placesOfSources, externalPackages],
     logLevel: 'warning',
+    // A group that leaves out a test file would pass without its tests.
+    logOverride: { 'ignored-bare-import': 'error' },
   })
 }
