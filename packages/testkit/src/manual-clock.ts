@@ -1,4 +1,4 @@
-import type { Clock } from '@svc/core'
+import type { TurnClock } from '@svc/core'
 
 interface Timer {
   readonly at: number
@@ -6,7 +6,7 @@ interface Timer {
 }
 
 /** A clock that stands still until it is advanced. */
-export class ManualClock implements Clock {
+export class ManualClock implements TurnClock {
   #nowMs: number
   readonly #timers = new Set<Timer>()
 
@@ -19,6 +19,10 @@ export class ManualClock implements Clock {
   }
 
   monotonic(): number {
+    return this.#nowMs
+  }
+
+  turn(): number {
     return this.#nowMs
   }
 

@@ -1,5 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import { performance } from 'node:perf_hooks'
+import { systemClock } from '@svc/core'
 import { type BodyWriter, MAX_LENT_BYTES, type ResponseHead, type StreamOptions } from '@svc/http'
 import type { BodySize } from '../exchange/body-reader.ts'
 import { EngineExchange } from '../exchange/engine-exchange.ts'
@@ -89,7 +89,7 @@ export class UwsExchange
     this.#isInHandler = false
     if (this.#closedAddress !== undefined) this.context.closeGuard.arm(this.#closedAddress)
     if (this.isOver) return
-    this.watchedSince = performance.now()
+    this.watchedSince = systemClock.turn()
     this.context.watch(this)
   }
 

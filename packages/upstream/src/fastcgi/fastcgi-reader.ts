@@ -117,7 +117,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   #takeHead(bytes: Buffer): void {
     const known = this.#held.byteLength === 0 ? this.#repeated.find(bytes) : undefined
     if (known !== undefined) {
-      this.#begin(known, bytes, this.#repeated.byteLength)
+      this.#begin(known, this.#repeated.rest)
       return
     }
     const text = this.#held.byteLength === 0 ? bytes : Buffer.concat([this.#held, bytes])
@@ -135,14 +135,14 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
       return
     }
     this.#repeated.remember(head, text.subarray(0, found.next))
-    this.#begin(head, text, found.next)
+    this.#begin(head, text.subarray(found.next))
   }
 
-  #begin(head: AnswerHead, text: Buffer, bodyAt: number): void {
+  #begin(head: AnswerHead, rest: Buffer): void {
     this.#held = nothing
     this.#head = head
     this.#length = typeof head.framing === 'number' ? head.framing : undefined
-    if (bodyAt < text.byteLength) this.#takeBody(text.subarray(bodyAt))
+    if (rest.byteLength > 0) this.#takeBody(rest)
   }
 
   /** Drops bytes beyond the declared length, as nginx does. */

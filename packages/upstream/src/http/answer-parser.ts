@@ -116,7 +116,7 @@ export class AnswerParser implements AnswerReader {
 
   #pushHead(bytes: Buffer): Buffer {
     const known = this.#held === undefined ? this.#repeated.find(bytes) : undefined
-    if (known !== undefined) return this.#begin(known, bytes.subarray(this.#repeated.byteLength))
+    if (known !== undefined) return this.#begin(known, this.#repeated.rest)
     const text = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
     const from = this.#held === undefined ? 0 : Math.max(0, this.#held.byteLength - 3)
     const end = text.indexOf(HEAD_END, from)

@@ -1,4 +1,4 @@
-import type { Clock } from '@svc/core'
+import type { TurnClock } from '@svc/core'
 import type { UpstreamError } from '../errors/errors.ts'
 import type { AddressBook } from './addresses.ts'
 import { type ConnectionOwner, type MakeReader, UpstreamConnection } from './connection.ts'
@@ -21,7 +21,7 @@ interface PoolOptions {
   /** Of the server, for messages. */
   readonly name: string
   readonly addresses: AddressBook
-  readonly clock: Pick<Clock, 'monotonic'>
+  readonly clock: Pick<TurnClock, 'turn'>
   /** Connections kept without a request. */
   readonly maxIdle: number
   /** How long a connection may have been idle that is used for a request which cannot be sent again. */
@@ -57,7 +57,7 @@ export class ConnectionPool implements ConnectionOwner {
     const connection = this.#idle.pop()
     if (isRepeatable || connection === undefined) return connection
     const { clock, trustedIdleMs } = this.#options
-    if (clock.monotonic() - connection.idleSince <= trustedIdleMs) return connection
+    if (clock.turn() - connection.idleSince <= trustedIdleMs) return connection
     connection.destroy()
     return undefined
   }
@@ -82,7 +82,7 @@ export class ConnectionPool implements ConnectionOwner {
       connection.destroy()
       return
     }
-    connection.idleSince = this.#options.clock.monotonic()
+    connection.idleSince = this.#options.clock.turn()
     connection.allow(keepMs, 'no further request')
     this.#idle.push(connection)
     if (this.#idle.length > this.#options.maxIdle) this.#idle.shift()?.destroy()

@@ -34,7 +34,18 @@ export interface ConnectionOwner {
 export type MakeReader = (events: AnswerEvents) => AnswerReader
 
 /** One buffer that all connections are read into: the bytes are handled before the next read. */
-const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
+class ReadBuffer {
+  readonly whole: Buffer = Buffer.allocUnsafeSlow(64 * 1024)
+  #last = this.whole
+
+  /** The first bytes. The next read is often as long, and gets the same object. */
+  first(length: number): Buffer {
+    if (this.#last.byteLength !== length) this.#last = this.whole.subarray(0, length)
+    return this.#last
+  }
+}
+
+const readBuffer = new ReadBuffer()
 
 /** One connection to a server, for one request after another. */
 export class UpstreamConnection implements AnswerEvents {
@@ -52,8 +63,6 @@ export class UpstreamConnection implements AnswerEvents {
   #isPaused = false
   #isGone = false
   #lastError: Error | undefined
-  /** Of the last read into the shared buffer: the next one is often as long. */
-  #view: Buffer = readBuffer
   /** When its owner got it back last, in ms of the monotonic clock. */
   idleSince = 0
 
@@ -70,9 +79,9 @@ export class UpstreamConnection implements AnswerEvents {
 
   /** Reads into memory that all connections share. */
   readonly onread = {
-    buffer: readBuffer,
+    buffer: readBuffer.whole,
     callback: (length: number, bytes: Uint8Array): boolean => {
-      this.#received(bytes === readBuffer ? this.#readBytes(length) : Buffer.from(bytes.buffer, bytes.byteOffset, length))
+      this.#received(bytes === readBuffer.whole ? readBuffer.first(length) : Buffer.from(bytes.buffer, bytes.byteOffset, length))
       return !this.#isPaused
     },
   }
@@ -188,11 +197,6 @@ export class UpstreamConnection implements AnswerEvents {
     this.#isComplete = true
     this.allowForever()
     user?.ended(trailers)
-  }
-
-  #readBytes(length: number): Buffer {
-    if (this.#view.byteLength !== length) this.#view = readBuffer.subarray(0, length)
-    return this.#view
   }
 
   #received(bytes: Buffer): void {

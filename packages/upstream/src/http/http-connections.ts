@@ -1,4 +1,4 @@
-import type { Clock } from '@svc/core'
+import type { TurnClock } from '@svc/core'
 import type { Peer } from '../balance/peer.ts'
 import type { UpstreamGroup } from '../balance/upstream-group.ts'
 import { AddressBook, parseServerAddress } from './addresses.ts'
@@ -21,10 +21,10 @@ export interface UpstreamProtocol {
 /** All connections of a worker to upstreams: they outlive generations, as the groups do. */
 export class HttpConnections {
   readonly addresses: AddressBook
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #clock: Pick<TurnClock, 'monotonic' | 'turn'>
   readonly #pools = new Map<UpstreamGroup, Map<Peer, Map<string, ConnectionPool>>>()
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<TurnClock, 'monotonic' | 'turn'>) {
     this.addresses = new AddressBook(clock)
     this.#clock = clock
   }

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { systemClock } from '@svc/core'
 
 /**
  * A deadline that moves all the time and is seldom met: moving it on costs one assignment, since the timer behind it is only set
@@ -17,7 +18,7 @@ export class LazyTimer {
 
   /** Sets the deadline in place of the one before. */
   set(delayMs: number): void {
-    const now = performance.now()
+    const now = systemClock.turn()
     this.#deadlineAt = now + delayMs
     if (this.#timer !== undefined && this.#firesAt <= this.#deadlineAt) return
     clearTimeout(this.#timer)

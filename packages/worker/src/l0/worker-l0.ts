@@ -8,7 +8,7 @@ import {
   type Purge,
   type PurgeLedger,
 } from '@svc/cache'
-import type { Clock } from '@svc/core'
+import type { TurnClock } from '@svc/core'
 import type { ReadyEnd, ReadyRequest, ReadyResponse, ReadyResponses } from '@svc/engine'
 import { HeaderBlocks, type ReadyHead, readyHeadOf } from '@svc/engine'
 import {
@@ -47,7 +47,7 @@ interface WorkerL0Options {
   readonly httpMetrics: HttpMetrics
   readonly log: () => HitLog
   readonly makeRequestId: () => string
-  readonly clock: Clock
+  readonly clock: TurnClock
   readonly onProblem: (error: Error) => void
 }
 
@@ -141,7 +141,7 @@ export class WorkerL0 implements ReadyResponses {
   find(ask: ReadyRequest): ReadyResponse | undefined {
     const cache = this.#cache
     if (cache === undefined) return undefined
-    const startedAt = this.#options.clock.monotonic()
+    const startedAt = this.#options.clock.turn()
     const entry = ask.isSpecial ? this.#findSpecial(cache, ask, startedAt) : this.#findPlain(cache, ask, startedAt)
     if (entry === undefined) {
       this.#metrics.misses.value++

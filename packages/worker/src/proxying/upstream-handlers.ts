@@ -1,5 +1,5 @@
 import type { Config } from '@svc/config'
-import type { Clock } from '@svc/core'
+import type { TurnClock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
 import { HttpConnections, type UpstreamGroup, UpstreamGroups } from '@svc/upstream'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
@@ -11,14 +11,14 @@ import { ProxyHandler } from './proxy-handler.ts'
 
 /** Makes the handlers of locations that pass requests on to upstreams, for all generations. */
 export class UpstreamHandlers {
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #clock: Pick<TurnClock, 'monotonic' | 'turn'>
   readonly #connections: HttpConnections
   readonly #blocks = new BodyBlocks()
   readonly #proxyCache: Pick<WorkerProxyCache, 'locationCache'>
   readonly #prepared = new WeakMap<ServingGeneration, UpstreamGroups>()
   #inService: UpstreamGroups | undefined
 
-  constructor(clock: Pick<Clock, 'monotonic'>, proxyCache: Pick<WorkerProxyCache, 'locationCache'>) {
+  constructor(clock: Pick<TurnClock, 'monotonic' | 'turn'>, proxyCache: Pick<WorkerProxyCache, 'locationCache'>) {
     this.#clock = clock
     this.#proxyCache = proxyCache
     this.#connections = new HttpConnections(clock)

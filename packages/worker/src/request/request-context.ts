@@ -1,5 +1,5 @@
 import type { L0Offer } from '@svc/cache'
-import { asError } from '@svc/core'
+import { asError, systemClock } from '@svc/core'
 import type { BodyWriter, ClientInfo, HeaderList, HttpExchange, HttpRequest, ResponseHead, StreamOptions } from '@svc/http'
 import { compressComplete, compressStream, type Encode } from '../compression/index.ts'
 import type { VhostMatch } from '../generation/host-routing.ts'
@@ -82,7 +82,7 @@ export class RequestContext {
     this.body = new ClientBody(exchange.body)
     this.generation = generation
     this.client = client
-    this.startedAt = performance.now()
+    this.startedAt = systemClock.turn()
     this.#tools = tools
   }
 
