@@ -18,6 +18,7 @@ const programs = {
   'password-thread': 'packages/worker/src/vhost/passwords/thread-main.ts',
   'render-host': 'packages/render/src/host/main.ts',
   'render-thread': 'packages/render/src/thread/main.ts',
+  'config-check': 'packages/supervisor/src/config-check/main.ts',
   'site-scan': 'packages/render/src/scan/main.ts',
 }
 

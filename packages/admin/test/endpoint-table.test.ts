@@ -69,7 +69,8 @@ test('parameters of a path are one segment each, decoded', () => {
   assert.deepEqual(paramsOf('/__svc/api/sites/a%20b/isolate/flush'), { id: 'a b' })
   assert.equal(paramsOf('/__svc/api/sites/a/b/isolate/flush'), 'unknown')
   assert.equal(paramsOf('/__svc/api/sites/%ff/isolate/flush'), 'unknown')
-  assert.equal(paramsOf('/api/sites/a/isolate/flush'), undefined)
+  assert.deepEqual(paramsOf('/api/sites/a/isolate/flush'), { id: 'a' })
+  assert.equal(paramsOf('/api/sites/%ff/isolate/flush'), undefined)
 })
 
 test('the health report is 200 when healthy and 503 when degraded, liveness is 503 while draining', async () => {

@@ -1,4 +1,4 @@
-import type { AuditRecord, PurgeOutcome } from '@svc/protocol'
+import type { AuditRecord, PurgeOutcome, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, PurgeOrder, SiteSummary, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
@@ -84,9 +84,54 @@ export class FakePlane implements ControlPlane {
     vhosts: () => [vhost],
     ofHost: (host) => /^(?:www\.)?(shop|blog)\.test(?::\d+)?$/.exec(host)?.[1],
     hostsBeside: (host) => (host.startsWith('shop.test') ? ['shop.test', 'www.shop.test'] : undefined),
+    states: async () => new Map([['shop', { process: 'shared', state: 'ok' }]]),
     routes: async (id) => {
       if (id === 'blog') throw new Error('unreadable')
       return { routes: [{ pattern: '/', kind: 'page', file: `/srv/${id}/app/page.tsx` }], problems: [] }
     },
+  }
+
+  readonly instance: ControlPlane['instance'] = {
+    status: async () => ({
+      pid: 1,
+      version: '1.2.3',
+      generation: 7,
+      uptime_secs: 60,
+      listen: ['http://127.0.0.1:80'],
+      workers: [{ id: 1, pid: 2, state: 'ready', generation: 7, connections: 3 }],
+      hosts: [{ id: 'host-1', pid: 3, state: 'ready', sites: ['shop'] }],
+      sites: [],
+      last_reload: null,
+    }),
+    reload: async () => this.reloadReport,
+    config: async () => ({ server: { workers: 2 }, admin: { jwt_secret: '***' } }),
+    check: async (toml) => {
+      this.calls.push({ check: toml })
+      const problems = toml === 'bad' ? [{ path: 'server.listen', message: 'line 1, column 2: is no address' }] : []
+      return { sites: 2, notices: ['mind this'], problems }
+    },
+  }
+  reloadReport: ReloadReport = {
+    ok: true,
+    generation: 8,
+    changed: { added: 1, removed: 0, changed: 0 },
+    needs_restart: ['server.workers'],
+    errors: [],
+    took_ms: 5,
+  }
+
+  readonly pages: ControlPlane['pages'] = {
+    stored: async (selection) => {
+      this.calls.push({ stored: selection })
+      return [{ site: 'shop', path: '/', query: '' }]
+    },
+    render: (pages) => {
+      this.calls.push({ render: pages })
+      return pages.length
+    },
+  }
+
+  readonly entries: ControlPlane['entries'] = {
+    usage: (label) => ({ isr: { entries: label.length, bytes: 10 }, proxy: { entries: 0, bytes: 0 } }),
   }
 }

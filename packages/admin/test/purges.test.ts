@@ -1,37 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Problem } from '@svc/http'
-import { allEndpoints, EndpointTable, listEndpoints, type PurgeOrder, parseBody, parseQuery } from '../src/index.ts'
-import { FakePlane, vhost } from './fake-plane.ts'
-import { noRequest } from './request.ts'
-
-const table = new EndpointTable(listEndpoints(allEndpoints))
-
-interface Called {
-  readonly status: number
-  readonly json: Record<string, unknown>
-  readonly problem: Problem | undefined
-  readonly plane: FakePlane
-}
-
-/** Calls an endpoint as a worker does once access and form of the request are settled. */
-async function call(
-  target: string,
-  options: { readonly body?: unknown; readonly host?: string; readonly method?: string } = {},
-): Promise<Called> {
-  const [path = '', query = ''] = target.split('?')
-  const match = table.match(options.method ?? 'POST', path)
-  assert.ok(match?.kind === 'endpoint', path)
-  const { endpoint, params } = match
-  const body = parseBody(options.body ?? {}, endpoint.body())
-  const parsed = parseQuery(query, endpoint.query())
-  assert.ok(body.isOk && parsed.isOk, JSON.stringify([body, parsed]))
-  const plane = new FakePlane()
-  const request = { ...noRequest, params, query: parsed.values, body: body.values, host: options.host ?? 'localhost:8080' }
-  const result = await endpoint.handle(plane, request)
-  if ('problem' in result) return { status: result.problem.status, json: {}, problem: result.problem, plane }
-  return { status: result.status, json: JSON.parse(result.body), problem: undefined, plane }
-}
+import type { PurgeOrder } from '../src/index.ts'
+import { callEndpoint as call } from './call-endpoint.ts'
+import { vhost } from './fake-plane.ts'
 
 const drop = (layer: 'l0' | 'isr' | 'proxy', scopes: PurgeOrder['scopes']): PurgeOrder[] => [
   { layers: [layer], scopes, mode: 'drop' },

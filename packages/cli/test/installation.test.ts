@@ -14,7 +14,11 @@ test('a shell takes a text as one word', () => {
   assert.equal(shellWord(''), "''")
 })
 test('a bundled command line starts the bundles beside it', () => {
-  const expected = { worker: '/opt/svc/dist/worker.js', renderHost: '/opt/svc/dist/render-host.js' }
+  const expected = {
+    worker: '/opt/svc/dist/worker.js',
+    renderHost: '/opt/svc/dist/render-host.js',
+    configCheck: '/opt/svc/dist/config-check.js',
+  }
   assert.deepEqual(findPrograms('/opt/svc/dist/cli.js'), expected)
   assert.deepEqual(findPrograms('/opt/svc/dist/chunks/run-cli-ABC.js'), expected)
 })
@@ -23,5 +27,6 @@ test('a command line that runs from its source starts the sources', () => {
   assert.deepEqual(findPrograms('/opt/svc/packages/cli/src/command-line/installation.ts'), {
     worker: '/opt/svc/packages/worker/src/main.ts',
     renderHost: '/opt/svc/packages/render/src/host/main.ts',
+    configCheck: '/opt/svc/packages/supervisor/src/config-check/main.ts',
   })
 })

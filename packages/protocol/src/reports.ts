@@ -65,6 +65,16 @@ export const statusReport = guard.object({
 })
 export type StatusReport = Guarded<typeof statusReport>
 
+/** The verdict on a configuration that is not in service. */
+export const configVerdict = guard.object({
+  /** Number of sites that it would serve. */
+  sites: guard.number,
+  notices: guard.arrayOf(guard.string),
+  /** None: it is valid. `path`: a key of the config file, or file and line of another one. */
+  problems: guard.arrayOf(guard.object({ path: guard.string, message: guard.string })),
+})
+export type ConfigVerdict = Guarded<typeof configVerdict>
+
 /** The answer to a reload. */
 export const reloadReport = guard.object({
   ok: guard.boolean,

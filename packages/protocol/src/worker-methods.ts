@@ -15,7 +15,7 @@ import {
   workerCacheStats,
 } from './cache-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
-import { healthReport, siteManifestInfo } from './reports.ts'
+import { configVerdict, healthReport, reloadReport, siteManifestInfo, statusReport } from './reports.ts'
 
 const packedGeneration = guard.anything as guard.Guard<PackedGeneration>
 const hostEndpoints = guard.arrayOf(
@@ -71,6 +71,10 @@ export const masterMethods = {
   /** A render host went away; these sites had renders in flight on it. Helps to find the site that brings hosts down. */
   hostLost: method(guard.object({ host: guard.string, sites: guard.arrayOf(guard.string) }), guard.nothing),
   health: method(guard.nothing, healthReport),
+  status: method(guard.nothing, statusReport),
+  reload: method(guard.nothing, reloadReport),
+  /** Validates a text as if it were the content of the config file. Changes nothing. */
+  checkConfig: method(guard.object({ toml: guard.string }), configVerdict),
   /** All metrics of the instance in the text exposition format. */
   metrics: method(guard.nothing, guard.object({ text: guard.string })),
   /** Asks for the right to make the entry of a key. Answered when it is granted, or when another holder has ended. */

@@ -6,6 +6,7 @@ import { RevocationList } from './access/revocation-list.ts'
 import { createControlPlane, type MasterPeer } from './control/master-control-plane.ts'
 import { Generations } from './generation/generations.ts'
 import { bodyDirectory, WorkerEngine } from './generation/worker-engine.ts'
+import { PageQueue } from './isr/page-queue.ts'
 import { Warmer } from './isr/warmer.ts'
 import { WorkerIsr } from './isr/worker-isr.ts'
 import { WorkerL0 } from './l0/worker-l0.ts'
@@ -42,7 +43,14 @@ export function createComponents({ workerId, passwordThread, master, log, metric
   const generations = new Generations()
   const generation = () => generations.current
   const draining = new AbortController()
-  const plane = createControlPlane({ master, generation, isDraining: () => draining.signal.aborted })
+  const plane = createControlPlane({
+    master,
+    generation,
+    isDraining: () => draining.signal.aborted,
+    isrStore: () => caches.isr.store,
+    proxyStore: () => caches.proxyCache.store,
+    renderPages: (pages) => caches.pages.add(pages),
+  })
   const hosts = new HostSet({
     workerId,
     limits: () => generations.current.config.render,
@@ -106,12 +114,13 @@ function createCaches({ master, log, metrics, httpMetrics, generations, renderer
   const shared = { ledger, leases: leasesOf(master), metrics: new CacheMetrics(metrics), clock, onProblem }
   const isr = new WorkerIsr({ ...shared, renderer })
   const proxyCache = new WorkerProxyCache({ ...shared, purge })
-  const warmer = new Warmer({
+  const ofPages = {
     generation: () => generations.inService,
     cache: () => generations.inService && isr.cacheFor(generations.inService.config),
-    renderer,
     onProblem,
-  })
+  }
+  const warmer = new Warmer({ ...ofPages, renderer })
+  const pages = new PageQueue(ofPages)
   const makeRequestId = createRequestIds()
   const l0 = new WorkerL0({
     generation: () => generations.current,
@@ -124,7 +133,7 @@ function createCaches({ master, log, metrics, httpMetrics, generations, renderer
     onProblem,
   })
   addProcessMetrics(metrics)
-  return { ledger, isr, proxyCache, warmer, l0, makeRequestId }
+  return { ledger, isr, proxyCache, warmer, pages, l0, makeRequestId }
 }
 
 function leasesOf(master: MasterPeer): LeaseDesk {

@@ -122,9 +122,10 @@ async function purge({ isr, l0, ledger, proxyCache }: WorkerComponents, order: P
 }
 
 async function drain(components: WorkerComponents, timeoutMs: number): Promise<{ cut: number }> {
-  const { draining, engine, eventStreams, hosts, isr, log, proxyCache, warmer } = components
+  const { draining, engine, eventStreams, hosts, isr, log, pages, proxyCache, warmer } = components
   draining.abort()
   warmer.stop()
+  pages.stop()
   const drained = engine.drain(timeoutMs)
   // Now that the engine knows that connections are to close.
   eventStreams.end()

@@ -3,14 +3,18 @@ import type {
   AppReset,
   AuditPage,
   AuditRecord,
+  ConfigVerdict,
   HealthReport,
   IsolateModules,
   IsolatePool,
   ModulePurge,
   PurgeOutcome,
   purgeOrder,
+  ReloadReport,
   RestartStatus,
   SiteManifestInfo,
+  SiteStatus,
+  StatusReport,
 } from '@svc/protocol'
 
 /** A purge as requested. Tags may be in their short forms; paths and hosts are as written. */
@@ -86,6 +90,8 @@ export interface Sites {
   ofHost(host: string): string | undefined
   /** The host names of the site that claims a host (which may have a port), with that one; undefined: no site claims it. */
   hostsBeside(host: string): readonly string[] | undefined
+  /** The states of all sites by id. Rejects if the master is unreachable. */
+  states(): Promise<ReadonlyMap<string, Pick<SiteStatus, 'process' | 'state'>>>
   /** @throws SUP_UNKNOWN_SITE */
   routes(site: string): Promise<SiteManifestInfo>
 }
@@ -96,6 +102,57 @@ interface Audit {
   add(record: AuditRecord): Promise<void>
   /** A page, newest first. `before`: the cursor of the page before. */
   page(limit: number, before: number | undefined): Promise<AuditPage>
+}
+
+/** The instance as a whole. All reject if the master is unreachable, or with its error. */
+export interface Instance {
+  status(): Promise<StatusReport>
+  /** Puts the configuration of the files into service. Resolves also when that fails: the report has the errors. */
+  reload(): Promise<ReloadReport>
+  /** The effective configuration, secrets as `***`. */
+  config(): Promise<object>
+  /** Validates a text as the content of the config file. Changes nothing. @throws SUP_CONFIG_CHECK */
+  check(toml: string): Promise<ConfigVerdict>
+}
+
+/** A rendered page of a site. */
+interface Page {
+  /** Id of the site. */
+  readonly site: string
+  readonly path: string
+  /** Without "?". */
+  readonly query: string
+  /** Scheme and host that it is for; undefined: it depends on no host. */
+  readonly origin?: string | undefined
+}
+
+/** Selects stored pages: by tag or path, or else all. */
+interface PageSelection {
+  /** Labels of the sites; undefined: of all. */
+  readonly labels: readonly string[] | undefined
+  /** Tags, which may be in their short forms. */
+  readonly tags?: readonly string[] | undefined
+  readonly paths?: readonly string[] | undefined
+}
+
+/** The stored pages of sites. */
+export interface Pages {
+  /** Finds stored pages, a bounded number of them. */
+  stored(selection: PageSelection): Promise<readonly Page[]>
+  /** Queues pages to be rendered into the store, unless they are there and fresh. Returns how many there was room for. */
+  render(pages: readonly Page[]): number
+}
+
+/** Entries of a store, and the bytes that they take. */
+interface StoreShare {
+  readonly entries: number
+  readonly bytes: number
+}
+
+/** The entries of the stores that all processes share. */
+export interface Entries {
+  /** The share of a label in each store. */
+  usage(label: string): { readonly isr: StoreShare; readonly proxy: StoreShare }
 }
 
 /** The operations that endpoints need from the instance. The worker implements it over its channel to the master; tests fake it. */
@@ -110,4 +167,7 @@ export interface ControlPlane {
   readonly renderers: Renderers
   readonly sites: Sites
   readonly audit: Audit
+  readonly instance: Instance
+  readonly pages: Pages
+  readonly entries: Entries
 }

@@ -1,5 +1,5 @@
 import { AdminError } from '../errors/errors.ts'
-import type { ControlPlane, PurgeOrder, Purges, Renderers, SiteSummary, Sites } from './control-plane.ts'
+import type { ControlPlane, Pages, PurgeOrder, Purges, Renderers, SiteSummary, Sites } from './control-plane.ts'
 
 /** Returns the site of an id. @throws UNKNOWN_SITE */
 export function requireSite(sites: Pick<Sites, 'list'>, id: string): SiteSummary {
@@ -32,6 +32,7 @@ function sitesFor(sites: Sites, tenant: string): Sites {
       return isOwn(id) ? id : undefined
     },
     hostsBeside: (host) => (isOwn(sites.ofHost(host)) ? sites.hostsBeside(host) : undefined),
+    states: () => sites.states(),
     routes: async (id) => sites.routes(requireSite({ list }, id).id),
   }
 }
@@ -42,11 +43,15 @@ function forbidden(operation: string): () => Promise<never> {
   }
 }
 
+function narrowed(wanted: readonly string[] | undefined, allowed: readonly string[]): readonly string[] {
+  return wanted?.filter((label) => allowed.includes(label)) ?? allowed
+}
+
 function purgesFor(purges: Purges, own: Sites, labels: () => string[]): Purges {
   return {
     purge: async (order) => {
       for (const host of hostsOf(order)) if (own.ofHost(host) === undefined) throw new AdminError('UNKNOWN_HOST', { host })
-      return purges.purge({ ...order, labels: labels() })
+      return purges.purge({ ...order, labels: narrowed(order.labels, labels()) })
     },
     purgeModules: forbidden('purge modules'),
     resetApp: forbidden('purge an application by its directory'),
@@ -64,19 +69,36 @@ function renderersFor(renderers: Renderers, own: Sites): Renderers {
   }
 }
 
+/** @param labels those of the tenant */
+function pagesFor(pages: Pages, own: Sites, labels: () => string[]): Pages {
+  return {
+    stored: (selection) => pages.stored({ ...selection, labels: narrowed(selection.labels, labels()) }),
+    render: (targets) => pages.render(targets.filter(({ site }) => own.list().some(({ id }) => id === site))),
+  }
+}
+
 /**
  * The control plane as the admin of a tenant has it: other sites are not there, purges take entries of its own sites only, and
  * operations on the whole instance are refused. The one place that cuts: endpoints do not know of tenants.
  */
 export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane {
   const sites = sitesFor(plane.sites, tenant)
+  const labels = () => ownLabels(plane.sites.list(), tenant)
   return {
     health: () => plane.health(),
     metrics: () => plane.metrics(),
     isDraining: () => plane.isDraining(),
-    purges: purgesFor(plane.purges, sites, () => ownLabels(plane.sites.list(), tenant)),
+    purges: purgesFor(plane.purges, sites, labels),
     renderers: renderersFor(plane.renderers, sites),
     sites,
     audit: { add: (record) => plane.audit.add(record), page: forbidden('read the audit log') },
+    instance: {
+      status: forbidden('see the state of the instance'),
+      reload: forbidden('reload the configuration'),
+      config: forbidden('read the configuration'),
+      check: forbidden('check a configuration'),
+    },
+    pages: pagesFor(plane.pages, sites, labels),
+    entries: { usage: (label) => plane.entries.usage(label) },
   }
 }

@@ -64,6 +64,22 @@ export function purgeAnswer(report: PurgeReport): EndpointAnswer {
   })
 }
 
+/** Carries out purges, one after the other, and adds up their results. */
+export async function purgeOutcomeOf(
+  { purges }: ControlPlane,
+  orders: readonly PurgeOrder[],
+): Promise<NonNullable<PurgeReport['outcome']>> {
+  const sum = { l0: 0, isr: 0, proxy: 0, workersAcked: 0, workersTotal: 0 }
+  for (const order of orders) {
+    const { l0, isr, proxy, workersAcked, workersTotal } = await purges.purge(order)
+    sum.l0 += l0
+    sum.isr += isr
+    sum.proxy += proxy
+    Object.assign(sum, { workersAcked, workersTotal })
+  }
+  return sum
+}
+
 /** Drops what the scopes name from one layer. */
 export async function purgeLayer(
   plane: ControlPlane,

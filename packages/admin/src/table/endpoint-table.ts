@@ -2,6 +2,8 @@ import { type Endpoint, type EndpointAnswer, jsonAnswer } from '../contract/endp
 
 /** Everything below this prefix belongs to the service, on every host. */
 const RESERVED_PREFIX = '/__svc/'
+/** Below this prefix only pairs of method and path belong to the service. */
+const SHARED_PREFIX = '/api/'
 
 /** Result of a lookup. */
 export type EndpointMatch =
@@ -59,12 +61,13 @@ export class EndpointTable {
   match(method: string, path: string): EndpointMatch | undefined {
     const exact = this.#exact.get(path)
     if (exact !== undefined) return matchMethod(method, exact, {})
-    if (!EndpointTable.isReserved(path)) return undefined
+    const isReserved = EndpointTable.isReserved(path)
+    if (!isReserved && !path.startsWith(SHARED_PREFIX)) return undefined
     for (const place of this.#patterns) {
       const params = paramsOf(place.segments, path)
       if (params !== undefined) return matchMethod(method, place, params)
     }
-    return { kind: 'unknown' }
+    return isReserved ? { kind: 'unknown' } : undefined
   }
 
   /** All endpoints, in the order in which they were listed. */

@@ -8,8 +8,16 @@ import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
 import { adminIsolates } from '../endpoints/admin/isolates.ts'
 import { restartStatus } from '../endpoints/admin/workers/restart/[id].ts'
 import { restartWorkers } from '../endpoints/admin/workers/restart.ts'
+import { validateConfig } from '../endpoints/api/config/validate.ts'
+import { config } from '../endpoints/api/config.ts'
+import { invalidate } from '../endpoints/api/invalidate.ts'
 import { openApi } from '../endpoints/api/openapi.json.ts'
+import { reload } from '../endpoints/api/reload.ts'
+import { revalidate } from '../endpoints/api/revalidate.ts'
 import { flushIsolates } from '../endpoints/api/sites/[id]/isolate/flush.ts'
+import { siteDetails } from '../endpoints/api/sites/[id].ts'
+import { sites } from '../endpoints/api/sites.ts'
+import { status } from '../endpoints/api/status.ts'
 import { purgeApp } from '../endpoints/cache/purge-app.ts'
 import { purgeL0 } from '../endpoints/cache/purge-l0.ts'
 import { purgeModules } from '../endpoints/cache/purge-modules.ts'
@@ -34,6 +42,19 @@ interface EndpointSettings {
   readonly metricsPaths: readonly string[]
 }
 
+/** Management: below `/__svc/` for the machine itself, and without that for users with the role super_admin. */
+const managed: readonly Endpoint[] = [
+  invalidate,
+  revalidate,
+  reload,
+  config,
+  validateConfig,
+  sites,
+  siteDetails,
+  flushIsolates,
+  status,
+].flatMap((one) => [one, { ...one, path: one.path.replace('/__svc', ''), access: 'super_admin', isForTenants: false }])
+
 /** The endpoints whose path no key of the configuration moves. The file of each is named after its path. */
 const fixed: readonly Endpoint[] = [
   liveness,
@@ -48,7 +69,7 @@ const fixed: readonly Endpoint[] = [
   modules,
   isolates,
 
-  flushIsolates,
+  ...managed,
 
   purgeByTag,
   adminPurgeL0,

@@ -17,8 +17,8 @@ const INTRODUCTION = `# Endpoints
 
 The URLs that the server itself answers, on every host. Generated from the table in \`packages/admin\`.
 
-Paths below \`/__svc/\` take precedence over any site. Other paths, such as \`/health\` and \`/metrics\`, belong to the
-addressed site if it defines them:
+Paths below \`/__svc/\` take precedence over any site. Other paths, such as \`/health\`, \`/metrics\` and \`/api/status\`,
+belong to the addressed site if it defines them:
 
 - by a route rule that redirects, blocks or proxies the path, or rewrites only this path;
 - by a route without dynamic segments, or a file in \`public/\`;

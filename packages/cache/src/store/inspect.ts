@@ -1,13 +1,16 @@
 import type { EntryFacts } from '../entries/entry.ts'
+import { withoutTrailingSlash } from '../tags/tags.ts'
 import type { Databases } from './databases.ts'
 import { decodeFacts, decodeHead } from './entry-codec.ts'
-import { ID_BYTES, ROW, rowKey, rowRange } from './index-keys.ts'
+import { ID_BYTES, pathText, ROW, rowKey, rowRange } from './index-keys.ts'
 
-/** Selects the entries of a store to list. Of several terms the narrowest leads: tag, then path prefix, then label. */
+/** Selects the entries of a store to list. Of several terms the narrowest leads: tag, then path, then path prefix, then label. */
 export interface ListingQuery {
   readonly label?: string
   /** A full tag. */
   readonly tag?: string
+  /** Normalised path. */
+  readonly path?: string
   /** Prefix of the path. */
   readonly prefix?: string
   /** Entries to look at; fewer may be listed. */
@@ -50,7 +53,8 @@ export function listEntries(databases: Databases, query: ListingQuery): Listing 
 }
 
 function* placesOf(databases: Databases, query: ListingQuery, after: Place | undefined): Generator<Place> {
-  const { tag, prefix, label } = query
+  const { tag, path, label } = query
+  const prefix = path === undefined ? query.prefix : pathText(path, label ?? '')
   const { index, heads } = databases
   if (tag !== undefined) yield* rowPlaces(databases, rowKey(ROW.tag, tag), after)
   else if (prefix !== undefined) {
@@ -80,6 +84,7 @@ function listedEntry({ heads, records }: Databases, id: Buffer): ListedEntry | u
 
 function isWanted({ label, path, tags }: EntryFacts, query: ListingQuery): boolean {
   if (query.label !== undefined && label !== query.label) return false
+  if (query.path !== undefined && withoutTrailingSlash(path) !== withoutTrailingSlash(query.path)) return false
   if (query.prefix !== undefined && !path.startsWith(query.prefix)) return false
   return query.tag === undefined || tags.includes(query.tag)
 }

@@ -45,6 +45,7 @@ export function shellWord(text: string): string {
 interface Programs {
   readonly worker: string
   readonly renderHost: string
+  readonly configCheck: string
 }
 
 /**
@@ -55,8 +56,14 @@ export function findPrograms(ownFile: string = fileURLToPath(import.meta.url)): 
   const dir = dirname(ownFile)
   if (ownFile.endsWith('.ts')) {
     const packages = join(dir, '../../..')
-    return { worker: join(packages, 'worker/src/main.ts'), renderHost: join(packages, 'render/src/host/main.ts') }
+    const source = (name: string) => join(packages, name)
+    return {
+      worker: source('worker/src/main.ts'),
+      renderHost: source('render/src/host/main.ts'),
+      configCheck: source('supervisor/src/config-check/main.ts'),
+    }
   }
   const bundles = bundleDirectory(dir)
-  return { worker: join(bundles, 'worker.js'), renderHost: join(bundles, 'render-host.js') }
+  const bundle = (name: string) => join(bundles, name)
+  return { worker: bundle('worker.js'), renderHost: bundle('render-host.js'), configCheck: bundle('config-check.js') }
 }

@@ -6,6 +6,8 @@ import type { Variables } from '../source/env-overrides.ts'
 export interface ConfigSource {
   /** Config file, relative to `cwd`. Without it: SVC_CONFIG, then the usual places. */
   readonly file?: string
+  /** Used in place of the content of the config file, which need not exist. */
+  readonly text?: string
   /** One site and no config file. `dir` is relative to `cwd`. */
   readonly standalone?: { readonly dir: string; readonly production: boolean }
   /** Platform file with `[[apps]]`, relative to `cwd`. Without `file` it is the config file as well. */

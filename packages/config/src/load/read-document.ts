@@ -52,6 +52,10 @@ async function readTomlFile(file: string, parse = parseToml): Promise<TomlFile |
   } catch (error) {
     return unreadable(file, whyUnreadable(error))
   }
+  return parseTomlFile(file, text, parse)
+}
+
+function parseTomlFile(file: string, text: string, parse: typeof parseToml): TomlFile | Unreadable {
   const parsed = parse(text, file)
   if (!parsed.ok) return { ok: false, problems: [parsed.problem] }
   // Positions are looked up only when there is something to report.
@@ -95,9 +99,10 @@ function mergePlatform(document: ConfigDocument, platform: TomlFile): Finding[] 
 
 async function readConfigFile(source: ConfigSource, parse: typeof parseToml): Promise<TomlFile | Unreadable> {
   const file = await findConfigFile(source)
-  if (file !== undefined) return readTomlFile(file, parse)
   const candidates = candidateFiles(source)
   const [only] = candidates
+  if (source.text !== undefined) return parseTomlFile(file ?? only ?? source.cwd, source.text, parse)
+  if (file !== undefined) return readTomlFile(file, parse)
   if (candidates.length === 1 && only !== undefined) return unreadable(only, 'no such file')
   const hint = 'name one with --config, or serve a single site with "svc serve <dir>"'
   return unreadable(candidates.join(', '), 'no configuration file found', hint)

@@ -42,6 +42,8 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_NOT_READY: { retryable: true },
   /** The site is not in the configuration. */
   SUP_UNKNOWN_SITE: { status: 404, exposable: true },
+  /** A configuration cannot be checked now: other checks are queued, or it took too long. */
+  SUP_CONFIG_CHECK: { status: 503, retryable: true, exposable: true },
   /** A purge names an invalid path or host. */
   SUP_BAD_PURGE: { status: 400, exposable: true },
   /** The file of a site unit is missing, incomplete, or readable by others. */

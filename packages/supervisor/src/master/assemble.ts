@@ -18,6 +18,7 @@ import type { GenerationSpec } from '@svc/protocol'
 import type { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import type { Proofs } from '../acme/order-certificate.ts'
 import { AuditLog } from '../audit/audit-log.ts'
+import { ConfigChecks } from '../config-check/config-checks.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
@@ -256,12 +257,14 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const changes = makeChanges(options, { workers, hosts, caches, served, watcher })
   const reloader = makeReloader(options, { workers, hosts, caches, served, watcher })
   const restarts = new RollingRestart(() => hosts.replaceables)
+  const configChecks = new ConfigChecks({ source: deps.options.source, program: deps.options.programs.configCheck })
+  stack.push('config checks', () => configChecks.close())
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
   const common = { spec, workers, hosts, losses, clock, startedAt, logger, certificates: options.certificates }
   const audit = new AuditLog(spec().config.server.state_dir, logger, clock.now())
   stack.push('audit log', () => audit.close())
-  const parts: MasterParts = { ...common, caches, reloader, restarts, changes, served, surveys, metrics, audit }
+  const parts: MasterParts = { ...common, caches, reloader, restarts, changes, served, surveys, metrics, audit, configChecks }
   return { parts, watcher }
 }

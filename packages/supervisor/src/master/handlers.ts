@@ -14,6 +14,8 @@ function sharedHandlers(parts: MasterParts) {
     purgeModules: (purge) => purgeModules(parts, purge),
     resetApp: ({ root }) => resetApp(parts, root),
     flushIsolates: ({ site }) => flushIsolates(parts, site),
+    status: () => statusOf(parts),
+    reload: () => parts.reloader.reload(),
     restartRenderers: () => parts.restarts.begin(),
     restartStatus: async ({ id, wait }) => ({ status: await parts.restarts.status(id, wait) }),
   } satisfies Partial<Handlers<typeof masterMethods>> & Partial<ControlHandlers>
@@ -40,6 +42,7 @@ export function workerHandlers(
     cacheStats: async () => ({ stats: await cacheStats(parts) }),
     audit: async (record) => void (await parts.audit.add(record)),
     auditLog: ({ limit, before }) => parts.audit.page(limit, before),
+    checkConfig: ({ toml }) => parts.configChecks.check(toml),
     siteInfo: ({ site }) => routesOf(parts, site),
     settleSite: async ({ site }) => void (await parts.changes.settled(site)),
   }
@@ -60,8 +63,6 @@ export function hostHandlers(
 export function controlHandlers(parts: MasterParts, stop: () => void): ControlHandlers {
   return {
     ...sharedHandlers(parts),
-    status: () => statusOf(parts),
-    reload: () => parts.reloader.reload(),
     stop: () => {
       setImmediate(stop)
       return { pid: process.pid }

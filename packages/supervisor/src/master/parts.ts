@@ -4,6 +4,7 @@ import type { SupervisorTimings } from '@svc/processes'
 import type { GenerationSpec, StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { ConfigChecks } from '../config-check/config-checks.ts'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
@@ -20,7 +21,7 @@ export interface MasterOptions {
   /** Source of the configuration; read again at each reload. */
   readonly source: ConfigSource
   /** Absolute paths of the programs to fork. */
-  readonly programs: { readonly worker: string; readonly renderHost: string }
+  readonly programs: { readonly worker: string; readonly renderHost: string; readonly configCheck: string }
   /** Overrides of the default timings. */
   readonly timings?: Partial<SupervisorTimings>
 }
@@ -53,6 +54,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'star
   readonly surveys: SiteSurveys
   readonly metrics: MetricsCollector
   readonly audit: AuditLog
+  readonly configChecks: ConfigChecks
 }
 
 /** The generation in service, which a reload replaces. */

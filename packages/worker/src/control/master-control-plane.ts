@@ -1,10 +1,13 @@
-import type { ControlPlane, Purges, Renderers, Sites, VhostSummary } from '@svc/admin'
-import { hasApp } from '@svc/config'
+import type { ControlPlane, Entries, Instance, Pages, Purges, Renderers, Sites, VhostSummary } from '@svc/admin'
+import type { EntryStore, ProxyStore } from '@svc/cache'
+import { hasApp, redact } from '@svc/config'
 import type { RpcPeer } from '@svc/core'
 import { parseHost } from '@svc/http'
 import type { masterMethods, workerMethods } from '@svc/protocol'
 import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
+import type { SitePage } from '../isr/page-queue.ts'
+import { storedPages } from '../isr/stored-pages.ts'
 
 /** The line to the master. */
 export type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
@@ -14,12 +17,17 @@ interface ControlPlaneParts {
   readonly master: Pick<MasterPeer, 'call'>
   readonly generation: () => ServingGeneration
   readonly isDraining: () => boolean
+  /** The store of pages; undefined: pages are not cached. */
+  readonly isrStore: () => EntryStore | undefined
+  readonly proxyStore: () => ProxyStore | undefined
+  /** Queues pages to be rendered into the store. Returns how many. */
+  readonly renderPages: (pages: readonly SitePage[]) => number
 }
 
 const ANSWER = { timeoutMs: 5_000 } as const
-/** A purge waits for processes that have to be killed, a flush for isolates that compile. */
+/** A purge waits for processes that have to be killed, a flush for isolates that compile, a check for others. */
 const WORK = { timeoutMs: 90_000 } as const
-/** A call that waits for the end of a rolling restart has no time limit. */
+/** A call that waits for the end of a rolling restart, or of a reload, has no time limit. */
 const WAIT = { timeoutMs: 600_000 } as const
 
 function purgesOf({ master }: ControlPlaneParts): Purges {
@@ -54,8 +62,50 @@ function sitesOf({ master, generation }: ControlPlaneParts): Sites {
       const match = generation().matchHost(host)
       return match === undefined || match.kind === 'default' ? undefined : match.value.config.id
     },
+    states: async () => new Map((await master.call('status', undefined, ANSWER)).sites.map((site) => [site.id, site])),
     hostsBeside: (host) => hostsBeside(generation(), host),
     routes: (site) => master.call('siteInfo', { site }, ANSWER),
+  }
+}
+
+function instanceOf({ master, generation }: ControlPlaneParts): Instance {
+  return {
+    status: () => master.call('status', undefined, ANSWER),
+    reload: () => master.call('reload', undefined, WAIT),
+    config: async () => redact(generation().config),
+    check: (toml) => master.call('checkConfig', { toml }, WORK),
+  }
+}
+
+function pagesOf({ generation, isrStore, renderPages }: ControlPlaneParts): Pages {
+  return {
+    async stored({ labels, ...selection }) {
+      const store = isrStore()
+      if (store === undefined) return []
+      const sites = new Map(
+        generation()
+          .spec.sites.toReversed()
+          .map((site) => [site.label, site.id]),
+      )
+      const pages = await storedPages(store, { ...selection, labels: labels ?? [...sites.keys()] })
+      return pages.flatMap(({ label, ...page }) => {
+        const site = sites.get(label)
+        return site === undefined ? [] : { site, ...page }
+      })
+    },
+    render: renderPages,
+  }
+}
+
+function entriesOf({ isrStore, proxyStore }: ControlPlaneParts): Entries {
+  return {
+    usage(label) {
+      const shareOf = (store: Pick<EntryStore, 'usages'> | undefined) => {
+        const { entries = 0, bytes = 0 } = store?.usages().find((usage) => usage.label === label) ?? {}
+        return { entries, bytes }
+      }
+      return { isr: shareOf(isrStore()), proxy: shareOf(proxyStore()?.entries) }
+    },
   }
 }
 
@@ -73,6 +123,9 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       add: (record) => master.call('audit', record, ANSWER),
       page: (limit, before) => master.call('auditLog', { limit, before }, ANSWER),
     },
+    instance: instanceOf(parts),
+    pages: pagesOf(parts),
+    entries: entriesOf(parts),
   }
 }
 

@@ -7,8 +7,7 @@ import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteApp, SiteRuntime } from '../generation/site-runtime.ts'
 import { isStaleManifest, type Renderer, type RenderSink } from '../render-client/renderer.ts'
 import type { IsrCache } from './isr-cache.ts'
-import type { PageAddress } from './page-address.ts'
-import { type BackgroundRender, settingsOf } from './page-request.ts'
+import { backgroundOf, requestOf } from './page-target.ts'
 
 /** Dependencies of warming. */
 interface WarmerOptions {
@@ -65,7 +64,7 @@ export class Warmer {
       let left = this.#maxPaths()
       for (const route of app.manifest.routes) {
         if (!route.hasStaticParams || route.problem !== undefined) continue
-        const paths = await staticPathsOf(this.#options.renderer, route, requestOf(site, app, '/'))
+        const paths = await staticPathsOf(this.#options.renderer, route, requestOf(site, app, { path: '/', query: '' }))
         for (const path of paths.slice(0, left)) if (!this.#isStopped && !site.isRetired) await this.#warmPath(site, app, path)
         left -= Math.min(left, paths.length)
       }
@@ -82,62 +81,15 @@ export class Warmer {
 
   async #warmPath(site: SiteRuntime, app: SiteApp, path: string): Promise<void> {
     const { cache, generation } = this.#options
-    const match = app.routes.match(path)
     const current = generation()
-    if (match?.redirect !== undefined || match === undefined || current === undefined) return
-    const { route, params } = match
-    const address: PageAddress = {
-      label: site.config.label,
-      path,
-      query: '',
-      origin: originOf(site),
-      hostname: hostOf(site),
-      // A page that names its host is rendered for hosts that are requested.
-      binding: 'unknown',
-      kind: route.kind,
-      pattern: route.pattern,
-    }
-    const request: RenderRequest = {
-      ...requestOf(site, app, path),
-      kind: route.kind,
-      route: route.id,
-      params: params as RenderRequest['params'],
-    }
-    const background: BackgroundRender = {
-      address,
-      settings: settingsOf(current.config),
-      request,
-      isInService: () => !site.isRetired,
-      onOutdated: () => site.forget(),
-    }
+    const background = current && backgroundOf(site, app, { path, query: '' }, current.config)
+    if (background === undefined) return
     try {
       await cache()?.warm(background)
     } catch (error) {
       if (codeOf(error) === 'CORE_PEER_GONE' || isStaleManifest(asError(error))) throw error
       this.#options.onProblem(asError(error))
     }
-  }
-}
-
-function hostOf({ config }: SiteRuntime): string {
-  return config.hostnames.find((name) => !name.includes('*') && !name.startsWith('.')) ?? 'localhost'
-}
-
-function originOf(site: SiteRuntime): string {
-  return `http://${hostOf(site)}`
-}
-
-function requestOf(site: SiteRuntime, app: SiteApp, path: string): Omit<RenderRequest, 'kind' | 'route'> {
-  return {
-    site: site.config.id,
-    manifestVersion: app.manifest.version,
-    params: {},
-    requestId: `warm ${path}`,
-    method: 'GET',
-    url: originOf(site) + path,
-    headers: [['host', hostOf(site)]],
-    remoteAddress: '',
-    mayStream: false,
   }
 }
 

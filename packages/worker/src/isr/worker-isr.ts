@@ -48,6 +48,11 @@ export class WorkerIsr {
     return isOn(cache) ? this.#cache : undefined
   }
 
+  /** The store, once a configuration has wanted it; undefined: it cannot be opened either. */
+  get store(): EntryStore | undefined {
+    return this.#store
+  }
+
   /** Applies a purge that the ledger knows. Resolves when earlier puts of this process are committed, so that they can be purged. */
   async purged(purge: Purge): Promise<void> {
     this.#cache?.purged(purge)

@@ -42,6 +42,11 @@ export class WorkerProxyCache {
     }
   }
 
+  /** The store, once a configuration has wanted it; undefined: it cannot be opened either. */
+  get store(): ProxyStore | undefined {
+    return this.#store
+  }
+
   /** The cache of a location, as far as the configuration wants it. */
   locationCache({ cache }: Config, spec: CacheSpec): LocationCache | undefined {
     return isOn(cache) && this.#cache !== undefined ? new LocationCache(spec, this.#cache) : undefined
