@@ -158,7 +158,9 @@ export class RequestGate {
         if (name === 'cookie') this.hasCookie = true
         return
       case 10:
-        if (name === 'connection') this.#noteConnection(value)
+        if (name !== 'connection') return
+        this.connection ??= value
+        this.wantsClose ||= hasCloseOption(value)
         return
       case 15:
         if (name === 'accept-encoding') this.acceptEncoding ??= value
@@ -176,11 +178,6 @@ export class RequestGate {
       case 19:
         this.isSpecial ||= specialFields.has(name)
     }
-  }
-
-  #noteConnection(value: string): void {
-    this.connection ??= value
-    this.wantsClose ||= hasCloseOption(value)
   }
 
   #checkTarget(target: string): GateFault | undefined {

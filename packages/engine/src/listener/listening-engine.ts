@@ -12,48 +12,36 @@ import type { Engine, EngineOptions } from './engine.ts'
 
 /** Counts what an engine has to do, and lets a drain wait for it to become less. */
 class EngineLoad {
-  #connections = 0
-  #inFlight = 0
-  #isClosed = false
+  /** Open connections, idle ones included. */
+  connections = 0
+  /** Requests whose response is not yet written, and open WebSockets. */
+  inFlight = 0
+  isClosed = false
   #onChange: (() => void) | undefined
 
-  /** Open connections, idle ones included. */
-  get connections(): number {
-    return this.#connections
-  }
-
-  /** Requests whose response is not yet written, and open WebSockets. */
-  get inFlight(): number {
-    return this.#inFlight
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
   countConnections(change: number): void {
-    this.#connections += change
-    if (this.#connections === 0) this.#onChange?.()
+    this.connections += change
+    if (this.connections === 0) this.#onChange?.()
   }
 
   countInFlight(change: number): void {
-    this.#inFlight += change
-    if (this.#inFlight === 0) this.#onChange?.()
+    this.inFlight += change
+    if (this.inFlight === 0) this.#onChange?.()
   }
 
   /** Nothing is waited for any more. */
   close(): void {
-    this.#isClosed = true
+    this.isClosed = true
     this.#onChange?.()
   }
 
   /** Waits for a condition that becomes true when the last request or the last connection ends, at most `timeoutMs`. */
   until(isReached: () => boolean, timeoutMs: number): Promise<void> {
-    if (isReached() || this.#isClosed || timeoutMs <= 0) return Promise.resolve()
+    if (isReached() || this.isClosed || timeoutMs <= 0) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, timeoutMs)
     this.#onChange = () => {
-      if (isReached() || this.#isClosed) resolve()
+      if (isReached() || this.isClosed) resolve()
     }
     return promise.finally(() => {
       clearTimeout(timer)
@@ -103,7 +91,7 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
   readonly #listeners = new Map<string, Listener>()
   /** Listeners that no longer listen but still have connections. */
   readonly #leaving = new Set<Listener>()
-  #tlsRebuilds = 0
+  tlsRebuilds = 0
   #draining: Promise<{ cut: number }> | undefined
 
   constructor(options: EngineOptions) {
@@ -135,10 +123,6 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
     return this.#load.inFlight
   }
 
-  get tlsRebuilds(): number {
-    return this.#tlsRebuilds
-  }
-
   get isDraining(): boolean {
     return this.#draining !== undefined
   }
@@ -151,7 +135,10 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
     if (address.isTls === true && tls === undefined) {
       throw new EngineError('ENGINE_BAD_CERTIFICATE', `${name} uses TLS but has no certificate`)
     }
-    const listener = this.makeListener(address, tls, (counted, change) => this.#counted(counted, change))
+    const listener = this.makeListener(address, tls, (counted, change) => {
+      if (counted.connections === 0 && this.#leaving.delete(counted)) this.emptied(counted)
+      this.#load.countConnections(change)
+    })
     const port = await listener.listen(address)
     this.#listeners.set(name, listener)
     return port
@@ -210,7 +197,7 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
     const listener = this.#listeners.get(name)
     if (listener === undefined) return
     listener.setTls(tls)
-    this.#tlsRebuilds++
+    this.tlsRebuilds++
   }
 
   /** Announces the shutdown to clients whose protocol has a way to say so. */
@@ -226,10 +213,5 @@ export abstract class ListeningEngine<Listener extends EngineListener<Tls>, Tls>
     const cut = await drained(this.#load, timeoutMs)
     this.cut()
     return { cut }
-  }
-
-  #counted(listener: Listener, change: number): void {
-    if (listener.connections === 0 && this.#leaving.delete(listener)) this.emptied(listener)
-    this.#load.countConnections(change)
   }
 }

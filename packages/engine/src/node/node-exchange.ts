@@ -46,7 +46,8 @@ export class NodeExchange
   readonly #remoteAddress: string
   /** When everything was handed over that the peer has to take before the response is complete. */
   #endedAt: number | undefined
-  #hasClosed = false
+  /** True if the response says that the connection ends with it. Written here alone. */
+  hasClosed = false
   #hasSwitched = false
   #halfClosedAt: number | undefined
 
@@ -58,7 +59,9 @@ export class NodeExchange
     this.target = target
     this.watchedSince = performance.now()
     wire.out.once('finish', () => this.#finished())
-    wire.out.once('close', () => this.#outClosed())
+    wire.out.once('close', () => {
+      if (!this.#hasSwitched) this.settle(true)
+    })
     context.watch(this)
   }
 
@@ -68,11 +71,6 @@ export class NodeExchange
 
   get isOver(): boolean {
     return this.ending !== 'none' || this.#wire.isGone
-  }
-
-  /** True if the response says that the connection ends with it. */
-  get hasClosed(): boolean {
-    return this.#hasClosed
   }
 
   remoteAddress(): string {
@@ -180,12 +178,15 @@ export class NodeExchange
   }
 
   lastSlice(chunk: Uint8Array | undefined, trailers: HeaderList): void {
-    if (!this.#mustLinger) {
+    // Closing a connection on which the client still sends would take the response from it.
+    const mustLinger = this.received?.isOpen === true && this.closes && !this.#wire.isMultiplexed
+    if (!mustLinger) {
       this.#end(chunk, trailers)
       return
     }
     if (chunk !== undefined) this.#wire.out.write(chunk)
-    this.#linger(() => this.#end(undefined, trailers))
+    this.lingering = new Lingering(this, () => this.#end(undefined, trailers), true, false)
+    this.dropBody()
   }
 
   protected override get blockedSince(): number | undefined {
@@ -196,15 +197,10 @@ export class NodeExchange
     return super.closes || this.#wire.wantsClose
   }
 
-  /** Closing a connection on which the client still sends would take the response from it. */
-  get #mustLinger(): boolean {
-    return this.received?.isOpen === true && this.closes && !this.#wire.isMultiplexed
-  }
-
   #framing(length: number | undefined): Framing {
     if (length === undefined && this.#wire.needsLength) this.closesAfter = true
-    this.#hasClosed = this.closes
-    return { length, closes: this.#hasClosed }
+    this.hasClosed = this.closes
+    return { length, closes: this.hasClosed }
   }
 
   protected answer(head: NodeHead, body: Uint8Array): void {
@@ -243,12 +239,6 @@ export class NodeExchange
     this.#wire.end(chunk, guardTrailers(trailers))
   }
 
-  /** Waits until the request is read to its end, or long enough. */
-  #linger(act: () => void): void {
-    this.lingering = new Lingering(this, act, true, false)
-    this.dropBody()
-  }
-
   /**
    * Where no limit ends the wait for a response, a client that half-closes before the response starts counts as disconnected: work for it
    * stops.
@@ -269,10 +259,6 @@ export class NodeExchange
     if (this.#hasSwitched || this.#endedAt === undefined) return
     if (this.#wire.isMultiplexed && this.received?.isOpen === true) this.#wire.stopRequest()
     this.settle(false)
-  }
-
-  #outClosed(): void {
-    if (!this.#hasSwitched) this.settle(true)
   }
 
   protected override settle(isAborted: boolean): boolean {

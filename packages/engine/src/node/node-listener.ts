@@ -61,7 +61,8 @@ export class NodeListener {
     this.#intake = intake
     this.#http1 = new Http1Intake(origin, intake, context, address.socket === undefined)
     this.#http2 = new Http2Intake(intake, context)
-    this.#server = tls === undefined ? this.#plainServer(context.limits()) : this.#tlsServer(tls, context.limits())
+    this.#server =
+      tls === undefined ? createHttpServer(this.#http1Options(context.limits())) : this.#tlsServer(tls, context.limits())
     this.#watch(this.#server)
   }
 
@@ -119,10 +120,6 @@ export class NodeListener {
       this.#forget(socket)
     }
     this.#server.close()
-  }
-
-  #plainServer(limits: EngineLimits): HttpServer {
-    return createHttpServer(this.#http1Options(limits))
   }
 
   #tlsServer(tls: TlsContexts, limits: EngineLimits): HttpsServer {

@@ -81,7 +81,11 @@ export class ChunkedWriter extends StreamWriter<ResponsePort> {
 
   #writePiece(): void {
     const { res } = this.port
-    if (!this.#isHeadWritten && this.#pieceLimit <= 0) this.#corkHead()
+    if (!this.#isHeadWritten && this.#pieceLimit <= 0) {
+      // A head that leaves no room for data goes alone.
+      res.cork(() => this.#ensureHead())
+      this.#pieceLimit = MAX_PIECE_BYTES
+    }
     const piece = this.#takePiece()
     let isTaken = true
     res.cork(() => {
@@ -103,12 +107,6 @@ export class ChunkedWriter extends StreamWriter<ResponsePort> {
   /** True if the response must stay pending until the connection is closed. A client that is slow might send a request before. */
   get #mustHold(): boolean {
     return this.#head.closes() && !(this.#head.isClosedByLibrary && this.#isHeadWritten && !this.#wasBlocked)
-  }
-
-  /** A head that leaves no room for data goes alone. */
-  #corkHead(): void {
-    this.port.res.cork(() => this.#ensureHead())
-    this.#pieceLimit = MAX_PIECE_BYTES
   }
 
   #ensureHead(): void {

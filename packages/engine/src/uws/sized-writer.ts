@@ -71,17 +71,15 @@ export class SizedWriter extends StreamWriter<ResponsePort> {
     while (this.blockedSince === undefined && !this.port.isOver) {
       const chunk = this.queue.take()
       if (chunk === undefined) {
-        if (this.#isHeld && !this.#isReleased && this.#writtenBytes === this.totalBytes) this.#releaseSoon()
+        if (this.#isHeld && !this.#isReleased && this.#writtenBytes === this.totalBytes) {
+          // In a turn of its own: within the handler nothing has reached the socket yet.
+          this.#isReleased = true
+          setImmediate(() => this.#release())
+        }
         return
       }
       this.#writeChunk(chunk)
     }
-  }
-
-  /** In a turn of its own: within the handler nothing has reached the socket yet. */
-  #releaseSoon(): void {
-    this.#isReleased = true
-    setImmediate(() => this.#release())
   }
 
   /** Everything was handed over, but the library may still keep some: closing the connection would lose it. */

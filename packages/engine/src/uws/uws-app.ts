@@ -12,7 +12,7 @@ export class UwsApp {
   readonly #onConnections: (change: number) => void
   readonly #onProblem: (error: unknown) => void
   readonly #webSockets = new Set<AddedRoutes>()
-  #connections = 0
+  connections = 0
   #isLeaving = false
 
   /** The routes are those of connections for which no server name was added. */
@@ -27,10 +27,6 @@ export class UwsApp {
     this.#onProblem = problem
     this.addRoutes(undefined)
     app.filter((_res, change) => this.#counted(change))
-  }
-
-  get connections(): number {
-    return this.#connections
   }
 
   /** Adds the routes of the server name that is chosen at this moment; each has its own. */
@@ -70,7 +66,7 @@ export class UwsApp {
   }
 
   #counted(change: number): void {
-    this.#connections += change
+    this.connections += change
     this.#onConnections(change)
   }
 }

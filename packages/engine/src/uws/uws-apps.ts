@@ -64,7 +64,8 @@ export class TlsApps implements UwsApps {
     this.listening.addChildAppDescriptor(next.routes.app.getDescriptor())
     this.listening.removeChildAppDescriptor(before.routes.app.getDescriptor())
     this.#current = next
-    this.#retire(before)
+    if (before.routes.connections === 0) this.#release(before)
+    else this.#leaving.add(before)
   }
 
   leave(): void {
@@ -102,12 +103,6 @@ export class TlsApps implements UwsApps {
     })
     if (this.#isLeaving) app.routes.leave()
     return app
-  }
-
-  /** The app is no longer in force. */
-  #retire(app: SniApp): void {
-    if (app.routes.connections === 0) this.#release(app)
-    else this.#leaving.add(app)
   }
 
   /** Keeps an app without connections for later, or ends it. */

@@ -81,7 +81,11 @@ export class UwsBody extends ReceivedBody<UwsBodyOwner> {
       if (isLast) this.isOpen = false
       if (this.owner.isOver) return
       this.lastChunkAt = performance.now()
-      if (!isLast && chunk.byteLength < SLOW_CHUNK_BYTES && !this.isPaused) this.#restartIdleTimer()
+      if (!isLast && chunk.byteLength < SLOW_CHUNK_BYTES && !this.isPaused) {
+        // Resuming alone, without a pause before it, would stop reading for good.
+        this.#res.pause()
+        this.#res.resume()
+      }
       if (!this.isDiscarding) this.#take(chunk)
       if (!isLast) return
       this.#handOn()
@@ -89,12 +93,6 @@ export class UwsBody extends ReceivedBody<UwsBodyOwner> {
     } catch (error) {
       this.owner.problem(error)
     }
-  }
-
-  /** Resuming alone, without a pause before it, would stop reading for good. */
-  #restartIdleTimer(): void {
-    this.#res.pause()
-    this.#res.resume()
   }
 
   #take(chunk: ArrayBuffer): void {
@@ -105,15 +103,12 @@ export class UwsBody extends ReceivedBody<UwsBodyOwner> {
     }
     if (chunk.byteLength === 0) return
     // The memory belongs to the library again after this call.
-    if (this.#goesStraightOn(chunk)) this.#hand({ bytes: new Uint8Array(chunk.slice(0)), block: undefined })
+    const isFree = this.#waitingBytes === 0 && this.unackedBytes < HIGH_WATER_BYTES && !this.#isHandingOn
+    if (isFree && chunk.byteLength <= SHORT_CHUNK_BYTES && this.reader.isReading)
+      this.#hand({ bytes: new Uint8Array(chunk.slice(0)), block: undefined })
     else this.#wait(new Uint8Array(chunk))
     this.#handOn()
     if (this.unackedBytes + this.#waitingBytes > HIGH_WATER_BYTES && this.isOpen) this.#pause()
-  }
-
-  #goesStraightOn({ byteLength }: ArrayBuffer): boolean {
-    const isFree = this.#waitingBytes === 0 && this.unackedBytes < HIGH_WATER_BYTES && !this.#isHandingOn
-    return byteLength <= SHORT_CHUNK_BYTES && isFree && this.reader.isReading
   }
 
   #wait(bytes: Uint8Array): void {

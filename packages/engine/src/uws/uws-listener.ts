@@ -1,7 +1,6 @@
 import uws, { type ListenSocket } from 'uWebSockets.js'
 import { createServer } from 'node:net'
 import type { ListenAddress, ListenerTls } from '@svc/http'
-import type { EngineError } from '../errors/errors.ts'
 import { bindFailure, openToAll } from '../listener/binding.ts'
 import type { EngineOptions } from '../listener/engine.ts'
 import type { CloseGuard } from './closing.ts'
@@ -26,7 +25,7 @@ export class UwsListener {
   readonly #apps: UwsApps
   readonly #closeGuard: CloseGuard
   #socket: ListenSocket | undefined
-  #connections = 0
+  connections = 0
 
   /** @param tls undefined: plain HTTP */
   constructor(name: string, tls: ListenerTls | undefined, { options, context, onConnections, onLost }: ListenerParts) {
@@ -42,10 +41,6 @@ export class UwsListener {
     this.#apps = tls === undefined ? plainApps(this.#intake, events) : new TlsApps(tls, this.#intake, events)
   }
 
-  get connections(): number {
-    return this.#connections
-  }
-
   get isListening(): boolean {
     return this.#socket !== undefined
   }
@@ -58,7 +53,7 @@ export class UwsListener {
     const { listening } = this.#apps
     if (address.socket === undefined) listening.listen(address.host, address.port, take)
     else listening.listen_unix(take, address.socket)
-    if (this.#socket === undefined) throw await triedToBind(address)
+    if (this.#socket === undefined) throw bindFailure(address, await tryToListen(address))
     if (address.socket === undefined) return uws.us_socket_local_port(this.#socket)
     openToAll(address.socket)
     return 0
@@ -90,16 +85,12 @@ export class UwsListener {
 
   #counted(change: number): void {
     if (change < 0) this.#closeGuard.disarm()
-    this.#connections += change
+    this.connections += change
     this.#onConnections(change)
   }
 }
 
 /** Finds out why uWebSockets.js, which does not tell, could not listen: by trying the same with a socket that does. */
-async function triedToBind(address: ListenAddress): Promise<EngineError> {
-  return bindFailure(address, await tryToListen(address))
-}
-
 function tryToListen(address: ListenAddress): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const server = createServer()

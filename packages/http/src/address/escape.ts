@@ -56,7 +56,8 @@ export function unescapeRedirect(text: string): string {
   let at = 0
   while (at < path.length) {
     const character = path[at] ?? ''
-    const code = character === '%' ? escapedCode(path, at) : undefined
+    const digits = path.slice(at + 1, at + 3)
+    const code = character === '%' && /^[0-9a-fA-F]{2}$/.test(digits) ? Number.parseInt(digits, 16) : undefined
     if (code === undefined) {
       result += character
       at++
@@ -68,11 +69,6 @@ export function unescapeRedirect(text: string): string {
     at += 3
   }
   return result + text.slice(path.length)
-}
-
-function escapedCode(text: string, at: number): number | undefined {
-  const digits = text.slice(at + 1, at + 3)
-  return /^[0-9a-fA-F]{2}$/.test(digits) ? Number.parseInt(digits, 16) : undefined
 }
 
 /** Replaces controls, so that no part of a request ends a line of a response. */

@@ -96,7 +96,8 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   readonly #options: BodyBufferOptions<File>
   readonly #held: HeldPieces
   readonly #readers = new Set<BodyCursor>()
-  #bytes = 0
+  /** How many bytes have come. */
+  bytes = 0
   #file: File | undefined
   /** The end of the part that is in the file, and the byte of the body at the beginning of the file. */
   #inFile = { to: 0, base: 0 }
@@ -123,7 +124,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     const limits = { memoryBytes: 0, maxBytes: Number.POSITIVE_INFINITY }
     const stored = new BodyBuffer({ blocks, keeps: 'all', ...limits, openFile: () => file })
     stored.#file = file
-    stored.#bytes = bytes
+    stored.bytes = bytes
     stored.#inFile.to = bytes
     stored.#end = 'complete'
     return stored
@@ -132,11 +133,6 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
   /** The pool that the blocks of its pieces return to. */
   get blocks(): BodyBlocks {
     return this.#options.blocks
-  }
-
-  /** How many bytes have come. */
-  get bytes(): number {
-    return this.#bytes
   }
 
   get hasReaders(): boolean {
@@ -156,12 +152,12 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
    */
   add(bytes: Uint8Array, missingBytes: number = Number.POSITIVE_INFINITY): boolean {
     const { keeps, maxBytes } = this.#options
-    this.#held.add(bytes, this.#bytes, missingBytes)
-    this.#bytes += bytes.byteLength
+    this.#held.add(bytes, this.bytes, missingBytes)
+    this.bytes += bytes.byteLength
     // If an earlier call returned false, `onRoom` is owed.
     this.#isAdding = !this.#isFull
     this.#isFull = true
-    if (keeps === 'all' && this.#bytes > maxBytes) this.#stopKeeping(undefined)
+    if (keeps === 'all' && this.bytes > maxBytes) this.#stopKeeping(undefined)
     this.#wakeReaders()
     this.#goOn()
     this.#isAdding = false
@@ -259,8 +255,8 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
 
   get #isBlocked(): boolean {
     const { keeps, maxBytes } = this.#options
-    if (!this.#isKept) return this.#leastPosition < this.#bytes
-    return keeps === 'all' ? this.#isWriting : this.#bytes - this.#leastPosition >= maxBytes
+    if (!this.#isKept) return this.#leastPosition < this.bytes
+    return keeps === 'all' ? this.#isWriting : this.bytes - this.#leastPosition >= maxBytes
   }
 
   get #leastPosition(): number {
@@ -274,7 +270,12 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
       const piece = this.#nextToWrite()
       if (piece === undefined) return
       const to = piece.start + piece.usedBytes
-      const settle = (isTaken: boolean) => (isTaken ? this.#wasWritten(piece, to) : this.#stopKeeping(undefined))
+      const settle = (isTaken: boolean) => {
+        if (!isTaken) return this.#stopKeeping(undefined)
+        this.#inFile.to = to
+        // More may have come into the memory of the piece meanwhile.
+        if (piece.start + piece.usedBytes === to) this.#options.blocks.give(this.#held.remove(piece))
+      }
       const fail = (error: unknown) => this.#stopKeeping(asError(error))
       try {
         const outcome = this.#writeTo(piece)
@@ -288,7 +289,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
 
   #nextToWrite(): HeldPiece | undefined {
     const { keeps, memoryBytes } = this.#options
-    if (keeps === 'all') return this.#bytes > memoryBytes ? this.#held.from(this.#inFile.to) : undefined
+    if (keeps === 'all') return this.bytes > memoryBytes ? this.#held.from(this.#inFile.to) : undefined
     if (this.#inFile.to > this.#leastPosition) return this.#held.from(this.#inFile.to)
     const piece = this.#held.beyond(memoryBytes)
     // The reader has taken all bytes of the file: it is written from its beginning.
@@ -304,12 +305,6 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
     }
     const file = this.#file ?? this.#options.openFile()
     return file instanceof Promise ? file.then(write) : write(file)
-  }
-
-  /** More may have come into the memory of the piece meanwhile. */
-  #wasWritten(piece: HeldPiece, to: number): void {
-    this.#inFile.to = to
-    if (piece.start + piece.usedBytes === to) this.#options.blocks.give(this.#held.remove(piece))
   }
 
   #settleLater(writing: Promise<void>): void {
@@ -344,7 +339,7 @@ export class BodyBuffer<File extends BodyFile = BodyFile> {
 
   /** Readers for whom there is more at hand. */
   get #lagging(): readonly BodyCursor[] {
-    return [...this.#readers].filter(({ position }) => position < this.#bytes)
+    return [...this.#readers].filter(({ position }) => position < this.bytes)
   }
 
   /** True if some have all that came, and more would come but for others. */

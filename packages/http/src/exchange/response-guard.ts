@@ -32,7 +32,9 @@ const engineFields: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'conten
  * bytes first, since cutting U+010A to a byte would make a line feed of it.
  */
 export function guardResponse(head: ResponseHead, onDrop?: DropListener): ResponseHead {
-  const status = isFinalStatus(head.status) ? head.status : 500
+  // A status that ends an exchange (RFC 9110 section 15).
+  const isFinal = Number.isInteger(head.status) && head.status >= 200 && head.status <= 599
+  const status = isFinal ? head.status : 500
   if (status !== head.status) onDrop?.(':status', 'bad_status')
   const headers = areClean(head.headers) ? head.headers : cleaned(head.headers, onDrop)
   return status === head.status && headers === head.headers ? head : { status, headers }
@@ -46,11 +48,6 @@ export function guardTrailers(trailers: HeaderList): HeaderList {
 /** Returns true if a field belongs to the connection or to the engine; `name` in any case. */
 export function isEngineField(name: string): boolean {
   return engineFields.has(name) || engineFields.has(name.toLowerCase())
-}
-
-/** A status that ends an exchange: 200 to 599 (RFC 9110 section 15). */
-function isFinalStatus(status: number): boolean {
-  return Number.isInteger(status) && status >= 200 && status <= 599
 }
 
 function areClean(headers: HeaderList): boolean {

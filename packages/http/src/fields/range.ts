@@ -51,14 +51,11 @@ function parseSpec(spec: string, size: number): ByteRange | 'invalid' | undefine
   const match = /^(\d*)-(\d*)$/.exec(spec)
   const [, first = '', last = ''] = match ?? []
   if (first === '' && last === '') return 'invalid'
-  if (first === '') return suffixOf(size, Number(last))
+  if (first === '')
+    return size === 0 || Number(last) === 0 ? undefined : { start: Math.max(0, size - Number(last)), end: size - 1 }
   if (last !== '' && Number(last) < Number(first)) return 'invalid'
   if (Number(first) >= size) return undefined
   return { start: Number(first), end: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
-}
-
-function suffixOf(size: number, length: number): ByteRange | undefined {
-  return length === 0 || size === 0 ? undefined : { start: Math.max(0, size - length), end: size - 1 }
 }
 
 function coalesced(ranges: readonly ByteRange[]): readonly ByteRange[] {

@@ -28,10 +28,6 @@ export type TranslatedPattern =
     }
   | { readonly error: string; readonly hint: string | undefined }
 
-function isMatchedLinearly(node: PatternNode): boolean {
-  return !looksAhead(node) && !capturesBehind(node) && !keepsLargeCounts(node)
-}
-
 /**
  * Translates a regular expression from PCRE2's grammar, as nginx reads it (bytes, no multi-line mode), to JavaScript's.
  * Operators' patterns meet attackers' paths: a pattern that V8 cannot match in linear time is refused unless backtracking over it
@@ -45,7 +41,7 @@ export function translatePattern(text: string, isCaseless: boolean): TranslatedP
     const source = write(node, { notation: 'javascript', top: pcre.top })
     // The process that compiles it must not be the first to find that it cannot.
     new RegExp(source)
-    const isLinear = isMatchedLinearly(node)
+    const isLinear = !looksAhead(node) && !capturesBehind(node) && !keepsLargeCounts(node)
     if (!isLinear && !isCheapWithBacktracking(parsed)) {
       const hint = 'look-ahead and large counted groups cannot be combined with nested or many repetitions; split the pattern'
       return { error: 'matching it could take unbounded time', hint }

@@ -64,11 +64,6 @@ function spelled(node: RepeatNode, target: Target): string {
   return `${required}${`(?:${body}`.repeat(optional)}${`)?${lazy}`.repeat(optional)}`
 }
 
-function writeRepeat(node: RepeatNode, target: Target): string {
-  if (!fitsReplication(node) && canSpell(node)) return spelled(node, target)
-  return `${grouped(node.body, target)}${quantifier(node)}`
-}
-
 /**
  * Writes a pattern. No flags are needed: V8's linear matcher takes neither `i` nor look-aheads.
  */
@@ -83,7 +78,8 @@ export function write(node: PatternNode, target: Target): string {
     case 'capture':
       return `(${node.name === undefined ? '' : `?<${node.name}>`}${write(node.body, target)})`
     case 'repeat':
-      return writeRepeat(node, target)
+      if (!fitsReplication(node) && canSpell(node)) return spelled(node, target)
+      return `${grouped(node.body, target)}${quantifier(node)}`
     case 'look':
       return `(?${node.isAhead ? '' : '<'}${node.isNegative ? '!' : '='}${write(node.body, target)})`
     case 'assert':

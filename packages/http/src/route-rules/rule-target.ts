@@ -28,7 +28,8 @@ export function compileTarget(text: string, pattern: PathPattern): RuleTarget {
   return (captures, query) => {
     const filled = fill(path, captures)
     const all = [fill(args, captures), query].filter((part) => part !== '').join('&')
-    return `${isPath ? oneSlash(filled) : filled}${all === '' ? '' : `?${all}`}${fragment}`
+    // A path that began with two slashes would name another host.
+    return `${isPath ? filled.replace(/^[/\\]+/, '/') : filled}${all === '' ? '' : `?${all}`}${fragment}`
   }
 }
 
@@ -59,11 +60,6 @@ function fill(pieces: readonly Piece[], captures: PathCaptures): string {
   let text = ''
   for (const piece of pieces) text += typeof piece === 'string' ? piece : piece(captures)
   return text
-}
-
-/** A path that began with two slashes would name another host. */
-function oneSlash(path: string): string {
-  return path.replace(/^[/\\]+/, '/')
 }
 
 function escapeBytes(bytes: string, unsafe: RegExp): string {

@@ -99,7 +99,10 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     else if (type === RECORD.stdout) this.#takeOutput(bytes)
     else if (type === RECORD.stderr) this.#events.diagnostics(bytes)
     else if (type !== RECORD.endRequest) this.#fail(`a record of type ${type}`)
-    else this.#takeEnd(bytes)
+    else {
+      this.#protocolStatus ??= bytes[PROTOCOL_STATUS_AT - this.#endBytes]
+      this.#endBytes += bytes.byteLength
+    }
   }
 
   recordEnded(type: number, requestId: number, length: number): void {
@@ -153,11 +156,6 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     if (piece.byteLength === 0) return
     this.#bodyBytes += piece.byteLength
     this.#pieces.push(piece)
-  }
-
-  #takeEnd(bytes: Buffer): void {
-    this.#protocolStatus ??= bytes[PROTOCOL_STATUS_AT - this.#endBytes]
-    this.#endBytes += bytes.byteLength
   }
 
   #isBodiless(): boolean {

@@ -71,7 +71,7 @@ export class RequestTexts {
 function ownParams(request: OriginRequest): readonly Param[] {
   const { method, cgi = noParams } = request
   const params = cgi.params.filter(([name]) => !OF_ASKER.has(name))
-  return withLength(withMethod(params, method), bodyLength(request))
+  return withLength(withMethod(params, method), request.body?.isPresent === true ? request.body.length : undefined)
 }
 
 /**
@@ -94,10 +94,6 @@ function fieldParams(headers: HeaderList, configured: ReadonlySet<string>): Para
 /** `HTTP_ACCEPT_LANGUAGE` for the field `accept-language`. */
 export function fieldParam(name: string): string {
   return `HTTP_${name.toUpperCase().replaceAll('-', '_')}`
-}
-
-function bodyLength({ body }: OriginRequest): number | undefined {
-  return body?.isPresent === true ? body.length : undefined
 }
 
 /** A cache sends GET for a request with HEAD. */

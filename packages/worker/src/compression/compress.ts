@@ -88,14 +88,12 @@ class CompressingWriter implements BodyWriter {
   #pump(): void {
     if (this.#isOver || this.#isEncoding || this.#isBlocked) return
     if (this.#pending.length > 0) this.#encode()
-    else if (this.#isEnded) this.#finish()
+    else if (this.#isEnded) {
+      // The encoder stays busy to its end; a response can still be cut until then.
+      this.#isEncoding = true
+      this.#encoder.end()
+    }
     this.#notify()
-  }
-
-  /** The encoder stays busy to its end; a response can still be cut until then. */
-  #finish(): void {
-    this.#isEncoding = true
-    this.#encoder.end()
   }
 
   #encode(): void {

@@ -4,18 +4,15 @@ import type { ServingGeneration } from './serving-generation.ts'
 /** The generations of a worker: the one in service, and those that are prepared to take over. */
 export class Generations {
   readonly #prepared = new Map<number, ServingGeneration>()
-  #inService: ServingGeneration | undefined
-
-  get inService(): ServingGeneration | undefined {
-    return this.#inService
-  }
+  /** Written here alone. */
+  inService: ServingGeneration | undefined
 
   /**
    * The generation that new requests begin with. While the first generation takes over, it already serves the requests that come in.
    * @throws WORKER_NOT_PREPARED
    */
   get current(): ServingGeneration {
-    const generation = this.#inService ?? this.#prepared.values().next().value
+    const generation = this.inService ?? this.#prepared.values().next().value
     if (generation === undefined) throw new WorkerError('WORKER_NOT_PREPARED', 'no generation has been prepared yet')
     return generation
   }
@@ -23,7 +20,7 @@ export class Generations {
   /** The generation in service and all that are prepared. */
   all(): ServingGeneration[] {
     const prepared = [...this.#prepared.values()]
-    return this.#inService === undefined ? prepared : [this.#inService, ...prepared]
+    return this.inService === undefined ? prepared : [this.inService, ...prepared]
   }
 
   add(generation: ServingGeneration): void {
@@ -39,9 +36,9 @@ export class Generations {
 
   /** Puts a generation in service and forgets the others. @returns the generation that was in service before */
   serve(next: ServingGeneration): ServingGeneration | undefined {
-    const previous = this.#inService
+    const previous = this.inService
     this.#prepared.clear()
-    this.#inService = next
+    this.inService = next
     return previous
   }
 

@@ -109,7 +109,8 @@ export class HostRouting {
   #tableOf(listener: string): ServerTable<Entry> {
     let table = this.#tables.get(listener)
     if (table === undefined) {
-      table = new ServerTable([...this.#serversOf(listener), ...this.#sitesEverywhere()])
+      this.#everywhere ??= this.#sitesEverywhere()
+      table = new ServerTable([...this.#serversOf(listener), ...this.#everywhere])
       this.#tables.set(listener, table)
     }
     return table
@@ -128,11 +129,6 @@ export class HostRouting {
   }
 
   #sitesEverywhere(): readonly ServerEntry<Entry>[] {
-    this.#everywhere ??= this.#findSitesEverywhere()
-    return this.#everywhere
-  }
-
-  #findSitesEverywhere(): readonly ServerEntry<Entry>[] {
     const own = sitesOfVhosts(this.#web)
     return [...this.#sites.values()]
       .filter(({ config }) => !own.has(config.id))

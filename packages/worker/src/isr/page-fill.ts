@@ -248,8 +248,10 @@ export class PageFill implements FillPolicy<PageWaiter> {
       // It says nothing about requests that wait under a name of the site.
       this.#tools.passes.add(passKeyOf(this.fill.key, this.#leader.request.address), verdict.detail)
       this.fill.end({ kind: 'lost' })
-    } else if (cause.kind === 'refresh' && reached.kind === 'pass') this.#endWith(this.#drop(reached))
-    else {
+    } else if (cause.kind === 'refresh' && reached.kind === 'pass') {
+      // The page may not be stored any more, so its old entry must not go on being served either.
+      this.#endWith(this.#tools.entries.drop(this.fill.key, this.#subject.address).then(() => reached))
+    } else {
       if (cause.kind === 'refresh' && end.kind === 'failed' && reached.kind === 'lost') cause.background.onOutdated()
       this.fill.end(reached)
     }
@@ -263,12 +265,6 @@ export class PageFill implements FillPolicy<PageWaiter> {
     this.fill.offer()
     const isAdmitted = this.#judged?.isAdmitted === true
     return { kind: isAdmitted ? await entries.store(entry, this.fill, this.#isRepeated) : 'lost' }
-  }
-
-  /** The page may not be stored any more, so its old entry must not go on being served either. */
-  async #drop(end: FillEnd): Promise<FillEnd> {
-    await this.#tools.entries.drop(this.fill.key, this.#subject.address)
-    return end
   }
 
   #endWith(end: Promise<FillEnd>): void {

@@ -41,7 +41,8 @@ export function sendStored(tools: SenderTools, context: RequestContext, entry: S
   const head = deliveredHead(entry, now)
   context.cacheStatus = isrStatus(status)
   if (freshnessOf(entry, now) === 'fresh') offer(context, entry, now)
-  if (entry.status === 200 && isConditional(request)) {
+  // Most requests are not conditional, and need no date to be read.
+  if (entry.status === 200 && CONDITIONS.some((name) => request.header(name) !== undefined)) {
     const condition = evaluateConditions(request, validatorsOf(entry))
     if (condition === 'not-modified') {
       context.fillL0({
@@ -70,11 +71,6 @@ function sendWhole({ bodies }: SenderTools, request: Pick<HttpRequest, 'header'>
   const outlivesCall = request.header('accept-encoding') !== undefined || entry.body.byteLength > MAX_LENT_BYTES
   if (outlivesCall) send(bodies.copyOf(entry), (coding, body) => bodies.encode(coding, body))
   else send(entry.body)
-}
-
-/** Most requests are not, and need no date to be read. */
-function isConditional(request: Pick<HttpRequest, 'header'>): boolean {
-  return CONDITIONS.some((name) => request.header(name) !== undefined)
 }
 
 function offer(context: RequestContext, entry: StoredEntry, now: number): void {

@@ -61,7 +61,7 @@ export class Warmer {
   async #warm(site: SiteRuntime): Promise<void> {
     const app = await site.app()
     try {
-      let left = this.#maxPaths()
+      let left = Math.floor((this.#options.generation()?.config.cache.isr.max_entries ?? 0) * MAX_SHARE)
       for (const route of app.manifest.routes) {
         if (!route.hasStaticParams || route.problem !== undefined) continue
         const paths = await staticPathsOf(this.#options.renderer, route, requestOf(site, app, { path: '/', query: '' }))
@@ -72,11 +72,6 @@ export class Warmer {
       // Its files have changed meanwhile: the change brings it back here.
       if (!isStaleManifest(asError(error))) throw error
     }
-  }
-
-  #maxPaths(): number {
-    const entries = this.#options.generation()?.config.cache.isr.max_entries ?? 0
-    return Math.floor(entries * MAX_SHARE)
   }
 
   async #warmPath(site: SiteRuntime, app: SiteApp, path: string): Promise<void> {

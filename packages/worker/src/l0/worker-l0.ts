@@ -71,8 +71,9 @@ export class WorkerL0 implements ReadyResponses {
   readonly #blocks: HeaderBlocks
   readonly #metrics: L0Metrics
   #cache: L0Cache<ReadyHead, WorkerFacts> | undefined
-  #admission: L0Admission | undefined
   #evictedBefore = 0
+  /** How responses enter it; undefined: L0 is not in use. Written here alone. */
+  admission: L0Admission | undefined
   /** Key part of the listen address; undefined if all addresses serve the same. */
   #addresses: ReadonlyMap<string, string> | undefined
   readonly #answer: Answer = { head: noHead, body: undefined, length: '' }
@@ -98,11 +99,6 @@ export class WorkerL0 implements ReadyResponses {
       bytes: this.#cache?.bytes ?? 0,
       evictions: this.#evictedBefore + (this.#cache?.evictions ?? 0),
     }))
-  }
-
-  /** How responses enter it; undefined: L0 is not in use. */
-  get admission(): L0Admission | undefined {
-    return this.#admission
   }
 
   /** A generation takes over: responses that may be different under it are dropped. */
@@ -157,7 +153,10 @@ export class WorkerL0 implements ReadyResponses {
   sent(): void {
     const { head, body } = this.#answer
     const bytes = body === undefined ? 0 : body.byteLength
-    if (this.#untilMeasured-- === 0 || this.#hit !== undefined) this.#measure()
+    if (this.#untilMeasured-- === 0 || this.#hit !== undefined) {
+      this.#durationMs = this.#options.clock.monotonic() - this.#startedAt
+      this.#untilMeasured = HITS_PER_MEASUREMENT - 1
+    }
     const durationMs = this.#durationMs
     this.#series?.record(head.status, durationMs, 0, bytes)
     if (this.#hit === undefined) return
@@ -179,30 +178,17 @@ export class WorkerL0 implements ReadyResponses {
     }
   }
 
-  #measure(): void {
-    this.#durationMs = this.#options.clock.monotonic() - this.#startedAt
-    this.#untilMeasured = HITS_PER_MEASUREMENT - 1
-  }
-
   #use(cache: L0Cache<ReadyHead, WorkerFacts> | undefined): void {
     this.#cache = cache
-    if (cache === undefined) {
-      this.#admission = undefined
-      return
-    }
-    this.#admission = {
+    this.admission = cache && {
       cache,
       ledger: this.#options.ledger,
       metrics: this.#options.httpMetrics,
       clock: this.#options.clock,
       filling: new Set(),
-      addressOf: (listener) => this.#addressOf(listener),
+      addressOf: (listener) => this.#addresses?.get(listener),
       isServed: (generation) => this.#cache === cache && this.#options.generation().number === generation,
     }
-  }
-
-  #addressOf(listener: string): string | undefined {
-    return this.#addresses?.get(listener)
   }
 
   #findPlain(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyRequest, now: number): Entry | undefined {
@@ -213,7 +199,7 @@ export class WorkerL0 implements ReadyResponses {
 
   /** Fields that make a request special may still leave it to be answered from here. */
   #findSpecial(cache: L0Cache<ReadyHead, WorkerFacts>, ask: ReadyRequest, now: number): Entry | undefined {
-    const special = readSpecial(ask, this.#options.generation().trustedProxies, this.#addressOf(ask.listener))
+    const special = readSpecial(ask, this.#options.generation().trustedProxies, this.#addresses?.get(ask.listener))
     if (special === undefined) return undefined
     const { origin, range } = special
     // Ranges are cut from uncompressed bodies.
@@ -274,7 +260,7 @@ export class WorkerL0 implements ReadyResponses {
 
   #prefixOf({ scheme, host, listener }: ReadyRequest, coding: ContentCoding): string {
     const last = this.#lastOrigin
-    const address = this.#addresses === undefined ? undefined : this.#addresses.get(listener)
+    const address = this.#addresses?.get(listener)
     if (host !== last.host || coding !== this.#lastPrefixCoding || scheme !== last.scheme || address !== last.address) {
       this.#lastOrigin = { scheme, host, address }
       this.#lastPrefixCoding = coding

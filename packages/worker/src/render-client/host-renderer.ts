@@ -57,10 +57,6 @@ export class HostRenderer implements Renderer {
   }
 }
 
-function isProgress(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && 'progress' in body
-}
-
 /** The parts of one render. */
 interface RenderOptions {
   readonly request: RenderRequest
@@ -136,7 +132,7 @@ class RenderRun implements RenderSource, HostCall {
   #chunkArrived(body: unknown, bytes: Uint8Array | undefined): boolean {
     if (this.#isAborted) return true
     if (!this.#hasHead) {
-      if (isProgress(body)) {
+      if (typeof body === 'object' && body !== null && 'progress' in body) {
         this.#progressed(body)
         return true
       }

@@ -54,10 +54,6 @@ function keyOf({ id, socket, token }: HostEndpoint): string {
   return `${id}\n${socket}\n${token}`
 }
 
-function serves(endpoint: HostEndpoint, site: string): boolean {
-  return endpoint.sites !== '*' && endpoint.sites.includes(site)
-}
-
 /**
  * The render hosts that the master has announced, each with a live connection where one could be made. A host that went
  * away is connected to again until the master announces a set without it.
@@ -164,14 +160,10 @@ export class HostSet {
     this.#changed()
   }
 
-  #hostsFor(site: string): Host[] {
-    const own = this.#ownHost(site)
-    return own === undefined ? this.#hosts.filter(({ endpoint }) => endpoint.sites === '*') : [own]
-  }
-
   #waitsUntil({ site, deadlineAt }: WaitingCall): number {
     if (this.#isClosed || !this.#hasSite(site)) return 0
-    const hosts = this.#hostsFor(site)
+    const own = this.#ownHost(site)
+    const hosts = own === undefined ? this.#hosts.filter(({ endpoint }) => endpoint.sites === '*') : [own]
     if (hosts.length === 0) return deadlineAt
     // Not one of them is started in time.
     if (hosts.every(({ startsAt }) => startsAt > deadlineAt)) return 0
@@ -192,7 +184,7 @@ export class HostSet {
   }
 
   #ownHost(site: string): Host | undefined {
-    return this.#hosts.find((host) => serves(host.endpoint, site))
+    return this.#hosts.find(({ endpoint }) => endpoint.sites !== '*' && endpoint.sites.includes(site))
   }
 
   #add(endpoint: HostEndpoint): Host {

@@ -69,16 +69,12 @@ interface UnsentWhole {
 
 /** The way of one response into L0: it is offered, and copied while it is sent, or made whole beside the one that is sent. */
 export class L0Capture {
-  #isWithdrawn = false
+  /** True if the response is kept out of L0. Written here alone. */
+  isWithdrawn = false
   #ticket: AdmissionTicket | undefined
   #fill: L0Fill | undefined
   /** A streamed response as far as it has been sent. */
   #copy: { readonly head: ResponseHead; readonly body: BodyCopy } | undefined
-
-  /** True if the response is kept out of L0. */
-  get isWithdrawn(): boolean {
-    return this.#isWithdrawn
-  }
 
   /** Must not be called once it is withdrawn. @returns true if L0 wants the response */
   offer(admission: L0Admission, offering: OfferingRequest, offer: L0Offer): boolean {
@@ -108,7 +104,7 @@ export class L0Capture {
 
   /** Keeps the response out of L0 for good. */
   withdraw(): void {
-    this.#isWithdrawn = true
+    this.isWithdrawn = true
     this.#end()
     this.#fill?.drop()
   }
@@ -147,8 +143,8 @@ export class L0Capture {
 /** Opens a ticket for a response that L0 admits: offered for the second time, to a client without credentials, and not purged. */
 function admit(tools: L0Admission, offering: OfferingRequest, offer: L0Offer): AdmissionTicket | undefined {
   const { request, client } = offering
-  if (!isRead(request.method) || storablePath(request.path) === undefined || storablePath(offer.path) === undefined)
-    return undefined
+  if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
+  if (storablePath(request.path) === undefined || storablePath(offer.path) === undefined) return undefined
   if (!isCredentialFree(request, offer.dependsOnCookies) || !tools.isServed(offering.generation)) return undefined
   const purgeables = purgeablesOf(offering, offer)
   const made = { seq: offer.seq ?? tools.ledger.last }
@@ -161,11 +157,6 @@ function admit(tools: L0Admission, offering: OfferingRequest, offer: L0Offer): A
   const key = { prefix: l0KeyPrefix(origin, coding), target: l0KeyTarget(request.target, request) }
   if (!tools.cache.isWanted(key, tools.clock.monotonic())) return undefined
   return new AdmissionTicket(tools, { offering, offer, purgeables, coding, key })
-}
-
-/** HEAD gets the same response as GET, without the body. */
-function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
 }
 
 /** An entry goes with a purge of the requested path, and of the path that it was rewritten to. */

@@ -108,7 +108,7 @@ export class FileHandler {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (!isFile(version)) return false
       const resource = target.describe(version)
-      const plan = planResponse(exchange.request, resource, this.#now(), makeBoundary)
+      const plan = planResponse(exchange.request, resource, this.#now(), () => randomBytes(18).toString('hex'))
       this.#offer(exchange, target, resource, plan)
       if (plan.kind === 'not-modified') exchange.respond(plan.head)
       else if (plan.kind !== 'content') target.refuse(refusals[plan.kind], plan.headers)
@@ -221,8 +221,4 @@ function openInState(source: FileSource, name: string, version: FileVersion): Op
 function assemble(pieces: readonly BodyPiece[], content: Buffer): Uint8Array {
   const parts = pieces.map((piece) => (piece instanceof Uint8Array ? piece : content.subarray(piece.start, piece.end + 1)))
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
-}
-
-function makeBoundary(): string {
-  return randomBytes(18).toString('hex')
 }

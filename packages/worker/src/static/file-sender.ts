@@ -97,7 +97,8 @@ class FileSender {
   #took(chunk: Buffer, bytesRead: number, start: number, length: number): void {
     if (bytesRead < length) this.#pieces.unshift({ start: start + bytesRead, end: start + length - 1 })
     // Looked at before the last byte goes out: after it the client would take the response for complete.
-    if (!this.#hasMoreToRead() && this.#isChanged()) {
+    const hasMore = this.#pieces.some((piece) => !(piece instanceof Uint8Array))
+    if (!hasMore && contentStateOf(fstatSync(this.#file.fd, { bigint: true })) !== this.#contentState) {
       this.#fail('STATIC_FILE_CHANGED')
       return
     }
@@ -108,14 +109,6 @@ class FileSender {
   /** The engine may hold the bytes until the socket takes them. */
   #write(chunk: Uint8Array, onUnused?: () => void): void {
     this.#isWaiting = this.#writer?.write(chunk, onUnused) === false
-  }
-
-  #hasMoreToRead(): boolean {
-    return this.#pieces.some((piece) => !(piece instanceof Uint8Array))
-  }
-
-  #isChanged(): boolean {
-    return contentStateOf(fstatSync(this.#file.fd, { bigint: true })) !== this.#contentState
   }
 
   #finish(): void {

@@ -56,7 +56,8 @@ export class LocationRun extends PhaseRun {
     state.carried = withMissing(headers, state.carried)
     // The type that X-Accel-Redirect set for a file does not apply to its error.
     const { context } = state
-    if (context.responseHeaders.length > 0) context.responseHeaders = context.responseHeaders.filter(isNoType)
+    if (context.responseHeaders.length > 0)
+      context.responseHeaders = context.responseHeaders.filter(([name]) => name.toLowerCase() !== 'content-type')
     const page = errorPageOf(state, this.tools.templates, status)
     if (page?.kind === 'inside') return this.goInside(page.target)
     if (page?.kind === 'redirect') return this.#sendRedirect(page.status, page.url)
@@ -191,10 +192,6 @@ export class LocationRun extends PhaseRun {
 }
 
 const always = () => true
-
-function isNoType([name]: readonly [name: string, value: string]): boolean {
-  return name.toLowerCase() !== 'content-type'
-}
 
 function waitFields(verdict: AuthVerdict): HeaderList {
   return verdict === 'limited' ? [['retry-after', String(GUESS_RECOVERY_SECONDS)]] : []

@@ -57,7 +57,9 @@ class ClaimRun extends PhaseRun {
     if (content.kind === 'app' && content.site !== state.server.site) return this.#end(claimed)
     const ended = candidates === undefined ? undefined : tryFiles(this, candidates)
     if (ended !== undefined) return ended
-    return content.kind === 'app' ? this.#end({ kind: 'app', site: content.site, path: pathForApp(state) }) : this.#file()
+    if (content.kind !== 'app') return this.#file()
+    const path = state.isAsSent ? state.context.request.path : (normalizePath(escapeUri(state.uri)) ?? '')
+    return this.#end({ kind: 'app', site: content.site, path })
   }
 
   #file(): Outcome {
@@ -81,10 +83,6 @@ function isWrittenFor({ match, settings }: CompiledLocation, path: string): bool
   if (match.kind === 'prefix' && match.path === path) return true
   if (match.kind === 'prefix' && match.path.length <= 1) return false
   return settings.isInternal || settings.access.length > 0 || settings.authBasic !== undefined
-}
-
-function pathForApp({ isAsSent, uri, context }: RunState): string {
-  return isAsSent ? context.request.path : (normalizePath(escapeUri(uri)) ?? '')
 }
 
 /** Finds the owner of a path at a server of a vhost file. */

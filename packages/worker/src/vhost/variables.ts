@@ -79,7 +79,7 @@ const readers: Readonly<Record<string, VariableReader<VariableInput>>> = {
   remote_port: own(() => ''),
   request_id: own(({ context }) => context.requestId),
   request_method: own((input) => input.method),
-  server_protocol: own(({ context }) => protocolOf(context)),
+  server_protocol: own(({ context }) => `HTTP/${context.exchange.request.httpVersion.replace(/^2$/, '2.0')}`),
   content_type: own(field('content-type')),
   content_length: own(field('content-length')),
   proxy_add_x_forwarded_for: own(forwardedFor),
@@ -155,11 +155,6 @@ function forwardedFor({ context }: VariableInput): string {
   const sent = allOf(context, 'x-forwarded-for', ', ')
   const address = context.exchange.request.remoteAddress || 'unix:'
   return sent === '' ? address : `${sent}, ${address}`
-}
-
-function protocolOf({ exchange }: RequestContext): string {
-  const { httpVersion } = exchange.request
-  return httpVersion === '2' ? 'HTTP/2.0' : `HTTP/${httpVersion}`
 }
 
 function userName({ context }: VariableInput): string {

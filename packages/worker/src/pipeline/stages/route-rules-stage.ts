@@ -43,7 +43,9 @@ export class RouteRulesStage implements Stage {
     const asked: RuleRequest = { path, hostname: hostnameOf(context.client.host), method: context.request.method }
     for (const table of tables) {
       for (const match of table.matches(asked)) {
-        if (!isRulesTurn(context, match)) continue
+        // L0 answers HEAD with its entry for GET: if a rule is for one of them alone, the response stays out of L0.
+        if (match.tellsHeadFromGet) context.withdrawFromL0()
+        if (!match.isForMethod) continue
         setFields(context, match.rule)
         if (match.rule.act.kind !== 'headers') return this.#act(context, match.rule.act, match, path)
       }
@@ -77,12 +79,6 @@ export class RouteRulesStage implements Stage {
       }
     }
   }
-}
-
-/** L0 answers HEAD with its entry for GET: if a rule is for one of them alone, the response stays out of L0. */
-function isRulesTurn(context: RequestContext, { tellsHeadFromGet, isForMethod }: RuleMatch<CompiledRule>): boolean {
-  if (tellsHeadFromGet) context.withdrawFromL0()
-  return isForMethod
 }
 
 /** A later rule for a field replaces an earlier one. */

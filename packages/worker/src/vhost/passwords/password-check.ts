@@ -27,6 +27,8 @@ interface Question {
   reject(error: unknown): void
 }
 
+/** Stored passwords in a slow form that can be checked. */
+const SLOW_FORMS = /^\$(?:2[abxy]|apr1|1|5|6)\$/
 /** Checks that may wait. More at a time are an attack, or a sign that the passwords are too slow for the traffic. */
 const MAX_WAITING = 256
 
@@ -53,7 +55,7 @@ export class PasswordCheck {
   check(password: Buffer, stored: string, asker: Requester): PasswordVerdict | Promise<PasswordVerdict> {
     const quick = quickCheck(password, stored)
     if (quick !== undefined) return quick
-    if (!isKnownForm(stored)) return false
+    if (!SLOW_FORMS.test(stored)) return false
     const digest = createHmac('sha256', this.#key).update(stored).update('\0').update(password).digest('base64')
     const known = this.#known.find(digest)
     if (known !== undefined) return known
@@ -206,9 +208,4 @@ function digest(bytes: Buffer): Buffer {
 
 function areEqual(a: Buffer, b: Buffer): boolean {
   return a.byteLength === b.byteLength && timingSafeEqual(a, b)
-}
-
-/** True if a stored password is in a slow form that can be checked. */
-function isKnownForm(stored: string): boolean {
-  return /^\$(?:2[abxy]|apr1|1|5|6)\$/.test(stored)
 }

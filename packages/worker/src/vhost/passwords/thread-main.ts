@@ -24,12 +24,8 @@ export function slowCheck(password: Uint8Array, stored: string): boolean {
   const bytes = Buffer.from(password)
   if (/^\$2[abxy]\$/.test(stored)) return compareSync(bytes.toString('utf8'), stored.replace(/^\$2[xy]/, '$2b'))
   if (/^\$(?:apr1|1)\$/.test(stored)) return areEqual(apacheMd5(bytes.toString('latin1'), stored), stored)
-  if (/^\$[56]\$/.test(stored)) return areEqual(encrypt(bytes.toString('utf8'), saltOf(stored)), stored)
+  if (/^\$[56]\$/.test(stored)) return areEqual(encrypt(bytes.toString('utf8'), stored.slice(0, stored.lastIndexOf('$'))), stored)
   return false
-}
-
-function saltOf(stored: string): string {
-  return stored.slice(0, stored.lastIndexOf('$'))
 }
 
 function areEqual(a: string, b: string): boolean {
