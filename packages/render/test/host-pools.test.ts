@@ -14,16 +14,18 @@ async function poolCounts(host: HostProcess) {
 }
 
 test('a pool grows by one thread at a time, when it has work that waits or is busy', () => {
-  const load = { threads: 1, starting: 0, maxThreads: 4, concurrency: 16, active: 1, queued: 0 }
-  assert.equal(shouldGrow(load), false)
-  assert.equal(shouldGrow({ ...load, threads: 0, active: 0 }), false)
-  assert.equal(shouldGrow({ ...load, threads: 0, active: 0, queued: 1 }), true)
-  assert.equal(shouldGrow({ ...load, active: 4 }), true)
-  assert.equal(shouldGrow({ ...load, active: 7, threads: 2 }), false)
-  assert.equal(shouldGrow({ ...load, concurrency: 1, active: 1 }), true)
-  assert.equal(shouldGrow({ ...load, queued: 1 }), true)
-  assert.equal(shouldGrow({ ...load, queued: 9, starting: 1 }), false)
-  assert.equal(shouldGrow({ ...load, queued: 9, threads: 4 }), false)
+  const counts = { threads: 1, starting: 0, active: 1, queued: 0 }
+  const limits = { maxThreads: 4, concurrency: 16 }
+  const grows = (change: Partial<typeof counts>, own = limits) => shouldGrow({ ...counts, ...change }, own)
+  assert.equal(grows({}), false)
+  assert.equal(grows({ threads: 0, active: 0 }), false)
+  assert.equal(grows({ threads: 0, active: 0, queued: 1 }), true)
+  assert.equal(grows({ active: 4 }), true)
+  assert.equal(grows({ active: 7, threads: 2 }), false)
+  assert.equal(grows({ active: 1 }, { ...limits, concurrency: 1 }), true)
+  assert.equal(grows({ queued: 1 }), true)
+  assert.equal(grows({ queued: 9, starting: 1 }), false)
+  assert.equal(grows({ queued: 9, threads: 4 }), false)
 })
 
 test('a full budget closes the longest idle thread of another pool, and tells who waited when there is room', () => {
@@ -36,7 +38,7 @@ test('a full budget closes the longest idle thread of another pool, and tells wh
       calls.push(`close ${name}`)
       this.threadCount--
     },
-    roomCame: () => calls.push(`room ${name}`),
+    growIfNeeded: () => calls.push(`room ${name}`),
   })
   const [a, b, c] = [member('a', 1, 10), member('b', 1, 20), member('c', 0, undefined)]
   for (const one of [a, b, c]) budget.add(one)

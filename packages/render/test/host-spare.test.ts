@@ -52,7 +52,7 @@ test('a spare that does not start is reported, and the next thread fails with th
 
 test('no spare is started before one is wanted, where the budget has no room, or after the end', (t) => {
   const { threads, budget } = keeper(t, { max: 1 })
-  const member = { threadCount: 1, longestIdleMs: undefined, closeIdleThread: () => undefined, roomCame: () => undefined }
+  const member = { threadCount: 1, longestIdleMs: undefined, closeIdleThread: () => undefined, growIfNeeded: () => undefined }
   threads.useBase(base)
   assert.equal(budget.hasRoomForSpare, true)
   budget.add(member)

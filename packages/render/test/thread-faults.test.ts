@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { Config } from '@svc/config'
 import { codeOf } from '@svc/core'
 import { PROCESS_WAIT_MS, tempSite, waitFor } from '@svc/testkit'
+import { readHead, readVerdict } from '../src/host/emitted.ts'
 import { HostProcess } from './host-process.ts'
 
 /** The limit where one is to be reached: what must stay below it takes milliseconds, and seconds on a loaded machine. */
@@ -91,24 +92,31 @@ test('a memory bomb ends its isolate, is counted, and the next request is served
 })
 
 test('answers that are none fail their requests, and neither the process nor its other sites notice', async (t) => {
-  const emitted = {
-    text: 'garbage',
-    nothing: 'null',
-    empty: '{}',
-    list: '{"status":200,"headers":5}',
-    fields: '{"status":200,"headers":[[1,2],null,"x",["a"]]}',
-    status: '{"status":"200","headers":[]}',
-    long: `{"status":200,"headers":[["a","${'b'.repeat(300_000)}"]]}`,
-  }
-  const pages = Object.entries(emitted).map(([name, json]) => [name, `JSON.stringify = () => ${JSON.stringify(json)}`])
+  const headers = { number: '5', nothing: 'null', object: '({ a: 1 })', long: "'b'.repeat(300_000)" }
+  const pages = Object.entries(headers).map(([name, value]) => [name, `Array.prototype.toJSON = () => ${value}`])
   const root = faultySite(t, Object.fromEntries(pages))
   const host = await HostProcess.start(t, {
-    sites: [{ id: 'good', root }, ...Object.keys(emitted).map((id) => ({ id, root }))],
+    sites: [{ id: 'good', root }, ...Object.keys(headers).map((id) => ({ id, root }))],
   })
-  for (const id of Object.keys(emitted)) {
+  for (const id of Object.keys(headers)) {
     await assert.rejects(host.render(id, `/${id}`), { code: 'RENDER_FAILED' }, id)
     assert.match((await host.render('good', '/')).text, /fine/)
   }
+})
+
+test('text that an isolate emits is an answer only if every part of it has its type', () => {
+  const emitted = [
+    'garbage',
+    'null',
+    '{}',
+    '{"status":200,"headers":5}',
+    '{"status":200,"headers":[[1,2],null,"x",["a"]]}',
+    '{"status":"200","headers":[]}',
+    `{"status":200,"headers":[["a","${'b'.repeat(300_000)}"]]}`,
+  ]
+  for (const json of emitted) assert.throws(() => readHead(json), { code: 'RENDER_FAILED' }, json.slice(0, 80))
+  for (const json of emitted) assert.throws(() => readVerdict(json), { code: 'RENDER_FAILED' }, json.slice(0, 80))
+  assert.deepEqual(readHead('{"status":200,"headers":[["a","b"]]}').head, { status: 200, headers: [['a', 'b']] })
 })
 
 test('an endless line in the log of a site is truncated', async (t) => {

@@ -266,22 +266,19 @@ export class RenderHost {
   #pools() {
     return [...this.#sites.all].flatMap(({ id, pool, pools }) => {
       if (pool === undefined) return []
-      const sum = (count: (one: SitePool) => number) => pools.reduce((total, one) => total + count(one), 0)
-      const counts = {
-        threads: sum((one) => one.threadCount),
-        active: sum((one) => one.active),
-        queued: sum((one) => one.queued),
-      }
-      return [{ site: id, ...counts, lastBuildMs: pool.lastBuildMs }]
+      const all = pools.map(({ counts }) => counts)
+      const sum = (name: 'threads' | 'active' | 'queued') => all.reduce((total, counts) => total + counts[name], 0)
+      const sums = { threads: sum('threads'), active: sum('active'), queued: sum('queued') }
+      return [{ site: id, ...sums, lastBuildMs: pool.lastBuildMs }]
     })
   }
 
   #threadCounts(): { active: number; idle: number } {
     let active = 0
     let total = 0
-    for (const pool of [...this.#sites.all].flatMap(({ pools }) => pools)) {
-      active += pool.activeThreads
-      total += pool.threadCount
+    for (const { counts } of [...this.#sites.all].flatMap(({ pools }) => pools)) {
+      active += counts.busy
+      total += counts.threads
     }
     return { active, idle: total - active }
   }

@@ -16,6 +16,18 @@ export interface PoolLimits {
   readonly idleMs: number
 }
 
+/** Threads of a pool, and its requests. */
+interface PoolCounts {
+  readonly threads: number
+  /** Threads that are starting. */
+  readonly starting: number
+  /** Threads with requests. */
+  readonly busy: number
+  /** Requests in threads. */
+  readonly active: number
+  readonly queued: number
+}
+
 /** A job that may have to wait. */
 export interface PoolJob extends ThreadJob {
   /** It has been given to a thread. */
@@ -78,17 +90,14 @@ export class SitePool implements BudgetMember {
     return this.#slots.size
   }
 
-  get activeThreads(): number {
-    let count = 0
-    for (const slot of this.#slots) if (slot.active > 0) count++
-    return count
-  }
-
-  /** Requests in threads. */
-  get active(): number {
-    let count = 0
-    for (const slot of this.#slots) count += slot.active
-    return count
+  get counts(): PoolCounts {
+    const counts = { threads: this.#slots.size, starting: 0, busy: 0, active: 0, queued: this.#queue.length }
+    for (const { isReady, active } of this.#slots) {
+      if (!isReady) counts.starting++
+      if (active > 0) counts.busy++
+      counts.active += active
+    }
+    return counts
   }
 
   /** Of each isolate: how long it took until it was ready, in milliseconds. */
@@ -102,13 +111,8 @@ export class SitePool implements BudgetMember {
     for (const slot of this.#slots) slot.lastBuildMs = 0
   }
 
-  get queued(): number {
-    return this.#queue.length
-  }
-
   get longestIdleMs(): number | undefined {
-    const slot = this.#longestIdle()
-    return slot === undefined ? undefined : slot.idleMs
+    return this.#queue.length > 0 ? undefined : longestIdle(this.#slots)?.idleMs
   }
 
   /**
@@ -116,15 +120,13 @@ export class SitePool implements BudgetMember {
    * @throws RENDER_QUEUE_FULL; RENDER_STALE_MANIFEST when the pool has ended
    */
   run(job: PoolJob): void {
-    if (this.#isClosed) throw this.#closed()
-    const slot = this.#queue.length === 0 ? this.#freeSlot() : undefined
-    if (slot !== undefined) {
-      job.started(slot)
-      slot.run(job)
-    } else if (this.#queue.length >= this.#options.limits.queueMax) {
-      throw new RenderError('RENDER_QUEUE_FULL', `${this.#queue.length} renders are waiting for ${this.#options.settings.site}`)
-    } else this.#queue.push(job)
-    this.#growIfNeeded()
+    const { limits, settings } = this.#options
+    if (this.#isClosed) throw reloaded(settings.site)
+    if (this.#queue.length >= limits.queueMax && leastBusy(this.#slots, limits.concurrency) === undefined) {
+      throw new RenderError('RENDER_QUEUE_FULL', `${this.#queue.length} renders are waiting for ${settings.site}`)
+    }
+    this.#queue.push(job)
+    this.#serveQueue()
   }
 
   /** Takes a waiting job out. */
@@ -149,12 +151,8 @@ export class SitePool implements BudgetMember {
   }
 
   closeIdleThread(): void {
-    const slot = this.#longestIdle()
+    const slot = longestIdle(this.#slots)
     if (slot !== undefined) this.#close(slot)
-  }
-
-  roomCame(): void {
-    this.#growIfNeeded()
   }
 
   /** Resolves when no request is left; then all threads are closed. New requests must not come. */
@@ -168,45 +166,21 @@ export class SitePool implements BudgetMember {
   /** Ends all threads. Requests in them or waiting fail. */
   async close(): Promise<void> {
     this.#isClosed = true
-    const waiting = this.#queue
-    this.#queue = []
-    for (const job of waiting) job.fail(this.#closed())
+    this.#failWaiting(reloaded(this.#options.settings.site))
     for (const slot of this.#slots) this.#close(slot)
     await Promise.all(this.#closing)
     this.#options.budget.remove(this)
   }
 
-  /** The host itself may go on: only the request has to be matched again. */
-  #closed(): RenderError {
-    return new RenderError(
-      'RENDER_STALE_MANIFEST',
-      `${this.#options.settings.site} was reloaded meanwhile: match the request again`,
-    )
+  #failWaiting(error: Error): void {
+    const waiting = this.#queue
+    this.#queue = []
+    for (const job of waiting) job.fail(error)
   }
 
-  #freeSlot(): ThreadSlot | undefined {
-    let best: ThreadSlot | undefined
-    for (const slot of this.#slots) {
-      if (slot.isReady && slot.active < (best?.active ?? this.#options.limits.concurrency)) best = slot
-    }
-    return best
-  }
-
-  #longestIdle(): ThreadSlot | undefined {
-    let longest: ThreadSlot | undefined
-    for (const slot of this.#slots) {
-      if (slot.isReady && slot.active === 0 && slot.idleMs >= (longest?.idleMs ?? 0)) longest = slot
-    }
-    return this.#queue.length > 0 ? undefined : longest
-  }
-
-  #growIfNeeded(): void {
-    let starting = 0
-    for (const slot of this.#slots) if (!slot.isReady) starting++
-    const { maxThreads, concurrency } = this.#options.limits
-    const { active, queued } = this
-    if (!shouldGrow({ threads: this.#slots.size, starting, maxThreads, concurrency, active, queued })) return
-    if (this.#options.budget.mayStart(this)) this.#start()
+  /** Starts a thread if one is wanted and the budget allows it. */
+  growIfNeeded(): void {
+    if (shouldGrow(this.counts, this.#options.limits) && this.#options.budget.mayStart(this)) this.#start()
   }
 
   #start(): void {
@@ -221,7 +195,11 @@ export class SitePool implements BudgetMember {
           this.#failedStarts = 0
           this.#serveQueue()
         },
-        released: (freed) => this.#released(freed),
+        released: (freed) => {
+          if (this.#queue.length > 0) this.#serveQueue()
+          else if (freed.active === 0) this.#options.budget.changed()
+          this.#checkDrained()
+        },
         died: (dead, error) => this.#died(dead, error),
         lost: events.lost,
         stuck: events.stuck,
@@ -232,35 +210,26 @@ export class SitePool implements BudgetMember {
     this.#slots.add(slot)
   }
 
-  #released(slot: ThreadSlot): void {
-    if (this.#queue.length > 0) this.#serveQueue()
-    else if (slot.active === 0) this.#options.budget.changed()
-    if (this.#drained !== undefined) this.#checkDrained()
-  }
-
   #serveQueue(): void {
     while (this.#queue.length > 0) {
-      const slot = this.#freeSlot()
+      const slot = leastBusy(this.#slots, this.#options.limits.concurrency)
       if (slot === undefined) break
       const job = this.#queue.shift()
       if (job === undefined) break
       job.started(slot)
       slot.run(job)
     }
-    this.#growIfNeeded()
+    this.growIfNeeded()
   }
 
   #died(slot: ThreadSlot, error: Error): void {
     this.#slots.delete(slot)
     this.#options.events.died(error)
     this.#options.budget.changed()
-    if (++this.#failedStarts < MAX_FAILED_STARTS) this.#growIfNeeded()
+    if (++this.#failedStarts < MAX_FAILED_STARTS) this.growIfNeeded()
     else {
-      const waiting = this.#queue
-      this.#queue = []
       this.#failedStarts = 0
-      for (const job of waiting)
-        job.fail(new RenderError('RENDER_ISOLATE_LOST', 'failed to start the render thread', { cause: error }))
+      this.#failWaiting(new RenderError('RENDER_ISOLATE_LOST', 'failed to start the render thread', { cause: error }))
     }
     this.#checkDrained()
   }
@@ -275,24 +244,37 @@ export class SitePool implements BudgetMember {
   }
 
   #checkDrained(): void {
-    if (this.#drained !== undefined && this.active === 0 && this.#queue.length === 0) this.#drained.resolve()
+    if (this.#drained !== undefined && this.counts.active === 0 && this.#queue.length === 0) this.#drained.resolve()
   }
 }
 
-/** Facts for the decision to add a thread. */
-interface PoolLoad {
-  readonly threads: number
-  /** Threads that are starting. */
-  readonly starting: number
-  readonly maxThreads: number
-  /** Requests in flight in one thread at most. */
-  readonly concurrency: number
-  readonly active: number
-  readonly queued: number
+/** The thread with room that has the fewest requests. */
+function leastBusy(slots: Iterable<ThreadSlot>, concurrency: number): ThreadSlot | undefined {
+  let best: ThreadSlot | undefined
+  for (const slot of slots) {
+    if (slot.isReady && slot.active < (best?.active ?? concurrency)) best = slot
+  }
+  return best
+}
+
+function longestIdle(slots: Iterable<ThreadSlot>): ThreadSlot | undefined {
+  let longest: ThreadSlot | undefined
+  for (const slot of slots) {
+    if (slot.isReady && slot.active === 0 && slot.idleMs >= (longest?.idleMs ?? 0)) longest = slot
+  }
+  return longest
+}
+
+/** The host itself may go on: only the request has to be matched again. */
+function reloaded(site: string): RenderError {
+  return new RenderError('RENDER_STALE_MANIFEST', `${site} was reloaded meanwhile: match the request again`)
 }
 
 /** True if a pool should start another thread: one at a time, when those it has are busy or full. */
-export function shouldGrow({ threads, starting, maxThreads, concurrency, active, queued }: PoolLoad): boolean {
+export function shouldGrow(
+  { threads, starting, active, queued }: Omit<PoolCounts, 'busy'>,
+  { maxThreads, concurrency }: Pick<PoolLimits, 'maxThreads' | 'concurrency'>,
+): boolean {
   if (threads >= maxThreads || starting > 0) return false
   if (threads === 0) return queued > 0
   return queued > 0 || active >= threads * Math.min(BUSY_ABOVE, concurrency)

@@ -100,9 +100,11 @@ export class SiteRuntime {
   poolFor(manifestVersion: string, routeId: string): SitePool | Promise<SitePool> {
     if (this.#usedRoutes.size < MAX_USED_ROUTES) this.#usedRoutes.add(routeId)
     const manifest = this.#manifest
-    if (manifest === undefined || this.#pool === undefined) return this.#openPool(manifestVersion)
-    if (manifest.version !== manifestVersion) throw stale(this.id)
-    return this.#pool
+    const checked = (known: SiteManifest) => {
+      if (known.version !== manifestVersion) throw stale(this.id)
+      return this.#ensurePool(known)
+    }
+    return manifest === undefined || this.#pool === undefined ? this.manifest().then(checked) : checked(manifest)
   }
 
   /**
@@ -112,7 +114,14 @@ export class SiteRuntime {
   changed(files: readonly string[]): Promise<ChangeReach> {
     const before = this.#pending?.files ?? files
     const all = files.length === 0 || before.length === 0 ? [] : [...new Set([...before, ...files])]
-    this.#pending ??= { files, done: this.#turns.run(() => this.#takeIn()) }
+    const takeIn = async () => {
+      // When the turn is free it begins at once; the change is noted after that.
+      await Promise.resolve()
+      const { files: noted = [] } = this.#pending ?? {}
+      this.#pending = undefined
+      return await this.#rescan(noted)
+    }
+    this.#pending ??= { files, done: this.#turns.run(takeIn) }
     this.#pending.files = all.length > MAX_CHANGED_FILES ? [] : all
     return this.#pending.done
   }
@@ -170,15 +179,12 @@ export class SiteRuntime {
     }
     const count = old.threadCount
     // Another runtime serves the site meanwhile, with isolates of its own: these end with the rest of this one.
-    if (!this.#isRetired) this.#swap(old, fresh)
-    return count
-  }
-
-  #swap(old: SitePool, fresh: SitePool): void {
+    if (this.#isRetired) return count
     fresh.takeOver()
     this.#pool = fresh
     this.#others.delete(fresh)
     this.#end(old)
+    return count
   }
 
   /** Ends a pool after its last request. */
@@ -186,12 +192,6 @@ export class SiteRuntime {
     this.#others.add(pool)
     const ended = () => this.#others.delete(pool)
     pool.drain().then(ended, ended)
-  }
-
-  async #openPool(manifestVersion: string): Promise<SitePool> {
-    const manifest = await this.manifest()
-    if (manifest.version !== manifestVersion) throw stale(this.id)
-    return this.#ensurePool(manifest)
   }
 
   #ensurePool(manifest: SiteManifest): SitePool {
@@ -236,20 +236,22 @@ export class SiteRuntime {
     }
   }
 
-  async #takeIn(): Promise<ChangeReach> {
-    // When the turn is free it begins at once; the change is noted after that.
-    await Promise.resolve()
-    const files = this.#pending?.files ?? []
-    this.#pending = undefined
-    return await this.#rescan(files)
-  }
-
   async #rescan(files: readonly string[]): Promise<ChangeReach> {
     const before = this.#directory.known
     // Nothing that was made of the site so far could be old.
     if (before === undefined && files.length === 0 && this.#pool === undefined) return anyRoute
-    const scan = await this.#scanAgain(files)
-    if (scan === undefined) return anyRoute
+    let scan: SiteScan
+    try {
+      scan = await this.#directory.again(files)
+    } catch {
+      // Nothing is served until a scan succeeds, since nothing is known of what guards the site. The one who scans logs it, and
+      // each request until then gets the error.
+      const pool = this.#pool
+      this.#manifest = undefined
+      this.#pool = undefined
+      if (pool !== undefined) this.#end(pool)
+      return anyRoute
+    }
     const after = scan.manifest
     const { cacheDirs } = this.spec.thread
     const routesTouched = await touchedRoutes({ before, after, files: filesOf(files, scan), realRoot: scan.realRoot, cacheDirs })
@@ -258,20 +260,6 @@ export class SiteRuntime {
     this.#manifest = undefined
     if (isDescribed && after.refusal === null) await this.manifest()
     return routesTouched(evicted)
-  }
-
-  /** Undefined when the directory cannot be scanned: nothing is served then, since nothing is known of what guards it. */
-  async #scanAgain(files: readonly string[]): Promise<SiteScan | undefined> {
-    try {
-      return await this.#directory.again(files)
-    } catch {
-      // Logged by the one who scans, and an error of each request until a scan succeeds.
-      const pool = this.#pool
-      this.#manifest = undefined
-      this.#pool = undefined
-      if (pool !== undefined) this.#end(pool)
-      return undefined
-    }
   }
 
   /** The matcher is an export of the middleware's module: only running it tells. */

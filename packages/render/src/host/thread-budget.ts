@@ -8,7 +8,7 @@ export interface BudgetMember {
   /** Closes the longest idle thread. */
   closeIdleThread(): void
   /** Room has come: start a thread if one is still wanted. */
-  roomCame(): void
+  growIfNeeded(): void
 }
 
 /** Limits of threads and isolates over all pools of a host. A thread has one isolate. */
@@ -73,7 +73,7 @@ export class ThreadBudget {
     const [first] = this.#waiting
     if (first === undefined) return
     this.#waiting.delete(first)
-    first.roomCame()
+    first.growIfNeeded()
   }
 
   #total(): number {

@@ -16,8 +16,6 @@ function bodyOf(piece: Piece): BodyPiece | undefined {
 /** The parts of a session that an active request uses. */
 export interface RequestOwner {
   readonly link: ThreadLink
-  /** The first byte is out: the deadline no longer holds. */
-  headSent(request: ActiveRequest): void
   /** The request has its last result; `isAnswered`: the guest gave it. */
   ended(request: ActiveRequest, isAnswered: boolean): void
   /** Turns an error of the site into one with source positions, and logs it. */
@@ -31,12 +29,11 @@ export class ActiveRequest {
   readonly result: Promise<RenderResult>
   /** The call that begins it, as `GuestIsolate.enter` returned it. */
   entry: Promise<void> | undefined
-  /** Its owner's timer. */
-  deadline: NodeJS.Timeout | undefined
   readonly #owner: RequestOwner
   readonly #resolve: (result: RenderResult) => void
   #state: 'waiting' | 'streaming' | 'collecting' | 'ended' = 'waiting'
   #head = ''
+  #deadline: NodeJS.Timeout | undefined
   #collected: BodyPiece[] = []
 
   constructor(task: RenderTask, owner: RequestOwner) {
@@ -49,6 +46,12 @@ export class ActiveRequest {
 
   get hasEnded(): boolean {
     return this.#state === 'ended'
+  }
+
+  /** Calls `late` unless the first byte of a stream is out, or the request has ended, by then. Replaces an earlier limit. */
+  limit(limitMs: number, late: () => void): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = setTimeout(late, limitMs)
   }
 
   /**
@@ -125,7 +128,7 @@ export class ActiveRequest {
     }
     this.#state = 'streaming'
     this.#owner.link.result(this.task.number, { kind: 'head', head, body })
-    this.#owner.headSent(this)
+    clearTimeout(this.#deadline)
     this.#resolve({ kind: 'streamed' })
   }
 
@@ -150,6 +153,7 @@ export class ActiveRequest {
 
   #end(result: RenderResult): void {
     this.#state = 'ended'
+    clearTimeout(this.#deadline)
     this.#resolve(result)
     this.#collected = []
     this.#owner.ended(this, result.kind !== 'failed' && result.kind !== 'aborted' && result.kind !== 'untouched')

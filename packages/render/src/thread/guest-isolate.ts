@@ -39,7 +39,8 @@ interface IsolateEvents {
 
 /** The guest, and isolated-vm, speak to the owner of an isolate. */
 export interface IsolateOwner {
-  readonly callbacks: HostCallbacks
+  /** undefined: not yet. */
+  readonly callbacks: HostCallbacks | undefined
   readonly events: IsolateEvents
 }
 
@@ -128,10 +129,10 @@ export class GuestIsolate {
   async #install(owner: IsolateOptions['owner']): Promise<void> {
     const names = ['emit', 'call', 'setTimer', 'clearTimer', 'log'] as const
     const ignored = names.map((name) => {
-      const tell = (...args: unknown[]) => (owner()?.callbacks[name] as ((...all: unknown[]) => void) | undefined)?.(...args)
+      const tell = (...args: unknown[]) => (owner()?.callbacks?.[name] as ((...all: unknown[]) => void) | undefined)?.(...args)
       return new ivm.Callback(tell, { ignored: true })
     })
-    const randomBytes = (count: number) => owner()?.callbacks.randomBytes(count) ?? new ArrayBuffer(0)
+    const randomBytes = (count: number) => owner()?.callbacks?.randomBytes(count) ?? new ArrayBuffer(0)
     const random = new ivm.Callback(randomBytes, { sync: true })
     const fields = [...names, 'randomBytes'].map((name, index) => `${name}: $${index}`).join(', ')
     await this.#context.evalClosure(`__svc.install({ ${fields} })`, [...ignored, random])

@@ -1,7 +1,6 @@
 import type { BeginKind } from '@svc/guest'
 import type { Route, SegmentNode, SiteManifest } from '@svc/site'
 import { RenderError } from '../errors/errors.ts'
-import type { ModuleLoader } from './module-loader.ts'
 
 /** Adds the files that a tree names. `metadata`: of images and texts the modules, all, or none. */
 export function addTree(node: SegmentNode | null, files: Set<string>, metadata: 'modules' | 'all' | 'none' = 'modules'): void {
@@ -18,7 +17,7 @@ function addImages(node: SegmentNode, files: Set<string>): void {
 }
 
 /** The modules of images and other metadata files beside a page's segments, which make nothing but tags of its head. */
-function imageFilesOf(route: Route): Set<string> {
+export function imageFilesOf(route: Route): Set<string> {
   const files = new Set<string>()
   const waiting = [route.tree]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -67,37 +66,4 @@ export function routeById(manifest: SiteManifest, id: string): DefinedRoute {
   const route = manifest.routes.find((one) => one.id === id)
   if (route === undefined) throw new RenderError('RENDER_UNKNOWN_ROUTE', { id })
   return { ...route, globalError }
-}
-
-/** Options of `loadRoute`. */
-interface RouteLoad {
-  readonly loader: Pick<ModuleLoader, 'load'>
-  readonly route: Route
-  readonly manifest: SiteManifest
-  /** Told of a module that cannot be loaded and that the route can do without. */
-  readonly onSkipped: (file: string, error: unknown) => void
-}
-
-/**
- * Loads the modules of a route. A page goes on without the modules of its images: they only add tags to its head.
- * @throws RENDER_COMPILE, RENDER_RESOLVE for any other module
- */
-export async function loadRoute({ loader, route, manifest, onSkipped }: RouteLoad): Promise<void> {
-  const files = filesOfRoute(route, manifest)
-  const images = imageFilesOf(route)
-  try {
-    await loader.load(files)
-    return
-  } catch (error) {
-    if (images.size === 0) throw error
-  }
-  // All at once is the usual case; only here it has to be known which of them it was.
-  await loader.load(files.filter((file) => !images.has(file)))
-  for (const file of images) {
-    try {
-      await loader.load([file])
-    } catch (error) {
-      onSkipped(file, error)
-    }
-  }
 }

@@ -1,9 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { ModuleCache } from '@svc/compile/caches'
 import { messageOf, TransientMap, withDeadline } from '@svc/core'
-import { cutLine, type EmittedError, type GuestSettings, type HostCallbacks, type InspectRequest } from '@svc/guest'
-import type { LoadedModule } from '@svc/protocol'
-import type { SiteManifest } from '@svc/site'
+import { cutLine, type EmittedError, type GuestSettings, type HostCallbacks } from '@svc/guest'
 import {
   type LossReason,
   loadLimitMs,
@@ -19,10 +17,9 @@ import { LazySiteFetch } from './egress/lazy-site-fetch.ts'
 import type { GuestIsolate } from './guest-isolate.ts'
 import { GuestTimers } from './guest-timers.ts'
 import { HostOperations } from './host-operations.ts'
-import { ModuleLoader } from './module-loader.ts'
 import type { PreparedIsolate } from './prepared-isolate.ts'
-import { loadRoute, routeById, routeIdOf } from './route-files.ts'
-import { mapStack } from './stack-mapper.ts'
+import { routeIdOf } from './route-files.ts'
+import { SiteModules } from './site-modules.ts'
 import type { ThreadLink } from './thread-link.ts'
 
 /**
@@ -35,6 +32,7 @@ const YIELD_TIMEOUT_MS = 5_000
  * keeps them waiting, which code of the site can spoil for good.
  */
 const MAX_TIMEOUTS_IN_A_ROW = 3
+const MAX_RANDOM_BYTES = 65_536
 
 /** Options of a `SiteSession`. */
 interface SessionOptions {
@@ -52,18 +50,13 @@ interface SessionOptions {
 /** One isolate with everything that hangs on it: modules, requests, timers, fetches. */
 export class SiteSession implements RequestOwner {
   readonly link: ThreadLink
+  readonly modules: SiteModules
   readonly #options: SessionOptions
   readonly #isolate: GuestIsolate
-  readonly #loader: ModuleLoader
   readonly #timers: GuestTimers
   readonly #operations: HostOperations
   readonly #fetch: LazySiteFetch
   readonly #requests = new TransientMap<number, ActiveRequest>()
-  /** Routes that are defined, with all their modules. */
-  readonly #ready = new Set<string>()
-  /** Modules of images that could not be loaded. */
-  readonly #skippedFiles = new Set<string>()
-  #manifest: SiteManifest
   #timeoutsInARow = 0
   #isLost = false
 
@@ -72,7 +65,6 @@ export class SiteSession implements RequestOwner {
     this.link = link
     this.#options = options
     this.#isolate = isolate
-    this.#manifest = settings.manifest
     this.#timers = new GuestTimers((timerIds) => void isolate.enter('fire', ...timerIds))
     this.#fetch = new LazySiteFetch({ rules: settings.rules, loopMark: settings.loopMark })
     this.#operations = new HostOperations({
@@ -82,24 +74,20 @@ export class SiteSession implements RequestOwner {
       requests: this.#requests,
       onRefreshFailed: (what, error) => link.log('warn', '', `failed to refresh ${what}: ${messageOf(error)}`),
     })
-    this.#loader = new ModuleLoader({
-      compiler,
-      cache,
-      isolate,
-      memoryLimitMb: settings.memoryLimitMb,
-      onWarning: (text) => link.log('warn', '', cutLine(text)),
-      onEvict: () => this.#ready.clear(),
-    })
+    this.modules = new SiteModules({ settings, isolate, compiler, cache, link })
   }
 
   /** @throws RENDER_GUEST */
   static async create(options: SessionOptions): Promise<SiteSession> {
     const { link } = options
+    // The isolate is made before the session that owns it.
     let session: SiteSession | undefined
     const isolate = await options.prepared.take({
-      callbacks: callbacksFor(() => session),
+      get callbacks() {
+        return session === undefined ? undefined : session.#callbacks
+      },
       events: {
-        backgroundError: (message) => session?.backgroundError(message),
+        backgroundError: (message) => link.log('error', '', session?.modules.mapped(cutLine(message)) ?? cutLine(message)),
         lost: (reason) => session?.lose(reason),
         catastrophe: () => link.post({ t: 'stuck', reason: 'memory' }),
         snapshotFailed: (error) =>
@@ -109,6 +97,27 @@ export class SiteSession implements RequestOwner {
     session = new SiteSession(options, isolate)
     await isolate.enter('configure', JSON.stringify(options.guestSettings))
     return session
+  }
+
+  readonly #callbacks: HostCallbacks = {
+    emit: (number, kind, a, b) => this.#requests.get(number)?.emit(kind, a, b),
+    call: (...args) => {
+      if (!this.#isLost) this.#operations.call(...args)
+    },
+    setTimer: (...args) => {
+      if (!this.#isLost) this.#timers.set(...args)
+    },
+    clearTimer: (timerId) => this.#timers.clear(timerId),
+    log: (level, number, text) => {
+      const shown = cutLine(text)
+      const mapped = shown.includes('\n    at ') ? this.modules.mapped(shown) : shown
+      this.link.log(level, this.#requests.get(number)?.task.requestId ?? '', mapped)
+    },
+    randomBytes: (count) => {
+      const bytes = new ArrayBuffer(Math.min(count, MAX_RANDOM_BYTES))
+      randomFillSync(new Uint8Array(bytes))
+      return bytes
+    },
   }
 
   /** Runs a request in the isolate. Never rejects. */
@@ -124,13 +133,13 @@ export class SiteSession implements RequestOwner {
     const { task } = request
     const limitMs = loadLimitMs(this.#options.settings.timeoutMs)
     // The load goes on for the requests after this one.
-    request.deadline = setTimeout(() => request.fail(this.loadError(request, timeoutError(limitMs))), limitMs)
+    request.limit(limitMs, () => request.fail(this.#loadError(request, timeoutError(limitMs))))
     try {
-      if (task.kind === 'inspect') await this.#loadInspected(task)
+      if (task.kind === 'inspect') await this.modules.loadInspected(task)
       // Asked again after each wait: routes may have been forgotten meanwhile. Nothing comes between the answer and the begin.
-      else for (let defining = this.#define(task); defining !== undefined; defining = this.#define(task)) await defining
+      else for (let wait = this.modules.define(task); wait !== undefined; wait = this.modules.define(task)) await wait
     } catch (error) {
-      if (!request.hasEnded) request.fail(this.loadError(request, error))
+      if (!request.hasEnded) request.fail(this.#loadError(request, error))
     }
     if (this.#isLost) request.giveBack()
     if (!request.hasEnded) this.#begin(request)
@@ -159,39 +168,6 @@ export class SiteSession implements RequestOwner {
     void this.#isolate.enter('resume', number)
   }
 
-  /** Takes in that files have changed. Returns the modules that were evicted. */
-  async update(manifest: SiteManifest, files: readonly string[]): Promise<ReadonlySet<string>> {
-    const evicted = await this.#loader.update(files)
-    const isOther = manifest.version !== this.#manifest.version
-    this.#manifest = manifest
-    if (this.#skippedFiles.size > 0) {
-      // No module stands for them whose eviction would show that they can be loaded now.
-      this.#skippedFiles.clear()
-      this.#ready.clear()
-    }
-    if (isOther) {
-      // Before it is entered: a request that looks from now on defines its route again, and that comes after this in the isolate.
-      this.#ready.clear()
-      await this.#isolate.enter('forgetRoutes')
-    }
-    return evicted
-  }
-
-  /** Forgets modules, with everything that imports them. Returns how many there were. */
-  async evict(isMeant: (id: string) => boolean): Promise<number> {
-    return (await this.#loader.evict(isMeant)).size
-  }
-
-  /** True if a file is a module that this isolate has loaded. */
-  hasModule(id: string): boolean {
-    return this.#loader.graph.has(id)
-  }
-
-  /** Lists the compiled modules in the isolate. */
-  modules(): LoadedModule[] {
-    return this.#loader.graph.list()
-  }
-
   /** Ends the isolate; requests in it fail. */
   async close(): Promise<void> {
     await this.#end('crash')
@@ -205,23 +181,14 @@ export class SiteSession implements RequestOwner {
     void this.#end(reason)
   }
 
-  backgroundError(message: string): void {
-    this.link.log('error', '', this.#mapped(cutLine(message)))
-  }
-
-  headSent(request: ActiveRequest): void {
-    this.#clearDeadline(request)
-  }
-
   ended(request: ActiveRequest, isAnswered: boolean): void {
     if (isAnswered) this.#timeoutsInARow = 0
-    this.#clearDeadline(request)
     this.#requests.delete(request.task.number)
     this.#operations.ended(request.task)
   }
 
   siteError(request: ActiveRequest, error: EmittedError, isHandled: boolean): RenderError {
-    const stack = this.#mapped(error.stack)
+    const stack = this.modules.mapped(error.stack)
     const title = `${error.name}: ${error.message}`
     const where = error.where === undefined ? '' : ` [${error.where}]`
     const digest = error.digest === undefined ? '' : ` (digest ${error.digest})`
@@ -230,75 +197,17 @@ export class SiteSession implements RequestOwner {
     return new RenderError('RENDER_FAILED', title, { data })
   }
 
-  #mapped(stack: string): string {
-    return mapStack(stack, (id) => this.#loader.graph.get(id)?.maps)
-  }
-
   /** Logs why a request's modules could not be loaded. */
-  loadError(request: ActiveRequest, thrown: unknown): Error {
+  #loadError(request: ActiveRequest, thrown: unknown): Error {
     const error = thrown instanceof Error ? thrown : new RenderError('RENDER_FAILED', String(thrown))
     this.link.log('error', request.task.requestId, error.message)
     return error
   }
 
-  emitted(number: number, ...rest: Parameters<ActiveRequest['emit']>): void {
-    this.#requests.get(number)?.emit(...rest)
-  }
-
-  call(...args: Parameters<HostCallbacks['call']>): void {
-    if (!this.#isLost) this.#operations.call(...args)
-  }
-
-  setTimer(...args: Parameters<HostCallbacks['setTimer']>): void {
-    if (!this.#isLost) this.#timers.set(...args)
-  }
-
-  clearTimer(timerId: number): void {
-    this.#timers.clear(timerId)
-  }
-
-  log(level: string, number: number, text: string): void {
-    const shown = cutLine(text)
-    const mapped = shown.includes('\n    at ') ? this.#mapped(shown) : shown
-    this.link.log(level, this.#requests.get(number)?.task.requestId ?? '', mapped)
-  }
-
-  #loadInspected(task: RenderTask): Promise<void> {
-    return this.#loader.load((JSON.parse(task.begin) as InspectRequest).modules)
-  }
-
-  /** Defines the route of a request. undefined: it is, which is so for all but the first request of a route. */
-  #define(task: RenderTask): Promise<void> | undefined {
-    const id = routeIdOf(task.kind, task.route)
-    return this.#ready.has(id) ? undefined : this.#defineRoute(id)
-  }
-
-  async #defineRoute(id: string): Promise<void> {
-    const manifest = this.#manifest
-    const route = routeById(manifest, id)
-    let evictions: number
-    do {
-      evictions = this.#loader.evictions
-      await loadRoute({ loader: this.#loader, route, manifest, onSkipped: (file, error) => this.#skipped(file, error) })
-    } while (evictions !== this.#loader.evictions)
-    await this.#isolate.enter('defineRoute', JSON.stringify(route))
-    // It may have changed meanwhile, and this definition may have replaced a newer one.
-    if (manifest === this.#manifest && evictions === this.#loader.evictions) this.#ready.add(id)
-    else this.#ready.delete(id)
-  }
-
-  /** Logs once, until files change, that a page is rendered without the module of an image. */
-  #skipped(file: string, error: unknown): void {
-    if (this.#skippedFiles.has(file)) return
-    this.#skippedFiles.add(file)
-    this.link.log('error', '', `${messageOf(error)}; pages go on without the tags of ${file}`)
-  }
-
   #begin(request: ActiveRequest): void {
     const { number, kind, route, begin, body, hasBodyPieces } = request.task
     const id = kind === 'inspect' ? '' : routeIdOf(kind, route)
-    clearTimeout(request.deadline)
-    request.deadline = setTimeout(() => this.#tooLate(request), this.#options.settings.timeoutMs)
+    request.limit(this.#options.settings.timeoutMs, () => this.#tooLate(request))
     request.entry = this.#isolate.enter('begin', number, kind, id, begin)
     if (body !== undefined) this.#bodyPiece(number, body)
     if (hasBodyPieces) this.link.post({ t: 'wantBody', number })
@@ -330,11 +239,6 @@ export class SiteSession implements RequestOwner {
     return entry === undefined || this.#isolate.isWaiting(entry)
   }
 
-  #clearDeadline(request: ActiveRequest): void {
-    clearTimeout(request.deadline)
-    request.deadline = undefined
-  }
-
   async #end(reason: LossReason): Promise<void> {
     if (this.#isLost) return
     this.#isLost = true
@@ -362,22 +266,4 @@ function timeoutError(timeoutMs: number): RenderError {
 function lossError(reason: LossReason): RenderError {
   if (reason === 'memory') return new RenderError('RENDER_MEMORY', 'the isolate exceeded its memory limit')
   return new RenderError('RENDER_ISOLATE_LOST', 'the isolate was stopped')
-}
-
-const MAX_RANDOM_BYTES = 65_536
-
-/** The isolate is made before the session that owns it. */
-function callbacksFor(session: () => SiteSession | undefined): HostCallbacks {
-  return {
-    emit: (number, kind, a, b) => session()?.emitted(number, kind, a, b),
-    call: (callId, operation, json, bytes) => session()?.call(callId, operation, json, bytes),
-    setTimer: (timerId, delayMs, requestNumber) => session()?.setTimer(timerId, delayMs, requestNumber),
-    clearTimer: (timerId) => session()?.clearTimer(timerId),
-    log: (level, number, text) => session()?.log(level, number, text),
-    randomBytes: (count) => {
-      const bytes = new ArrayBuffer(Math.min(count, MAX_RANDOM_BYTES))
-      randomFillSync(new Uint8Array(bytes))
-      return bytes
-    },
-  }
 }

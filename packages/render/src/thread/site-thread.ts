@@ -51,7 +51,7 @@ class SiteThread {
       port: start.services,
       handlers: {
         purgeModules: (purge) => this.#purgeModules(purge),
-        modules: () => ({ modules: this.#current?.modules() ?? [] }),
+        modules: () => ({ modules: this.#current?.modules.graph.list() ?? [] }),
       },
       onProblem: (error) => this.#link.log('error', '', error.message),
     })
@@ -76,7 +76,7 @@ class SiteThread {
 
   #shownError(error: WireError, task: RenderTask): RenderResult | undefined {
     const { mode } = this.#settings
-    const isLoaded = (file: string) => this.#current?.hasModule(file) === true
+    const isLoaded = (file: string) => this.#current?.modules.graph.has(file) === true
     return devErrorAnswer(error, task, { root: this.#root, mode, isLoaded })
   }
 
@@ -162,7 +162,7 @@ class SiteThread {
     this.#settings = { ...this.#settings, manifest }
     this.#compiler.clear()
     const session = this.#current ?? (await this.#session)
-    const evicted = await session?.update(manifest, files)
+    const evicted = await session?.modules.update(manifest, files)
     this.#link.post({ t: 'updated', evicted: [...(evicted ?? [])] })
   }
 
@@ -170,7 +170,7 @@ class SiteThread {
   async #purgeModules(purge: ModulePurge): Promise<{ evicted: number }> {
     this.#compiler.clear()
     const session = this.#current ?? (await this.#session)
-    return { evicted: (await session?.evict(moduleFilter(purge))) ?? 0 }
+    return { evicted: (await session?.modules.evict(moduleFilter(purge))) ?? 0 }
   }
 
   async #close(): Promise<void> {
