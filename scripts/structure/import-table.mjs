@@ -24,5 +24,5 @@ export const importTable = {
   processes: { code: ['core', 'config', 'telemetry', 'protocol', 'cache'] },
   supervisor: { code: ['core', 'config', 'http', 'telemetry', 'protocol', 'auth', 'site', 'cache', 'processes'] },
   'site-unit': { code: ['core', 'config', 'telemetry', 'protocol', 'cache', 'processes'] },
-  cli: { code: ['core', 'config', 'protocol', 'http', 'site', 'admin', 'supervisor', 'site-unit'] },
+  cli: { code: ['core', 'config', 'protocol', 'http', 'auth', 'site', 'admin', 'supervisor', 'site-unit'] },
 }

@@ -22,7 +22,7 @@ function sections(text: string): Record<string, string[]> {
 }
 
 test('config endpoints list shows every endpoint below its group', async (t) => {
-  const { code, stdout, stderr } = await endpoints(t, '', 'list')
+  const { code, stdout, stderr } = await endpoints(t, '[endpoints]\nadmin = true\n', 'list')
   assert.deepEqual([code, stderr], [0, ''])
   const shown = Object.entries(sections(stdout)).map(([heading, lines]) => [
     heading,
@@ -53,7 +53,7 @@ test('config endpoints list marks a disabled group, and hides its endpoints and 
 })
 
 test('config endpoints list --json gives one object for each endpoint', async (t) => {
-  const { code, stdout, stderr } = await endpoints(t, '[endpoints]\nmetrics = false\n', 'list', '--json')
+  const { code, stdout, stderr } = await endpoints(t, '[endpoints]\nmetrics = false\nadmin = true\n', 'list', '--json')
   assert.deepEqual([code, stderr], [0, ''])
   const all: readonly Record<string, unknown>[] = JSON.parse(stdout)
   assert.deepEqual(
@@ -65,7 +65,7 @@ test('config endpoints list --json gives one object for each endpoint', async (t
 })
 
 test('config endpoints show has a line for each group', async (t) => {
-  const { code, stdout, stderr } = await endpoints(t, '[endpoints]\nobs = false\nadmin = true\n', 'show')
+  const { code, stdout, stderr } = await endpoints(t, '[endpoints]\nobs = false\n', 'show')
   assert.deepEqual([code, stderr], [0, ''])
   assert.deepEqual(stdout.split('\n'), [
     'health   on   (endpoints.health)',
@@ -74,7 +74,7 @@ test('config endpoints show has a line for each group', async (t) => {
     'debug    on   (always on)',
     'api      on   (endpoints.api)',
     'obs      off  (endpoints.obs)',
-    'admin    on   (follows [admin].enabled unless endpoints.admin is set)',
+    'admin    off  (follows [admin].enabled unless endpoints.admin is set)',
     '',
   ])
 })

@@ -11,11 +11,14 @@ export interface Outcome {
 export async function runSvc(
   t: Cleanup,
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>>; readonly input?: string | Buffer } = {},
 ): Promise<Outcome> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && name !== 'NODE_OPTIONS')
   const env = { ...Object.fromEntries(inherited), ...options.env }
-  const child = new Child(t, svcCommand, args, { cwd: options.cwd ?? '/', env })
+  const { cwd = '/', input } = options
+  const child = new Child(t, svcCommand, args, { cwd, env, stdin: input === undefined ? 'ignore' : 'pipe' })
+  // A command may end before it has read all.
+  child.process.stdin?.on('error', () => undefined).end(input)
   const { code } = await child.exited
   return { code, stdout: child.stdout, stderr: child.stderr }
 }

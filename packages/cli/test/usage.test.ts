@@ -16,7 +16,7 @@ const wrong: readonly [args: string, message: RegExp, help: string][] = [
   ['sites blog', /unexpected argument "blog"/, 'svc sites --help'],
   ['serve --config', /Not enough arguments following: config/, 'svc serve --help'],
   ['serve site --config f', /a directory and --config exclude each other/, 'svc serve --help'],
-  ['config', /check, show, schema or endpoints/, 'svc config --help'],
+  ['config', /check, show, schema, endpoints or credentials/, 'svc config --help'],
   ['config chek', /unknown command "config chek"; did you mean "check"\?/, 'svc config --help'],
   ['config endpoints', /list, show or disable/, 'svc config endpoints --help'],
   ['config endpoints lst', /unknown command "config endpoints lst"; did you mean "list"\?/, 'svc config endpoints --help'],
@@ -27,6 +27,32 @@ const wrong: readonly [args: string, message: RegExp, help: string][] = [
     /unknown group "cache"; valid are "health", "metrics", "api", "obs", "admin"\n/,
     'svc config endpoints disable --help',
   ],
+  ['config credentials', /create, hash or token/, 'svc config credentials --help'],
+  ['config credentials create', /username/, 'svc config credentials create --help'],
+  ['config credentials create --username=', /--username is empty/, 'svc config credentials create --help'],
+  [
+    'config credentials create --username a --role root',
+    /unknown role "root"; valid are "super_admin", "tenant_admin", "viewer"\n/,
+    'svc config credentials create --help',
+  ],
+  [
+    'config credentials create --username a --role tenant_admin',
+    /role "tenant_admin" needs --tenant-id/,
+    'svc config credentials create --help',
+  ],
+  [
+    'config credentials create --username a --tenant-id t',
+    /role "super_admin" has no tenant/,
+    'svc config credentials create --help',
+  ],
+  ['config credentials create --username a --password=', /no password/, 'svc config credentials create --help'],
+  ['config credentials hash', /no password/, 'svc config credentials hash --help'],
+  ['config credentials hash my password', /unexpected argument "password"/, 'svc config credentials hash --help'],
+  ['config credentials token', /username/, 'svc config credentials token --help'],
+  ['config credentials token --username a --ttl 0', /--ttl must be a whole/, 'svc config credentials token --help'],
+  ['config credentials token --username a --ttl 1.5', /--ttl must be a whole/, 'svc config credentials token --help'],
+  ['config credentials token --username a --ttl soon', /--ttl must be a whole/, 'svc config credentials token --help'],
+  ['config credentials token --username a --ttl 31536001', /from 1 to 31536000/, 'svc config credentials token --help'],
   ['routes', /an argument is missing/, 'svc routes --help'],
   ['purge', /l0, isr, proxy, modules or app/, 'svc purge --help'],
   ['purge iser', /unknown command "purge iser"; did you mean "isr"\?/, 'svc purge --help'],
@@ -54,7 +80,7 @@ test('a wrong command line exits 64 with a message and no stack trace, and print
 })
 
 /** Commands that only lead to others. */
-const groups = ['', 'config', 'config endpoints', 'purge', 'workers', 'isolate']
+const groups = ['', 'config', 'config endpoints', 'config credentials', 'purge', 'workers', 'isolate']
 
 test('every command has help with an example, on standard output', async (t) => {
   const commands = [
@@ -68,6 +94,10 @@ test('every command has help with an example, on standard output', async (t) => 
     'config endpoints list',
     'config endpoints show',
     'config endpoints disable',
+    'config credentials',
+    'config credentials create',
+    'config credentials hash',
+    'config credentials token',
     'reload',
     'stop',
     'status',

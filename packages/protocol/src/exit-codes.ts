@@ -1,4 +1,4 @@
-/** Exit codes of every process of the product, from sysexits.h. */
+/** Exit codes of every process of the product, those below 128 from sysexits.h. */
 export const ExitCode = {
   /** Done. */
   ok: 0,
@@ -12,4 +12,6 @@ export const ExitCode = {
   temporary: 75,
   /** The configuration is wrong: restarting does not help. */
   config: 78,
+  /** The user pressed Ctrl-C at a prompt. As shells report it: 128 and the number of SIGINT. */
+  interrupted: 130,
 } as const

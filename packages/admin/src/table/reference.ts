@@ -45,6 +45,15 @@ its Host is a loopback name, an address or a site of the configuration; it has n
 of another site sent it. \`server.loopback_trust = false\` disables that access. Set it if a proxy on this machine adds
 none of these fields. The command line (\`svc purge\`) always works for the user of the instance.
 
+## Users and tokens
+
+\`svc config credentials create --username alice >> svc.config.toml\` adds a user to the configuration. It asks for the
+password at the terminal; without a terminal it reads the first line of standard input. \`admin.enabled = true\` and
+\`admin.jwt_secret\` must be set too.
+
+\`svc config credentials token --username alice --ttl 600\` prints a token for \`authorization: Bearer TOKEN\`, here for
+ten minutes. \`svc config endpoints list\` shows which endpoints the configuration enables.
+
 ## Requests and responses
 
 A body is JSON of at most 1 MiB with \`content-type: application/json\`; no body means \`{}\`. Invalid input gets 400 and

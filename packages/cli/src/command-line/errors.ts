@@ -11,5 +11,7 @@ export const CliError = errorClass('CliError', {
   CLI_NOT_DONE: { retryable: true, exitCode: ExitCode.temporary },
   /** The configuration is wrong. */
   CLI_CONFIG: { exitCode: ExitCode.config },
+  /** The user pressed Ctrl-C at a prompt. */
+  CLI_INTERRUPTED: { exitCode: ExitCode.interrupted },
 })
 export type CliError = InstanceType<typeof CliError>

@@ -1,8 +1,9 @@
 /** The words that may follow those of a command; "" has the first words of a command line. */
 const commandNames: Readonly<Record<string, readonly string[]>> = {
   '': ['serve', 'config', 'reload', 'stop', 'status', 'sites', 'routes', 'purge', 'workers', 'isolate', 'new', 'systemd'],
-  config: ['check', 'show', 'schema', 'endpoints'],
+  config: ['check', 'show', 'schema', 'endpoints', 'credentials'],
   'config endpoints': ['list', 'show', 'disable'],
+  'config credentials': ['create', 'hash', 'token'],
   purge: ['l0', 'isr', 'proxy', 'modules', 'app'],
   workers: ['restart'],
   isolate: ['flush'],
@@ -22,6 +23,11 @@ const optionNames = [
   'pattern',
   'prefix',
   'user',
+  'username',
+  'role',
+  'tenant-id',
+  'password',
+  'ttl',
   'help',
   'version',
 ]

@@ -3,6 +3,7 @@ import { ExitCode } from '@svc/protocol'
 import { command, commandGroup } from '../command-line/command.ts'
 import { printData, printJson, printMessage, printResult } from '../command-line/output.ts'
 import { loadOrComplain, type SourceArgs, withConfigOption, withPlatform } from '../command-line/source-options.ts'
+import { credentialCommands } from './config-credentials.ts'
 import { endpointCommands } from './config-endpoints.ts'
 
 interface ShowArgs extends SourceArgs {
@@ -61,5 +62,5 @@ export const configCommands = commandGroup({
   name: 'config',
   describe: 'Check and show the configuration',
   example: ['$0 config check --config new.toml', 'report every mistake in a file at once'],
-  commands: { check, show, schema, endpoints: endpointCommands },
+  commands: { check, show, schema, endpoints: endpointCommands, credentials: credentialCommands },
 })

@@ -11,6 +11,8 @@ export interface Exit {
 export interface ChildOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
+  /** `pipe`: the test writes to `process.stdin`. @default "ignore" */
+  readonly stdin?: 'ignore' | 'pipe'
   /**
    * How it is ended after the test. A program with children of its own that do not notice its death needs SIGTERM.
    * @default "SIGKILL"
@@ -33,8 +35,8 @@ export class Child {
   #exit: Exit | undefined
 
   constructor(t: Cleanup, command: string, args: readonly string[], options: ChildOptions = {}) {
-    const { cwd, env } = options
-    this.process = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const { cwd, env, stdin = 'ignore' } = options
+    this.process = spawn(command, args, { cwd, env, stdio: [stdin, 'pipe', 'pipe'] })
     const { promise, resolve } = Promise.withResolvers<Exit>()
     this.exited = promise
     this.process.on('error', (error) => {
