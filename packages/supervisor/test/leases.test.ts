@@ -3,50 +3,97 @@ import { after, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { type Channel, type Clock, createPortChannel, type Handlers, RpcPeer } from '@svc/core'
 import { masterMethods, PROTOCOL_VERSION } from '@svc/protocol'
-import { LeaseTable } from '../src/leases/lease-table.ts'
 import { Leases } from '../src/leases/leases.ts'
 
 const a = { name: 'a' }
 const b = { name: 'b' }
 const c = { name: 'c' }
 
-test('one holds a key, the others wait, and all wake with the outcome of its end', () => {
-  const table = new LeaseTable(10)
-  assert.deepEqual(table.ask('k', a), { kind: 'granted', id: 1 })
-  assert.deepEqual(table.ask('k', b), { kind: 'waits', ticket: 1 })
-  assert.deepEqual(table.ask('k', c), { kind: 'waits', ticket: 2 })
-  assert.deepEqual(table.ask('other', b), { kind: 'granted', id: 2 })
-  assert.deepEqual(table.end(1, b, 'stored'), [], 'only the holder can end a lease')
-  assert.deepEqual(table.end(1, a, 'stored'), [
-    { ticket: 1, granted: undefined, outcome: 'stored' },
-    { ticket: 2, granted: undefined, outcome: 'stored' },
-  ])
-  assert.deepEqual(table.end(1, a, 'stored'), [])
-  assert.deepEqual([table.size, table.waiting], [1, 0])
+/** A clock whose timers run when the test says so. */
+class ManualClock implements Clock {
+  readonly timers = new Map<() => void, number>()
+  now = () => 0
+  monotonic = () => 0
+  after(delayMs: number, task: () => void): () => void {
+    this.timers.set(task, delayMs)
+    return () => this.timers.delete(task)
+  }
+  fire(): void {
+    const due = [...this.timers.keys()]
+    this.timers.clear()
+    for (const task of due) task()
+  }
+}
+
+/** Leases without a connection. `replies`: those that have come, by who asked and for which key. */
+function openTable(maxLeases = 10) {
+  const clock = new ManualClock()
+  const desk = new Leases({ clock, timeoutMs: () => 5000, onExpired: () => undefined, maxLeases })
+  const replies = new Map<string, unknown>()
+  const ask = (holder: { readonly name: string }, key = 'k') => {
+    let abort: () => void = () => undefined
+    const onAbort = (listener: () => void) => {
+      abort = listener
+    }
+    const reply = desk.lease(holder, key, { onAbort })
+    const note = (value: unknown) => {
+      replies.set(`${holder.name} ${key}`, value)
+    }
+    if (reply instanceof Promise) void reply.then(note)
+    else note(reply)
+    return () => abort()
+  }
+  return { desk, clock, replies, ask }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('one holds a key, the others wait, and all wake with the outcome of its end', async () => {
+  const { desk, replies, ask } = openTable()
+  for (const holder of [a, b, c]) ask(holder)
+  ask(b, 'other')
+  desk.ended(b, 1, 'stored')
+  await turn()
+  assert.deepEqual(
+    Object.fromEntries(replies),
+    { 'a k': { granted: true, id: 1 }, 'b other': { granted: true, id: 2 } },
+    'only the holder can end a lease',
+  )
+  desk.ended(a, 1, 'stored')
+  await turn()
+  const stored = { granted: false, id: 0, outcome: 'stored' }
+  assert.deepEqual([replies.get('b k'), replies.get('c k')], [stored, stored])
+  desk.ended(a, 1, 'stored')
+  assert.deepEqual([desk.held, desk.waiting], [1, 0])
 })
 
-test('a lease expires when its holder disconnects, and goes to the next waiter', () => {
-  const table = new LeaseTable(10)
-  table.ask('k', a)
-  table.ask('k', b)
-  table.ask('k', c)
-  assert.deepEqual(table.holderEnded(a), [{ ticket: 1, granted: 2, outcome: undefined }])
-  assert.deepEqual(table.expire(2), [{ ticket: 2, granted: 3, outcome: undefined }])
-  assert.deepEqual(table.end(2, b, 'stored'), [], 'too late: it is the next one’s now')
-  assert.deepEqual(table.end(3, c, 'pass'), [])
-  assert.deepEqual([table.size, table.waiting], [0, 0])
+test('a lease passes to the next waiter when its holder disconnects, or exceeds its time', async () => {
+  const { desk, clock, replies, ask } = openTable()
+  for (const holder of [a, b, c]) ask(holder)
+  desk.holderEnded(a)
+  await turn()
+  assert.deepEqual([replies.get('b k'), replies.get('c k')], [{ granted: true, id: 2 }, undefined])
+  clock.fire()
+  await turn()
+  assert.deepEqual(replies.get('c k'), { granted: true, id: 3 })
+  desk.ended(b, 2, 'stored')
+  assert.equal(desk.held, 1, 'too late: it is the next one’s now')
+  desk.ended(c, 3, 'pass')
+  assert.deepEqual([desk.held, desk.waiting, clock.timers.size], [0, 0, 0])
 })
 
-test('a waiter that disconnected or gave up is not granted the lease', () => {
-  const table = new LeaseTable(10)
-  table.ask('k', a)
-  table.ask('k', b)
-  const waiting = table.ask('k', c)
-  assert.ok(waiting.kind === 'waits')
-  assert.deepEqual(table.holderEnded(b), [])
-  table.forget(waiting.ticket)
-  assert.deepEqual(table.holderEnded(a), [])
-  assert.deepEqual([table.size, table.waiting], [0, 0])
+test('a waiter that disconnected or gave up is not granted the lease', async () => {
+  const { desk, replies, ask } = openTable()
+  ask(a)
+  ask(b)
+  const abort = ask(c)
+  desk.holderEnded(b)
+  abort()
+  abort()
+  assert.equal(desk.waiting, 0)
+  desk.holderEnded(a)
+  await turn()
+  assert.deepEqual([desk.held, [...replies.keys()]], [0, ['a k']])
 })
 
 test('a key prefix finds fills in flight', () => {
@@ -83,31 +130,18 @@ test('a long key is held in a bounded form, which still differs by its end and i
 })
 
 test('past the bound no lease is recorded, and none is refused', () => {
-  const table = new LeaseTable(2)
-  table.ask('1', a)
-  table.ask('2', a)
-  assert.deepEqual(table.ask('3', a), { kind: 'unbounded' })
-  table.ask('1', b)
-  table.ask('2', b)
-  assert.deepEqual(table.ask('1', c), { kind: 'unbounded' })
-  assert.deepEqual([table.size, table.waiting], [2, 2])
+  const { desk, replies, ask } = openTable(2)
+  for (const key of ['1', '2', '3']) ask(a, key)
+  for (const [holder, key] of [
+    [b, '1'],
+    [b, '2'],
+    [c, '1'],
+  ] as const)
+    ask(holder, key)
+  const unkept = { granted: true, id: 0 }
+  assert.deepEqual([replies.get('a 3'), replies.get('c 1')], [unkept, unkept])
+  assert.deepEqual([desk.held, desk.waiting], [2, 2])
 })
-
-/** A clock whose timers run when the test says so. */
-class ManualClock implements Clock {
-  readonly timers = new Map<() => void, number>()
-  now = () => 0
-  monotonic = () => 0
-  after(delayMs: number, task: () => void): () => void {
-    this.timers.set(task, delayMs)
-    return () => this.timers.delete(task)
-  }
-  fire(): void {
-    const due = [...this.timers.keys()]
-    this.timers.clear()
-    for (const task of due) task()
-  }
-}
 
 type LeaseMethods = Pick<typeof masterMethods, 'lease' | 'leaseEnded'>
 const methods: LeaseMethods = { lease: masterMethods.lease, leaseEnded: masterMethods.leaseEnded }

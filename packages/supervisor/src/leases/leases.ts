@@ -1,16 +1,18 @@
 import { hash } from 'node:crypto'
 import type { CallContext, Clock } from '@svc/core'
 import type { LeaseOutcome, LeaseReply } from '@svc/protocol'
-import { type LeaseAnswer, type LeaseHolder, LeaseTable } from './lease-table.ts'
+
+/** A requester of leases: one connection to a worker. */
+type LeaseHolder = object
 
 /** Options of a `Leases`. */
 interface LeasesOptions {
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'after'>
   /** Longest time that a lease may be held. */
   readonly timeoutMs: (key: string) => number
   /** A holder exceeded the time of its lease. */
   readonly onExpired: (key: string) => void
-  /** @default 10,000 */
+  /** Bound of leases, and of requests that wait for one. @default 10,000 */
   readonly maxLeases?: number
 }
 
@@ -25,101 +27,125 @@ function boundedKey(key: string): string {
   return key.length <= MAX_KEY_CHARS ? key : `${key.slice(0, MAX_KEY_CHARS)}\0${hash('sha256', key, 'base64url')}`
 }
 
-/** Grants leases over the connections of workers: one holder per key; the others wait until it ends, dies or times out. */
+interface Waiter {
+  readonly holder: LeaseHolder
+  readonly answer: (reply: LeaseReply) => void
+}
+
+interface Lease {
+  readonly id: number
+  readonly key: string
+  readonly holder: LeaseHolder
+  /** In the order of their requests. They pass on to the next lease of the key. */
+  readonly waiters: Set<Waiter>
+  readonly cancelTimeout: () => void
+}
+
+/**
+ * Assigns the production of each key's entry to one connection of a worker. A lease that ends with an outcome wakes all waiters of
+ * its key; if its holder is lost or exceeds its time, the lease passes to the first of them.
+ */
 export class Leases {
   readonly #options: LeasesOptions
-  readonly #table: LeaseTable
-  readonly #waiting = new Map<number, { readonly key: string; readonly answered: PromiseWithResolvers<LeaseReply> }>()
-  readonly #timers = new Map<number, () => void>()
+  readonly #byKey = new Map<string, Lease>()
+  readonly #byId = new Map<number, Lease>()
   readonly #ended = new WeakSet<LeaseHolder>()
+  #waiting = 0
+  #made = 0
 
   constructor(options: LeasesOptions) {
     this.#options = options
-    this.#table = new LeaseTable(options.maxLeases ?? MAX_LEASES)
   }
 
   /** Number of held leases. */
   get held(): number {
-    return this.#table.size
+    return this.#byKey.size
   }
 
   /** Number of requests that wait for another holder's lease to end. */
   get waiting(): number {
-    return this.#table.waiting
+    return this.#waiting
   }
 
-  /** Replies at once if the key is free, otherwise when the lease ends or passes to this holder. */
+  /** Replies at once if the key is free, otherwise when the lease ends or passes to this holder. Past the bound several holders may fill a key. */
   lease(holder: LeaseHolder, wanted: string, context: Pick<CallContext, 'onAbort'>): LeaseReply | Promise<LeaseReply> {
+    const { maxLeases = MAX_LEASES } = this.#options
     const key = boundedKey(wanted)
+    const current = this.#byKey.get(key)
+    const isFull = (current === undefined ? this.held : this.#waiting) >= maxLeases
     // Messages of a process may be read after its end was noticed.
-    if (this.#ended.has(holder)) return { granted: true, id: UNKEPT }
-    const decision = this.#table.ask(key, holder)
-    switch (decision.kind) {
-      case 'granted':
-        this.#watch(decision.id, key)
-        return { granted: true, id: decision.id }
-      case 'unbounded':
-        return { granted: true, id: UNKEPT }
-      case 'waits': {
-        const answered = Promise.withResolvers<LeaseReply>()
-        const { ticket } = decision
-        this.#waiting.set(ticket, { key, answered })
-        context.onAbort(() => {
-          this.#table.forget(ticket)
-          this.#waiting.delete(ticket)
-        })
-        return answered.promise
-      }
-    }
+    if (isFull || this.#ended.has(holder)) return { granted: true, id: UNKEPT }
+    if (current === undefined) return this.#grant(key, holder, new Set())
+    const { waiters } = current
+    const { promise, resolve } = Promise.withResolvers<LeaseReply>()
+    const waiter = { holder, answer: resolve }
+    waiters.add(waiter)
+    this.#waiting++
+    context.onAbort(() => this.#forget(waiters, waiter))
+    return promise
   }
 
   /** True if a lease is held whose key begins with one of these, or may begin with a long one. */
   isHeld(prefixes: readonly string[]): boolean {
     const wanted = prefixes.map((prefix) => prefix.slice(0, MAX_KEY_CHARS))
-    return this.#table.keys.some((key) => wanted.some((prefix) => key.startsWith(prefix)))
+    return [...this.#byKey.keys()].some((key) => wanted.some((prefix) => key.startsWith(prefix)))
   }
 
+  /** Ends a holder's lease. Ignores an id that is not, or no longer, its own. */
   ended(holder: LeaseHolder, id: number, outcome: LeaseOutcome): void {
-    this.#answer(this.#table.end(id, holder, outcome))
-    // Only the holder itself ends the watch: the id of another's lease leaves its timer running.
-    if (!this.#table.has(id)) this.#unwatch(id)
+    const lease = this.#byId.get(id)
+    if (lease === undefined || lease.holder !== holder) return
+    this.#remove(lease)
+    for (const waiter of lease.waiters) {
+      this.#forget(lease.waiters, waiter)
+      waiter.answer({ granted: false, id: UNKEPT, outcome })
+    }
   }
 
   /** The process at the other end of a connection has ended. */
   holderEnded(holder: LeaseHolder): void {
     this.#ended.add(holder)
-    this.#answer(this.#table.holderEnded(holder))
-    for (const id of [...this.#timers.keys()]) if (!this.#table.has(id)) this.#unwatch(id)
+    const leases = [...this.#byKey.values()]
+    for (const { waiters } of leases) {
+      for (const waiter of waiters) if (waiter.holder === holder) this.#forget(waiters, waiter)
+    }
+    for (const lease of leases) if (lease.holder === holder) this.#passOn(lease)
   }
 
   /** Stops all timers. */
   close(): void {
-    for (const id of [...this.#timers.keys()]) this.#unwatch(id)
+    for (const { cancelTimeout } of this.#byKey.values()) cancelTimeout()
   }
 
-  #watch(id: number, key: string): void {
-    const cancel = this.#options.clock.after(this.#options.timeoutMs(key), () => {
-      this.#timers.delete(id)
-      this.#options.onExpired(key)
-      this.#answer(this.#table.expire(id))
+  #grant(key: string, holder: LeaseHolder, waiters: Set<Waiter>): LeaseReply {
+    const { clock, timeoutMs, onExpired } = this.#options
+    const id = ++this.#made
+    const cancelTimeout = clock.after(timeoutMs(key), () => {
+      onExpired(key)
+      this.#passOn(lease)
     })
-    this.#timers.set(id, cancel)
+    const lease: Lease = { id, key, holder, waiters, cancelTimeout }
+    this.#byKey.set(key, lease)
+    this.#byId.set(id, lease)
+    return { granted: true, id }
   }
 
-  #unwatch(id: number): void {
-    this.#timers.get(id)?.()
-    this.#timers.delete(id)
+  #passOn(lease: Lease): void {
+    const { key, waiters } = lease
+    this.#remove(lease)
+    const [next] = waiters
+    if (next === undefined) return
+    this.#forget(waiters, next)
+    next.answer(this.#grant(key, next.holder, waiters))
   }
 
-  #answer(answers: readonly LeaseAnswer[]): void {
-    for (const { ticket, granted, outcome } of answers) {
-      const waiting = this.#waiting.get(ticket)
-      this.#waiting.delete(ticket)
-      if (waiting === undefined) continue
-      if (granted !== undefined) this.#watch(granted, waiting.key)
-      waiting.answered.resolve(
-        granted === undefined ? { granted: false, id: UNKEPT, outcome } : { granted: true, id: granted, outcome: undefined },
-      )
-    }
+  #remove({ id, key, cancelTimeout }: Lease): void {
+    cancelTimeout()
+    this.#byKey.delete(key)
+    this.#byId.delete(id)
+  }
+
+  #forget(waiters: Set<Waiter>, waiter: Waiter): void {
+    if (waiters.delete(waiter)) this.#waiting--
   }
 }
