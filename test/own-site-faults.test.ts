@@ -63,7 +63,7 @@ test('without a whole file of its own, or with one that others may read, a unit 
   chmodSync(file, 0o644)
   const open644 = await refused(t, runDir, 'one')
   assert.equal(open644.code, 78)
-  assert.match(open644.stderr, /other users may read or write .* \(mode 644\)/)
+  assert.match(open644.stderr, /is open to other users \(mode 644\)/)
 
   const reload = new Child(t, svcCommand, ['reload', '--config', server.configFile ?? ''])
   assert.equal((await reload.exited).code, 0, reload.stderr)

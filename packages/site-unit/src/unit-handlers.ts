@@ -24,7 +24,7 @@ export function unitHandlers(host: UnitHost): Handlers<typeof unitMethods> {
     attach: async ({ spec, purges, boot }) => void (await host.attach(spec, purges, boot)),
     prepare: async ({ spec }) => {
       prepared = spec
-      await host.prepare(spec)
+      await host.require().prepare(spec)
       return undefined
     },
     commit: async ({ generation }) => {

@@ -161,11 +161,7 @@ export class UnitHost {
     await host.commit(spec.generation)
   }
 
-  /** Has the host build a configuration, which hosts that start later do not serve before `commit`. */
-  async prepare(spec: HostSpec): Promise<void> {
-    await this.require().prepare(spec)
-  }
-
+  /** Has the host serve a configuration that it has built. */
   async commit(spec: HostSpec): Promise<void> {
     this.#take(spec)
     await this.require().commit(spec.generation)

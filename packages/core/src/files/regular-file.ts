@@ -122,8 +122,12 @@ function check(path: string | Buffer, stat: Stats, { maxBytes, isPrivate }: Regu
   if (stat.isDirectory()) throw refused(path, 'is not a regular file', { why: 'is a directory, not a file', code: 'EISDIR' })
   if (!stat.isFile()) throw refused(path, 'is not a regular file')
   if (stat.size > maxBytes) throw refused(path, `has ${stat.size} bytes; the limit is ${maxBytes}`, { why: tooLarge(maxBytes) })
-  const isOwn = stat.nlink === 1 && stat.uid === process.geteuid?.() && (stat.mode & OF_OTHERS) === 0
-  if (isPrivate === true && !isOwn) throw refused(path, 'is not for the user of this process alone')
+  if (isPrivate !== true) return
+  const self = process.geteuid?.()
+  if (stat.uid !== self) throw refused(path, `belongs to user ${stat.uid}, and this process runs as user ${self}`)
+  if (stat.nlink !== 1) throw refused(path, 'has a second name')
+  if ((stat.mode & OF_OTHERS) === 0) return
+  throw refused(path, `is open to other users (mode ${(stat.mode & 0o777).toString(8)}); it must have mode 600`)
 }
 
 /** One byte more than the file has, so that growth shows. */

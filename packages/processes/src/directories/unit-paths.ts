@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf, loadRegularFile, messageOf } from '@svc/core'
 import { SupervisorError } from '../errors/errors.ts'
 
 /** The kernel limits the path of a unix socket to 107 bytes, and the directory needs some of them. */
@@ -9,7 +8,8 @@ const MAX_NAME_BYTES = 28
 /** Reserved names: sockets of the master. */
 const TAKEN = /^(?:control|units|host-\d+)$/
 
-const OTHERS = 0o077
+/** Far more than the part of a generation for one site. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 /** Path of the master's socket for site units. */
 export function unitsSocket(runDir: string): string {
@@ -36,27 +36,13 @@ export function siteSocket(runDir: string, site: string): string {
 
 /**
  * Reads a file that only this user may read or write.
- * @throws SUP_SITE_FILE if other users may; the error of the system if it is missing
+ * @throws SUP_SITE_FILE if other users may; the error of the system if it is missing, or a link
  */
 export async function readPrivate(path: string): Promise<string> {
-  // Links are not followed: the target could be a file that another user may replace.
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
-    const info = await handle.stat()
-    const self = process.geteuid?.()
-    if (!info.isFile()) throw new SupervisorError('SUP_SITE_FILE', `${path} is not a file`)
-    if (info.uid !== self) {
-      throw new SupervisorError(
-        'SUP_SITE_FILE',
-        `${path} belongs to user ${info.uid}, and this process runs as user ${self}: a site unit runs as the user of the server`,
-      )
-    }
-    if ((info.mode & OTHERS) !== 0) {
-      const mode = (info.mode & 0o777).toString(8)
-      throw new SupervisorError('SUP_SITE_FILE', `other users may read or write ${path} (mode ${mode}); it must have mode 600`)
-    }
-    return await handle.readFile('utf8')
-  } finally {
-    await handle.close()
+    return (await loadRegularFile(path, { maxBytes: MAX_FILE_BYTES, isPrivate: true })).bytes.toString('utf8')
+  } catch (error) {
+    if (codeOf(error) !== 'CORE_FILE_REFUSED') throw error
+    throw new SupervisorError('SUP_SITE_FILE', messageOf(error), { cause: error })
   }
 }

@@ -69,7 +69,7 @@ export class RenderHosts {
 
   /** Running hosts that know a site. */
   runningFor(site: string): ReachableHost[] {
-    return this.own.has(site) ? this.own.running.filter((unit) => unit.site.id === site) : this.shared.running
+    return this.own.siteOf(site) !== undefined ? this.own.running.filter((unit) => unit.site.id === site) : this.shared.running
   }
 
   get pools(): PoolStatus[] {

@@ -22,23 +22,20 @@ interface StoreUpkeepOptions {
 
 /** Keeps the shared store within its bounds: one check at a time. */
 export class StoreUpkeep {
-  readonly #store: KeptStore
-  readonly #clock: Clock
-  readonly #logger: Logger
+  readonly #options: StoreUpkeepOptions
   readonly #notices: ShareNotices
   #looks = 0
   #isClosed = false
   #cancel: () => void = () => undefined
 
-  constructor({ store, name, bounds, clock, logger }: StoreUpkeepOptions) {
-    this.#store = store
-    this.#clock = clock
-    this.#logger = logger
+  constructor(options: StoreUpkeepOptions) {
+    const { store, name, bounds, clock, logger } = options
+    this.#options = options
     this.#notices = new ShareNotices({ store: name, usages: () => store.usages(), bounds, clock, logger })
   }
 
   start(): void {
-    if (!this.#isClosed) this.#cancel = this.#clock.after(LOOK_MS, () => this.#look())
+    if (!this.#isClosed) this.#cancel = this.#options.clock.after(LOOK_MS, () => this.#look())
   }
 
   close(): void {
@@ -49,21 +46,21 @@ export class StoreUpkeep {
   /** Called when a process that had the store open has ended: its read transactions must not pin old pages. */
   processEnded(): void {
     if (this.#isClosed) return
-    const freed = this.#store.checkReaders()
-    if (freed > 0) this.#logger.debug({ freed }, 'freed the reader slots of ended processes in a store')
+    const freed = this.#options.store.checkReaders()
+    if (freed > 0) this.#options.logger.debug({ freed }, 'freed the reader slots of ended processes in a store')
   }
 
   #look(): void {
     const isSweep = ++this.#looks % LOOKS_PER_SWEEP === 0
     if (isSweep) this.#notices.look()
-    if (!isSweep && !this.#store.needsEviction) {
+    if (!isSweep && !this.#options.store.needsEviction) {
       this.start()
       return
     }
-    this.#store.evict().then(
+    this.#options.store.evict().then(
       () => this.start(),
       (error) => {
-        this.#logger.error({ err: asError(error) }, 'failed to keep a store within its bounds')
+        this.#options.logger.error({ err: asError(error) }, 'failed to keep a store within its bounds')
         this.start()
       },
     )

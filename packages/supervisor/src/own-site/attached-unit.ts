@@ -1,8 +1,9 @@
 import type { PurgeOrder, PurgeScope } from '@svc/cache'
 import type { SiteConfig } from '@svc/config'
-import { Gate } from '@svc/core'
+import { type Clock, Gate } from '@svc/core'
 import type { PoolStatus, PurgeMember, ReachableHost } from '@svc/processes'
-import { SupervisorError } from '@svc/processes'
+import { SupervisorError, type SupervisorTimings, watchHeartbeat } from '@svc/processes'
+import type { HostSpec } from '@svc/protocol'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import type { UnitPeer } from './unit-server.ts'
 
@@ -58,6 +59,29 @@ export class AttachedUnit implements ReachableHost {
   /** Lets workers distinguish the render hosts of the unit. */
   get id(): string {
     return `own-${this.site.id}-${this.pid}-${this.hosts}`
+  }
+
+  /** Has it build a generation. */
+  async prepare(spec: HostSpec, timeoutMs: number): Promise<void> {
+    await this.peer.call('prepare', { spec }, { timeoutMs })
+    this.prepared = spec.generation
+  }
+
+  /** Disconnects it when it stops responding. */
+  watch({ pingIntervalMs: intervalMs, pingTimeoutMs }: SupervisorTimings, clock: Clock, onHang: () => void): void {
+    this.stopWatch = watchHeartbeat({
+      ping: (timeoutMs) => this.peer.call('ping', undefined, { timeoutMs }),
+      intervalMs,
+      timeoutMs: pingTimeoutMs,
+      clock,
+      onPong: ({ pools }) => {
+        this.pools = pools
+      },
+      onHang: () => {
+        onHang()
+        this.peer.close()
+      },
+    })
   }
 
   /**

@@ -3,7 +3,7 @@ import type { PurgeOrder, PurgeState } from '@svc/cache'
 import { hasApp, type SiteConfig } from '@svc/config'
 import { asError, type Clock, codeOf } from '@svc/core'
 import type { PurgeMember, SupervisorTimings } from '@svc/processes'
-import { SupervisorError, siteSocket, unitsSocket, watchHeartbeat } from '@svc/processes'
+import { SupervisorError, siteSocket, unitsSocket } from '@svc/processes'
 import { type GenerationSpec, type HostEndpoint, PRODUCT_VERSION, type PurgeOutcome, type StatusReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { Replaceable } from '../fleet/rolling-restart.ts'
@@ -63,9 +63,9 @@ export class OwnSites {
     this.#sites = ownSites(options.target())
     this.#server = new UnitServer({
       path: unitsSocket(options.runDir),
-      tokenOf: (site) => (this.#siteOf(site) === undefined ? undefined : this.#files.token(site)),
+      tokenOf: (site) => (this.siteOf(site) === undefined ? undefined : this.#files.token(site)),
       welcome: (unit, peer) => this.#welcome(unit, peer),
-      onProblem: (error) => this.#complain(error),
+      onProblem: (error) => options.logger.error({ err: error }, adviceOn(error)),
       clock: options.clock,
     })
   }
@@ -108,8 +108,9 @@ export class OwnSites {
     return this.#sites.map(({ id }) => id).filter((id) => this.#units.get(id)?.state !== 'serving')
   }
 
-  has(site: string): boolean {
-    return this.#siteOf(site) !== undefined
+  /** Undefined: no such site has a process of its own. */
+  siteOf(id: string): SiteConfig | undefined {
+    return this.#sites.find((site) => site.id === id)
   }
 
   get replaceables(): Replaceable[] {
@@ -127,13 +128,8 @@ export class OwnSites {
 
   /** Has all units build a generation. A unit that fails to does not block the reload. */
   async prepare(spec: GenerationSpec): Promise<void> {
-    await this.#each(spec, (unit, site) => this.#prepareOne(unit, spec, site))
-  }
-
-  async #prepareOne(unit: AttachedUnit, spec: GenerationSpec, site: SiteConfig): Promise<void> {
-    const { prepareTimeoutMs: timeoutMs } = this.#options.timings
-    await unit.peer.call('prepare', { spec: unitSpec(spec, site) }, { timeoutMs })
-    unit.prepared = spec.generation
+    const { prepareTimeoutMs } = this.#options.timings
+    await this.#each(spec, (unit, site) => unit.prepare(unitSpec(spec, site), prepareTimeoutMs))
   }
 
   abandon(generation: number): void {
@@ -150,9 +146,9 @@ export class OwnSites {
   /** Has all units swap to the generation, which must be the target by now. Units of other sites are disconnected. */
   async commit(generation: number): Promise<void> {
     const spec = this.#options.target()
-    const { commitTimeoutMs: timeoutMs } = this.#options.timings
+    const { prepareTimeoutMs, commitTimeoutMs: timeoutMs } = this.#options.timings
     this.#sites = ownSites(spec)
-    for (const unit of this.#units.values()) if (!this.has(unit.site.id)) unit.peer.close()
+    for (const unit of this.#units.values()) if (this.siteOf(unit.site.id) === undefined) unit.peer.close()
     try {
       await this.#files.write(spec, this.#sites)
     } catch (error) {
@@ -160,7 +156,7 @@ export class OwnSites {
     }
     await this.#each(spec, async (unit, site) => {
       // It has connected while the others prepared.
-      if (unit.prepared !== generation) await this.#prepareOne(unit, spec, site)
+      if (unit.prepared !== generation) await unit.prepare(unitSpec(spec, site), prepareTimeoutMs)
       await unit.peer.call('commit', { generation }, { timeoutMs })
       unit.generation = generation
     })
@@ -187,21 +183,9 @@ export class OwnSites {
     )
   }
 
-  #siteOf(id: string): SiteConfig | undefined {
-    return this.#sites.find((site) => site.id === id)
-  }
-
-  #complain(error: Error): void {
-    const advice =
-      codeOf(error) === 'CORE_PROTOCOL'
-        ? 'a site unit has another version than this server: restart the unit, and the server if it is the older one'
-        : 'connection of a site unit failed'
-    this.#options.logger.error({ err: error }, advice)
-  }
-
   #welcome({ site: id, pid, version }: Introduction, peer: UnitPeer): UnitHandlers {
     const { logger } = this.#options
-    const site = this.#siteOf(id)
+    const site = this.siteOf(id)
     if (site === undefined) throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"`)
     if (version !== PRODUCT_VERSION) {
       logger.warn(
@@ -222,7 +206,7 @@ export class OwnSites {
 
   /** Brings a unit to the target of the moment when it is ready, and notifies the workers. Never rejects. */
   async #attach(unit: AttachedUnit): Promise<void> {
-    const { target, purgeState, timings, logger, onAttached, onServing } = this.#options
+    const { target, purgeState, timings, clock, logger, onAttached, onServing } = this.#options
     const { prepareTimeoutMs, commitTimeoutMs } = timings
     const site = unit.site.id
     try {
@@ -232,14 +216,14 @@ export class OwnSites {
       await unit.peer.call('attach', begun, { timeoutMs: timings.startTimeoutMs })
       while (generation !== target().generation) {
         generation = target().generation
-        await unit.peer.call('prepare', { spec: this.#specFor(unit) }, { timeoutMs: prepareTimeoutMs })
+        await unit.prepare(this.#specFor(unit), prepareTimeoutMs)
         await unit.peer.call('commit', { generation }, { timeoutMs: commitTimeoutMs })
       }
       unit.generation = generation
       await onAttached(unit.site)
       if (this.#units.get(site) !== unit || unit.state !== 'attaching') return
       unit.state = 'serving'
-      this.#watch(unit)
+      unit.watch(timings, clock, () => logger.error({ site, unit_pid: unit.pid }, 'the unit of a site stopped responding'))
       logger.info({ site, unit_pid: unit.pid }, 'the unit of a site is ready')
       await this.#options.onEndpoints()
       onServing(site)
@@ -256,23 +240,6 @@ export class OwnSites {
     const site = ownSites(spec).find(({ id }) => id === unit.site.id)
     if (site !== undefined) return unitSpec(spec, site)
     throw new SupervisorError('SUP_UNKNOWN_SITE', `the site "${unit.site.id}" has no process of its own any more`)
-  }
-
-  #watch(unit: AttachedUnit): void {
-    const { timings, clock, logger } = this.#options
-    unit.stopWatch = watchHeartbeat({
-      ping: (timeoutMs) => unit.peer.call('ping', undefined, { timeoutMs }),
-      intervalMs: timings.pingIntervalMs,
-      timeoutMs: timings.pingTimeoutMs,
-      clock,
-      onPong: ({ pools }) => {
-        unit.pools = pools
-      },
-      onHang: () => {
-        logger.error({ site: unit.site.id, unit_pid: unit.pid }, 'the unit of a site stopped responding')
-        unit.peer.close()
-      },
-    })
   }
 
   async #ended(unit: AttachedUnit): Promise<void> {
@@ -296,7 +263,7 @@ export class OwnSites {
     const site = unit.site.id
     const inTurn = <T>(task: () => Promise<T>) => unit.inTurn(task)
     return {
-      purge: ({ order }) => inTurn(async () => purge(orderOfSite(order, this.#siteOf(site)?.label ?? unit.site.label))),
+      purge: ({ order }) => inTurn(async () => purge(orderOfSite(order, this.siteOf(site)?.label ?? unit.site.label))),
       isolateLost: () => void isolateLost(site),
       hostReplaced: () =>
         inTurn(async () => {
@@ -316,6 +283,12 @@ export class OwnSites {
       filesChanged: ({ files }) => inTurn(async () => void (await changed(site, files))),
     }
   }
+}
+
+function adviceOn(error: Error): string {
+  return codeOf(error) === 'CORE_PROTOCOL'
+    ? 'a site unit has another version than this server: restart the unit, and the server if it is the older one'
+    : 'connection of a site unit failed'
 }
 
 function stateText(unit: AttachedUnit | undefined): string {

@@ -1,4 +1,4 @@
-import { type Histogram, HistogramFamily, NumberFamily, type Series } from './families.ts'
+import { HistogramFamily, NumberFamily, type Series } from './families.ts'
 import type { MetricSet } from './metric-set.ts'
 
 /** Upper bounds in seconds of every duration histogram. */
@@ -17,37 +17,6 @@ function methodLabel(method: string): string {
 export interface HttpSeries {
   /** Counts one finished request. Sizes are body bytes. */
   record(status: number, durationMs: number, requestBytes: number, responseBytes: number): void
-}
-
-class CountedHttpSeries implements HttpSeries {
-  readonly #requests: NumberFamily
-  readonly #method: string
-  readonly #pathGroup: string
-  readonly #byStatus = new Map<number, Series>()
-  readonly #duration: Histogram
-  readonly #requestSize: Histogram
-  readonly #responseSize: Histogram
-
-  constructor(owner: HttpMetrics, method: string, pathGroup: string) {
-    this.#requests = owner.requests
-    this.#method = method
-    this.#pathGroup = pathGroup
-    this.#duration = owner.duration.series(method, pathGroup)
-    this.#requestSize = owner.requestSize.series(method)
-    this.#responseSize = owner.responseSize.series(method)
-  }
-
-  record(status: number, durationMs: number, requestBytes: number, responseBytes: number): void {
-    let count = this.#byStatus.get(status)
-    if (count === undefined) {
-      count = this.#requests.series(this.#method, String(status), this.#pathGroup)
-      this.#byStatus.set(status, count)
-    }
-    count.value++
-    this.#duration.observe(durationMs / 1000)
-    this.#requestSize.observe(requestBytes)
-    this.#responseSize.observe(responseBytes)
-  }
 }
 
 /** Most path groups with series of their own; further ones count as "other". */
@@ -89,9 +58,29 @@ export class HttpMetrics {
     const label = methodLabel(method)
     let series = byMethod.get(label)
     if (series === undefined) {
-      series = new CountedHttpSeries(this, label, pathGroup)
+      series = this.#counted(label, pathGroup)
       byMethod.set(label, series)
     }
     return series
+  }
+
+  #counted(method: string, pathGroup: string): HttpSeries {
+    const byStatus = new Map<number, Series>()
+    const time = this.duration.series(method, pathGroup)
+    const requestSize = this.requestSize.series(method)
+    const responseSize = this.responseSize.series(method)
+    return {
+      record: (status, durationMs, requestBytes, responseBytes) => {
+        let count = byStatus.get(status)
+        if (count === undefined) {
+          count = this.requests.series(method, String(status), pathGroup)
+          byStatus.set(status, count)
+        }
+        count.value++
+        time.observe(durationMs / 1000)
+        requestSize.observe(requestBytes)
+        responseSize.observe(responseBytes)
+      },
+    }
   }
 }

@@ -80,7 +80,7 @@ export class Level {
     if (refusal !== undefined) {
       const { message, hint, cause } = refusal
       if (cause === undefined) call.fail(message, undefined, hint)
-      else call.failOnce(`${cause} ${call.place.file}`, message, hint)
+      else call.tools.problems.addOnce(`${cause} ${call.place.file}`, call.place, message, hint)
       return
     }
     const near = nearestName(call.name.slice(0, 64), directiveNames)

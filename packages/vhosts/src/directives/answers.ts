@@ -1,6 +1,6 @@
 import { isCidr } from '@svc/http'
 import type { AccessRule, AddHeaderSpec, ExpiresSpec, Template } from '../spec/spec.ts'
-import { parseTime } from '../values/numbers.ts'
+import { parseSize, parseTime } from '../values/numbers.ts'
 import type { DirectiveCall } from './directive-call.ts'
 import { EVERYWHERE, rule } from './rule.ts'
 
@@ -80,7 +80,10 @@ export const authBasicUserFile = rule('auth_basic_user_file', {
 })
 
 /** `client_max_body_size`. */
-export const clientMaxBodySize = rule('client_max_body_size', { args: 1, parse: (call) => call.size(0) })
+export const clientMaxBodySize = rule('client_max_body_size', {
+  args: 1,
+  parse: (call) => parseSize(call.arg(0)) ?? call.invalidValue(0, 'expected a size such as 512k, 10m or 1g'),
+})
 
 /** `gzip`. */
 export const gzip = rule('gzip', { args: 1, parse: (call) => call.flag(0) })

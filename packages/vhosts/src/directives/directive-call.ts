@@ -4,7 +4,7 @@ import type { PatternSpec, Template } from '../spec/spec.ts'
 import { formatPlace, type Place } from '../syntax/config-problem.ts'
 import { type Directive, decodeBytes, encodeBytes, type Word } from '../syntax/source-file.ts'
 import { shown, type VhostProblems } from '../syntax/vhost-problems.ts'
-import { parseCount, parseSize, parseTime } from '../values/numbers.ts'
+import { parseTime } from '../values/numbers.ts'
 import { isConstant, leadingText, readTemplate, variablesOf } from '../values/template.ts'
 import type { VariableTable } from '../variables/variable-table.ts'
 
@@ -93,11 +93,6 @@ export class DirectiveCall {
     return undefined
   }
 
-  /** Reports a cause once, however many directives have it. */
-  failOnce(cause: string, message: string, hint?: string): void {
-    this.tools.problems.addOnce(cause, this.place, message, hint)
-  }
-
   /** nginx's words for a value that does not fit. */
   invalidValue(index: number, hint?: string): undefined {
     return this.fail(`invalid value "${shown(this.arg(index))}" in "${this.name}" directive`, index, hint)
@@ -140,18 +135,9 @@ export class DirectiveCall {
     return this.fail(`invalid value "${shown(this.arg(index))}" in "${this.name}" directive, it must be "on" or "off"`, index)
   }
 
-  /** Bytes. */
-  size(index: number): number | undefined {
-    return parseSize(this.arg(index)) ?? this.invalidValue(index, 'expected a size such as 512k, 10m or 1g')
-  }
-
   /** Milliseconds. */
   time(index: number, text = this.arg(index)): number | undefined {
     return parseTime(text) ?? this.invalidValue(index, 'expected a time such as 30s, 5m or 500ms')
-  }
-
-  count(index: number): number | undefined {
-    return parseCount(this.arg(index)) ?? this.fail('invalid number', index)
   }
 
   /** One word of a list. */
@@ -174,20 +160,7 @@ export class DirectiveCall {
     return token.test(name) ? name : this.fail(`invalid field name "${shown(name)}" in "${this.name}" directive`, index)
   }
 
-  /** The id or label of a site. */
-  identifier(index: number): string | undefined {
-    const hint = `expected at most ${MAX_IDENTIFIER} characters of a-z, 0-9, ".", "_" and "-", starting with a letter or digit`
-    return isIdentifier(this.arg(index)) ? this.arg(index) : this.invalidValue(index, hint)
-  }
-
-  /** The absolute path of a file or directory, without variables. Relative ones are relative to the vhost file. */
-  file(index: number): string | undefined {
-    if (/\$[A-Za-z0-9_{]/.test(this.arg(index))) return this.fail(`"${this.name}" cannot have variables here`, index)
-    if (this.arg(index) === '') return this.invalidValue(index)
-    return resolve(dirname(this.directive.source.path), this.text(index))
-  }
-
-  /** The same with variables, in bytes. */
+  /** The absolute path of a file or directory, with variables, in bytes. Relative ones are relative to the vhost file. */
   pathTemplate(index: number): Template | undefined {
     // nginx takes no path for its own directory, which no author means; here it would be the whole file system.
     if (this.arg(index) === '') return this.invalidValue(index)

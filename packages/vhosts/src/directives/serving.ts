@@ -1,9 +1,10 @@
 import { hostname } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import type { FilesSpec, ListenSpec, ServerNameSpec, Template } from '../spec/spec.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { readListen } from '../values/addresses.ts'
 import { trailingText, withoutTrailing } from '../values/template.ts'
-import type { DirectiveCall } from './directive-call.ts'
+import { type DirectiveCall, isIdentifier, MAX_IDENTIFIER } from './directive-call.ts'
 import { EVERYWHERE, MANY, rule } from './rule.ts'
 
 const TLS_VERSIONS = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const
@@ -117,9 +118,11 @@ export interface WrittenPath {
   readonly call: DirectiveCall
 }
 
+/** Without variables. Relative paths are relative to the vhost file. */
 function pathOf(call: DirectiveCall): WrittenPath | undefined {
-  const path = call.file(0)
-  return path === undefined ? undefined : { path, call }
+  if (/\$[A-Za-z0-9_{]/.test(call.arg(0))) return call.fail(`"${call.name}" cannot have variables here`, 0)
+  if (call.arg(0) === '') return call.invalidValue(0)
+  return { path: resolve(dirname(call.directive.source.path), call.text(0)), call }
 }
 
 /** Several are there for old clients that know no ECDSA. */
@@ -153,11 +156,16 @@ export const sslProtocols = rule<'1.2' | '1.3'>('ssl_protocols', {
 /** `svc_app`: the directory of an application. */
 export const svcApp = rule('svc_app', { in: ['server', 'location'], args: 1, slot: 'content', parse: pathOf })
 
+function parseIdentifier(call: DirectiveCall): string | undefined {
+  const hint = `expected at most ${MAX_IDENTIFIER} characters of a-z, 0-9, ".", "_" and "-", starting with a letter or digit`
+  return isIdentifier(call.arg(0)) ? call.arg(0) : call.invalidValue(0, hint)
+}
+
 /** `svc_site`. */
-export const svcSite = rule('svc_site', { in: ['server'], args: 1, parse: (call) => call.identifier(0) })
+export const svcSite = rule('svc_site', { in: ['server'], args: 1, parse: parseIdentifier })
 
 /** `svc_label`. */
-export const svcLabel = rule('svc_label', { in: ['server'], args: 1, parse: (call) => call.identifier(0) })
+export const svcLabel = rule('svc_label', { in: ['server'], args: 1, parse: parseIdentifier })
 
 /** `svc_process`. */
 export const svcProcess = rule('svc_process', {

@@ -2,6 +2,7 @@ import type { Template, UpstreamServerSpec } from '../spec/spec.ts'
 import { formatPlace } from '../syntax/config-problem.ts'
 import { shown } from '../syntax/vhost-problems.ts'
 import { PLAIN_SERVER, readUpstreamAddress } from '../values/addresses.ts'
+import { parseCount } from '../values/numbers.ts'
 import { isConstant, leadingText } from '../values/template.ts'
 import { isSaidByClient } from '../variables/variable-table.ts'
 import type { DirectiveCall } from './directive-call.ts'
@@ -45,7 +46,7 @@ export const keepalive = rule('keepalive', {
   in: ['upstream'],
   args: 1,
   parse: (call) => {
-    const count = call.count(0)
+    const count = parseCount(call.arg(0)) ?? call.fail('invalid number', 0)
     return count === 0 ? call.invalidValue(0) : count
   },
 })
