@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashPassword, MAX_PASSWORD_BYTES, verifyPassword } from '../src/index.ts'
+import { hashPassword, isPassword, MAX_PASSWORD_BYTES, verifyPassword } from '../src/index.ts'
 
 test('a password fits its hash and no other does', async () => {
   const encoded = await hashPassword('correct horse')
@@ -23,6 +23,7 @@ test('letters that look the same in another composition are another password', a
 
 test('an empty password and one that is too long fit nothing', async () => {
   const long = '\u00e9'.repeat(MAX_PASSWORD_BYTES / 2)
+  assert.deepEqual([long, `${long}x`, '', 'x'].map(isPassword), [true, false, false, true])
   assert.equal(await verifyPassword(await hashPassword(long), long), 'right')
   assert.equal(await verifyPassword(await hashPassword(`${long}x`), `${long}x`), 'wrong')
   assert.equal(await verifyPassword(await hashPassword(''), ''), 'wrong')

@@ -16,6 +16,15 @@ import {
 } from './cache-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { configVerdict, healthReport, reloadReport, siteManifestInfo, statusReport } from './reports.ts'
+import {
+  issueReply,
+  loginRequest,
+  refreshRequest,
+  revocations,
+  revokeRequest,
+  sessionRecord,
+  tokenRequest,
+} from './session-messages.ts'
 
 const packedGeneration = guard.anything as guard.Guard<PackedGeneration>
 const hostEndpoints = guard.arrayOf(
@@ -30,7 +39,12 @@ export type AcmeProof = Guarded<typeof acmeProof>
 export const workerMethods = {
   /** Builds generation n+1 beside the current one. Rejects when it cannot. */
   prepare: method(
-    guard.object({ spec: packedGeneration, hosts: hostEndpoints, purges: guard.optional(purgeState) }),
+    guard.object({
+      spec: packedGeneration,
+      hosts: hostEndpoints,
+      purges: guard.optional(purgeState),
+      revocations: guard.optional(revocations),
+    }),
     guard.nothing,
   ),
   /** Swaps to the prepared generation: listens on new addresses, stops listening on old ones. */
@@ -50,6 +64,8 @@ export const workerMethods = {
   purge: method(purgeMessage, guard.object({ l0: guard.number })),
   /** The shared stores hold nothing any more that this purge matches. */
   purgeSettled: method(guard.object({ number: guard.number }), guard.nothing),
+  /** Tokens have ended before their time. From the answer on the worker accepts none of them. */
+  revocations: method(revocations, guard.nothing),
   /** Renders pages of a site that can be known in advance (`generateStaticParams`) into the ISR store, in the background. */
   warm: method(guard.object({ site: guard.string }), guard.nothing),
   cacheStats: method(guard.nothing, workerCacheStats),
@@ -105,6 +121,16 @@ export const masterMethods = {
   cacheStats: method(guard.nothing, guard.object({ stats: guard.anything })),
   /** Answered when every write to a site's files before this call has taken effect: for sites in development mode. */
   settleSite: method(guard.object({ site: guard.string }), guard.nothing),
+  /** Checks a password and begins a session. Answered after a wait when many passwords were wrong. */
+  login: method(loginRequest, issueReply),
+  /** Begins a session in place of another, which ends. */
+  refreshSession: method(refreshRequest, issueReply),
+  /** Makes a token of a configured user for programs. */
+  issueToken: method(tokenRequest, issueReply),
+  /** Ends a session or token. Answered when no worker accepts it any more, and a restart does not forget that. */
+  revokeSession: method(revokeRequest, guard.object({ isFound: guard.boolean })),
+  /** Sessions and tokens that are accepted. */
+  sessions: method(guard.nothing, guard.object({ sessions: guard.arrayOf(sessionRecord) })),
   /** Stores a record of the audit log; answered when it outlives this process. */
   audit: method(auditRecord, guard.nothing),
   /** A page of the audit log, newest first. `before`: the cursor of the page before. */

@@ -31,7 +31,7 @@ export function bundledMaster(t: Cleanup): string {
     platform: 'node',
     target: 'node22',
     format: 'esm',
-    external: ['@parcel/watcher', 'lmdb'],
+    external: ['@node-rs/argon2', '@parcel/watcher', 'lmdb'],
     banner: { js: REQUIRE },
     logLevel: 'warning',
   })

@@ -97,6 +97,7 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     rules,
     eventStreams,
     proofs,
+    revocations,
     engine,
   }
 }

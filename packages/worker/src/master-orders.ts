@@ -6,10 +6,13 @@ import { buildGeneration, retireSites } from './generation/serving-generation.ts
 
 /** Handles the orders of the master to its worker. */
 export function masterOrders(components: WorkerComponents): Handlers<typeof workerMethods> {
-  const { engine, hosts, isr, l0, ledger, proofs, proxyCache, warmer } = components
+  const { engine, hosts, isr, l0, ledger, proofs, proxyCache, revocations, warmer } = components
   const knownServers: KnownServers = new Map()
   return {
-    prepare: ({ spec, hosts: endpoints, purges }) => prepare(components, { packed: spec, knownServers, endpoints, purges }),
+    prepare({ spec, hosts: endpoints, purges, revocations: revoked }) {
+      if (revoked !== undefined) revocations.add(revoked, Date.now())
+      return prepare(components, { packed: spec, knownServers, endpoints, purges })
+    },
     commit: ({ generation }) => commit(components, generation),
     abandon({ generation }) {
       components.generations.abandon(generation)
@@ -27,6 +30,10 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
     },
     siteChanged: ({ site }) => siteChanged(components, site),
     purge: ({ purge: order }) => purge(components, order),
+    revocations(revoked) {
+      revocations.add(revoked, Date.now())
+      return undefined
+    },
     purgeSettled({ number }) {
       isr.refresh()
       proxyCache.refresh()

@@ -57,6 +57,8 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_UNIT_REFUSED: {},
   /** The unit of a site is not connected to its server at the moment. */
   SUP_NO_SERVER: { retryable: true },
+  /** Sessions and revoked tokens cannot be saved. */
+  SUP_SESSIONS: { status: 503, retryable: true, template: 'failed to save {file}: {why}' },
   /** The entries are no longer served, but the store still holds them. */
   SUP_PURGE_FAILED: { status: 500, retryable: true },
 })

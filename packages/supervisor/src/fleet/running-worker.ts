@@ -8,12 +8,18 @@ import {
   type WorkerProcess,
   watchHeartbeat,
 } from '@svc/processes'
-import type { AcmeProof, HostEndpoint, PackedGeneration } from '@svc/protocol'
+import type { AcmeProof, HostEndpoint, PackedGeneration, Revocations } from '@svc/protocol'
 
 /** A generation, and the render hosts for it. */
 export interface PackedTarget {
   readonly spec: PackedGeneration
   readonly hosts: readonly HostEndpoint[]
+}
+
+/** State that a worker gets with its first generation: later changes come to it one by one. */
+export interface JoinState {
+  readonly purges: PurgeState
+  readonly revocations: Revocations
 }
 
 /** A connection worker: its last reported state, and the calls that put it into service. */
@@ -43,10 +49,9 @@ export class RunningWorker {
     for (const notify of this.#onGeneration) notify()
   }
 
-  /** Has it build a generation. `purges` only for its first: it gets later purges as they come. */
-  async prepare({ spec, hosts }: PackedTarget, purges?: PurgeState): Promise<void> {
-    const known = purges === undefined ? {} : { purges }
-    const request = { spec, hosts: [...hosts], ...known }
+  /** Has it build a generation. `state` only for its first. */
+  async prepare({ spec, hosts }: PackedTarget, state?: JoinState): Promise<void> {
+    const request = { spec, hosts: [...hosts], ...state }
     await this.peer.call('prepare', request, { timeoutMs: this.#timings.prepareTimeoutMs })
     this.#hasPrepared = true
   }
@@ -63,6 +68,20 @@ export class RunningWorker {
     await this.peer.call('proofs', { proofs: [...proofs] }, { timeoutMs }).catch((error) => {
       if (codeOf(error) !== 'CORE_PEER_GONE') throw error
     })
+  }
+
+  /** Has it refuse tokens. Resolves when it does, or has ended: it is killed if it fails to. Rejects with the reason for that. */
+  async revoke(revocations: Revocations): Promise<void> {
+    // One that serves nothing yet finds them in its pipe before any request.
+    const isBooting = !this.#hasPrepared
+    try {
+      await this.peer.call('revocations', revocations, { timeoutMs: this.#timings.purgeTimeoutMs })
+    } catch (error) {
+      if (isBooting && codeOf(error) === 'CORE_TIMEOUT') return
+      this.process.kill()
+      await this.process.exited
+      if (codeOf(error) !== 'CORE_PEER_GONE') throw error
+    }
   }
 
   /** Lets requests end, for at most `timeoutMs`. Resolves with the number of requests cut. */

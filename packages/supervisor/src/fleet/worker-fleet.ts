@@ -1,4 +1,3 @@
-import type { PurgeState } from '@svc/cache'
 import { asError, type Clock, codeOf, Gate, type Handlers, messageOf } from '@svc/core'
 import type { PurgeMember, SupervisorTimings, WorkerProcess } from '@svc/processes'
 import { type Death, describeExit, Slot, SupervisorError } from '@svc/processes'
@@ -10,10 +9,11 @@ import {
   type masterMethods,
   type PackedGeneration,
   packGeneration,
+  type Revocations,
   type StatusReport,
 } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
-import { type PackedTarget, RunningWorker } from './running-worker.ts'
+import { type JoinState, type PackedTarget, RunningWorker } from './running-worker.ts'
 
 /** The target for every worker. */
 interface Target {
@@ -30,8 +30,8 @@ export interface WorkerFleetOptions {
   readonly target: () => Target
   /** Current responses to the proof requests of certificate authorities. */
   readonly proofs: () => readonly AcmeProof[]
-  /** The state of purges for a worker that starts to serve. */
-  readonly purgeState: () => PurgeState
+  /** The state for a worker that starts to serve. */
+  readonly joinState: () => JoinState
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
@@ -135,6 +135,11 @@ export class WorkerFleet {
     await Promise.all([...this.#joined].map((worker) => worker.setProofs(proofs)))
   }
 
+  /** Has all workers refuse tokens. Resolves when each does or has ended; one that does not answer is replaced. */
+  async revoke(revocations: Revocations): Promise<void> {
+    await Promise.all([...this.#joined].map((worker) => worker.revoke(revocations).catch(this.#problem)))
+  }
+
   /** Workers that take part in purges. */
   get purgeMembers(): PurgeMember[] {
     return Array.from(this.#joined, (worker) => worker.purgeMember)
@@ -221,15 +226,15 @@ export class WorkerFleet {
 
   /** Brings a new worker to the target of the moment when it is ready. */
   async #bring(worker: RunningWorker): Promise<void> {
-    const { target, proofs, purgeState } = this.#options
+    const { target, proofs, joinState } = this.#options
     let served: Target
     do {
       served = target()
       const packed = await this.#pack(served)
       // It takes part in purges from the turn in which it gets the purges so far.
-      const purges = this.#joined.has(worker) ? undefined : purgeState()
+      const state = this.#joined.has(worker) ? undefined : joinState()
       if (!worker.process.hasExited) this.#joined.add(worker)
-      await worker.prepare(packed, purges)
+      await worker.prepare(packed, state)
       if (proofs().length > 0) await worker.setProofs(proofs())
       await worker.commit(served.spec.generation)
     } while (target().spec.generation !== served.spec.generation)

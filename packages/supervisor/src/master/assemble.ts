@@ -23,6 +23,8 @@ import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
 import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
+import { SessionStore } from '../sessions/session-store.ts'
+import { Sessions } from '../sessions/sessions.ts'
 import type { Certificates } from '../tls/certificates.ts'
 import { Caches } from './caches.ts'
 import { hostHandlers, workerHandlers } from './handlers.ts'
@@ -94,7 +96,7 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
 }
 
 /** Calls of the workers into the rest of the master. None arrives before the workers are started. */
-type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'purgeState' | 'onExit' | 'onDeath'>
+type WorkerCalls = Pick<WorkerFleetOptions, 'handlers' | 'joinState' | 'onExit' | 'onDeath'>
 
 function makeWorkers({ deps, access, proofs }: AssembleOptions, hosts: RenderHosts, calls: WorkerCalls): WorkerFleet {
   const { clock, logger, timings } = deps
@@ -223,7 +225,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   })
   const workers = makeWorkers(options, hosts, {
     handlers: (connection) => workerHandlers(parts, connection),
-    purgeState: () => caches.purges.workerState(),
+    joinState: () => ({ purges: caches.purges.workerState(), revocations: store.revocations }),
     onExit: (worker, connection) => {
       metrics.processEnded(worker)
       caches.workerEnded(connection)
@@ -231,6 +233,14 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     onDeath: () => metrics.countDeath('worker'),
   })
   const onPurged = (order: PurgeOrder) => metrics.countPurge(order.layers)
+  const store = await SessionStore.open({ file: join(spec().config.server.state_dir, 'sessions.json'), clock, logger })
+  const sessions = new Sessions({
+    store,
+    admin: () => spec().config.admin,
+    announce: (revocations) => workers.revoke(revocations),
+    clock,
+    logger,
+  })
   const caches = await Caches.open({ spec, workers, hosts, timings, clock, logger, onPurged }, stack)
   const metrics = makeMetrics(options, { workers, hosts, caches })
   const watcher = new SiteWatcher({
@@ -265,6 +275,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const common = { spec, workers, hosts, losses, clock, startedAt, logger, certificates: options.certificates }
   const audit = new AuditLog(spec().config.server.state_dir, logger, clock.now())
   stack.push('audit log', () => audit.close())
-  const parts: MasterParts = { ...common, caches, reloader, restarts, changes, served, surveys, metrics, audit, configChecks }
+  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, configChecks }
+  const parts: MasterParts = { ...common, caches, ...own }
   return { parts, watcher }
 }

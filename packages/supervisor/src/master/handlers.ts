@@ -44,6 +44,11 @@ export function workerHandlers(
     auditLog: ({ limit, before }) => parts.audit.page(limit, before),
     checkConfig: ({ toml }) => parts.configChecks.check(toml),
     siteInfo: ({ site }) => routesOf(parts, site),
+    login: (request) => parts.sessions.login(request),
+    refreshSession: (request) => parts.sessions.refresh(request),
+    issueToken: (request) => parts.sessions.issueToken(request),
+    revokeSession: async (request) => ({ isFound: await parts.sessions.revoke(request) }),
+    sessions: () => ({ sessions: parts.sessions.list() }),
     settleSite: async ({ site }) => void (await parts.changes.settled(site)),
   }
 }

@@ -9,6 +9,7 @@ import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Reloader } from '../reload/reloader.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Certificates } from '../tls/certificates.ts'
 import type { Caches } from './caches.ts'
 import type { RenderHosts } from './render-hosts.ts'
@@ -49,6 +50,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'star
   readonly caches: Caches
   readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates'> & { readonly last: StatusReport['last_reload'] }
   readonly restarts: RollingRestart
+  readonly sessions: Sessions
   readonly changes: SiteChanges
   readonly served: ServedSites
   readonly surveys: SiteSurveys

@@ -1,12 +1,7 @@
 import { anonymous, type Caller, readCredentials, type TokenKey, tokenKey, type User, verifyToken } from '@svc/auth'
 import type { Config } from '@svc/config'
 import type { HeaderList } from '@svc/http'
-
-/** Tokens and sessions that were ended before their time. */
-export interface Revocations {
-  /** Returns true if a token counts no more. `issuedAt`: milliseconds since the epoch. */
-  isRevoked(jti: string, issuedAt: number): boolean
-}
+import type { RevocationList } from './revocation-list.ts'
 
 const endedToken: Caller = Object.freeze({ kind: 'anonymous', hasEndedToken: true })
 
@@ -27,14 +22,14 @@ export class Authenticator {
    * in the token.
    * @param mayUseCookie false: a session cookie does not count on this host
    */
-  async identify(headers: HeaderList, mayUseCookie: boolean, revocations: Revocations): Promise<Caller> {
+  async identify(headers: HeaderList, mayUseCookie: boolean, revocations: RevocationList): Promise<Caller> {
     const credentials = readCredentials(headers)
     if (this.#key === undefined || credentials === undefined || (credentials.by === 'cookie' && !mayUseCookie)) return anonymous
     const claims = await verifyToken(credentials.token, this.#key, Date.now())
     if (claims === 'expired') return endedToken
     if (typeof claims === 'string') return anonymous
     const user = this.#users.get(claims.username)
-    if (user === undefined || revocations.isRevoked(claims.jti, claims.issuedAt)) return endedToken
+    if (user === undefined || revocations.isRevoked(claims)) return endedToken
     return { kind: 'user', user, jti: claims.jti, by: credentials.by }
   }
 }

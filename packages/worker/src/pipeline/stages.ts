@@ -1,5 +1,5 @@
 import type { ControlPlane } from '@svc/admin'
-import type { Revocations } from '../access/authenticator.ts'
+import type { RevocationList } from '../access/revocation-list.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import type { Stage } from '../request/request-context.ts'
 import type { RuleTables } from '../route-rules/rule-tables.ts'
@@ -12,7 +12,7 @@ import { LocationStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
 /** Dependencies of the stages. */
 interface StageParts {
   readonly plane: ControlPlane
-  readonly revocations: Revocations
+  readonly revocations: RevocationList
   readonly renderer: Renderer
   readonly isr: IsrOf
   readonly vhosts: VhostRuntimes

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@svc/admin'
 import { anonymous, type Caller, decideAccess, isLoopback, isOwnPage, machine } from '@svc/auth'
 import type { Problem } from '@svc/http'
-import type { Revocations } from '../../access/authenticator.ts'
+import type { RevocationList } from '../../access/revocation-list.ts'
 import type { RequestContext } from '../../request/request-context.ts'
 
 /** True if a request comes from the machine itself. */
@@ -19,14 +19,14 @@ export function isFromMachine({ request, generation }: RequestContext): boolean 
 }
 
 /** The sender of a request to an endpoint. For what the machine itself may do, its requests need no credentials. */
-export function callerOf(context: RequestContext, { access }: Endpoint, revocations: Revocations): Caller | Promise<Caller> {
+export function callerOf(context: RequestContext, { access }: Endpoint, revocations: RevocationList): Caller | Promise<Caller> {
   if (access === 'open') return anonymous
   if (access === 'loopback' && isFromMachine(context)) return machine
   return identify(context, revocations)
 }
 
 /** The sender by the credentials of the request alone. */
-export function identify({ request, client, generation }: RequestContext, revocations: Revocations): Promise<Caller> {
+export function identify({ request, client, generation }: RequestContext, revocations: RevocationList): Promise<Caller> {
   const mayUseCookie = generation.isAdminHost(client.host)
   return generation.authenticator.identify(request.headers, mayUseCookie, revocations)
 }

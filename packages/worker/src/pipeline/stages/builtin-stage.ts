@@ -10,7 +10,7 @@ import {
 import { anonymous, type Caller } from '@svc/auth'
 import { withDeadline } from '@svc/core'
 import { type HeaderList, normalizePath, type PathCaptures, problemOf, type RuleTable } from '@svc/http'
-import type { Revocations } from '../../access/authenticator.ts'
+import type { RevocationList } from '../../access/revocation-list.ts'
 import { type HostRoute, hostnameOf } from '../../generation/host-routing.ts'
 import type { SiteRuntime } from '../../generation/site-runtime.ts'
 import { sendError } from '../../request/error-response.ts'
@@ -86,7 +86,7 @@ function isProbe({ group }: Endpoint): boolean {
 /** Dependencies of the stage of the built-in endpoints. */
 interface BuiltinParts {
   readonly plane: ControlPlane
-  readonly revocations: Revocations
+  readonly revocations: RevocationList
   readonly vhosts: VhostRuntimes
   readonly rules: RuleTables
 }
@@ -95,7 +95,7 @@ interface BuiltinParts {
 export class BuiltinStage implements Stage {
   readonly name = 'builtin'
   readonly #plane: ControlPlane
-  readonly #revocations: Revocations
+  readonly #revocations: RevocationList
   readonly #audit: AuditTrail
   readonly #paths: SitePaths
 

@@ -1,0 +1,113 @@
+import { newTokenId, signToken, type TokenKey, tokenKey, type User } from '@svc/auth'
+import type { Config } from '@svc/config'
+import type { Clock } from '@svc/core'
+import {
+  type IssueReply,
+  type LoginRequest,
+  type RefreshRequest,
+  type Revocations,
+  type RevokeRequest,
+  type SessionRecord,
+  sessionLimits,
+  type TokenRequest,
+} from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import { Logins, publicUser } from './logins.ts'
+import type { SessionStore } from './session-store.ts'
+
+/** Dependencies of `Sessions`. */
+interface SessionsOptions {
+  readonly store: SessionStore
+  /** `[admin]` of the configuration in service: secret and users follow a reload. */
+  readonly admin: () => Config['admin']
+  /** Resolves when no worker accepts these tokens any more. */
+  readonly announce: (revocations: Revocations) => Promise<void>
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+type Sender = Pick<SessionRecord, 'address' | 'userAgent'>
+
+/** Begins and ends sessions of administrators, and tokens for programs. */
+export class Sessions {
+  readonly #options: SessionsOptions
+  readonly #logins: Logins
+  #lastKey: { readonly secret: string; readonly key: TokenKey } | undefined
+
+  constructor(options: SessionsOptions) {
+    const { store, admin, clock, logger } = options
+    this.#options = options
+    this.#logins = new Logins({ users: () => admin().users, networks: store.networks, clock, logger })
+  }
+
+  /** Sessions and tokens that are accepted, the latest first. */
+  list(): SessionRecord[] {
+    return this.#options.store.records.toSorted((one, other) => other.issuedAt - one.issuedAt)
+  }
+
+  /** @throws SUP_SESSIONS if it cannot be recorded */
+  async login(request: LoginRequest): Promise<IssueReply> {
+    if (this.#key() === undefined) return { refused: 'not_available' }
+    const outcome = await this.#logins.prove(request)
+    if (outcome.kind === 'throttled') return { refused: 'throttled', retryAfterSecs: outcome.retryAfterSecs }
+    if (outcome.kind === 'credentials') return { refused: 'credentials' }
+    return this.#issue('session', outcome.user, this.#options.admin().session_ttl_secs, request)
+  }
+
+  /** Puts a new session in the place of one. @throws SUP_SESSIONS */
+  async refresh({ jti, username, ...sender }: RefreshRequest): Promise<IssueReply> {
+    const { store, admin } = this.#options
+    const user = this.#userOf(username)
+    if (user === undefined) return { refused: 'unknown_user' }
+    const before = store.record(jti)
+    if (before?.kind !== 'session' || before.username !== username) return { refused: 'not_a_session' }
+    const reply = await this.#issue('session', user, admin().session_ttl_secs, sender)
+    if (reply.issued !== undefined) await this.revoke({ jti })
+    return reply
+  }
+
+  /** Makes a token of a user. @throws SUP_SESSIONS */
+  async issueToken({ username, ttlSecs, ...sender }: TokenRequest): Promise<IssueReply> {
+    const user = this.#userOf(username)
+    return user === undefined ? { refused: 'unknown_user' } : this.#issue('token', user, ttlSecs, sender)
+  }
+
+  /**
+   * Ends a session or token. Resolves when no worker accepts it any more, and a restart does not forget that. False: it is unknown.
+   * @throws SUP_SESSIONS if a restart would forget it
+   */
+  async revoke(request: RevokeRequest): Promise<boolean> {
+    const revoked = this.#options.store.revoke(request)
+    if (revoked === undefined) return false
+    await Promise.all([revoked.saved, this.#options.announce(revoked.ended)])
+    return true
+  }
+
+  async #issue(kind: SessionRecord['kind'], user: User, ttlSecs: number, sender: Sender): Promise<IssueReply> {
+    const { store, announce } = this.#options
+    const key = this.#key()
+    if (key === undefined) return { refused: 'not_available' }
+    const issuedAt = store.issueTime(user.username)
+    const times = { jti: newTokenId(), issuedAt, expiresAt: issuedAt + ttlSecs * 1000 }
+    const token = await signToken({ ...user, ...times }, key)
+    const { address, userAgent } = sender
+    const { username, role } = user
+    const record = { kind, username, role, ...times, address, userAgent: userAgent.slice(0, sessionLimits.userAgent) }
+    const ended = await store.add(record, this.#logins.networks)
+    if (ended !== undefined) await announce(ended)
+    return { issued: { token, ...times, user } }
+  }
+
+  #userOf(username: string): User | undefined {
+    const found = this.#options.admin().users.find((user) => user.username === username)
+    return found === undefined ? undefined : publicUser(found)
+  }
+
+  /** Undefined: the panel is off. */
+  #key(): TokenKey | undefined {
+    const { enabled, jwt_secret: secret } = this.#options.admin()
+    if (!enabled || secret === undefined) return undefined
+    if (this.#lastKey?.secret !== secret) this.#lastKey = { secret, key: tokenKey(secret) }
+    return this.#lastKey.key
+  }
+}
