@@ -207,6 +207,23 @@ test('the cookie of the service is taken out and no other', async (t) => {
   assert.equal(await cookieOf(' SVC_ADMIN = token;SVC_ADMIN=2;c=3'), 'c=3')
 })
 
+test('a site neither sets nor clears the cookie of the service', async (t) => {
+  const server = await PipelineServer.start(t)
+  const cookies = ['a=1', 'SVC_ADMIN=stolen; Path=/__svc/', 'svc_admin=; Max-Age=0', '=SVC_ADMIN=x', 'b=2']
+  const headers = [...html, ...cookies.map((value): [string, string] => ['Set-Cookie', value])]
+  const cookiesOf = async () => {
+    const { headerList } = await server.get('/')
+    return headerList.filter(([name]) => name.toLowerCase() === 'set-cookie').map(([, value]) => value)
+  }
+  server.renderer.answer = ({ sink }) => sink.complete(complete(200, headers), Buffer.from(text))
+  assert.deepEqual(await cookiesOf(), ['a=1', 'b=2'])
+  server.renderer.answer = ({ sink }) => {
+    sink.head({ status: 200, headers })
+    sink.end(streamed)
+  }
+  assert.deepEqual(await cookiesOf(), ['a=1', 'b=2'])
+})
+
 test('the access log has one line for each request, with what was sent', async (t) => {
   const files = { ...shop.files, 'public/a.txt': 'the file' }
   const server = await PipelineServer.start(t, [{ ...shop, files }])

@@ -23,6 +23,7 @@ test('middleware that passes on lets files and routes answer, with the fields it
       ['Content-Type', 'text/x-changed'],
       ['set-cookie', 'a=1'],
       ['set-cookie', 'b=2'],
+      ['set-cookie', 'SVC_ADMIN=of-a-site'],
     ]
     sink.complete(verdict({ action: 'next', responseHeaders }), undefined)
   })

@@ -53,6 +53,15 @@ for (const engine of engineNames) {
     assert.doesNotMatch(received, /6\.6\.6\.6|evil|x-first|x-second|http2-settings|SVC_ADMIN/i)
   })
 
+  test(`${engine}: an upstream neither sets nor clears the cookie of the service`, async (t) => {
+    const cookies = ['a=1', 'SVC_ADMIN=stolen', ' svc_admin=; Max-Age=0'].map((value) => `Set-Cookie: ${value}\r\n`).join('')
+    const up = await startRaw(t, (connection) => connection.send(answer(cookies)))
+    const { port } = await startProxy(t, `location / { proxy_pass http://${up.address}; }`, { engine })
+    const received = await ask(t, port, 'GET / HTTP/1.1')
+    assert.match(received, /^HTTP\/1\.1 200 [\s\S]*\r\nset-cookie: a=1\r\n/i)
+    assert.doesNotMatch(received, /svc_admin/i)
+  })
+
   test(`${engine}: a request behind one with a body goes safely to another upstream`, async (t) => {
     const up = await startRaw(t, (connection, request) => {
       if (request.includes(' /broken')) connection.socket.destroy()

@@ -105,7 +105,7 @@ for (const engine of engineNames) {
   })
 
   test(`${engine}: the upstream sees the request as it was, and chooses the subprotocol`, async (t) => {
-    const up = await startUpstream(t, { chooses: () => 'b', fields: ['Set-Cookie: a=b', 'X-Up: 1'] })
+    const up = await startUpstream(t, { chooses: () => 'b', fields: ['Set-Cookie: a=b', 'Set-Cookie: SVC_ADMIN=x', 'X-Up: 1'] })
     const { client } = await bridge(t, engine, up, ['a', 'b'])
     const [request] = up.requests
     assert.equal(request?.url, '/chat%20room?a=b')

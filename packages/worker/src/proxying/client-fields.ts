@@ -1,7 +1,7 @@
-import { CONNECTION_FIELDS, type HeaderList, isTrustedOnlyField, removeCookies } from '@svc/http'
+import { withoutSessionCookie } from '@svc/auth'
+import { CONNECTION_FIELDS, type HeaderList, isTrustedOnlyField } from '@svc/http'
 import { connectionOptions } from '@svc/upstream'
 import type { RequestContext } from '../request/request-context.ts'
-import { OWN_COOKIES } from '../request/site-request.ts'
 
 /** Fields of one connection, and those that are rewritten for the next one. */
 const NOT_PASSED: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, 'cdn-loop', 'content-length', 'expect', 'host'])
@@ -24,7 +24,7 @@ export function clientFields(context: RequestContext, replaced: ReadonlySet<stri
     if (name === 'cdn-loop') loop += `${value}, `
     if (NOT_PASSED.has(name) || replaced.has(name) || named.has(name) || !isPlainName(name)) continue
     if (name === 'cookie') {
-      const kept = removeCookies(value, OWN_COOKIES)
+      const kept = withoutSessionCookie(value)
       if (kept !== undefined) fields.push([name, kept])
     } else if (client.isPeerTrusted || !isTrustedOnlyField(name)) {
       fields.push(field)

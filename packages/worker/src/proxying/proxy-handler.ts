@@ -4,6 +4,7 @@ import { bridgeWebSocket, HttpOrigin, parseNextUpstream, parseServerAddress } fr
 import type { ProxySpec } from '@svc/vhosts'
 import type { LocationCache } from '../proxy-cache/index.ts'
 import { refuseLoop } from '../request/request-loop.ts'
+import { withoutSessionFields } from '../request/response-head.ts'
 import type { LocationExchange, LocationHandler } from '../vhost/location-handler.ts'
 import { ProxiedFields, proxiedTarget } from './proxy-request.ts'
 import { RedirectRewriter } from './redirect-rewriter.ts'
@@ -107,7 +108,8 @@ export class ProxyHandler implements LocationHandler {
   /** The fields of a response that agrees to switch protocols, after the location removed and added fields. */
   #switching(exchange: LocationExchange, fields: HeaderList): HeaderList {
     const { headers } = this.#filter.apply(exchange, fields)
-    return exchange.context.shapeHead?.({ status: 101, headers }).headers ?? headers
+    const head = { status: 101, headers }
+    return withoutSessionFields(exchange.context.shapeHead?.(head) ?? head).headers
   }
 
   /** nginx switches protocols only where the location hands both fields on. */

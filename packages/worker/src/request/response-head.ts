@@ -1,3 +1,4 @@
+import { namesSessionCookie } from '@svc/auth'
 import { RecentWeakMap } from '@svc/core'
 import type { ClientInfo, HeaderList, HttpRequest, ResponseHead } from '@svc/http'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
@@ -8,6 +9,8 @@ interface HeadInputs {
   readonly client: Pick<ClientInfo, 'scheme'>
   readonly generation: Pick<ServingGeneration, 'strictTransport'>
   readonly site: object | undefined
+  /** "builtin": the service itself responds. */
+  readonly pathGroup: string
   readonly responseHeaders: HeaderList
   readonly ruleHeaders: HeaderList
   readonly cacheStatus: string
@@ -15,12 +18,25 @@ interface HeadInputs {
 
 /** Adds the fields that every response to a request has, from whatever handler. */
 export function finalHead(head: ResponseHead, inputs: HeadInputs, hasL0: boolean): ResponseHead {
-  const { request, site, responseHeaders, ruleHeaders, cacheStatus } = inputs
-  const extended = withFields(withFields(withStrictTransport(head, inputs), responseHeaders), ruleHeaders)
+  const { request, site, pathGroup, responseHeaders, ruleHeaders, cacheStatus } = inputs
+  const whole = withFields(withFields(withStrictTransport(head, inputs), responseHeaders), ruleHeaders)
+  const extended = pathGroup === 'builtin' ? whole : withoutSessionFields(whole)
   if (site === undefined) return extended
   const members = cacheStatus === '' ? [] : [cacheStatus]
   if (hasL0) members.push(l0Status(request))
   return members.length === 0 ? extended : withCacheStatus(extended, members)
+}
+
+const COOKIE_FIELD = 'set-cookie'
+
+function isSessionField([name, value]: HeaderList[number]): boolean {
+  return name.length === COOKIE_FIELD.length && name.toLowerCase() === COOKIE_FIELD && namesSessionCookie(value)
+}
+
+/** The head of a site's response without fields that set or clear the cookie of administrators. The same if there are none. */
+export function withoutSessionFields(head: ResponseHead): ResponseHead {
+  const { status, headers } = head
+  return headers.some(isSessionField) ? { status, headers: headers.filter((field) => !isSessionField(field)) } : head
 }
 
 /** RFC 6797 section 7.2: never over plain HTTP. The response's own field takes precedence. */

@@ -1,5 +1,6 @@
+import { withoutSessionCookie } from '@svc/auth'
 import { responseTags } from '@svc/cache'
-import { isTrustedOnlyField, type ParsedTarget, parseCookies, parseHost, removeCookies } from '@svc/http'
+import { isTrustedOnlyField, type ParsedTarget, parseCookies, parseHost } from '@svc/http'
 import type { RenderRequest } from '@svc/protocol'
 import type { MatcherRequest, RouteParams } from '@svc/site'
 import type { SiteApp, SiteRuntime } from '../generation/site-runtime.ts'
@@ -65,9 +66,6 @@ export function siteUrl(origin: string, { path, query }: Pick<ParsedTarget, 'pat
 /** Code of a site finds the scheme of its client here, as behind any other server. */
 const PROTO = 'x-forwarded-proto'
 
-/** Cookies of the service itself: no site and no upstream ever sees them. */
-export const OWN_COOKIES: ReadonlySet<string> = new Set(['SVC_ADMIN'])
-
 /**
  * The request's fields as the site's code may see them: without fields that only a trusted proxy may set, without the service's own
  * cookies, and with the host and the scheme that the client named, as far as trusted proxies vouch for them.
@@ -97,7 +95,7 @@ function valueForSite({ client }: RequestContext, name: string, value: string): 
   // Replaced by the result of `Forwarded` and the chain of proxies.
   if (name === PROTO) return undefined
   if (name === 'x-forwarded-host') return client.isPeerTrusted ? client.host : undefined
-  if (name === 'cookie') return removeCookies(value, OWN_COOKIES)
+  if (name === 'cookie') return withoutSessionCookie(value)
   return client.isPeerTrusted || !isTrustedOnlyField(name) ? value : undefined
 }
 

@@ -1,9 +1,9 @@
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { escapeArgs, parseHost, removeCookies } from '@svc/http'
+import { withoutSessionCookie } from '@svc/auth'
+import { escapeArgs, parseHost } from '@svc/http'
 import type { CaptureSink, Captures, ServerSpec, VariableReader } from '@svc/vhosts'
 import type { RequestContext } from '../request/request-context.ts'
-import { OWN_COOKIES } from '../request/site-request.ts'
 import { addressOf, portOf } from './listen-port.ts'
 
 /** `$fastcgi_script_name` and `$fastcgi_path_info`. */
@@ -116,7 +116,7 @@ function httpReader(name: string): VariableReader<VariableInput> {
 function allOf({ request }: RequestContext, name: string, separator: string): string {
   const values = request.headers.filter(([known]) => known === name).map(([, value]) => value)
   // No upstream ever sees a cookie of the service itself.
-  const shown = name === 'cookie' ? values.flatMap((value) => removeCookies(value, OWN_COOKIES) ?? []) : values
+  const shown = name === 'cookie' ? values.flatMap((value) => withoutSessionCookie(value) ?? []) : values
   return shown.join(separator)
 }
 
