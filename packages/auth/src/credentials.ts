@@ -11,7 +11,7 @@ const sessionCookies: ReadonlySet<string> = new Set([SESSION_COOKIE])
 const SETS_SESSION_COOKIE = /^[\0- =]*svc_admin(?![\w!#$%&'*+.^`|~-])/i
 
 /** A token and the way that it came. */
-export interface Credentials {
+interface Credentials {
   readonly token: string
   readonly by: 'bearer' | 'cookie'
 }

@@ -47,10 +47,16 @@ test('a token counts only while it is ours, in time, not revoked, and its user i
   assert.equal(await statusOf(await bearer('gone')), 401)
   assert.equal(await statusOf({ authorization: 'Bearer x.y.z' }), 401)
   assert.equal(await statusOf({ authorization: `Basic ${Buffer.from('root:x').toString('base64')}` }), 401)
-  server.revocations.replace(['stolen'], 0)
+  const revoke = (revocations: Partial<Parameters<typeof server.revocations.add>[0]>) =>
+    server.revocations.add({ tokens: [], users: [], issuedBefore: 0, ...revocations }, Date.now())
+  const soon = Date.now() + 60_000
+  revoke({ tokens: [{ jti: 'stolen', expiresAt: soon }] })
   assert.equal(await statusOf(await bearer('root', { jti: 'stolen' })), 401)
   assert.equal(await statusOf(await bearer('root', { jti: 'other' })), 200)
-  server.revocations.replace([], Date.now() + 60_000)
+  revoke({ users: [{ username: 'vera', issuedBefore: soon }] })
+  assert.equal(await statusOf(await bearer('vera')), 401)
+  assert.equal(await statusOf(await bearer('root', { jti: 'other' })), 200)
+  revoke({ issuedBefore: soon })
   assert.equal(await statusOf(await bearer('root', { jti: 'other' })), 401)
 })
 
