@@ -237,7 +237,8 @@ class HostAttempts implements WaitingCall {
   #deadlineAt: number | undefined
   #begun = 0
   #mayHaveBegun = true
-  #isWaiting = false
+  /** True if it waits for a host. */
+  isWaiting = false
   #isEnded = false
 
   constructor(hosts: HostSet, call: HostCall) {
@@ -254,11 +255,6 @@ class HostAttempts implements WaitingCall {
     return this.#deadlineAt
   }
 
-  /** True if it waits for a host. */
-  get isWaiting(): boolean {
-    return this.#isWaiting
-  }
-
   /** Sends the call for the first time: at once if a host is connected. */
   start(): void {
     const peer = this.#hosts.connectedPeer(this.site)
@@ -267,12 +263,12 @@ class HostAttempts implements WaitingCall {
   }
 
   connected(peer: HostPeer): void {
-    this.#isWaiting = false
+    this.isWaiting = false
     this.#again(peer)
   }
 
   failed(error: Error): void {
-    this.#isWaiting = false
+    this.isWaiting = false
     this.#end(error)
   }
 
@@ -307,12 +303,12 @@ class HostAttempts implements WaitingCall {
   /** Nothing more is sent or reported. */
   cancel(): void {
     this.#isEnded = true
-    this.#hosts.stopWaiting(this)
+    this.#hosts.waits.remove(this)
   }
 
   #wait(): void {
-    this.#isWaiting = true
-    this.#hosts.wait(this)
+    this.isWaiting = true
+    this.#hosts.waits.add(this)
   }
 
   /** A host that has died may look connected for a moment: it has not begun until it says so. */

@@ -60,7 +60,8 @@ function keyOf({ id, socket, token }: HostEndpoint): string {
  */
 export class HostSet {
   readonly #options: HostSetOptions
-  readonly #waits: HostWaits
+  /** Calls that wait for a host. */
+  readonly waits: HostWaits
   #hosts: Host[] = []
   /** Also of hosts that are no longer announced, as long as their connection lives. */
   readonly #hostOf = new Map<HostPeer, Host>()
@@ -70,17 +71,16 @@ export class HostSet {
 
   constructor(options: HostSetOptions) {
     this.#options = options
-    this.#waits = new HostWaits({
-      queueMax: () => options.limits().queue_max,
-      connectedPeer: (site) => this.connectedPeer(site),
-      waitsUntil: (call) => this.#waitsUntil(call),
-      refusal: (site) => this.#refusal(site),
-    })
+    this.waits = new HostWaits(this)
   }
 
   /** How long a call waits for hosts. */
   get waitMs(): number {
     return this.#options.limits().timeout_ms
+  }
+
+  get queueMax(): number {
+    return this.#options.limits().queue_max
   }
 
   /** Replaces the set. Hosts that stay keep their connection; calls on others run to their end. */
@@ -102,19 +102,6 @@ export class HostSet {
   sitesChanged(hasSite: (site: string) => boolean): void {
     this.#hasSite = hasSite
     this.#changed()
-  }
-
-  /**
-   * Lets a call wait for a connected host of its site: until its deadline, and not at all when none can be there by then. For a
-   * host that others start and that has been away for longer than a call waits, none does.
-   */
-  wait(call: WaitingCall): void {
-    this.#waits.add(call)
-  }
-
-  /** Forgets a call that waits. */
-  stopWaiting(call: WaitingCall): void {
-    this.#waits.remove(call)
   }
 
   /** A connected host for the site, or undefined. */
@@ -160,7 +147,8 @@ export class HostSet {
     this.#changed()
   }
 
-  #waitsUntil({ site, deadlineAt }: WaitingCall): number {
+  /** For a host that others start and that has been away for longer than a call waits, no call does. */
+  waitsUntil({ site, deadlineAt }: WaitingCall): number {
     if (this.#isClosed || !this.#hasSite(site)) return 0
     const own = this.#ownHost(site)
     const hosts = own === undefined ? this.#hosts.filter(({ endpoint }) => endpoint.sites === '*') : [own]
@@ -176,7 +164,7 @@ export class HostSet {
     return isComing ? Number.POSITIVE_INFINITY : awayAt + this.waitMs
   }
 
-  #refusal(site: string): WorkerError {
+  refusal(site: string): WorkerError {
     const own = this.#ownHost(site)
     const isElsewhere = own?.endpoint.token === '' && own.endpoint.startsAt === undefined
     const advice = isElsewhere ? `; start this site's process with "svc serve --site ${site}"` : ''
@@ -243,7 +231,7 @@ export class HostSet {
       setImmediate(() => this.#reportLost(host, peer))
     }
     peer.closed.then(lost, lost)
-    this.#waits.serve()
+    this.waits.serve()
   }
 
   /**
@@ -271,6 +259,6 @@ export class HostSet {
       host.unknownSites.clear()
       host.isDraining = false
     }
-    this.#waits.serve()
+    this.waits.serve()
   }
 }

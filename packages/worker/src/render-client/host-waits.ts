@@ -12,16 +12,16 @@ export interface WaitingCall {
   failed(error: Error): void
 }
 
-/** Options of the waiting calls. */
-interface WaitOptions {
+/** The hosts that calls wait for. */
+interface AwaitedHosts {
   /** Calls of one site that may wait at a time. */
-  readonly queueMax: () => number
+  readonly queueMax: number
   /** A host that the site's calls can be sent to. */
-  readonly connectedPeer: (site: string) => HostPeer | undefined
+  connectedPeer(site: string): HostPeer | undefined
   /** Until when it is of use that a call waits; a time that has passed: not at all. */
-  readonly waitsUntil: (call: WaitingCall) => number
+  waitsUntil(call: WaitingCall): number
   /** Says why no host came. */
-  readonly refusal: (site: string) => Error
+  refusal(site: string): Error
 }
 
 /** Node fires timers with a longer delay at once. */
@@ -29,27 +29,24 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Calls that no host can take at the moment: a bounded number for each site, each until its deadline. */
 export class HostWaits {
-  readonly #options: WaitOptions
+  readonly #hosts: AwaitedHosts
   /** By site, in the order in which they came. */
   readonly #waiting = new Map<string, Map<WaitingCall, NodeJS.Timeout>>()
 
-  constructor(options: WaitOptions) {
-    this.#options = options
+  constructor(hosts: AwaitedHosts) {
+    this.#hosts = hosts
   }
 
-  /** Calls of a site that wait. */
-  count(site: string): number {
-    return this.#waiting.get(site)?.size ?? 0
-  }
-
-  /** Takes a call in, or tells it in a later turn that it is of no use. */
+  /** Takes a call in, or tells it in a later turn that it is of no use: no host can be there by its deadline, or too many wait. */
   add(call: WaitingCall): void {
-    const { queueMax, waitsUntil, refusal } = this.#options
     const { site } = call
-    if (waitsUntil(call) <= performance.now()) setImmediate(() => call.failed(refusal(site)))
-    else if (this.count(site) >= queueMax()) setImmediate(() => call.failed(queueFull(site)))
-    else {
-      const calls = this.#waiting.get(site) ?? new Map<WaitingCall, NodeJS.Timeout>()
+    const calls = this.#waiting.get(site) ?? new Map<WaitingCall, NodeJS.Timeout>()
+    if (this.#hosts.waitsUntil(call) <= performance.now()) {
+      setImmediate(() => call.failed(this.#hosts.refusal(site)))
+    } else if (calls.size >= this.#hosts.queueMax) {
+      const message = `too many requests are already waiting for a render host for ${site}`
+      setImmediate(() => call.failed(new WorkerError('WORKER_QUEUE_FULL', message)))
+    } else {
       this.#waiting.set(site, calls)
       calls.set(call, this.#timer(call))
     }
@@ -66,13 +63,12 @@ export class HostWaits {
 
   /** The hosts have changed: sends the calls that can be sent, fails those that no host can serve. */
   serve(): void {
-    const { connectedPeer, waitsUntil, refusal } = this.#options
     for (const [site, calls] of [...this.#waiting]) {
       for (const call of [...calls.keys()]) {
-        const peer = connectedPeer(site)
-        if (peer === undefined && waitsUntil(call) > performance.now()) continue
+        const peer = this.#hosts.connectedPeer(site)
+        if (peer === undefined && this.#hosts.waitsUntil(call) > performance.now()) continue
         if (!this.remove(call)) continue
-        if (peer === undefined) call.failed(refusal(site))
+        if (peer === undefined) call.failed(this.#hosts.refusal(site))
         else call.connected(peer)
       }
     }
@@ -80,18 +76,14 @@ export class HostWaits {
 
   /** A host may have become known in time that is worth more patience than there was when the call came. */
   #timer(call: WaitingCall): NodeJS.Timeout {
-    const leftMs = Math.min(MAX_TIMER_MS, Math.max(0, this.#options.waitsUntil(call) - performance.now()))
+    const leftMs = Math.min(MAX_TIMER_MS, Math.max(0, this.#hosts.waitsUntil(call) - performance.now()))
     return setTimeout(() => this.#late(call), Math.ceil(leftMs))
   }
 
   #late(call: WaitingCall): void {
     const calls = this.#waiting.get(call.site)
     if (calls?.has(call) !== true) return
-    if (this.#options.waitsUntil(call) > performance.now()) calls.set(call, this.#timer(call))
-    else if (this.remove(call)) call.failed(this.#options.refusal(call.site))
+    if (this.#hosts.waitsUntil(call) > performance.now()) calls.set(call, this.#timer(call))
+    else if (this.remove(call)) call.failed(this.#hosts.refusal(call.site))
   }
-}
-
-function queueFull(site: string): WorkerError {
-  return new WorkerError('WORKER_QUEUE_FULL', `too many requests are already waiting for a render host for ${site}`)
 }
