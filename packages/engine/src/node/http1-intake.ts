@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { codeOf } from '@svc/core'
+import { codeOf, entryOf } from '@svc/core'
 import { statusLine } from '@svc/http'
 import { LINGER_MS } from '../exchange/lingering.ts'
 import type { GateFault } from '../exchange/request-gate.ts'
@@ -215,19 +215,11 @@ export class Http1Intake {
   }
 
   #connectionOf(socket: Socket): Http1Connection {
-    const known = this.#connections.get(socket)
-    if (known !== undefined) return known
-    const serverName = socket instanceof TLSSocket ? serverNameOf(socket) : undefined
-    const made: Http1Connection = {
-      peer: peerAddress(socket),
-      serverName,
-      current: undefined,
-      waiting: [],
-      fault: undefined,
-      isFinal: false,
-    }
-    this.#connections.set(socket, made)
-    return made
+    return entryOf(this.#connections, socket, () => {
+      const serverName = socket instanceof TLSSocket ? serverNameOf(socket) : undefined
+      const none = { current: undefined, waiting: [], fault: undefined, isFinal: false }
+      return { peer: peerAddress(socket), serverName, ...none }
+    })
   }
 }
 

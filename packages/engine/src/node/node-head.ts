@@ -1,3 +1,4 @@
+import { entryOf } from '@svc/core'
 import type { ReadyHead } from '../exchange/ready-responses.ts'
 import { readyFields } from '../exchange/ready-responses.ts'
 import { BuiltHeads } from '../exchange/response-head.ts'
@@ -18,10 +19,6 @@ export class NodeHeads extends BuiltHeads<NodeHead> {
   }
 
   ofReady(head: ReadyHead): NodeHead {
-    const known = this.#ofReady.get(head)
-    if (known !== undefined) return known
-    const made = { status: head.status, fields: readyFields(head).flat() }
-    this.#ofReady.set(head, made)
-    return made
+    return entryOf(this.#ofReady, head, () => ({ status: head.status, fields: readyFields(head).flat() }))
   }
 }

@@ -56,16 +56,12 @@ export class UpstreamGroups {
     if (known !== undefined) return known
     const group = new UpstreamGroup(singleServer(address), this.#tools.clock)
     this.#named.set(address, group)
-    if (this.#named.size > MAX_NAMED_BY_REQUESTS) this.#forgetOldest()
-    return group
-  }
-
-  #forgetOldest(): void {
-    for (const [address, group] of this.#named) {
-      this.#named.delete(address)
-      this.#tools.onForgotten(group)
-      return
+    const [oldest] = this.#named.size > MAX_NAMED_BY_REQUESTS ? this.#named : []
+    if (oldest !== undefined) {
+      this.#named.delete(oldest[0])
+      this.#tools.onForgotten(oldest[1])
     }
+    return group
   }
 
   /** Groups that another generation does not use. */

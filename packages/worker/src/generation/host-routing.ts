@@ -1,4 +1,4 @@
-import { Pacer } from '@svc/core'
+import { entryOf, Pacer } from '@svc/core'
 import { type HostMatchKind, parseHost } from '@svc/http'
 import { type CaptureSink, type Captures, type ServerEntry, type ServerSpec, ServerTable, type WebSpec } from '@svc/vhosts'
 import type { SiteRuntime } from './site-runtime.ts'
@@ -69,7 +69,7 @@ export class HostRouting {
 
   /** @param host may have a port; "" without one. Undefined: the address serves nothing. */
   route(listener: string, host: string): HostRoute | undefined {
-    const known = this.#knownOf(listener)
+    const known = entryOf(this.#known, listener, () => new Map<string, HostRoute | undefined>())
     const found = known.get(host)
     if (found !== undefined) return found
     const route = this.#find(listener, host)
@@ -87,15 +87,6 @@ export class HostRouting {
     }
   }
 
-  #knownOf(listener: string): Map<string, HostRoute | undefined> {
-    let known = this.#known.get(listener)
-    if (known === undefined) {
-      known = new Map()
-      this.#known.set(listener, known)
-    }
-    return known
-  }
-
   #find(listener: string, host: string): HostRoute | undefined {
     const sink = new NameCaptures()
     const match = this.#tableOf(listener).match(hostnameOf(host), sink)
@@ -107,13 +98,10 @@ export class HostRouting {
   }
 
   #tableOf(listener: string): ServerTable<Entry> {
-    let table = this.#tables.get(listener)
-    if (table === undefined) {
+    return entryOf(this.#tables, listener, () => {
       this.#everywhere ??= this.#sitesEverywhere()
-      table = new ServerTable([...this.#serversOf(listener), ...this.#everywhere])
-      this.#tables.set(listener, table)
-    }
-    return table
+      return new ServerTable([...this.#serversOf(listener), ...this.#everywhere])
+    })
   }
 
   #serversOf(listener: string): ServerEntry<Entry>[] {

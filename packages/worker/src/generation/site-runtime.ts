@@ -1,5 +1,5 @@
 import type { SiteConfig } from '@svc/config'
-import { SingleFlight } from '@svc/core'
+import { SingleFlight, setNewest } from '@svc/core'
 import type { HeaderList } from '@svc/http'
 import { compileMiddlewareMatcher, compileRoutes, type MiddlewareMatcher, type RouteTable, type SiteManifest } from '@svc/site'
 import { WorkerError } from '../errors/errors.ts'
@@ -33,7 +33,11 @@ export class SiteRuntime {
   #app: SiteApp | undefined
   /** Raised by every change, so that a response in flight during a change is not cached. */
   #changes = 0
-  #isRetired = false
+  /**
+   * True if another configuration is in service. Its label may be another site's by now: responses of requests that started before
+   * are neither cached nor served from the cache. Written here alone.
+   */
+  isRetired = false
   /** Requests that wait for the application. */
   readonly #waiting = new Set<PromiseWithResolvers<SiteApp | undefined>>()
   #isAsked = false
@@ -84,17 +88,9 @@ export class SiteRuntime {
     this.#app = undefined
   }
 
-  /**
-   * True if another configuration is in service. Its label may be another site's by now: responses of requests that started before
-   * are neither cached nor served from the cache.
-   */
-  get isRetired(): boolean {
-    return this.#isRetired
-  }
-
   /** Another configuration takes over. */
   retire(): void {
-    this.#isRetired = true
+    this.isRetired = true
   }
 
   #tellWaiting(): void {
@@ -160,10 +156,6 @@ class MiddlewareMemory {
   }
 
   add(method: string, path: string, responseHeaders: HeaderList, nowMs: number): void {
-    const key = `${method} ${path}`
-    this.#runs.delete(key)
-    this.#runs.set(key, { responseHeaders, untilMs: nowMs + MAX_AGE_MS })
-    const oldest = this.#runs.size > MAX_PATHS ? this.#runs.keys().next().value : undefined
-    if (oldest !== undefined) this.#runs.delete(oldest)
+    setNewest(this.#runs, `${method} ${path}`, { responseHeaders, untilMs: nowMs + MAX_AGE_MS }, MAX_PATHS)
   }
 }

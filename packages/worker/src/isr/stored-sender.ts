@@ -1,5 +1,5 @@
 import { ageSeconds, type EntryFacts, freshnessOf, type StoredEntry, ttlLeftMs } from '@svc/cache'
-import type { Clock } from '@svc/core'
+import { type Clock, entryOf, setNewest } from '@svc/core'
 import {
   type CacheStatus,
   cacheStatus,
@@ -159,24 +159,18 @@ export class SharedBodies {
     if (known?.equals(body) === true) return known
     const copy = Buffer.allocUnsafeSlow(body.byteLength)
     copy.set(body)
-    this.#bodies.delete(name)
-    this.#bodies.set(name, new WeakRef(copy))
-    const oldest = this.#bodies.size > MAX_BODIES ? this.#bodies.keys().next().value : undefined
-    if (oldest !== undefined) this.#bodies.delete(oldest)
+    setNewest(this.#bodies, name, new WeakRef(copy), MAX_BODIES)
     return copy
   }
 
   /** A body that `copyOf` has given, compressed; the result is others' too. */
   encode(coding: RealCoding, body: Uint8Array): Promise<Uint8Array> {
-    const known = this.#encodings.get(body)
-    const found = known?.get(coding)
-    if (found !== undefined) return found
-    const made = this.#encode(coding, body)
-    const encodings = known ?? new Map<RealCoding, Promise<Uint8Array>>()
-    encodings.set(coding, made)
-    this.#encodings.set(body, encodings)
-    // The next caller tries again; earlier callers learn of the failure from the promise.
-    made.catch(() => encodings.delete(coding))
-    return made
+    const encodings = entryOf(this.#encodings, body, () => new Map<RealCoding, Promise<Uint8Array>>())
+    return entryOf(encodings, coding, () => {
+      const made = this.#encode(coding, body)
+      // The next caller tries again; earlier callers learn of the failure from the promise.
+      made.catch(() => encodings.delete(coding))
+      return made
+    })
   }
 }

@@ -1,3 +1,4 @@
+import { entryOf } from '@svc/core'
 import { clientOf, type HttpExchange } from '@svc/http'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { type ContextTools, RequestContext, type Stage } from '../request/request-context.ts'
@@ -18,15 +19,9 @@ export class Pipeline {
   }
 
   run(context: RequestContext): void {
-    this.#runFrom(0, this.#neededBy(context.generation), context)
-  }
-
-  #neededBy(generation: ServingGeneration): readonly Stage[] {
-    const known = this.#stagesOf.get(generation)
-    if (known !== undefined) return known
-    const needed = this.#stages.filter((stage) => stage.isNeeded?.(generation) ?? true)
-    this.#stagesOf.set(generation, needed)
-    return needed
+    const { generation } = context
+    const needed = () => this.#stages.filter((stage) => stage.isNeeded?.(generation) ?? true)
+    this.#runFrom(0, entryOf(this.#stagesOf, generation, needed), context)
   }
 
   #runFrom(start: number, stages: readonly Stage[], context: RequestContext): void {

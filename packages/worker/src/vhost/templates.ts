@@ -1,3 +1,4 @@
+import { entryOf } from '@svc/core'
 import { type CompiledTemplate, compileTemplate, type MapSpec, type Template, ValueMap, type VariableReader } from '@svc/vhosts'
 import { type VariableInput, variableReader } from './variables.ts'
 
@@ -12,22 +13,12 @@ export class Templates {
   }
 
   of(spec: Template): CompiledTemplate<VariableInput> {
-    let template = this.#compiled.get(spec)
-    if (template === undefined) {
-      template = compileTemplate(spec, this.#readerOf)
-      this.#compiled.set(spec, template)
-    }
-    return template
+    return entryOf(this.#compiled, spec, () => compileTemplate(spec, this.#readerOf))
   }
 
   readonly #readerOf = (name: string): VariableReader<VariableInput> => {
-    const known = this.#mapReaders.get(name)
-    if (known !== undefined) return known
     const map = this.#maps.get(name)
-    if (map === undefined) return variableReader(name)
-    const reader = new MapReader(map, this)
-    this.#mapReaders.set(name, reader)
-    return reader
+    return map === undefined ? variableReader(name) : entryOf(this.#mapReaders, name, () => new MapReader(map, this))
   }
 }
 

@@ -1,3 +1,5 @@
+import { entryOf } from '@svc/core'
+
 /** The owner of a queued item: a client of a lane. */
 export interface QueueOwner {
   /** Lanes take turns. */
@@ -58,14 +60,6 @@ export class FairQueue<Item> {
 interface Entry<Key, Value> {
   readonly key: Key
   readonly value: Value
-}
-
-function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const known = map.get(key)
-  if (known !== undefined) return known
-  const value = make()
-  map.set(key, value)
-  return value
 }
 
 function countOf<Item>(clients: ReadonlyMap<string, readonly Item[]>): number {

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Clock, SingleFlight } from '@svc/core'
+import { type Clock, SingleFlight, setNewest } from '@svc/core'
 import { FairQueue, type QueueOwner } from './fair-queue.ts'
 
 /** Checks slow passwords, one at a time, off the thread that serves requests. */
@@ -127,10 +127,7 @@ class GuessLimit {
   note(client: string): void {
     const now = this.#clock.monotonic()
     const before = Math.max(now, this.#forgottenAt.get(client) ?? 0)
-    this.#forgottenAt.delete(client)
-    this.#forgottenAt.set(client, before + RECOVERY_MS)
-    const [oldest] = this.#forgottenAt.size > MAX_CLIENTS ? this.#forgottenAt.keys() : []
-    if (oldest !== undefined) this.#forgottenAt.delete(oldest)
+    setNewest(this.#forgottenAt, client, before + RECOVERY_MS, MAX_CLIENTS)
   }
 }
 
@@ -165,10 +162,7 @@ class KnownOutcomes {
 
   remember(digest: string, isRight: boolean): void {
     const table = isRight ? this.#right : this.#wrong
-    table.delete(digest)
-    table.set(digest, { isRight, forgottenAt: this.#clock.monotonic() + LIFETIME_MS })
-    const [oldest] = table.size > MAX_KNOWN ? table.keys() : []
-    if (oldest !== undefined) table.delete(oldest)
+    setNewest(table, digest, { isRight, forgottenAt: this.#clock.monotonic() + LIFETIME_MS }, MAX_KNOWN)
     this.#forgetLater()
   }
 
