@@ -2,27 +2,23 @@ import { parseSync, Visitor } from 'oxc-parser'
 import { languageOf } from './module-kind.ts'
 import { positionAt, sourceError } from './source-problem.ts'
 
-function offsetOfDirective(file: string, source: string, directive: string): number | undefined {
-  if (!source.includes(directive)) return undefined
-  let found: number | undefined
-  const visitor = new Visitor({
-    ExpressionStatement(node) {
-      if (node.directive === directive) found ??= node.start
-    },
-  })
-  visitor.visit(parseSync(file, source, { lang: languageOf(file), sourceType: 'module' }).program)
-  return found
+interface Places {
+  readonly directives: Map<string, number>
+  handler: number | undefined
 }
 
-function offsetOfEventHandler(file: string, source: string): number | undefined {
-  let found: number | undefined
-  const visitor = new Visitor({
-    JSXAttribute(node) {
-      if (node.name.type === 'JSXIdentifier' && /^on[A-Z]/.test(node.name.name)) found ??= node.start
+/** The offsets of the first of each directive, and of the first event handler. */
+function placesOf(file: string, source: string): Places {
+  const places: Places = { directives: new Map(), handler: undefined }
+  new Visitor({
+    ExpressionStatement({ directive, start }) {
+      if (typeof directive === 'string' && !places.directives.has(directive)) places.directives.set(directive, start)
     },
-  })
-  visitor.visit(parseSync(file, source, { lang: languageOf(file), sourceType: 'module' }).program)
-  return found
+    JSXAttribute({ name, start }) {
+      if (name.type === 'JSXIdentifier' && /^on[A-Z]/.test(name.name)) places.handler ??= start
+    },
+  }).visit(parseSync(file, source, { lang: languageOf(file), sourceType: 'module' }).program)
+  return places
 }
 
 /**
@@ -31,7 +27,9 @@ function offsetOfEventHandler(file: string, source: string): number | undefined 
  * @throws RENDER_COMPILE for `"use server"`
  */
 export function checkDirectives(file: string, source: string): string[] {
-  const serverAt = offsetOfDirective(file, source, 'use server')
+  if (!/use (?:server|client)/.test(source)) return []
+  const { directives, handler } = placesOf(file, source)
+  const serverAt = directives.get('use server')
   if (serverAt !== undefined) {
     throw sourceError({
       code: 'RENDER_COMPILE',
@@ -42,9 +40,7 @@ export function checkDirectives(file: string, source: string): string[] {
       hint: 'answer the form or the fetch with a handler in a route.ts',
     })
   }
-  if (offsetOfDirective(file, source, 'use client') === undefined) return []
-  const handlerAt = offsetOfEventHandler(file, source)
-  if (handlerAt === undefined) return []
-  const { line, column } = positionAt(source, handlerAt)
+  if (!directives.has('use client') || handler === undefined) return []
+  const { line, column } = positionAt(source, handler)
   return [`${file}:${line}:${column}: event handlers are dropped: pages are rendered on the server only`]
 }

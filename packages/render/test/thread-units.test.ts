@@ -36,21 +36,17 @@ test('positions in a stack lead back through both source maps, and frames of the
   )
 })
 
-test('digests and HMACs are those of Node, and a wrong signature does not verify', () => {
+test('digests and HMACs are those of Node', () => {
   const data = randomBytes(100)
   const key = randomBytes(32)
   const run = (operation: 'digest' | 'hmac', fields: object) => cryptoOperation(operation, JSON.stringify(fields), data)
   assert.throws(() => run('digest', { algorithm: 'MD5' }), /unsupported hash/)
   const names: Record<string, string> = { 'SHA-1': 'sha1', 'SHA-256': 'sha256', 'SHA-384': 'sha384', 'sha-512': 'sha512' }
   for (const [name, node] of Object.entries(names)) {
-    assert.deepEqual(run('digest', { algorithm: name }).bytes, createHash(node).update(data).digest())
+    assert.deepEqual(run('digest', { algorithm: name }), createHash(node).update(data).digest())
   }
-  const hmac = { algorithm: 'HMAC', hash: 'SHA-256', key: key.toString('base64') }
-  const signature = createHmac('sha256', key).update(data).digest()
-  assert.deepEqual(run('hmac', hmac).bytes, signature)
-  const isValid = (bytes: Buffer) =>
-    (JSON.parse(run('hmac', { ...hmac, signature: bytes.toString('base64') }).json) as { isValid: boolean }).isValid
-  assert.deepEqual([isValid(signature), isValid(Buffer.alloc(32)), isValid(signature.subarray(1))], [true, false, false])
+  const expected = createHmac('sha256', key).update(data).digest()
+  assert.deepEqual(run('hmac', { hash: 'SHA-256', key: key.toString('base64') }), expected)
 })
 
 test('AES-GCM round trips, and what was changed does not decrypt', () => {
@@ -66,8 +62,8 @@ test('AES-GCM round trips, and what was changed does not decrypt', () => {
       additionalData,
     }
     const run = (direction: string, data: Uint8Array) =>
-      cryptoOperation('aes-gcm', JSON.stringify({ ...fields, direction }), data).bytes
-    const sealed = run('encrypt', text) ?? Buffer.alloc(0)
+      cryptoOperation('aes-gcm', JSON.stringify({ ...fields, direction }), data)
+    const sealed = run('encrypt', text)
     assert.equal(sealed.byteLength, text.byteLength + tagLength / 8)
     assert.deepEqual(run('decrypt', sealed), text)
     assert.throws(() => run('decrypt', Buffer.concat([sealed.subarray(0, -1), Buffer.of((sealed.at(-1) ?? 0) ^ 1)])))

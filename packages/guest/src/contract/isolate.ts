@@ -170,7 +170,7 @@ export type HostOperation =
   | 'purge'
   /** json: `{algorithm}`, bytes: data. Settles with the digest as bytes. */
   | 'digest'
-  /** json: `{algorithm, hash, key: base64, signature?: base64}`; bytes: data. HMAC sign or verify. */
+  /** json: `{hash, key: base64}`; bytes: data. Settles with the HMAC as bytes. */
   | 'hmac'
   /** json: `{direction, key: base64, iv: base64, additionalData?: base64, tagLength}`; bytes: data. AES-GCM. */
   | 'aes-gcm'

@@ -1,11 +1,5 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
 import { RenderError } from '../errors/errors.ts'
-
-/** Outcome of an operation: facts as JSON, and bytes. */
-interface OperationResult {
-  readonly json: string
-  readonly bytes: Uint8Array | undefined
-}
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -32,26 +26,13 @@ function hashName(name: string): string {
   return known
 }
 
-function digest(fields: Fields, data: Uint8Array): OperationResult {
-  return {
-    json: '{}',
-    bytes: createHash(hashName(text(fields, 'algorithm')))
-      .update(data)
-      .digest(),
-  }
-}
-
-function hmac(fields: Fields, data: Uint8Array): OperationResult {
-  const made = createHmac(hashName(text(fields, 'hash')), bytesOf(fields, 'key'))
+function hmac(fields: Fields, data: Uint8Array): Uint8Array {
+  return createHmac(hashName(text(fields, 'hash')), bytesOf(fields, 'key'))
     .update(data)
     .digest()
-  if (fields['signature'] === undefined) return { json: '{}', bytes: made }
-  const given = bytesOf(fields, 'signature')
-  const isValid = given.byteLength === made.byteLength && timingSafeEqual(given, made)
-  return { json: JSON.stringify({ isValid }), bytes: undefined }
 }
 
-function aesGcm(fields: Fields, data: Uint8Array): OperationResult {
+function aesGcm(fields: Fields, data: Uint8Array): Uint8Array {
   const key = bytesOf(fields, 'key')
   const iv = bytesOf(fields, 'iv')
   const authTagLength = Number(fields['tagLength'] ?? 128) / 8
@@ -59,23 +40,23 @@ function aesGcm(fields: Fields, data: Uint8Array): OperationResult {
   const additional = fields['additionalData'] === undefined ? Buffer.alloc(0) : bytesOf(fields, 'additionalData')
   if (text(fields, 'direction') === 'encrypt') {
     const cipher = createCipheriv(name, key, iv, { authTagLength }).setAAD(additional)
-    return { json: '{}', bytes: Buffer.concat([cipher.update(data), cipher.final(), cipher.getAuthTag()]) }
+    return Buffer.concat([cipher.update(data), cipher.final(), cipher.getAuthTag()])
   }
   const tagAt = data.byteLength - authTagLength
   if (tagAt < 0) throw new RenderError('RENDER_FAILED', 'the data is shorter than its tag')
   const decipher = createDecipheriv(name, key, iv, { authTagLength }).setAAD(additional).setAuthTag(data.subarray(tagAt))
-  return { json: '{}', bytes: Buffer.concat([decipher.update(data.subarray(0, tagAt)), decipher.final()]) }
+  return Buffer.concat([decipher.update(data.subarray(0, tagAt)), decipher.final()])
 }
 
 /**
  * Runs a cryptographic operation that a site asks for (Web Cryptography API, on Node's own).
  * @throws when the input does not fit the algorithm or does not authenticate
  */
-export function cryptoOperation(operation: 'digest' | 'hmac' | 'aes-gcm', json: string, data: Uint8Array): OperationResult {
+export function cryptoOperation(operation: 'digest' | 'hmac' | 'aes-gcm', json: string, data: Uint8Array): Uint8Array {
   const fields = JSON.parse(json) as Fields
   switch (operation) {
     case 'digest':
-      return digest(fields, data)
+      return hash(hashName(text(fields, 'algorithm')), data, 'buffer')
     case 'hmac':
       return hmac(fields, data)
     case 'aes-gcm':

@@ -172,7 +172,7 @@ export class HostOperations {
       case 'hmac':
       case 'aes-gcm': {
         const result = cryptoOperation(operation, json, new Uint8Array(bytes ?? new ArrayBuffer(0)))
-        await this.#settle(callId, result.json, result.bytes, true)
+        await this.#settle(callId, '{}', result, true)
         break
       }
     }

@@ -7,27 +7,19 @@ export function addTree(node: SegmentNode | null, files: Set<string>, metadata: 
   if (node === null) return
   const own = [node.layout, node.template, node.loading, node.error, node.notFound, node.page, node.default]
   for (const file of own) if (file !== undefined) files.add(file)
-  if (metadata === 'modules') addImages(node, files)
+  if (metadata === 'modules') for (const { contentType, file } of node.metadata) if (contentType === null) files.add(file)
   if (metadata === 'all') for (const { file, altFile } of node.metadata) files.add(file).add(altFile ?? file)
   for (const child of Object.values(node.slots)) addTree(child, files, metadata)
 }
 
-function addImages(node: SegmentNode, files: Set<string>): void {
-  for (const { contentType, file } of node.metadata) if (contentType === null) files.add(file)
-}
-
 /** The modules of images and other metadata files beside a page's segments, which make nothing but tags of its head. */
-export function imageFilesOf(route: Route): Set<string> {
-  const files = new Set<string>()
-  const waiting = [route.tree]
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (node === null) continue
-    addImages(node, files)
-    waiting.push(...Object.values(node.slots))
-  }
+export function imageFilesOf({ tree, file }: Route): ReadonlySet<string> {
+  const [all, others] = [new Set<string>(), new Set<string>()]
+  addTree(tree, all)
+  addTree(tree, others, 'none')
   // The route of an image needs it.
-  files.delete(route.file)
-  return files
+  others.add(file)
+  return new Set([...all].filter((one) => !others.has(one)))
 }
 
 /** Lists the module files that a render of a route may need: its tree and the fallbacks. */

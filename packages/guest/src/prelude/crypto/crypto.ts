@@ -145,7 +145,7 @@ const jwkAlgorithm = (algorithm: KeyAlgorithm) =>
 
 async function hmac(key: CryptoKey, data: unknown): Promise<ArrayBuffer> {
   if (key.algorithm.name !== 'HMAC') throw new DOMException('The key is no HMAC key', 'InvalidAccessError')
-  const argument = { algorithm: 'HMAC', hash: key.algorithm.hash.name, key: toBase64(CryptoKey.secret(key)) }
+  const argument = { hash: key.algorithm.hash.name, key: toBase64(CryptoKey.secret(key)) }
   return (await callHostOnce('hmac', argument, exactBuffer(bytesOf(data).slice()))).bytes
 }
 
