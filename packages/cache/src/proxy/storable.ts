@@ -71,7 +71,7 @@ export function storingOf(question: StorableQuestion): Storing | Refusal {
   const errorMs = directives.forbidsStale ? 0 : directives.staleIfError * 1000
   const isForOne = isCookied(request) && !vary.includes('cookie')
   if (isForOne && isUnsaid(directives, lifetime)) return { refused: 'cookies' }
-  if (!isFresh && swrMs === 0 && errorMs === 0 && !hasValidator(head.headers)) return { refused: 'no-lifetime' }
+  if (!isFresh && swrMs === 0 && errorMs === 0 && !canBeValidated(head.headers)) return { refused: 'no-lifetime' }
   return { createdAt, ttlMs, swrMs, vary, headers: storedFields(head.headers) }
 }
 
@@ -112,7 +112,8 @@ function isUnsaid(directives: ResponseDirectives, { ms, source }: Lifetime): boo
   return ms === 0 && directives.staleWhileRevalidate === 0 && directives.staleIfError === 0
 }
 
-function hasValidator(headers: HeaderList): boolean {
+/** True if there is anything to validate a stored response by. */
+export function canBeValidated(headers: HeaderList): boolean {
   return firstField(headers, 'etag') !== undefined || firstField(headers, 'last-modified') !== undefined
 }
 

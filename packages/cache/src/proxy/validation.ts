@@ -24,11 +24,6 @@ export function validatingFields(request: HeaderList, stored: HeaderList | undef
   return fields
 }
 
-/** True if there is anything to validate a stored response by. */
-export function canBeValidated(stored: HeaderList): boolean {
-  return firstField(stored, 'etag') !== undefined || firstField(stored, 'last-modified') !== undefined
-}
-
 /** The fields of a stored response after a 304 said that it is still valid (RFC 9111 section 3.2). */
 export function freshenedFields(stored: HeaderList, update: HeaderList): HeaderList {
   const taken = storedFields(update).filter(([name]) => !OF_BODY.has(name) && name !== 'set-cookie')

@@ -6,14 +6,14 @@ import { CacheError } from '../errors/errors.ts'
 import { touchesLayer } from '../purge/match-purge.ts'
 import type { Purge } from '../purge/purge.ts'
 import { admits, readCounts } from './counts.ts'
-import { closeDatabases, type Databases, type EntryFiles } from './databases.ts'
+import { closeDatabases, type EntryFiles } from './databases.ts'
 import { decodeFacts, decodeHead, RecentFacts, readFacts } from './entry-codec.ts'
 import { trimTagged } from './eviction.ts'
 import { ID_BYTES, idOf, ROW, rowKey } from './index-keys.ts'
 import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
 import { joinHome, type OpenedHome, openHome, partsOf, type StoreParts, type StorePlace, type StoreStats } from './open-store.ts'
-import { beginPurge, type CountedPurge, finishPurges } from './store-purge.ts'
+import { beginPurge, finishPurges } from './store-purge.ts'
 import { identityOf, noteDamage, type StoreIdentity, sealLeft, troubleOf } from './store-seal.ts'
 import { StoreTransaction } from './store-transaction.ts'
 import { readUsages, type Usage } from './usage.ts'
@@ -137,12 +137,17 @@ export class EntryStore implements CacheStore, PurgedStore {
     await earlier
     const { maintenance, databases } = parts
     const failed = (error: unknown) => this.#failPurge(error)
-    const counted = maintenance.first(() => this.#countPurge(databases, purge)).catch(failed)
+    const count = async () => {
+      await this.flushed()
+      this.refresh()
+      return beginPurge(databases, purge)
+    }
+    const counted = maintenance.first(count).catch(failed)
     const followed = counted.then(({ follow }) => follow && maintenance.first(follow).catch(failed))
     // The caller may not have attached a handler yet.
     followed.catch(() => undefined).finally(resolve)
-    const { count, follow } = await counted
-    return { count, followed: follow && followed }
+    const { count: taken, follow } = await counted
+    return { count: taken, followed: follow && followed }
   }
 
   /** True if there is an entry with this key that is not purged. Notes no access. */
@@ -171,11 +176,9 @@ export class EntryStore implements CacheStore, PurgedStore {
 
   /** Drops the least recently used entries of a tag until there are no more than so many. */
   trimTagged(tag: string, maxEntries: number): void {
-    try {
-      if (this.#parts !== undefined && this.countTagged(tag) > maxEntries) trimTagged(this.#parts.databases, tag, maxEntries)
-    } catch (error) {
-      this.#fail(error)
-    }
+    this.#write(({ databases }) => {
+      if (this.countTagged(tag) > maxEntries) trimTagged(databases, tag, maxEntries)
+    })
   }
 
   variance(label: string, path: string): KnownVariance | undefined {
@@ -183,13 +186,8 @@ export class EntryStore implements CacheStore, PurgedStore {
   }
 
   async noteReads(label: string, path: string, reads: Variance, seq: number): Promise<void> {
-    if (this.#parts === undefined) return
     await this.flushed()
-    try {
-      StoreTransaction.run(this.#parts.databases, (one) => one.addReads(label, path, reads, seq))
-    } catch (error) {
-      this.#fail(error)
-    }
+    this.#write(({ databases }) => StoreTransaction.run(databases, (one) => one.addReads(label, path, reads, seq)))
   }
 
   /** Reads after this call see all that any process has committed before it. */
@@ -224,11 +222,7 @@ export class EntryStore implements CacheStore, PurgedStore {
 
   /** Sets the weights of labels, for all processes: of one process, the master. Entries of labels that are not named go first. */
   setWeights(weights: ReadonlyMap<string, number>): void {
-    try {
-      if (this.#parts !== undefined) StoreTransaction.run(this.#parts.databases, (one) => one.setWeights(weights))
-    } catch (error) {
-      this.#fail(error)
-    }
+    this.#write(({ databases }) => StoreTransaction.run(databases, (one) => one.setWeights(weights)))
   }
 
   /** Why the store cannot be relied on at the moment; undefined: it can, or is not wanted. Looks at its files. */
@@ -312,6 +306,15 @@ export class EntryStore implements CacheStore, PurgedStore {
     }
   }
 
+  /** Runs a write. One that fails is lost. */
+  #write(write: (parts: StoreParts) => void): void {
+    try {
+      if (this.#parts !== undefined) write(this.#parts)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
   /**
    * The first read of a callback begins a snapshot: it sees all that was committed until then. The end of the callback gives it back,
    * since as long as it is held no page that others free can be used again, and the file grows. Reads of a turn share one until the
@@ -327,12 +330,6 @@ export class EntryStore implements CacheStore, PurgedStore {
     }
     if (isOfTurn) setImmediate(end)
     else queueMicrotask(end)
-  }
-
-  async #countPurge(databases: Databases, purge: Purge): Promise<CountedPurge> {
-    await this.flushed()
-    this.refresh()
-    return beginPurge(databases, purge)
   }
 
   #failPurge(error: unknown): never {

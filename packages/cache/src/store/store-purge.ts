@@ -12,7 +12,7 @@ import { noteChangedCode } from './variances.ts'
 const ENTRIES_PER_STEP = 512
 
 /** A purge whose entries are counted. */
-export interface CountedPurge {
+interface CountedPurge {
   readonly count: number
   /** Makes the entries read as misses or as stale; undefined: they do. A restart of the instance resumes unfinished work. */
   readonly follow: (() => Promise<void>) | undefined

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, realpathSync, type Stats } from 'node:fs'
-import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
+import { open, readlink, realpath } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { sep } from 'node:path'
 import { codeOf, messageOf } from '../errors/app-error.ts'
@@ -67,7 +67,9 @@ export function loadRegularFileSync(path: string | Buffer, limits: RegularFileLi
 /** The same without holding the thread up. */
 export async function loadRegularFile(path: string | Buffer, limits: RegularFileLimits): Promise<RegularFile> {
   const real = limits.within === undefined ? path : resolvedWithin(path, await realpath(path), limits)
-  const handle = await openedAsync(path, real, limits)
+  const handle = await open(real, flagsFor(limits)).catch((error) => {
+    throw refusedKind(path, error)
+  })
   try {
     if (limits.within !== undefined) resolvedWithin(path, await readlink(`/proc/self/fd/${handle.fd}`), limits)
     const stat = await handle.stat()
@@ -91,14 +93,6 @@ function flagsFor({ isPrivate }: RegularFileLimits): number {
 function openedSync(path: string | Buffer, real: string | Buffer, limits: RegularFileLimits): number {
   try {
     return openSync(real, flagsFor(limits))
-  } catch (error) {
-    throw refusedKind(path, error)
-  }
-}
-
-async function openedAsync(path: string | Buffer, real: string | Buffer, limits: RegularFileLimits): Promise<FileHandle> {
-  try {
-    return await open(real, flagsFor(limits))
   } catch (error) {
     throw refusedKind(path, error)
   }

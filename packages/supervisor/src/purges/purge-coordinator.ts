@@ -169,20 +169,16 @@ export class PurgeCoordinator {
   /** Retries failed purges, since the store works again. */
   async #purgeFailed(): Promise<void> {
     for (let purge = this.#failed.shift(); purge !== undefined; purge = this.#failed.shift()) {
-      const failed = purge
       const { isr, proxy } = this.#options.stores
-      const isDone = await isr
-        .purge(failed)
-        .then(() => proxy.purge(failed))
-        .then(
-          () => true,
-          () => false,
-        )
-      if (!isDone) {
-        this.#failed.unshift(failed)
+      try {
+        await isr.purge(purge)
+        await proxy.purge(purge)
+      } catch {
+        // It is logged already, and stays in force.
+        this.#failed.unshift(purge)
         return
       }
-      this.#settle(failed)
+      this.#settle(purge)
     }
   }
 
