@@ -42,23 +42,13 @@ function parseReturn(call: DirectiveCall): RewriteStep | undefined {
   return { kind: 'return', status, text }
 }
 
+const steps = { in: ['server', 'location'], slot: 'rewrites', isMany: true } as const
+
 /** `rewrite`. */
-export const rewrite = rule('rewrite', {
-  in: ['server', 'location'],
-  args: [2, 3],
-  slot: 'rewrites',
-  isMany: true,
-  parse: parseRewrite,
-})
+export const rewrite = rule('rewrite', { ...steps, args: [2, 3], parse: parseRewrite })
 
 /** `return`. */
-export const returns = rule('return', {
-  in: ['server', 'location'],
-  args: [1, 2],
-  slot: 'rewrites',
-  isMany: true,
-  parse: parseReturn,
-})
+export const returns = rule('return', { ...steps, args: [1, 2], parse: parseReturn })
 
 function parseLast(call: DirectiveCall, index: number): TryFilesSpec['last'] | undefined {
   const text = call.arg(index)

@@ -51,16 +51,13 @@ export const keepalive = rule('keepalive', {
   },
 })
 
+const balance = { in: ['upstream'], args: 0, slot: 'balance' } as const
+
 /** `least_conn`. */
-export const leastConn = rule<'least_conn'>('least_conn', {
-  in: ['upstream'],
-  args: 0,
-  slot: 'balance',
-  parse: () => 'least_conn',
-})
+export const leastConn = rule<'least_conn'>('least_conn', { ...balance, parse: () => 'least_conn' })
 
 /** `ip_hash`. */
-export const ipHash = rule<'ip_hash'>('ip_hash', { in: ['upstream'], args: 0, slot: 'balance', parse: () => 'ip_hash' })
+export const ipHash = rule<'ip_hash'>('ip_hash', { ...balance, parse: () => 'ip_hash' })
 
 /** The destination of `proxy_pass` or `fastcgi_pass`. */
 export interface PassTarget {
@@ -105,11 +102,11 @@ function noticeOpen(call: DirectiveCall, host: Template): void {
   call.notice(message, `${call.name} ${formatPlace(call.place)}`)
 }
 
+const pass = { in: ['location'], args: 1, slot: 'content' } as const
+
 /** `proxy_pass`. */
 export const proxyPass = rule<PassTarget>('proxy_pass', {
-  in: ['location'],
-  args: 1,
-  slot: 'content',
+  ...pass,
   parse: (call) => {
     const template = call.template(0)
     if (template === undefined) return undefined
@@ -127,9 +124,7 @@ export const proxyPass = rule<PassTarget>('proxy_pass', {
 
 /** `fastcgi_pass`. */
 export const fastcgiPass = rule<PassTarget>('fastcgi_pass', {
-  in: ['location'],
-  args: 1,
-  slot: 'content',
+  ...pass,
   parse: (call) => {
     const host = call.template(0)
     if (host === undefined) return undefined
