@@ -15,12 +15,8 @@ const taken: QueuedChunk = { bytes: new Uint8Array(0), onUnused: undefined }
 export class ChunkQueue {
   #chunks: QueuedChunk[] = []
   #first = 0
-  #bytes = 0
-
   /** Bytes of all chunks. */
-  get bytes(): number {
-    return this.#bytes
-  }
+  bytes = 0
 
   get isEmpty(): boolean {
     return this.#chunks.length === 0
@@ -28,7 +24,7 @@ export class ChunkQueue {
 
   push(chunk: QueuedChunk): void {
     this.#chunks.push(chunk)
-    this.#bytes += chunk.bytes.byteLength
+    this.bytes += chunk.bytes.byteLength
   }
 
   /** Takes the first one; undefined: there is none. */
@@ -36,7 +32,7 @@ export class ChunkQueue {
     const chunk = this.#chunks[this.#first]
     if (chunk === undefined) return undefined
     this.#chunks[this.#first++] = taken
-    this.#bytes -= chunk.bytes.byteLength
+    this.bytes -= chunk.bytes.byteLength
     if (this.#first === this.#chunks.length) {
       this.clear()
     } else if (this.#first >= MOVED_UP && this.#first * 2 >= this.#chunks.length) {
@@ -50,12 +46,12 @@ export class ChunkQueue {
   putBack(chunk: QueuedChunk): void {
     if (this.#first > 0) this.#chunks[--this.#first] = chunk
     else this.#chunks.unshift(chunk)
-    this.#bytes += chunk.bytes.byteLength
+    this.bytes += chunk.bytes.byteLength
   }
 
   clear(): void {
     this.#chunks = []
     this.#first = 0
-    this.#bytes = 0
+    this.bytes = 0
   }
 }

@@ -22,7 +22,7 @@ class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements Uws
   readonly peers = new PeerAddresses()
   readonly closeGuard = new CloseGuard()
   readonly bodies: BodyStore
-  #lostBytes = 0
+  lostBytes = 0
   #bodiless = 0
 
   constructor(options: EngineOptions) {
@@ -30,10 +30,6 @@ class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements Uws
     this.heads = new HeaderBlocks((error) => this.problem(error))
     this.bodies = { blocks: new BodyBlocks(), dir: options.bodyDir }
     uws._cfg('silent')
-  }
-
-  get lostBytes(): number {
-    return this.#lostBytes
   }
 
   mustWait(): boolean {
@@ -61,7 +57,7 @@ class UwsEngine extends ListeningEngine<UwsListener, ListenerTls> implements Uws
       context: this,
       onConnections: (change) => onConnections(listener, change),
       onLost: (bytes) => {
-        this.#lostBytes += bytes
+        this.lostBytes += bytes
       },
     })
     return listener

@@ -44,15 +44,18 @@ const MAX_LENGTH_DIGITS = 15
  */
 export class HeaderGuard {
   #fault: RequestFault | undefined
-  #host: string | undefined
-  #contentLength: number | undefined
-  #hasTransferEncoding = false
+  /** The only Host field so far, as sent; undefined when there was none. */
+  host: string | undefined
+  /** Declared length of the body in bytes; undefined when there is no Content-Length. */
+  contentLength: number | undefined
+  /** True if the body comes in chunks. */
+  isChunked = false
 
   /** Forgets the request before. */
   begin(method: string): void {
-    this.#host = undefined
-    this.#contentLength = undefined
-    this.#hasTransferEncoding = false
+    this.host = undefined
+    this.contentLength = undefined
+    this.isChunked = false
     this.#fault = isToken(method) ? undefined : faults.method
   }
 
@@ -70,23 +73,8 @@ export class HeaderGuard {
 
   /** Ends the request: its fault, or undefined for a good one. */
   end(): RequestFault | undefined {
-    if (this.#hasTransferEncoding && this.#contentLength !== undefined) this.#fault ??= faults.both
+    if (this.isChunked && this.contentLength !== undefined) this.#fault ??= faults.both
     return this.#fault
-  }
-
-  /** The only Host field so far, as sent; undefined when there was none. */
-  get host(): string | undefined {
-    return this.#host
-  }
-
-  /** Declared length of the body in bytes; undefined when there is no Content-Length. */
-  get contentLength(): number | undefined {
-    return this.#contentLength
-  }
-
-  /** True if the body comes in chunks. */
-  get isChunked(): boolean {
-    return this.#hasTransferEncoding
   }
 
   #check(name: string, value: string): RequestFault | undefined {
@@ -109,22 +97,22 @@ export class HeaderGuard {
   }
 
   #checkHost(value: string): RequestFault | undefined {
-    if (this.#host !== undefined) return faults.hosts
-    this.#host = value
+    if (this.host !== undefined) return faults.hosts
+    this.host = value
     return undefined
   }
 
   #checkContentLength(value: string): RequestFault | undefined {
-    if (this.#contentLength !== undefined) return faults.lengths
-    this.#contentLength = 0
+    if (this.contentLength !== undefined) return faults.lengths
+    this.contentLength = 0
     if (value.length > MAX_LENGTH_DIGITS || !isDigits(value)) return faults.length
-    this.#contentLength = Number(value)
+    this.contentLength = Number(value)
     return undefined
   }
 
   #checkTransferEncoding(value: string): RequestFault | undefined {
-    if (this.#hasTransferEncoding) return faults.encodings
-    this.#hasTransferEncoding = true
+    if (this.isChunked) return faults.encodings
+    this.isChunked = true
     if (value === 'chunked' || value.toLowerCase() === 'chunked') return undefined
     return isToken(value) ? faults.unsupported : faults.encoding
   }

@@ -28,7 +28,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   readonly #events: AnswerEvents
   readonly #repeated: RepeatedHead
   readonly #records = new RecordSplitter(this)
-  #state: ParserState = 'idle'
+  state: ParserState = 'idle'
   #isHead = false
   /** The head, as far as it has come. */
   #held: Buffer = nothing
@@ -53,16 +53,12 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
     this.#repeated = repeated
   }
 
-  get state(): ParserState {
-    return this.#state
-  }
-
   get takesMore(): boolean {
-    return this.#state === 'reading'
+    return this.state === 'reading'
   }
 
   expect(isHead: boolean): void {
-    this.#state = 'reading'
+    this.state = 'reading'
     this.#isHead = isHead
     this.#held = nothing
     this.#heldLine = 0
@@ -77,11 +73,11 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   }
 
   push(bytes: Buffer): void {
-    if (this.#state === 'idle') this.#fail('bytes after the end of the response')
+    if (this.state === 'idle') this.#fail('bytes after the end of the response')
     const left = this.#records.push(bytes)
     if (left === undefined) this.#fail('bytes that are not FastCGI records')
-    else if (this.#state === 'idle' && left > 0) this.#fail('bytes after the end of the response')
-    if (this.#state === 'reading') this.#tellPieces()
+    else if (this.state === 'idle' && left > 0) this.#fail('bytes after the end of the response')
+    if (this.state === 'reading') this.#tellPieces()
   }
 
   /** A response ends with END_REQUEST; where that is missing, the end of the output will do, as with nginx. */
@@ -94,7 +90,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
 
   content(type: number, requestId: number, bytes: Buffer): void {
     // Management records answer requests that were never sent.
-    if (requestId === 0 || this.#state !== 'reading') return
+    if (requestId === 0 || this.state !== 'reading') return
     if (requestId !== REQUEST_ID) this.#fail('a record of another request')
     else if (type === RECORD.stdout) this.#takeOutput(bytes)
     else if (type === RECORD.stderr) this.#events.diagnostics(bytes)
@@ -106,7 +102,7 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   }
 
   recordEnded(type: number, requestId: number, length: number): void {
-    if (requestId !== REQUEST_ID || this.#state !== 'reading') return
+    if (requestId !== REQUEST_ID || this.state !== 'reading') return
     if (type === RECORD.stdout && length === 0) this.#hasStdoutEnded = true
     else if (type === RECORD.endRequest) this.#end()
   }
@@ -185,9 +181,9 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   #tellEnd(head: AnswerHead): void {
     if (this.#isHeadTold) {
       this.#tellPieces()
-      this.#state = 'idle'
+      this.state = 'idle'
     } else {
-      this.#state = 'idle'
+      this.state = 'idle'
       const [first = nothing] = this.#pieces
       const body = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first
       this.#pieces = []
@@ -197,12 +193,12 @@ export class FastcgiReader implements AnswerReader, RecordEvents {
   }
 
   #refuse(problem: string): void {
-    this.#state = 'refused'
+    this.state = 'refused'
     this.problem = problem
   }
 
   #fail(problem: string): void {
-    this.#state = 'bad'
+    this.state = 'bad'
     this.problem = problem
   }
 }

@@ -30,7 +30,8 @@ export class SiteRuntime {
   readonly #renderer: Renderer
   readonly #onProblem: (error: Error) => void
   readonly #describing = new SingleFlight<'app', SiteApp>()
-  #app: SiteApp | undefined
+  /** The application, if its manifest is at hand. */
+  knownApp: SiteApp | undefined
   /** Raised by every change, so that a response in flight during a change is not cached. */
   #changes = 0
   /**
@@ -48,17 +49,12 @@ export class SiteRuntime {
     this.#onProblem = onProblem
   }
 
-  /** The application, if its manifest is at hand. */
-  get knownApp(): SiteApp | undefined {
-    return this.#app
-  }
-
   /**
    * The application, asking the render host for its manifest when it is not at hand.
    * @throws the errors of `Renderer.describe`
    */
   app(): Promise<SiteApp> {
-    return this.#app === undefined ? this.#describing.run('app', () => this.#describe()) : Promise.resolve(this.#app)
+    return this.knownApp === undefined ? this.#describing.run('app', () => this.#describe()) : Promise.resolve(this.knownApp)
   }
 
   /**
@@ -67,7 +63,7 @@ export class SiteRuntime {
    * @throws WORKER_QUEUE_FULL, and the errors of `Renderer.describe`
    */
   async appFor(onLeft: (listener: () => void) => void, maxWaiting: number): Promise<SiteApp | undefined> {
-    if (this.#app !== undefined) return this.#app
+    if (this.knownApp !== undefined) return this.knownApp
     const { id } = this.config
     if (this.#waiting.size >= maxWaiting && !this.#renderer.isReachable(id)) {
       throw new WorkerError('WORKER_QUEUE_FULL', `too many requests are already waiting for the routes of ${id}`)
@@ -85,7 +81,7 @@ export class SiteRuntime {
   /** The site's files have changed: the next request queries the manifest again. */
   forget(): void {
     this.#changes++
-    this.#app = undefined
+    this.knownApp = undefined
   }
 
   /** Another configuration takes over. */
@@ -112,7 +108,7 @@ export class SiteRuntime {
     for (let asked = 1; ; asked++) {
       const changes = this.#changes
       const app = this.#compile(await this.#renderer.describe(this.config.id))
-      if (changes === this.#changes) this.#app = app
+      if (changes === this.#changes) this.knownApp = app
       // A host refuses renders of a manifest that is old by then.
       if (changes === this.#changes || asked === MAX_DESCRIPTIONS) return app
     }

@@ -11,15 +11,11 @@ const ENTRY_OVERHEAD_BYTES = 512
 export class SmallFileCache {
   readonly #entries = new Map<string, CachedFile>()
   readonly #maxBytes: number
-  #bytes = 0
+  /** Content in memory, overhead included, in bytes. */
+  bytes = 0
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
-  }
-
-  /** Content in memory, overhead included, in bytes. */
-  get bytes(): number {
-    return this.#bytes
   }
 
   get size(): number {
@@ -32,7 +28,7 @@ export class SmallFileCache {
     if (entry === undefined) return undefined
     this.#entries.delete(path)
     if (entry.state !== state) {
-      this.#bytes -= costOf(entry)
+      this.bytes -= costOf(entry)
       return undefined
     }
     this.#entries.set(path, entry)
@@ -43,9 +39,9 @@ export class SmallFileCache {
     this.delete(path)
     if (costOf(entry) > this.#maxBytes) return
     this.#entries.set(path, entry)
-    this.#bytes += costOf(entry)
+    this.bytes += costOf(entry)
     for (const oldest of this.#entries.keys()) {
-      if (this.#bytes <= this.#maxBytes) return
+      if (this.bytes <= this.#maxBytes) return
       this.delete(oldest)
     }
   }
@@ -54,7 +50,7 @@ export class SmallFileCache {
     const entry = this.#entries.get(path)
     if (entry === undefined) return
     this.#entries.delete(path)
-    this.#bytes -= costOf(entry)
+    this.bytes -= costOf(entry)
   }
 }
 
