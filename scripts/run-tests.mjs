@@ -11,8 +11,8 @@ import { bundleDir, testPlan } from './test-plan.mjs'
 
 /** A file that hangs must fail before the whole run does. The slowest takes about half of this on two idle cores. */
 const FILE_TIMEOUT_MS = 120_000
-/** One more than there are cores: files wait for limits and timers now and then. With more, long files come near their limit. */
-const FILES_AT_A_TIME = 1 + Math.max(2, availableParallelism())
+/** Two more than there are cores: about every second file waits for limits and timers most of its time (see test-plan.mjs). */
+const FILES_AT_A_TIME = 2 + Math.max(2, availableParallelism())
 const SLOWEST_SHOWN = 10
 
 function printSlowest(durations) {

@@ -6,7 +6,8 @@
 //   // Runs alone: <why it needs a process of its own>
 //   // Starts first: <why it takes long>          it runs alone too
 //
-// Short files come last, so that no long one is left alone at the end of a run.
+// Files that run alone keep the processor busy; groups wait for limits and timers more than they compute. So they alternate.
+// Of each kind the long ones come first, so that none is left at the end of a run.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,9 +21,9 @@ const FILES_PER_GROUP = 4
 /** Tests of the product that run with engine node too: they depend on how connections are kept. */
 const ENGINE_TESTS = ['test/drain.test.ts', 'test/request-loop.test.ts', 'test/slow-body.test.ts']
 
-function filesBelow(dir) {
+function filesBelow(dir, ending = '.test.ts') {
   const names = readdirSync(join(root, dir), { recursive: true })
-  return names.filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules')).map((name) => join(dir, name))
+  return names.filter((name) => name.endsWith(ending) && !name.includes('node_modules')).map((name) => join(dir, name))
 }
 
 function kindOf(file) {
@@ -56,9 +57,20 @@ function withEngineNode(file) {
   return [name, writeEntry(name, ["process.env['TEST_ENGINE'] = 'node'", `await import(${specifierOf(file)})`])]
 }
 
+/** Packages that have tests. */
+function testedPackages() {
+  return readdirSync(join(root, 'packages')).filter((name) => existsSync(join(root, 'packages', name, 'test')))
+}
+
+/** Merges two lists so that each is spread evenly over the whole. */
+function alternating(one, other) {
+  const placed = [one, other].flatMap((list) => list.map((item, index) => ({ item, place: (index + 0.5) / list.length })))
+  return placed.sort((a, b) => a.place - b.place).map(({ item }) => item)
+}
+
 /** Entries by name, in the order in which they start: test files, and modules that import several. */
 function entriesOf(isUnitOnly) {
-  const packages = readdirSync(join(root, 'packages')).filter((name) => existsSync(join(root, 'packages', name, 'test')))
+  const packages = testedPackages()
   const byPackage = packages.map((name) => ({ name, files: filesBelow(join('packages', name, 'test')).sort() }))
   const product = isUnitOnly ? [] : filesBelow('test').sort()
   const files = [...product, ...byPackage.flatMap((one) => one.files)].map((path) => ({ path, kind: kindOf(path) }))
@@ -71,13 +83,15 @@ function entriesOf(isUnitOnly) {
     ),
   )
   const again = isUnitOnly ? [] : ENGINE_TESTS.map(withEngineNode)
-  return Object.fromEntries([...ofKind('first'), ...shared, ...again, ...ofKind('alone')])
+  return Object.fromEntries(alternating([...ofKind('first'), ...again, ...ofKind('alone')], shared))
 }
 
 /** Bundles the tests. @returns paths to run, each in a process of its own, in the order in which they start */
 export async function testPlan({ isUnitOnly }) {
   rmSync(bundleDir, { recursive: true, force: true })
   const entries = entriesOf(isUnitOnly)
-  await bundleTests({ root, entries, outDir: bundleDir })
+  const dirs = ['test', ...testedPackages().map((name) => join('packages', name, 'test'))]
+  const modules = dirs.flatMap((dir) => filesBelow(dir, '.ts')).map((name) => join(root, name))
+  await bundleTests({ root, entries, modules, outDir: bundleDir })
   return Object.keys(entries).map((name) => join(bundleDir, `${name}.mjs`))
 }
