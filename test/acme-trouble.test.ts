@@ -42,7 +42,7 @@ describe('failures of automatic certificates', () => {
       throw new Refusal(503, 'serverInternal', 'closed for today', 5 * 3_600)
     }
     const startedAt = Date.now()
-    await reconfigure(t, server, '"a.test"', '"a.test","b.test","c.test","d.test"')
+    await reconfigure(server, '"a.test"', '"a.test","b.test","c.test","d.test"')
     await healthWith(
       server,
       /b\.test: too many certificates.*no certificate for c\.test: closed for today.*d\.test: closed for today/,
@@ -83,7 +83,7 @@ describe('failures of automatic certificates', () => {
     const server = await startWith(t, acme, ['a.test'])
     await asked.promise
     assert.match(failuresOf(server)['a.test']?.reason ?? '', /the server ended/)
-    await reconfigure(t, server, '"a.test"', '"b.test"')
+    await reconfigure(server, '"a.test"', '"b.test"')
     await issuedAt(server, 'b.test')
     assert.deepEqual(failuresOf(server), {})
     assert.deepEqual(acme.orders, ['a.test', 'b.test'])

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Child, fetchHttp, PROCESS_WAIT_MS, svcCommand, waitFor } from '@svc/testkit'
+import { fetchHttp, PROCESS_WAIT_MS, waitFor } from '@svc/testkit'
 import { AcmeServer, Refusal } from './acme/acme-server.ts'
 import { issuedAt, reconfigure, restart, seenAt, startWith, stateOf } from './acme/automatic-server.ts'
+import { reloaded } from './control.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -58,8 +59,7 @@ describe('automatic certificates', () => {
     const { failures, retryAt } = JSON.parse(readFileSync(join(stateOf(server), 'failures.json'), 'utf8'))['a.test']
     assert.equal(failures, 1)
     assert.ok(retryAt > Date.now())
-    const reload = new Child(t, svcCommand, ['reload', '--config', server.configFile ?? ''])
-    assert.equal((await reload.exited).code, 0, reload.stderr)
+    await reloaded(server)
     assert.deepEqual(acme.orders, ['a.test', 'b.test'])
   })
 
@@ -130,7 +130,7 @@ describe('automatic certificates', () => {
     acme.forgetAccounts()
     const { configFile = '' } = server
     writeFileSync(configFile, readFileSync(configFile, 'utf8').replace('admin@', 'other@'))
-    await reconfigure(t, server, '"a.test"', '"a.test","c.test"')
+    await reconfigure(server, '"a.test"', '"a.test","c.test"')
     await waitFor('the other certificate', async () => (await seenAt(server, 'c.test')).subject === 'issued 2', PROCESS_WAIT_MS)
     assert.deepEqual(acme.orders, ['a.test', 'c.test'])
     assert.deepEqual(acme.contacts, [['mailto:admin@a.test'], ['mailto:other@a.test']])

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -46,4 +47,10 @@ export function statusOf(server: Server): Promise<StatusReport> {
 /** The answer behind `svc sites`. */
 export async function sitesOf(server: Server) {
   return (await ask(server, (master) => master.call('sites', undefined, { timeoutMs: TIMEOUT_MS }))).sites
+}
+
+/** Has the server take its changed configuration into service. Fails the test if it does not. */
+export async function reloaded(server: Server): Promise<void> {
+  const { ok, errors } = await ask(server, (master) => master.call('reload', undefined, { timeoutMs: TIMEOUT_MS }))
+  assert.ok(ok, errors.join('\n'))
 }

@@ -10,7 +10,8 @@ import { kept, openOwnSite } from './own-site-server.ts'
 import { attachUnit, renderHostOf, siteState, startUnit, wellOrSoon } from './site-unit.ts'
 
 test('while its unit is away a site answers from what is stored, else 503; its neighbour does not notice', async (t) => {
-  const { server, get, two } = await openOwnSite(t)
+  // Also how long a request waits for the unit of its site.
+  const { server, get, two } = await openOwnSite(t, { workers: 2, more: '[render]\ntimeout_ms = 4000\n' })
   const away = await get('/')
   assert.equal(away.status, 503)
   assert.match(String(away.headers['retry-after']), /^\d+$/)
@@ -35,7 +36,7 @@ test('while its unit is away a site answers from what is stored, else 503; its n
 })
 
 test('a unit that is restarted fails no request for good, and shows the code that has changed meanwhile', async (t) => {
-  const { root, server, get } = await openOwnSite(t)
+  const { root, server, get } = await openOwnSite(t, { workers: 2 })
   const unit = await attachUnit(t, server, 'one')
   assert.match((await get('/kept')).text, /first/)
   const load = startLoad(t, { url: `${server.url}/`, host: 'one.localhost', keepAlive: 3, fresh: 1, check: wellOrSoon })

@@ -8,15 +8,22 @@ export const page = (text: string) =>
   `export const dynamic = 'force-dynamic'\nexport default function Page() { return <p>${text}</p> }\n`
 export const kept = (text: string) => `export const revalidate = 3600\nexport default function Page() { return <p>${text}</p> }\n`
 
+interface OwnSiteOptions {
+  /** @default 1 */
+  readonly workers?: number
+  /** Other sections of the configuration. */
+  readonly more?: string
+}
+
 /** A server with the site "one", which has its own process, and the site "two". */
-export async function openOwnSite(t: TestContext, more = '') {
+export async function openOwnSite(t: TestContext, { workers = 1, more = '' }: OwnSiteOptions = {}) {
   const root = tempSite(t, { 'app/page.tsx': page('hello'), 'app/kept/page.tsx': kept('first') })
   const other = tempSite(t, { 'app/page.tsx': page('neighbour') })
   const sites = [
     `id = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\nprocess = "own"\nenv = { COLOUR = "blue" }\n`,
     `id = "two"\nhostnames = ["two.localhost"]\nroot = "${other}"\nenv = { PASSWORD = "of-two" }\n`,
   ]
-  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${more}\n${sites.map((site) => `[[sites]]\n${site}`).join('\n')}`
+  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = ${workers}\n\n${more}${sites.map((site) => `[[sites]]\n${site}`).join('\n')}`
   const server = await startServer(t, { config })
   return { root, server, runDir: runDirOf(server), get: client(server), two: client(server, 'two.localhost') }
 }

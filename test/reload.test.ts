@@ -15,6 +15,7 @@ import {
   waitFor,
   writeFiles,
 } from '@svc/testkit'
+import { reloaded } from './control.ts'
 
 /** The full proof asks for 100,000; each run of the tests makes do with fewer. */
 const LOAD_REQUESTS = Number(process.env.LOAD_REQUESTS ?? 4_000)
@@ -36,8 +37,7 @@ test('no request fails while the configuration is reloaded again and again', asy
     await waitFor(`${round}/${RELOADS} of the load`, () => load.done() >= (LOAD_REQUESTS * round) / RELOADS, 120_000)
     const file = server.configFile ?? ''
     writeFileSync(file, `${readFileSync(file, 'utf8').split('# round')[0]}# round ${round}\n[env]\nROUND = "${round}"\n`)
-    const reload = new Child(t, svcCommand, ['reload', '--config', file])
-    assert.deepEqual(await reload.exited, { code: 0, signal: null }, reload.stderr)
+    await reloaded(server)
   }
   const report = await load.stop()
   assert.deepEqual(report.failures.slice(0, 5), [])

@@ -22,6 +22,7 @@ import {
   writeFiles,
 } from '@svc/testkit'
 import { WebSocket, WebSocketServer } from 'ws'
+import { reloaded } from './control.ts'
 
 /** The full proof asks for 100,000; each run of the tests makes do with fewer. */
 const LOAD_REQUESTS = Number(process.env['LOAD_REQUESTS'] ?? 1_000)
@@ -135,7 +136,7 @@ describe('certificates', () => {
     assert.match(await health(), /^degraded: .*first\.key is not a private key/)
     assert.equal(await subjectAt(url, 'a.test'), 'first')
     writeFileSync(first.key, whole)
-    assert.equal((await (await reload(server)).exited).code, 0)
+    await reloaded(server)
     assert.equal(await health(), 'ok')
   })
 
@@ -198,7 +199,7 @@ describe('a reload', () => {
     const next = certificate(dir, 'second', 'a.test')
     writeFileSync(cert, readFileSync(next.cert))
     writeFileSync(key, readFileSync(next.key))
-    assert.equal((await (await reload(server)).exited).code, 0)
+    await reloaded(server)
     assert.match(seenByOpenssl(openssl, url, 'a.test'), /^subject=CN ?= ?second$/m)
     assert.equal(await say('after'), 'echo after')
     held.write('GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
@@ -220,8 +221,7 @@ describe('a reload', () => {
     for (let round = 1; round <= RELOADS; round++) {
       await waitFor(`${round}/${RELOADS} of the load`, () => done() >= (LOAD_REQUESTS * round) / RELOADS, 300_000)
       writeCertificate(dir, 'v7.test', { commonName: `round ${round}`, hosts: ['v7.test'] })
-      const command = await reload(server)
-      assert.equal((await command.exited).code, 0, command.stderr)
+      await reloaded(server)
       assert.equal(await subjectAt(url, 'v7.test'), `round ${round}`)
       assert.equal(await subjectAt(url, 'v0.test'), 'v0.test')
     }

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Child, fetchHttp, PROCESS_WAIT_MS, startServer, svcCommand, tempDir, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { reloaded } from './control.ts'
 
 /** Asks over a unix socket. */
 function askSocket(socketPath: string, host: string, path = '/'): Promise<{ readonly status: number; readonly text: string }> {
@@ -52,12 +53,8 @@ test('addresses of vhost files are opened and closed by reloads, while the other
   assert.equal(statSync(socket).mode & 0o777, 0o666)
 
   const configFile = server.configFile ?? ''
-  const reload = async () => {
-    const command = new Child(t, svcCommand, ['reload', '--config', configFile])
-    assert.deepEqual(await command.exited, { code: 0, signal: null }, command.stderr)
-  }
   vhosts(`${first}\nserver { listen 127.0.0.2:0; server_name files.test; return 200 "on another address"; }`)
-  await reload()
+  await reloaded(server)
   assert.ok(!existsSync(socket))
   const [kept, added, ...rest] = await listenOf(configFile)
   assert.deepEqual([kept, rest], [server.url, []])
@@ -66,7 +63,7 @@ test('addresses of vhost files are opened and closed by reloads, while the other
   assert.match((await fetchHttp(`${server.url}/`, { host: 'app.test' })).text, /the application/)
 
   vhosts(`${first}\n${onSocket}`)
-  await reload()
+  await reloaded(server)
   assert.deepEqual(await listenOf(configFile), [server.url, `http://unix:${socket}`])
   assert.equal((await askSocket(socket, 'files.test')).text, 'on a socket')
   const { port } = new URL(added ?? '')

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { connect } from 'node:tls'
 import { Child, PROCESS_WAIT_MS, type Server, startServer, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
+import { reloaded } from '../control.ts'
 import type { AcmeServer } from './acme-server.ts'
 
 /** Common names that a client sees of a certificate. */
@@ -78,8 +79,8 @@ export async function restart(t: TestContext, configFile: string): Promise<Serve
 }
 
 /** Changes the configuration of a server and has it taken into service. */
-export async function reconfigure(t: TestContext, { configFile = '' }: Server, from: string, to: string): Promise<void> {
+export async function reconfigure(server: Server, from: string, to: string): Promise<void> {
+  const { configFile = '' } = server
   writeFileSync(configFile, readFileSync(configFile, 'utf8').replace(from, to))
-  const reload = new Child(t, svcCommand, ['reload', '--config', configFile])
-  assert.equal((await reload.exited).code, 0, reload.stderr)
+  await reloaded(server)
 }
