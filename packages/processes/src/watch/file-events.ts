@@ -19,7 +19,8 @@ export interface FileEvents {
 }
 
 /**
- * Subscribes to the system's events of a directory. For a link, both its target and the link itself are watched.
+ * Subscribes to the system's events of a directory. For a link, both its target and the link itself are watched. Without a named
+ * backend the library first runs the command `watchman`, and waits for it.
  * @throws the system's error: ENOENT, or ENOSPC if there are no watches left
  */
 export async function openFileEvents(root: string, own: OwnDirectories, listener: FileEventsListener): Promise<FileEvents> {
@@ -42,7 +43,7 @@ export async function openFileEvents(root: string, own: OwnDirectories, listener
         else if (events.some(({ path, type }) => path === target && type === 'delete')) end()
         else listener.onPaths(events.map(({ path }) => (path === target ? root : below(target, path, root))))
       },
-      { ignore: [...ignoredGlobs, ...own.map((directory) => below(root, directory, target))] },
+      { backend: 'inotify', ignore: [...ignoredGlobs, ...own.map((directory) => below(root, directory, target))] },
     )
   } catch (error) {
     link?.close()
