@@ -1,25 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { MAX_PASSWORD_BYTES, tokenKey, verifyPassword, verifyToken } from '@svc/auth'
-import {
-  Child,
-  type Cleanup,
-  fetchHttp,
-  PROCESS_WAIT_MS,
-  requireProgram,
-  startServer,
-  svcCommand,
-  tempDir,
-  waitFor,
-  writeFiles,
-} from '@svc/testkit'
+import { test } from 'node:test'
+import { tokenKey, verifyPassword, verifyToken } from '@svc/auth'
+import { type Cleanup, fetchHttp, startServer, tempDir, writeFiles } from '@svc/testkit'
 import { runSvc } from './run-svc.ts'
 
-const ENCODED = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/
 const secret = 'a secret of the tests, 32 bytes or more'
-const warning = /^warning: other users of this machine can see a password on the command line/
 
 const credentials = (t: Cleanup, args: readonly string[], options: Parameters<typeof runSvc>[2] = {}) =>
   runSvc(t, ['config', 'credentials', ...args], options)
@@ -56,117 +43,13 @@ test('create --json prints the user alone, with a tenant where there is one', as
     credentials(t, ['create', '--json', '--username', 'bob', ...tenant], { input: 'battery staple' }),
   ])
   assert.deepEqual([plain.code, scoped.code, scoped.stderr], [0, 0, ''])
-  assert.match(plain.stderr, warning)
+  assert.match(plain.stderr, /^warning: /)
   const { password_hash: hash, ...alice } = JSON.parse(plain.stdout)
   const { password_hash: otherHash, ...bob } = JSON.parse(scoped.stdout)
   assert.deepEqual(alice, { username: 'alice', role: 'super_admin' })
   assert.deepEqual(bob, { username: 'bob', role: 'tenant_admin', tenant_id: 'shop' })
   assert.equal(await verifyPassword(hash, 'correct horse'), 'right')
   assert.equal(await verifyPassword(otherHash, 'battery staple'), 'right')
-})
-
-test('hash warns of a password on the command line, and prints the hash alone', async (t) => {
-  const { code, stdout, stderr } = await credentials(t, ['hash', '--', '0x10'])
-  assert.equal(code, 0)
-  assert.match(stdout.trimEnd(), ENCODED)
-  assert.match(stderr, warning)
-  assert.equal(stderr.trimEnd().split('\n').length, 1)
-  assert.equal(await verifyPassword(stdout.trimEnd(), '0x10'), 'right')
-})
-
-test('without a terminal, hash reads the first line of standard input', async (t) => {
-  const longest = 'é'.repeat(MAX_PASSWORD_BYTES / 2)
-  const accepted: readonly [input: string, password: string][] = [
-    [' with spaces \r\nnext line\n', ' with spaces '],
-    ['no line end', 'no line end'],
-    [`${longest}\n`, longest],
-  ]
-  for (const [input, password] of accepted) {
-    const { code, stdout, stderr } = await credentials(t, ['hash'], { input })
-    assert.deepEqual([code, stderr], [0, ''])
-    assert.equal(await verifyPassword(stdout.trimEnd(), password), 'right', JSON.stringify(input))
-  }
-  const refused: readonly [input: string | Buffer, message: RegExp][] = [
-    ['', /no password: type it at a terminal, or write it to standard input/],
-    ['\nsecond\n', /no password/],
-    [`${longest}x\n`, /a password has at most 1024 bytes/],
-    ['x'.repeat(1_000_000), /a password has at most 1024 bytes/],
-    [Buffer.from('caf\xe9\n', 'latin1'), /the password is not valid UTF-8/],
-  ]
-  for (const [input, message] of refused) {
-    const { code, stdout, stderr } = await credentials(t, ['hash'], { input })
-    assert.deepEqual([code, stdout], [64, ''])
-    assert.match(stderr, message)
-  }
-})
-
-/**
- * Runs `svc config credentials hash` at a terminal and types. Its standard output goes to a file. Returns all that the terminal
- * showed; the last lines are the exit code and the settings of the terminal afterwards. Undefined: the test is skipped.
- */
-async function atTerminal(t: TestContext, typed: readonly [prompt: string, keys: string][]) {
-  const script = requireProgram(t, 'script')
-  if (script === undefined) return undefined
-  const dir = tempDir(t)
-  const command = `stty sane; "${svcCommand}" config credentials hash > hash.txt; echo "exit $?"; stty -a`
-  const child = new Child(t, script, ['--quiet', '--command', command, '/dev/null'], {
-    cwd: dir,
-    env: process.env,
-    stdin: 'pipe',
-  })
-  for (const [prompt, keys] of typed) {
-    await waitFor(`the prompt "${prompt}"`, () => child.stdout.includes(prompt), PROCESS_WAIT_MS)
-    child.process.stdin?.write(keys)
-  }
-  await child.exited
-  return { shown: child.stdout.replaceAll('\r', ''), hash: readFileSync(join(dir, 'hash.txt'), 'utf8').trimEnd() }
-}
-
-/** Asserts the exit code, and that the terminal shows keys and joins them to lines as before. */
-function assertEnd(shown: string, code: number): void {
-  assert.match(shown, new RegExp(`^exit ${code}$`, 'm'))
-  assert.match(shown, /(?<!-)\bicanon\b/)
-  assert.match(shown, /(?<!-)\becho\b/)
-}
-
-test('at a terminal, hash asks twice, and does not show the password', async (t) => {
-  const result = await atTerminal(t, [
-    ['Password: ', 'sesanx\u007fe\r'],
-    ['Repeat the password: ', 'sesane\r'],
-  ])
-  if (result === undefined) return
-  assertEnd(result.shown, 0)
-  assert.doesNotMatch(result.shown, /sesan/)
-  assert.equal(await verifyPassword(result.hash, 'sesane'), 'right')
-})
-
-test('at a terminal, both lines may be pasted at once', async (t) => {
-  const result = await atTerminal(t, [['Password: ', 'sesame\rsesame\r']])
-  if (result === undefined) return
-  assertEnd(result.shown, 0)
-  assert.equal(await verifyPassword(result.hash, 'sesame'), 'right')
-})
-
-test('at a terminal, passwords that differ and none at all are refused', async (t) => {
-  const different = await atTerminal(t, [['Password: ', 'one\rother\r']])
-  const none = await atTerminal(t, [['Password: ', '\u0004']])
-  if (different === undefined || none === undefined) return
-  assertEnd(different.shown, 64)
-  assert.match(different.shown, /svc: the passwords differ; nothing was printed/)
-  assertEnd(none.shown, 64)
-  assert.match(none.shown, /svc: no password/)
-  assert.deepEqual([different.hash, none.hash], ['', ''])
-})
-
-test('Ctrl-C at the prompt restores the terminal and exits 130', async (t) => {
-  const result = await atTerminal(t, [
-    ['Password: ', 'half\r'],
-    ['Repeat the password: ', 'ha\u0003'],
-  ])
-  if (result === undefined) return
-  assertEnd(result.shown, 130)
-  assert.match(result.shown, /svc: interrupted/)
-  assert.equal(result.hash, '')
 })
 
 const user = (name: string, role: string, rest = '') =>
