@@ -22,7 +22,8 @@ export interface Comparison {
   readonly connections: number
 }
 
-const ROUNDS = 3
+/** On a busy machine many short rounds say more than a few long ones. */
+const ROUNDS = Number(process.env.ROUNDS ?? 3)
 
 /** A started contender with the results of its rounds. */
 interface Running {
@@ -48,10 +49,16 @@ async function verify({ name, load }: Running, wanted: number): Promise<void> {
   if (status !== wanted) throw new Error(`${name} answers ${status} instead of ${wanted}`)
 }
 
-/** The middle round by requests per CPU-second. */
-function middle(rounds: readonly Measurement[]): Measurement | undefined {
-  const sorted = rounds.toSorted((a, b) => a.requestsPerCpuSecond - b.requestsPerCpuSecond)
+/** The middle one by a number. */
+function middle<Item>(items: readonly Item[], numberOf: (item: Item) => number): Item | undefined {
+  const sorted = items.toSorted((a, b) => numberOf(a) - numberOf(b))
   return sorted[Math.floor(sorted.length / 2)]
+}
+
+/** How many times as many requests one contender answers for the same CPU time: in the middle of the rounds, each against its neighbour. */
+function timesAsMany(own: readonly Measurement[], other: readonly Measurement[]): string {
+  const ratios = own.map(({ requestsPerCpuSecond }, i) => requestsPerCpuSecond / (other[i]?.requestsPerCpuSecond ?? Number.NaN))
+  return `${figure(middle(ratios, (ratio) => ratio) ?? Number.NaN)} x`
 }
 
 /** Measures the contenders in turn, round by round: the speed of a shared machine drifts, which then affects all of them alike. */
@@ -75,14 +82,14 @@ export async function compare(options: Comparison): Promise<Row[]> {
   } finally {
     await Promise.all(running.map(({ server }) => server.stop()))
   }
-  const own = middle(running[0]?.rounds ?? [])
+  const own = running[0]?.rounds ?? []
   return running.flatMap(({ name, rounds }) => {
-    const result = middle(rounds)
-    if (result === undefined || own === undefined) return []
+    const result = middle(rounds, ({ requestsPerCpuSecond }) => requestsPerCpuSecond)
+    if (result === undefined) return []
     const figures = {
       'requests/s': figure(result.requestsPerSecond),
       'requests/CPU-s': figure(result.requestsPerCpuSecond),
-      'svc is': result === own ? '' : `${figure(own.requestsPerCpuSecond / result.requestsPerCpuSecond)} x`,
+      'svc is': rounds === own ? '' : timesAsMany(own, rounds),
       'p99 ms': figure(result.p99Ms),
       errors: String(rounds.reduce((sum, round) => sum + round.errors, 0)),
     }
