@@ -62,6 +62,15 @@ export class FakePlane implements ControlPlane {
     page: async (limit, before) => ({ entries: [], cursor: before === undefined ? limit : null }),
   }
 
+  readonly sessions: ControlPlane['sessions'] = {
+    users: async () => [{ username: 'root', role: 'super_admin' }],
+    login: async () => ({ refused: 'credentials' }),
+    refresh: async () => ({ refused: 'not_a_session' }),
+    issueToken: async () => ({ refused: 'unknown_user' }),
+    list: async () => [],
+    revoke: async () => false,
+  }
+
   readonly renderers: { -readonly [Key in keyof ControlPlane['renderers']]: ControlPlane['renderers'][Key] } = {
     flush: async (id) => {
       this.calls.push({ flush: id })

@@ -8,5 +8,5 @@ export const noRequest: EndpointRequest<unknown, unknown> = {
   body: {},
   host: 'localhost:8080',
   caller: machine,
-  client: { address: '127.0.0.1', userAgent: '', isSecure: false },
+  client: { address: '127.0.0.1', userAgent: '', isSecure: false, isAdminHost: true },
 }

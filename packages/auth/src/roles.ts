@@ -24,6 +24,8 @@ export type Caller =
       readonly user: User
       /** Id of the session or token. */
       readonly jti: string
+      /** End of the token, in milliseconds since the epoch. */
+      readonly expiresAt: number
       /** Way of the token. A cookie is sent by browsers without asking, so mutations need more than it. */
       readonly by: 'bearer' | 'cookie'
     }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type AccessRule, anonymous, type Caller, decideAccess, machine, type Role } from '../src/index.ts'
 
 function user(role: Role): Caller {
-  return { kind: 'user', user: { username: 'ann', role }, jti: 'j', by: 'bearer' }
+  return { kind: 'user', user: { username: 'ann', role }, jti: 'j', expiresAt: 0, by: 'bearer' }
 }
 
 const callers: readonly Caller[] = [anonymous, machine, user('viewer'), user('tenant_admin'), user('super_admin')]

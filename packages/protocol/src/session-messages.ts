@@ -18,7 +18,7 @@ const ttlSecs: guard.Guard<number> = (value, path = 'message') => {
 }
 
 /** Longest texts of sessions in characters, and the longest lifetime of a token. Longer user agents are cut. */
-export const sessionLimits = { username: 256, password: 1_024, userAgent: 512, ttlSecs: 366 * 86_400 } as const
+export const sessionLimits = { username: 256, password: 1_024, userAgent: 512, ttlSecs: 365 * 86_400 } as const
 
 const username = bounded(sessionLimits.username)
 const jti = bounded(64)

@@ -1,3 +1,4 @@
+import type { User } from '@svc/auth'
 import type { Guarded } from '@svc/core'
 import type {
   AppReset,
@@ -7,14 +8,20 @@ import type {
   HealthReport,
   IsolateModules,
   IsolatePool,
+  IssueReply,
+  LoginRequest,
   ModulePurge,
   PurgeOutcome,
   purgeOrder,
+  RefreshRequest,
   ReloadReport,
   RestartStatus,
+  RevokeRequest,
+  SessionRecord,
   SiteManifestInfo,
   SiteStatus,
   StatusReport,
+  TokenRequest,
 } from '@svc/protocol'
 
 /** A purge as requested. Tags may be in their short forms; paths and hosts are as written. */
@@ -155,6 +162,22 @@ export interface Entries {
   usage(label: string): { readonly isr: StoreShare; readonly proxy: StoreShare }
 }
 
+/** Sessions of users, and tokens for programs. All reject if the master is unreachable, or with its error. */
+export interface Sessions {
+  /** The users of the configuration. */
+  users(): Promise<readonly User[]>
+  /** Begins a session, after a wait when many passwords were wrong. @throws SUP_SESSIONS */
+  login(request: LoginRequest): Promise<IssueReply>
+  /** Begins a session in place of another, which ends. @throws SUP_SESSIONS */
+  refresh(request: RefreshRequest): Promise<IssueReply>
+  /** @throws SUP_SESSIONS */
+  issueToken(request: TokenRequest): Promise<IssueReply>
+  /** Sessions and tokens on record that are accepted, the latest first. */
+  list(): Promise<readonly SessionRecord[]>
+  /** Resolves when no worker accepts the token any more, and a restart does not forget that; false: it is unknown. @throws SUP_SESSIONS */
+  revoke(request: RevokeRequest): Promise<boolean>
+}
+
 /** The operations that endpoints need from the instance. The worker implements it over its channel to the master; tests fake it. */
 export interface ControlPlane {
   /** Health of the whole instance. Rejects if the master is unreachable. */
@@ -167,6 +190,7 @@ export interface ControlPlane {
   readonly renderers: Renderers
   readonly sites: Sites
   readonly audit: Audit
+  readonly sessions: Sessions
   readonly instance: Instance
   readonly pages: Pages
   readonly entries: Entries

@@ -29,6 +29,8 @@ export interface EndpointRequest<Query, Body> {
     readonly userAgent: string
     /** True over TLS. */
     readonly isSecure: boolean
+    /** True on a host of the panel: session cookies count there alone. */
+    readonly isAdminHost: boolean
   }
 }
 
@@ -44,6 +46,8 @@ export interface EndpointAnswer {
 /** The response of an endpoint that failed. */
 interface EndpointRefusal {
   readonly problem: Problem
+  /** Further fields, lower-case names. */
+  readonly headers?: HeaderList
 }
 
 export type EndpointResult = EndpointAnswer | EndpointRefusal

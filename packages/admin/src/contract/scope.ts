@@ -1,5 +1,12 @@
+import type { Caller } from '@svc/auth'
 import { AdminError } from '../errors/errors.ts'
 import type { ControlPlane, Pages, PurgeOrder, Purges, Renderers, SiteSummary, Sites } from './control-plane.ts'
+
+/** Returns the caller of an endpoint that only users may call. @throws UNAUTHORIZED */
+export function requireUser(caller: Caller): Extract<Caller, { readonly kind: 'user' }> {
+  if (caller.kind === 'user') return caller
+  throw new AdminError('UNAUTHORIZED', {})
+}
 
 /** Returns the site of an id. @throws UNKNOWN_SITE */
 export function requireSite(sites: Pick<Sites, 'list'>, id: string): SiteSummary {
@@ -91,6 +98,13 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
     purges: purgesFor(plane.purges, sites, labels),
     renderers: renderersFor(plane.renderers, sites),
     sites,
+    // The others are about the caller's own session.
+    sessions: {
+      ...plane.sessions,
+      users: forbidden('list users'),
+      issueToken: forbidden('issue tokens'),
+      list: forbidden('list sessions'),
+    },
     audit: { add: (record) => plane.audit.add(record), page: forbidden('read the audit log') },
     instance: {
       status: forbidden('see the state of the instance'),

@@ -6,6 +6,10 @@ export const AdminError = errorClass('AdminError', {
   UNKNOWN_SITE: { status: 404, exposable: true, template: 'no site has the id "{site}"' },
   /** No site claims this host, or it belongs to another tenant than the user. */
   UNKNOWN_HOST: { status: 404, exposable: true, template: 'no site has the host "{host}"' },
+  /** The endpoint concerns the session of its caller, who has none. */
+  UNAUTHORIZED: { status: 401, exposable: true, template: 'log in, or send a bearer token' },
+  /** No session or issued token has this id, or it has ended. */
+  UNKNOWN_SESSION: { status: 404, exposable: true, template: 'no {kind} has the id "{jti}"' },
   /** The operation is about the whole instance, which no tenant may change. */
   NOT_FOR_TENANTS: { status: 403, exposable: true, template: 'a tenant_admin must not {operation}' },
 })

@@ -6,6 +6,15 @@ import { adminPurgeProxy } from '../endpoints/admin/cache/purge-proxy.ts'
 import { adminCacheStats } from '../endpoints/admin/cache/stats.ts'
 import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
 import { adminIsolates } from '../endpoints/admin/isolates.ts'
+import { login } from '../endpoints/admin/login.ts'
+import { logout } from '../endpoints/admin/logout.ts'
+import { refreshSession } from '../endpoints/admin/session/refresh.ts'
+import { session } from '../endpoints/admin/session.ts'
+import { endSession } from '../endpoints/admin/sessions/[jti].ts'
+import { sessions } from '../endpoints/admin/sessions.ts'
+import { revokeToken } from '../endpoints/admin/tokens/[jti].ts'
+import { issueToken } from '../endpoints/admin/tokens.ts'
+import { users } from '../endpoints/admin/users.ts'
 import { restartStatus } from '../endpoints/admin/workers/restart/[id].ts'
 import { restartWorkers } from '../endpoints/admin/workers/restart.ts'
 import { validateConfig } from '../endpoints/api/config/validate.ts'
@@ -70,6 +79,16 @@ const fixed: readonly Endpoint[] = [
   isolates,
 
   ...managed,
+
+  login,
+  logout,
+  session,
+  refreshSession,
+  users,
+  sessions,
+  endSession,
+  issueToken,
+  revokeToken,
 
   purgeByTag,
   adminPurgeL0,

@@ -30,6 +30,6 @@ export class Authenticator {
     if (typeof claims === 'string') return anonymous
     const user = this.#users.get(claims.username)
     if (user === undefined || revocations.isRevoked(claims)) return endedToken
-    return { kind: 'user', user, jti: claims.jti, by: credentials.by }
+    return { kind: 'user', user, jti: claims.jti, expiresAt: claims.expiresAt, by: credentials.by }
   }
 }

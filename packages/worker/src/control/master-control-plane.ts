@@ -1,9 +1,9 @@
-import type { ControlPlane, Entries, Instance, Pages, Purges, Renderers, Sites, VhostSummary } from '@svc/admin'
+import type { ControlPlane, Entries, Instance, Pages, Purges, Renderers, Sessions, Sites, VhostSummary } from '@svc/admin'
 import type { EntryStore, ProxyStore } from '@svc/cache'
 import { hasApp, redact } from '@svc/config'
 import type { RpcPeer } from '@svc/core'
 import { parseHost } from '@svc/http'
-import type { masterMethods, workerMethods } from '@svc/protocol'
+import { type masterMethods, sessionLimits, type workerMethods } from '@svc/protocol'
 import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/vhosts'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SitePage } from '../isr/page-queue.ts'
@@ -27,6 +27,8 @@ interface ControlPlaneParts {
 const ANSWER = { timeoutMs: 5_000 } as const
 /** A purge waits for processes that have to be killed, a flush for isolates that compile, a check for others. */
 const WORK = { timeoutMs: 90_000 } as const
+/** A login may queue for ten seconds. */
+const LOGIN = { timeoutMs: 30_000 } as const
 /** A call that waits for the end of a rolling restart, or of a reload, has no time limit. */
 const WAIT = { timeoutMs: 600_000 } as const
 
@@ -77,6 +79,23 @@ function instanceOf({ master, generation }: ControlPlaneParts): Instance {
   }
 }
 
+/** A longer user agent is cut, not refused. */
+function withShortAgent<Request extends { readonly userAgent: string }>(request: Request): Request {
+  return { ...request, userAgent: request.userAgent.slice(0, sessionLimits.userAgent) }
+}
+
+function sessionsOf({ master, generation }: ControlPlaneParts): Sessions {
+  return {
+    users: async () =>
+      generation().config.admin.users.map(({ username, role, tenant_id: tenantId }) => ({ username, role, tenantId })),
+    login: (request) => master.call('login', withShortAgent(request), LOGIN),
+    refresh: (request) => master.call('refreshSession', withShortAgent(request), WORK),
+    issueToken: (request) => master.call('issueToken', withShortAgent(request), WORK),
+    list: async () => (await master.call('sessions', undefined, ANSWER)).sessions,
+    revoke: async (request) => (await master.call('revokeSession', request, WORK)).isFound,
+  }
+}
+
 function pagesOf({ generation, isrStore, renderPages }: ControlPlaneParts): Pages {
   return {
     async stored({ labels, ...selection }) {
@@ -119,6 +138,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     purges: purgesOf(parts),
     renderers: renderersOf(parts),
     sites: sitesOf(parts),
+    sessions: sessionsOf(parts),
     audit: {
       add: (record) => master.call('audit', record, ANSWER),
       page: (limit, before) => master.call('auditLog', { limit, before }, ANSWER),

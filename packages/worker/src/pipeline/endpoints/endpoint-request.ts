@@ -82,7 +82,9 @@ export async function readEndpointRequest(context: RequestContext, call: Admitte
   if ('problem' in json) return json
   const body = parseBody(json.value, endpoint.body())
   if (!body.isOk) return invalid(body.errors)
-  const { address, scheme } = client
-  const sender = { address, userAgent: request.header('user-agent') ?? '', isSecure: scheme === 'https' }
+  const { address, scheme, host } = client
+  const userAgent = request.header('user-agent') ?? ''
+  const isAdminHost = context.generation.isAdminHost(host)
+  const sender = { address, userAgent, isSecure: scheme === 'https', isAdminHost }
   return { request: { params, query: query.values, body: body.values, host: request.host, caller, client: sender } }
 }

@@ -55,7 +55,7 @@ export class ProofStage implements Stage {
 
 function send(context: RequestContext, answer: EndpointResult): StageResult {
   if ('problem' in answer) {
-    sendError(context, answer.problem)
+    sendError(context, answer.problem, answer.headers)
     return 'answered'
   }
   const headers: HeaderList = [
@@ -76,7 +76,7 @@ const noRequest: EndpointRequest<unknown, unknown> = Object.freeze({
   body: {},
   host: '',
   caller: anonymous,
-  client: { address: '', userAgent: '', isSecure: false },
+  client: { address: '', userAgent: '', isSecure: false, isAdminHost: false },
 })
 
 function isProbe({ group }: Endpoint): boolean {

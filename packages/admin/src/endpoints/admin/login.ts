@@ -1,0 +1,18 @@
+import * as z from 'zod/mini'
+import { endpoint } from '../../contract/endpoint.ts'
+import { text } from '../../contract/schemas.ts'
+import { loginAnswer, loginResponse } from '../session-answer.ts'
+
+export const login = endpoint({
+  method: 'POST',
+  path: '/__svc/admin/api/login',
+  group: 'admin',
+  access: 'open',
+  summary: 'Begins a session with a password: answers with a token, and sets the session cookie on a host of the panel.',
+  body: () => z.strictObject({ username: text('Name of the user.', 256), password: text('Password of the user.') }),
+  response: loginResponse,
+  handle: async (plane, { body, client }) => {
+    const { address, userAgent } = client
+    return loginAnswer(await plane.sessions.login({ ...body, address, userAgent }), client)
+  },
+})
