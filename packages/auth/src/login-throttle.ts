@@ -1,3 +1,4 @@
+import { entryOf, setNewest } from '@svc/core'
 import { clientNetwork } from '@svc/http'
 
 /** Failures without a wait, of a user from one network, and of a network whatever the user. */
@@ -60,9 +61,7 @@ class Counters {
 
   add(key: string, nowMs: number, slotAt = 0): void {
     const { failures } = this.get(key, nowMs)
-    this.#counters.delete(key)
-    this.#counters.set(key, { failures: failures + 1, lastAt: nowMs, slotAt })
-    if (this.#counters.size > MAX_COUNTERS) this.delete(this.#counters.keys().next().value ?? '')
+    setNewest(this.#counters, key, { failures: failures + 1, lastAt: nowMs, slotAt }, MAX_COUNTERS)
   }
 
   /** Takes one failure back. */
@@ -95,18 +94,18 @@ export class LoginThrottle {
   readonly #users = new Counters()
   /** Unknown names answer as known ones do, in a memory of their own: anyone can make up any number of them. */
   readonly #strangers = new Counters()
-  readonly #known = new Map<string, Set<string>>()
+  readonly #known = new Map<string, Map<string, true>>()
 
   /** @param known networks of successful logins by username, the latest last, as `known` gave them */
   constructor(known: Readonly<Record<string, readonly string[]>> = {}) {
     for (const [username, networks] of Object.entries(known)) {
-      this.#known.set(username, new Set(networks.slice(-MAX_KNOWN_NETWORKS)))
+      this.#known.set(username, new Map(networks.slice(-MAX_KNOWN_NETWORKS).map((network) => [network, true])))
     }
   }
 
   /** Networks of successful logins by username, to be kept over a restart. */
   get known(): Readonly<Record<string, readonly string[]>> {
-    return Object.fromEntries(Array.from(this.#known, ([username, networks]) => [username, [...networks]]))
+    return Object.fromEntries(Array.from(this.#known, ([username, networks]) => [username, [...networks.keys()]]))
   }
 
   /** Returns true if the user has logged in from this network before. */
@@ -145,11 +144,8 @@ export class LoginThrottle {
     this.#users.delete(username)
     // One success of an attacker's own must not free the network.
     if (!wasKnown) this.#networks.subtract(network)
-    const networks = this.#known.get(username) ?? new Set()
-    this.#known.set(username, networks)
-    networks.delete(network)
-    networks.add(network)
-    if (networks.size > MAX_KNOWN_NETWORKS) networks.delete(networks.values().next().value ?? '')
+    const networks = entryOf(this.#known, username, () => new Map())
+    setNewest(networks, network, true, MAX_KNOWN_NETWORKS)
     return !wasKnown
   }
 

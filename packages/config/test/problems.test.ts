@@ -182,6 +182,24 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'refuses password hashes that make a login costly, and a host of the panel that a site claims',
+    toml: [
+      '[admin]\nhosts = ["admin.test", "shop.test"]',
+      ...['m=262145,t=2,p=1', 'm=8,t=11,p=1', 'm=8,t=1,p=17', 'm=262144,t=10,p=16'].map(
+        (cost, i) =>
+          `[[admin.users]]\nusername = "u${i}"\nrole = "viewer"\npassword_hash = "$argon2id$v=19$${cost}$c2FsdA$aGFzaA"`,
+      ),
+      '[[sites]]\nid = "shop"\nhostnames = ["shop.test"]\nroot = "."\n',
+    ].join('\n'),
+    problems: [
+      'svc.config.toml:2:24: admin.hosts[1]: host name "shop.test" is already taken at svc.config.toml:21:14',
+      ...[6, 10, 14].map(
+        (line, i) =>
+          `svc.config.toml:${line}:1: admin.users[${i}].password_hash: costs too much at each login: at most m=262144 (256 MiB), t=10 and p=16 are allowed ("svc config credentials hash" prints one)`,
+      ),
+    ],
+  },
+  {
     name: 'refuses the password hash of the example, and one that was cut off',
     toml: ['$argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>', hash.slice(0, hash.lastIndexOf('$'))]
       .map((text, index) => `[[admin.users]]\nusername = "u${index}"\npassword_hash = "${text}"\nrole = "viewer"\n`)

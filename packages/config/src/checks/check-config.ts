@@ -19,7 +19,15 @@ export function checkConfig(config: Config, web: WebSpec, placeOf: PlaceOf): Fin
 const MIN_SECRET_BYTES = 32
 
 /** The schema checks the beginning alone: it accepts the placeholders of the example file. */
-const ARGON2ID = /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
+const ARGON2ID = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
+/** Each login costs as much, also one with a wrong password. */
+const MAX_HASH_COST = { memoryKib: 256 * 1024, passes: 10, lanes: 16 } as const
+
+/** True if a login would take more memory or time than a client may cause. */
+function isCostly(hash: string): boolean {
+  const [, memoryKib = 0, passes = 0, lanes = 0] = (ARGON2ID.exec(hash) ?? []).map(Number)
+  return memoryKib > MAX_HASH_COST.memoryKib || passes > MAX_HASH_COST.passes || lanes > MAX_HASH_COST.lanes
+}
 
 function checkUser(user: Config['admin']['users'][number], index: number): Finding[] {
   const path = ['admin', 'users', index, 'tenant_id']
@@ -29,6 +37,12 @@ function checkUser(user: Config['admin']['users'][number], index: number): Findi
       !ARGON2ID.test(user.password_hash),
       ['admin', 'users', index, 'password_hash'],
       'is no complete argon2id hash: expected "$argon2id$v=19$m=...,t=...,p=...$", then salt and hash in base64',
+      '"svc config credentials hash" prints one',
+    ),
+    ...findingIf(
+      isCostly(user.password_hash),
+      ['admin', 'users', index, 'password_hash'],
+      'costs too much at each login: at most m=262144 (256 MiB), t=10 and p=16 are allowed',
       '"svc config credentials hash" prints one',
     ),
     ...findingIf(isTenantAdmin && user.tenant_id === undefined, path, 'is required for role "tenant_admin"'),

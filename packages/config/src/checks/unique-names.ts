@@ -62,5 +62,7 @@ function hostClaims(config: Config): Claim[] {
   const ofSites = config.sites.flatMap((site, index) =>
     site.hostnames.map((name, nameIndex) => ({ name, path: ['sites', index, 'hostnames', nameIndex] })),
   )
-  return [...ofSites, ...claimsOf(config.apps, ['apps'], 'hostname')]
+  // A site on a host of the panel could act as its users.
+  const ofPanel = (config.admin.hosts ?? []).map((name, index) => ({ name, path: ['admin', 'hosts', index] }))
+  return [...ofSites, ...claimsOf(config.apps, ['apps'], 'hostname'), ...ofPanel]
 }

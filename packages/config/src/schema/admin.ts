@@ -3,7 +3,7 @@ import { hostPattern, integer, secret, section, text } from './fields.ts'
 
 const user = z
   .strictObject({
-    username: text().describe('Name to log in with.'),
+    username: text().max(256).describe('Name to log in with.'),
     password_hash: secret()
       .regex(/^\$argon2id\$/, 'expected an argon2id hash in its encoded form ("$argon2id$v=19$...")')
       .describe('argon2id hash of the password in encoded form. `svc config credentials hash` prints one.'),

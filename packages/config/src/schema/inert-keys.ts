@@ -14,12 +14,10 @@ export const inertKeys: readonly string[] = [
   'scaling.session_cookie_name',
   'rate_limit',
   'telemetry',
-  'admin',
   'endpoints.obs',
   'plugins',
   'waf',
   'obs',
-  'sites[].tenant',
   'sites[].maintenance',
   'tasks',
 ]

@@ -7,7 +7,7 @@ export const endSession = endpoint({
   path: '/__svc/admin/api/sessions/:jti',
   group: 'admin',
   access: 'super_admin',
-  summary: 'Ends a session before its time, on every worker and for good.',
+  summary: 'Ends a session, on every worker and for good.',
   response: () => success({}),
   handle: async (plane, { params }) => {
     await revokeOnRecord(plane.sessions, 'session', params['jti'] ?? '')

@@ -7,7 +7,7 @@ export const revokeToken = endpoint({
   path: '/__svc/admin/api/tokens/:jti',
   group: 'admin',
   access: 'super_admin',
-  summary: 'Ends an issued token before its time, on every worker and for good.',
+  summary: 'Ends an issued token, on every worker and for good.',
   response: () => success({}),
   handle: async (plane, { params }) => {
     await revokeOnRecord(plane.sessions, 'token', params['jti'] ?? '')
