@@ -17,9 +17,10 @@ function siteFiles(text: string): Record<string, string> {
   }
 }
 
-async function start(t: TestContext, root: string): Promise<Server> {
+/** With two workers, for changes that have to reach every worker. */
+async function start(t: TestContext, root: string, workers = 2): Promise<Server> {
   const site = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
-  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n\n${site}`
+  const config = `[server]\nlisten = "127.0.0.1:0"\nworkers = ${workers}\n\n${site}`
   return startServer(t, { config, env: { SVC_MASQUERADE_ROUTE_WATCH_MS: '100' } })
 }
 
@@ -50,7 +51,7 @@ test('an edit of a page, of what it imports, and of the routes show without a pu
 
 test('a page that changed while the server was down is rendered again, the others are still cached', async (t) => {
   const root = tempSite(t, siteFiles('first'))
-  const server = await start(t, root)
+  const server = await start(t, root, 1)
   assert.match((await client(server)('/')).text, /first/)
   await server.child.stop()
   writeFileSync(join(root, 'app/page.tsx'), page('second'))
@@ -60,7 +61,7 @@ test('a page that changed while the server was down is rendered again, the other
 
 test('a site that got another directory while the server was down shows nothing of the old one', async (t) => {
   const [blue, green] = [tempSite(t, siteFiles('blue')), tempSite(t, siteFiles('green'))]
-  const server = await start(t, blue)
+  const server = await start(t, blue, 1)
   assert.match((await client(server)('/')).text, /blue/)
   await server.child.stop()
   const file = server.configFile ?? assert.fail('the server has a configuration file')
@@ -132,7 +133,7 @@ export function generateStaticParams() { return [{ all: ['docs', 'intro'] }] }
 export async function GET() { return new Response('a handler') }
 `,
   }
-  const server = await start(t, tempSite(t, files))
+  const server = await start(t, tempSite(t, files), 1)
   const get = client(server)
   const metrics = async () => (await get('/__svc/metrics')).text
   await waitFor('three entries', async () => /^cache_entries\{layer="l1"\} 3$/m.test(await metrics()), PROCESS_WAIT_MS)
