@@ -129,6 +129,39 @@ export class FakePlane implements ControlPlane {
     took_ms: 5,
   }
 
+  readonly fleet: ControlPlane['fleet'] = {
+    restart: async (id) => (id === 'w1' ? { id: 'r2', state: 'running', replaced: 0, total: 1 } : undefined),
+    upstreams: async () => ({
+      groups: [
+        {
+          name: 'backend',
+          balance: 'round_robin',
+          servers: [
+            { address: 'a:80', weight: 1, is_backup: false, is_down: false, avoided_by: 0, in_flight: 2, failures: 0 },
+            { address: 'b:80', weight: 1, is_backup: false, is_down: false, avoided_by: 1, in_flight: 0, failures: 3 },
+            { address: 'c:80', weight: 1, is_backup: true, is_down: true, avoided_by: 0, in_flight: 0, failures: 0 },
+          ],
+        },
+      ],
+      is_cut: false,
+      answered: 1,
+      total: 2,
+    }),
+    certificates: async () => [
+      {
+        names: ['a.test'],
+        source: 'file',
+        state: 'valid',
+        issuer: 'CN=Test',
+        not_before: '2026-01-01T00:00:00.000Z',
+        not_after: '2027-01-01T00:00:00.000Z',
+        file: '/etc/a.pem',
+        reason: null,
+      },
+    ],
+    renew: async (host) => (host === 'auto.test' ? 'ordered' : host === 'file.test' ? 'file' : 'unknown'),
+  }
+
   readonly pages: ControlPlane['pages'] = {
     stored: async (selection) => {
       this.calls.push({ stored: selection })
@@ -141,6 +174,6 @@ export class FakePlane implements ControlPlane {
   }
 
   readonly entries: ControlPlane['entries'] = {
-    usage: (label) => ({ isr: { entries: label.length, bytes: 10 }, proxy: { entries: 0, bytes: 0 } }),
+    usage: (labels) => ({ isr: { entries: labels.join().length, bytes: 10 }, proxy: { entries: 0, bytes: 0 } }),
   }
 }

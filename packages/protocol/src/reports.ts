@@ -86,3 +86,55 @@ export const reloadReport = guard.object({
   took_ms: guard.number,
 })
 export type ReloadReport = Guarded<typeof reloadReport>
+
+/** A certificate, or a host that is to get one. */
+const certificateReport = guard.object({
+  /** Host names, exact ones and `*.suffix`. */
+  names: guard.arrayOf(guard.string),
+  source: guard.oneOf('file', 'acme', 'self_signed'),
+  /** `pending`: it is not issued yet. `failed`: nor could it be, `reason` says why. */
+  state: guard.oneOf('valid', 'not_yet_valid', 'expired', 'pending', 'failed'),
+  issuer: guard.nullable(guard.string),
+  /** RFC 3339. */
+  not_before: guard.nullable(guard.string),
+  not_after: guard.nullable(guard.string),
+  /** Path of the certificate in a file. */
+  file: guard.nullable(guard.string),
+  /** Why the last order failed. */
+  reason: guard.nullable(guard.string),
+})
+export const certificateReports = guard.object({ certificates: guard.arrayOf(certificateReport) })
+export type CertificateReport = Guarded<typeof certificateReport>
+
+/** `ordered`: a new certificate is being ordered. `file`: the one of the host is in a file. `unknown`: the host gets none. */
+export const renewal = guard.object({ outcome: guard.oneOf('ordered', 'file', 'unknown') })
+export type Renewal = Guarded<typeof renewal>
+
+/** A server of an upstream group, over the workers that reported. */
+const upstreamServer = guard.object({
+  address: guard.string,
+  weight: guard.number,
+  is_backup: guard.boolean,
+  /** Taken out of service by the configuration. */
+  is_down: guard.boolean,
+  /** Workers that send it no requests for now, because it failed. */
+  avoided_by: guard.number,
+  in_flight: guard.number,
+  /** Recent failures. */
+  failures: guard.number,
+})
+export type UpstreamServer = Guarded<typeof upstreamServer>
+const upstreamGroup = guard.object({ name: guard.string, balance: guard.string, servers: guard.arrayOf(upstreamServer) })
+
+/** Upstream groups of one worker. `is_cut`: there are more. */
+export const upstreamReport = guard.object({ groups: guard.arrayOf(upstreamGroup), is_cut: guard.boolean })
+export type UpstreamReport = Guarded<typeof upstreamReport>
+
+/** The same of the instance: `answered` of `total` workers are in it. */
+export const upstreamSummary = guard.object({
+  groups: guard.arrayOf(upstreamGroup),
+  is_cut: guard.boolean,
+  answered: guard.number,
+  total: guard.number,
+})
+export type UpstreamSummary = Guarded<typeof upstreamSummary>

@@ -15,7 +15,17 @@ import {
   workerCacheStats,
 } from './cache-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
-import { configVerdict, healthReport, reloadReport, siteManifestInfo, statusReport } from './reports.ts'
+import {
+  certificateReports,
+  configVerdict,
+  healthReport,
+  reloadReport,
+  renewal,
+  siteManifestInfo,
+  statusReport,
+  upstreamReport,
+  upstreamSummary,
+} from './reports.ts'
 import {
   issueReply,
   loginRequest,
@@ -69,6 +79,8 @@ export const workerMethods = {
   /** Renders pages of a site that can be known in advance (`generateStaticParams`) into the ISR store, in the background. */
   warm: method(guard.object({ site: guard.string }), guard.nothing),
   cacheStats: method(guard.nothing, workerCacheStats),
+  /** State of the upstreams of the configuration, as this worker knows it. */
+  upstreams: method(guard.nothing, upstreamReport),
   /** Stops accepting, finishes what is in flight, and answers with how many requests and connections were cut. */
   drain: method(guard.object({ timeoutMs: guard.number }), guard.object({ cut: guard.number })),
   /** Cuts everything at once: the second signal. */
@@ -112,6 +124,14 @@ export const masterMethods = {
   flushIsolates: method(guard.object({ site: guard.string }), guard.object({ isolates: guard.number })),
   /** Begins a rolling restart of all render workers, or joins the one in progress. */
   restartRenderers: method(guard.nothing, restartStatus),
+  /** Begins to replace one process: `w1`... a worker, `h1`... a render host, as `status` lists them. Undefined: there is none. */
+  restartProcess: method(guard.object({ id: guard.string }), guard.object({ status: guard.optional(restartStatus) })),
+  /** The certificates in service, and the hosts that wait for one. */
+  certificates: method(guard.nothing, certificateReports),
+  /** Orders a new certificate for a host. */
+  renewCertificate: method(guard.object({ host: guard.string }), renewal),
+  /** State of the upstreams, summed over the workers. */
+  upstreams: method(guard.nothing, upstreamSummary),
   /** Of a restart begun before; `wait`: answered at its end. Undefined: none of that id. */
   restartStatus: method(
     guard.object({ id: guard.string, wait: guard.boolean }),

@@ -23,7 +23,7 @@ function prepared(t: TestContext) {
   const dir = tempDir(t, 'tls')
   for (const name of ['old', 'new']) writeCertificate(dir, name, { commonName: name, hosts: ['a.test'] })
   writeFiles(dir, { 'site/public/index.html': 'x' })
-  const none = { certificates: async () => [], problems: () => [] }
+  const none = { certificates: async () => [], problems: () => [], missing: () => [], renew: () => false }
   return { dir, certificates: new Certificates(join(dir, 'run'), none, systemClock) }
 }
 
@@ -50,6 +50,19 @@ describe('certificates in service', () => {
       `${dir}/new.crt (${dir}/a.conf:3:18)`,
       `${dir}/old.crt (sites[0].tls_cert)`,
     ])
+  })
+
+  test('are reported without their keys, with source and state; only one in a file is known to be that', async (t) => {
+    const { dir, certificates } = prepared(t)
+    await certificates.served(await certificates.tlsFor(LISTEN, await load(dir, 'old')))
+    const [report, ...others] = certificates.report()
+    assert.deepEqual(others, [])
+    const { names, source, state, file, reason } = report ?? assert.fail()
+    assert.deepEqual([names, source, state, file, reason], [['a.test'], 'file', 'valid', join(dir, 'old.crt'), null])
+    assert.match(report?.issuer ?? '', /CN=/)
+    assert.ok(Date.parse(report?.not_after ?? '') > Date.parse(report?.not_before ?? ''))
+    assert.doesNotMatch(JSON.stringify(report), /PRIVATE KEY/)
+    assert.deepEqual([certificates.renew('a.test'), certificates.renew('b.test')], ['file', 'unknown'])
   })
 
   test('leave no key behind when the server ends during a reload', async (t) => {

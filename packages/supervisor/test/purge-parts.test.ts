@@ -106,6 +106,7 @@ test('a rolling restart replaces one after another, is joined while it runs, and
   const log: string[] = []
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const replaceables = gates.map(({ promise }, index) => ({
+    id: `h${index}`,
     replace: async () => {
       log.push(`begin ${index}`)
       await promise
@@ -126,10 +127,32 @@ test('a rolling restart replaces one after another, is joined while it runs, and
   assert.notEqual(restarts.begin().id, id)
 })
 
+test('one process is replaced at a time: a restart of it is joined, others wait', async () => {
+  const log: string[] = []
+  const gate = Promise.withResolvers<void>()
+  const one = (id: string) => ({
+    id,
+    replace: async () => {
+      log.push(id)
+      await gate.promise
+    },
+  })
+  const restarts = new RollingRestart(() => [one('h1')])
+  const first = restarts.beginOne(one('w1'))
+  assert.equal(restarts.beginOne(one('w1')).id, first.id)
+  const rolling = restarts.begin()
+  const other = restarts.beginOne(one('w2'))
+  assert.equal(new Set([first.id, rolling.id, other.id]).size, 3)
+  gate.resolve()
+  assert.deepEqual(await restarts.status(other.id, true), { id: other.id, state: 'done', replaced: 1, total: 1 })
+  assert.deepEqual(log, ['w1', 'h1', 'w2'])
+  assert.notEqual(restarts.beginOne(one('w1')).id, first.id)
+})
+
 test('a rolling restart that fails says why, and leaves the rest unchanged', async () => {
   let last = 0
-  const failing = { replace: () => Promise.reject(new Error('no memory')) }
-  const untouched = { replace: async () => void last++ }
+  const failing = { id: 'one', replace: () => Promise.reject(new Error('no memory')) }
+  const untouched = { id: 'one', replace: async () => void last++ }
   const restarts = new RollingRestart(() => [failing, untouched])
   const { id } = restarts.begin()
   const status = await restarts.status(id, true)

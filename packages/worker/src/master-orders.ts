@@ -45,6 +45,7 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
       return undefined
     },
     cacheStats: () => l0.stats(),
+    upstreams: () => components.upstreams.report(),
     drain: ({ timeoutMs }) => drain(components, timeoutMs),
     cut() {
       engine.cut()

@@ -4,6 +4,7 @@ import type {
   AppReset,
   AuditPage,
   AuditRecord,
+  CertificateReport,
   ConfigVerdict,
   HealthReport,
   IsolateModules,
@@ -15,6 +16,7 @@ import type {
   purgeOrder,
   RefreshRequest,
   ReloadReport,
+  Renewal,
   RestartStatus,
   RevokeRequest,
   SessionRecord,
@@ -22,6 +24,7 @@ import type {
   SiteStatus,
   StatusReport,
   TokenRequest,
+  UpstreamSummary,
 } from '@svc/protocol'
 
 /** A purge as requested. Tags may be in their short forms; paths and hosts are as written. */
@@ -122,6 +125,18 @@ export interface Instance {
   check(toml: string): Promise<ConfigVerdict>
 }
 
+/** The processes of the instance, and what they connect to. All reject if the master is unreachable, or with its error. */
+export interface Fleet {
+  /** Begins to replace a process (`w1`..., `h1`...) by a successor. Undefined: there is none of that name. */
+  restart(id: string): Promise<RestartStatus | undefined>
+  /** State of the upstreams, summed over the workers that report in time. */
+  upstreams(): Promise<UpstreamSummary>
+  /** The certificates in service, and the hosts that wait for one. */
+  certificates(): Promise<readonly CertificateReport[]>
+  /** Orders a new certificate for a host. */
+  renew(host: string): Promise<Renewal['outcome']>
+}
+
 /** A rendered page of a site. */
 interface Page {
   /** Id of the site. */
@@ -158,8 +173,8 @@ interface StoreShare {
 
 /** The entries of the stores that all processes share. */
 export interface Entries {
-  /** The share of a label in each store. */
-  usage(label: string): { readonly isr: StoreShare; readonly proxy: StoreShare }
+  /** The share of labels in each store. */
+  usage(labels: readonly string[]): { readonly isr: StoreShare; readonly proxy: StoreShare }
 }
 
 /** Sessions of users, and tokens for programs. All reject if the master is unreachable, or with its error. */
@@ -192,6 +207,7 @@ export interface ControlPlane {
   readonly audit: Audit
   readonly sessions: Sessions
   readonly instance: Instance
+  readonly fleet: Fleet
   readonly pages: Pages
   readonly entries: Entries
 }

@@ -112,7 +112,13 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       config: forbidden('read the configuration'),
       check: forbidden('check a configuration'),
     },
+    fleet: {
+      restart: forbidden('restart processes'),
+      upstreams: forbidden('see upstreams'),
+      certificates: forbidden('see certificates'),
+      renew: forbidden('renew certificates'),
+    },
     pages: pagesFor(plane.pages, sites, labels),
-    entries: { usage: (label) => plane.entries.usage(label) },
+    entries: { usage: (wanted) => plane.entries.usage(narrowed(wanted, labels())) },
   }
 }

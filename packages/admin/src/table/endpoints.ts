@@ -4,19 +4,33 @@ import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
 import { adminPurgeL0 } from '../endpoints/admin/cache/purge-l0.ts'
 import { adminPurgeProxy } from '../endpoints/admin/cache/purge-proxy.ts'
 import { adminCacheStats } from '../endpoints/admin/cache/stats.ts'
+import { renewCert } from '../endpoints/admin/certs/renew.ts'
+import { certs } from '../endpoints/admin/certs.ts'
+import { adminConfig } from '../endpoints/admin/config.ts'
+import { adminHealth } from '../endpoints/admin/health.ts'
 import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
 import { adminIsolates } from '../endpoints/admin/isolates.ts'
 import { login } from '../endpoints/admin/login.ts'
 import { logout } from '../endpoints/admin/logout.ts'
+import { overview } from '../endpoints/admin/overview.ts'
+import { adminReload } from '../endpoints/admin/reload.ts'
 import { refreshSession } from '../endpoints/admin/session/refresh.ts'
 import { session } from '../endpoints/admin/session.ts'
 import { endSession } from '../endpoints/admin/sessions/[jti].ts'
 import { sessions } from '../endpoints/admin/sessions.ts'
+import { flushSite } from '../endpoints/admin/sites/[id]/flush.ts'
+import { siteRoutes } from '../endpoints/admin/sites/[id]/routes.ts'
+import { adminSite } from '../endpoints/admin/sites/[id].ts'
+import { adminSites } from '../endpoints/admin/sites.ts'
 import { revokeToken } from '../endpoints/admin/tokens/[jti].ts'
 import { issueToken } from '../endpoints/admin/tokens.ts'
+import { upstreams } from '../endpoints/admin/upstreams.ts'
 import { users } from '../endpoints/admin/users.ts'
+import { vhosts } from '../endpoints/admin/vhosts.ts'
+import { restartWorker } from '../endpoints/admin/workers/[n]/restart.ts'
 import { restartStatus } from '../endpoints/admin/workers/restart/[id].ts'
 import { restartWorkers } from '../endpoints/admin/workers/restart.ts'
+import { workers } from '../endpoints/admin/workers.ts'
 import { validateConfig } from '../endpoints/api/config/validate.ts'
 import { config } from '../endpoints/api/config.ts'
 import { invalidate } from '../endpoints/api/invalidate.ts'
@@ -98,6 +112,20 @@ const fixed: readonly Endpoint[] = [
   adminIsolates,
   restartWorkers,
   restartStatus,
+  workers,
+  restartWorker,
+  overview,
+  adminConfig,
+  adminReload,
+  adminHealth,
+  adminSites,
+  adminSite,
+  siteRoutes,
+  flushSite,
+  vhosts,
+  certs,
+  renewCert,
+  upstreams,
   audit,
 ]
 

@@ -76,6 +76,8 @@ export class AutomaticCertificates {
   readonly #failures: OrderFailures
   /** Hosts in service that have no certificate yet. */
   #missing: readonly string[] = []
+  /** Hosts for which an operator wants a new certificate now. */
+  readonly #asked = new Set<string>()
   #looking: Promise<void> | undefined
   #cancelTimer: () => void = () => undefined
   #isClosed = false
@@ -95,16 +97,26 @@ export class AutomaticCertificates {
   /** Called when a configuration is in service: orders the certificates that it lacks from now on. */
   serve(parts: CertificateParts): void {
     this.#wanted = { hosts: automaticHosts(parts), settings: settingsOf(parts) }
+    for (const host of this.#asked) if (!this.#wanted.hosts.includes(host)) this.#asked.delete(host)
     if (!this.#isWanted(this.#ordering)) this.#ordering?.aborter.abort()
     this.#lookLater(0)
   }
 
   /** Problems for the health endpoint. A failed renewal is no problem while the certificate is valid. */
   problems(): string[] {
-    return this.#missing.flatMap((host) => {
-      const reason = this.#failures.reason(host)
-      return reason === undefined ? [] : [`no certificate for ${host}: ${reason}`]
-    })
+    return this.missing().flatMap(({ host, reason }) => (reason === undefined ? [] : [`no certificate for ${host}: ${reason}`]))
+  }
+
+  missing(): { readonly host: string; readonly reason: string | undefined }[] {
+    return this.#missing.map((host) => ({ host, reason: this.#failures.reason(host) }))
+  }
+
+  /** Orders a new certificate for a host now, whenever it is due and whatever failed before. False: the host gets none from here. */
+  renew(host: string): boolean {
+    if (this.#isClosed || !this.#wanted.hosts.includes(host)) return false
+    this.#asked.add(host)
+    this.#lookLater(0)
+    return true
   }
 
   /** Stops ordering and aborts the order in flight. */
@@ -132,12 +144,13 @@ export class AutomaticCertificates {
     this.#looking = this.#pass(wanted)
       .catch((error) => {
         this.#options.logger.error({ err: asError(error) }, 'failed to check the automatic certificates')
+        this.#asked.clear()
         return this.#options.clock.now() + AFTER_TROUBLE_MS
       })
       .then((nextAt) => {
         this.#looking = undefined
         const delayMs = Math.min(LOOK_MS, Math.max(SHORTEST_MS, nextAt - this.#options.clock.now()))
-        this.#lookLater(wanted === this.#wanted ? delayMs : 0)
+        this.#lookLater(wanted === this.#wanted && this.#asked.size === 0 ? delayMs : 0)
       })
   }
 
@@ -152,7 +165,7 @@ export class AutomaticCertificates {
     let nextAt = Number.POSITIVE_INFINITY
     for (const host of hosts) {
       if (this.#isClosed || this.#wanted !== wanted) break
-      const dueAt = this.#dueAt(host, known.get(host))
+      const dueAt = this.#asked.delete(host) ? 0 : this.#dueAt(host, known.get(host))
       if (dueAt > clock.now()) nextAt = Math.min(nextAt, dueAt)
       else {
         const issued = await this.#obtain(host, settings)

@@ -111,7 +111,10 @@ export class HostFleet {
     return slots.map((slot) => {
       const old = slot.current
       // A process that has ended meanwhile has been replaced already.
-      return { replace: async () => (slot.current === old && old?.process.hasExited === false ? slot.replace() : undefined) }
+      return {
+        id: old?.id ?? 'none',
+        replace: async () => (slot.current === old && old?.process.hasExited === false ? slot.replace() : undefined),
+      }
     })
   }
 

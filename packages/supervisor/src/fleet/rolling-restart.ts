@@ -4,6 +4,8 @@ import type { RestartStatus } from '@svc/protocol'
 
 /** A process that a rolling restart replaces. */
 export interface Replaceable {
+  /** Name of the process. */
+  readonly id: string
   /** Starts a successor and, once it serves, ends the current process. On failure it rejects and keeps the current one. */
   replace(): Promise<void>
 }
@@ -21,6 +23,9 @@ export class RollingRestart {
   readonly #list: () => readonly Replaceable[]
   readonly #restarts = new Map<string, Restart>()
   #current: Restart | undefined
+  /** Restarts of one process each, by its name. */
+  readonly #ofOne = new Map<string, Restart>()
+  #turn: Promise<unknown> = Promise.resolve()
 
   /** @param list returns the processes to replace; called once, at the start of a restart */
   constructor(list: () => readonly Replaceable[]) {
@@ -29,19 +34,29 @@ export class RollingRestart {
 
   /** Starts a restart, or joins the running one. */
   begin(): RestartStatus {
-    if (this.#current !== undefined) return this.#current.status
-    const all = this.#list()
+    this.#current ??= this.#begin(this.#list())
+    return this.#current.status
+  }
+
+  /** Starts to replace one process, or joins the restart that does. */
+  beginOne(one: Replaceable): RestartStatus {
+    const known = this.#ofOne.get(one.id) ?? this.#begin([one], () => this.#ofOne.delete(one.id))
+    this.#ofOne.set(one.id, known)
+    return known.status
+  }
+
+  #begin(all: readonly Replaceable[], onEnded?: () => void): Restart {
     const { promise, resolve } = Promise.withResolvers<RestartStatus>()
     const restart: Restart = {
       status: { id: randomUUID(), state: 'running', replaced: 0, total: all.length },
       ended: promise,
     }
-    this.#current = restart
     this.#restarts.set(restart.status.id, restart)
     const [oldest] = this.#restarts.keys()
     if (this.#restarts.size > MAX_REMEMBERED && oldest !== undefined) this.#restarts.delete(oldest)
-    this.#run(restart, all).then(resolve, resolve)
-    return restart.status
+    // One process at a time, over all restarts.
+    this.#turn = this.#turn.then(async () => resolve(await this.#run(restart, all))).then(onEnded)
+    return restart
   }
 
   /** Returns the status of a restart; with `wait`, once it has ended. Undefined: the id is unknown, or too old. */
@@ -60,7 +75,7 @@ export class RollingRestart {
     } catch (error) {
       restart.status = { ...restart.status, state: 'failed', error: messageOf(error) }
     }
-    this.#current = undefined
+    if (this.#current === restart) this.#current = undefined
     return restart.status
   }
 }

@@ -13,6 +13,7 @@ import {
   type StatusReport,
 } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
+import type { Replaceable } from './rolling-restart.ts'
 import { type JoinState, type PackedTarget, RunningWorker } from './running-worker.ts'
 
 /** The target for every worker. */
@@ -84,6 +85,15 @@ export class WorkerFleet {
 
   get isCrashLooping(): boolean {
     return this.#slots.some((slot) => slot.isLooping)
+  }
+
+  /** The processes in the order of `status`. */
+  get replaceables(): Replaceable[] {
+    return this.#slots.map((slot, index) => {
+      const old = slot.ready
+      // A process that has ended meanwhile has been replaced already.
+      return { id: `w${index + 1}`, replace: async () => (old !== undefined && slot.ready === old ? slot.replace() : undefined) }
+    })
   }
 
   /** Has all ready workers build a generation. Rejects with the first failure; the caller must then call `abandon`. */

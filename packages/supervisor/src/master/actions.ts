@@ -2,7 +2,16 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasApp, type SiteConfig } from '@svc/config'
 import { flushSite, forgetModules, listModules } from '@svc/processes'
-import type { AppReset, IsolateModules, IsolatePool, ModulePurge, SiteManifestInfo } from '@svc/protocol'
+import type {
+  AppReset,
+  IsolateModules,
+  IsolatePool,
+  ModulePurge,
+  RestartStatus,
+  SiteManifestInfo,
+  UpstreamServer,
+  UpstreamSummary,
+} from '@svc/protocol'
 import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'
 import { requireSite } from './status.ts'
@@ -84,6 +93,45 @@ export async function routesOf({ spec, surveys }: MasterParts, id: string): Prom
   if (!hasApp(requireSite(spec(), id))) return { routes: [], problems: [] }
   const { routes, problems } = await surveys.survey(id)
   return { routes, problems: problems.map(({ text }) => text) }
+}
+
+/** Begins to replace the process of this place in `status`: `w1`... workers, `h1`... render hosts. */
+export function restartProcess({ restarts, workers, hosts, spec }: MasterParts, id: string): { status?: RestartStatus } {
+  const [, kind, digits] = /^([wh])([1-9]\d{0,5})$/.exec(id) ?? []
+  const index = Number(digits) - 1
+  const name = kind === 'h' ? hosts.status(spec())[index]?.id : id
+  const one = [...workers.replaceables, ...hosts.replaceables].find((replaceable) => replaceable.id === name)
+  return kind === undefined || one === undefined ? {} : { status: restarts.beginOne(one) }
+}
+
+/** Time for a worker to report its upstreams. */
+const REPORT_TIMEOUT_MS = 2_000
+
+/** State of the upstreams, summed over the workers that report in time. */
+export async function upstreamsOf({ workers }: MasterParts): Promise<UpstreamSummary> {
+  const asked = workers.ready.map(({ peer }) => peer.call('upstreams', undefined, { timeoutMs: REPORT_TIMEOUT_MS }))
+  const reports = (await Promise.allSettled(asked)).flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
+  const groups = new Map<string, UpstreamSummary['groups'][number]>()
+  for (const group of reports.flatMap((report) => report.groups)) {
+    const known = groups.get(group.name)
+    groups.set(group.name, known === undefined ? group : { ...group, servers: summed(known.servers, group.servers) })
+  }
+  const isCut = reports.some((report) => report.is_cut)
+  return { groups: [...groups.values()], is_cut: isCut, answered: reports.length, total: workers.count }
+}
+
+/** Adds up the states of the same servers. During a reload workers may have different ones. */
+function summed(left: readonly UpstreamServer[], right: readonly UpstreamServer[]): UpstreamServer[] {
+  return right.map((server, index) => {
+    const other = left[index]
+    if (other?.address !== server.address) return server
+    return {
+      ...server,
+      avoided_by: server.avoided_by + other.avoided_by,
+      in_flight: server.in_flight + other.in_flight,
+      failures: server.failures + other.failures,
+    }
+  })
 }
 
 /** Returns the sites with the largest shares of a store, for display. */

@@ -2,7 +2,17 @@ import type { PurgeOrder } from '@svc/cache'
 import type { Handlers } from '@svc/core'
 import type { hostParentMethods, masterMethods, PurgeOutcome } from '@svc/protocol'
 import type { ControlHandlers } from '../control/control-server.ts'
-import { cacheStats, flushIsolates, isolatePools, modulesOf, purgeModules, resetApp, routesOf } from './actions.ts'
+import {
+  cacheStats,
+  flushIsolates,
+  isolatePools,
+  modulesOf,
+  purgeModules,
+  resetApp,
+  restartProcess,
+  routesOf,
+  upstreamsOf,
+} from './actions.ts'
 import { healthOf } from './instance-health.ts'
 import type { MasterParts } from './parts.ts'
 import { siteStatuses, statusOf } from './status.ts'
@@ -43,6 +53,10 @@ export function workerHandlers(
     audit: async (record) => void (await parts.audit.add(record)),
     auditLog: ({ limit, before }) => parts.audit.page(limit, before),
     checkConfig: ({ toml }) => parts.configChecks.check(toml),
+    restartProcess: ({ id }) => restartProcess(parts, id),
+    certificates: () => ({ certificates: parts.certificates.report() }),
+    renewCertificate: ({ host }) => ({ outcome: parts.certificates.renew(host) }),
+    upstreams: () => upstreamsOf(parts),
     siteInfo: ({ site }) => routesOf(parts, site),
     login: (request) => parts.sessions.login(request),
     refreshSession: (request) => parts.sessions.refresh(request),

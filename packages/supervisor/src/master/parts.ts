@@ -46,7 +46,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'star
   readonly hosts: RenderHosts
   /** Isolates that sites have lost. */
   readonly losses: { looping(now: number): string[] }
-  readonly certificates: Pick<Certificates, 'problems'>
+  readonly certificates: Pick<Certificates, 'problems' | 'report' | 'renew'>
   readonly caches: Caches
   readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates'> & { readonly last: StatusReport['last_reload'] }
   readonly restarts: RollingRestart

@@ -114,7 +114,8 @@ export class OwnSites {
   }
 
   get replaceables(): Replaceable[] {
-    return this.running.map(({ peer }) => ({
+    return this.running.map(({ id, peer }) => ({
+      id,
       replace: () => peer.call('replace', undefined, { timeoutMs: REPLACE_TIMEOUT_MS }),
     }))
   }

@@ -1,8 +1,16 @@
+import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import { certificateKey, certificatePlaces, type LoadedCertificate, type LoadedConfig, readCertificate } from '@svc/config'
+import {
+  certificateKey,
+  certificatePlaces,
+  coversName,
+  type LoadedCertificate,
+  type LoadedConfig,
+  readCertificate,
+} from '@svc/config'
 import type { Clock } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
-import type { GenerationSpec, ListenAddress, ListenerTls } from '@svc/protocol'
+import type { CertificateReport, GenerationSpec, ListenAddress, ListenerTls, Renewal } from '@svc/protocol'
 import { CertificateCopies } from './certificate-copies.ts'
 import { type CertificateSources, type ChosenCertificates, chooseCertificates } from './listener-tls.ts'
 import { selfSigned } from './self-signed.ts'
@@ -15,6 +23,10 @@ interface CertificateSource {
   certificates(parts: CertificateParts): Promise<readonly LoadedCertificate[]>
   /** Their problems, as texts. */
   problems(): readonly string[]
+  /** Hosts that have none, and why the last order failed. */
+  missing(): ReadonlyArray<{ readonly host: string; readonly reason: string | undefined }>
+  /** Orders a new certificate for a host. False: the host gets none from here. */
+  renew(host: string): boolean
 }
 
 type Tls = GenerationSpec['tls']
@@ -126,11 +138,44 @@ export class Certificates {
     ]
   }
 
+  /** The certificates in service, without their keys, and the hosts that wait for one. */
+  report(): CertificateReport[] {
+    const now = this.#clock.now()
+    const waiting = this.#automatic.missing().map(({ host, reason }): CertificateReport => {
+      const state = reason === undefined ? 'pending' : 'failed'
+      const none = { issuer: null, not_before: null, not_after: null, file: null }
+      return { names: [host], source: 'acme', state, ...none, reason: reason ?? null }
+    })
+    const { files, used } = this.#served
+    return [...used.map((one) => reportOf(one, files.includes(one), now)), ...waiting]
+  }
+
+  /** Orders a new certificate for a host. */
+  renew(host: string): Renewal['outcome'] {
+    if (this.#automatic.renew(host)) return 'ordered'
+    return this.#served.files.some(({ names }) => coversName(names, host)) ? 'file' : 'unknown'
+  }
+
   /** The placeholder serves until automatic certificates arrive: nothing waits for them. */
   #placeholderFor({ tls }: CertificateParts['config']): LoadedCertificate | undefined {
     if (!tls.auto) return undefined
     this.#placeholder ??= selfSigned(this.#clock.now())
     return this.#placeholder
+  }
+}
+
+/** @param isOfFile true if the configuration names its file */
+function reportOf(certificate: LoadedCertificate, isOfFile: boolean, now: number): CertificateReport {
+  const { cert, names, notBefore, notAfter, chainPem } = certificate
+  return {
+    names: [...names],
+    source: isOfFile ? 'file' : names.length === 0 ? 'self_signed' : 'acme',
+    state: notAfter <= now ? 'expired' : notBefore > now ? 'not_yet_valid' : 'valid',
+    issuer: new X509Certificate(chainPem).issuer,
+    not_before: new Date(notBefore).toISOString(),
+    not_after: new Date(notAfter).toISOString(),
+    file: isOfFile ? cert : null,
+    reason: null,
   }
 }
 

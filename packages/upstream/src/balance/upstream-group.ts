@@ -18,6 +18,12 @@ export type PeerOutcome =
   /** It responded, but with a status for which another server is tried (403, 404), or the client disconnected. */
   | 'passed'
 
+/** State of one server. */
+interface PeerState extends Pick<Peer, 'spec' | 'active' | 'fails'> {
+  /** True if it failed too often to be tried now. */
+  readonly isAvoided: boolean
+}
+
 /** The servers behind one name, as this worker knows them. */
 export class UpstreamGroup {
   readonly spec: UpstreamSpec
@@ -38,6 +44,17 @@ export class UpstreamGroup {
   /** How many servers a request may be tried with. */
   get size(): number {
     return this.#primaries.length + this.#backups.length
+  }
+
+  /** The servers with their state. */
+  states(): PeerState[] {
+    const now = this.#clock.monotonic()
+    return [...this.#primaries, ...this.#backups].map((peer) => ({
+      spec: peer.spec,
+      isAvoided: this.#only === undefined && !peer.spec.isDown && !peer.isInService(now),
+      active: peer.active,
+      fails: peer.fails,
+    }))
   }
 
   /**

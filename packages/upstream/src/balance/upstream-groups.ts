@@ -66,13 +66,13 @@ export class UpstreamGroups {
 
   /** Groups that another generation does not use. */
   leftBy(next: UpstreamGroups): UpstreamGroup[] {
-    const kept = new Set([...next.#groups.values(), ...next.#fixed.values()])
-    return [...this.#groups.values(), ...this.#fixed.values()].filter((group) => !kept.has(group))
+    const kept = new Set(next.all())
+    return this.all().filter((group) => !kept.has(group))
   }
 
   /** All that are configured, in their order. */
   all(): UpstreamGroup[] {
-    return [...this.#groups.values()]
+    return [...this.#groups.values(), ...this.#fixed.values()]
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ControlPlane, Entries, Instance, Pages, Purges, Renderers, Sessions, Sites, VhostSummary } from '@svc/admin'
+import type { ControlPlane, Entries, Fleet, Instance, Pages, Purges, Renderers, Sessions, Sites, VhostSummary } from '@svc/admin'
 import type { EntryStore, ProxyStore } from '@svc/cache'
 import { hasApp, redact } from '@svc/config'
 import type { RpcPeer } from '@svc/core'
@@ -96,6 +96,15 @@ function sessionsOf({ master, generation }: ControlPlaneParts): Sessions {
   }
 }
 
+function fleetOf({ master }: ControlPlaneParts): Fleet {
+  return {
+    restart: async (id) => (await master.call('restartProcess', { id }, ANSWER)).status,
+    upstreams: () => master.call('upstreams', undefined, ANSWER),
+    certificates: async () => (await master.call('certificates', undefined, ANSWER)).certificates,
+    renew: async (host) => (await master.call('renewCertificate', { host }, ANSWER)).outcome,
+  }
+}
+
 function pagesOf({ generation, isrStore, renderPages }: ControlPlaneParts): Pages {
   return {
     async stored({ labels, ...selection }) {
@@ -118,10 +127,16 @@ function pagesOf({ generation, isrStore, renderPages }: ControlPlaneParts): Page
 
 function entriesOf({ isrStore, proxyStore }: ControlPlaneParts): Entries {
   return {
-    usage(label) {
-      const shareOf = (store: Pick<EntryStore, 'usages'> | undefined) => {
-        const { entries = 0, bytes = 0 } = store?.usages().find((usage) => usage.label === label) ?? {}
-        return { entries, bytes }
+    usage(labels) {
+      const wanted = new Set(labels)
+      const shareOf = (store: EntryStore | undefined) => {
+        const share = { entries: 0, bytes: 0 }
+        for (const { label, entries, bytes } of store?.usages() ?? []) {
+          if (!wanted.has(label)) continue
+          share.entries += entries
+          share.bytes += bytes
+        }
+        return share
       }
       return { isr: shareOf(isrStore()), proxy: shareOf(proxyStore()?.entries) }
     },
@@ -144,6 +159,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       page: (limit, before) => master.call('auditLog', { limit, before }, ANSWER),
     },
     instance: instanceOf(parts),
+    fleet: fleetOf(parts),
     pages: pagesOf(parts),
     entries: entriesOf(parts),
   }

@@ -1,6 +1,7 @@
 import type { Config } from '@svc/config'
 import type { TurnClock } from '@svc/core'
 import { BodyBlocks } from '@svc/http'
+import type { UpstreamReport } from '@svc/protocol'
 import { HttpConnections, type UpstreamGroup, UpstreamGroups } from '@svc/upstream'
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import { bodyDirectory } from '../generation/worker-engine.ts'
@@ -8,6 +9,22 @@ import type { WorkerProxyCache } from '../proxy-cache/index.ts'
 import type { LocationHandler, LocationHandlers, UpstreamContent } from '../vhost/location-handler.ts'
 import { FastcgiHandler } from './fastcgi-handler.ts'
 import { ProxyHandler } from './proxy-handler.ts'
+
+/** Groups in a report. */
+const MAX_REPORTED = 1_000
+
+function reportOf(group: UpstreamGroup): UpstreamReport['groups'][number] {
+  const servers = group.states().map(({ spec, isAvoided, active, fails }) => ({
+    address: spec.address,
+    weight: spec.weight,
+    is_backup: spec.isBackup,
+    is_down: spec.isDown,
+    avoided_by: isAvoided ? 1 : 0,
+    in_flight: active,
+    failures: fails,
+  }))
+  return { name: group.spec.name, balance: group.spec.balance, servers }
+}
 
 /** Makes the handlers of locations that pass requests on to upstreams, for all generations. */
 export class UpstreamHandlers {
@@ -37,6 +54,12 @@ export class UpstreamHandlers {
     const previous = this.#inService
     this.#inService = this.#prepared.get(generation)
     if (previous !== undefined && this.#inService !== undefined) this.#connections.drop(previous.leftBy(this.#inService))
+  }
+
+  /** State of the upstreams of the generation in service. */
+  report(): UpstreamReport {
+    const groups = this.#inService?.all() ?? []
+    return { groups: groups.slice(0, MAX_REPORTED).map(reportOf), is_cut: groups.length > MAX_REPORTED }
   }
 
   #make(content: UpstreamContent, groups: UpstreamGroups, config: Config): LocationHandler {

@@ -33,7 +33,7 @@ export const siteDetails = endpoint({
       ...facts,
       ...table,
       isolates: isolates.filter((pool) => pool.site === id),
-      cache: plane.entries.usage(label),
+      cache: plane.entries.usage([label]),
     })
   },
 })

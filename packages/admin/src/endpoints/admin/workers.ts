@@ -1,0 +1,27 @@
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../contract/endpoint.ts'
+import { success } from '../../contract/schemas.ts'
+
+export const workers = endpoint({
+  method: 'GET',
+  path: '/__svc/admin/api/workers',
+  group: 'admin',
+  access: 'viewer',
+  isForTenants: false,
+  summary: 'Lists the connection workers and the render hosts.',
+  response: () =>
+    success({
+      workers: z.array(
+        z.looseObject({ id: z.string(), kind: z.enum(['connection', 'render']), pid: z.int(), state: z.string() }),
+      ),
+    }),
+  async handle(plane) {
+    const { workers: connection, hosts } = await plane.instance.status()
+    return ok({
+      workers: [
+        ...connection.map((worker) => ({ ...worker, id: `w${worker.id}`, kind: 'connection' })),
+        ...hosts.map((host, index) => ({ ...host, id: `h${index + 1}`, kind: 'render', name: host.id })),
+      ],
+    })
+  },
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import {
+  fetchHttp,
+  PROCESS_WAIT_MS,
+  type Server,
+  startServer,
+  tempDir,
+  tempSite,
+  waitFor,
+  writeCertificate,
+  writeFiles,
+} from '@svc/testkit'
+import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
+import { AcmeServer } from './acme/acme-server.ts'
+import { env, issuedAt } from './acme/automatic-server.ts'
+
+const page = 'export const revalidate = 3600\nexport default function Page() { return <p>{crypto.randomUUID()}</p> }'
+
+async function ask(server: Server, method: string, path: string) {
+  const answer = await fetchHttp(`${server.url}/__svc/admin/api${path}`, { method, headers: await bearer('root') })
+  return { status: answer.status, json: JSON.parse(answer.text) }
+}
+
+interface Listed {
+  readonly id: string
+  readonly kind: string
+  readonly pid: number
+  readonly state: string
+}
+
+async function listed(server: Server): Promise<Listed[]> {
+  return (await ask(server, 'GET', '/workers')).json.workers
+}
+
+/** Starts a server with one site. */
+function start(t: TestContext, more = ''): Promise<Server> {
+  const root = tempSite(t, { 'app/page.tsx': page })
+  const site = `[[sites]]\nid = "one"\nhostnames = ["one.localhost"]\nroot = "${root}"\n`
+  return startServer(t, { config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${more}\n${adminToml}\n${site}` })
+}
+
+test('a worker and a render host are replaced one at a time, and no request fails meanwhile', async (t) => {
+  const server = await start(t)
+  await fetchHttp(`${server.url}/`, { host: 'one.localhost' })
+  const before = await listed(server)
+  const host = before.find(({ kind, state }) => kind === 'render' && state === 'ready') ?? assert.fail(JSON.stringify(before))
+  const statuses: number[] = []
+  let isOver = false
+  const load = Promise.all(
+    Array.from({ length: 3 }, async () => {
+      while (!isOver) statuses.push((await fetchHttp(`${server.url}/`, { host: 'one.localhost' })).status)
+    }),
+  )
+  for (const id of ['w1', host.id]) {
+    const begun = await ask(server, 'POST', `/workers/${id}/restart`)
+    assert.equal(begun.status, 202)
+    const ended = await waitFor(
+      `the restart of ${id}`,
+      async () => {
+        const { json } = await ask(server, 'GET', `/workers/restart/${begun.json.restart_id}`)
+        return json.state === 'running' ? undefined : json
+      },
+      PROCESS_WAIT_MS,
+    )
+    assert.deepEqual([ended.state, ended.replaced, ended.total], ['done', 1, 1])
+  }
+  isOver = true
+  await load
+  assert.deepEqual(new Set(statuses), new Set([200]))
+  const after = await listed(server)
+  const pidOf = (list: readonly Listed[], id: string) => list.find((one) => one.id === id)?.pid
+  assert.notEqual(pidOf(after, 'w1'), pidOf(before, 'w1'))
+  assert.equal(pidOf(after, 'w2'), pidOf(before, 'w2'))
+  assert.ok(!after.some(({ pid }) => pid === host.pid))
+  assert.equal((await ask(server, 'POST', '/workers/w9/restart')).json.code, 'unknown_worker')
+})
+
+test('the state of upstreams is summed over the workers; a server that refuses connections fails', async (t) => {
+  const good = createServer((_, response) => response.end('good')).listen(0, '127.0.0.1')
+  t.after(() => good.close())
+  // A port that was free a moment ago.
+  const closed = createTcpServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => closed.once('listening', resolve))
+  const bad = (closed.address() as AddressInfo).port
+  await new Promise((resolve) => closed.close(resolve))
+  const dir = tempDir(t, 'vhosts')
+  const servers = `server 127.0.0.1:${(good.address() as AddressInfo).port}; server 127.0.0.1:${bad} fail_timeout=1h;`
+  const location = 'location / { proxy_pass http://backend; }'
+  writeFiles(dir, {
+    'a.conf': `upstream backend { ${servers} }\nserver { listen 127.0.0.1:0; server_name up.test; ${location} }\n`,
+  })
+  const server = await start(t, `vhosts = ["${dir}/a.conf"]`)
+  const url = server.ready.listen.at(-1) ?? ''
+  const [, refusing] = await waitFor(
+    'a server that all workers avoid',
+    async () => {
+      // Each on a connection of its own, so that both workers get some.
+      const requests = Array.from({ length: 8 }, () => fetchHttp(`${url}/`, { host: 'up.test' }))
+      for (const { text } of await Promise.all(requests)) assert.equal(text, 'good')
+      const { json } = await ask(server, 'GET', '/upstreams')
+      assert.deepEqual([json.workers, json.is_partial], [{ answered: 2, total: 2 }, false])
+      const states = json.upstreams[0].servers
+      return states[1].state === 'failing' ? states : undefined
+    },
+    PROCESS_WAIT_MS,
+  )
+  assert.ok(refusing.failures >= 2)
+  const { json } = await ask(server, 'GET', '/vhosts')
+  assert.deepEqual(json.vhosts[0].names, ['up.test'])
+})
+
+test('the site and the overview follow a flush', async (t) => {
+  const server = await start(t)
+  const made = () => fetchHttp(`${server.url}/`, { host: 'one.localhost' }).then(({ text }) => text)
+  const first = await made()
+  assert.equal((await ask(server, 'GET', '/overview')).json.cache.isr.entries, 1)
+  assert.deepEqual((await ask(server, 'GET', '/sites/one/routes')).json.routes.length, 1)
+  const flushed = await ask(server, 'POST', '/sites/one/flush')
+  assert.deepEqual([flushed.status, flushed.json.layer, flushed.json.also.isr], [200, 'isolates', 1])
+  assert.notEqual(await made(), first)
+  assert.equal((await ask(server, 'GET', '/health')).json.status, 'healthy')
+})
+
+test('certificates are listed, and an automatic one is ordered again on request', async (t) => {
+  const acme = await AcmeServer.start(t)
+  const dir = tempDir(t, 'certs')
+  writeCertificate(dir, 'own', { commonName: 'own', hosts: ['own.test'] })
+  const root = tempSite(t, { 'public/index.html': 'hello' })
+  const site = (id: string, more = '') => `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "${root}"\n${more}`
+  const server = await startServer(t, {
+    config: `[server]\nlisten = "127.0.0.1:0"\nlisten_tls = "127.0.0.2:0"\nworkers = 1
+[tls]\nauto = true\nemail = "admin@a.test"\nacme_directory = "${acme.directory}"
+${adminToml}\n${site('a')}${site('own', `tls_cert = "${join(dir, 'own.crt')}"\ntls_key = "${join(dir, 'own.key')}"\n`)}`,
+    env,
+  })
+  acme.lead(server.url)
+  await issuedAt(server, 'a.test')
+  const { json } = await ask(server, 'GET', '/certs')
+  const certs = json.certs as { names: string[]; source: string; state: string }[]
+  const facts = certs.map(({ names, source, state }) => `${names} ${source} ${state}`).sort()
+  assert.deepEqual(facts, ['a.test acme valid', 'own.test file valid'])
+  assert.doesNotMatch(JSON.stringify(json), /PRIVATE/)
+
+  assert.equal((await ask(server, 'POST', '/certs/renew?host=a.test')).status, 202)
+  await waitFor('the second certificate', async () => (await issuedAt(server, 'a.test')).subject === 'issued 2', PROCESS_WAIT_MS)
+  assert.deepEqual(acme.orders, ['a.test', 'a.test'])
+  assert.equal((await ask(server, 'POST', '/certs/renew?host=own.test')).json.code, 'certificate_of_file')
+  assert.equal((await ask(server, 'POST', '/certs/renew?host=gone.test')).json.code, 'unknown_host')
+})
