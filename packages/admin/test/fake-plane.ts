@@ -94,6 +94,7 @@ export class FakePlane implements ControlPlane {
     ofHost: (host) => /^(?:www\.)?(shop|blog)\.test(?::\d+)?$/.exec(host)?.[1],
     hostsBeside: (host) => (host.startsWith('shop.test') ? ['shop.test', 'www.shop.test'] : undefined),
     states: async () => new Map([['shop', { process: 'shared', state: 'ok' }]]),
+    setMaintenance: async (id, maintenance, username) => void this.calls.push({ id, maintenance, username }),
     routes: async (id) => {
       if (id === 'blog') throw new Error('unreadable')
       return { routes: [{ pattern: '/', kind: 'page', file: `/srv/${id}/app/page.tsx` }], problems: [] }

@@ -37,6 +37,8 @@ export async function scriptMaster(
         purgeModules: notScripted,
         resetApp: notScripted,
         flushIsolates: notScripted,
+        overrides: notScripted,
+        resetOverride: notScripted,
         restartRenderers: notScripted,
         restartStatus: notScripted,
         ...answers,

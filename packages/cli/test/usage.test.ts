@@ -16,7 +16,7 @@ const wrong: readonly [args: string, message: RegExp, help: string][] = [
   ['sites blog', /unexpected argument "blog"/, 'svc sites --help'],
   ['serve --config', /Not enough arguments following: config/, 'svc serve --help'],
   ['serve site --config f', /a directory and --config exclude each other/, 'svc serve --help'],
-  ['config', /check, show, schema, endpoints or credentials/, 'svc config --help'],
+  ['config', /check, show, schema, reset, endpoints or credentials/, 'svc config --help'],
   ['config chek', /unknown command "config chek"; did you mean "check"\?/, 'svc config --help'],
   ['config endpoints', /list, show or disable/, 'svc config endpoints --help'],
   ['config endpoints lst', /unknown command "config endpoints lst"; did you mean "list"\?/, 'svc config endpoints --help'],

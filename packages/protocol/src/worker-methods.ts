@@ -15,6 +15,7 @@ import {
   workerCacheStats,
 } from './cache-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
+import { maintenanceOrder, override } from './override-messages.ts'
 import {
   certificateReports,
   configVerdict,
@@ -155,6 +156,10 @@ export const masterMethods = {
   audit: method(auditRecord, guard.nothing),
   /** A page of the audit log, newest first. `before`: the cursor of the page before. */
   auditLog: method(guard.object({ limit: guard.number, before: guard.optional(guard.number) }), auditPage),
+  /** Switches the maintenance of a site, over restarts and reloads. Answered when every worker follows. */
+  setMaintenance: method(maintenanceOrder, guard.nothing),
+  /** Values that were set at run time. */
+  overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
   /** A route table or site fact for an endpoint or the command line. */
   siteInfo: method(guard.object({ site: guard.string }), siteManifestInfo),
 } as const

@@ -1,2 +1,3 @@
 export type { MasterOptions } from './master/parts.ts'
 export { runMaster } from './master/run-master.ts'
+export { readOverrides } from './overrides/overrides.ts'

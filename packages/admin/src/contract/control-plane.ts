@@ -30,6 +30,13 @@ import type {
 /** A purge as requested. Tags may be in their short forms; paths and hosts are as written. */
 export type PurgeOrder = Guarded<typeof purgeOrder>
 
+/** Maintenance of a site: every request gets 503. */
+interface Maintenance {
+  /** Plain text of the response; undefined: the usual one. */
+  readonly message?: string | undefined
+  readonly retry_after_secs: number
+}
+
 /** A site as an endpoint needs it. */
 export interface SiteSummary {
   readonly id: string
@@ -102,6 +109,11 @@ export interface Sites {
   hostsBeside(host: string): readonly string[] | undefined
   /** The states of all sites by id. Rejects if the master is unreachable. */
   states(): Promise<ReadonlyMap<string, Pick<SiteStatus, 'process' | 'state'>>>
+  /**
+   * Switches the maintenance of a site; resolves when every worker follows. Null: it serves.
+   * @throws SUP_UNKNOWN_SITE, SUP_OVERRIDE
+   */
+  setMaintenance(site: string, maintenance: Maintenance | null, username: string): Promise<void>
   /** @throws SUP_UNKNOWN_SITE */
   routes(site: string): Promise<SiteManifestInfo>
 }

@@ -32,8 +32,13 @@ export function flag(description: string) {
   return z.optional(z.enum(['0', '1']).check(z.describe(description)))
 }
 
-/** An integer, which a query gives as digits. */
+/** An integer of a body. */
 export function integer(description: string, min: number, max: number) {
+  return z.int().check(z.minimum(min), z.maximum(max), z.describe(description))
+}
+
+/** An integer of a query, which gives it as digits. */
+export function digits(description: string, min: number, max: number) {
   return z.coerce.number<number>().check(z.int(), z.minimum(min), z.maximum(max), z.describe(description))
 }
 

@@ -40,6 +40,7 @@ function sitesFor(sites: Sites, tenant: string): Sites {
     },
     hostsBeside: (host) => (isOwn(sites.ofHost(host)) ? sites.hostsBeside(host) : undefined),
     states: () => sites.states(),
+    setMaintenance: async (id, order, username) => sites.setMaintenance(requireSite({ list }, id).id, order, username),
     routes: async (id) => sites.routes(requireSite({ list }, id).id),
   }
 }

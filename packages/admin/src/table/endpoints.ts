@@ -19,6 +19,7 @@ import { session } from '../endpoints/admin/session.ts'
 import { endSession } from '../endpoints/admin/sessions/[jti].ts'
 import { sessions } from '../endpoints/admin/sessions.ts'
 import { flushSite } from '../endpoints/admin/sites/[id]/flush.ts'
+import { maintenance } from '../endpoints/admin/sites/[id]/maintenance.ts'
 import { siteRoutes } from '../endpoints/admin/sites/[id]/routes.ts'
 import { adminSite } from '../endpoints/admin/sites/[id].ts'
 import { adminSites } from '../endpoints/admin/sites.ts'
@@ -126,6 +127,7 @@ const fixed: readonly Endpoint[] = [
   certs,
   renewCert,
   upstreams,
+  maintenance,
   audit,
 ]
 

@@ -2,9 +2,19 @@ import { printableLine } from '@svc/core'
 import { ExitCode } from '@svc/protocol'
 import { command, commandGroup } from '../command-line/command.ts'
 import { printData, printJson, printMessage, printResult } from '../command-line/output.ts'
-import { loadOrComplain, type SourceArgs, withConfigOption, withPlatform } from '../command-line/source-options.ts'
+import {
+  loadOrComplain,
+  type SourceArgs,
+  withConfigOption,
+  withPlatform,
+  withServerOptions,
+} from '../command-line/source-options.ts'
+import { findServer } from '../control/control-client.ts'
 import { credentialCommands } from './config-credentials.ts'
 import { endpointCommands } from './config-endpoints.ts'
+
+/** Every worker prepares before anything changes. */
+const RESET_TIMEOUT_MS = 120_000
 
 interface ShowArgs extends SourceArgs {
   readonly json: boolean
@@ -23,7 +33,16 @@ const show = command<ShowArgs>({
     if (loaded === undefined) return ExitCode.config
     const { configToml, redact } = await import('@svc/config')
     const shown = redact(loaded.config)
-    return printResult(json, shown, configToml(shown).trimEnd())
+    const { readOverrides } = await import('@svc/supervisor')
+    const overridden = await readOverrides(loaded.config.server.state_dir)
+    const lines = overridden.map(({ key, value, at, username }) => {
+      return printableLine(`# overridden: ${key} = ${JSON.stringify(value)} (${username}, ${at}); svc config reset ${key}`)
+    })
+    return printResult(
+      json,
+      overridden.length === 0 ? shown : { ...shown, overridden },
+      [configToml(shown).trimEnd(), ...lines].join('\n'),
+    )
   },
 })
 
@@ -57,10 +76,30 @@ const check = command<SourceArgs>({
   },
 })
 
+interface ResetArgs extends SourceArgs {
+  readonly key: string
+}
+
+/** `svc config reset`: ends a value that was set at run time. */
+const reset = command<ResetArgs>({
+  usage: 'reset <key>',
+  describe: 'End a value that was set at run time: that of the config file holds again',
+  options: (yargs) =>
+    withServerOptions(yargs)
+      .positional('key', { type: 'string', demandOption: true, describe: 'Key, as "config show" lists it' })
+      .example('$0 config reset sites.shop.maintenance', 'the site serves again, unless the file says otherwise'),
+  run: async ({ key, ...args }) => {
+    const ask = await findServer(args)
+    await ask('resetOverride', { key }, RESET_TIMEOUT_MS)
+    printData(`${key}: reset`)
+    return ExitCode.ok
+  },
+})
+
 /** `svc config` with its commands. */
 export const configCommands = commandGroup({
   name: 'config',
   describe: 'Check and show the configuration',
   example: ['$0 config check --config new.toml', 'report every mistake in a file at once'],
-  commands: { check, show, schema, endpoints: endpointCommands, credentials: credentialCommands },
+  commands: { check, show, schema, reset, endpoints: endpointCommands, credentials: credentialCommands },
 })

@@ -18,7 +18,6 @@ export const inertKeys: readonly string[] = [
   'plugins',
   'waf',
   'obs',
-  'sites[].maintenance',
   'tasks',
 ]
 

@@ -31,6 +31,13 @@ export type Config = DeepReadonly<
 /** A rule for requests whose path matches. */
 export type RouteRule = Config['route_rules'][number]
 
+/** An order that every request to a site gets 503. */
+interface Maintenance {
+  /** Plain text of the response; undefined: the usual one. */
+  readonly message?: string | undefined
+  readonly retry_after_secs: number
+}
+
 /** One site as every process sees it: frozen plain data. */
 export interface SiteConfig {
   readonly id: string
@@ -55,7 +62,8 @@ export interface SiteConfig {
   /** True if every local and private target may be fetched: standalone development. */
   readonly fetch_allow_local: boolean
   readonly mode: 'production' | 'development'
-  readonly maintenance: boolean
+  /** Every request gets 503: because of the configuration (true), or by an order at run time. */
+  readonly maintenance: boolean | Maintenance
   /** Share of the caches that the site may fill when others need room, relative to theirs. */
   readonly cache_weight: number
   readonly route_rules: readonly RouteRule[]

@@ -44,6 +44,10 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_UNKNOWN_SITE: { status: 404, exposable: true },
   /** A configuration cannot be checked now: other checks are queued, or it took too long. */
   SUP_CONFIG_CHECK: { status: 503, retryable: true, exposable: true },
+  /** A value that was to be overridden could not be put into service: the one before holds. */
+  SUP_OVERRIDE: { status: 422, exposable: true },
+  /** The key is not overridden. */
+  SUP_NO_OVERRIDE: { status: 404, exposable: true },
   /** A purge names an invalid path or host. */
   SUP_BAD_PURGE: { status: 400, exposable: true },
   /** The file of a site unit is missing, incomplete, or readable by others. */

@@ -134,6 +134,28 @@ function summed(left: readonly UpstreamServer[], right: readonly UpstreamServer[
   })
 }
 
+/**
+ * Switches the maintenance of a site, over restarts and reloads.
+ * @throws SUP_UNKNOWN_SITE, SUP_OVERRIDE
+ */
+export async function setMaintenance(
+  { overrides, spec, reloader }: MasterParts,
+  site: string,
+  maintenance: SiteConfig['maintenance'],
+  username: string,
+): Promise<undefined> {
+  const change = reloader.changeSites.bind(reloader)
+  await overrides.set(`sites.${site}.maintenance`, maintenance, username, spec().sites, change)
+}
+
+/**
+ * Ends an override.
+ * @throws SUP_NO_OVERRIDE, SUP_OVERRIDE
+ */
+export async function resetOverride({ overrides, reloader }: MasterParts, key: string): Promise<undefined> {
+  await overrides.reset(key, reloader.changeSites.bind(reloader))
+}
+
 /** Returns the sites with the largest shares of a store, for display. */
 function largestUsers(usages: readonly SiteUsage[]): Record<string, unknown>[] {
   const active = usages.filter(({ entries }) => entries > 0)

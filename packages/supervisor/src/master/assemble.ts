@@ -22,6 +22,7 @@ import { ConfigChecks } from '../config-check/config-checks.ts'
 import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
+import type { Overrides } from '../overrides/overrides.ts'
 import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
 import { SessionStore } from '../sessions/session-store.ts'
 import { Sessions } from '../sessions/sessions.ts'
@@ -44,6 +45,7 @@ interface AssembleOptions {
   readonly certificates: Certificates
   readonly automatic: AutomaticCertificates
   readonly proofs: Proofs
+  readonly overrides: Overrides
   /** All processes serve. Never rejects. */
   readonly started: Promise<void>
   /** Collects the release of each part. */
@@ -163,10 +165,14 @@ function makeChanges({ deps, access }: AssembleOptions, parts: ChangeParts): Sit
 
 /** Distributes a generation to all processes. Hosts swap first: a worker must not send them a site that they do not know yet. */
 function makeReloader(
-  { deps, access, manager, certificates, automatic, started }: AssembleOptions,
+  { deps, access, manager, certificates, automatic, started, overrides }: AssembleOptions,
   { workers, hosts, caches, served, watcher }: ChangeParts,
 ): Reloader {
-  const { load, clock, logger } = deps
+  const { clock, logger } = deps
+  const load = async () => {
+    const loaded = await deps.load()
+    return loaded.ok ? { ...loaded, sites: await overrides.apply(loaded.sites) } : loaded
+  }
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
     watcher.setSites(sharedSites(spec))
@@ -275,7 +281,8 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const common = { spec, workers, hosts, losses, clock, startedAt, logger, certificates: options.certificates }
   const audit = new AuditLog(spec().config.server.state_dir, logger, clock.now())
   stack.push('audit log', () => audit.close())
-  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, configChecks }
+  const { overrides } = options
+  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, configChecks }
   const parts: MasterParts = { ...common, caches, ...own }
   return { parts, watcher }
 }

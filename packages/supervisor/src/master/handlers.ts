@@ -9,8 +9,10 @@ import {
   modulesOf,
   purgeModules,
   resetApp,
+  resetOverride,
   restartProcess,
   routesOf,
+  setMaintenance,
   upstreamsOf,
 } from './actions.ts'
 import { healthOf } from './instance-health.ts'
@@ -51,6 +53,8 @@ export function workerHandlers(
     modules: ({ site }) => modulesOf(parts, site),
     cacheStats: async () => ({ stats: await cacheStats(parts) }),
     audit: async (record) => void (await parts.audit.add(record)),
+    overrides: () => ({ overrides: parts.overrides.list() }),
+    setMaintenance: ({ site, maintenance, username }) => setMaintenance(parts, site, maintenance ?? false, username),
     auditLog: ({ limit, before }) => parts.audit.page(limit, before),
     checkConfig: ({ toml }) => parts.configChecks.check(toml),
     restartProcess: ({ id }) => restartProcess(parts, id),
@@ -90,6 +94,8 @@ export function controlHandlers(parts: MasterParts, stop: () => void): ControlHa
       const { spec, hosts, surveys } = parts
       return { sites: siteStatuses(spec().sites, hosts.endpoints, hosts.quarantined, (site) => surveys.problemCount(site)) }
     },
+    overrides: () => ({ overrides: parts.overrides.list() }),
+    resetOverride: ({ key }) => resetOverride(parts, key),
     routes: ({ site }) => routesOf(parts, site),
   }
 }

@@ -7,6 +7,7 @@ import { AcmeStore } from '../acme/acme-store.ts'
 import { AutomaticCertificates } from '../acme/automatic-certificates.ts'
 import { orderCertificate, Proofs } from '../acme/order-certificate.ts'
 import { controlServer } from '../control/control-server.ts'
+import { Overrides } from '../overrides/overrides.ts'
 import { buildGeneration, type ServableConfig } from '../reload/reloader.ts'
 import { Certificates } from '../tls/certificates.ts'
 import { assemble } from './assemble.ts'
@@ -62,10 +63,12 @@ export class Master {
     const { stack, manager, started } = this.#run
     await this.#takeDirectories()
     this.#run.checkStop()
+    const overrides = await this.#openOverrides()
+    const loaded = { ...this.#loaded, sites: await overrides.apply(this.#loaded.sites) }
     const { proofs, automatic } = await this.#makeAutomatic()
     const certificates = new Certificates(this.#loaded.config.server.run_dir, automatic, clock)
     stack.push('certificates', () => certificates.close())
-    let spec: GenerationSpec = await buildGeneration(1, this.#loaded, {
+    let spec: GenerationSpec = await buildGeneration(1, loaded, {
       listen: [],
       certificates,
       loopToken: randomBytes(LOOP_TOKEN_BYTES).toString('base64url'),
@@ -77,7 +80,7 @@ export class Master {
       },
     }
     stack.push('unix sockets', () => removeSockets(access.get().listen))
-    const common = { deps: this.#deps, access, manager, certificates, automatic, proofs, started }
+    const common = { deps: this.#deps, access, manager, certificates, automatic, proofs, overrides, started }
     const { parts, watcher } = await assemble({ ...common, stack })
     this.#parts = parts
     const { workers, hosts, served } = parts
@@ -97,6 +100,11 @@ export class Master {
         automatic.serve({ config, web, certificates: certificates.files })
       }),
     )
+  }
+
+  #openOverrides(): Promise<Overrides> {
+    const { clock, logger } = this.#deps
+    return Overrides.open({ stateDir: this.#loaded.config.server.state_dir, logger, now: () => clock.now() })
   }
 
   async #makeAutomatic(): Promise<{ proofs: Proofs; automatic: AutomaticCertificates }> {

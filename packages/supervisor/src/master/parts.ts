@@ -8,6 +8,7 @@ import type { ConfigChecks } from '../config-check/config-checks.ts'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
+import type { Overrides } from '../overrides/overrides.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Certificates } from '../tls/certificates.ts'
@@ -48,7 +49,9 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'star
   readonly losses: { looping(now: number): string[] }
   readonly certificates: Pick<Certificates, 'problems' | 'report' | 'renew'>
   readonly caches: Caches
-  readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates'> & { readonly last: StatusReport['last_reload'] }
+  readonly reloader: Pick<Reloader, 'reload' | 'renewCertificates' | 'changeSites'> & {
+    readonly last: StatusReport['last_reload']
+  }
   readonly restarts: RollingRestart
   readonly sessions: Sessions
   readonly changes: SiteChanges
@@ -57,6 +60,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'star
   readonly metrics: MetricsCollector
   readonly audit: AuditLog
   readonly configChecks: ConfigChecks
+  readonly overrides: Overrides
 }
 
 /** The generation in service, which a reload replaces. */

@@ -112,15 +112,26 @@ export class Reloader {
   }
 
   async #renewCertificates(): Promise<ReloadReport> {
-    const { current, certificates, logger } = this.#options
-    const { config, sites, moduleDir, web, listen } = current()
-    const names = listen.map(({ name, isTls }) => ({ name, isTls: isTls === true }))
-    const kept = { config, sites, moduleDir, web, listen: names, certificates: certificates.files }
-    const report = await this.#timed(() => this.#serve(kept, { changed: {}, needs_restart: [] }))
+    const { logger } = this.#options
+    const report = await this.#timed(() => this.#serveAgain())
     const { ok, errors, ...facts } = report
     if (ok) logger.info(facts, 'new certificates are in service')
     else logger.error({ errors }, 'failed to put new certificates into service')
     return report
+  }
+
+  /** Puts the sites into service as `edit` returns them, and keeps the rest of the configuration. Otherwise like `reload`. */
+  changeSites(edit: (sites: GenerationSpec['sites']) => GenerationSpec['sites']): Promise<ReloadReport> {
+    return this.#inTurn(() => this.#timed(() => this.#serveAgain(edit)))
+  }
+
+  /** Serves a generation with the current configuration, but for the certificates, and the sites as `edit` returns them. */
+  #serveAgain(edit = (sites: GenerationSpec['sites']) => sites): Promise<Outcome> {
+    const { current, certificates } = this.#options
+    const { config, sites, moduleDir, web, listen } = current()
+    const names = listen.map(({ name, isTls }) => ({ name, isTls: isTls === true }))
+    const kept = { config, sites: edit(sites), moduleDir, web, listen: names, certificates: certificates.files }
+    return this.#serve(kept, { changed: {}, needs_restart: [] })
   }
 
   async #timed(attempt: () => Promise<Outcome>): Promise<ReloadReport> {

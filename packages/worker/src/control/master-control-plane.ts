@@ -66,6 +66,7 @@ function sitesOf({ master, generation }: ControlPlaneParts): Sites {
     },
     states: async () => new Map((await master.call('status', undefined, ANSWER)).sites.map((site) => [site.id, site])),
     hostsBeside: (host) => hostsBeside(generation(), host),
+    setMaintenance: (site, maintenance, username) => master.call('setMaintenance', { site, maintenance, username }, WORK),
     routes: (site) => master.call('siteInfo', { site }, ANSWER),
   }
 }

@@ -7,7 +7,7 @@ import type { VhostRuntimes } from '../vhost/index.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage, ProofStage } from './stages/builtin-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
-import { LocationStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
+import { LocationStage, MaintenanceStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
 
 /** Dependencies of the stages. */
 interface StageParts {
@@ -31,6 +31,7 @@ export function createStages({ plane, revocations, renderer, isr, vhosts, rules,
     new BuiltinStage({ plane, revocations, vhosts, rules }),
     new SecureStage(),
     new VhostStage(),
+    new MaintenanceStage(),
     new RouteRulesStage(rules),
     new LocationStage(vhosts, app),
     app,

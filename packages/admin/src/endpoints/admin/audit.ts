@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
-import { integer, success } from '../../contract/schemas.ts'
+import { digits, success } from '../../contract/schemas.ts'
 
 export const audit = endpoint({
   method: 'GET',
@@ -10,8 +10,8 @@ export const audit = endpoint({
   summary: 'Lists operations and denied attempts, newest first.',
   query: () =>
     z.strictObject({
-      limit: z.optional(integer('Records on a page; 100 if it is left out.', 1, 1000)),
-      cursor: z.optional(integer('The cursor of the page before.', 1, Number.MAX_SAFE_INTEGER)),
+      limit: z.optional(digits('Records on a page; 100 if it is left out.', 1, 1000)),
+      cursor: z.optional(digits('The cursor of the page before.', 1, Number.MAX_SAFE_INTEGER)),
     }),
   response: () => success({ entries: z.array(z.looseObject({ at: z.iso.datetime() })), cursor: z.nullable(z.int()) }),
   handle: async (plane, { query }) => ok({ ...(await plane.audit.page(query.limit ?? 100, query.cursor)) }),

@@ -68,6 +68,30 @@ export function noSite(context: RequestContext): StageResult {
   return 'answered'
 }
 
+/** Clients of a site that the configuration takes out of service come back after this. */
+const RETRY_AFTER_SECS = 120
+
+/** Answers every request to a site in maintenance. */
+export class MaintenanceStage implements Stage {
+  readonly name = 'maintenance'
+
+  isNeeded({ spec }: ServingGeneration): boolean {
+    return spec.sites.some(({ maintenance }) => maintenance !== false)
+  }
+
+  run(context: RequestContext): StageResult {
+    const order = context.site?.config.maintenance ?? false
+    if (order === false) return 'next'
+    const { message, retry_after_secs: seconds } = order === true ? { retry_after_secs: RETRY_AFTER_SECS } : order
+    context.withdrawFromL0()
+    const detail = message ?? 'This site is down for maintenance. Please try again later.'
+    sendError(context, { status: 503, code: 'maintenance', title: 'Down for maintenance', detail }, [
+      ['retry-after', `${seconds}`],
+    ])
+    return 'answered'
+  }
+}
+
 /** Answers by the location of a vhost file that the path leads to. Requests of other sites are passed on. */
 export class LocationStage implements Stage {
   readonly name = 'location'

@@ -1,0 +1,26 @@
+import { type Guarded, guard } from '@svc/core'
+
+/** A value that was set at run time in place of the one in the configuration file. */
+export const override = guard.object({
+  key: guard.string,
+  value: guard.anything,
+  /** RFC 3339 in UTC. */
+  at: guard.string,
+  username: guard.string,
+})
+export type Override = Guarded<typeof override>
+
+/** Maintenance of a site: every request gets 503. */
+const maintenance = guard.object({
+  /** Plain text of the response; undefined: the usual one. */
+  message: guard.optional(guard.string),
+  retry_after_secs: guard.number,
+})
+
+/** Switches the maintenance of a site. */
+export const maintenanceOrder = guard.object({
+  site: guard.string,
+  /** Null: it serves. */
+  maintenance: guard.nullable(maintenance),
+  username: guard.string,
+})
