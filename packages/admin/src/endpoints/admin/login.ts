@@ -8,7 +8,7 @@ export const login = endpoint({
   path: '/__svc/admin/api/login',
   group: 'admin',
   access: 'open',
-  summary: 'Begins a session: answers with a token, and sets the cookie on a host of the panel.',
+  summary: 'Begins a session: gives a token, and sets the cookie on a host of the panel.',
   body: () => z.strictObject({ username: text('Name of the user.', 256), password: text('Password of the user.') }),
   response: loginResponse,
   handle: async (plane, { body, client }) => {
