@@ -33,7 +33,7 @@ export const admin = section('Admin panel, its users and tokens.', {
   hosts: z
     .array(hostPattern())
     .optional()
-    .describe('Hosts that serve the admin and obs pages and accept session cookies.')
+    .describe('Hosts of the admin and obs pages, where session cookies count. While the panel is on, no site answers there.')
     .meta({ computed: 'loopback names, and IP addresses that no site claims', examples: [['admin.example.org']] }),
   users: z.array(user).default([]).describe('Users of the management interface.'),
 })

@@ -6,6 +6,7 @@ import type { RuleTables } from '../route-rules/rule-tables.ts'
 import type { VhostRuntimes } from '../vhost/index.ts'
 import { AppStage, type IsrOf } from './stages/app-stage.ts'
 import { BuiltinStage, ProofStage } from './stages/builtin-stage.ts'
+import { PanelHostStage } from './stages/panel-host-stage.ts'
 import { RouteRulesStage } from './stages/route-rules-stage.ts'
 import { LocationStage, MaintenanceStage, SecureStage, VhostStage } from './stages/vhost-stage.ts'
 
@@ -30,6 +31,7 @@ export function createStages({ plane, revocations, renderer, isr, vhosts, rules,
     new ProofStage(proofs),
     new BuiltinStage({ plane, revocations, vhosts, rules }),
     new SecureStage(),
+    new PanelHostStage(),
     new VhostStage(),
     new MaintenanceStage(),
     new RouteRulesStage(rules),

@@ -21,6 +21,7 @@ import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { AuditTrail } from '../endpoints/audit-trail.ts'
 import { callerOf, identify, isFromMachine, refusalOf } from '../endpoints/endpoint-access.ts'
 import { readEndpointRequest } from '../endpoints/endpoint-request.ts'
+import { isForPanelHost } from './panel-host-stage.ts'
 
 /** Proof of control over a host is requested with plain HTTP (RFC 8555 section 8.3). */
 export const PROOF_PREFIX = '/.well-known/acme-challenge/'
@@ -126,6 +127,7 @@ export class BuiltinStage implements Stage {
   #answerUnlessSites(context: RequestContext, match: EndpointFound): StageResult | Promise<StageResult> {
     // Only the machine itself may see these: for all others the path is the site's.
     if (match.endpoint.access === 'loopback') return isFromMachine(context) ? this.#answer(context, match) : 'next'
+    if (isForPanelHost(context)) return this.#answer(context, match)
     const settle = (isDefined: boolean) => (isDefined ? 'next' : this.#answer(context, match))
     const defined = this.#paths.areDefined(context)
     return defined instanceof Promise ? defined.then(settle) : settle(defined)
