@@ -38,7 +38,7 @@ test('keys that cannot change in place are named, others are not', async (t) => 
     '[server]\nlisten = "127.0.0.1:9"\nengine = "node"\nworkers = 3\nstate_dir = "/tmp/s2"\nrun_dir = "/tmp/r2"',
     '[cache]\ndir = "/tmp/c2"\n[render]\nhosts = 2\ntimeout_ms = 1\n[redis]\nurl = "redis://x"',
     `[metrics]\npath = "/m"\n[health]\npath = "/h"\n[scaling]\nhealth_path = "/s"\n[admin]\nenabled = true\njwt_secret = "${'x'.repeat(32)}"`,
-    '[endpoints]\nobs = false\nadmin = false\n',
+    '[endpoints]\nobs = false\nadmin = true\n',
   ].join('\n')
   const after = loaded((await loadText(t, changed)).result)
   assert.deepEqual((await configDiff(before, after)).needs_restart, [

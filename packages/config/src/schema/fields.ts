@@ -2,6 +2,9 @@ import { isCidr } from '@svc/http'
 import * as z from 'zod'
 import { normalizeHostPattern, parseListenAddress } from '../values/addresses.ts'
 
+// A configuration is parsed once or twice in the life of a process: compiling each schema to code would cost more than that.
+z.config({ jitless: true })
+
 /** A table of the config file whose keys all have defaults, or may be left out. */
 export const section = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z

@@ -29,9 +29,12 @@ export interface SchemaNode {
   readonly host?: boolean
 }
 
-/** Returns the schema as a tree of plain data, built at each call. */
+let tree: SchemaNode | undefined
+
+/** Returns the schema as a tree of plain data, built at the first call. */
 export function schemaTree(): SchemaNode {
-  return z.toJSONSchema(configSchema, { io: 'input' }) as SchemaNode
+  tree ??= z.toJSONSchema(configSchema, { io: 'input' }) as SchemaNode
+  return tree
 }
 
 /** Returns the node of one key or index below a node. */
