@@ -20,8 +20,11 @@ import { env, issuedAt } from './acme/automatic-server.ts'
 
 const page = 'export const revalidate = 3600\nexport default function Page() { return <p>{crypto.randomUUID()}</p> }'
 
-async function ask(server: Server, method: string, path: string) {
-  const answer = await fetchHttp(`${server.url}/__svc/admin/api${path}`, { method, headers: await bearer('root') })
+async function ask(server: Server, method: string, path: string, body?: unknown) {
+  const content = body === undefined ? {} : { 'content-type': 'application/json' }
+  const headers = { ...(await bearer('root')), ...content }
+  const text = body === undefined ? {} : { body: JSON.stringify(body) }
+  const answer = await fetchHttp(`${server.url}/__svc/admin/api${path}`, { method, headers, ...text })
   return { status: answer.status, json: JSON.parse(answer.text) }
 }
 
@@ -150,4 +153,32 @@ ${adminToml}\n${site('a')}${site('own', `tls_cert = "${join(dir, 'own.crt')}"\nt
   assert.deepEqual(acme.orders, ['a.test', 'a.test'])
   assert.equal((await ask(server, 'POST', '/certs/renew?host=own.test')).json.code, 'certificate_of_file')
   assert.equal((await ask(server, 'POST', '/certs/renew?host=gone.test')).json.code, 'unknown_host')
+})
+
+test('stored pages are listed, shown and dropped; pages are rendered in advance and again without a request for them', async (t) => {
+  const server = await start(t)
+  const list = async () => (await ask(server, 'GET', '/cache/entries?site=one')).json.entries as Record<string, string>[]
+  assert.deepEqual(await list(), [])
+  const warmed = await ask(server, 'POST', '/cache/warm', { site: 'one', paths: ['/'] })
+  assert.deepEqual([warmed.status, warmed.json.queued], [202, 1])
+  const [entry] = await waitFor('the page', async () => {
+    const entries = await list()
+    return entries.length > 0 ? entries : undefined
+  })
+  assert.deepEqual([entry?.['path'], entry?.['site'], entry?.['layer']], ['/', 'one', 'isr'])
+  const { json } = await ask(server, 'GET', `/cache/entries/${entry?.['key']}?body=1`)
+  assert.match(json.body.data, /<p>[-0-9a-f]{36}<\/p>/)
+  assert.equal((await fetchHttp(`${server.url}/`, { host: 'one.localhost' })).text, json.body.data)
+
+  const headers = { ...(await bearer('root')), 'content-type': 'application/json' }
+  const again = await fetchHttp(`${server.url}/api/revalidate`, { method: 'POST', headers, body: '{"site":"one"}' })
+  assert.deepEqual(JSON.parse(again.text), { ok: true, queued: 1 })
+  await waitFor('the page that was rendered again', async () => (await list())[0]?.['stored_at'] !== entry?.['stored_at'])
+
+  const obs = await fetchHttp(`${server.url}/__svc/obs/cache?prefix=/`, { headers: await bearer('vera') })
+  assert.equal(JSON.parse(obs.text).entries.length, 1)
+  const dropped = await ask(server, 'DELETE', `/cache/entries/${entry?.['key']}`)
+  assert.deepEqual([dropped.status, dropped.json.purged], [200, 1])
+  assert.deepEqual(await list(), [])
+  assert.equal((await ask(server, 'GET', `/cache/entries/${entry?.['key']}`)).json.code, 'unknown_entry')
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Caller } from '@svc/auth'
 import { type Problem, problemOf } from '@svc/http'
 import * as z from 'zod/mini'
 import { allEndpoints, EndpointTable, listEndpoints, parseBody, parseQuery } from '../src/index.ts'
@@ -17,6 +18,7 @@ export interface Called {
 }
 
 interface CallOptions {
+  readonly caller?: Caller
   readonly method?: string
   readonly body?: unknown
   readonly host?: string
@@ -33,7 +35,15 @@ export async function callEndpoint(target: string, options: CallOptions = {}): P
   const parsed = parseQuery(query, endpoint.query())
   assert.ok(body.isOk && parsed.isOk, JSON.stringify([body, parsed]))
   const plane = options.plane ?? new FakePlane()
-  const request = { ...noRequest, params, query: parsed.values, body: body.values, host: options.host ?? 'localhost:8080' }
+  const caller = options.caller ?? noRequest.caller
+  const request = {
+    ...noRequest,
+    caller,
+    params,
+    query: parsed.values,
+    body: body.values,
+    host: options.host ?? 'localhost:8080',
+  }
   // As in a worker: an error that is none for clients fails the test.
   const result = await Promise.resolve()
     .then(() => endpoint.handle(plane, request))

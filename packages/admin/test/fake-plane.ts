@@ -1,5 +1,5 @@
 import type { AuditRecord, PurgeOutcome, ReloadReport } from '@svc/protocol'
-import type { ControlPlane, PurgeOrder, SiteSummary, VhostSummary } from '../src/index.ts'
+import type { ControlPlane, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
 export const vhost: VhostSummary = {
@@ -32,8 +32,26 @@ export const outcome: PurgeOutcome = {
   tookMs: 1.234,
 }
 
+/** A stored page. */
+export const stored: StoredResponse = {
+  layer: 'isr',
+  key: 'shop\0/a\0\0',
+  label: 'shop',
+  host: null,
+  path: '/a',
+  query: null,
+  uri: undefined,
+  tags: ['route:shop:/a'],
+  status: 200,
+  bytes: 100,
+  stored_at: '2026-01-01T00:00:00.000Z',
+  fresh_until: null,
+  stale_until: null,
+}
+
 /** A control plane that notes what it was asked for and answers the same each time. */
 export class FakePlane implements ControlPlane {
+  body = Buffer.from('<p>é</p>')
   readonly orders: PurgeOrder[] = []
   readonly calls: unknown[] = []
   readonly records: AuditRecord[] = []
@@ -175,6 +193,13 @@ export class FakePlane implements ControlPlane {
   }
 
   readonly entries: ControlPlane['entries'] = {
+    list: async (query) => {
+      this.calls.push({ list: query })
+      return { entries: [stored], cursor: '0.abc' }
+    },
+    find: (layer, key, labels) =>
+      layer === stored.layer && key === stored.key && labels?.includes(stored.label) !== false ? stored : undefined,
+    body: async (_layer, _key, maxBytes) => Uint8Array.from(this.body.subarray(0, maxBytes)),
     usage: (labels) => ({ isr: { entries: labels.join().length, bytes: 10 }, proxy: { entries: 0, bytes: 0 } }),
   }
 }

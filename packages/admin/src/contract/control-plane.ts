@@ -183,10 +183,56 @@ interface StoreShare {
   readonly bytes: number
 }
 
+/** A store that all processes share. */
+export type StoreLayer = 'isr' | 'proxy'
+
+/** Selects entries of a store. */
+export interface EntryQuery {
+  readonly layer: StoreLayer
+  /** Labels of the sites; undefined: of all, and of none. */
+  readonly labels: readonly string[] | undefined
+  /** May be in its short forms. */
+  readonly tag?: string | undefined
+  /** Prefix of the path. */
+  readonly prefix?: string | undefined
+  readonly limit: number
+  /** The cursor of the page before. */
+  readonly cursor?: string | undefined
+}
+
+/** A stored response without its body. Times are RFC 3339. */
+export interface StoredResponse {
+  readonly layer: StoreLayer
+  /** Key in the store. */
+  readonly key: string
+  readonly label: string
+  /** Null: it depends on no host. */
+  readonly host: string | null
+  readonly path: string
+  /** Without "?"; null: it depends on no query, or that is unknown. */
+  readonly query: string | null
+  /** URI; undefined in the store of pages. */
+  readonly uri: string | undefined
+  readonly tags: readonly string[]
+  readonly status: number
+  /** With its facts. */
+  readonly bytes: number
+  readonly stored_at: string
+  /** Null: for ever. */
+  readonly fresh_until: string | null
+  readonly stale_until: string | null
+}
+
 /** The entries of the stores that all processes share. */
 export interface Entries {
   /** The share of labels in each store. */
   usage(labels: readonly string[]): { readonly isr: StoreShare; readonly proxy: StoreShare }
+  /** A page of responses in a store. Reads a bounded number of entries: a page may have fewer than `limit`, or none, and yet a cursor. */
+  list(query: EntryQuery): Promise<{ readonly entries: readonly StoredResponse[]; readonly cursor: string | null }>
+  /** @param labels those of which it may be; undefined: all */
+  find(layer: StoreLayer, key: string, labels?: readonly string[]): StoredResponse | undefined
+  /** The first `maxBytes` of a body; undefined: it is gone. */
+  body(layer: StoreLayer, key: string, maxBytes: number): Promise<Uint8Array | undefined>
 }
 
 /** Sessions of users, and tokens for programs. All reject if the master is unreachable, or with its error. */

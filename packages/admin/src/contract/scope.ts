@@ -120,6 +120,11 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       renew: forbidden('renew certificates'),
     },
     pages: pagesFor(plane.pages, sites, labels),
-    entries: { usage: (wanted) => plane.entries.usage(narrowed(wanted, labels())) },
+    entries: {
+      usage: (wanted) => plane.entries.usage(narrowed(wanted, labels())),
+      list: (query) => plane.entries.list({ ...query, labels: narrowed(query.labels, labels()) }),
+      find: (layer, key, wanted) => plane.entries.find(layer, key, narrowed(wanted, labels())),
+      body: async (layer, key, maxBytes) => plane.entries.find(layer, key, labels()) && plane.entries.body(layer, key, maxBytes),
+    },
   }
 }

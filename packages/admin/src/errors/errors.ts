@@ -10,6 +10,8 @@ export const AdminError = errorClass('AdminError', {
   UNAUTHORIZED: { status: 401, exposable: true, template: 'log in, or send a bearer token' },
   /** No session or issued token has this id, or it has ended. */
   UNKNOWN_SESSION: { status: 404, exposable: true, template: 'no {kind} has the id "{jti}"' },
+  /** No stored response has this key, or it belongs to another tenant than the user. */
+  UNKNOWN_ENTRY: { status: 404, exposable: true, template: 'no stored response has the key "{key}"' },
   /** The operation is about the whole instance, which no tenant may change. */
   NOT_FOR_TENANTS: { status: 403, exposable: true, template: 'a tenant_admin must not {operation}' },
 })

@@ -1,9 +1,12 @@
 import { type Endpoint, type EndpointGroup, endpointGroups } from '../contract/endpoint.ts'
 import { audit } from '../endpoints/admin/audit.ts'
+import { cacheEntry, dropCacheEntry } from '../endpoints/admin/cache/entries/[key].ts'
+import { cacheEntries } from '../endpoints/admin/cache/entries.ts'
 import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
 import { adminPurgeL0 } from '../endpoints/admin/cache/purge-l0.ts'
 import { adminPurgeProxy } from '../endpoints/admin/cache/purge-proxy.ts'
 import { adminCacheStats } from '../endpoints/admin/cache/stats.ts'
+import { warmCache } from '../endpoints/admin/cache/warm.ts'
 import { renewCert } from '../endpoints/admin/certs/renew.ts'
 import { certs } from '../endpoints/admin/certs.ts'
 import { adminConfig } from '../endpoints/admin/config.ts'
@@ -53,6 +56,8 @@ import { router } from '../endpoints/debug/router.ts'
 import { healthReport } from '../endpoints/health/health-report.ts'
 import { liveness } from '../endpoints/health/liveness.ts'
 import { metrics } from '../endpoints/metrics/metrics.ts'
+import { obsCacheEntry } from '../endpoints/obs/cache/entry.ts'
+import { obsCache } from '../endpoints/obs/cache.ts'
 
 /** Keys of the configuration that decide which endpoints there are. */
 interface EndpointSettings {
@@ -95,6 +100,9 @@ const fixed: readonly Endpoint[] = [
 
   ...managed,
 
+  obsCache,
+  obsCacheEntry,
+
   login,
   logout,
   session,
@@ -109,6 +117,10 @@ const fixed: readonly Endpoint[] = [
   adminPurgeL0,
   adminPurgeProxy,
   adminCacheStats,
+  cacheEntries,
+  cacheEntry,
+  dropCacheEntry,
+  warmCache,
   flushLabel,
   adminIsolates,
   restartWorkers,

@@ -10,7 +10,7 @@ import { closeDatabases, type EntryFiles } from './databases.ts'
 import { decodeFacts, decodeHead, RecentFacts, readFacts } from './entry-codec.ts'
 import { trimTagged } from './eviction.ts'
 import { ID_BYTES, idOf, ROW, rowKey } from './index-keys.ts'
-import { type Listing, type ListingQuery, listEntries } from './inspect.ts'
+import { type ListedEntry, type Listing, type ListingQuery, listEntries, lookAt } from './inspect.ts'
 import { LentBytes } from './lent-bytes.ts'
 import { joinHome, type OpenedHome, openHome, partsOf, type StoreParts, type StorePlace, type StoreStats } from './open-store.ts'
 import { beginPurge, finishPurges } from './store-purge.ts'
@@ -229,6 +229,11 @@ export class EntryStore implements CacheStore, PurgedStore {
   async trouble(): Promise<string | undefined> {
     if (this.#parts === undefined || this.problem !== undefined) return this.problem
     return (await troubleOf(this.#dir, this.#identity)) ?? this.#damageInUse
+  }
+
+  /** The entry of a key without its body. Notes no access. */
+  look(key: string): ListedEntry | undefined {
+    return this.#read(({ databases }) => lookAt(databases, key))
   }
 
   /** Lists entries without their bodies, and notes no access. */

@@ -2,7 +2,7 @@ import type { EntryFacts } from '../entries/entry.ts'
 import { withoutTrailingSlash } from '../tags/tags.ts'
 import type { Databases } from './databases.ts'
 import { decodeFacts, decodeHead } from './entry-codec.ts'
-import { ID_BYTES, pathText, ROW, rowKey, rowRange } from './index-keys.ts'
+import { ID_BYTES, idOf, pathText, ROW, rowKey, rowRange } from './index-keys.ts'
 
 /** Selects the entries of a store to list. Of several terms the narrowest leads: tag, then path, then path prefix, then label. */
 export interface ListingQuery {
@@ -20,10 +20,10 @@ export interface ListingQuery {
 }
 
 /** An entry without its body. */
-interface ListedEntry {
+export interface ListedEntry {
   readonly key: string
   readonly facts: EntryFacts
-  /** Bytes of facts and body. */
+  /** Bytes of facts and body, also of a body in a file. */
   readonly bytes: number
 }
 
@@ -79,7 +79,13 @@ function listedEntry({ heads, records }: Databases, id: Buffer): ListedEntry | u
   const head = bytes && decodeHead(bytes)
   const record = head === undefined || head.isDead ? undefined : records.getBinaryFast(id)
   if (head === undefined || record?.length !== head.recordBytes) return undefined
-  return { ...decodeFacts(head, record), bytes: head.recordBytes }
+  return { ...decodeFacts(head, record), bytes: head.recordBytes + head.fileBytes }
+}
+
+/** The entry of a key. */
+export function lookAt(databases: Databases, key: string): ListedEntry | undefined {
+  const entry = listedEntry(databases, idOf(key))
+  return entry?.key === key ? entry : undefined
 }
 
 function isWanted({ label, path, tags }: EntryFacts, query: ListingQuery): boolean {

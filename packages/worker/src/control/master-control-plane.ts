@@ -1,4 +1,4 @@
-import type { ControlPlane, Entries, Fleet, Instance, Pages, Purges, Renderers, Sessions, Sites, VhostSummary } from '@svc/admin'
+import type { ControlPlane, Fleet, Instance, Pages, Purges, Renderers, Sessions, Sites, VhostSummary } from '@svc/admin'
 import type { EntryStore, ProxyStore } from '@svc/cache'
 import { hasApp, redact } from '@svc/config'
 import type { RpcPeer } from '@svc/core'
@@ -8,6 +8,7 @@ import type { ContentSpec, LocationMatch, ServerNameSpec, WebSpec } from '@svc/v
 import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SitePage } from '../isr/page-queue.ts'
 import { storedPages } from '../isr/stored-pages.ts'
+import { storedEntries } from './stored-entries.ts'
 
 /** The line to the master. */
 export type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
@@ -126,22 +127,8 @@ function pagesOf({ generation, isrStore, renderPages }: ControlPlaneParts): Page
   }
 }
 
-function entriesOf({ isrStore, proxyStore }: ControlPlaneParts): Entries {
-  return {
-    usage(labels) {
-      const wanted = new Set(labels)
-      const shareOf = (store: EntryStore | undefined) => {
-        const share = { entries: 0, bytes: 0 }
-        for (const { label, entries, bytes } of store?.usages() ?? []) {
-          if (!wanted.has(label)) continue
-          share.entries += entries
-          share.bytes += bytes
-        }
-        return share
-      }
-      return { isr: shareOf(isrStore()), proxy: shareOf(proxyStore()?.entries) }
-    },
-  }
+function labelsOf({ spec }: ServingGeneration): string[] {
+  return [...new Set(spec.sites.map(({ label }) => label))]
 }
 
 /** The control plane of a worker: calls that concern the whole instance go to the master. */
@@ -162,7 +149,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
     pages: pagesOf(parts),
-    entries: entriesOf(parts),
+    entries: storedEntries({ isr: parts.isrStore, proxy: parts.proxyStore, labels: () => labelsOf(parts.generation()) }),
   }
 }
 

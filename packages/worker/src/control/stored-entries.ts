@@ -1,0 +1,139 @@
+import type { Entries, EntryQuery, StoredResponse, StoreLayer } from '@svc/admin'
+import { type EntryStore, type ListedEntry, type ListingQuery, type ProxyStore, parseTagTerm, tagsOfTerm } from '@svc/cache'
+import { Pacer } from '@svc/core'
+
+/** Dependencies of `storedEntries`. A store is undefined as long as it is not wanted. */
+interface StoredEntriesParts {
+  readonly isr: () => EntryStore | undefined
+  readonly proxy: () => ProxyStore | undefined
+  /** Labels of all sites. */
+  readonly labels: () => readonly string[]
+}
+
+/** Entries read in one go. */
+const SLICE = 25
+/** Reads of the store for one page. */
+const MAX_READS = 80
+
+type Query = Omit<ListingQuery, 'limit' | 'cursor'>
+
+/** The shared stores as this worker reads them, without holding it up. */
+export function storedEntries({ isr, proxy, labels: allLabels }: StoredEntriesParts): Entries {
+  const storeOf = (layer: StoreLayer) => (layer === 'isr' ? isr() : proxy()?.entries)
+  return {
+    usage: (labels) => ({ isr: shareOf(isr(), new Set(labels)), proxy: shareOf(proxy()?.entries, new Set(labels)) }),
+    async list(query) {
+      const store = storeOf(query.layer)
+      if (store === undefined) return { entries: [], cursor: null }
+      const { entries, cursor } = await listPage(store, queriesOf(query, allLabels()), query)
+      return { entries: entries.map((entry) => responseOf(query.layer, entry)), cursor }
+    },
+    find(layer, key, labels) {
+      const entry = storeOf(layer)?.look(key)
+      const isFound = entry?.facts.kind === 'response' && labels?.includes(entry.facts.label) !== false
+      return isFound ? responseOf(layer, entry) : undefined
+    },
+    async body(layer, key, maxBytes) {
+      const entry = storeOf(layer)?.get(key)
+      if (entry?.bodyFile === undefined) return entry && Uint8Array.from(entry.body.subarray(0, maxBytes))
+      const file = await proxy()?.files.open(entry.bodyFile)
+      if (file === undefined) return undefined
+      const into = new Uint8Array(Math.min(maxBytes, entry.bodyFile.bytes))
+      return file
+        .read(into, 0, into.byteLength, 0)
+        .then(
+          ({ bytesRead }) => into.subarray(0, bytesRead),
+          () => undefined,
+        )
+        .finally(() => file.close())
+    },
+  }
+}
+
+function shareOf(store: EntryStore | undefined, labels: ReadonlySet<string>): { entries: number; bytes: number } {
+  const share = { entries: 0, bytes: 0 }
+  for (const { label, entries, bytes } of store?.usages() ?? []) {
+    if (!labels.has(label)) continue
+    share.entries += entries
+    share.bytes += bytes
+  }
+  return share
+}
+
+/** The queries whose results together are the answer, one after the other. */
+function queriesOf({ labels, tag, prefix }: EntryQuery, all: readonly string[]): Query[] {
+  const narrow = prefix === undefined ? {} : { prefix }
+  const term = tag === undefined ? undefined : parseTagTerm(tag, new Set(all))
+  if (tag !== undefined && term === undefined) return []
+  const allowed = labels ?? (term === undefined ? undefined : all)
+  if (allowed === undefined) return [narrow]
+  if (term === undefined) return allowed.map((label) => ({ label, ...narrow }))
+  return allowed.flatMap((label) => tagsOfTerm(term, [label]).map((full) => ({ tag: full, label, ...narrow })))
+}
+
+/** Lists responses of several queries. The cursor is the number of the query and the store's own cursor. */
+async function listPage(
+  store: Pick<EntryStore, 'list'>,
+  queries: readonly Query[],
+  { limit, cursor }: Pick<EntryQuery, 'limit' | 'cursor'>,
+): Promise<{ entries: ListedEntry[]; cursor: string | null }> {
+  const entries: ListedEntry[] = []
+  const pacer = new Pacer()
+  // Clients may make one up: it chooses among the queries, nothing else.
+  const [, number = '0', rest = ''] = /^(\d{1,9})\.([\w-]*)$/.exec(cursor ?? '') ?? []
+  let index = Number(number)
+  let at = rest
+  for (let reads = 0; ; reads++) {
+    const query = queries[index]
+    if (query === undefined) return { entries, cursor: null }
+    if (reads === MAX_READS || entries.length === limit) return { entries, cursor: `${index}.${at}` }
+    if (pacer.isDue) await pacer.rest()
+    const listing = store.list({
+      ...query,
+      limit: Math.min(SLICE, limit - entries.length),
+      ...(at === '' ? {} : { cursor: at }),
+    })
+    entries.push(...listing.entries.filter(({ facts }) => facts.kind === 'response'))
+    at = listing.cursor ?? ''
+    if (listing.cursor === null) index++
+  }
+}
+
+const URI_TAG = 'uri:'
+
+function responseOf(layer: StoreLayer, { key, facts, bytes }: ListedEntry): StoredResponse {
+  const { label, host, path, tags, status, createdAt, ttlMs, swrMs, isMarkedStale } = facts
+  const uri = layer === 'proxy' ? tags.find((tag) => tag.startsWith(URI_TAG))?.slice(URI_TAG.length) : undefined
+  const freshUntil = isMarkedStale ? createdAt : timeAfter(createdAt, ttlMs)
+  return {
+    layer,
+    key,
+    label,
+    host: host === '' ? null : host,
+    path,
+    query: layer === 'proxy' ? (uri?.split('?', 2)[1] ?? null) : queryOf(key),
+    uri,
+    tags: tags.filter((tag) => !tag.startsWith(URI_TAG)),
+    status,
+    bytes,
+    stored_at: textOf(createdAt) ?? '',
+    fresh_until: textOf(freshUntil),
+    stale_until: textOf(timeAfter(createdAt, ttlMs === null ? null : ttlMs + swrMs)),
+  }
+}
+
+/** The query in the key of a page. */
+function queryOf(key: string): string | null {
+  const [, , query = ''] = key.split('\0')
+  return query.startsWith('?') ? query.slice(1) : null
+}
+
+function timeAfter(at: number, ms: number | null): number | null {
+  return ms === null ? null : at + ms
+}
+
+const LAST_TIME = 8_640_000_000_000_000
+
+function textOf(at: number | null): string | null {
+  return at === null || at > LAST_TIME ? null : new Date(at).toISOString()
+}
