@@ -2,7 +2,7 @@ import { type Caller, decideAccess } from '@svc/auth'
 import * as z from 'zod/mini'
 import type { ControlPlane, StoredResponse, StoreLayer } from '../contract/control-plane.ts'
 import { type EndpointResult, ok } from '../contract/endpoint.ts'
-import { integer, success, text, urlPath } from '../contract/schemas.ts'
+import { digits, success, text, urlPath } from '../contract/schemas.ts'
 import { requireSite } from '../contract/scope.ts'
 import { AdminError } from '../errors/errors.ts'
 
@@ -23,7 +23,7 @@ export const listingFields = () =>
     site: z.optional(text('Id of a site.')),
     tag: z.optional(text('Tag: `route:<label>:<name>`, or `<name>` on every site.')),
     prefix: z.optional(urlPath('Prefix of the path.')),
-    limit: z.optional(integer('Entries on a page; 100 if it is left out.', 1, 500)),
+    limit: z.optional(digits('Entries on a page; 100 if it is left out.', 1, 500)),
     cursor: z.optional(text('The cursor of the page before.', MAX_KEY_CHARS)),
   })
 
