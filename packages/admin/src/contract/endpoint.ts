@@ -71,6 +71,11 @@ interface EndpointSummary {
    * @default true
    */
   readonly isLogged?: boolean
+  /**
+   * True: a page of the panel, or a part of one. It is there on hosts of the panel alone, and without credentials it leads to the login.
+   * @default false
+   */
+  readonly isPage?: boolean
 }
 
 /** An endpoint as its file declares it. Schemas are made at their first use. */

@@ -1,4 +1,6 @@
 import { type Endpoint, type EndpointGroup, endpointGroups } from '../contract/endpoint.ts'
+import { panelStyle } from '../endpoints/admin/assets/panel.css.ts'
+import { panelScript } from '../endpoints/admin/assets/panel.js.ts'
 import { audit } from '../endpoints/admin/audit.ts'
 import { cacheEntry, dropCacheEntry } from '../endpoints/admin/cache/entries/[key].ts'
 import { cacheEntries } from '../endpoints/admin/cache/entries.ts'
@@ -14,8 +16,10 @@ import { adminHealth } from '../endpoints/admin/health.ts'
 import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
 import { adminIsolates } from '../endpoints/admin/isolates.ts'
 import { login } from '../endpoints/admin/login.ts'
+import { loginPage } from '../endpoints/admin/login-page.ts'
 import { logout } from '../endpoints/admin/logout.ts'
 import { overview } from '../endpoints/admin/overview.ts'
+import { panel } from '../endpoints/admin/panel.ts'
 import { adminReload } from '../endpoints/admin/reload.ts'
 import { refreshSession } from '../endpoints/admin/session/refresh.ts'
 import { session } from '../endpoints/admin/session.ts'
@@ -141,6 +145,11 @@ const fixed: readonly Endpoint[] = [
   upstreams,
   maintenance,
   audit,
+
+  panel,
+  loginPage,
+  panelScript,
+  panelStyle,
 ]
 
 /** The one list of endpoints: routing, the listing of unknown paths, the command line, OpenAPI and the reference page read it. */

@@ -69,6 +69,16 @@ function send(context: RequestContext, answer: EndpointResult): StageResult {
   return 'answered'
 }
 
+/** A browser without a session is sent to the page that begins one. */
+function toLogin(context: RequestContext): StageResult {
+  const headers = [
+    ['location', '/__svc/admin/login'],
+    ['cache-control', 'no-store'],
+  ] as const
+  context.respond({ status: 303, headers })
+  return 'answered'
+}
+
 type EndpointFound = Extract<EndpointMatch, { readonly kind: 'endpoint' }>
 
 const noRequest: EndpointRequest<unknown, unknown> = Object.freeze({
@@ -142,6 +152,8 @@ export class BuiltinStage implements Stage {
       return 'answered'
     }
     const { endpoint } = match
+    const isElsewhere = endpoint.isPage === true && !context.generation.isAdminHost(context.client.host)
+    if (isElsewhere) return send(context, context.generation.endpoints.unknownAnswer())
     context.isLogged = endpoint.isLogged ?? true
     if (isProbe(endpoint)) return this.#probe(context, endpoint)
     const caller = callerOf(context, endpoint, this.#revocations)
@@ -160,6 +172,7 @@ export class BuiltinStage implements Stage {
     const call = { context, endpoint, caller, params }
     const refusal = refusalOf(context, endpoint, caller)
     if (refusal !== undefined) {
+      if (endpoint.isPage === true && refusal.status === 401) return toLogin(context)
       await this.#audit.ended({ ...call, result: { problem: refusal } })
       sendError(context, refusal, refusal.status === 401 ? [['www-authenticate', 'Bearer']] : [])
       return 'answered'
