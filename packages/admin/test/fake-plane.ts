@@ -1,4 +1,4 @@
-import type { AuditRecord, PurgeOutcome, ReloadReport } from '@svc/protocol'
+import type { AuditRecord, CacheReport, PurgeOutcome, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
@@ -30,6 +30,19 @@ export const outcome: PurgeOutcome = {
   workersAcked: 2,
   workersTotal: 2,
   tookMs: 1.234,
+}
+
+const share = (label: string) => ({ label, cache_weight: 1, entries: 1, bytes: 100, evictions: 0 })
+const store = { entries: 2, bytes: 200, max_bytes: 1_000, sites: [share('shop'), share('blog')] }
+
+/** Figures of the caches. */
+export const cacheReport: CacheReport = {
+  l0: { entries: 1, bytes: 100, max_bytes: 1_000, workers: 2 },
+  isr: { ...store, max_entries: 10 },
+  proxy: store,
+  isolates: { hosts: 1, threads: 1 },
+  leases: { held: 0, waiting: 0 },
+  purges: { last: 1, unsettled: 0 },
 }
 
 /** A stored page. */
@@ -72,7 +85,7 @@ export class FakePlane implements ControlPlane {
       root === '/srv/shop/app'
         ? { sites: ['shop'], roots: [], evicted: 5, l0: 1, isr: 2 }
         : { sites: [], roots: ['/srv/shop', '/srv/blog'], evicted: 0, l0: 0, isr: 0 },
-    stats: async () => ({ l0: { entries: 1 } }),
+    stats: async () => cacheReport,
   }
 
   readonly audit: ControlPlane['audit'] = {
@@ -195,7 +208,7 @@ export class FakePlane implements ControlPlane {
   readonly entries: ControlPlane['entries'] = {
     list: async (query) => {
       this.calls.push({ list: query })
-      return { entries: [stored], cursor: '0.abc' }
+      return { entries: query.labels?.includes(stored.label) === false ? [] : [stored], cursor: '0.abc' }
     },
     find: (layer, key, labels) =>
       layer === stored.layer && key === stored.key && labels?.includes(stored.label) !== false ? stored : undefined,

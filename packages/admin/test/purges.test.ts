@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PurgeOrder } from '../src/index.ts'
 import { callEndpoint as call } from './call-endpoint.ts'
-import { vhost } from './fake-plane.ts'
+import { cacheReport, vhost } from './fake-plane.ts'
 
 const drop = (layer: 'l0' | 'isr' | 'proxy', scopes: PurgeOrder['scopes']): PurgeOrder[] => [
   { layers: [layer], scopes, mode: 'drop' },
@@ -113,7 +113,7 @@ test('a rolling restart is answered at once, at its end, or by its progress', as
 })
 
 test('figures, isolates and routes are shown; a site that cannot be read hides no other', async () => {
-  assert.deepEqual((await call('/__svc/cache/stats', { method: 'GET' })).json, { ok: true, l0: { entries: 1 } })
+  assert.deepEqual((await call('/__svc/cache/stats', { method: 'GET' })).json, { ok: true, ...cacheReport })
   const { json: isolates } = await call('/__svc/debug/isolates', { method: 'GET' })
   assert.deepEqual(isolates['pools'], [{ host: 'h1', pid: 1, site: 'shop', threads: 1, active: 0, queued: 0 }])
   const { json: modules } = await call('/__svc/debug/modules?site=shop', { method: 'GET' })

@@ -96,3 +96,36 @@ export const isolatePool = guard.object({
   queued: guard.number,
 })
 export type IsolatePool = Guarded<typeof isolatePool>
+
+/** The share of one label in a store. */
+const labelShare = guard.object({
+  label: guard.string,
+  cache_weight: guard.number,
+  entries: guard.number,
+  bytes: guard.number,
+  evictions: guard.number,
+})
+
+/** Figures of all cache layers, for display. */
+export const cacheReport = guard.object({
+  l0: guard.object({ entries: guard.number, bytes: guard.number, max_bytes: guard.number, workers: guard.number }),
+  isr: guard.object({
+    entries: guard.number,
+    bytes: guard.number,
+    max_entries: guard.number,
+    max_bytes: guard.number,
+    /** Those with the largest shares. */
+    sites: guard.arrayOf(labelShare),
+  }),
+  proxy: guard.object({
+    entries: guard.number,
+    bytes: guard.number,
+    max_bytes: guard.number,
+    sites: guard.arrayOf(labelShare),
+  }),
+  isolates: guard.object({ hosts: guard.number, threads: guard.number }),
+  leases: guard.object({ held: guard.number, waiting: guard.number }),
+  /** Number of the last purge, and of purges that not every process has noted yet. */
+  purges: guard.object({ last: guard.number, unsettled: guard.number }),
+})
+export type CacheReport = Guarded<typeof cacheReport>

@@ -2,6 +2,7 @@ import { type Guarded, guard, method } from '@svc/core'
 import { auditPage, auditRecord } from './audit-messages.ts'
 import {
   appReset,
+  cacheReport,
   isolateModules,
   isolatePool,
   leaseOutcome,
@@ -139,7 +140,7 @@ export const masterMethods = {
     guard.object({ status: guard.optional(restartStatus) }),
   ),
   /** Figures of all layers, for display. */
-  cacheStats: method(guard.nothing, guard.object({ stats: guard.anything })),
+  cacheStats: method(guard.nothing, cacheReport),
   /** Answered when every write to a site's files before this call has taken effect: for sites in development mode. */
   settleSite: method(guard.object({ site: guard.string }), guard.nothing),
   /** Checks a password and begins a session. Answered after a wait when many passwords were wrong. */

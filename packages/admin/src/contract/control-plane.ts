@@ -4,6 +4,7 @@ import type {
   AppReset,
   AuditPage,
   AuditRecord,
+  CacheReport,
   CertificateReport,
   ConfigVerdict,
   HealthReport,
@@ -81,7 +82,7 @@ export interface Purges {
   /** Forgets modules, routes and pages of the site with this root or app directory. */
   resetApp(root: string): Promise<AppReset>
   /** Figures of all layers. */
-  stats(): Promise<Readonly<Record<string, unknown>>>
+  stats(): Promise<CacheReport>
 }
 
 /** The processes and isolates that render. All reject if the master is unreachable, or with its error. */

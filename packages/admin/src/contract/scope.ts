@@ -63,7 +63,12 @@ function purgesFor(purges: Purges, own: Sites, labels: () => string[]): Purges {
     },
     purgeModules: forbidden('purge modules'),
     resetApp: forbidden('purge an application by its directory'),
-    stats: () => purges.stats(),
+    stats: async () => {
+      const { isr, proxy, ...others } = await purges.stats()
+      const ownShares = (shares: typeof isr.sites) => shares.filter(({ label }) => labels().includes(label))
+      const shown = { isr: { ...isr, sites: ownShares(isr.sites) }, proxy: { ...proxy, sites: ownShares(proxy.sites) } }
+      return { ...others, ...shown }
+    },
   }
 }
 
@@ -93,7 +98,8 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
   const sites = sitesFor(plane.sites, tenant)
   const labels = () => ownLabels(plane.sites.list(), tenant)
   return {
-    health: () => plane.health(),
+    // Its components name sites of all tenants.
+    health: async () => ({ ...(await plane.health()), checks: {} }),
     metrics: () => plane.metrics(),
     isDraining: () => plane.isDraining(),
     purges: purgesFor(plane.purges, sites, labels),

@@ -13,6 +13,34 @@ export const siteFields = () => ({
   generation: z.int(),
 })
 
+/** Render threads of a site in one host. */
+export const poolSchema = () =>
+  z.object({
+    host: z.string(),
+    pid: z.int(),
+    site: z.string(),
+    threads: z.int(),
+    active: z.int(),
+    queued: z.int(),
+  })
+
+/** A route of a site. */
+export const routeSchema = () =>
+  z.object({ pattern: z.string(), kind: z.enum(['page', 'handler', 'metadata']), file: z.string() })
+
+/** A server of a vhost file. */
+export const vhostSchema = () => {
+  const texts = () => z.array(z.string())
+  return z.object({
+    site: z.string(),
+    place: z.string(),
+    listen: texts(),
+    default_for: texts(),
+    names: texts(),
+    locations: z.array(z.object({ match: z.string(), place: z.string(), content: z.string(), target: z.string() })),
+  })
+}
+
 /** Sites as listings show them, with the state that the master reports. */
 export async function siteFacts({ sites }: ControlPlane, listed: readonly SiteSummary[]): Promise<Record<string, unknown>[]> {
   const states = await sites.states()

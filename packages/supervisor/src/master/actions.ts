@@ -4,6 +4,7 @@ import { hasApp, type SiteConfig } from '@svc/config'
 import { flushSite, forgetModules, listModules } from '@svc/processes'
 import type {
   AppReset,
+  CacheReport,
   IsolateModules,
   IsolatePool,
   ModulePurge,
@@ -157,7 +158,7 @@ export async function resetOverride({ overrides, reloader }: MasterParts, key: s
 }
 
 /** Returns the sites with the largest shares of a store, for display. */
-function largestUsers(usages: readonly SiteUsage[]): Record<string, unknown>[] {
+function largestUsers(usages: readonly SiteUsage[]): CacheReport['isr']['sites'] {
   const active = usages.filter(({ entries }) => entries > 0)
   active.sort((a, b) => b.bytes - a.bytes)
   return active
@@ -166,7 +167,7 @@ function largestUsers(usages: readonly SiteUsage[]): Record<string, unknown>[] {
 }
 
 /** Figures of all layers, for display. */
-export async function cacheStats(parts: MasterParts): Promise<Record<string, unknown>> {
+export async function cacheStats(parts: MasterParts): Promise<CacheReport> {
   const { workers, hosts, caches, spec } = parts
   // A worker that does not respond counts as empty.
   const asked = workers.ready.map(({ peer }) => peer.call('cacheStats', undefined, { timeoutMs: STATS_TIMEOUT_MS }))

@@ -51,7 +51,7 @@ export function workerHandlers(
     leaseEnded: ({ id, outcome }) => void parts.caches.leases.ended(connection, id, outcome),
     isolates: () => ({ pools: isolatePools(parts) }),
     modules: ({ site }) => modulesOf(parts, site),
-    cacheStats: async () => ({ stats: await cacheStats(parts) }),
+    cacheStats: () => cacheStats(parts),
     audit: async (record) => void (await parts.audit.add(record)),
     overrides: () => ({ overrides: parts.overrides.list() }),
     setMaintenance: ({ site, maintenance, username }) => setMaintenance(parts, site, maintenance ?? false, username),

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
 import { success } from '../../contract/schemas.ts'
+import { vhostSchema } from '../site-facts.ts'
 
 export const vhosts = endpoint({
   method: 'GET',
@@ -8,7 +9,6 @@ export const vhosts = endpoint({
   group: 'admin',
   access: 'viewer',
   summary: 'Lists the servers of vhost files with their locations.',
-  response: () =>
-    success({ vhosts: z.array(z.looseObject({ site: z.string(), place: z.string(), names: z.array(z.string()) })) }),
+  response: () => success({ vhosts: z.array(vhostSchema()) }),
   handle: (plane) => ok({ vhosts: plane.sites.vhosts() }),
 })

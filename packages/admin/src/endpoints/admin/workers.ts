@@ -12,7 +12,16 @@ export const workers = endpoint({
   response: () =>
     success({
       workers: z.array(
-        z.looseObject({ id: z.string(), kind: z.enum(['connection', 'render']), pid: z.int(), state: z.string() }),
+        z.object({
+          id: z.string(),
+          kind: z.enum(['connection', 'render']),
+          pid: z.int(),
+          state: z.string(),
+          generation: z.optional(z.int()),
+          connections: z.optional(z.int()),
+          name: z.optional(z.string()),
+          sites: z.optional(z.array(z.string())),
+        }),
       ),
     }),
   async handle(plane) {

@@ -10,7 +10,17 @@ export const modules = endpoint({
   access: 'loopback',
   summary: 'Lists the compiled modules of each isolate of a site, with their imports.',
   query: () => z.strictObject({ site: text('Id of the site.') }),
-  response: () => success({ site: z.string(), isolates: z.array(z.looseObject({ host: z.string(), pid: z.int() })) }),
+  response: () =>
+    success({
+      site: z.string(),
+      isolates: z.array(
+        z.object({
+          host: z.string(),
+          pid: z.int(),
+          modules: z.array(z.object({ file: z.string(), format: z.string(), imports: z.array(z.string()) })),
+        }),
+      ),
+    }),
   async handle(plane, { query }) {
     const { id: site } = requireSite(plane.sites, query.site)
     return ok({ site, isolates: await plane.renderers.modules(site) })

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
 import { success } from '../../contract/schemas.ts'
+import { routeSchema, vhostSchema } from '../site-facts.ts'
 
 export const router = endpoint({
   method: 'GET',
@@ -9,7 +10,22 @@ export const router = endpoint({
   access: 'loopback',
   summary: 'Lists sites with hosts and routes, and vhost servers with locations.',
   response: () =>
-    success({ generation: z.int(), sites: z.array(z.looseObject({ id: z.string() })), vhosts: z.array(z.looseObject({})) }),
+    success({
+      generation: z.int(),
+      sites: z.array(
+        z.object({
+          id: z.string(),
+          label: z.string(),
+          hostnames: z.array(z.string()),
+          any_host: z.boolean(),
+          root: z.string(),
+          mode: z.string(),
+          routes: z.nullable(z.array(routeSchema())),
+          problems: z.array(z.string()),
+        }),
+      ),
+      vhosts: z.array(vhostSchema()),
+    }),
   async handle(plane) {
     const sites = plane.sites.list().map(async (site) => {
       const { id, label, hostnames, anyHost, root, mode, hasApp } = site

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../contract/endpoint.ts'
 import { success } from '../../../contract/schemas.ts'
 import { requireSite } from '../../../contract/scope.ts'
-import { siteFacts, siteFields } from '../../site-facts.ts'
+import { poolSchema, routeSchema, siteFacts, siteFields } from '../../site-facts.ts'
 
 const counts = () => z.object({ entries: z.int(), bytes: z.int() })
 
@@ -15,9 +15,9 @@ export const siteDetails = endpoint({
   response: () =>
     success({
       ...siteFields(),
-      routes: z.nullable(z.array(z.looseObject({ pattern: z.string() }))),
+      routes: z.nullable(z.array(routeSchema())),
       problems: z.array(z.string()),
-      isolates: z.array(z.looseObject({ host: z.string(), threads: z.int() })),
+      isolates: z.array(poolSchema()),
       cache: z.object({ isr: counts(), proxy: counts() }),
     }),
   async handle(plane, { params }) {

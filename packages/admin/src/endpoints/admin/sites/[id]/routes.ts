@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../../contract/endpoint.ts'
 import { success } from '../../../../contract/schemas.ts'
 import { requireSite } from '../../../../contract/scope.ts'
+import { routeSchema } from '../../../site-facts.ts'
 
 export const siteRoutes = endpoint({
   method: 'GET',
@@ -9,7 +10,7 @@ export const siteRoutes = endpoint({
   group: 'admin',
   access: 'viewer',
   summary: 'Lists the routes of a site, and the problems of its files.',
-  response: () => success({ routes: z.array(z.looseObject({ pattern: z.string() })), problems: z.array(z.string()) }),
+  response: () => success({ routes: z.array(routeSchema()), problems: z.array(z.string()) }),
   async handle(plane, { params }) {
     const { routes, problems } = await plane.sites.routes(requireSite(plane.sites, params['id'] ?? '').id)
     return ok({ routes, problems })
