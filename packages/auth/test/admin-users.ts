@@ -5,8 +5,14 @@ const HASH = '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$kQv7rJ0wX8y0
 /** Whole seconds, as in tokens. */
 const NOW = Math.floor(Date.now() / 1000) * 1000
 
-const roleOf = { root: 'super_admin', vera: 'viewer', tom: 'tenant_admin' } as const
-type Username = keyof typeof roleOf
+/** Role, and tenant where there is one. */
+const users = {
+  root: ['super_admin'],
+  vera: ['viewer'],
+  tom: ['tenant_admin', 'acme'],
+  ida: ['tenant_admin', 'globex'],
+} as const
+export type Username = keyof typeof users
 
 /** Users of each role, and the group `admin`. */
 export const adminToml = `[endpoints]
@@ -14,10 +20,10 @@ admin = true
 [admin]
 enabled = true
 jwt_secret = "${SECRET}"
-${Object.entries(roleOf)
-  .map(([username, role]) => {
-    const tenant = role === 'tenant_admin' ? 'tenant_id = "acme"\n' : ''
-    return `[[admin.users]]\nusername = "${username}"\npassword_hash = "${HASH}"\nrole = "${role}"\n${tenant}`
+${Object.entries(users)
+  .map(([username, [role, tenant]]) => {
+    const tenantId = tenant === undefined ? '' : `tenant_id = "${tenant}"\n`
+    return `[[admin.users]]\nusername = "${username}"\npassword_hash = "${HASH}"\nrole = "${role}"\n${tenantId}`
   })
   .join('')}`
 

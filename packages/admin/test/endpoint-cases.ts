@@ -1,0 +1,181 @@
+import type { Endpoint } from '../src/index.ts'
+import { cacheReport, type FakePlane, stored } from './fake-plane.ts'
+
+/** A request that an endpoint carries out, with `FakePlane` behind it. */
+export interface EndpointCase {
+  /** Values of the `:name` segments. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: Readonly<Record<string, unknown>>
+  /** @default 200 */
+  readonly status?: number
+  /** Fields of the response, or a part of its text. */
+  readonly answer: Readonly<Record<string, unknown>> | string
+  /**
+   * The status for the admin of another tenant than acme, which owns the site shop.
+   * @default the same as for others
+   */
+  readonly otherTenant?: 404
+  /** Fields that make the right request name something of acme: 404 to the admin of another tenant. */
+  readonly naming?: Pick<EndpointCase, 'query' | 'body'>
+}
+
+const issued = {
+  token: 'a.b.c',
+  jti: 'j1',
+  issuedAt: 0,
+  expiresAt: 3_600_000,
+  user: { username: 'vera', role: 'viewer' },
+} as const
+const user = { username: 'vera', role: 'viewer', tenant_id: null }
+const record = { ...issued, kind: 'session', username: 'vera', role: 'viewer', address: '192.0.2.1', userAgent: 'curl' } as const
+
+/** Makes a plane carry out what it refuses otherwise. */
+export function prepareForCases({ sessions, audit }: FakePlane): void {
+  sessions.login = async () => ({ issued })
+  sessions.refresh = async () => ({ issued })
+  sessions.issueToken = async () => ({ issued })
+  sessions.list = async () => {
+    const { token: _, user: _user, ...session } = record
+    return [session, { ...session, jti: 't1', kind: 'token' }]
+  }
+  sessions.revoke = async () => true
+  audit.page = async () => ({ entries: [auditRecord], cursor: 7 })
+}
+
+const auditRecord = {
+  at: '2026-01-01T00:00:00.000Z',
+  username: 'root',
+  address: '192.0.2.1',
+  action: 'POST /__svc/api/reload',
+  target: '{}',
+  result: 'ok',
+  detail: '',
+  request_id: 'id-1',
+} as const
+
+const began = { ok: true, token: 'a.b.c', expires_at: '1970-01-01T01:00:00.000Z', user }
+const id = { id: 'shop' }
+const key = Buffer.from(`${stored.layer}:${stored.key}`).toString('base64url')
+const ofShop = { host: 'shop.test' }
+const listsShop = { ok: true, sites: [{ id: 'shop', label: 'shop', hostnames: ['shop.test', 'www.shop.test'], tenant: 'acme' }] }
+const showsShop = { ok: true, id: 'shop', tenant: 'acme', state: 'ok', cache: { isr: { entries: 4, bytes: 10 } } }
+const readsConfig = { ok: true, config: { admin: { jwt_secret: '***' } } }
+const reloads = { ok: true, generation: 8, needs_restart: ['server.workers'] }
+const purges = (layer: string, scope: object) => ({ ok: true, layer, scope })
+
+/** By method and path. Endpoints below `/api/` have the cases of their twins below `/__svc/api/`. */
+export const endpointCases: Readonly<Record<string, EndpointCase>> = {
+  'GET /__svc/health': { answer: { status: 'healthy', checks: { render_pool: 'ok' } } },
+  'GET /health': { answer: { status: 'ok' } },
+  'GET /__svc/metrics': { answer: 'all_metrics 1' },
+  'GET /metrics': { answer: 'all_metrics 1' },
+
+  'POST /__svc/cache/purge-l0': { body: ofShop, answer: purges('l0', ofShop), otherTenant: 404 },
+  'POST /__svc/cache/purge-proxy': { body: ofShop, answer: purges('proxy', ofShop), otherTenant: 404 },
+  'POST /__svc/cache/purge-modules': { body: { paths: ['/srv/a.ts'] }, answer: { ...purges('modules', {}), purged: 4 } },
+  'GET /__svc/cache/stats': { answer: { ok: true, ...cacheReport } },
+  'POST /compat-cache/purge-app': { body: { app_root: '/srv/shop/app' }, answer: { ...purges('app', {}), purged: 5 } },
+
+  'GET /__svc/debug/router': { answer: { ok: true, generation: 7 } },
+  'GET /__svc/debug/modules': { query: { site: 'shop' }, answer: { ok: true, site: 'shop', isolates: [{ host: 'h1' }] } },
+  'GET /__svc/debug/isolates': { answer: { ok: true, pools: [{ host: 'h1', site: 'shop' }] } },
+
+  'POST /__svc/api/invalidate': { body: { site: 'shop' }, answer: purges('all', { site: 'shop' }) },
+  'POST /__svc/api/revalidate': { body: { site: 'shop' }, answer: { ok: true, queued: 1 } },
+  'POST /__svc/api/reload': { answer: reloads },
+  'GET /__svc/api/config': { answer: readsConfig },
+  'POST /__svc/api/config/validate': { body: { toml: '' }, answer: { ok: true, sites: 2, notices: ['mind this'] } },
+  'GET /__svc/api/sites': { answer: listsShop },
+  'GET /__svc/api/sites/:id': { params: id, answer: showsShop },
+  'POST /__svc/api/sites/:id/isolate/flush': {
+    params: id,
+    answer: { ...purges('isolates', { site: 'shop' }), purged: 2 },
+    otherTenant: 404,
+  },
+  'GET /__svc/api/status': { answer: { ok: true, version: '1.2.3', pools: [{ site: 'shop' }] } },
+  'GET /__svc/api/openapi.json': { answer: { openapi: '3.1.0' } },
+
+  'GET /__svc/admin': { answer: '<th scope="row">shop</th>' },
+  'GET /__svc/admin/login': { answer: 'type="password"' },
+  'GET /__svc/admin/assets/panel.js': { answer: 'x-svc-request' },
+  'GET /__svc/admin/assets/panel.css': { answer: 'font' },
+
+  'POST /__svc/admin/api/login': { body: { username: 'vera', password: 'x' }, answer: began },
+  'POST /__svc/admin/api/logout': { answer: { ok: true } },
+  'GET /__svc/admin/api/session': { answer: { ok: true } },
+  'POST /__svc/admin/api/session/refresh': { answer: began },
+  'GET /__svc/admin/api/users': { answer: { ok: true, users: [{ username: 'root', role: 'super_admin', tenant_id: null }] } },
+  'GET /__svc/admin/api/sessions': { answer: { ok: true, sessions: [{ jti: 'j1', kind: 'session', user_agent: 'curl' }] } },
+  'DELETE /__svc/admin/api/sessions/:jti': { params: { jti: 'j1' }, answer: { ok: true } },
+  'POST /__svc/admin/api/tokens': { body: { username: 'vera', ttl_secs: 60 }, answer: { ok: true, token: 'a.b.c', jti: 'j1' } },
+  'DELETE /__svc/admin/api/tokens/:jti': { params: { jti: 't1' }, answer: { ok: true } },
+
+  'POST /__svc/admin/api/cache/purge': { query: { tag: 'posts' }, answer: purges('isr', { tag: 'posts' }) },
+  'POST /__svc/admin/api/cache/purge-l0': { body: ofShop, answer: purges('l0', ofShop), otherTenant: 404 },
+  'POST /__svc/admin/api/cache/purge-proxy': { body: ofShop, answer: purges('proxy', ofShop), otherTenant: 404 },
+  'GET /__svc/admin/api/cache/entries': {
+    query: { layer: 'isr', limit: '1' },
+    answer: { ok: true, cursor: '0.abc' },
+    naming: { query: { site: 'shop' } },
+  },
+  'GET /__svc/admin/api/cache/entries/:key': { params: { key }, answer: { ok: true, key, site: 'shop' }, otherTenant: 404 },
+  'DELETE /__svc/admin/api/cache/entries/:key': { params: { key }, answer: purges('isr', { key }), otherTenant: 404 },
+  'POST /__svc/admin/api/cache/warm': {
+    body: { site: 'shop', paths: ['/a'] },
+    status: 202,
+    answer: { ok: true, queued: 1 },
+    otherTenant: 404,
+  },
+  'GET /__svc/admin/api/cache/stats': { answer: { ok: true, l0: cacheReport.l0 } },
+  'POST /__svc/admin/api/isolate/flush': {
+    query: { site_label: 'shop' },
+    answer: purges('isolates', { site_label: 'shop', sites: ['shop'] }),
+    otherTenant: 404,
+  },
+  'GET /__svc/admin/api/isolates': { answer: { ok: true } },
+  'POST /__svc/admin/api/workers/restart': { status: 202, answer: { ok: true, restart_id: 'r1', render_workers: 2 } },
+  'GET /__svc/admin/api/workers/restart/:id': { params: { id: 'r1' }, answer: { ok: true, restart_id: 'r1', state: 'running' } },
+  'GET /__svc/admin/api/workers': { answer: { ok: true, workers: [{ id: 'w1' }, { id: 'h1' }] } },
+  'POST /__svc/admin/api/workers/:n/restart': { params: { n: 'w1' }, status: 202, answer: { ok: true, restart_id: 'r2' } },
+  'GET /__svc/admin/api/overview': { answer: { ok: true, generation: 7, status: 'healthy' } },
+  'GET /__svc/admin/api/config': { answer: readsConfig },
+  'POST /__svc/admin/api/reload': { answer: reloads },
+  'GET /__svc/admin/api/health': { answer: { ok: true, status: 'healthy' } },
+  'GET /__svc/admin/api/sites': { answer: { ok: true } },
+  'GET /__svc/admin/api/sites/:id': { params: id, answer: showsShop, otherTenant: 404 },
+  'GET /__svc/admin/api/sites/:id/routes': {
+    params: id,
+    answer: { ok: true, routes: [{ pattern: '/', kind: 'page' }], problems: [] },
+    otherTenant: 404,
+  },
+  'POST /__svc/admin/api/sites/:id/flush': { params: id, answer: purges('isolates', { site: 'shop' }), otherTenant: 404 },
+  'PUT /__svc/admin/api/sites/:id/maintenance': {
+    params: id,
+    body: { enabled: true, message: 'back soon', retry_after_secs: 60 },
+    answer: { ok: true, site: 'shop', maintenance: true },
+    otherTenant: 404,
+  },
+  'GET /__svc/admin/api/vhosts': { answer: { ok: true } },
+  'GET /__svc/admin/api/certs': { answer: { ok: true, certs: [{ names: ['a.test'], state: 'valid' }] } },
+  'POST /__svc/admin/api/certs/renew': { query: { host: 'auto.test' }, status: 202, answer: { ok: true, host: 'auto.test' } },
+  'GET /__svc/admin/api/upstreams': { answer: { ok: true, upstreams: [{ name: 'backend' }], is_partial: true } },
+  'GET /__svc/admin/api/audit': { query: { limit: '1' }, answer: { ok: true, entries: [auditRecord], cursor: 7 } },
+
+  'GET /__svc/obs/cache': { answer: { ok: true, cursor: '0.abc' }, naming: { query: { site: 'shop' } } },
+  'GET /__svc/obs/cache/entry': { query: { layer: 'isr', key }, answer: { ok: true, key, site: 'shop' }, otherTenant: 404 },
+}
+
+/** "METHOD /path", as the cases are named. */
+export function nameOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
+  return `${method} ${path.replace(/^\/api\//, '/__svc/api/')}`
+}
+
+/** Fields by which a request names something that belongs to a tenant. */
+const namesObject = /^(?:site|site_label|host|id|key)$/
+
+/** Endpoints for tenants that name something in their request, or may. The case of each says what another tenant gets. */
+export function namesTenantObject({ path, query, body }: Endpoint): boolean {
+  const fields = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  return [...fields, ...Object.keys(query().shape), ...Object.keys(body().shape)].some((name) => namesObject.test(name))
+}
