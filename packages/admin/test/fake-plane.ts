@@ -1,4 +1,5 @@
-import type { AuditRecord, CacheReport, PurgeOutcome, ReloadReport } from '@svc/protocol'
+import { AppError } from '@svc/core'
+import type { AuditRecord, CacheReport, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
@@ -21,6 +22,15 @@ const site = (id: string, label = id, tenant?: string): SiteSummary => ({
   mode: 'production',
   hasApp: true,
 })
+
+/** A release of a site. */
+export const release: Release = {
+  id: 'r1',
+  created_at: '2026-01-01T00:00:00.000Z',
+  source: '/srv/releases/r1',
+  state: 'ready',
+  live: true,
+}
 
 export const outcome: PurgeOutcome = {
   number: 1,
@@ -192,6 +202,22 @@ export class FakePlane implements ControlPlane {
       },
     ],
     renew: async (host) => (host === 'auto.test' ? 'ordered' : host === 'file.test' ? 'file' : 'unknown'),
+  }
+
+  readonly releases: ControlPlane['releases'] = {
+    list: async () => [release],
+    deploy: async (order) => {
+      this.calls.push({ deploy: order })
+      if (order.source === '/bad') {
+        const data = { errors: ['app/page.tsx:1:2: no', 'app/layout.tsx: none'] }
+        throw new AppError('DEPLOY_FAILED', '2 errors', { status: 422, exposable: true }, { data })
+      }
+      return release
+    },
+    rollback: async (order) => {
+      this.calls.push({ rollback: order })
+      return release
+    },
   }
 
   readonly pages: ControlPlane['pages'] = {

@@ -43,7 +43,7 @@ const defaults = (dir: string) => ({
     max_isolates: 200,
     host_memory_limit_mb: 2048,
   },
-  deploy: { sources: `${dir}/.svc/state/incoming`, max_bytes: 1_073_741_824 },
+  deploy: { sources: [], max_bytes: 1_073_741_824 },
   redis: { pool_size: 16, key_prefix: 'svc:' },
   scaling: {
     health_path: '/__svc/health',
@@ -148,5 +148,4 @@ test('directories are those of the system for root, unless configured', async (t
   assert.equal(config.server.run_dir, `${dir}/run`)
   assert.equal(config.server.state_dir, '/var/lib/svc')
   assert.equal(config.cache.dir, '/var/cache/svc')
-  assert.equal(config.deploy.sources, '/var/lib/svc/incoming')
 })

@@ -62,6 +62,11 @@ export const hostMethods = {
   /** Tells the host where to listen and with which token; the answer comes when it listens and its snapshot is loaded. */
   start: method(guard.object({ id: guard.string, socket: guard.string, token: guard.string }), guard.nothing),
   /**
+   * Scans, compiles and warms the one site of a generation that is not in service. Its problems include the errors of the compilation;
+   * without errors the next generation that has it takes it over.
+   */
+  tryOut: method(guard.object({ spec: hostSpec }), siteSurvey),
+  /**
    * Purges do not get here at the moment: data of the sites' code is neither taken from the shared store nor put there until the
    * next `prepare` that has purges.
    */

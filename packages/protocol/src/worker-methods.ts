@@ -17,6 +17,7 @@ import {
 } from './cache-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { maintenanceOrder, override } from './override-messages.ts'
+import { deployOrder, release, rollbackOrder } from './release-messages.ts'
 import {
   certificateReports,
   configVerdict,
@@ -159,6 +160,11 @@ export const masterMethods = {
   auditLog: method(guard.object({ limit: guard.number, before: guard.optional(guard.number) }), auditPage),
   /** Switches the maintenance of a site, over restarts and reloads. Answered when every worker follows. */
   setMaintenance: method(maintenanceOrder, guard.nothing),
+  /** Serves a site from another root. Answered when every worker does. */
+  deploy: method(deployOrder, release),
+  /** Goes back to a release of a site. Answered when every worker has. */
+  rollback: method(rollbackOrder, release),
+  releases: method(guard.object({ site: guard.string }), guard.object({ releases: guard.arrayOf(release) })),
   /** Values that were set at run time. */
   overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
   /** A route table or site fact for an endpoint or the command line. */

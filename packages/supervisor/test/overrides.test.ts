@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { SiteConfig } from '@svc/config'
+import type { Config, SiteConfig } from '@svc/config'
 import type { ReloadReport } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
 import { tempDir } from '@svc/testkit'
@@ -17,15 +17,21 @@ type Sites = readonly SiteConfig[]
 const sitesOf = (maintenance: boolean): Sites =>
   ['shop', 'blog'].map((id) => ({ id, maintenance: id === 'shop' && maintenance }) as SiteConfig)
 
-const open = (stateDir: string) => Overrides.open({ stateDir, logger, now: () => 0 })
+const loaded = (sites: Sites) => ({ sites, config: { env: {}, sites: [] } as unknown as Config, secretNames: [] })
+
+async function open(stateDir: string): Promise<Overrides> {
+  const overrides = await Overrides.open({ stateDir, logger, now: () => 0, variables: {} })
+  await overrides.apply(loaded(sitesOf(false)))
+  return overrides
+}
 
 /** Sites in service, as a reloader keeps them. */
 class Served {
   sites: Sites = sitesOf(false)
   errors: string[] = []
-  readonly change = async (edit: (sites: Sites) => Sites): Promise<ReloadReport> => {
+  readonly change = async (edit: (sites: Sites) => Promise<Sites>): Promise<ReloadReport> => {
     const ok = this.errors.length === 0
-    if (ok) this.sites = edit(this.sites)
+    if (ok) this.sites = await edit(this.sites)
     return { ok, errors: this.errors, generation: 1, changed: {}, needs_restart: [], took_ms: 0 }
   }
 
@@ -44,7 +50,7 @@ test('a value that was set holds after a restart and a reload, until it is reset
   assert.deepEqual(first.list(), listed)
   assert.deepEqual(await readOverrides(dir), listed)
   const second = await open(dir)
-  assert.deepEqual((await second.apply(sitesOf(false)))[0]?.maintenance, order)
+  assert.deepEqual((await second.apply(loaded(sitesOf(false))))[0]?.maintenance, order)
   await second.reset(KEY, served.change)
   assert.deepEqual([served.states, second.list(), await readOverrides(dir)], [[false, false], [], []])
 })
@@ -66,10 +72,10 @@ test('a value ends when the one in the configuration changes, or its site is gon
   const served = new Served()
   const overrides = await open(dir)
   await overrides.set(KEY, order, 'alice', served.sites, served.change)
-  assert.equal((await overrides.apply(sitesOf(true)))[0]?.maintenance, true)
+  assert.equal((await overrides.apply(loaded(sitesOf(true))))[0]?.maintenance, true)
   assert.deepEqual([overrides.list(), await readOverrides(dir)], [[], []])
   await overrides.set(KEY, order, 'alice', served.sites, served.change)
-  assert.deepEqual(await overrides.apply([]), [])
+  assert.deepEqual(await overrides.apply(loaded([])), [])
   assert.deepEqual(await readOverrides(dir), [])
 })
 
@@ -96,6 +102,42 @@ test('unknown sites and keys are errors', async (t) => {
     await assert.rejects(set(key), { code: 'SUP_UNKNOWN_SITE', status: 404 })
   }
   await assert.rejects(overrides.reset(KEY, served.change), { code: 'SUP_NO_OVERRIDE', message: /nothing is overridden/ })
+})
+
+test('a release moves a site with its public directory and its .env, but not a public directory elsewhere', async (t) => {
+  const [old, next, other] = [tempDir(t), tempDir(t), tempDir(t)]
+  writeFileSync(join(next, '.env'), 'COLOUR=green\nSIZE=2\nSECRET=mine\nSVC_KEY=mine\n')
+  const sites = [
+    { id: 'shop.test', root: old, public: join(old, 'static'), env: { COLOUR: 'red' }, mode: 'production' },
+    { id: 'blog', root: old, public: other, env: {}, mode: 'production' },
+  ] as unknown as Sites
+  const config = { env: { SIZE: '1' }, sites: [{ id: 'shop.test', env: { COLOUR: 'red' } }] } as unknown as Config
+  const served = new Served()
+  served.sites = sites
+  const variables = { SECRET: 'of the server', SVC_KEY: 'of the server' }
+  const overrides = await Overrides.open({ stateDir: tempDir(t), logger, now: () => 0, variables })
+  await overrides.apply({ sites, config, secretNames: ['SECRET'] })
+  for (const { id } of sites)
+    await overrides.set(`sites.${id}.release`, { id: 'r1', root: next }, 'alice', served.sites, served.change)
+  const [shop, blog] = served.sites
+  const env = { COLOUR: 'red', SIZE: '1', SECRET: 'mine', SVC_KEY: 'mine', NODE_ENV: 'production' }
+  assert.deepEqual([shop?.root, shop?.public, shop?.env], [next, join(next, 'static'), env])
+  assert.deepEqual([blog?.root, blog?.public], [next, other])
+  await overrides.reset('sites.shop.test.release', served.change)
+  assert.deepEqual([served.sites[0]?.root, served.sites[0]?.public], [old, join(old, 'static')])
+})
+
+test('a release whose directory is gone ends at the next start', async (t) => {
+  const [dir, root, next] = [tempDir(t), tempDir(t), tempDir(t)]
+  const sites = [{ id: 'shop', root, public: join(root, 'public'), env: {}, mode: 'production' }] as unknown as Sites
+  const served = new Served()
+  served.sites = sites
+  const overrides = await open(dir)
+  await overrides.set('sites.shop.release', { id: 'r1', root: next }, 'alice', served.sites, served.change)
+  rmSync(next, { recursive: true })
+  const again = await Overrides.open({ stateDir: dir, logger, now: () => 0, variables: {} })
+  assert.equal((await again.apply(loaded(sites)))[0]?.root, root)
+  assert.deepEqual(again.list(), [])
 })
 
 test('a damaged file is kept aside, and the configuration holds', async (t) => {

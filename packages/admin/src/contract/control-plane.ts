@@ -7,6 +7,7 @@ import type {
   CacheReport,
   CertificateReport,
   ConfigVerdict,
+  DeployOrder,
   HealthReport,
   IsolateModules,
   IsolatePool,
@@ -16,10 +17,12 @@ import type {
   PurgeOutcome,
   purgeOrder,
   RefreshRequest,
+  Release,
   ReloadReport,
   Renewal,
   RestartStatus,
   RevokeRequest,
+  RollbackOrder,
   SessionRecord,
   SiteManifestInfo,
   SiteStatus,
@@ -252,6 +255,16 @@ export interface Sessions {
   revoke(request: RevokeRequest): Promise<boolean>
 }
 
+/** The releases of sites. All reject if the master is unreachable, or with its error. */
+export interface Releases {
+  /** The latest first. @throws SUP_UNKNOWN_SITE */
+  list(site: string): Promise<readonly Release[]>
+  /** Resolves when every worker serves the release. @throws DEPLOY_FAILED with `errors` in its data, and the other codes of releases */
+  deploy(order: DeployOrder): Promise<Release>
+  /** Resolves when every worker serves the release. @throws UNKNOWN_RELEASE, and what `deploy` throws */
+  rollback(order: RollbackOrder): Promise<Release>
+}
+
 /** The operations that endpoints need from the instance. The worker implements it over its channel to the master; tests fake it. */
 export interface ControlPlane {
   /** Health of the whole instance. Rejects if the master is unreachable. */
@@ -267,6 +280,7 @@ export interface ControlPlane {
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet
+  readonly releases: Releases
   readonly pages: Pages
   readonly entries: Entries
 }

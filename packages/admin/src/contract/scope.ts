@@ -1,6 +1,6 @@
 import type { Caller } from '@svc/auth'
 import { AdminError } from '../errors/errors.ts'
-import type { ControlPlane, Pages, PurgeOrder, Purges, Renderers, SiteSummary, Sites } from './control-plane.ts'
+import type { ControlPlane, Pages, PurgeOrder, Purges, Releases, Renderers, SiteSummary, Sites } from './control-plane.ts'
 
 /** Returns the caller of an endpoint that only users may call. @throws UNAUTHORIZED */
 export function requireUser(caller: Caller): Extract<Caller, { readonly kind: 'user' }> {
@@ -82,6 +82,14 @@ function renderersFor(renderers: Renderers, own: Sites): Renderers {
   }
 }
 
+function releasesFor(releases: Releases, own: Sites, tenant: string): Releases {
+  return {
+    list: async (id) => releases.list(requireSite(own, id).id),
+    deploy: async (order) => releases.deploy({ ...order, site: requireSite(own, order.site).id, tenant }),
+    rollback: async (order) => releases.rollback({ ...order, site: requireSite(own, order.site).id }),
+  }
+}
+
 /** @param labels those of the tenant */
 function pagesFor(pages: Pages, own: Sites, labels: () => string[]): Pages {
   return {
@@ -125,6 +133,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       certificates: forbidden('see certificates'),
       renew: forbidden('renew certificates'),
     },
+    releases: releasesFor(plane.releases, sites, tenant),
     pages: pagesFor(plane.pages, sites, labels),
     entries: {
       usage: (wanted) => plane.entries.usage(narrowed(wanted, labels())),

@@ -12,6 +12,8 @@ import { warmCache } from '../endpoints/admin/cache/warm.ts'
 import { renewCert } from '../endpoints/admin/certs/renew.ts'
 import { certs } from '../endpoints/admin/certs.ts'
 import { adminConfig } from '../endpoints/admin/config.ts'
+import { adminRollback } from '../endpoints/admin/deploys/rollback.ts'
+import { adminDeploy, adminReleases } from '../endpoints/admin/deploys.ts'
 import { adminHealth } from '../endpoints/admin/health.ts'
 import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
 import { adminIsolates } from '../endpoints/admin/isolates.ts'
@@ -41,6 +43,8 @@ import { restartWorkers } from '../endpoints/admin/workers/restart.ts'
 import { workers } from '../endpoints/admin/workers.ts'
 import { validateConfig } from '../endpoints/api/config/validate.ts'
 import { config } from '../endpoints/api/config.ts'
+import { rollback } from '../endpoints/api/deploy/rollback.ts'
+import { deploy, releases } from '../endpoints/api/deploy.ts'
 import { invalidate } from '../endpoints/api/invalidate.ts'
 import { openApi } from '../endpoints/api/openapi.json.ts'
 import { reload } from '../endpoints/api/reload.ts'
@@ -80,6 +84,9 @@ const managed: readonly Endpoint[] = [
   invalidate,
   revalidate,
   reload,
+  deploy,
+  releases,
+  rollback,
   config,
   validateConfig,
   sites,
@@ -144,6 +151,9 @@ const fixed: readonly Endpoint[] = [
   renewCert,
   upstreams,
   maintenance,
+  adminDeploy,
+  adminReleases,
+  adminRollback,
   audit,
 
   panel,

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { codeOf, messageOf } from '@svc/core'
 import type { ConfigProblem, Place, SiteDraft } from '@svc/vhosts'
 import { type Config, hasApp, type SiteConfig } from '../schema/types.ts'
@@ -86,7 +86,12 @@ async function rootFault({ site }: Draft): Promise<Fault | undefined> {
   }
 }
 
-async function withEnv({ site }: Draft, config: Config, inputs: SiteInputs, files: string[]): Promise<SiteConfig | Fault> {
+async function withEnv(
+  { site }: Draft,
+  config: Pick<Config, 'env'>,
+  inputs: Pick<SiteInputs, 'osVariables' | 'secretNames'>,
+  files: string[],
+): Promise<SiteConfig | Fault> {
   if (!hasApp(site)) return site
   const file = join(site.root, '.env')
   const dotenv = await readDotenv(file)
@@ -95,6 +100,33 @@ async function withEnv({ site }: Draft, config: Config, inputs: SiteInputs, file
   const { osVariables: os, secretNames } = inputs
   const env = resolveSiteEnv({ mode: site.mode, os, site: site.env, shared: config.env, dotenv: dotenv.variables, secretNames })
   return { ...site, env }
+}
+
+/** The sources of the environment of sites. */
+export interface EnvSources {
+  readonly config: Pick<Config, 'env' | 'sites'>
+  /** Variables of the operating system. */
+  readonly variables: Variables
+  readonly secretNames: readonly string[]
+}
+
+/**
+ * Moves a site to another root: with the `.env` there, and the `public` there if that of the site lies in its root. Returns the
+ * reason when that is impossible.
+ */
+export async function moveSite(
+  site: SiteConfig,
+  root: string,
+  sources: EnvSources,
+): Promise<SiteConfig | { readonly message: string }> {
+  const { config, variables: osVariables, secretNames } = sources
+  const path = relative(site.root, site.public)
+  const isOutside = path === '..' || path.startsWith(`..${sep}`)
+  const own = config.sites.find(({ id }) => id === site.id)?.env ?? {}
+  const moved = { ...site, root, public: isOutside ? site.public : join(root, path), env: own }
+  const draft: Draft = { path: undefined, site: moved }
+  const fault = await rootFault(draft)
+  return fault ?? withEnv(draft, config, { osVariables, secretNames: new Set(secretNames) }, [])
 }
 
 /**

@@ -31,6 +31,8 @@ export interface LoadedConfig {
   readonly sites: readonly SiteConfig[]
   /** Absolute path of the directory for compiled modules. */
   readonly moduleDir: string
+  /** Variables of the operating system that hold secrets of the server: the code of no site sees them. */
+  readonly secretNames: readonly string[]
   /** Content of the vhost files. */
   readonly web: WebSpec
   /** The addresses to listen on. */
@@ -108,6 +110,7 @@ async function resolveAll(
     config,
     sites: built.sites,
     moduleDir: directories.modules,
+    secretNames: secrets.variables,
     web: vhosts.web,
     listen,
     certificates: certificates.certificates,

@@ -47,7 +47,6 @@ export function completeConfig(parsed: ParsedConfig, directories: Directories, h
     server: { ...parsed.server, state_dir: stateDir, run_dir: directories.run },
     cache: { ...parsed.cache, dir: directories.cache },
     render: { ...parsed.render, max_threads: parsed.render.max_threads ?? THREADS_PER_CORE * host.cores },
-    deploy: { ...parsed.deploy, sources: parsed.deploy.sources ?? join(stateDir, 'incoming') },
     scaling: { ...parsed.scaling, instance_id: parsed.scaling.instance_id ?? instanceIdOf(host.hostname, stateDir) },
     logging: { ...parsed.logging, format: parsed.logging.format ?? (host.isTerminal ? 'pretty' : 'json') },
     endpoints: { ...parsed.endpoints, admin: parsed.endpoints.admin ?? parsed.admin.enabled },

@@ -8,7 +8,6 @@ import { type SchemaNode, visitValues } from './schema-tree.ts'
 export const inertKeys: readonly string[] = [
   'cache.isr.l2_enabled',
   'cache.isr.l2_ttl_ms',
-  'deploy',
   'redis',
   'scaling.session_affinity',
   'scaling.session_cookie_name',

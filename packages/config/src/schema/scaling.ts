@@ -50,9 +50,12 @@ export const scaling = section('Several instances behind a load balancer.', {
 
 /** `[deploy]`: where releases come from. */
 export const deploy = section('Deployment over the management interface.', {
-  sources: filePath()
-    .optional()
-    .describe('Directory from which releases may be deployed.')
-    .meta({ computed: '`<state_dir>/incoming`', examples: ['/var/lib/svc/incoming'] }),
-  max_bytes: integer(1).default(1_073_741_824).describe('Maximum size of an unpacked release, in bytes.'),
+  sources: z
+    .array(filePath())
+    .default([])
+    .describe('Directories from which releases may be deployed, beside `<state_dir>/incoming`.')
+    .meta({ examples: [['/srv/releases']] }),
+  max_bytes: integer(1)
+    .default(1_073_741_824)
+    .describe('Maximum size of an archive, and of the release that is unpacked from it, in bytes.'),
 })

@@ -15,11 +15,10 @@ type ParsedSite = Filled<ParsedConfig['sites'][number], 'label' | 'public'>
 
 /** The resolved configuration: keys as in the file, defaults filled in, paths absolute, frozen, plain data. */
 export type Config = DeepReadonly<
-  Omit<ParsedConfig, 'server' | 'cache' | 'render' | 'deploy' | 'scaling' | 'logging' | 'endpoints' | 'route_rules' | 'sites'> & {
+  Omit<ParsedConfig, 'server' | 'cache' | 'render' | 'scaling' | 'logging' | 'endpoints' | 'route_rules' | 'sites'> & {
     server: Filled<ParsedConfig['server'], 'state_dir' | 'run_dir'>
     cache: Filled<ParsedConfig['cache'], 'dir'>
     render: Filled<ParsedConfig['render'], 'max_threads'>
-    deploy: Filled<ParsedConfig['deploy'], 'sources'>
     scaling: Filled<ParsedConfig['scaling'], 'instance_id'>
     logging: Filled<ParsedConfig['logging'], 'format'>
     endpoints: Filled<ParsedConfig['endpoints'], 'admin'>

@@ -48,6 +48,18 @@ export const SupervisorError = errorClass('SupervisorError', {
   SUP_OVERRIDE: { status: 422, exposable: true },
   /** The key is not overridden. */
   SUP_NO_OVERRIDE: { status: 404, exposable: true },
+  /** A deployment of the site is in progress. */
+  DEPLOY_RUNNING: { status: 409, retryable: true, exposable: true, template: 'a deployment of {site} is in progress' },
+  /** The site renders in a unit of its own, or has no application. */
+  DEPLOY_UNSUPPORTED: { status: 409, exposable: true },
+  /** The release has errors, or could not be put into service: the one before serves. */
+  DEPLOY_FAILED: { status: 422, exposable: true },
+  /** The source lies outside of the directories that releases may come from. */
+  SOURCE_NOT_ALLOWED: { status: 422, exposable: true, template: '{source} is not inside of {allowed}' },
+  /** The source is missing, or neither a directory nor an archive. */
+  SOURCE_INVALID: { status: 422, exposable: true },
+  /** The site has no such release, or none before the live one. */
+  UNKNOWN_RELEASE: { status: 404, exposable: true },
   /** A purge names an invalid path or host. */
   SUP_BAD_PURGE: { status: 400, exposable: true },
   /** The file of a site unit is missing, incomplete, or readable by others. */

@@ -43,7 +43,7 @@ async function askAll<Answer>(
 }
 
 /** Calls `onExit` if the host ends during a call: the call may be the cause. */
-async function namingLost<Answer>(asked: Promise<Answer>, onExit: () => void): Promise<Answer> {
+export async function namingLost<Answer>(asked: Promise<Answer>, onExit: () => void): Promise<Answer> {
   try {
     return await asked
   } catch (error) {

@@ -2,13 +2,16 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { SiteConfig } from '@svc/config'
 import { Gate } from '@svc/core'
-import type { HostSpec } from '@svc/protocol'
+import type { HostSpec, SiteSurvey } from '@svc/protocol'
 import type { ThreadBase } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import type { EgressRules } from '../thread/egress/address-policy.ts'
 import { type SiteDependencies, SiteRuntime, type SiteSpec } from './site-runtime.ts'
 import type { SpareThread } from './spare-thread.ts'
 import type { ThreadBudget } from './thread-budget.ts'
+
+/** A site that was tried out is dropped when no generation has taken it over until then. */
+const CANDIDATE_MS = 120_000
 
 function rulesFor(site: SiteConfig, { listen }: HostSpec): EgressRules {
   return {
@@ -85,6 +88,8 @@ export class HostSites {
   readonly #retiring = new Set<Promise<void>>()
   #sites: ReadonlyMap<string, SiteRuntime> = new Map()
   #prepared: Prepared | undefined
+  /** Sites that were tried out, by id. */
+  readonly #candidates = new Map<string, SiteRuntime>()
   readonly #flushes = new Gate(1)
   #lastNumber = 0
 
@@ -116,15 +121,36 @@ export class HostSites {
     return this.#flushes.run(() => this.site(id).flush())
   }
 
+  /**
+   * Scans, compiles and warms the one site of a generation that is not in service. If it has no errors, the generation that is prepared
+   * next takes it over, if that has the site with the same settings.
+   */
+  async tryOut(spec: HostSpec): Promise<SiteSurvey> {
+    const [next] = siteSpecs(spec, this.#options.guestDir).values()
+    if (next === undefined) throw new RenderError('RENDER_UNKNOWN_SITE', 'no site to try out')
+    const { id } = next.config
+    this.#dropCandidate(id)
+    const candidate = this.#runtime(next)
+    this.#candidates.set(id, candidate)
+    try {
+      const survey = await candidate.tryOut(this.#sites.get(id)?.usedRoutes ?? [])
+      if (survey.problems.some(({ severity }) => severity === 'error')) this.#dropCandidate(id)
+      else setTimeout(() => this.#dropCandidate(id, candidate), CANDIDATE_MS).unref()
+      return survey
+    } catch (error) {
+      this.#dropCandidate(id)
+      throw error
+    }
+  }
+
   /** Builds the next generation. Sites whose settings are the same are kept with their isolates. */
   prepare(spec: HostSpec): void {
-    const { guestDir, eventsFor, onRetireFailed: _, ...shared } = this.#options
+    const { guestDir } = this.#options
     const sites = new Map<string, SiteRuntime>()
     for (const [id, next] of siteSpecs(spec, guestDir)) {
-      const current = this.#sites.get(id)
-      const isSame = current !== undefined && JSON.stringify(current.spec) === JSON.stringify(next)
-      const own: SiteDependencies = { ...shared, events: eventsFor(id), nextNumber: () => this.nextNumber() }
-      sites.set(id, isSame ? current : new SiteRuntime(next, own))
+      const known = [this.#sites.get(id), this.#candidates.get(id)]
+      const same = known.find((site) => site !== undefined && JSON.stringify(site.spec) === JSON.stringify(next))
+      sites.set(id, same ?? this.#runtime(next))
     }
     const { max_threads, max_isolates } = spec.config.render
     const maxThreads = Math.min(max_threads, max_isolates)
@@ -143,19 +169,37 @@ export class HostSites {
     const old = this.#sites
     this.#sites = prepared.sites
     this.#prepared = undefined
+    for (const [id, candidate] of this.#candidates) {
+      if (this.#sites.get(id) === candidate) this.#candidates.delete(id)
+    }
     this.#options.budget.setMax(prepared.maxThreads)
     this.#options.threads.useBase(prepared.base)
     for (const site of old.values()) if (prepared.sites.get(site.id) !== site) this.#retire(site)
   }
 
   abandon(generation: number): void {
-    if (this.#prepared?.generation === generation) this.#prepared = undefined
+    if (this.#prepared?.generation !== generation) return
+    this.#prepared = undefined
+    for (const id of this.#candidates.keys()) this.#dropCandidate(id)
   }
 
   /** Ends all pools at once. */
   async close(): Promise<void> {
     this.#options.threads.close()
-    await Promise.allSettled([...this.#sites.values()].map((site) => site.close()))
+    await Promise.allSettled([...this.#sites.values(), ...this.#candidates.values()].map((site) => site.close()))
+  }
+
+  #runtime(spec: SiteSpec): SiteRuntime {
+    const { guestDir: _, eventsFor, onRetireFailed: __, ...shared } = this.#options
+    return new SiteRuntime(spec, { ...shared, events: eventsFor(spec.config.id), nextNumber: () => this.nextNumber() })
+  }
+
+  /** @param only drops no other candidate than this */
+  #dropCandidate(id: string, only = this.#candidates.get(id)): void {
+    const candidate = this.#candidates.get(id)
+    if (candidate === undefined || candidate !== only) return
+    this.#candidates.delete(id)
+    if (this.#prepared?.sites.get(id) !== candidate) this.#retire(candidate)
   }
 
   #retire(site: SiteRuntime): void {

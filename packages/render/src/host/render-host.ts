@@ -101,6 +101,7 @@ export class RenderHost {
       commit: ({ generation }) => this.#sites.commit(generation) as undefined,
       abandon: ({ generation }) => this.#sites.abandon(generation) as undefined,
       survey: async ({ site }) => await this.#sites.site(site).survey(),
+      tryOut: async ({ spec }) => await this.#sites.tryOut(spec),
       siteChanged: async ({ site, files }) => await this.#sites.site(site).changed(files),
       purgeModules: async (purge) => ({ evicted: await this.#purgeModules(purge) }),
       modules: async ({ site }) => ({ isolates: await this.#caches.services.modules(site) }),

@@ -5,6 +5,7 @@ import type { SiteSurvey } from '@svc/protocol'
 import { type SiteManifest, withMiddlewareMatcher } from '@svc/site'
 import type { ThreadSettings } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
+import { compileAll } from './compile-all.ts'
 import type { CompileModules, ServedSite } from './data/site-services.ts'
 import { InspectJob } from './inspect-job.ts'
 import { ScannedSite, type ScannedSiteOptions } from './scanned-site.ts'
@@ -91,6 +92,25 @@ export class SiteRuntime {
   /** Sums up the directory of the site. Starts no isolate. */
   survey(): Promise<SiteSurvey> {
     return this.#directory.survey()
+  }
+
+  /**
+   * Scans the directory and compiles all modules. Without an error it then starts an isolate with the modules of these routes. Returns
+   * the survey, with the errors of the compilation.
+   */
+  async tryOut(routes: readonly string[]): Promise<SiteSurvey> {
+    const survey = await this.#directory.survey()
+    const manifest = this.#directory.known
+    if (manifest === undefined || hasErrors(survey)) return survey
+    if (manifest.refusal !== null) return withErrors(survey, [manifest.refusal])
+    const errors = await compileAll(manifest, crypto.randomUUID(), (modules) => this.#compile(modules))
+    if (errors.length > 0) return withErrors(survey, errors)
+    try {
+      if (routes.length > 0) await this.warm(routes)
+    } catch (error) {
+      this.#shared.events.log('warn', '', `no isolate could be warmed for a release: ${messageOf(error)}`)
+    }
+    return survey
   }
 
   /**
@@ -279,6 +299,14 @@ export class SiteRuntime {
       return manifest
     }
   }
+}
+
+function hasErrors({ problems }: SiteSurvey): boolean {
+  return problems.some(({ severity }) => severity === 'error')
+}
+
+function withErrors(survey: SiteSurvey, errors: readonly string[]): SiteSurvey {
+  return { ...survey, problems: [...survey.problems, ...errors.map((text) => ({ severity: 'error' as const, text }))] }
 }
 
 function stale(site: string): RenderError {

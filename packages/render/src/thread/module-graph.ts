@@ -84,7 +84,12 @@ export class ModuleGraph {
 
 /** Ids of the modules that a module imports, without those that are no files. */
 export function modulesImported(module: CompiledModule): string[] {
-  return Object.values(module.dependencies).filter((id) => !id.startsWith('builtin:') && !id.startsWith('!'))
+  return Object.values(module.dependencies).filter(isFileModule)
+}
+
+/** False for the ids of modules that come with the server, and of imports that are known to fail. */
+export function isFileModule(id: string): boolean {
+  return !id.startsWith('builtin:') && !id.startsWith('!')
 }
 
 function filesUsed(module: CompiledModule): string[] {

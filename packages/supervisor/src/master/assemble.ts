@@ -23,6 +23,8 @@ import { RollingRestart } from '../fleet/rolling-restart.ts'
 import { WorkerFleet, type WorkerFleetOptions } from '../fleet/worker-fleet.ts'
 import { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
+import { ReleaseRecords } from '../releases/release-records.ts'
+import { Releases } from '../releases/releases.ts'
 import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
 import { SessionStore } from '../sessions/session-store.ts'
 import { Sessions } from '../sessions/sessions.ts'
@@ -31,7 +33,7 @@ import { Caches } from './caches.ts'
 import { hostHandlers, workerHandlers } from './handlers.ts'
 import { IsolateLosses } from './instance-health.ts'
 import type { GenerationAccess, MasterDeps, MasterParts } from './parts.ts'
-import { RenderHosts, type RenderHostsOptions, sharedSites } from './render-hosts.ts'
+import { RenderHosts, type RenderHostsOptions, sharedSites, tryOut } from './render-hosts.ts'
 import { ServedSites } from './served-sites.ts'
 import { SiteChanges } from './site-changes.ts'
 import { SiteMarks } from './site-marks.ts'
@@ -171,7 +173,7 @@ function makeReloader(
   const { clock, logger } = deps
   const load = async () => {
     const loaded = await deps.load()
-    return loaded.ok ? { ...loaded, sites: await overrides.apply(loaded.sites) } : loaded
+    return loaded.ok ? { ...loaded, sites: await overrides.apply(loaded) } : loaded
   }
   const onServed = async (spec: GenerationSpec, before: GenerationSpec) => {
     logger.level = spec.config.logging.level
@@ -282,7 +284,16 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const audit = new AuditLog(spec().config.server.state_dir, logger, clock.now())
   stack.push('audit log', () => audit.close())
   const { overrides } = options
-  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, configChecks }
+  const releases = new Releases({
+    records: await ReleaseRecords.open(spec().config.server.state_dir, logger),
+    overrides,
+    reloader,
+    spec,
+    tryOut: (site) => tryOut(hosts, spec(), site, logger),
+    now: () => clock.now(),
+    logger,
+  })
+  const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, releases, configChecks }
   const parts: MasterParts = { ...common, caches, ...own }
   return { parts, watcher }
 }

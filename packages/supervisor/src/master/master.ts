@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import type { LoadedConfig } from '@svc/config'
 import { asError, printable } from '@svc/core'
 import { lockDirectory, makeDirectories, makeModuleDirectory, removeSockets, ServiceRun, SupervisorError } from '@svc/processes'
 import { type GenerationSpec, LOOP_TOKEN_BYTES } from '@svc/protocol'
@@ -24,14 +25,17 @@ const HOST_DRAIN_MS = 1_000
 /** Work that can wait is delayed by this, so that the first requests have the machine to themselves. */
 const AFTER_START_MS = 500
 
+/** The configuration that a master starts with. */
+type Startable = ServableConfig & Pick<LoadedConfig, 'secretNames'>
+
 /** The master process: owns the run directory, the processes and the configuration in service. Runs once. */
 export class Master {
-  readonly #loaded: ServableConfig
+  readonly #loaded: Startable
   readonly #deps: MasterDeps
   readonly #run: ServiceRun
   #parts: MasterParts | undefined
 
-  constructor(loaded: ServableConfig, deps: MasterDeps) {
+  constructor(loaded: Startable, deps: MasterDeps) {
     const { options, clock, logger } = deps
     this.#loaded = loaded
     this.#deps = deps
@@ -64,7 +68,7 @@ export class Master {
     await this.#takeDirectories()
     this.#run.checkStop()
     const overrides = await this.#openOverrides()
-    const loaded = { ...this.#loaded, sites: await overrides.apply(this.#loaded.sites) }
+    const loaded = { ...this.#loaded, sites: await overrides.apply(this.#loaded) }
     const { proofs, automatic } = await this.#makeAutomatic()
     const certificates = new Certificates(this.#loaded.config.server.run_dir, automatic, clock)
     stack.push('certificates', () => certificates.close())
@@ -103,8 +107,9 @@ export class Master {
   }
 
   #openOverrides(): Promise<Overrides> {
-    const { clock, logger } = this.#deps
-    return Overrides.open({ stateDir: this.#loaded.config.server.state_dir, logger, now: () => clock.now() })
+    const { clock, logger, options } = this.#deps
+    const { state_dir: stateDir } = this.#loaded.config.server
+    return Overrides.open({ stateDir, logger, now: () => clock.now(), variables: options.source.env })
   }
 
   async #makeAutomatic(): Promise<{ proofs: Proofs; automatic: AutomaticCertificates }> {

@@ -9,6 +9,7 @@ import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
+import type { Releases } from '../releases/releases.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Certificates } from '../tls/certificates.ts'
@@ -61,6 +62,7 @@ export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'star
   readonly audit: AuditLog
   readonly configChecks: ConfigChecks
   readonly overrides: Overrides
+  readonly releases: Releases
 }
 
 /** The generation in service, which a reload replaces. */

@@ -1,10 +1,21 @@
 import { hasApp, type SiteConfig } from '@svc/config'
-import type { PoolStatus, PurgeMember, ReachableHost } from '@svc/processes'
-import { type GenerationSpec, type HostEndpoint, type StatusReport, withoutWeb } from '@svc/protocol'
+import { asError } from '@svc/core'
+import {
+  hostsServing,
+  namingLost,
+  type PoolStatus,
+  type PurgeMember,
+  type ReachableHost,
+  type RunningHost,
+  SupervisorError,
+} from '@svc/processes'
+import { type GenerationSpec, type HostEndpoint, type SiteSurvey, type StatusReport, withoutWeb } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
 import { HostFleet, type HostFleetOptions } from '../fleet/host-fleet.ts'
 import type { Replaceable } from '../fleet/rolling-restart.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
 import { OwnSites, type OwnSitesOptions } from '../own-site/own-sites.ts'
+import { unitSpec } from '../own-site/site-files.ts'
 
 /** Options of `RenderHosts`. */
 export interface RenderHostsOptions {
@@ -23,6 +34,30 @@ export function sharedSites({ sites }: Pick<GenerationSpec, 'sites'>): SiteConfi
 /** Returns the generation for the shared hosts: without the sites that have a process of their own. */
 function sharedSpec(spec: GenerationSpec): GenerationSpec {
   return { ...withoutWeb(spec), sites: spec.sites.filter((site) => site.process !== 'own') }
+}
+
+/** Time to scan, compile and load a large site on a busy machine. */
+const TRY_TIMEOUT_MS = 300_000
+
+/**
+ * Has the shared hosts that render a site prepare it with other settings. Resolves with what the first of them finds.
+ * @throws SUP_NOT_READY if there is none at the moment, and the error of the first host
+ */
+export async function tryOut(hosts: RenderHosts, spec: GenerationSpec, site: SiteConfig, logger: Logger): Promise<SiteSurvey> {
+  const serving = hostsServing(hosts.endpoints, site.id)
+  const [first, ...others] = hosts.shared.running.filter(({ id }) => serving.has(id))
+  if (first === undefined) throw new SupervisorError('SUP_NOT_READY', `no render host serves ${site.id} at the moment; try again`)
+  const ask = async ({ id, peer }: RunningHost) => {
+    const asked = peer.call('tryOut', { spec: unitSpec(spec, site) }, { timeoutMs: TRY_TIMEOUT_MS })
+    return await namingLost(asked, () => hosts.noteInFlight(id, [site.id]))
+  }
+  const survey = await ask(first)
+  if (survey.problems.some(({ severity }) => severity === 'error')) return survey
+  // The others find the same files, already compiled. One that fails begins with the first request.
+  const failed = (error: unknown) =>
+    logger.warn({ site: site.id, err: asError(error) }, 'a render host could not prepare a release')
+  await Promise.all(others.map((host) => ask(host).catch(failed)))
+  return survey
 }
 
 /** All render hosts: those that this process starts, and the units of sites with a process of their own. */

@@ -1,8 +1,8 @@
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { SiteConfig } from '@svc/config'
-import { asError, codeOf, Gate, guard, replaceFile } from '@svc/core'
+import { type EnvSources, type LoadedConfig, moveSite, type SiteConfig } from '@svc/config'
+import { asError, codeOf, deepFreeze, Gate, guard, messageOf, replaceFile } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { Override, ReloadReport } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
@@ -43,16 +43,45 @@ export async function readOverrides(stateDir: string): Promise<Override[]> {
   }
 }
 
-/** The site whose key is overridden; undefined: no value of this key can be overridden. */
-function siteIn(key: string): string | undefined {
-  return /^sites\.([^.]+)\.maintenance$/.exec(key)?.[1]
+/** A setting of a site that can be overridden. */
+interface SiteSetting {
+  /** Its value in a site, as it is compared and restored. */
+  read(site: SiteConfig): unknown
+  /** The site with another value. @throws SUP_OVERRIDE if that is impossible */
+  write(site: SiteConfig, value: unknown, sources: EnvSources): SiteConfig | Promise<SiteConfig>
 }
 
-function withValue(sites: Sites, key: string, value: unknown): Sites {
-  const id = siteIn(key)
-  return sites.map((site) =>
-    site.id === id ? Object.freeze({ ...site, maintenance: value as SiteConfig['maintenance'] }) : site,
-  )
+/** The value of `sites.<id>.release`: a site is at the root of a release. */
+export const releaseValue = guard.object({ root: guard.string, id: guard.optional(guard.string) })
+
+/** The settings that can be overridden, by the last part of `sites.<id>.<name>`. */
+const siteSettings: Readonly<Record<string, SiteSetting>> = {
+  maintenance: {
+    read: ({ maintenance }) => maintenance,
+    write: (site, value) => ({ ...site, maintenance: value as SiteConfig['maintenance'] }),
+  },
+  release: {
+    read: ({ root }) => ({ root }),
+    async write(site, value, sources) {
+      const moved = await moveSite(site, releaseValue(value, 'release').root, sources)
+      if ('message' in moved)
+        throw new SupervisorError('SUP_OVERRIDE', `a release of ${site.id} cannot be served: ${moved.message}`)
+      return moved
+    },
+  },
+}
+
+/** The site and the setting of a key; undefined: no value of this key can be overridden. */
+function targetOf(key: string): { readonly id: string; readonly setting: SiteSetting } | undefined {
+  const [, id, name = ''] = /^sites\.(.+)\.([a-z]+)$/.exec(key) ?? []
+  const setting = Object.hasOwn(siteSettings, name) ? siteSettings[name] : undefined
+  return id === undefined || setting === undefined ? undefined : { id, setting }
+}
+
+async function withValue(sites: Sites, key: string, value: unknown, sources: EnvSources): Promise<Sites> {
+  const target = targetOf(key)
+  const change = (site: SiteConfig) => target?.setting.write(site, value, sources) ?? site
+  return await Promise.all(sites.map(async (site) => (site.id === target?.id ? deepFreeze(await change(site)) : site)))
 }
 
 /** Dependencies of `Overrides`. */
@@ -60,10 +89,15 @@ interface OverridesOptions {
   readonly stateDir: string
   readonly logger: Logger
   readonly now: () => number
+  /** Variables of the operating system. */
+  readonly variables: EnvSources['variables']
 }
 
 /** Changes the sites in service. The report has the errors when they stay as they are. */
-type Change = (edit: (sites: Sites) => Sites) => Promise<ReloadReport>
+type Change = (edit: (sites: Sites) => Promise<Sites>) => Promise<ReloadReport>
+
+/** A configuration whose values are overridden. */
+type Overridden = Pick<LoadedConfig, 'config' | 'sites' | 'secretNames'>
 
 /**
  * Values that were set at run time in place of those in the configuration file. They survive restarts and reloads, and end when the
@@ -73,6 +107,8 @@ export class Overrides {
   readonly #options: OverridesOptions
   readonly #entries: Map<string, Entry>
   readonly #turn = new Gate(1)
+  /** Those of the last configuration. */
+  #sources: EnvSources | undefined
 
   private constructor(options: OverridesOptions, entries: Map<string, Entry>) {
     this.#options = options
@@ -98,20 +134,45 @@ export class Overrides {
     return listOf(this.#entries)
   }
 
-  /** The sites of a configuration with the overrides; one whose value in the configuration has changed ends. */
-  async apply(sites: Sites): Promise<Sites> {
+  /** The value that a key has in place of the one in the configuration; undefined: none. */
+  value(key: string): unknown {
+    return this.#entries.get(key)?.value
+  }
+
+  /** A site as it would be with another value. @throws SUP_OVERRIDE if that is impossible */
+  async preview(key: string, value: unknown, site: SiteConfig): Promise<SiteConfig> {
+    return (await targetOf(key)?.setting.write(site, value, this.#environment)) ?? site
+  }
+
+  /** The value that an override stands in for; undefined: there is none. */
+  base(key: string): unknown {
+    return this.#entries.get(key)?.base
+  }
+
+  /** The sites of a configuration with the overrides. One ends whose value in the configuration has changed, or that is impossible now. */
+  async apply({ sites, config, secretNames }: Overridden): Promise<Sites> {
+    const sources = { config, secretNames, variables: this.#options.variables }
+    this.#sources = sources
     let applied = sites
-    const ended: string[] = []
+    const ended = new Map<string, string>()
     for (const [key, { value, base }] of this.#entries) {
-      const site = sites.find(({ id }) => id === siteIn(key))
-      if (site !== undefined && isDeepStrictEqual(site.maintenance, base)) applied = withValue(applied, key, value)
-      else ended.push(key)
+      const target = targetOf(key)
+      const site = sites.find(({ id }) => id === target?.id)
+      if (site === undefined || !isDeepStrictEqual(target?.setting.read(site), base)) {
+        ended.set(key, 'the value in the configuration has changed')
+        continue
+      }
+      try {
+        applied = await withValue(applied, key, value, sources)
+      } catch (error) {
+        ended.set(key, messageOf(error))
+      }
     }
-    for (const key of ended) {
+    for (const [key, reason] of ended) {
       this.#entries.delete(key)
-      this.#options.logger.warn({ key }, 'an override has ended: the value in the configuration has changed')
+      this.#options.logger.warn({ key, reason }, 'an override has ended')
     }
-    if (ended.length > 0) await this.#save()
+    if (ended.size > 0) await this.#save()
     return applied
   }
 
@@ -121,12 +182,15 @@ export class Overrides {
    */
   set(key: string, value: unknown, username: string, current: Sites, change: Change): Promise<void> {
     return this.#turn.run(async () => {
-      const site = current.find(({ id }) => id === siteIn(key))
-      if (site === undefined) throw new SupervisorError('SUP_UNKNOWN_SITE', `there is no site ${siteIn(key) ?? key}`)
+      const target = targetOf(key)
+      const site = current.find(({ id }) => id === target?.id)
+      if (target === undefined || site === undefined) {
+        throw new SupervisorError('SUP_UNKNOWN_SITE', `there is no site ${target?.id ?? key}`)
+      }
       const before = this.#entries.get(key)
       const at = new Date(this.#options.now()).toISOString()
-      const base = before === undefined ? site.maintenance : before.base
-      await this.#exchange(key, { value, base, at, username }, before, () => change((sites) => withValue(sites, key, value)))
+      const base = before === undefined ? target.setting.read(site) : before.base
+      await this.#exchange(key, { value, base, at, username }, before, () => this.#serve(key, value, change))
     })
   }
 
@@ -142,7 +206,7 @@ export class Overrides {
         const hint = known.length === 0 ? 'nothing is overridden' : `overridden: ${known.join(', ')}`
         throw new SupervisorError('SUP_NO_OVERRIDE', `${key} is not overridden; ${hint}`)
       }
-      await this.#exchange(key, undefined, before, () => change((sites) => withValue(sites, key, before.base)))
+      await this.#exchange(key, undefined, before, () => this.#serve(key, before.base, change))
     })
   }
 
@@ -162,6 +226,15 @@ export class Overrides {
       await this.#save()
       throw error
     }
+  }
+
+  #serve(key: string, value: unknown, change: Change): Promise<ReloadReport> {
+    return change((sites) => withValue(sites, key, value, this.#environment))
+  }
+
+  get #environment(): EnvSources {
+    if (this.#sources === undefined) throw new SupervisorError('SUP_STOPPED', 'no configuration is in service yet')
+    return this.#sources
   }
 
   #put(key: string, entry: Entry | undefined): void {

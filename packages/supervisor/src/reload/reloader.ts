@@ -65,6 +65,7 @@ interface ReloaderOptions {
   readonly logger: Logger
 }
 
+type SitesEdit = (sites: GenerationSpec['sites']) => Promise<GenerationSpec['sites']>
 type Outcome = Omit<ReloadReport, 'took_ms'>
 
 /** Puts a new configuration into service without interrupting requests: in all processes or in none. */
@@ -121,16 +122,16 @@ export class Reloader {
   }
 
   /** Puts the sites into service as `edit` returns them, and keeps the rest of the configuration. Otherwise like `reload`. */
-  changeSites(edit: (sites: GenerationSpec['sites']) => GenerationSpec['sites']): Promise<ReloadReport> {
+  changeSites(edit: SitesEdit): Promise<ReloadReport> {
     return this.#inTurn(() => this.#timed(() => this.#serveAgain(edit)))
   }
 
   /** Serves a generation with the current configuration, but for the certificates, and the sites as `edit` returns them. */
-  #serveAgain(edit = (sites: GenerationSpec['sites']) => sites): Promise<Outcome> {
+  async #serveAgain(edit: SitesEdit = async (sites) => sites): Promise<Outcome> {
     const { current, certificates } = this.#options
     const { config, sites, moduleDir, web, listen } = current()
     const names = listen.map(({ name, isTls }) => ({ name, isTls: isTls === true }))
-    const kept = { config, sites: edit(sites), moduleDir, web, listen: names, certificates: certificates.files }
+    const kept = { config, sites: await edit(sites), moduleDir, web, listen: names, certificates: certificates.files }
     return this.#serve(kept, { changed: {}, needs_restart: [] })
   }
 

@@ -30,7 +30,7 @@ const ANSWER = { timeoutMs: 5_000 } as const
 const WORK = { timeoutMs: 90_000 } as const
 /** A login may queue for ten seconds. */
 const LOGIN = { timeoutMs: 30_000 } as const
-/** A call that waits for the end of a rolling restart, or of a reload, has no time limit. */
+/** A call that waits for the end of a rolling restart, of a reload or of a deployment has no time limit. */
 const WAIT = { timeoutMs: 600_000 } as const
 
 function purgesOf({ master }: ControlPlaneParts): Purges {
@@ -148,6 +148,11 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
     },
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
+    releases: {
+      list: async (site) => (await master.call('releases', { site }, ANSWER)).releases,
+      deploy: (order) => master.call('deploy', order, WAIT),
+      rollback: (order) => master.call('rollback', order, WAIT),
+    },
     pages: pagesOf(parts),
     entries: storedEntries({ isr: parts.isrStore, proxy: parts.proxyStore, labels: () => labelsOf(parts.generation()) }),
   }

@@ -1,0 +1,42 @@
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../contract/endpoint.ts'
+import { success, text } from '../../contract/schemas.ts'
+import { requireSite } from '../../contract/scope.ts'
+import { releaseAnswer, releaseFields, releaseSuccess, usernameOf } from '../release-answer.ts'
+
+export const deploy = endpoint({
+  method: 'POST',
+  path: '/__svc/api/deploy',
+  group: 'api',
+  access: 'loopback',
+  summary: 'Prepares a release of a site and serves it in place of the one before.',
+  body: () =>
+    z.strictObject({
+      site: text('Id of the site.'),
+      source: z
+        .string()
+        .check(
+          z.regex(/^\//, 'must be an absolute path'),
+          z.maxLength(4096),
+          z.describe('Absolute path of a directory or .tar.gz, in `deploy.sources` or `<state_dir>/incoming`.'),
+        ),
+    }),
+  response: releaseSuccess,
+  handle(plane, { body: { site, source }, caller }) {
+    const order = { site: requireSite(plane.sites, site).id, source, username: usernameOf(caller) }
+    return releaseAnswer(plane.releases.deploy(order))
+  },
+})
+
+export const releases = endpoint({
+  method: 'GET',
+  path: '/__svc/api/deploy',
+  group: 'api',
+  access: 'loopback',
+  summary: 'Lists the releases of a site, the latest first.',
+  query: () => z.strictObject({ site: text('Id of the site.') }),
+  response: () => success({ releases: z.array(releaseFields()) }),
+  async handle(plane, { query: { site } }) {
+    return ok({ releases: await plane.releases.list(requireSite(plane.sites, site).id) })
+  },
+})

@@ -1,0 +1,49 @@
+import { realpath, stat } from 'node:fs/promises'
+import { join, relative, resolve, sep } from 'node:path'
+import type { Config } from '@svc/config'
+import { SupervisorError } from '@svc/processes'
+
+/** The name of a directory for a text of the configuration. */
+function directoryName(text: string): string {
+  return encodeURIComponent(text).replace(/^[._]/, (first) => (first === '.' ? '%2E' : '%5F'))
+}
+
+/** The directory for uploads of a tenant; of all without one. */
+function incomingDir({ server }: Pick<Config, 'server'>, tenant?: string): string {
+  return join(server.state_dir, 'incoming', ...(tenant === undefined ? [] : [directoryName(tenant)]))
+}
+
+function isInside(path: string, directory: string): boolean {
+  const inner = relative(directory, path)
+  return inner !== '' && inner !== '..' && !inner.startsWith(`..${sep}`)
+}
+
+/** A source of a release without links. */
+interface ReleaseSource {
+  readonly path: string
+  readonly kind: 'directory' | 'archive'
+}
+
+/**
+ * Follows the links of a source, which must lead into a directory that releases may come from.
+ * @throws SOURCE_NOT_ALLOWED, SOURCE_INVALID
+ */
+export async function findSource(
+  config: Pick<Config, 'server' | 'deploy'>,
+  source: string,
+  tenant: string | undefined,
+): Promise<ReleaseSource> {
+  const named = tenant === undefined ? [...config.deploy.sources, incomingDir(config)] : [incomingDir(config, tenant)]
+  const real = async (path: string) => await realpath(path).catch(() => undefined)
+  const allowed = (await Promise.all(named.map(real))).filter((path) => path !== undefined)
+  const path = await real(source)
+  // A path that does not exist is judged by its name: the answer must not tell what there is elsewhere.
+  const isAllowed =
+    path === undefined ? named.some((dir) => isInside(resolve(source), dir)) : allowed.some((dir) => isInside(path, dir))
+  if (!isAllowed) throw new SupervisorError('SOURCE_NOT_ALLOWED', { source, allowed: named.join(', ') })
+  const info = path === undefined ? undefined : await stat(path).catch(() => undefined)
+  if (path === undefined || info === undefined) throw new SupervisorError('SOURCE_INVALID', `${source} does not exist`)
+  if (info.isDirectory()) return { path, kind: 'directory' }
+  if (info.isFile() && /\.(?:tar\.gz|tgz)$/.test(path)) return { path, kind: 'archive' }
+  throw new SupervisorError('SOURCE_INVALID', `${source} is neither a directory nor a .tar.gz`)
+}

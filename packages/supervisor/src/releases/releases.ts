@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { type Config, hasApp, type SiteConfig } from '@svc/config'
+import { codeOf, messageOf } from '@svc/core'
+import { SupervisorError } from '@svc/processes'
+import type { DeployOrder, GenerationSpec, Release, RollbackOrder, SiteSurvey } from '@svc/protocol'
+import type { Logger } from '@svc/telemetry'
+import { type Overrides, releaseValue } from '../overrides/overrides.ts'
+import type { Reloader } from '../reload/reloader.ts'
+import type { ReleaseRecord, ReleaseRecords } from './release-records.ts'
+import { findSource } from './release-source.ts'
+
+/** Id of the release that the configuration names. */
+const CONFIGURED = 'configured'
+
+/** Dependencies of `Releases`. */
+interface ReleasesOptions {
+  readonly records: ReleaseRecords
+  readonly overrides: Overrides
+  readonly reloader: Pick<Reloader, 'changeSites'>
+  readonly spec: () => Pick<GenerationSpec, 'sites'> & { readonly config: Pick<Config, 'server' | 'deploy'> }
+  /** Scans, compiles and warms a site that is not in service, in every host that will render it. */
+  readonly tryOut: (site: SiteConfig) => Promise<SiteSurvey>
+  readonly now: () => number
+  readonly logger: Logger
+}
+
+function keyOf(site: string): string {
+  return `sites.${site}.release`
+}
+
+function newId(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
+}
+
+/** Serves sites from releases: each is prepared beside the one in service, and takes its place in all workers at once. */
+export class Releases {
+  readonly #options: ReleasesOptions
+  /** Sites with a deployment in progress. */
+  readonly #busy = new Set<string>()
+
+  constructor(options: ReleasesOptions) {
+    this.#options = options
+  }
+
+  /** The releases of a site, the latest first. @throws SUP_UNKNOWN_SITE */
+  list(site: string): Release[] {
+    this.#site(site)
+    const live = this.#live(site)
+    return this.#records(site)
+      .toReversed()
+      .map((record) => releaseOf(record, live))
+  }
+
+  /**
+   * Serves a site from a source. On any error the release in service stays.
+   * @throws SUP_UNKNOWN_SITE, DEPLOY_RUNNING, DEPLOY_UNSUPPORTED, SOURCE_NOT_ALLOWED, SOURCE_INVALID, DEPLOY_FAILED
+   */
+  deploy({ site, source, username, tenant }: DeployOrder): Promise<Release> {
+    return this.#alone(site, async () => {
+      const { spec, records, now } = this.#options
+      const { path, kind } = await findSource(spec().config, source, tenant)
+      if (kind === 'archive') throw new SupervisorError('SOURCE_INVALID', 'archives are not supported')
+      if (records.of(site).length === 0) await records.put(site, this.#configured(site))
+      const plain = { id: newId(now()), created_at: new Date(now()).toISOString(), source, has_failed: false }
+      return await this.#serve(site, { ...plain, root: path, is_unpacked: false, previous: this.#live(site) }, username)
+    })
+  }
+
+  /**
+   * Goes back to a release of a site. On any error the release in service stays.
+   * @throws SUP_UNKNOWN_SITE, DEPLOY_RUNNING, DEPLOY_UNSUPPORTED, UNKNOWN_RELEASE, DEPLOY_FAILED
+   */
+  rollback({ site, release, username }: RollbackOrder): Promise<Release> {
+    return this.#alone(site, async () => {
+      const records = this.#records(site)
+      const live = this.#live(site)
+      const id = release ?? records.find((record) => record.id === live)?.previous
+      const target = records.find((record) => record.id === id)
+      if (target === undefined) {
+        const why = release === undefined ? 'has no release before the live one' : `has no release "${release}"`
+        throw new SupervisorError('UNKNOWN_RELEASE', `${site} ${why}`)
+      }
+      if (target.has_failed) throw new SupervisorError('DEPLOY_FAILED', `the release ${target.id} has failed: deploy it again`)
+      return target.id === live ? releaseOf(target, live) : await this.#serve(site, target, username)
+    })
+  }
+
+  async #alone<T>(id: string, task: () => Promise<T>): Promise<T> {
+    const site = this.#site(id)
+    if (!hasApp(site)) throw new SupervisorError('DEPLOY_UNSUPPORTED', `${id} has no application`)
+    if (site.process === 'own') {
+      const remedy = 'change "root" in the configuration, reload, and give its user access to the new directory'
+      throw new SupervisorError('DEPLOY_UNSUPPORTED', `${id} has a process of its own: ${remedy}`)
+    }
+    if (this.#busy.has(id)) throw new SupervisorError('DEPLOY_RUNNING', { site: id })
+    this.#busy.add(id)
+    try {
+      return await task()
+    } finally {
+      this.#busy.delete(id)
+    }
+  }
+
+  /** Prepares a release and puts it into service. */
+  async #serve(site: string, record: ReleaseRecord, username: string): Promise<Release> {
+    const { records, logger } = this.#options
+    try {
+      const notices = await this.#prepare(site, record.root)
+      // A process that is killed from here on leaves a record of a release that is not live.
+      if (record.id !== CONFIGURED) await records.put(site, record)
+      await this.#swap(site, record, username)
+      logger.info({ site, release: record.id, root: record.root, username, notices }, 'a release is in service')
+    } catch (thrown) {
+      const error = codeOf(thrown) === 'DEPLOY_FAILED' ? thrown : failed(site, messageOf(thrown), [messageOf(thrown)], thrown)
+      const isNew = !records.of(site).some(({ id, has_failed: hasFailed }) => id === record.id && !hasFailed)
+      logger.error(
+        { site, release: record.id, root: record.root, username, err: error },
+        'a release could not be put into service',
+      )
+      if (isNew) await records.put(site, { ...record, has_failed: true })
+      throw error
+    } finally {
+      await this.#prune(site)
+    }
+    return releaseOf(record, record.id)
+  }
+
+  /** Resolves with the number of warnings. @throws DEPLOY_FAILED with all errors */
+  async #prepare(id: string, root: string): Promise<number> {
+    const { overrides, tryOut } = this.#options
+    const site = await overrides.preview(keyOf(id), { root }, this.#site(id))
+    const { problems, routes } = await tryOut(site)
+    const errors = problems.filter(({ severity }) => severity === 'error').map(({ text }) => text)
+    if (errors.length > 0) throw failed(id, `${errors.length} errors in ${root}`, errors)
+    const isEmpty = routes.length === 0 && !(await stat(site.public).catch(() => undefined))?.isDirectory()
+    if (isEmpty) throw failed(id, `${root} has neither routes nor static files`, [`neither routes nor static files: ${root}`])
+    return problems.length
+  }
+
+  async #swap(site: string, { id, root }: ReleaseRecord, username: string): Promise<void> {
+    const { overrides, reloader, spec } = this.#options
+    const change = reloader.changeSites.bind(reloader)
+    if (id === CONFIGURED) await overrides.reset(keyOf(site), change)
+    else await overrides.set(keyOf(site), { id, root }, username, spec().sites, change)
+  }
+
+  async #prune(site: string): Promise<void> {
+    const { records } = this.#options
+    const live = this.#live(site)
+    const previous = records.of(site).find(({ id }) => id === live)?.previous
+    await records.prune(site, [live, previous, CONFIGURED])
+  }
+
+  /** The records of a site. The configuration may name another root by now than when it was recorded. */
+  #records(site: string): ReleaseRecord[] {
+    const { root } = this.#configured(site)
+    const named = (record: ReleaseRecord) => (record.id === CONFIGURED ? { ...record, root, source: root } : record)
+    return this.#options.records.of(site).map(named)
+  }
+
+  #configured(id: string): ReleaseRecord {
+    const { overrides, now } = this.#options
+    const base = overrides.base(keyOf(id))
+    const root = base === undefined ? this.#site(id).root : releaseValue(base, 'root').root
+    const created_at = new Date(now()).toISOString()
+    return { id: CONFIGURED, created_at, source: root, root, has_failed: false, is_unpacked: false }
+  }
+
+  /** The id of the release in service. */
+  #live(site: string): string {
+    const value = this.#options.overrides.value(keyOf(site))
+    return (value === undefined ? undefined : releaseValue(value, 'release').id) ?? CONFIGURED
+  }
+
+  #site(id: string): SiteConfig {
+    const site = this.#options.spec().sites.find((one) => one.id === id)
+    if (site === undefined) throw new SupervisorError('SUP_UNKNOWN_SITE', `no site "${id}"`)
+    return site
+  }
+}
+
+function releaseOf(record: ReleaseRecord, live: string): Release {
+  const { id, created_at, source, sha256, has_failed: hasFailed } = record
+  const isLive = id === live
+  return { id, created_at, source, sha256, state: hasFailed ? 'failed' : isLive ? 'ready' : 'retired', live: isLive }
+}
+
+function failed(site: string, why: string, errors: readonly string[], cause?: unknown): Error {
+  return new SupervisorError('DEPLOY_FAILED', `the release of ${site} is not in service, the one before stays: ${why}`, {
+    data: { errors },
+    cause,
+  })
+}
