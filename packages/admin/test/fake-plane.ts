@@ -155,6 +155,7 @@ export class FakePlane implements ControlPlane {
       last_reload: null,
     }),
     reload: async () => this.reloadReport,
+    overrides: async () => [{ key: 'sites.shop.maintenance', value: true, at: '2026-01-01T00:00:00.000Z', username: 'root' }],
     config: async () => ({ server: { workers: 2 }, admin: { jwt_secret: '***' } }),
     check: async (toml) => {
       this.calls.push({ check: toml })

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { tempDir } from '@svc/testkit'
 import { loaded, loadText, problemLines } from './load-text.ts'
 
 const long = 'a secret of more than thirty-two bytes'
@@ -11,6 +14,16 @@ test('references without a target are problems', async (t) => {
     'svc.config.toml:2:1: admin.jwt_secret: environment variable MISSING is not set',
     'svc.config.toml:4:1: redis.url: cannot read secret file missing.txt (no such file)',
   ])
+})
+
+test('a secret is read from a regular file of bounded size: a pipe without a writer holds nothing up', async (t) => {
+  const fifo = join(tempDir(t), 'secret')
+  execFileSync('mkfifo', [fifo])
+  const toml = `[admin]\njwt_secret = "file:${fifo}"\n[redis]\nurl = "file:long.txt"\n`
+  const { dir, result } = await loadText(t, toml, {}, { 'long.txt': 'x'.repeat(64 * 1024 + 1) })
+  const [pipe, long] = problemLines(dir, result)
+  assert.match(pipe ?? '', /admin\.jwt_secret: cannot read secret file .*regular file/)
+  assert.match(long ?? '', /redis\.url: cannot read secret file long\.txt .*65536/)
 })
 
 test('the target of a reference is checked like a literal', async (t) => {

@@ -1,6 +1,7 @@
 // Runs alone: it starts and kills processes.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -107,4 +108,29 @@ test('clients that do not end their side hold up no stop', async (t) => {
   }
   assert.equal((await server.child.stop()).code, 0)
   assert.doesNotMatch(server.child.stderr, /failed to close/)
+})
+
+test('operations over the control socket are recorded with their result, reading is not', async (t) => {
+  const instance = new Instance(t)
+  const server = await instance.start()
+  const control = await server.control()
+  const limit = { timeoutMs: 60_000 }
+  await control.call('status', undefined, limit)
+  await control.call('flushIsolates', { site: 'shop' }, limit)
+  await assert.rejects(control.call('flushIsolates', { site: 'nope' }, limit), { code: 'SUP_UNKNOWN_SITE' })
+  await assert.rejects(control.call('resetOverride', { key: 'sites.shop.maintenance' }, limit), { code: 'SUP_NO_OVERRIDE' })
+  const file = join(instance.dir, '.svc/state/audit.jsonl')
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  const username = `cli:${process.getuid?.()}`
+  assert.deepEqual(
+    lines.map((line) => {
+      const record = JSON.parse(line)
+      return [record.username, record.action, record.target, record.result]
+    }),
+    [
+      [username, 'svc flushIsolates', '{"site":"shop"}', 'ok'],
+      [username, 'svc flushIsolates', '{"site":"nope"}', 'failed'],
+      [username, 'svc resetOverride', '{"key":"sites.shop.maintenance"}', 'failed'],
+    ],
+  )
 })

@@ -14,6 +14,7 @@ import type {
   IssueReply,
   LoginRequest,
   ModulePurge,
+  Override,
   PurgeOutcome,
   purgeOrder,
   RefreshRequest,
@@ -137,6 +138,8 @@ export interface Instance {
   reload(): Promise<ReloadReport>
   /** The effective configuration, secrets as `***`. */
   config(): Promise<object>
+  /** Values that were set at run time, in place of those of the configuration. */
+  overrides(): Promise<readonly Override[]>
   /** Validates a text as the content of the config file. Changes nothing. @throws SUP_CONFIG_CHECK */
   check(toml: string): Promise<ConfigVerdict>
 }

@@ -125,6 +125,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       status: forbidden('see the state of the instance'),
       reload: forbidden('reload the configuration'),
       config: forbidden('read the configuration'),
+      overrides: forbidden('read the configuration'),
       check: forbidden('check a configuration'),
     },
     fleet: {

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import { whyUnreadable } from '@svc/core'
+import { readBounded } from '@svc/core'
 import { type SchemaNode, visitValues } from '../schema/schema-tree.ts'
 import type { Finding } from '../values/finding.ts'
 import { type KeyPath, setAt } from '../values/key-path.ts'
@@ -31,10 +30,8 @@ function referencesIn(document: ConfigDocument, root: SchemaNode): Reference[] {
   return found
 }
 
-async function readSecret(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8')
-  return text.replace(/\r?\n$/, '')
-}
+/** No secret is longer. */
+const MAX_SECRET_BYTES = 64 * 1024
 
 /**
  * Replaces `env:NAME` and `file:/path` in the secrets of a document by their values. One line break at the end of a file
@@ -57,12 +54,11 @@ export async function resolveSecrets(
       continue
     }
     const file = isAbsolute(target) ? target : resolve(document.directoryOf(path), target)
-    try {
-      setAt(document.data, path, await readSecret(file))
+    const read = await readBounded(file, MAX_SECRET_BYTES)
+    if (read.ok) {
+      setAt(document.data, path, read.bytes.toString().replace(/\r?\n$/, ''))
       files.push(file)
-    } catch (error) {
-      findings.push({ path, message: `cannot read secret file ${file}`, hint: whyUnreadable(error) })
-    }
+    } else findings.push({ path, message: `cannot read secret file ${file}`, hint: read.why })
   }
   return { findings, files, variables }
 }

@@ -1,6 +1,6 @@
 import type { PurgeOrder } from '@svc/cache'
-import type { Handlers } from '@svc/core'
-import type { hostParentMethods, masterMethods, PurgeOutcome } from '@svc/protocol'
+import { asError, type Handlers, messageOf } from '@svc/core'
+import type { hostParentMethods, masterMethods, PurgeOutcome, ReloadReport } from '@svc/protocol'
 import type { ControlHandlers } from '../control/control-server.ts'
 import {
   cacheStats,
@@ -85,9 +85,49 @@ export function hostHandlers(
   }
 }
 
+/** Operations of the command line that the audit log records; the others only read. */
+const recorded = [
+  'stop',
+  'reload',
+  'purge',
+  'purgeModules',
+  'resetApp',
+  'flushIsolates',
+  'restartRenderers',
+  'resetOverride',
+] as const satisfies readonly (keyof ControlHandlers)[]
+
+/** The same handlers; each operation is recorded with its result. Only the user of the instance can open the socket. */
+function withAudit(handlers: ControlHandlers, { audit, clock, logger }: MasterParts): ControlHandlers {
+  const username = `cli:${process.getuid?.() ?? 0}`
+  const record = async (action: string, request: unknown, result: 'ok' | 'failed', detail: string) => {
+    const target = request === undefined ? '{}' : JSON.stringify(request)
+    const at = new Date(clock.now()).toISOString()
+    const entry = { at, username, address: '', action: `svc ${action}`, target, result, detail, request_id: '' }
+    await audit.add(entry).catch((error) => logger.error({ err: asError(error) }, 'failed to record an operation'))
+  }
+  const audited = recorded.map((name) => {
+    const handle = handlers[name] as (request: unknown, context: unknown) => unknown
+    const act = async (request: unknown, context: unknown) => {
+      try {
+        const answer = await handle(request, context)
+        // A reload that fails answers with its errors.
+        const { ok = true, errors = [] } = (answer ?? {}) as Partial<ReloadReport>
+        await record(name, request, ok ? 'ok' : 'failed', errors.join('; '))
+        return answer
+      } catch (error) {
+        await record(name, request, 'failed', messageOf(error))
+        throw error
+      }
+    }
+    return [name, act] as const
+  })
+  return { ...handlers, ...Object.fromEntries(audited) }
+}
+
 /** The master's handlers for the command line. */
 export function controlHandlers(parts: MasterParts, stop: () => void): ControlHandlers {
-  return {
+  const handlers: ControlHandlers = {
     ...sharedHandlers(parts),
     stop: () => {
       setImmediate(stop)
@@ -101,4 +141,5 @@ export function controlHandlers(parts: MasterParts, stop: () => void): ControlHa
     resetOverride: ({ key }) => resetOverride(parts, key),
     routes: ({ site }) => routesOf(parts, site),
   }
+  return withAudit(handlers, parts)
 }

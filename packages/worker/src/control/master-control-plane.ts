@@ -77,6 +77,7 @@ function instanceOf({ master, generation }: ControlPlaneParts): Instance {
     status: () => master.call('status', undefined, ANSWER),
     reload: () => master.call('reload', undefined, WAIT),
     config: async () => redact(generation().config),
+    overrides: async () => (await master.call('overrides', undefined, ANSWER)).overrides,
     check: (toml) => master.call('checkConfig', { toml }, WORK),
   }
 }

@@ -7,7 +7,15 @@ export const config = endpoint({
   path: '/__svc/api/config',
   group: 'api',
   access: 'loopback',
-  summary: 'Shows the effective configuration, secrets as `***`.',
-  response: () => success({ generation: z.int(), config: z.looseObject({}) }),
-  handle: async (plane) => ok({ generation: plane.sites.generation(), config: await plane.instance.config() }),
+  summary: 'Shows the configuration, secrets as `***`, and what was set at run time.',
+  response: () =>
+    success({
+      generation: z.int(),
+      config: z.looseObject({}),
+      overridden: z.array(z.object({ key: z.string(), value: z.unknown(), at: z.iso.datetime(), username: z.string() })),
+    }),
+  async handle({ sites, instance }) {
+    const [config, overridden] = await Promise.all([instance.config(), instance.overrides()])
+    return ok({ generation: sites.generation(), config, overridden })
+  },
 })
