@@ -53,6 +53,7 @@ export async function callEndpoint(target: string, options: CallOptions = {}): P
       return { problem }
     })
   if ('problem' in result) return { status: result.problem.status, json: {}, problem: result.problem, plane }
+  assert.ok('body' in result)
   const json: unknown = JSON.parse(result.body)
   const schema = endpoint.response?.()
   if (schema !== undefined) assert.deepEqual(z.safeParse(schema, json).error?.issues ?? [], [], path)

@@ -31,7 +31,12 @@ const user = { username: 'vera', role: 'viewer', tenant_id: null }
 const record = { ...issued, kind: 'session', username: 'vera', role: 'viewer', address: '192.0.2.1', userAgent: 'curl' } as const
 
 /** Makes a plane carry out what it refuses otherwise. */
-export function prepareForCases({ sessions, audit }: FakePlane): void {
+export function prepareForCases({ sessions, audit, logs }: FakePlane): void {
+  logs.follow = (_filter, follower) => {
+    follower.line('{"msg":"hello"}')
+    follower.ended()
+    return () => undefined
+  }
   sessions.login = async () => ({ issued })
   sessions.refresh = async () => ({ issued })
   sessions.issueToken = async () => ({ issued })
@@ -162,6 +167,8 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/admin/api/upstreams': { answer: { ok: true, upstreams: [{ name: 'backend' }], is_partial: true } },
   'GET /__svc/admin/api/audit': { query: { limit: '1' }, answer: { ok: true, entries: [auditRecord], cursor: 7 } },
 
+  'GET /__svc/obs/logs': { answer: { ok: true, lines: [{ msg: 'hello' }, {}], dropped: 3 }, naming: { query: { site: 'shop' } } },
+  'GET /__svc/obs/logs/stream': { answer: 'data: {"msg":"hello"}', naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/cache': { answer: { ok: true, cursor: '0.abc' }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/cache/entry': { query: { layer: 'isr', key }, answer: { ok: true, key, site: 'shop' }, otherTenant: 404 },
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@svc/core'
 import type { AuditRecord, CacheReport, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
-import type { ControlPlane, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
+import type { ControlPlane, LogFollower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
 export const vhost: VhostSummary = {
@@ -102,6 +102,19 @@ export class FakePlane implements ControlPlane {
     add: async (record) => void this.records.push(record),
     page: async (limit, before) => ({ entries: [], cursor: before === undefined ? limit : null }),
   }
+
+  readonly logs: { -readonly [Key in keyof ControlPlane['logs']]: ControlPlane['logs'][Key] } = {
+    page: async (filter, sinceMs, limit) => {
+      this.calls.push({ logs: filter, sinceMs, limit })
+      return { lines: ['{"level":"info","msg":"hello"}', 'no json'], dropped: 3 }
+    },
+    follow: (filter, follower) => {
+      this.calls.push({ follow: filter })
+      this.followers.push(follower)
+      return () => void this.followers.splice(this.followers.indexOf(follower), 1)
+    },
+  }
+  readonly followers: LogFollower[] = []
 
   readonly sessions: ControlPlane['sessions'] = {
     users: async () => [{ username: 'root', role: 'super_admin' }],

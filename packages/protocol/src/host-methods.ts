@@ -1,6 +1,7 @@
 import { guard, method } from '@svc/core'
 import { loadedModule, modulePurge, purgeMessage, purgeOrder, purgeOutcome, purgeState } from './cache-messages.ts'
 import type { HostSpec } from './generation.ts'
+import { logBatch } from './log-messages.ts'
 import { siteSurvey } from './reports.ts'
 
 export const hostSpec = guard.anything as guard.Guard<HostSpec>
@@ -81,4 +82,6 @@ export const hostParentMethods = {
   purge: method(guard.object({ order: purgeOrder }), purgeOutcome),
   /** A site's isolate ended other than by idling: out of memory, stuck, or crashed. */
   isolateLost: method(guard.object({ site: guard.string, reason: guard.oneOf('memory', 'timeout', 'crash') }), guard.nothing),
+  /** Lines of its log. */
+  log: method(logBatch, guard.nothing),
 } as const

@@ -16,6 +16,7 @@ import {
   workerCacheStats,
 } from './cache-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
+import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override } from './override-messages.ts'
 import { deployOrder, release, rollbackOrder } from './release-messages.ts'
 import {
@@ -167,6 +168,15 @@ export const masterMethods = {
   releases: method(guard.object({ site: guard.string }), guard.object({ releases: guard.arrayOf(release) })),
   /** Values that were set at run time. */
   overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
+  /** Lines of the worker's log. */
+  log: method(logBatch, guard.nothing),
+  /** The newest `limit` lines of the logs of all processes. `since`: in milliseconds since the epoch, inclusive. */
+  logs: method(guard.object({ filter: logFilter, since: guard.number, limit: guard.number }), logPage),
+  /**
+   * Sends each line as a chunk from now on, until the call is aborted. Lines that come faster than they are taken are dropped: the body
+   * of a chunk without bytes is their number.
+   */
+  followLogs: method(guard.object({ filter: logFilter }), guard.nothing),
   /** A route table or site fact for an endpoint or the command line. */
   siteInfo: method(guard.object({ site: guard.string }), siteManifestInfo),
 } as const

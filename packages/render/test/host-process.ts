@@ -131,6 +131,7 @@ export class HostProcess {
           return undefined
         },
         purge: async ({ order }) => await onPurge(order),
+        log: () => undefined,
       },
       remote: hostMethods,
       protocolVersion: PROTOCOL_VERSION,

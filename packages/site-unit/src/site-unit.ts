@@ -134,6 +134,7 @@ class SiteUnit {
         if (this.#link.isUp) this.#link.require().notify('isolateLost', loss)
         return undefined
       },
+      log: (batch) => this.#link.require().call('log', batch, { timeoutMs: MASTER_TIMEOUT_MS }),
     }
   }
 

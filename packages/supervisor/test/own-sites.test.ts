@@ -47,6 +47,7 @@ test('a unit that comes between the two phases of a reload follows it, and stays
     onExit: nothing,
     purge: () => Promise.reject(new Error('no purge is expected')),
     isolateLost: nothing,
+    log: nothing,
     changed: async () => undefined,
   })
   await own.start()

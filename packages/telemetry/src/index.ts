@@ -1,6 +1,7 @@
 export * from './health/evaluate-health.ts'
 export * from './log/access-line.ts'
 export * from './log/access-log.ts'
+export * from './log/log-relay.ts'
 export * from './log/logger.ts'
 export * from './metrics/cache-metrics.ts'
 export * from './metrics/families.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLogger } from '../src/index.ts'
+import { createLogger, type LogLine } from '../src/index.ts'
 import { prettyLine } from '../src/log/logger.ts'
 
 function collect(): { lines: string[]; destination: { write(line: string): void } } {
@@ -18,6 +18,29 @@ test('lines are JSON with an ISO time, the level by name and the base fields', (
   assert.match(line.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   delete line.time
   assert.deepEqual(line, { level: 'info', proc: 'master', site: 'shop', generation: 2, msg: 'reloaded' })
+})
+
+test('a listener gets each line as it is written, whatever the format, and a short form of a huge one', () => {
+  const { lines, destination } = collect()
+  const shown: LogLine[] = []
+  const onLine = (line: LogLine) => shown.push(line)
+  const logger = createLogger({ level: 'info', format: 'pretty', base: { proc: 'worker' }, destination, onLine })
+  logger.debug('hidden')
+  logger.warn({ site: 'shop', headers: { cookie: 'a=b' } }, 'first\nsecond')
+  logger.error({ site: 'blog', huge: 'x'.repeat(20_000) }, 'y'.repeat(20_000))
+  const [small, large] = shown.map(({ text }) => JSON.parse(text))
+  assert.deepEqual([small.msg, small.headers.cookie], ['first\nsecond', '***'])
+  assert.deepEqual(
+    shown.map(({ level, site }) => [level, site]),
+    [
+      [40, 'shop'],
+      [50, 'blog'],
+    ],
+  )
+  assert.deepEqual([large.level, large.proc, large.site, large.msg], ['error', 'worker', 'blog', 'y'.repeat(2048)])
+  assert.ok(large.cut_from_chars > 40_000 && (shown[1]?.text.length ?? 0) < 4096)
+  assert.equal(lines.length, 2)
+  assert.match(lines[1] ?? '', /x{20000}/, 'the log itself has all of it')
 })
 
 test('credentials are blanked in header objects and beside them', () => {

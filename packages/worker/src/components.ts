@@ -72,6 +72,7 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     vhosts,
     rules,
     proofs,
+    clock: systemClock,
     settleSite: (site) => master.call('settleSite', { site }, { timeoutMs: MASTER_TIMEOUT_MS }),
   })
   const onExchange = createRequestHandler({

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { createIpcChannel, RpcPeer } from '@svc/core'
 import { ExitCode, masterMethods, PROTOCOL_VERSION, workerMethods } from '@svc/protocol'
 import { HttpMetrics, MetricSet } from '@svc/telemetry'
-import { createComponents } from './components.ts'
+import { createComponents, MASTER_TIMEOUT_MS } from './components.ts'
 import { masterOrders } from './master-orders.ts'
 import { WorkerLog } from './worker-log.ts'
 
@@ -26,6 +26,7 @@ const link = new RpcPeer({
   peerName: 'the master',
   onProblem: log.onProblem,
 })
+log.relay.connect((batch) => link.call('log', batch, { timeoutMs: MASTER_TIMEOUT_MS }))
 link.closed.then(
   () => process.exit(ExitCode.ok),
   () => process.exit(ExitCode.internal),

@@ -1,5 +1,5 @@
 import type { Refusal } from '@svc/engine'
-import { AccessLog, createLogger, type HttpMetrics, type Logger } from '@svc/telemetry'
+import { AccessLog, createLogger, type HttpMetrics, type Logger, LogRelay } from '@svc/telemetry'
 import type { ServingGeneration } from './generation/serving-generation.ts'
 import type { RequestContext } from './request/request-context.ts'
 import { RequestLog } from './request/request-log.ts'
@@ -11,6 +11,8 @@ export class WorkerLog {
   readonly #workerId: number
   readonly #accessLogFd: number
   readonly #httpMetrics: HttpMetrics
+  /** Sends the lines to the master. */
+  readonly relay = new LogRelay()
   #logger: Logger
   #accessLog: AccessLog | undefined
   #requests: RequestLog
@@ -42,7 +44,8 @@ export class WorkerLog {
   readonly onRefused = (refusal: Refusal): void => {
     this.#requests.refused(refusal)
     const { status, code, method, target, listener, remoteAddress } = refusal
-    this.#logger.debug({ status, code, method, target, listener, client: remoteAddress }, 'request refused')
+    const [path] = target.split(/[?#]/, 1)
+    this.#logger.debug({ status, code, method, path, listener, client: remoteAddress }, 'request refused')
   }
 
   readonly reportFailure = (context: RequestContext, error: Error, status: number): void => {
@@ -74,6 +77,6 @@ export class WorkerLog {
   }
 
   #createLogger(options: Pick<Parameters<typeof createLogger>[0], 'level' | 'format'>): Logger {
-    return createLogger({ ...options, base: { proc: 'worker', worker: this.#workerId } })
+    return createLogger({ ...options, base: { proc: 'worker', worker: this.#workerId }, onLine: this.relay.take })
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { PurgeLedger } from '@svc/cache'
 import { loadConfig } from '@svc/config'
+import { systemClock } from '@svc/core'
 import type { GenerationSpec, HealthReport, ListenAddress } from '@svc/protocol'
 import { AccessLog, HttpMetrics, type MetricJson, MetricSet } from '@svc/telemetry'
 import { ManualClock, tempDir, writeFiles } from '@svc/testkit'
@@ -49,6 +50,11 @@ export const shop: TestSite = {
   files: { 'app/page.tsx': '', 'app/layout.tsx': '', 'app/items/[id]/page.tsx': '', 'app/api/route.ts': '' },
 }
 
+interface PipelineOptions {
+  /** The clock of heartbeats. @default the clock of the machine */
+  readonly eventClock?: ManualClock
+}
+
 /**
  * The pipeline as a worker builds it, with a configuration from a file, sites in real directories and a canned renderer,
  * but no socket.
@@ -92,7 +98,7 @@ export class PipelineServer {
   readonly handler: ReturnType<typeof createRequestHandler>
   #ids = 0
 
-  private constructor(t: TestContext) {
+  private constructor(t: TestContext, { eventClock }: PipelineOptions) {
     this.dir = tempDir(t, 'pipeline')
     this.renderer = new CannedRenderer((site) => this.generation.sites.get(site)?.config.root ?? join(this.dir, site))
     this.#accessFile = join(this.dir, 'access.log')
@@ -131,6 +137,7 @@ export class PipelineServer {
       rules: this.#rules,
       proofs: this.proofs,
       settleSite: (site) => this.settleSite(site),
+      clock: eventClock ?? systemClock,
     })
     stages.splice(-1, 0, { name: 'test', run: (context) => this.intercept(context) })
     this.handler = createRequestHandler({
@@ -147,8 +154,13 @@ export class PipelineServer {
   }
 
   /** Serves these sites. `more` goes in front of them in the configuration. */
-  static async start(t: TestContext, sites: readonly TestSite[] = [shop], more = ''): Promise<PipelineServer> {
-    const server = new PipelineServer(t)
+  static async start(
+    t: TestContext,
+    sites: readonly TestSite[] = [shop],
+    more = '',
+    options: PipelineOptions = {},
+  ): Promise<PipelineServer> {
+    const server = new PipelineServer(t, options)
     await server.reload(sites, more)
     return server
   }

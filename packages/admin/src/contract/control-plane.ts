@@ -12,7 +12,9 @@ import type {
   IsolateModules,
   IsolatePool,
   IssueReply,
+  LogFilter,
   LoginRequest,
+  LogPage,
   ModulePurge,
   Override,
   PurgeOutcome,
@@ -268,6 +270,26 @@ export interface Releases {
   rollback(order: RollbackOrder): Promise<Release>
 }
 
+/** The log lines of all processes. */
+export interface Logs {
+  /**
+   * The newest `limit` lines. Rejects if the master is unreachable.
+   * @param sinceMs since the epoch, inclusive
+   */
+  page(filter: LogFilter, sinceMs: number, limit: number): Promise<LogPage>
+  /** Passes on lines as they are written, until the returned function is called. */
+  follow(filter: LogFilter, follower: LogFollower): () => void
+}
+
+/** A reader of log lines. */
+export interface LogFollower {
+  line(text: string): void
+  /** So many lines are missing here: they came too fast. */
+  dropped(count: number): void
+  /** The last call: the master is gone. */
+  ended(): void
+}
+
 /** The operations that endpoints need from the instance. The worker implements it over its channel to the master; tests fake it. */
 export interface ControlPlane {
   /** Health of the whole instance. Rejects if the master is unreachable. */
@@ -280,6 +302,7 @@ export interface ControlPlane {
   readonly renderers: Renderers
   readonly sites: Sites
   readonly audit: Audit
+  readonly logs: Logs
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet

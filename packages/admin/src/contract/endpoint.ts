@@ -50,7 +50,23 @@ interface EndpointRefusal {
   readonly headers?: HeaderList
 }
 
-export type EndpointResult = EndpointAnswer | EndpointRefusal
+/** Receives the events of a stream. After its end all calls do nothing. */
+export interface EventSink {
+  /** Sends an event with JSON data. While the client takes no more, events are dropped and counted. */
+  send(data: unknown, type?: string): void
+  /** Tells the client that so many events are missing. */
+  dropped(count: number): void
+  /** The source has ended. */
+  end(): void
+}
+
+/** The response of an endpoint that sends events (HTML, section 9.2), until the client leaves, its credentials end, or the server drains. */
+export interface EndpointEvents {
+  /** Begins to send; the function that it returns is called once, at the end. */
+  readonly events: (sink: EventSink) => () => void
+}
+
+export type EndpointResult = EndpointAnswer | EndpointRefusal | EndpointEvents
 
 /** Properties that the list of endpoints shows. */
 interface EndpointSummary {

@@ -1,6 +1,7 @@
 import type { Caller } from '@svc/auth'
+import type { LogFilter } from '@svc/protocol'
 import { AdminError } from '../errors/errors.ts'
-import type { ControlPlane, Pages, PurgeOrder, Purges, Releases, Renderers, SiteSummary, Sites } from './control-plane.ts'
+import type { ControlPlane, Logs, Pages, PurgeOrder, Purges, Releases, Renderers, SiteSummary, Sites } from './control-plane.ts'
 
 /** Returns the caller of an endpoint that only users may call. @throws UNAUTHORIZED */
 export function requireUser(caller: Caller): Extract<Caller, { readonly kind: 'user' }> {
@@ -90,6 +91,20 @@ function releasesFor(releases: Releases, own: Sites, tenant: string): Releases {
   }
 }
 
+function logsFor(logs: Logs, own: Sites): Logs {
+  const ofOwn = (filter: LogFilter): LogFilter => ({
+    ...filter,
+    sites: own
+      .list()
+      .map(({ id }) => id)
+      .filter((id) => filter.sites?.includes(id) ?? true),
+  })
+  return {
+    page: (filter, sinceMs, limit) => logs.page(ofOwn(filter), sinceMs, limit),
+    follow: (filter, follower) => logs.follow(ofOwn(filter), follower),
+  }
+}
+
 /** @param labels those of the tenant */
 function pagesFor(pages: Pages, own: Sites, labels: () => string[]): Pages {
   return {
@@ -121,6 +136,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
       list: forbidden('list sessions'),
     },
     audit: { add: (record) => plane.audit.add(record), page: forbidden('read the audit log') },
+    logs: logsFor(plane.logs, sites),
     instance: {
       status: forbidden('see the state of the instance'),
       reload: forbidden('reload the configuration'),

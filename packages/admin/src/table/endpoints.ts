@@ -66,6 +66,8 @@ import { liveness } from '../endpoints/health/liveness.ts'
 import { metrics } from '../endpoints/metrics/metrics.ts'
 import { obsCacheEntry } from '../endpoints/obs/cache/entry.ts'
 import { obsCache } from '../endpoints/obs/cache.ts'
+import { logStream } from '../endpoints/obs/logs/stream.ts'
+import { logs } from '../endpoints/obs/logs.ts'
 
 /** Keys of the configuration that decide which endpoints there are. */
 interface EndpointSettings {
@@ -113,6 +115,8 @@ const fixed: readonly Endpoint[] = [
 
   obsCache,
   obsCacheEntry,
+  logs,
+  logStream,
 
   login,
   logout,

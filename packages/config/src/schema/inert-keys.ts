@@ -13,7 +13,6 @@ export const inertKeys: readonly string[] = [
   'scaling.session_cookie_name',
   'rate_limit',
   'telemetry',
-  'endpoints.obs',
   'plugins',
   'waf',
   'obs',

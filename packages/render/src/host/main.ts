@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { asError, createIpcChannel, RpcPeer } from '@svc/core'
 import { ExitCode, hostMethods, hostParentMethods, PROTOCOL_VERSION } from '@svc/protocol'
+import { LogRelay } from '@svc/telemetry'
 import { guestDir } from '../thread/guest-files.ts'
 import { RenderHost } from './render-host.ts'
 
@@ -11,6 +12,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) proces
 
 /** Longer than the master waits for its workers. */
 const PURGE_TIMEOUT_MS = 30_000
+
+/** The lines are in the log in any case. */
+const LOG_TIMEOUT_MS = 5_000
 
 /** An exit would wait for the threads of isolated-vm, one of which may never stop. */
 const die = () => process.kill(process.pid, 'SIGKILL')
@@ -21,12 +25,14 @@ function program(bundle: string, source: string): URL {
   return existsSync(bundled) ? bundled : new URL(source, import.meta.url)
 }
 
+const relay = new LogRelay()
 const host = new RenderHost({
   threadProgram: program('./render-thread.js', '../thread/main.ts').href,
   scanProgram: fileURLToPath(program('./site-scan.js', '../scan/main.ts')),
   guestDir: guestDir(),
   onLost: (site, reason) => master.notify('isolateLost', { site, reason }),
   sendPurge: (order) => master.call('purge', { order }, { timeoutMs: PURGE_TIMEOUT_MS }),
+  onLogLine: relay.take,
   die,
 })
 const master = new RpcPeer({
@@ -39,4 +45,5 @@ const master = new RpcPeer({
   onProblem: (error) => process.emitWarning(asError(error)),
 })
 
+relay.connect((batch) => master.call('log', batch, { timeoutMs: LOG_TIMEOUT_MS }))
 master.closed.then(() => host.close()).then(() => process.exit(ExitCode.ok), die)

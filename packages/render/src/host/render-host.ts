@@ -1,7 +1,7 @@
 import { forgetModules } from '@svc/compile/caches'
 import type { CallContext, Handlers } from '@svc/core'
 import type { hostMethods, ModulePurge, RenderRequest } from '@svc/protocol'
-import { addDataCounts, createLogger, type Logger, MetricSet, RenderMetrics } from '@svc/telemetry'
+import { addDataCounts, createLogger, type Logger, type LogLine, MetricSet, RenderMetrics } from '@svc/telemetry'
 import type { LossReason } from '../contract/thread-messages.ts'
 import { RenderError } from '../errors/errors.ts'
 import { readGuestFiles } from '../thread/guest-files.ts'
@@ -35,6 +35,8 @@ interface RenderHostOptions {
   readonly onLost: (site: string, reason: LossReason) => void
   /** Has the master carry out a purge; resolves when it is done. */
   readonly sendPurge: HostCachesOptions['sendPurge']
+  /** Receives each line of the log. */
+  readonly onLogLine: (line: LogLine) => void
   /** Ends the process at once, whatever its threads do. */
   readonly die: () => void
 }
@@ -54,13 +56,14 @@ export class RenderHost {
     log: () => this.#log,
   })
   readonly #caches: HostCaches
-  #log: Logger = createLogger({ level: 'info', format: 'json', base: { proc: 'render-host' } })
+  #log: Logger
   #server: HostServer | undefined
   #active = 0
   #state: 'serving' | 'draining' | 'dying' = 'serving'
 
   constructor(options: RenderHostOptions) {
     this.#options = options
+    this.#log = this.#logger({ level: 'info', format: 'json' })
     this.#renderMetrics = new RenderMetrics(this.#metrics, () => this.#threadCounts())
     this.#threads = new SpareThread({
       program: options.threadProgram,
@@ -93,8 +96,7 @@ export class RenderHost {
     return {
       start: async ({ id, socket, token }) => await this.#start(id, socket, token),
       prepare: async ({ spec, purges }) => {
-        const { level, format } = spec.config.logging
-        this.#log = createLogger({ level, format, base: { proc: 'render-host' } })
+        this.#log = this.#logger(spec.config.logging)
         await this.#caches.prepare(spec.config.cache, purges)
         return this.#sites.prepare(spec) as undefined
       },
@@ -262,6 +264,10 @@ export class RenderHost {
     const now = performance.now()
     for (const { pools } of this.#sites.all) for (const pool of pools) pool.sweep(now)
     this.#threads.refillSoon()
+  }
+
+  #logger({ level, format }: Pick<Parameters<typeof createLogger>[0], 'level' | 'format'>): Logger {
+    return createLogger({ level, format, base: { proc: 'render-host' }, onLine: this.#options.onLogLine })
   }
 
   #pools() {

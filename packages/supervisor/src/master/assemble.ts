@@ -88,12 +88,12 @@ function makeHosts({ deps, access }: AssembleOptions, losses: IsolateLosses, cal
       // A server with only static files, upstreams and units needs no process for the code of sites.
       count: () => (sharedSites(access.get()).length > 0 ? config.render.hosts : 0),
       launch: (id, handlers) => launchHost(settings, `render ${id}`, handlers),
-      handlers: hostHandlers(purge, isolateLost),
+      handlers: hostHandlers({ purge, isolateLost, logs: deps.logs }),
       purgeState,
       onExit,
       onDeath,
     },
-    own: { ...common, ...own, isolateLost },
+    own: { ...common, ...own, isolateLost, log: (site, batch) => deps.logs.addBatch(batch, site) },
     target: access.get,
     onEndpoints,
   })
@@ -215,7 +215,7 @@ function makeReloader(
  */
 export async function assemble(options: AssembleOptions): Promise<Instance> {
   const { deps, access, stack } = options
-  const { clock, logger, timings, startedAt } = deps
+  const { clock, logger, logs, timings, startedAt } = deps
   const spec = access.get
   const losses = new IsolateLosses()
   const hosts = makeHosts(options, losses, {
@@ -280,7 +280,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('render hosts', () => hosts.stop())
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
-  const common = { spec, workers, hosts, losses, clock, startedAt, logger, certificates: options.certificates }
+  const common = { spec, workers, hosts, losses, clock, startedAt, logger, logs, certificates: options.certificates }
   const audit = new AuditLog(spec().config.server.state_dir, logger, clock.now())
   stack.push('audit log', () => audit.close())
   const { overrides } = options

@@ -64,6 +64,9 @@ export function workerHandlers(
     certificates: () => ({ certificates: parts.certificates.report() }),
     renewCertificate: ({ host }) => ({ outcome: parts.certificates.renew(host) }),
     upstreams: () => upstreamsOf(parts),
+    log: (batch) => void parts.logs.addBatch(batch),
+    logs: (query) => parts.logs.page(query),
+    followLogs: ({ filter }, context) => parts.logs.follow(filter, context),
     siteInfo: ({ site }) => routesOf(parts, site),
     login: (request) => parts.sessions.login(request),
     refreshSession: (request) => parts.sessions.refresh(request),
@@ -74,14 +77,18 @@ export function workerHandlers(
   }
 }
 
+/** The parts of a master that render hosts call. */
+interface HostParts extends Pick<MasterParts, 'logs'> {
+  readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
+  readonly isolateLost: (site: string) => void
+}
+
 /** The master's handlers for the render hosts. */
-export function hostHandlers(
-  purge: (order: PurgeOrder) => Promise<PurgeOutcome>,
-  onIsolateLost: (site: string) => void,
-): Handlers<typeof hostParentMethods> {
+export function hostHandlers({ purge, isolateLost, logs }: HostParts): Handlers<typeof hostParentMethods> {
   return {
     purge: ({ order }) => purge(order),
-    isolateLost: ({ site }) => void onIsolateLost(site),
+    isolateLost: ({ site }) => void isolateLost(site),
+    log: (batch) => void logs.addBatch(batch),
   }
 }
 

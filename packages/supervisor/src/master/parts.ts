@@ -7,6 +7,7 @@ import type { AuditLog } from '../audit/audit-log.ts'
 import type { ConfigChecks } from '../config-check/config-checks.ts'
 import type { RollingRestart } from '../fleet/rolling-restart.ts'
 import type { WorkerFleet } from '../fleet/worker-fleet.ts'
+import type { LogStore } from '../logs/log-store.ts'
 import type { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
 import type { Releases } from '../releases/releases.ts'
@@ -35,6 +36,8 @@ export interface MasterDeps {
   readonly timings: SupervisorTimings
   readonly clock: Clock
   readonly logger: Logger
+  /** The last lines of all processes. */
+  readonly logs: LogStore
   /** Loads the configuration again. */
   readonly load: () => Promise<LoadResult>
   /** Start of the master, in the clock's monotonic time. */
@@ -42,7 +45,7 @@ export interface MasterDeps {
 }
 
 /** All parts of a running master. */
-export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'startedAt'> {
+export interface MasterParts extends Pick<MasterDeps, 'clock' | 'logger' | 'logs' | 'startedAt'> {
   readonly spec: () => GenerationSpec
   readonly workers: WorkerFleet
   readonly hosts: RenderHosts

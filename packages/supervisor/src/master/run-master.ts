@@ -3,6 +3,7 @@ import { asError, codeOf, printable, printableLine, systemClock } from '@svc/cor
 import { defaultTimings, exitCodeOf, SupervisorError } from '@svc/processes'
 import { ExitCode } from '@svc/protocol'
 import { createLogger } from '@svc/telemetry'
+import { LogStore } from '../logs/log-store.ts'
 import { Master } from './master.ts'
 import type { MasterOptions } from './parts.ts'
 
@@ -39,11 +40,14 @@ export async function runMaster(options: MasterOptions): Promise<number> {
     return ExitCode.config
   }
   const { level, format } = loaded.config.logging
-  const logger = createLogger({ level, format, base: { proc: 'master', pid: process.pid } })
+  const logs = new LogStore()
+  const base = { proc: 'master', pid: process.pid }
+  // The audit log has readers of its own.
+  const logger = createLogger({ level, format, base, onLine: (line, { audit }) => audit === undefined && logs.add(line) })
   for (const notice of loaded.notices) logger.warn(notice)
   const timings = { ...defaultTimings, ...options.timings }
   const load = () => loadConfig(options.source)
-  const master = new Master(loaded, { options, timings, clock: systemClock, logger, startedAt, load })
+  const master = new Master(loaded, { options, timings, clock: systemClock, logger, logs, startedAt, load })
   try {
     const ended = master.run()
     process.off('SIGHUP', early)

@@ -4,7 +4,14 @@ import { hasApp, type SiteConfig } from '@svc/config'
 import { asError, type Clock, codeOf } from '@svc/core'
 import type { PurgeMember, SupervisorTimings } from '@svc/processes'
 import { SupervisorError, siteSocket, unitsSocket } from '@svc/processes'
-import { type GenerationSpec, type HostEndpoint, PRODUCT_VERSION, type PurgeOutcome, type StatusReport } from '@svc/protocol'
+import {
+  type GenerationSpec,
+  type HostEndpoint,
+  type LogBatch,
+  PRODUCT_VERSION,
+  type PurgeOutcome,
+  type StatusReport,
+} from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import type { Replaceable } from '../fleet/rolling-restart.ts'
 import type { MetricsProcess } from '../metrics/metrics-collector.ts'
@@ -31,6 +38,7 @@ export interface OwnSitesOptions {
   /** Purges in the whole instance. */
   readonly purge: (order: PurgeOrder) => Promise<PurgeOutcome>
   readonly isolateLost: (site: string) => void
+  readonly log: (site: string, batch: LogBatch) => void
   /** Files of a site have changed. Resolves when no entry made of the old ones is served as fresh any more. */
   readonly changed: (site: string, files: readonly string[]) => Promise<unknown>
 }
@@ -260,12 +268,13 @@ export class OwnSites {
   }
 
   #handlersOf(unit: AttachedUnit): UnitHandlers {
-    const { purge, isolateLost, changed, onEndpoints, onExit, logger } = this.#options
+    const { purge, isolateLost, log, changed, onEndpoints, onExit, logger } = this.#options
     const site = unit.site.id
     const inTurn = <T>(task: () => Promise<T>) => unit.inTurn(task)
     return {
       purge: ({ order }) => inTurn(async () => purge(orderOfSite(order, this.siteOf(site)?.label ?? unit.site.label))),
       isolateLost: () => void isolateLost(site),
+      log: (batch) => void log(site, batch),
       hostReplaced: () =>
         inTurn(async () => {
           onExit(unit.measured)

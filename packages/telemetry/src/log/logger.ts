@@ -7,6 +7,18 @@ export type { Logger } from 'pino'
 /** Levels of the configuration key `logging.level`. */
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
+/** A log line for readers other than the file that it is written to. */
+export interface LogLine {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Severity: 10 for trace to 60 for fatal. */
+  readonly level: number
+  /** Id of the site that it is about; "": it is about none. */
+  readonly site: string
+  /** A JSON object, without a newline. */
+  readonly text: string
+}
+
 /** Options of a logger. */
 interface LoggerOptions {
   readonly level: LogLevel
@@ -16,6 +28,8 @@ interface LoggerOptions {
   readonly base?: Readonly<Record<string, unknown>>
   /** Receives the lines. @default standard error of the process */
   readonly destination?: DestinationStream
+  /** Receives each line as well, cut to a bound, with the fields that it was written with. */
+  readonly onLine?: (line: LogLine, fields: Readonly<Record<string, unknown>>) => void
 }
 
 /** Fields that carry credentials, at the places where requests and responses are logged. */
@@ -47,12 +61,60 @@ function prettyStream(destination: DestinationStream): DestinationStream {
   })
 }
 
+/** Longer lines are cut for `onLine`. */
+const MAX_LINE_CHARS = 8 * 1024
+const MAX_CUT_CHARS = 2 * 1024
+
+const WANTS_METADATA = Symbol.for('pino.metadata')
+
+/** Passes lines on, and shows them to a listener. Pino sets the `last` fields before each write. */
+class LineTee implements DestinationStream {
+  readonly [WANTS_METADATA] = true
+  readonly #destination: DestinationStream & Partial<Pick<LineTee, 'flush' | 'flushSync'>>
+  readonly #options: LoggerOptions
+  lastLevel = 0
+  lastMsg: unknown
+  lastObj: unknown
+
+  constructor(destination: DestinationStream, options: LoggerOptions) {
+    this.#destination = destination
+    this.#options = options
+  }
+
+  write(text: string): void {
+    this.#destination.write(text)
+    const fields = isRecord(this.lastObj) ? this.lastObj : {}
+    const at = Date.now()
+    const site = String(fields['site'] ?? this.#options.base?.['site'] ?? '')
+    const isLong = text.length > MAX_LINE_CHARS
+    const shown = isLong ? this.#cut(at, site, text.length) : text.trimEnd()
+    this.#options.onLine?.({ at, level: this.lastLevel, site, text: shown }, fields)
+  }
+
+  flush(done: () => void): void {
+    if (this.#destination.flush === undefined) done()
+    else this.#destination.flush(done)
+  }
+
+  flushSync(): void {
+    this.#destination.flushSync?.()
+  }
+
+  #cut(at: number, site: string, chars: number): string {
+    const { base } = this.#options
+    const head = { level: pino.levels.labels[this.lastLevel], time: new Date(at).toISOString(), ...base }
+    const msg = String(this.lastMsg ?? '').slice(0, MAX_CUT_CHARS)
+    return JSON.stringify({ ...head, ...(site === '' ? {} : { site: site.slice(0, MAX_CUT_CHARS) }), msg, cut_from_chars: chars })
+  }
+}
+
 /**
  * Makes the logger of a process: JSON lines with an ISO `time` and the level by name, on standard error, written without
  * blocking the event loop and flushed when the process exits. Credentials are blanked wherever a header object is logged.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const destination = options.destination ?? pino.destination({ fd: 2, sync: false })
+  const output = options.format === 'pretty' ? prettyStream(destination) : destination
   return pino(
     {
       level: options.level,
@@ -61,7 +123,7 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: secretPaths(), censor: '***' },
     },
-    options.format === 'pretty' ? prettyStream(destination) : destination,
+    options.onLine === undefined ? output : new LineTee(output, options),
   )
 }
 

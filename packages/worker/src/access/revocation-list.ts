@@ -6,6 +6,8 @@ export class RevocationList {
   readonly #tokens = new Map<string, number>()
   readonly #users = new Map<string, number>()
   #issuedBefore = 0
+  /** Called after each addition. */
+  readonly listeners = new Set<() => void>()
 
   /** @param nowMs wall clock */
   add({ tokens, users, issuedBefore }: Revocations, nowMs: number): void {
@@ -13,6 +15,7 @@ export class RevocationList {
     for (const { jti, expiresAt } of tokens) this.#tokens.set(jti, expiresAt)
     for (const { username, issuedBefore: limit } of users) this.#users.set(username, limit)
     this.#issuedBefore = Math.max(this.#issuedBefore, issuedBefore)
+    for (const listener of this.listeners) listener()
   }
 
   isRevoked({ jti, username, issuedAt }: Pick<TokenClaims, 'jti' | 'username' | 'issuedAt'>): boolean {

@@ -1,4 +1,4 @@
-import type { ControlPlane, Fleet, Instance, Pages, Purges, Renderers, Sessions, Sites, VhostSummary } from '@svc/admin'
+import type { ControlPlane, Fleet, Instance, Logs, Pages, Purges, Renderers, Sessions, Sites, VhostSummary } from '@svc/admin'
 import type { EntryStore, ProxyStore } from '@svc/cache'
 import { hasApp, redact } from '@svc/config'
 import type { RpcPeer } from '@svc/core'
@@ -15,7 +15,7 @@ export type MasterPeer = RpcPeer<typeof workerMethods, typeof masterMethods>
 
 /** Dependencies of a control plane. */
 interface ControlPlaneParts {
-  readonly master: Pick<MasterPeer, 'call'>
+  readonly master: Pick<MasterPeer, 'call' | 'open'>
   readonly generation: () => ServingGeneration
   readonly isDraining: () => boolean
   /** The store of pages; undefined: pages are not cached. */
@@ -99,6 +99,23 @@ function sessionsOf({ master, generation }: ControlPlaneParts): Sessions {
   }
 }
 
+function logsOf({ master }: ControlPlaneParts): Logs {
+  return {
+    page: (filter, since, limit) => master.call('logs', { filter, since, limit }, ANSWER),
+    follow(filter, follower) {
+      const onChunk = (body: unknown, bytes: Uint8Array | undefined) => {
+        if (bytes === undefined) follower.dropped(Number(body))
+        else follower.line(Buffer.from(bytes).toString())
+        return true
+      }
+      const call = master.open('followLogs', { filter }, { timeoutMs: Number.POSITIVE_INFINITY, onChunk })
+      const ended = () => follower.ended()
+      call.reply.then(ended, ended)
+      return () => call.abort()
+    },
+  }
+}
+
 function fleetOf({ master }: ControlPlaneParts): Fleet {
   return {
     restart: async (id) => (await master.call('restartProcess', { id }, ANSWER)).status,
@@ -147,6 +164,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       add: (record) => master.call('audit', record, ANSWER),
       page: (limit, before) => master.call('auditLog', { limit, before }, ANSWER),
     },
+    logs: logsOf(parts),
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
     releases: {

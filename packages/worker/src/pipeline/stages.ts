@@ -1,4 +1,5 @@
 import type { ControlPlane } from '@svc/admin'
+import type { Clock } from '@svc/core'
 import type { RevocationList } from '../access/revocation-list.ts'
 import type { Renderer } from '../render-client/renderer.ts'
 import type { Stage } from '../request/request-context.ts'
@@ -20,16 +21,27 @@ interface StageParts {
   readonly rules: RuleTables
   /** Responses to challenges of certificate authorities, by token; may change. */
   readonly proofs: ReadonlyMap<string, string>
+  readonly clock: Pick<Clock, 'after'>
   /** Resolves when every write to a site's files before the call has taken effect. */
   readonly settleSite: (site: string) => Promise<void>
 }
 
 /** The stages of every request, in their order. */
-export function createStages({ plane, revocations, renderer, isr, vhosts, rules, proofs, settleSite }: StageParts): Stage[] {
+export function createStages({
+  plane,
+  revocations,
+  renderer,
+  isr,
+  vhosts,
+  rules,
+  proofs,
+  clock,
+  settleSite,
+}: StageParts): Stage[] {
   const app = new AppStage(renderer, isr, settleSite)
   return [
     new ProofStage(proofs),
-    new BuiltinStage({ plane, revocations, vhosts, rules }),
+    new BuiltinStage({ plane, revocations, vhosts, rules, clock }),
     new SecureStage(),
     new PanelHostStage(),
     new VhostStage(),

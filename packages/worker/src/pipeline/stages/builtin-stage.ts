@@ -1,6 +1,7 @@
 import {
   type ControlPlane,
   type Endpoint,
+  type EndpointEvents,
   type EndpointMatch,
   type EndpointRequest,
   type EndpointResult,
@@ -8,7 +9,7 @@ import {
   planeOfTenant,
 } from '@svc/admin'
 import { anonymous, type Caller } from '@svc/auth'
-import { withDeadline } from '@svc/core'
+import { type Clock, withDeadline } from '@svc/core'
 import { type HeaderList, normalizePath, type PathCaptures, problemOf, type RuleTable } from '@svc/http'
 import type { RevocationList } from '../../access/revocation-list.ts'
 import { type HostRoute, hostnameOf } from '../../generation/host-routing.ts'
@@ -21,6 +22,7 @@ import { claimOf, type VhostRuntimes } from '../../vhost/index.ts'
 import { AuditTrail } from '../endpoints/audit-trail.ts'
 import { callerOf, identify, isFromMachine, refusalOf } from '../endpoints/endpoint-access.ts'
 import { readEndpointRequest } from '../endpoints/endpoint-request.ts'
+import { EventAnswers } from '../endpoints/event-answers.ts'
 import { isForPanelHost } from './panel-host-stage.ts'
 
 /** Proof of control over a host is requested with plain HTTP (RFC 8555 section 8.3). */
@@ -54,7 +56,9 @@ export class ProofStage implements Stage {
   }
 }
 
-function send(context: RequestContext, answer: EndpointResult): StageResult {
+type PlainResult = Exclude<EndpointResult, EndpointEvents>
+
+function send(context: RequestContext, answer: PlainResult): StageResult {
   if ('problem' in answer) {
     sendError(context, answer.problem, answer.headers)
     return 'answered'
@@ -100,6 +104,7 @@ interface BuiltinParts {
   readonly revocations: RevocationList
   readonly vhosts: VhostRuntimes
   readonly rules: RuleTables
+  readonly clock: Pick<Clock, 'after'>
 }
 
 /** Answers the endpoints of the service itself: always below `/__svc/`, elsewhere unless the path belongs to the addressed site. */
@@ -108,12 +113,14 @@ export class BuiltinStage implements Stage {
   readonly #plane: ControlPlane
   readonly #revocations: RevocationList
   readonly #audit: AuditTrail
+  readonly #events: EventAnswers
   readonly #paths: SitePaths
 
-  constructor({ plane, revocations, vhosts, rules }: BuiltinParts) {
+  constructor({ plane, revocations, vhosts, rules, clock }: BuiltinParts) {
     this.#plane = plane
     this.#revocations = revocations
     this.#audit = new AuditTrail(plane.audit)
+    this.#events = new EventAnswers({ revocations, clock, generation: () => plane.sites.generation() })
     this.#paths = new SitePaths(vhosts, rules)
   }
 
@@ -164,7 +171,8 @@ export class BuiltinStage implements Stage {
 
   /** Probes read nothing of the request, and stay synchronous where they can. */
   #probe(context: RequestContext, endpoint: Endpoint): StageResult | Promise<StageResult> {
-    const answer = endpoint.handle(this.#plane, noRequest)
+    // None of them sends events.
+    const answer = endpoint.handle(this.#plane, noRequest) as PlainResult | Promise<PlainResult>
     return answer instanceof Promise ? answer.then((value) => send(context, value)) : send(context, answer)
   }
 
@@ -184,7 +192,9 @@ export class BuiltinStage implements Stage {
     try {
       const result = await endpoint.handle(this.#planeFor(caller), read.request)
       await this.#audit.ended({ ...call, request: read.request, result })
-      return send(context, result)
+      if (!('events' in result)) return send(context, result)
+      this.#events.answer(context, endpoint, result)
+      return 'answered'
     } catch (error) {
       await this.#audit.ended({ ...call, request: read.request, result: { problem: problemOf(error) } })
       throw error

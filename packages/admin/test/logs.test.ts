@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LogFilter } from '@svc/protocol'
+import { allEndpoints, EndpointTable, listEndpoints, parseQuery, planeOfTenant } from '../src/index.ts'
+import { callEndpoint } from './call-endpoint.ts'
+import { FakePlane } from './fake-plane.ts'
+
+const LOGS = '/__svc/obs/logs'
+
+function errorsOf(query: string): string[] {
+  const match = new EndpointTable(listEndpoints(allEndpoints)).match('GET', LOGS)
+  assert.ok(match?.kind === 'endpoint')
+  const parsed = parseQuery(query, match.endpoint.query())
+  return parsed.isOk ? [] : parsed.errors.map(({ path }) => path)
+}
+
+test('wrong parameters of the logs are named', () => {
+  assert.deepEqual(errorsOf('level=loud&limit=0&since=yesterday&q=&x=1'), ['level', 'q', 'since', 'limit', 'x'])
+  for (const since of ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.5%2B02:00', '1767225600', '1767225600.25'])
+    assert.deepEqual(errorsOf(`since=${since}`), [], since)
+  for (const since of ['2026-01-01', '2026-99-01T00:00:00Z', '-1', '1e9']) assert.deepEqual(errorsOf(`since=${since}`), ['since'])
+})
+
+test('the logs are read with a minimum level and an inclusive time', async () => {
+  const { json, plane } = await callEndpoint(`${LOGS}?level=warn&site=shop&q=x&since=2026-01-01T00:00:00Z&limit=5`, {
+    method: 'GET',
+  })
+  assert.deepEqual(plane.calls, [
+    { logs: { level: 40, sites: ['shop'], text: 'x' }, sinceMs: Date.parse('2026-01-01T00:00:00Z'), limit: 5 },
+  ])
+  assert.deepEqual(json, { ok: true, lines: [{ level: 'info', msg: 'hello' }, { msg: 'no json' }], dropped: 3 })
+  const unknown = await callEndpoint(`${LOGS}?site=nope`, { method: 'GET' })
+  assert.deepEqual([unknown.status, unknown.problem?.code], [404, 'unknown_site'])
+})
+
+test('a tenant_admin reads lines of its own sites, and none of the service', async () => {
+  const plane = new FakePlane()
+  const own = planeOfTenant(plane, 'acme')
+  const asked: LogFilter[] = []
+  plane.logs.page = async (filter) => {
+    asked.push(filter)
+    return { lines: [], dropped: 0 }
+  }
+  await own.logs.page({ level: 0, text: '' }, 0, 1)
+  await own.logs.page({ level: 0, text: '', sites: ['shop', 'blog'] }, 0, 1)
+  await own.logs.page({ level: 0, text: '', sites: ['blog'] }, 0, 1)
+  assert.deepEqual(
+    asked.map(({ sites }) => sites),
+    [['shop'], ['shop'], []],
+  )
+  own.logs.follow({ level: 0, text: '' }, { line: assert.fail, dropped: () => assert.fail(), ended: assert.fail })
+  assert.deepEqual(plane.calls, [{ follow: { level: 0, text: '', sites: ['shop'] } }])
+})

@@ -1,0 +1,26 @@
+import { type Guarded, guard } from '@svc/core'
+
+const logLine = guard.object({ at: guard.number, level: guard.number, site: guard.string, text: guard.string })
+
+/** Log lines of one process, in order. `dropped`: lines that are missing before them. */
+export const logBatch = guard.object({ lines: guard.arrayOf(logLine), dropped: guard.number })
+export type LogBatch = Guarded<typeof logBatch>
+
+/** Selects log lines. */
+export const logFilter = guard.object({
+  /** The lowest level, as a number of pino. */
+  level: guard.number,
+  /** Ids of sites; undefined: lines of the service and of all sites. */
+  sites: guard.optional(guard.arrayOf(guard.string)),
+  /** Text that the line contains; "": any. */
+  text: guard.string,
+})
+export type LogFilter = Guarded<typeof logFilter>
+
+/** Lines of the log as JSON objects, the oldest first. */
+export const logPage = guard.object({
+  lines: guard.arrayOf(guard.string),
+  /** Lines that never arrived since the start of the server, because a process wrote too fast. */
+  dropped: guard.number,
+})
+export type LogPage = Guarded<typeof logPage>

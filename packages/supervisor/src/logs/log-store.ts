@@ -1,0 +1,168 @@
+import { type CallContext, entryOf } from '@svc/core'
+import type { LogBatch, LogFilter, LogPage } from '@svc/protocol'
+
+type Line = LogBatch['lines'][number]
+
+/** Selects stored lines. */
+interface LogQuery {
+  readonly filter: LogFilter
+  /** Milliseconds since the epoch, inclusive. */
+  readonly since: number
+  readonly limit: number
+}
+
+/** Bounds of a `LogStore`. */
+interface LogStoreLimits {
+  readonly maxLines: number
+  readonly maxChars: number
+}
+
+/** Longer lines are not from a relay. */
+const MAX_LINE_CHARS = 16 * 1024
+
+/** More than a relay sends at a time. */
+const MAX_BATCH_LINES = 500
+
+function lineOfSite({ at, level, text }: Line, site: string): Line {
+  const fields =
+    text.length > MAX_LINE_CHARS ? { msg: text.slice(0, MAX_LINE_CHARS / 2), cut_from_chars: text.length } : parsed(text)
+  return { at: Math.min(at, Date.now()), level, site, text: JSON.stringify({ ...fields, site }) }
+}
+
+function parsed(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { msg: text }
+  } catch {
+    return { msg: text }
+  }
+}
+
+/** Lines of one site, or those of the service itself. */
+class Source {
+  readonly lines: Line[] = []
+  chars = 0
+
+  add(line: Line): void {
+    this.lines.push(line)
+    this.chars += line.text.length
+  }
+
+  dropOldest(): number {
+    const chars = this.lines.shift()?.text.length ?? 0
+    this.chars -= chars
+    return chars
+  }
+}
+
+/** A reader that gets new lines. */
+class Follower {
+  readonly #filter: LogFilter
+  readonly #call: Pick<CallContext, 'send' | 'drained'>
+  #isFull = false
+  #dropped = 0
+
+  constructor(filter: LogFilter, call: Pick<CallContext, 'send' | 'drained'>) {
+    this.#filter = filter
+    this.#call = call
+  }
+
+  offer(line: Line): void {
+    if (!matches(line, this.#filter)) return
+    if (this.#isFull) this.#dropped++
+    else if (!this.#call.send(undefined, line.text)) this.#wait()
+  }
+
+  #wait(): void {
+    this.#isFull = true
+    this.#call.drained().then(
+      () => {
+        this.#isFull = false
+        if (this.#dropped > 0) this.#call.send(this.#dropped)
+        this.#dropped = 0
+      },
+      // The reader is gone.
+      () => undefined,
+    )
+  }
+}
+
+function matches({ level, site, text }: Line, filter: LogFilter): boolean {
+  if (level < filter.level || filter.sites?.includes(site) === false) return false
+  // A line is JSON: a text is found there as it is, and as a part of a string.
+  return filter.text === '' || text.includes(filter.text) || text.includes(JSON.stringify(filter.text).slice(1, -1))
+}
+
+/**
+ * The last log lines of all processes of the instance. When it is full, the oldest line of the source with most text is dropped: a
+ * site that logs a lot pushes out its own lines, not those of others.
+ */
+export class LogStore {
+  readonly #limits: LogStoreLimits
+  readonly #sources = new Map<string, Source>()
+  readonly #followers = new Set<Follower>()
+  #lines = 0
+  #chars = 0
+  #dropped = 0
+
+  constructor(limits: LogStoreLimits = { maxLines: 5_000, maxChars: 4 * 1024 * 1024 }) {
+    this.#limits = limits
+  }
+
+  add(line: Line): void {
+    if (line.text.length + line.site.length > MAX_LINE_CHARS) {
+      this.#dropped++
+      return
+    }
+    entryOf(this.#sources, line.site, () => new Source()).add(line)
+    this.#lines++
+    this.#chars += line.text.length
+    while (this.#lines > this.#limits.maxLines || this.#chars > this.#limits.maxChars) this.#evict()
+    for (const follower of this.#followers) follower.offer(line)
+  }
+
+  /**
+   * Adds the lines of a process.
+   * @param site set: the process runs as the user of this site, so that nothing in its lines can be relied on
+   */
+  addBatch({ lines, dropped }: LogBatch, site?: string): void {
+    const taken = lines.slice(0, MAX_BATCH_LINES)
+    this.#dropped += dropped + lines.length - taken.length
+    for (const line of taken) this.add(site === undefined ? line : lineOfSite(line, site))
+  }
+
+  page({ filter, since, limit }: LogQuery): LogPage {
+    const wanted = filter.sites === undefined ? this.#sources.values() : filter.sites.map((site) => this.#sources.get(site))
+    const found: Line[] = []
+    for (const source of wanted)
+      for (const line of source?.lines ?? []) if (line.at >= since && matches(line, filter)) found.push(line)
+    // Batches of processes arrive one after the other.
+    found.sort((one, other) => one.at - other.at)
+    return { lines: found.slice(-limit).map(({ text }) => text), dropped: this.#dropped }
+  }
+
+  /** Sends each matching line to the caller from now on. Resolves when the caller is gone. */
+  follow(filter: LogFilter, call: Pick<CallContext, 'send' | 'drained' | 'onAbort'>): Promise<undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const follower = new Follower(filter, call)
+    this.#followers.add(follower)
+    call.onAbort(() => {
+      this.#followers.delete(follower)
+      resolve(undefined)
+    })
+    return promise
+  }
+
+  #evict(): void {
+    let name = ''
+    let largest: Source | undefined
+    for (const [site, source] of this.#sources) {
+      if (largest !== undefined && source.chars <= largest.chars) continue
+      name = site
+      largest = source
+    }
+    this.#chars -= largest?.dropOldest() ?? 0
+    this.#lines--
+    if (largest?.lines.length === 0) this.#sources.delete(name)
+  }
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { type IncomingMessage, request } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, tempSite, waitFor, writeFiles } from '@svc/testkit'
+import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
+import { openOwnSite } from './own-site-server.ts'
+import { attachUnit } from './site-unit.ts'
+
+const OBS = '/__svc/obs'
+
+interface Line {
+  readonly level: string
+  readonly proc: string
+  readonly site?: string
+  readonly msg: string
+  readonly cut_from_chars?: number
+}
+
+type Username = Parameters<typeof bearer>[0]
+
+async function logsOf(server: Server, query = '', username: Username = 'root'): Promise<{ lines: Line[]; dropped: number }> {
+  const { status, text } = await fetchHttp(`${server.url}${OBS}/logs${query}`, { headers: await bearer(username) })
+  assert.equal(status, 200, text)
+  return JSON.parse(text)
+}
+
+/** Resolves with the first line that fits, once it has arrived. */
+async function lineIn(server: Server, query: string, fits: (line: Line) => boolean = () => true): Promise<Line> {
+  let found: Line | undefined
+  const look = async () => {
+    found = (await logsOf(server, query)).lines.find(fits)
+    return found !== undefined
+  }
+  await waitFor(`a line for ${query}`, look, PROCESS_WAIT_MS)
+  assert.ok(found)
+  return found
+}
+
+const site = (text: string) => ({
+  'app/route.js': `export const dynamic = 'force-dynamic'
+export function GET(request) {
+  const [, kind] = request.url.split('?')
+  if (kind === 'fail') throw new Error('broken ${text}')
+  if (kind === 'huge') console.log('huge ' + 'x'.repeat(60000))
+  else if (kind === 'flood') for (let i = 0; i < 20000; i++) console.log('flood ' + i + ' ' + 'x'.repeat(200))
+  else console.log('hello of ${text}')
+  return new Response('done')
+}
+`,
+})
+
+async function start(t: TestContext): Promise<Server> {
+  const tables = ['shop', 'loud'].map((id) => {
+    const tenant = id === 'shop' ? 'tenant = "acme"\n' : ''
+    return `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "${tempSite(t, site(id))}"\n${tenant}`
+  })
+  return startServer(t, { config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${adminToml}${tables.join('')}` })
+}
+
+const ask = (server: Server, id: string, query = '') => fetchHttp(`${server.url}/${query}`, { host: `${id}.test` })
+
+test('lines of every process can be read, those of a tenant by its admin alone', async (t) => {
+  const server = await start(t)
+  await ask(server, 'shop')
+  await ask(server, 'loud')
+  assert.equal((await ask(server, 'loud', '?fail')).status, 500)
+  const hello = await lineIn(server, '?q=hello%20of%20shop')
+  assert.deepEqual([hello.proc, hello.site, hello.level], ['render-host', 'shop', 'info'])
+  assert.equal((await lineIn(server, '?level=error&site=loud', ({ proc }) => proc === 'worker')).site, 'loud')
+  process.kill(server.child.pid, 'SIGUSR2')
+  assert.equal((await lineIn(server, '?q=diagnostic')).proc, 'master')
+  await lineIn(server, '?site=loud', ({ msg }) => msg === 'hello of loud')
+
+  const own = (await logsOf(server, '', 'tom')).lines
+  assert.ok(own.length > 0 && own.every((line) => line.site === 'shop'), JSON.stringify(own))
+  const other = await fetchHttp(`${server.url}${OBS}/logs?site=loud`, { headers: await bearer('tom') })
+  assert.equal(other.status, 404)
+  assert.equal((await fetchHttp(`${server.url}${OBS}/logs`)).status, 401)
+
+  const future = new Date(Date.now() + 3_600_000).toISOString()
+  assert.deepEqual((await logsOf(server, `?since=${future}`)).lines, [])
+  await fetchHttp(`${server.url}/__svc/cache/purge-l0`, { method: 'POST', headers: await bearer('root') })
+  assert.doesNotMatch(
+    JSON.stringify((await logsOf(server, '?limit=1000')).lines),
+    /audit/,
+    'the audit log has readers of its own',
+  )
+})
+
+test('a site that floods its log with huge and many lines costs its own lines only', async (t) => {
+  const server = await start(t)
+  await ask(server, 'shop')
+  await lineIn(server, '?site=shop')
+  for (let i = 0; i < 5; i++) await ask(server, 'loud', '?flood')
+  await ask(server, 'loud', '?huge')
+  const { lines } = await logsOf(server, '?site=loud&limit=1000')
+  assert.ok(lines.length > 0)
+  for (const line of lines) assert.ok(JSON.stringify(line).length <= 8 * 1024, `${line.msg.slice(0, 50)}`)
+  await lineIn(server, '?site=shop&q=hello')
+  await ask(server, 'shop', '?again')
+  await waitFor('a new line', async () => (await logsOf(server, '?site=shop&q=hello')).lines.length === 2, PROCESS_WAIT_MS)
+})
+
+class Stream {
+  text = ''
+  isEnded = false
+
+  static async open(t: TestContext, server: Server, username: Username): Promise<Stream> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const asked = request(`${server.url}${OBS}/logs/stream?q=hello`, { headers: await bearer(username), agent: false }, resolve)
+    asked.on('error', reject).end()
+    t.after(() => asked.destroy())
+    const response = await promise
+    assert.equal(response.statusCode, 200)
+    const stream = new Stream()
+    response.setEncoding('utf8').on('data', (text: string) => {
+      stream.text += text
+    })
+    response
+      .on('error', () => undefined)
+      .on('close', () => {
+        stream.isEnded = true
+      })
+    return stream
+  }
+
+  has(text: string): Promise<unknown> {
+    return waitFor(`${text} in ${this.text}`, () => this.text.includes(text), PROCESS_WAIT_MS)
+  }
+}
+
+test('lines are sent live, until the token is revoked or the server drains', async (t) => {
+  const server = await start(t)
+  const [all, own] = [await Stream.open(t, server, 'root'), await Stream.open(t, server, 'tom')]
+  await ask(server, 'loud')
+  await all.has('hello of loud')
+  await ask(server, 'shop')
+  await all.has('hello of shop')
+  await own.has('hello of shop')
+  assert.doesNotMatch(own.text, /loud/)
+  const ended = await fetchHttp(`${server.url}/__svc/admin/api/logout`, { method: 'POST', headers: await bearer('tom') })
+  assert.equal(ended.status, 200, ended.text)
+  await waitFor('the end of the stream', () => own.isEnded, PROCESS_WAIT_MS)
+  assert.equal(all.isEnded, false)
+  server.child.signal('SIGTERM')
+  await waitFor('the end of the other', () => all.isEnded, PROCESS_WAIT_MS)
+  assert.match(all.text, /event: close\ndata:\n\n$/)
+  assert.equal((await server.child.exited).code, 0)
+})
+
+test('lines of a site with a process of its own arrive under its id', async (t) => {
+  const { root, server, get } = await openOwnSite(t, { more: adminToml })
+  writeFiles(root, Object.fromEntries(Object.entries(site('one')).map(([name, text]) => [name.replace('app', 'app/talk'), text])))
+  await attachUnit(t, server, 'one')
+  await get('/talk')
+  const line = await lineIn(server, '?site=one&q=hello')
+  assert.deepEqual([line.proc, line.site], ['render-host', 'one'])
+})
