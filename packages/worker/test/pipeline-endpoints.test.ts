@@ -59,7 +59,7 @@ test('from the host itself they answer, and only below their own names', async (
 
 test('disabled groups are 404 for every client', async (t) => {
   const server = await PipelineServer.start(t, [shop], '[endpoints]\napi = false\nadmin = false\n')
-  assert.equal(PipelineServer.codeOf(await post(server, '/__svc/api/sites/shop/isolate/flush')), 'unknown_endpoint')
+  assert.equal(PipelineServer.codeOf(await post(server, '/__svc/api/reload')), 'unknown_endpoint')
   assert.equal(PipelineServer.codeOf(await post(server, PURGE)), 'unknown_endpoint')
 })
 

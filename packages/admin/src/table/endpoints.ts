@@ -95,7 +95,10 @@ const managed: readonly Endpoint[] = [
   siteDetails,
   flushIsolates,
   status,
-].flatMap((one) => [one, { ...one, path: one.path.replace('/__svc', ''), access: 'super_admin', isForTenants: false }])
+].flatMap((one) => [
+  one,
+  { ...one, path: one.path.replace('/__svc', ''), group: 'api', access: 'super_admin', isForTenants: false },
+])
 
 /** The endpoints whose path no key of the configuration moves. The file of each is named after its path. */
 const fixed: readonly Endpoint[] = [

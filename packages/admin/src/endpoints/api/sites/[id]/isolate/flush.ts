@@ -5,7 +5,7 @@ import { purgeAnswer, purgeResponse } from '../../../../purge-answer.ts'
 export const flushIsolates = endpoint({
   method: 'POST',
   path: '/__svc/api/sites/:id/isolate/flush',
-  group: 'api',
+  group: 'cache',
   access: 'loopback',
   isForTenants: true,
   summary: 'Gives a site fresh isolates; no request fails.',
