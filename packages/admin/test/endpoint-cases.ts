@@ -1,5 +1,5 @@
 import type { Endpoint } from '../src/index.ts'
-import { cacheReport, type FakePlane, stored } from './fake-plane.ts'
+import { cacheReport, type FakePlane, release, stored } from './fake-plane.ts'
 
 /** A request that an endpoint carries out, with `FakePlane` behind it. */
 export interface EndpointCase {
@@ -99,6 +99,9 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
     otherTenant: 404,
   },
   'GET /__svc/api/status': { answer: { ok: true, version: '1.2.3', pools: [{ site: 'shop' }] } },
+  'POST /__svc/api/deploy': { body: { site: 'shop', source: '/srv/releases/r1' }, answer: { ok: true, release } },
+  'GET /__svc/api/deploy': { query: { site: 'shop' }, answer: { ok: true, releases: [release] } },
+  'POST /__svc/api/deploy/rollback': { body: { site: 'shop', release: release.id }, answer: { ok: true, release } },
   'GET /__svc/api/openapi.json': { answer: { openapi: '3.1.0' } },
 
   'GET /__svc/admin': { answer: '<th scope="row">shop</th>' },
@@ -161,6 +164,13 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
     answer: { ok: true, site: 'shop', maintenance: true },
     otherTenant: 404,
   },
+  'POST /__svc/admin/api/deploys': {
+    body: { site: 'shop', source: '/srv/releases/r1' },
+    answer: { ok: true, release },
+    otherTenant: 404,
+  },
+  'GET /__svc/admin/api/deploys': { query: { site: 'shop' }, answer: { ok: true, releases: [release] }, otherTenant: 404 },
+  'POST /__svc/admin/api/deploys/rollback': { body: { site: 'shop' }, answer: { ok: true, release }, otherTenant: 404 },
   'GET /__svc/admin/api/vhosts': { answer: { ok: true } },
   'GET /__svc/admin/api/certs': { answer: { ok: true, certs: [{ names: ['a.test'], state: 'valid' }] } },
   'POST /__svc/admin/api/certs/renew': { query: { host: 'auto.test' }, status: 202, answer: { ok: true, host: 'auto.test' } },
