@@ -61,7 +61,8 @@ const auditRecord = {
 
 const began = { ok: true, token: 'a.b.c', expires_at: '1970-01-01T01:00:00.000Z', user }
 const id = { id: 'shop' }
-const key = Buffer.from(`${stored.layer}:${stored.key}`).toString('base64url')
+/** The key of the entry that the fake has. */
+export const key = Buffer.from(`${stored.layer}:${stored.key}`).toString('base64url')
 const ofShop = { host: 'shop.test' }
 const listsShop = { ok: true, sites: [{ id: 'shop', label: 'shop', hostnames: ['shop.test', 'www.shop.test'], tenant: 'acme' }] }
 const showsShop = { ok: true, id: 'shop', tenant: 'acme', state: 'ok', cache: { isr: { entries: 4, bytes: 10 } } }
