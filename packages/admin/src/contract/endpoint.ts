@@ -8,12 +8,6 @@ import type { Fields } from './schemas.ts'
 export const endpointGroups = ['health', 'metrics', 'cache', 'debug', 'api', 'obs', 'admin'] as const
 export type EndpointGroup = (typeof endpointGroups)[number]
 
-/**
- * Access to an endpoint. `open`: everyone. `loopback`: the machine itself, and from elsewhere users with the role super_admin. A role:
- * users of at least that role, from the machine itself too.
- */
-type EndpointAccess = AccessRule['access']
-
 /** A request as an endpoint sees it, with its declared fields validated. */
 export interface EndpointRequest<Query, Body> {
   /** Values of the `:name` segments of its path, decoded. */
@@ -69,13 +63,12 @@ export interface EndpointEvents {
 export type EndpointResult = EndpointAnswer | EndpointRefusal | EndpointEvents
 
 /** Properties that the list of endpoints shows. */
-interface EndpointSummary {
+interface EndpointSummary extends Pick<AccessRule, 'access'> {
   /** GET endpoints answer HEAD too. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** A segment `:name` stands for any one segment. */
   readonly path: string
   readonly group: EndpointGroup
-  readonly access: EndpointAccess
   /**
    * True: a tenant_admin may call it, and it sees and changes only sites of the tenant.
    * @default true for the access viewer and tenant_admin, else false

@@ -17,7 +17,7 @@ export function urlPath(description: string) {
 }
 
 /** An absolute path on this machine. */
-export function absolutePath(kind: 'file' | 'directory', description: string) {
+export function absolutePath(kind: string, description: string) {
   const error = `must be an absolute path of a ${kind}`
   return z.string().check(z.regex(/^\//, error), z.maxLength(4096), z.describe(description))
 }

@@ -9,6 +9,11 @@ export function requireUser(caller: Caller): Extract<Caller, { readonly kind: 'u
   throw new AdminError('UNAUTHORIZED', {})
 }
 
+/** The name of a caller in records; "" for the machine itself. */
+export function usernameOf(caller: Caller): string {
+  return caller.kind === 'user' ? caller.user.username : ''
+}
+
 /** Returns the site of an id. @throws UNKNOWN_SITE */
 export function requireSite(sites: Pick<Sites, 'list'>, id: string): SiteSummary {
   const site = sites.list().find((one) => one.id === id)

@@ -1,4 +1,3 @@
-import type { Caller } from '@svc/auth'
 import { AppError, codeOf } from '@svc/core'
 import { problemOf } from '@svc/http'
 import type { Release } from '@svc/protocol'
@@ -17,11 +16,6 @@ export const releaseFields = () =>
   })
 
 export const releaseSuccess = () => success({ release: releaseFields() })
-
-/** The name in records of a caller. */
-export function usernameOf(caller: Caller): string {
-  return caller.kind === 'user' ? caller.user.username : ''
-}
 
 /** The answer with the release that is in service, or with every error that keeps it from that. */
 export async function releaseAnswer(served: Promise<Release>): Promise<EndpointResult> {

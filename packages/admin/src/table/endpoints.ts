@@ -5,24 +5,16 @@ import { audit } from '../endpoints/admin/audit.ts'
 import { cacheEntry, dropCacheEntry } from '../endpoints/admin/cache/entries/[key].ts'
 import { cacheEntries } from '../endpoints/admin/cache/entries.ts'
 import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
-import { adminPurgeL0 } from '../endpoints/admin/cache/purge-l0.ts'
-import { adminPurgeProxy } from '../endpoints/admin/cache/purge-proxy.ts'
-import { adminCacheStats } from '../endpoints/admin/cache/stats.ts'
 import { warmCache } from '../endpoints/admin/cache/warm.ts'
 import { renewCert } from '../endpoints/admin/certs/renew.ts'
 import { certs } from '../endpoints/admin/certs.ts'
-import { adminConfig } from '../endpoints/admin/config.ts'
-import { adminRollback } from '../endpoints/admin/deploys/rollback.ts'
-import { adminDeploy, adminReleases } from '../endpoints/admin/deploys.ts'
 import { adminHealth } from '../endpoints/admin/health.ts'
 import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
-import { adminIsolates } from '../endpoints/admin/isolates.ts'
 import { login } from '../endpoints/admin/login.ts'
 import { loginPage } from '../endpoints/admin/login-page.ts'
 import { logout } from '../endpoints/admin/logout.ts'
 import { overview } from '../endpoints/admin/overview.ts'
 import { panel } from '../endpoints/admin/panel.ts'
-import { adminReload } from '../endpoints/admin/reload.ts'
 import { refreshSession } from '../endpoints/admin/session/refresh.ts'
 import { session } from '../endpoints/admin/session.ts'
 import { endSession } from '../endpoints/admin/sessions/[jti].ts'
@@ -30,8 +22,6 @@ import { sessions } from '../endpoints/admin/sessions.ts'
 import { flushSite } from '../endpoints/admin/sites/[id]/flush.ts'
 import { maintenance } from '../endpoints/admin/sites/[id]/maintenance.ts'
 import { siteRoutes } from '../endpoints/admin/sites/[id]/routes.ts'
-import { adminSite } from '../endpoints/admin/sites/[id].ts'
-import { adminSites } from '../endpoints/admin/sites.ts'
 import { revokeToken } from '../endpoints/admin/tokens/[jti].ts'
 import { issueToken } from '../endpoints/admin/tokens.ts'
 import { upstreams } from '../endpoints/admin/upstreams.ts'
@@ -65,7 +55,6 @@ import { healthReport } from '../endpoints/health/health-report.ts'
 import { liveness } from '../endpoints/health/liveness.ts'
 import { metrics } from '../endpoints/metrics/metrics.ts'
 import { obsCacheEntry } from '../endpoints/obs/cache/entry.ts'
-import { obsCache } from '../endpoints/obs/cache.ts'
 import { logStream } from '../endpoints/obs/logs/stream.ts'
 import { logs } from '../endpoints/obs/logs.ts'
 
@@ -95,12 +84,26 @@ const managed: readonly Endpoint[] = [
   siteDetails,
   flushIsolates,
   status,
-].flatMap((one) => [
-  one,
-  { ...one, path: one.path.replace('/__svc', ''), group: 'api', access: 'super_admin', isForTenants: false },
-])
+].flatMap((one) => [one, { ...one, path: one.path.replace('/__svc', ''), group: 'api', access: 'super_admin' }])
 
-/** The endpoints whose path no key of the configuration moves. The file of each is named after its path. */
+/** The endpoints of other groups that the API of the panel has too, with its paths and access. */
+const administered: readonly Endpoint[] = (
+  [
+    [purgeL0, 'cache/purge-l0', 'tenant_admin'],
+    [purgeProxy, 'cache/purge-proxy', 'tenant_admin'],
+    [cacheStats, 'cache/stats', 'viewer'],
+    [isolates, 'isolates', 'viewer'],
+    [config, 'config', 'super_admin'],
+    [reload, 'reload', 'super_admin'],
+    [sites, 'sites', 'viewer'],
+    [siteDetails, 'sites/:id', 'viewer'],
+    [deploy, 'deploys', 'tenant_admin'],
+    [releases, 'deploys', 'viewer'],
+    [rollback, 'deploys/rollback', 'tenant_admin'],
+  ] as const
+).map(([one, path, access]) => ({ ...one, path: `/__svc/admin/api/${path}`, group: 'admin', access }))
+
+/** The endpoints whose path no key of the configuration moves. The file of each is named after its path, or its first path. */
 const fixed: readonly Endpoint[] = [
   liveness,
 
@@ -116,7 +119,7 @@ const fixed: readonly Endpoint[] = [
 
   ...managed,
 
-  obsCache,
+  { ...cacheEntries, path: '/__svc/obs/cache', group: 'obs' },
   obsCacheEntry,
   logs,
   logStream,
@@ -131,26 +134,19 @@ const fixed: readonly Endpoint[] = [
   issueToken,
   revokeToken,
 
+  ...administered,
   purgeByTag,
-  adminPurgeL0,
-  adminPurgeProxy,
-  adminCacheStats,
   cacheEntries,
   cacheEntry,
   dropCacheEntry,
   warmCache,
   flushLabel,
-  adminIsolates,
   restartWorkers,
   restartStatus,
   workers,
   restartWorker,
   overview,
-  adminConfig,
-  adminReload,
   adminHealth,
-  adminSites,
-  adminSite,
   siteRoutes,
   flushSite,
   vhosts,
@@ -158,9 +154,6 @@ const fixed: readonly Endpoint[] = [
   renewCert,
   upstreams,
   maintenance,
-  adminDeploy,
-  adminReleases,
-  adminRollback,
   audit,
 
   panel,

@@ -30,7 +30,7 @@ const ANSWER = { timeoutMs: 5_000 } as const
 const WORK = { timeoutMs: 90_000 } as const
 /** A login may queue for ten seconds. */
 const LOGIN = { timeoutMs: 30_000 } as const
-/** A call that waits for the end of a rolling restart, of a reload or of a deployment has no time limit. */
+/** A rolling restart, a reload or a deployment may take minutes. */
 const WAIT = { timeoutMs: 600_000 } as const
 
 function purgesOf({ master }: ControlPlaneParts): Purges {

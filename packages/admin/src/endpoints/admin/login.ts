@@ -1,3 +1,4 @@
+import { sessionLimits } from '@svc/protocol'
 import * as z from 'zod/mini'
 import { endpoint } from '../../contract/endpoint.ts'
 import { text } from '../../contract/schemas.ts'
@@ -9,7 +10,11 @@ export const login = endpoint({
   group: 'admin',
   access: 'open',
   summary: 'Begins a session: gives a token, and sets the cookie on a host of the panel.',
-  body: () => z.strictObject({ username: text('Name of the user.', 256), password: text('Password of the user.') }),
+  body: () =>
+    z.strictObject({
+      username: text('Name of the user.', sessionLimits.username),
+      password: text('Password of the user.', sessionLimits.password),
+    }),
   response: loginResponse,
   handle: async (plane, { body, client }) => {
     const { address, userAgent } = client

@@ -1,7 +1,7 @@
 import { sessionLimits } from '@svc/protocol'
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
-import { success, text } from '../../contract/schemas.ts'
+import { integer, success, text } from '../../contract/schemas.ts'
 import { refusedAnswer, showTime } from '../session-answer.ts'
 
 export const issueToken = endpoint({
@@ -13,9 +13,7 @@ export const issueToken = endpoint({
   body: () =>
     z.strictObject({
       username: text('Name of the user.', sessionLimits.username),
-      ttl_secs: z
-        .int()
-        .check(z.minimum(1), z.maximum(sessionLimits.ttlSecs), z.describe('Lifetime of the token in seconds, a year at most.')),
+      ttl_secs: integer('Lifetime of the token in seconds, a year at most.', 1, sessionLimits.ttlSecs),
     }),
   response: () => success({ token: z.string(), jti: z.string(), expires_at: z.iso.datetime() }),
   async handle(plane, { body, client }) {

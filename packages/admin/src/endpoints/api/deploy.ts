@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../contract/endpoint.ts'
-import { success, text } from '../../contract/schemas.ts'
-import { requireSite } from '../../contract/scope.ts'
-import { releaseAnswer, releaseFields, releaseSuccess, usernameOf } from '../release-answer.ts'
+import { absolutePath, success, text } from '../../contract/schemas.ts'
+import { requireSite, usernameOf } from '../../contract/scope.ts'
+import { releaseAnswer, releaseFields, releaseSuccess } from '../release-answer.ts'
 
 export const deploy = endpoint({
   method: 'POST',
@@ -13,13 +13,10 @@ export const deploy = endpoint({
   body: () =>
     z.strictObject({
       site: text('Id of the site.'),
-      source: z
-        .string()
-        .check(
-          z.regex(/^\//, 'must be an absolute path'),
-          z.maxLength(4096),
-          z.describe('Absolute path of a directory or .tar.gz, in `deploy.sources` or `<state_dir>/incoming`.'),
-        ),
+      source: absolutePath(
+        'directory or .tar.gz',
+        'Absolute path of a directory or .tar.gz, in `deploy.sources` or `<state_dir>/incoming`.',
+      ),
     }),
   response: releaseSuccess,
   handle(plane, { body: { site, source }, caller }) {

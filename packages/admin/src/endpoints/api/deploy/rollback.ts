@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 import { endpoint } from '../../../contract/endpoint.ts'
 import { text } from '../../../contract/schemas.ts'
-import { requireSite } from '../../../contract/scope.ts'
-import { releaseAnswer, releaseSuccess, usernameOf } from '../../release-answer.ts'
+import { requireSite, usernameOf } from '../../../contract/scope.ts'
+import { releaseAnswer, releaseSuccess } from '../../release-answer.ts'
 
 export const rollback = endpoint({
   method: 'POST',
@@ -13,7 +13,7 @@ export const rollback = endpoint({
   body: () =>
     z.strictObject({
       site: text('Id of the site.'),
-      release: z.optional(text('Id of the release; the one that the live one took the place of if it is left out.')),
+      release: z.optional(text('Id of the release; if it is left out, the one that was live before.')),
     }),
   response: releaseSuccess,
   handle(plane, { body: { site, release }, caller }) {

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoint, ok } from '../../../../contract/endpoint.ts'
 import { integer, success, text } from '../../../../contract/schemas.ts'
-import { requireSite } from '../../../../contract/scope.ts'
+import { requireSite, usernameOf } from '../../../../contract/scope.ts'
 
 const RETRY_AFTER_SECS = 120
 const A_DAY_SECS = 86_400
@@ -22,8 +22,7 @@ export const maintenance = endpoint({
   async handle(plane, { params, body, caller }) {
     const { id: site } = requireSite(plane.sites, params['id'] ?? '')
     const { enabled, message, retry_after_secs = RETRY_AFTER_SECS } = body
-    const username = caller.kind === 'user' ? caller.user.username : ''
-    await plane.sites.setMaintenance(site, enabled ? { message, retry_after_secs } : null, username)
+    await plane.sites.setMaintenance(site, enabled ? { message, retry_after_secs } : null, usernameOf(caller))
     return ok({ site, maintenance: enabled })
   },
 })

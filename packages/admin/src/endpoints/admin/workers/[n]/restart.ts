@@ -1,5 +1,5 @@
-import { endpoint, ok } from '../../../../contract/endpoint.ts'
-import { restartResponse } from '../../../restart-progress.ts'
+import { endpoint, jsonAnswer } from '../../../../contract/endpoint.ts'
+import { restartProgress, restartResponse } from '../../../restart-progress.ts'
 
 export const restartWorker = endpoint({
   method: 'POST',
@@ -11,8 +11,7 @@ export const restartWorker = endpoint({
   async handle(plane, { params }) {
     const id = params['n'] ?? ''
     const begun = await plane.fleet.restart(id)
-    if (begun !== undefined)
-      return ok({ restart_id: begun.id, state: begun.state, replaced: begun.replaced, total: begun.total }, 202)
+    if (begun !== undefined) return jsonAnswer(202, restartProgress(begun))
     const detail = `There is no process "${id}": GET /__svc/admin/api/workers lists them.`
     return { problem: { status: 404, code: 'unknown_worker', detail } }
   },
