@@ -145,6 +145,27 @@ test('routes come from the running server, and an unknown site is a usage error'
   assert.match(unknown.stderr, /no site "b"; there are: a/)
 })
 
+test('the end of an override that there is not is a usage error, and one that cannot be served a configuration error', async (t) => {
+  const dir = instance(t)
+  await scriptMaster(t, `${dir}/run/control.sock`, {
+    resetOverride: ({ key }) => {
+      if (key === 'sites.b.release') throw new AppError('SUP_OVERRIDE', `the change of ${key} failed: no directory /srv/b`)
+      throw new AppError('SUP_NO_OVERRIDE', `${key} is not overridden; overridden: sites.b.release`)
+    },
+  })
+  const [unknown, failed] = await Promise.all([
+    runSvc(t, ['config', 'reset', 'sites.a.release'], { cwd: dir }),
+    runSvc(t, ['config', 'reset', 'sites.b.release'], { cwd: dir }),
+  ])
+  assert.equal(unknown.code, 64)
+  assert.match(unknown.stderr, /^svc: sites\.a\.release is not overridden; overridden: sites\.b\.release$/m)
+  assert.deepEqual(failed, {
+    code: 78,
+    stdout: '',
+    stderr: 'svc: the change of sites.b.release failed: no directory /srv/b\n',
+  })
+})
+
 test('without a server routes are read from the files, of a config file or a site directory', async (t) => {
   const dir = instance(t)
   const [configured, standalone, mistyped] = await Promise.all([

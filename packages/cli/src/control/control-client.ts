@@ -47,13 +47,19 @@ async function open(path: string): Promise<Socket> {
   }
 }
 
-/** Errors of the server about the arguments of a request, in the words of the command line. */
+const refusals: Readonly<Record<string, CliError['code']>> = {
+  SUP_BAD_PURGE: 'CLI_USAGE',
+  SUP_UNKNOWN_SITE: 'CLI_USAGE',
+  SUP_NO_OVERRIDE: 'CLI_USAGE',
+  SUP_OVERRIDE: 'CLI_CONFIG',
+  SUP_PURGE_FAILED: 'CLI_NOT_DONE',
+}
+
+/** The error of the command line for a request that the server refused. */
 function refusalOf(error: unknown): CliError | undefined {
   const code = codeOf(error)
-  if (code === 'SUP_BAD_PURGE' || code === 'SUP_UNKNOWN_SITE')
-    return new CliError('CLI_USAGE', messageOf(error), { cause: error })
-  if (code === 'SUP_PURGE_FAILED') return new CliError('CLI_NOT_DONE', messageOf(error), { cause: error })
-  return undefined
+  const ours = refusals[code ?? '']
+  return ours === undefined ? undefined : new CliError(ours, messageOf(error), { cause: error })
 }
 
 /** Calls a method of the running server. */
@@ -65,7 +71,7 @@ type AskServer = <Name extends keyof ControlMethods & string>(
 
 /**
  * Returns a function that calls methods of the server at a control socket, each over a connection of its own. That throws
- * CLI_UNAVAILABLE if the server cannot be reached or ends, CLI_USAGE if it rejects the request, CLI_NOT_DONE if it failed.
+ * CLI_UNAVAILABLE if the server cannot be reached or ends, CLI_USAGE, CLI_CONFIG or CLI_NOT_DONE if it refuses the request.
  */
 export function serverAt(path: string): AskServer {
   return async (method, request, timeoutMs) => {
