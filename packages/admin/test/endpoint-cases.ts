@@ -1,5 +1,5 @@
 import type { Endpoint } from '../src/index.ts'
-import { cacheReport, type FakePlane, release, stored } from './fake-plane.ts'
+import { cacheReport, type FakePlane, flow, release, stored } from './fake-plane.ts'
 
 /** A request that an endpoint carries out, with `FakePlane` behind it. */
 export interface EndpointCase {
@@ -178,6 +178,12 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/admin/api/upstreams': { answer: { ok: true, upstreams: [{ name: 'backend' }], is_partial: true } },
   'GET /__svc/admin/api/audit': { query: { limit: '1' }, answer: { ok: true, entries: [auditRecord], cursor: 7 } },
 
+  'GET /__svc/admin/api/flows': { answer: { ok: true, is_partial: true }, naming: { query: { site: 'shop' } } },
+  'GET /__svc/admin/api/flows/:request_id': {
+    params: { request_id: 'id-7' },
+    answer: { ok: true, ...flow },
+    otherTenant: 404,
+  },
   'GET /__svc/obs/logs': { answer: { ok: true, lines: [{ msg: 'hello' }, {}], dropped: 3 }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/logs/stream': { answer: 'data: {"msg":"hello"}', naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/cache': { answer: { ok: true, cursor: '0.abc' }, naming: { query: { site: 'shop' } } },

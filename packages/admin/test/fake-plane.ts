@@ -1,5 +1,5 @@
 import { AppError } from '@svc/core'
-import type { AuditRecord, CacheReport, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
+import type { AuditRecord, CacheReport, Flow, PurgeOutcome, Release, ReloadReport } from '@svc/protocol'
 import type { ControlPlane, LogFollower, PurgeOrder, SiteSummary, StoredResponse, VhostSummary } from '../src/index.ts'
 
 /** A server of a vhost file. */
@@ -30,6 +30,18 @@ export const release: Release = {
   source: '/srv/releases/r1',
   state: 'ready',
   live: true,
+}
+
+export const flow: Flow = {
+  request_id: 'id-7',
+  at: '2026-01-01T00:00:00.000Z',
+  site: 'shop',
+  method: 'GET',
+  path: '/a',
+  status: 500,
+  duration_ms: 3,
+  reason: 'failed',
+  stages: [{ name: 'router', start_ms: 0, duration_ms: 3, outcome: 'ok' }],
 }
 
 export const outcome: PurgeOutcome = {
@@ -101,6 +113,12 @@ export class FakePlane implements ControlPlane {
   readonly audit: ControlPlane['audit'] = {
     add: async (record) => void this.records.push(record),
     page: async (limit, before) => ({ entries: [], cursor: before === undefined ? limit : null }),
+  }
+
+  flows: ControlPlane['flows'] = async (query) => {
+    this.calls.push({ flows: query })
+    const isShown = (query.sites?.includes('shop') ?? true) && (query.request_id ?? 'id-7') === 'id-7'
+    return { flows: isShown ? [flow] : [], answered: 1, total: 2 }
   }
 
   readonly logs: { -readonly [Key in keyof ControlPlane['logs']]: ControlPlane['logs'][Key] } = {

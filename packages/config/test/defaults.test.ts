@@ -73,7 +73,7 @@ const defaults = (dir: string) => ({
     packs: { traversal: 'off', sqli: 'off', xss: 'off', scanner: 'off', protocol: 'off' },
     rules: [],
   },
-  obs: { slos: [], alerts: [] },
+  obs: { slow_ms: 1000, slos: [], alerts: [] },
   sites: [],
   apps: [],
   route_rules: [],

@@ -15,6 +15,7 @@ import {
   restartStatus,
   workerCacheStats,
 } from './cache-messages.ts'
+import { flowList, flowPage, flowQuery } from './flow-messages.ts'
 import type { HostEndpoint, PackedGeneration } from './generation.ts'
 import { logBatch, logFilter, logPage } from './log-messages.ts'
 import { maintenanceOrder, override } from './override-messages.ts'
@@ -85,6 +86,8 @@ export const workerMethods = {
   cacheStats: method(guard.nothing, workerCacheStats),
   /** State of the upstreams of the configuration, as this worker knows it. */
   upstreams: method(guard.nothing, upstreamReport),
+  /** Recorded flows of this worker. */
+  flows: method(flowQuery, flowList),
   /** Stops accepting, finishes what is in flight, and answers with how many requests and connections were cut. */
   drain: method(guard.object({ timeoutMs: guard.number }), guard.object({ cut: guard.number })),
   /** Cuts everything at once: the second signal. */
@@ -168,6 +171,8 @@ export const masterMethods = {
   releases: method(guard.object({ site: guard.string }), guard.object({ releases: guard.arrayOf(release) })),
   /** Values that were set at run time. */
   overrides: method(guard.nothing, guard.object({ overrides: guard.arrayOf(override) })),
+  /** Recorded flows of all workers. */
+  flows: method(flowQuery, flowPage),
   /** Lines of the worker's log. */
   log: method(logBatch, guard.nothing),
   /** The newest `limit` lines of the logs of all processes. `since`: in milliseconds since the epoch, inclusive. */

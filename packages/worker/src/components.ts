@@ -18,6 +18,7 @@ import { HostRenderer } from './render-client/host-renderer.ts'
 import { HostSet } from './render-client/host-set.ts'
 import { sendFailure } from './request/error-response.ts'
 import { EventStreams } from './request/event-streams.ts'
+import { FlowLog } from './request/flow-log.ts'
 import { RuleTables } from './route-rules/rule-tables.ts'
 import { VhostRuntimes } from './vhost/index.ts'
 import type { WorkerLog } from './worker-log.ts'
@@ -62,6 +63,7 @@ export function createComponents({ workerId, passwordThread, master, log, metric
   const vhosts = new VhostRuntimes({ passwordThread, onProblem })
   const rules = new RuleTables()
   const eventStreams = new EventStreams()
+  const flows = new FlowLog()
   const proofs = new Map<string, string>()
   const revocations = new RevocationList()
   const stages = createStages({
@@ -79,7 +81,7 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     generation,
     pipeline: new Pipeline(stages, sendFailure),
     log: log.requests,
-    tools: { makeRequestId: caches.makeRequestId, l0: caches.l0, eventStreams, reportFailure: log.reportFailure },
+    tools: { makeRequestId: caches.makeRequestId, l0: caches.l0, eventStreams, flows, reportFailure: log.reportFailure },
   })
   const options = engineOptions(generations, log, { ready: caches.l0, onExchange })
   const engine = new WorkerEngine((name) => makeEngine(name, options, log.onEngineFallback), log.onListenFailure)
@@ -97,6 +99,7 @@ export function createComponents({ workerId, passwordThread, master, log, metric
     vhosts,
     rules,
     eventStreams,
+    flows,
     proofs,
     revocations,
     engine,

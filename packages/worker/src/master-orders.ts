@@ -46,6 +46,7 @@ export function masterOrders(components: WorkerComponents): Handlers<typeof work
     },
     cacheStats: () => l0.stats(),
     upstreams: () => components.upstreams.report(),
+    flows: (query) => ({ flows: components.flows.list(query) }),
     drain: ({ timeoutMs }) => drain(components, timeoutMs),
     cut() {
       engine.cut()

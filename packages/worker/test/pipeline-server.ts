@@ -18,6 +18,7 @@ import { createRequestHandler, Pipeline } from '../src/pipeline/pipeline.ts'
 import { createStages } from '../src/pipeline/stages.ts'
 import { sendFailure } from '../src/request/error-response.ts'
 import { EventStreams } from '../src/request/event-streams.ts'
+import { FlowLog } from '../src/request/flow-log.ts'
 import type { Stage } from '../src/request/request-context.ts'
 import { RequestLog } from '../src/request/request-log.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
@@ -64,6 +65,7 @@ export class PipelineServer {
   readonly renderer: CannedRenderer
   readonly failures: ReportedFailure[] = []
   readonly ledger = new PurgeLedger()
+  readonly flows = new FlowLog()
   /** The clock of L0. */
   readonly clock = new ManualClock(Date.now())
   /** Answers in place of the sites' applications, where it does not say "next". */
@@ -148,6 +150,7 @@ export class PipelineServer {
         makeRequestId,
         l0: this.l0,
         eventStreams: new EventStreams(),
+        flows: this.flows,
         reportFailure: ({ requestId }, { message }, status) => this.failures.push({ requestId, message, status }),
       },
     })

@@ -14,6 +14,7 @@ import { UpstreamHandlers } from '../src/proxying/upstream-handlers.ts'
 import type { Renderer } from '../src/render-client/renderer.ts'
 import { sendFailure } from '../src/request/error-response.ts'
 import { EventStreams } from '../src/request/event-streams.ts'
+import { FlowLog } from '../src/request/flow-log.ts'
 import type { Stage } from '../src/request/request-context.ts'
 import { RequestLog } from '../src/request/request-log.ts'
 import { RuleTables } from '../src/route-rules/rule-tables.ts'
@@ -87,6 +88,7 @@ export async function serveDirectory(dir: string, options: DirectoryOptions): Pr
       makeRequestId,
       l0,
       eventStreams: new EventStreams(),
+      flows: new FlowLog(),
       reportFailure: (_context, error, status) => onFailure(error, status),
     },
   })

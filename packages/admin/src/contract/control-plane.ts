@@ -8,6 +8,8 @@ import type {
   CertificateReport,
   ConfigVerdict,
   DeployOrder,
+  FlowPage,
+  FlowQuery,
   HealthReport,
   IsolateModules,
   IsolatePool,
@@ -303,6 +305,8 @@ export interface ControlPlane {
   readonly sites: Sites
   readonly audit: Audit
   readonly logs: Logs
+  /** Recorded flows of the workers that answer in time, the newest first. Rejects if the master is unreachable. */
+  flows(query: FlowQuery): Promise<FlowPage>
   readonly sessions: Sessions
   readonly instance: Instance
   readonly fleet: Fleet

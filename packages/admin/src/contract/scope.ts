@@ -96,14 +96,14 @@ function releasesFor(releases: Releases, own: Sites, tenant: string): Releases {
   }
 }
 
+/** Ids of the tenant's sites among those that are asked for. */
+function ownAmong(own: Sites, wanted: readonly string[] | undefined): string[] {
+  const ids = own.list().map(({ id }) => id)
+  return ids.filter((id) => wanted?.includes(id) ?? true)
+}
+
 function logsFor(logs: Logs, own: Sites): Logs {
-  const ofOwn = (filter: LogFilter): LogFilter => ({
-    ...filter,
-    sites: own
-      .list()
-      .map(({ id }) => id)
-      .filter((id) => filter.sites?.includes(id) ?? true),
-  })
+  const ofOwn = (filter: LogFilter): LogFilter => ({ ...filter, sites: ownAmong(own, filter.sites) })
   return {
     page: (filter, sinceMs, limit) => logs.page(ofOwn(filter), sinceMs, limit),
     follow: (filter, follower) => logs.follow(ofOwn(filter), follower),
@@ -142,6 +142,7 @@ export function planeOfTenant(plane: ControlPlane, tenant: string): ControlPlane
     },
     audit: { add: (record) => plane.audit.add(record), page: forbidden('read the audit log') },
     logs: logsFor(plane.logs, sites),
+    flows: (query) => plane.flows({ ...query, sites: ownAmong(sites, query.sites) }),
     instance: {
       status: forbidden('see the state of the instance'),
       reload: forbidden('reload the configuration'),

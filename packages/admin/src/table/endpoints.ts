@@ -8,6 +8,8 @@ import { purgeByTag } from '../endpoints/admin/cache/purge.ts'
 import { warmCache } from '../endpoints/admin/cache/warm.ts'
 import { renewCert } from '../endpoints/admin/certs/renew.ts'
 import { certs } from '../endpoints/admin/certs.ts'
+import { oneFlow } from '../endpoints/admin/flows/[request_id].ts'
+import { flows } from '../endpoints/admin/flows.ts'
 import { adminHealth } from '../endpoints/admin/health.ts'
 import { flushLabel } from '../endpoints/admin/isolate/flush.ts'
 import { login } from '../endpoints/admin/login.ts'
@@ -155,6 +157,8 @@ const fixed: readonly Endpoint[] = [
   upstreams,
   maintenance,
   audit,
+  flows,
+  oneFlow,
 
   panel,
   loginPage,

@@ -15,7 +15,8 @@ export const inertKeys: readonly string[] = [
   'telemetry',
   'plugins',
   'waf',
-  'obs',
+  'obs.slos',
+  'obs.alerts',
   'tasks',
 ]
 

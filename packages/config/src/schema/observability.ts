@@ -68,8 +68,9 @@ const alert = z
   .describe('An alert on a metric.')
   .meta({ examples: [{ name: 'memory', metric: 'process_resident_memory_bytes', above: 4e9, hint: 'look for a leak' }] })
 
-/** `[obs]`: objectives and alerts. */
-export const obs = section('Service level objectives and alerts.', {
+/** `[obs]`. */
+export const obs = section('Flows, service level objectives and alerts.', {
+  slow_ms: integer(1).default(1000).describe('Milliseconds from which a request is recorded as a slow flow.'),
   slos: z.array(slo).default([]).describe('Service level objectives.'),
   alerts: z.array(alert).default([]).describe('Alerts in addition to the built-in ones.'),
 })

@@ -1,4 +1,4 @@
-import { type CallContext, entryOf } from '@svc/core'
+import { type CallContext, FairRing } from '@svc/core'
 import type { LogBatch, LogFilter, LogPage } from '@svc/protocol'
 
 type Line = LogBatch['lines'][number]
@@ -35,23 +35,6 @@ function parsed(text: string): object {
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { msg: text }
   } catch {
     return { msg: text }
-  }
-}
-
-/** Lines of one site, or those of the service itself. */
-class Source {
-  readonly lines: Line[] = []
-  chars = 0
-
-  add(line: Line): void {
-    this.lines.push(line)
-    this.chars += line.text.length
-  }
-
-  dropOldest(): number {
-    const chars = this.lines.shift()?.text.length ?? 0
-    this.chars -= chars
-    return chars
   }
 }
 
@@ -93,20 +76,14 @@ function matches({ level, site, text }: Line, filter: LogFilter): boolean {
   return filter.text === '' || text.includes(filter.text) || text.includes(JSON.stringify(filter.text).slice(1, -1))
 }
 
-/**
- * The last log lines of all processes of the instance. When it is full, the oldest line of the source with most text is dropped: a
- * site that logs a lot pushes out its own lines, not those of others.
- */
+/** The last log lines of all processes of the instance. A site that logs a lot pushes out its own lines, not those of others. */
 export class LogStore {
-  readonly #limits: LogStoreLimits
-  readonly #sources = new Map<string, Source>()
+  readonly #lines: FairRing<Line>
   readonly #followers = new Set<Follower>()
-  #lines = 0
-  #chars = 0
   #dropped = 0
 
-  constructor(limits: LogStoreLimits = { maxLines: 5_000, maxChars: 4 * 1024 * 1024 }) {
-    this.#limits = limits
+  constructor({ maxLines, maxChars }: LogStoreLimits = { maxLines: 5_000, maxChars: 4 * 1024 * 1024 }) {
+    this.#lines = new FairRing({ maxItems: maxLines, maxWeight: maxChars })
   }
 
   add(line: Line): void {
@@ -114,10 +91,7 @@ export class LogStore {
       this.#dropped++
       return
     }
-    entryOf(this.#sources, line.site, () => new Source()).add(line)
-    this.#lines++
-    this.#chars += line.text.length
-    while (this.#lines > this.#limits.maxLines || this.#chars > this.#limits.maxChars) this.#evict()
+    this.#lines.add(line.site, line, line.text.length)
     for (const follower of this.#followers) follower.offer(line)
   }
 
@@ -132,10 +106,8 @@ export class LogStore {
   }
 
   page({ filter, since, limit }: LogQuery): LogPage {
-    const wanted = filter.sites === undefined ? this.#sources.values() : filter.sites.map((site) => this.#sources.get(site))
     const found: Line[] = []
-    for (const source of wanted)
-      for (const line of source?.lines ?? []) if (line.at >= since && matches(line, filter)) found.push(line)
+    for (const line of this.#lines.of(filter.sites)) if (line.at >= since && matches(line, filter)) found.push(line)
     // Batches of processes arrive one after the other.
     found.sort((one, other) => one.at - other.at)
     return { lines: found.slice(-limit).map(({ text }) => text), dropped: this.#dropped }
@@ -151,18 +123,5 @@ export class LogStore {
       resolve(undefined)
     })
     return promise
-  }
-
-  #evict(): void {
-    let name = ''
-    let largest: Source | undefined
-    for (const [site, source] of this.#sources) {
-      if (largest !== undefined && source.chars <= largest.chars) continue
-      name = site
-      largest = source
-    }
-    this.#chars -= largest?.dropOldest() ?? 0
-    this.#lines--
-    if (largest?.lines.length === 0) this.#sources.delete(name)
   }
 }

@@ -5,6 +5,8 @@ import { flushSite, forgetModules, listModules } from '@svc/processes'
 import type {
   AppReset,
   CacheReport,
+  FlowPage,
+  FlowQuery,
   IsolateModules,
   IsolatePool,
   ModulePurge,
@@ -119,6 +121,14 @@ export async function upstreamsOf({ workers }: MasterParts): Promise<UpstreamSum
   }
   const isCut = reports.some((report) => report.is_cut)
   return { groups: [...groups.values()], is_cut: isCut, answered: reports.length, total: workers.count }
+}
+
+/** Recorded flows of the workers that answer in time, the newest first. */
+export async function flowsOf({ workers }: MasterParts, query: FlowQuery): Promise<FlowPage> {
+  const asked = workers.ready.map(({ peer }) => peer.call('flows', query, { timeoutMs: REPORT_TIMEOUT_MS }))
+  const lists = (await Promise.allSettled(asked)).flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value.flows] : []))
+  const flows = lists.flat().sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
+  return { flows: flows.slice(0, query.limit), answered: lists.length, total: workers.count }
 }
 
 /** Adds up the states of the same servers. During a reload workers may have different ones. */

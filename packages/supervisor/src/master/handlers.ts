@@ -4,6 +4,7 @@ import type { hostParentMethods, masterMethods, PurgeOutcome, ReloadReport } fro
 import type { ControlHandlers } from '../control/control-server.ts'
 import {
   cacheStats,
+  flowsOf,
   flushIsolates,
   isolatePools,
   modulesOf,
@@ -64,6 +65,7 @@ export function workerHandlers(
     certificates: () => ({ certificates: parts.certificates.report() }),
     renewCertificate: ({ host }) => ({ outcome: parts.certificates.renew(host) }),
     upstreams: () => upstreamsOf(parts),
+    flows: (query) => flowsOf(parts, query),
     log: (batch) => void parts.logs.addBatch(batch),
     logs: (query) => parts.logs.page(query),
     followLogs: ({ filter }, context) => parts.logs.follow(filter, context),

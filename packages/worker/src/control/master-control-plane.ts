@@ -165,6 +165,7 @@ export function createControlPlane(parts: ControlPlaneParts): ControlPlane {
       page: (limit, before) => master.call('auditLog', { limit, before }, ANSWER),
     },
     logs: logsOf(parts),
+    flows: (query) => master.call('flows', query, ANSWER),
     instance: instanceOf(parts),
     fleet: fleetOf(parts),
     releases: {

@@ -49,6 +49,7 @@ export class IsrCache {
   /** Answers a request: from the store, by the render of another request, or by a render of its own. */
   answer(request: PageRequest): void {
     const { clock, ledger } = this.#tools
+    request.context.enter('isr')
     this.#serve({ request, deadlineMs: clock.monotonic() + request.settings.waitMs, seq: ledger.last, rounds: 0 })
   }
 
@@ -93,12 +94,14 @@ export class IsrCache {
   #hit(request: PageRequest, key: string, { entry, freshness }: FoundEntry): void {
     const { clock, metrics } = this.#tools
     metrics.hits.l1.value++
+    request.context.enter('write', freshness === 'stale' ? 'stale' : 'hit')
     sendStored(this.#tools, request.context, entry, hitStatus(entry, clock.now()))
     if (freshness === 'stale') this.#refresh(key, request)
   }
 
   #miss(key: string, waiter: PageWaiter): void {
     const { admission, clock } = this.#tools
+    waiter.request.context.enter('lease', 'miss')
     const isRepeated = admission.note(key, clock.monotonic())
     const fill = this.#fills.joinable(key)?.policy
     if (fill === undefined) this.#open(key, { kind: 'request', opener: waiter, isRepeated })
@@ -148,6 +151,7 @@ export class IsrCache {
     const { context, address, settings } = request
     const { entries, passes, renderer } = this.#tools
     context.cacheStatus = isrStatus(status)
+    context.enter('render', status.outcome === 'bypass' ? 'bypass' : 'miss')
     const sink = new ClientSink(context, {
       failed: (error) => request.exits.fail(error),
       completed: (head, facts) => {

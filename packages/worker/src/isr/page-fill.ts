@@ -128,6 +128,7 @@ export class PageFill implements FillPolicy<PageWaiter> {
     const { clock, renderer } = this.#tools
     const { settings } = leader?.request ?? this.#subject
     this.#leader = leader
+    leader?.request.context.enter('render')
     const render = new SharedRender({
       leader: leader && this.#leaderOf(leader),
       maxBodyBytes: settings.maxBodyBytes,

@@ -62,6 +62,7 @@ export class FastcgiHandler implements LocationHandler {
       return
     }
     const request = this.#request(exchange)
+    exchange.context.enter('upstream')
     const { cache } = this.#tools
     const source = cache === undefined ? origin : cache.originFor(exchange, origin, request, `fastcgi://${origin.name}`)
     source.fetch(request, new UpstreamSink(exchange, this.#filter))

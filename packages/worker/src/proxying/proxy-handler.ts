@@ -80,6 +80,7 @@ export class ProxyHandler implements LocationHandler {
       return
     }
     const { webSocket } = context.exchange
+    context.enter('upstream')
     // The page of an error is requested by itself.
     context.body.makeRepeatable()
     const body = context.body.isPresent && exchange.method === context.request.method ? context.body : undefined

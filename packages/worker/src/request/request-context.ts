@@ -7,6 +7,7 @@ import type { ServingGeneration } from '../generation/serving-generation.ts'
 import type { SiteRuntime } from '../generation/site-runtime.ts'
 import { ClientBody } from './client-body.ts'
 import { type EventStream, type EventStreams, isEventStream } from './event-streams.ts'
+import type { FlowLog, StageTrail } from './flow-log.ts'
 import { type L0Admission, L0Capture } from './l0-capture.ts'
 import { finalHead } from './response-head.ts'
 
@@ -27,6 +28,7 @@ export interface ContextTools {
   readonly l0: { readonly admission: L0Admission | undefined }
   /** Ends streams of events when the server drains. */
   readonly eventStreams: EventStreams
+  readonly flows: FlowLog
   /** Called for failures inside the service, with the status of the response to them. */
   reportFailure(context: RequestContext, error: Error, status: number): void
 }
@@ -75,6 +77,8 @@ export class RequestContext {
   #status = 0
   #bytes = 0
   #events: EventStream | undefined
+  #trail: StageTrail | undefined
+  #wasCut = false
 
   constructor(exchange: HttpExchange, generation: ServingGeneration, client: ClientInfo, tools: ContextTools) {
     this.exchange = exchange
@@ -91,6 +95,31 @@ export class RequestContext {
     this.#requestId ??=
       (this.client.isPeerTrusted ? this.request.header('x-request-id') : undefined) ?? this.#tools.makeRequestId()
     return this.#requestId
+  }
+
+  /** Notes for its flow that the request enters a stage. `outcome`: how the stage before it went. */
+  enter(stage: 'middleware' | 'router' | 'isr' | 'lease' | 'render' | 'upstream' | 'write', outcome = 'ok'): void {
+    if (this.#ending === 'none') this.#trail = this.#tools.flows.enter(this.#trail, stage, outcome)
+  }
+
+  /** Records the flow of the request, which has ended, if it is one to record. `isRefused`: the engine aborted it. */
+  recordFlow(status: number, durationMs: number, isRefused: boolean): void {
+    const { method, rawPath } = this.exchange.request
+    this.#tools.flows.ended({
+      trail: this.#trail,
+      slowMs: this.generation.config.obs.slow_ms,
+      mayBeSlow: this.#events === undefined && this.#status !== 101,
+      isFailed: status >= 500 || isRefused || this.#wasCut,
+      isAborted: this.#ending === 'aborted' || this.#wasCut,
+      startedAt: this.startedAt,
+      durationMs,
+      status,
+      site: this.site?.config.id ?? '',
+      method,
+      path: rawPath,
+      requestId: () => this.requestId,
+    })
+    this.#trail = undefined
   }
 
   get isAnswered(): boolean {
@@ -173,6 +202,7 @@ export class RequestContext {
 
   /** Sends a complete response. */
   respond(unshaped: ResponseHead, body?: Uint8Array): void {
+    this.enter('write')
     const head = this.#finalHead(unshaped)
     this.#status = head.status
     this.#bytes = this.#sendsBody(head.status) ? (body?.byteLength ?? 0) : 0
@@ -183,6 +213,7 @@ export class RequestContext {
 
   /** Sends the head of a streamed response. */
   stream(unshaped: ResponseHead, options?: StreamOptions): BodyWriter {
+    this.enter('write')
     const head = this.#finalHead(unshaped)
     this.#status = head.status
     const sendsBody = this.#sendsBody(head.status)
@@ -204,7 +235,10 @@ export class RequestContext {
         count(chunk)
         writer.end(chunk, trailers)
       },
-      abort: () => writer.abort(),
+      abort: () => {
+        this.#wasCut = true
+        writer.abort()
+      },
     }
   }
 

@@ -87,6 +87,7 @@ export class RequestLog {
     const { request } = context
     const { status, bytes } = this.#outcome(context, isAborted)
     this.#series.get(request.method, context.pathGroup).record(status, durationMs, context.exchange.body.length ?? 0, bytes)
+    context.recordFlow(status, durationMs, isAborted && this.#refused.has(context.exchange.request))
     if (!context.isAccessLogged) return
     this.#accessLog?.write({
       startedAt: Date.now() - durationMs,

@@ -118,6 +118,7 @@ export class AppStage implements Stage {
     }
     if (isr !== undefined) context.cacheStatus = isrStatus({ outcome: isPageMethod(context) ? 'bypass' : 'method' })
     const body = context.body.isPresent ? context.body : undefined
+    context.enter('render')
     this.#renderer.render(renderRequestOf(request, plan), body, new ClientSink(context, { failed: fail }))
   }
 

@@ -19,6 +19,7 @@ import {
  */
 export function runMiddleware(request: SiteRequest, renderer: Renderer): Promise<SiteTarget | 'answered' | 'stale'> {
   const { promise, resolve } = Promise.withResolvers<SiteTarget | 'answered' | 'stale'>()
+  request.context.enter('middleware')
   const sink = new ClientSink(request.context, {
     failed(error) {
       if (!isStaleManifest(error)) sendFailure(request.context, error)
@@ -27,6 +28,7 @@ export function runMiddleware(request: SiteRequest, renderer: Renderer): Promise
     completed: () => resolve('answered'),
   })
   renderer.runMiddleware(renderRequestOf(request, { kind: 'middleware', route: '', params: {} }), sink, (verdict, facts) => {
+    request.context.enter('router', verdict.action)
     note(request, verdict, facts)
     resolve(apply(request, verdict))
   })

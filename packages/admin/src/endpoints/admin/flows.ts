@@ -1,0 +1,39 @@
+import * as z from 'zod/mini'
+import { endpoint, ok } from '../../contract/endpoint.ts'
+import { digits, success, text } from '../../contract/schemas.ts'
+import { requireSite } from '../../contract/scope.ts'
+
+const reasons = ['slow', 'failed', 'sample'] as const
+
+/** The fields of a flow. */
+export const flowFields = () => ({
+  request_id: z.string(),
+  at: z.iso.datetime(),
+  site: z.string(),
+  method: z.string(),
+  path: z.string(),
+  status: z.int(),
+  duration_ms: z.number(),
+  reason: z.enum(reasons),
+  stages: z.array(z.object({ name: z.string(), start_ms: z.number(), duration_ms: z.number(), outcome: z.string() })),
+})
+
+export const flows = endpoint({
+  method: 'GET',
+  path: '/__svc/admin/api/flows',
+  group: 'admin',
+  access: 'viewer',
+  summary: 'Lists recorded requests with their stages, newest first.',
+  query: () =>
+    z.strictObject({
+      site: z.optional(text('Id of a site: only its requests.')),
+      reason: z.optional(z.enum(reasons).check(z.describe('Why they were recorded.'))),
+      limit: z.optional(digits('Requests to list; 100 if it is left out.', 1, 1000)),
+    }),
+  response: () => success({ flows: z.array(z.object(flowFields())), is_partial: z.boolean() }),
+  async handle(plane, { query: { site, reason, limit = 100 } }) {
+    const sites = site === undefined ? {} : { sites: [requireSite(plane.sites, site).id] }
+    const page = await plane.flows({ ...sites, ...(reason === undefined ? {} : { reason }), limit })
+    return ok({ flows: page.flows, is_partial: page.answered < page.total })
+  },
+})

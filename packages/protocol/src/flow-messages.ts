@@ -1,0 +1,42 @@
+import { type Guarded, guard } from '@svc/core'
+
+/** One part of the passage of a request through a worker. Times are relative to the beginning of the request. */
+const flowStage = guard.object({
+  name: guard.string,
+  start_ms: guard.number,
+  duration_ms: guard.number,
+  outcome: guard.string,
+})
+
+/** The passage of one request. */
+const flow = guard.object({
+  request_id: guard.string,
+  /** RFC 3339 in UTC. */
+  at: guard.string,
+  /** Id of the site; "": none was found. */
+  site: guard.string,
+  method: guard.string,
+  path: guard.string,
+  status: guard.number,
+  duration_ms: guard.number,
+  reason: guard.oneOf('slow', 'failed', 'sample'),
+  stages: guard.arrayOf(flowStage),
+})
+export type Flow = Guarded<typeof flow>
+
+/** Selects recorded flows. */
+export const flowQuery = guard.object({
+  /** Ids of sites; undefined: of all. */
+  sites: guard.optional(guard.arrayOf(guard.string)),
+  request_id: guard.optional(guard.string),
+  reason: guard.optional(guard.string),
+  limit: guard.number,
+})
+export type FlowQuery = Guarded<typeof flowQuery>
+
+/** Flows of one worker, the newest first. */
+export const flowList = guard.object({ flows: guard.arrayOf(flow) })
+
+/** Flows of the instance, the newest first: `answered` of `total` workers are in it. */
+export const flowPage = guard.object({ flows: guard.arrayOf(flow), answered: guard.number, total: guard.number })
+export type FlowPage = Guarded<typeof flowPage>

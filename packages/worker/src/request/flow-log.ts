@@ -1,0 +1,126 @@
+import { performance } from 'node:perf_hooks'
+import { FairRing } from '@svc/core'
+import type { Flow, FlowQuery } from '@svc/protocol'
+
+/** Further stages count to the last one. */
+const MAX_STAGES = 16
+const MAX_FLOWS = 500
+/** Trails that are kept for further requests. */
+const MAX_FREE = 256
+/** Of the requests that are neither slow nor failed, one of so many is recorded, and at most one in a second. */
+const SAMPLE_OF = 100
+const MAX_PATH_CHARS = 512
+const MAX_NAME_CHARS = 128
+
+/** The stages that a request is in. Each costs one reading of the clock, and no memory: trails are used again. */
+export interface StageTrail {
+  readonly names: string[]
+  readonly outcomes: string[]
+  /** Milliseconds of the monotonic clock. */
+  readonly starts: number[]
+  count: number
+}
+
+/** A request that has ended, as far as its flow shows it. */
+interface EndedRequest {
+  readonly trail: StageTrail | undefined
+  readonly slowMs: number
+  /** False for responses that last as long as their clients want them to. */
+  readonly mayBeSlow: boolean
+  readonly isFailed: boolean
+  readonly isAborted: boolean
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly status: number
+  readonly site: string
+  readonly method: string
+  /** Without a query. */
+  readonly path: string
+  readonly requestId: () => string
+}
+
+const millis = (value: number) => Math.round(value * 1000) / 1000
+
+/** The last requests of a worker that were slow or failed, and a sample of the others, with the stages that they went through. */
+export class FlowLog {
+  readonly #flows = new FairRing<Flow>({ maxItems: MAX_FLOWS, maxWeight: MAX_FLOWS })
+  readonly #free: StageTrail[] = []
+  #others = 0
+  #sampledAt = Number.NEGATIVE_INFINITY
+
+  /** Notes that a request enters a stage, and how the stage before it went. Returns its trail. */
+  enter(trail: StageTrail | undefined, name: string, outcome: string): StageTrail {
+    const own = trail ?? this.#free.pop() ?? { names: [], outcomes: [], starts: [], count: 0 }
+    const { count } = own
+    own.outcomes[count] = outcome
+    if (count === MAX_STAGES) return own
+    own.names[count] = name
+    own.starts[count] = performance.now()
+    own.count++
+    return own
+  }
+
+  /** Records the request if it is one to record. Its trail must not be used any more. */
+  ended(request: EndedRequest): void {
+    const reason = this.#reasonOf(request)
+    if (reason !== undefined) this.#flows.add(request.site, flowOf(request, reason), 1)
+    const { trail } = request
+    if (trail === undefined || this.#free.length >= MAX_FREE) return
+    trail.count = 0
+    this.#free.push(trail)
+  }
+
+  /** The newest first. */
+  list({ sites, request_id: id, reason, limit }: FlowQuery): Flow[] {
+    const found: Flow[] = []
+    for (const flow of this.#flows.of(sites))
+      if ((id === undefined || flow.request_id === id) && (reason === undefined || flow.reason === reason)) found.push(flow)
+    return found.sort(newerFirst).slice(0, limit)
+  }
+
+  #reasonOf({ isFailed, mayBeSlow, durationMs, slowMs, startedAt }: EndedRequest): Flow['reason'] | undefined {
+    if (isFailed) return 'failed'
+    if (mayBeSlow && durationMs >= slowMs) return 'slow'
+    if (this.#others++ % SAMPLE_OF !== 0 || startedAt - this.#sampledAt < 1000) return undefined
+    this.#sampledAt = startedAt
+    return 'sample'
+  }
+}
+
+function newerFirst(one: Flow, other: Flow): number {
+  return one.at < other.at ? 1 : one.at > other.at ? -1 : 0
+}
+
+function flowOf(request: EndedRequest, reason: Flow['reason']): Flow {
+  const { trail, startedAt, durationMs, status, site, method, path, requestId } = request
+  return {
+    request_id: requestId().slice(0, MAX_NAME_CHARS),
+    at: new Date(Date.now() - durationMs).toISOString(),
+    site,
+    method: method.slice(0, MAX_NAME_CHARS),
+    path: path.slice(0, MAX_PATH_CHARS),
+    status,
+    duration_ms: millis(durationMs),
+    reason,
+    stages: stagesOf(trail, startedAt, durationMs, request.isAborted ? 'aborted' : 'ok'),
+  }
+}
+
+/** A request is in the router until it enters another stage, and in each until it enters the next. */
+function stagesOf(trail: StageTrail | undefined, startedAt: number, durationMs: number, outcome: string): Flow['stages'] {
+  const count = trail?.count ?? 0
+  const startOf = (index: number) => Math.max(0, index < count ? (trail?.starts[index] ?? 0) - startedAt : durationMs)
+  const first = {
+    name: 'router',
+    start_ms: 0,
+    duration_ms: millis(startOf(0)),
+    outcome: count === 0 ? outcome : (trail?.outcomes[0] ?? ''),
+  }
+  const others = Array.from({ length: count }, (_, index) => ({
+    name: trail?.names[index] ?? '',
+    start_ms: millis(startOf(index)),
+    duration_ms: millis(Math.max(0, startOf(index + 1) - startOf(index))),
+    outcome: index === count - 1 ? outcome : (trail?.outcomes[index + 1] ?? ''),
+  }))
+  return [first, ...others]
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FlowLog } from '../src/request/flow-log.ts'
+
+const ended = {
+  trail: undefined,
+  slowMs: 1000,
+  mayBeSlow: true,
+  isFailed: false,
+  isAborted: false,
+  startedAt: 0,
+  durationMs: 5,
+  status: 200,
+  site: 'shop',
+  method: 'GET',
+  path: '/',
+  requestId: () => 'id',
+}
+const all = { limit: 100_000 }
+
+test('slow and failed requests are recorded, and of the others a sample, at most one a second', () => {
+  const log = new FlowLog()
+  for (let i = 0; i < 1000; i++) log.ended({ ...ended, startedAt: i })
+  assert.deepEqual(
+    log.list(all).map(({ reason }) => reason),
+    ['sample'],
+  )
+  for (let i = 0; i < 1000; i++) log.ended({ ...ended, startedAt: 2000 + i })
+  assert.equal(log.list(all).length, 2)
+  log.ended({ ...ended, durationMs: 1000, path: '/slow' })
+  log.ended({ ...ended, durationMs: 10_000, mayBeSlow: false, path: '/events' })
+  log.ended({ ...ended, isFailed: true, path: '/failed' })
+  const found = log.list(all).filter(({ reason }) => reason !== 'sample')
+  assert.deepEqual(found.map(({ path, reason }) => `${path} ${reason}`).toSorted(), ['/failed failed', '/slow slow'])
+})
+
+test('a site whose requests all fail pushes out its own flows only, and long names are cut', () => {
+  const log = new FlowLog()
+  log.ended({ ...ended, isFailed: true, site: 'calm' })
+  const long = 'x'.repeat(100_000)
+  for (let i = 0; i < 5_000; i++)
+    log.ended({ ...ended, isFailed: true, site: 'loud', path: long, method: long, requestId: () => long })
+  const found = log.list(all)
+  assert.equal(found.length, 500)
+  assert.equal(log.list({ ...all, sites: ['calm'] }).length, 1)
+  assert.ok(JSON.stringify(found[0]).length < 2_000)
+})
+
+test('stages have bounds too, and the trail of one request does not show in the next', () => {
+  const log = new FlowLog()
+  let trail = log.enter(undefined, 'isr', 'ok')
+  for (let i = 0; i < 100; i++) trail = log.enter(trail, 'render', 'miss')
+  log.ended({ ...ended, trail, isFailed: true, path: '/many' })
+  const next = log.enter(undefined, 'write', 'ok')
+  assert.equal(next, trail, 'it is used again')
+  log.ended({ ...ended, trail: next, isFailed: true, isAborted: true, path: '/few' })
+  const stages = (path: string) => log.list(all).find((flow) => flow.path === path)?.stages ?? []
+  assert.equal(stages('/many').length, 17)
+  assert.deepEqual(
+    stages('/few').map(({ name, outcome }) => `${name} ${outcome}`),
+    ['router ok', 'write aborted'],
+  )
+})

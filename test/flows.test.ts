@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { fetchHttp, PROCESS_WAIT_MS, type Server, startServer, tempSite, waitFor } from '@svc/testkit'
+import { adminToml, bearer } from '../packages/auth/test/admin-users.ts'
+import { statusOf } from './control.ts'
+
+const API = '/__svc/admin/api/flows'
+
+interface Flow {
+  readonly request_id: string
+  readonly site: string
+  readonly path: string
+  readonly status: number
+  readonly reason: string
+  readonly duration_ms: number
+  readonly stages: readonly {
+    readonly name: string
+    readonly start_ms: number
+    readonly duration_ms: number
+    readonly outcome: string
+  }[]
+}
+
+type Username = Parameters<typeof bearer>[0]
+
+async function ask(server: Server, path: string, username: Username = 'vera', timeoutMs = PROCESS_WAIT_MS) {
+  const { status, text } = await fetchHttp(server.url + API + path, { headers: await bearer(username), timeoutMs })
+  return { status, json: JSON.parse(text) as { flows: Flow[]; is_partial: boolean } & Flow, text }
+}
+
+/** The newest flow of a path, once it is there. */
+async function flowTo(server: Server, path: string): Promise<Flow> {
+  let found: Flow | undefined
+  const look = async () => {
+    found = (await ask(server, '?limit=1000')).json.flows.find((flow) => flow.path === path)
+    return found !== undefined
+  }
+  await waitFor(`a flow to ${path}`, look, PROCESS_WAIT_MS)
+  assert.ok(found)
+  return found
+}
+
+const files = {
+  'app/page.tsx': 'export const revalidate = 3600\nexport default function Page() { return <p>kept</p> }\n',
+  'app/[name]/page.tsx': `export const dynamic = 'force-dynamic'
+export default async function Page({ params }) {
+  const { name } = await params
+  if (name === 'fails') throw new Error('broken')
+  if (name === 'slow') await new Promise((resolve) => setTimeout(resolve, 400))
+  return <p>{name}</p>
+}
+`,
+  'middleware.js': "export const config = { matcher: ['/slow'] }\nexport function middleware() {}\n",
+}
+
+async function start(t: TestContext): Promise<Server> {
+  const tables = ['shop', 'blog'].map((id) => {
+    const tenant = id === 'shop' ? 'tenant = "acme"\n' : ''
+    return `[[sites]]\nid = "${id}"\nhostnames = ["${id}.test"]\nroot = "${tempSite(t, files)}"\n${tenant}`
+  })
+  const more = '[obs]\nslow_ms = 300\n'
+  return startServer(t, { config: `[server]\nlisten = "127.0.0.1:0"\nworkers = 2\n${more}${adminToml}${tables.join('')}` })
+}
+
+const get = (server: Server, path: string, host = 'shop.test') => fetchHttp(server.url + path, { host })
+
+test('slow and failed requests are recorded with their stages and without their query', async (t) => {
+  const server = await start(t)
+  assert.equal((await get(server, '/slow?token=hidden')).status, 200)
+  assert.equal((await get(server, '/fails?token=hidden', 'blog.test')).status, 500)
+  const slow = await flowTo(server, '/slow')
+  assert.deepEqual([slow.site, slow.status, slow.reason], ['shop', 200, 'slow'])
+  assert.deepEqual(
+    slow.stages.map(({ name }) => name),
+    ['router', 'middleware', 'router', 'isr', 'lease', 'render', 'write'],
+  )
+  const render = slow.stages.find(({ name }) => name === 'render')
+  assert.ok(render !== undefined && render.duration_ms >= 300, JSON.stringify(slow))
+  for (const [index, { start_ms, duration_ms }] of slow.stages.entries()) {
+    const next = slow.stages[index + 1]?.start_ms ?? slow.duration_ms
+    assert.ok(Math.abs(start_ms + duration_ms - next) < 0.01, `stages follow one another: ${JSON.stringify(slow)}`)
+  }
+  const failed = await flowTo(server, '/fails')
+  assert.deepEqual([failed.site, failed.status, failed.reason], ['blog', 500, 'failed'])
+  const { text } = await ask(server, '')
+  assert.doesNotMatch(text, /hidden/)
+
+  assert.equal((await ask(server, `/${slow.request_id}`)).json.path, '/slow')
+  assert.equal((await ask(server, `/${slow.request_id}`, 'tom')).status, 200)
+  assert.equal((await ask(server, `/${failed.request_id}`, 'tom')).status, 404, 'of another tenant')
+  assert.equal((await ask(server, '/no-such')).status, 404)
+  const own = (await ask(server, '', 'tom')).json.flows
+  assert.ok(own.length > 0 && own.every(({ site }) => site === 'shop'))
+})
+
+test('a worker that hangs is missing in the list, which says so', async (t) => {
+  const server = await start(t)
+  await get(server, '/slow')
+  await flowTo(server, '/slow')
+  const pids = (await statusOf(server)).workers.map(({ pid }) => pid)
+  const [stopped = 0] = pids
+  process.kill(stopped, 'SIGSTOP')
+  t.after(() => process.kill(stopped, 'SIGCONT'))
+  const partial = async () => {
+    // The stopped worker may have taken the connection.
+    const answer = await ask(server, '', 'vera', 4_000).catch(() => undefined)
+    return answer?.json.is_partial === true
+  }
+  await waitFor('a partial list', partial, PROCESS_WAIT_MS)
+})
