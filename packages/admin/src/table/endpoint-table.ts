@@ -78,7 +78,8 @@ export class EndpointTable {
   /** The 404 of an unknown path in the reserved space: it lists what the running program serves. */
   unknownAnswer(): EndpointAnswer {
     const endpoints = this.all.map(({ method, path, group, access }) => ({ method, path, group, access }))
-    const body = { type: 'about:blank', title: 'Not Found', status: 404, code: 'unknown_endpoint', endpoints }
+    const detail = 'no endpoint has this path'
+    const body = { type: 'about:blank', title: 'Not Found', status: 404, code: 'unknown_endpoint', detail, endpoints }
     return { ...jsonAnswer(404, body), contentType: 'application/problem+json' }
   }
 

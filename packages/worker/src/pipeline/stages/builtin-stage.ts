@@ -155,7 +155,8 @@ export class BuiltinStage implements Stage {
     context.withdrawFromL0()
     if (match.kind === 'unknown') return send(context, context.generation.endpoints.unknownAnswer())
     if (match.kind === 'wrong-method') {
-      sendError(context, { status: 405, code: 'method_not_allowed' }, [['allow', match.allow]])
+      const detail = `this path has the methods ${match.allow}`
+      sendError(context, { status: 405, code: 'method_not_allowed', detail }, [['allow', match.allow]])
       return 'answered'
     }
     const { endpoint } = match

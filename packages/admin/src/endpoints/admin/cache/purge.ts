@@ -21,7 +21,7 @@ export const purgeByTag = endpoint({
     if (pattern !== undefined && tag === undefined) {
       return purgeLayer(plane, 'isr', [{ kind: 'pattern', pattern, labels: null }], query)
     }
-    const errors = [{ path: 'tag', message: 'give either tag or pattern' }]
-    return { problem: { status: 400, code: 'invalid_request', errors } }
+    const detail = 'give either tag or pattern'
+    return { problem: { status: 400, code: 'invalid_request', detail, errors: [{ path: 'tag', message: detail }] } }
   },
 })
