@@ -86,6 +86,17 @@ test('every endpoint has a case, and every case an endpoint', () => {
   )
 })
 
+/** A refusal as RFC 9457 has it, with the members that are always there. */
+function problemOf({ status, headers, text }: MemoryResponse) {
+  assert.equal(headers['content-type'], 'application/problem+json', text)
+  const problem = JSON.parse(text)
+  for (const member of ['type', 'title', 'code', 'detail', 'request_id'])
+    assert.equal(typeof problem[member], 'string', `${member}: ${text}`)
+  assert.match(problem.code, /^[a-z][a-z0-9_]*$/)
+  assert.equal(problem.status, status)
+  return problem
+}
+
 type Who = 'nobody' | Username
 
 /**
@@ -132,7 +143,8 @@ for (const [index, [user, place]] of who.entries()) {
       operations.length = 0
       server.renderer.requests.length = 0
       const options = { headers: credentials, ...(place === 'here' ? {} : { remoteAddress: OUTSIDE }) }
-      const { status, headers, text } = await send(server, endpoint, options)
+      const response = await send(server, endpoint, options)
+      const { status, headers, text } = response
       const expected = rowOf(endpoint)[index]
       const { status: right = 200, otherTenant = right } = caseOf(endpoint)
       const message = text.slice(0, 300)
@@ -144,17 +156,16 @@ for (const [index, [user, place]] of who.entries()) {
         assert.equal(server.renderer.requests.length > 0 || status === 404, expected === 'site', message)
         // A browser is sent to the login.
         if (endpoint.isPage && expected === 401) assert.deepEqual([status, headers['location']], [303, '/__svc/admin/login'])
-        else if (expected !== 'site') assert.deepEqual([status, JSON.parse(text).status], [expected, expected], message)
+        else if (expected !== 'site') assert.equal(problemOf(response).status, expected, message)
       }
     })
   })
 }
 
-const forTenants = endpoints.filter((endpoint) => rowOf(endpoint)[6] === 'in' && endpoint.access !== 'open')
+const forTenants = () => endpoints.filter((endpoint) => rowOf(endpoint)[6] === 'in' && endpoint.access !== 'open')
 
 test('an endpoint that names something of a tenant answers 404 to another tenant', async (t) => {
-  // A part that is missing has nothing that a request could name.
-  const named = forTenants.filter((endpoint) => namesTenantObject(endpoint) && caseOf(endpoint).status !== 503)
+  const named = forTenants().filter(namesTenantObject)
   const { server, operations } = await start(t)
   await eachOf(named, async (endpoint) => {
     const { otherTenant, naming } = caseOf(endpoint)
@@ -168,6 +179,7 @@ test('an endpoint that names something of a tenant answers 404 to another tenant
       const headers = await bearer(user)
       const response = await send(server, endpoint, { headers, remoteAddress: OUTSIDE }, right)
       assert.equal(response.status, status, `${user}: ${response.text}`)
+      if (user === 'ida') problemOf(response)
       if (user === 'ida')
         assert.deepEqual(
           operations.filter((one) => !reading.has(one)),
@@ -185,7 +197,7 @@ test('no answer to a tenant names a site of another, nor its label or tenant', a
   const foreign = { tom: /blog/, ida: /shop|blog|acme/ }
   // The components of the report name sites.
   server.health = async () => ({ status: 'degraded', uptime_secs: 1, checks: { render_pool: 'degraded: blog: crash loop' } })
-  await eachOf(forTenants, async (endpoint) => {
+  await eachOf(forTenants(), async (endpoint) => {
     for (const user of ['tom', 'ida'] as const) {
       const { status, text } = await send(server, endpoint, { headers: await bearer(user), remoteAddress: OUTSIDE })
       if (status < 300) assert.doesNotMatch(text, foreign[user], user)
@@ -202,14 +214,17 @@ test('a right request is answered as declared', async (t) => {
     const message = response.text.slice(0, 500)
     assert.equal(response.status, status, message)
     assert.equal(response.headers['cache-control'], 'no-store', message)
+    if (endpoint.method === 'GET') {
+      const asked = await send(server, endpoint, { method: 'HEAD', headers, remoteAddress: OUTSIDE })
+      assert.deepEqual([asked.status, asked.text, asked.headers['content-type']], [status, '', response.headers['content-type']])
+    }
     if (typeof answer === 'string') {
       assert.ok(response.text.includes(answer), message)
       return
     }
-    assert.equal(response.headers['content-type'], status === 503 ? 'application/problem+json' : 'application/json', message)
+    assert.equal(response.headers['content-type'], 'application/json', message)
     const json = JSON.parse(response.text)
     assert.partialDeepStrictEqual(json, answer, message)
-    if (status === 503) return
     assert.equal(undeclaredParts(endpoint, json), undefined)
   })
 })
@@ -233,15 +248,15 @@ test('another method is 405 with the right ones, before credentials; outside of 
     for (const method of (['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const).filter(
       (one) => !allowed.includes(one as never),
     )) {
-      const { status, headers, text } = await server.get(path, { method, remoteAddress: OUTSIDE })
+      const response = await server.get(path, { method, remoteAddress: OUTSIDE })
       const message = `${method} ${path}`
       if (!isReserved(endpoint)) {
-        assert.doesNotMatch(text, /unauthorized|method_not_allowed/, message)
+        assert.doesNotMatch(response.text, /unauthorized|method_not_allowed/, message)
         continue
       }
-      assert.equal(status, 405, message)
+      assert.equal(problemOf(response).status, 405, message)
       const allow = allowed.flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
-      assert.deepEqual(headers['allow'], allow.join(', '), message)
+      assert.deepEqual(response.headers['allow'], allow.join(', '), message)
     }
   })
 })
@@ -264,7 +279,7 @@ test('a malformed request is refused with the name of the field, and does nothin
       const response = await server.get(`${path}${query}`, { ...options, ...(body === undefined ? {} : { body }) })
       const message = `${why}: ${response.text.slice(0, 300)}`
       assert.equal(response.status, status, message)
-      const { code, errors = [] } = JSON.parse(response.text)
+      const { code, errors = [] } = problemOf(response)
       assert.equal(code, { 400: 'invalid_request', 413: 'body_too_large', 415: 'unsupported_media_type' }[status], message)
       if (field !== undefined) {
         assert.ok(
