@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { AuditRecord } from '@svc/protocol'
@@ -23,7 +23,7 @@ function recordOf(target: string, result: AuditRecord['result'] = 'ok'): AuditRe
 }
 
 function opened(t: TestContext, dir: string, nowMs: number): AuditLog {
-  const log = new AuditLog(dir, silent, nowMs)
+  const log = new AuditLog({ stateDir: dir, logger: silent, nowMs, isLimited: (username) => username === 'vera' })
   t.after(() => log.close())
   return log
 }
@@ -68,6 +68,26 @@ test('the files stay within their bound and keep the newest; denied attempts pus
   for (let index = 0; index < 3; index++) await log.add(recordOf(`denied ${index}`, 'denied'))
   assert.ok(statSync(join(dir, 'audit-denied.jsonl')).size < 2 * 1024 * 1024)
   assert.deepEqual(targetsOf((await log.page(4)).entries), ['denied 2', 'denied 1', 'denied 0', 'the only operation'])
+})
+
+test('a user of a limited role pushes nothing out that others did', async (t) => {
+  const dir = tempDir(t)
+  const log = opened(t, dir, 1)
+  await log.add(recordOf('by the operator'))
+  const ofViewer = { ...recordOf('by the viewer', 'failed'), username: 'vera' }
+  const line = `${JSON.stringify({ ...ofViewer, seq: 1 })}\n`
+  for (let round = 0; round < 3; round++) {
+    await log.add(ofViewer)
+    await log.close()
+    // The files of this user are filled from outside, since so many single writes take long.
+    for (const name of readdirSync(dir).filter((file) => readFileSync(join(dir, file), 'utf8').includes('vera'))) {
+      appendFileSync(join(dir, name), line.repeat(Math.ceil((4 * 1024 * 1024) / line.length)))
+    }
+    for (let index = 0; index < 2; index++) await log.add(ofViewer)
+  }
+  const written = readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'))
+  assert.ok(written.some((text) => text.includes('by the operator')))
+  assert.deepEqual(targetsOf((await log.page(1)).entries), ['by the viewer'])
 })
 
 test('long fields are cut, and only the user of the instance can read the files', async (t) => {

@@ -281,7 +281,9 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   stack.push('workers', () => workers.stop())
   stack.push('site watcher', () => watcher.close())
   const common = { spec, workers, hosts, losses, clock, startedAt, logger, logs, certificates: options.certificates }
-  const audit = new AuditLog(spec().config.server.state_dir, logger, clock.now())
+  const roleOf = (name: string) => spec().config.admin.users.find(({ username }) => username === name)?.role ?? 'super_admin'
+  const isLimited = (username: string) => roleOf(username) !== 'super_admin'
+  const audit = new AuditLog({ stateDir: spec().config.server.state_dir, logger, nowMs: clock.now(), isLimited })
   stack.push('audit log', () => audit.close())
   const { overrides } = options
   const releases = new Releases({
