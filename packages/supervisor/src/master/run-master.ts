@@ -42,8 +42,9 @@ export async function runMaster(options: MasterOptions): Promise<number> {
   const { level, format } = loaded.config.logging
   const logs = new LogStore()
   const base = { proc: 'master', pid: process.pid }
-  // The audit log has readers of its own.
-  const logger = createLogger({ level, format, base, onLine: (line, { audit }) => audit === undefined && logs.add(line) })
+  // Viewers read these lines: not for them are the audit log, and the names and addresses of users, among which are mistyped passwords.
+  const isForViewers = ({ audit, username }: Readonly<Record<string, unknown>>) => (audit ?? username) === undefined
+  const logger = createLogger({ level, format, base, onLine: (line, fields) => isForViewers(fields) && logs.add(line) })
   for (const notice of loaded.notices) logger.warn(notice)
   const timings = { ...defaultTimings, ...options.timings }
   const load = () => loadConfig(options.source)
