@@ -19,6 +19,7 @@ const programs = {
   'render-host': 'packages/render/src/host/main.ts',
   'render-thread': 'packages/render/src/thread/main.ts',
   'config-check': 'packages/supervisor/src/config-check/main.ts',
+  unpack: 'packages/supervisor/src/releases/unpack/main.ts',
   'site-scan': 'packages/render/src/scan/main.ts',
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Child, PROCESS_WAIT_MS, startLoad, svcCommand, tempDir, waitFor, writeFiles } from '@svc/testkit'
@@ -125,37 +125,4 @@ test('a site with a process of its own names the remedy', async (t) => {
   const { status, json } = await site.deploy(site.release('second'))
   assert.deepEqual([status, json.code], [409, 'deploy_unsupported'])
   assert.match(json.detail ?? '', /change "root" in the configuration/)
-})
-
-for (const name of ['releases.json', 'overrides.json']) {
-  test(`a crash when ${name} is written leaves one release live, and the next deployment works`, async (t) => {
-    const site = await new DeploySite(t).start()
-    const seen = Promise.withResolvers<void>()
-    const watcher = watch(site.stateDir, (_, file) => {
-      if (file === name) seen.resolve()
-    })
-    t.after(() => watcher.close())
-    const deployed = site.deploy(site.release('second')).catch(() => undefined)
-    await seen.promise
-    process.kill(site.server.ready.pid, 'SIGKILL')
-    await Promise.all([site.server.child.exited, deployed])
-    await site.start()
-    const [live, ...others] = (await site.releases()).filter(({ live: isLive }) => isLive)
-    assert.equal(others.length, 0)
-    assert.equal(await site.text(), live === undefined || live.source === site.root ? 'first' : 'second')
-    assert.equal((await site.deploy(site.release('third'))).status, 200)
-    assert.equal(await site.text(), 'third')
-  })
-}
-
-test('a deployed directory that is gone at the start gives way to the one in the configuration', async (t) => {
-  const site = await new DeploySite(t).start()
-  const dir = site.release('second')
-  assert.equal((await site.deploy(dir)).status, 200)
-  await site.server.child.kill()
-  await site.server.child.exited
-  rmSync(dir, { recursive: true })
-  mkdirSync(site.sources, { recursive: true })
-  await site.start()
-  assert.equal(await site.text(), 'first')
 })

@@ -18,6 +18,7 @@ test('a bundled command line starts the bundles beside it', () => {
     worker: '/opt/svc/dist/worker.js',
     renderHost: '/opt/svc/dist/render-host.js',
     configCheck: '/opt/svc/dist/config-check.js',
+    unpack: '/opt/svc/dist/unpack.js',
   }
   assert.deepEqual(findPrograms('/opt/svc/dist/cli.js'), expected)
   assert.deepEqual(findPrograms('/opt/svc/dist/chunks/run-cli-ABC.js'), expected)
@@ -28,5 +29,6 @@ test('a command line that runs from its source starts the sources', () => {
     worker: '/opt/svc/packages/worker/src/main.ts',
     renderHost: '/opt/svc/packages/render/src/host/main.ts',
     configCheck: '/opt/svc/packages/supervisor/src/config-check/main.ts',
+    unpack: '/opt/svc/packages/supervisor/src/releases/unpack/main.ts',
   })
 })

@@ -46,6 +46,7 @@ interface Programs {
   readonly worker: string
   readonly renderHost: string
   readonly configCheck: string
+  readonly unpack: string
 }
 
 /**
@@ -61,9 +62,15 @@ export function findPrograms(ownFile: string = fileURLToPath(import.meta.url)): 
       worker: source('worker/src/main.ts'),
       renderHost: source('render/src/host/main.ts'),
       configCheck: source('supervisor/src/config-check/main.ts'),
+      unpack: source('supervisor/src/releases/unpack/main.ts'),
     }
   }
   const bundles = bundleDirectory(dir)
   const bundle = (name: string) => join(bundles, name)
-  return { worker: bundle('worker.js'), renderHost: bundle('render-host.js'), configCheck: bundle('config-check.js') }
+  return {
+    worker: bundle('worker.js'),
+    renderHost: bundle('render-host.js'),
+    configCheck: bundle('config-check.js'),
+    unpack: bundle('unpack.js'),
+  }
 }

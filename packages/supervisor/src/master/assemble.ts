@@ -25,6 +25,7 @@ import { MetricsCollector } from '../metrics/metrics-collector.ts'
 import type { Overrides } from '../overrides/overrides.ts'
 import { ReleaseRecords } from '../releases/release-records.ts'
 import { Releases } from '../releases/releases.ts'
+import { Unpacking } from '../releases/unpack/unpacking.ts'
 import { Reloader, type ReloadTarget } from '../reload/reloader.ts'
 import { SessionStore } from '../sessions/session-store.ts'
 import { Sessions } from '../sessions/sessions.ts'
@@ -286,7 +287,10 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
   const audit = new AuditLog({ stateDir: spec().config.server.state_dir, logger, nowMs: clock.now(), isLimited })
   stack.push('audit log', () => audit.close())
   const { overrides } = options
+  const unpacking = new Unpacking(deps.options.programs.unpack)
+  stack.push('unpacking', () => unpacking.close())
   const releases = new Releases({
+    unpacking,
     records: await ReleaseRecords.open(spec().config.server.state_dir, logger),
     overrides,
     reloader,
@@ -295,6 +299,7 @@ export async function assemble(options: AssembleOptions): Promise<Instance> {
     now: () => clock.now(),
     logger,
   })
+  await releases.tidy()
   const own = { reloader, restarts, sessions, changes, served, surveys, metrics, audit, overrides, releases, configChecks }
   const parts: MasterParts = { ...common, caches, ...own }
   return { parts, watcher }

@@ -25,7 +25,12 @@ export interface MasterOptions {
   /** Source of the configuration; read again at each reload. */
   readonly source: ConfigSource
   /** Absolute paths of the programs to fork. */
-  readonly programs: { readonly worker: string; readonly renderHost: string; readonly configCheck: string }
+  readonly programs: {
+    readonly worker: string
+    readonly renderHost: string
+    readonly configCheck: string
+    readonly unpack: string
+  }
   /** Overrides of the default timings. */
   readonly timings?: Partial<SupervisorTimings>
 }

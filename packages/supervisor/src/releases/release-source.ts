@@ -4,7 +4,7 @@ import type { Config } from '@svc/config'
 import { SupervisorError } from '@svc/processes'
 
 /** The name of a directory for a text of the configuration. */
-function directoryName(text: string): string {
+export function directoryName(text: string): string {
   return encodeURIComponent(text).replace(/^[._]/, (first) => (first === '.' ? '%2E' : '%5F'))
 }
 

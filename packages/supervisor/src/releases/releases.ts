@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type Config, hasApp, type SiteConfig } from '@svc/config'
-import { codeOf, messageOf } from '@svc/core'
+import { asError, codeOf, messageOf } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import type { DeployOrder, GenerationSpec, Release, RollbackOrder, SiteSurvey } from '@svc/protocol'
 import type { Logger } from '@svc/telemetry'
 import { type Overrides, releaseValue } from '../overrides/overrides.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import type { ReleaseRecord, ReleaseRecords } from './release-records.ts'
-import { findSource } from './release-source.ts'
+import { directoryName, findSource } from './release-source.ts'
+import type { Unpacking } from './unpack/unpacking.ts'
 
 /** Id of the release that the configuration names. */
 const CONFIGURED = 'configured'
@@ -16,6 +18,7 @@ const CONFIGURED = 'configured'
 /** Dependencies of `Releases`. */
 interface ReleasesOptions {
   readonly records: ReleaseRecords
+  readonly unpacking: Unpacking
   readonly overrides: Overrides
   readonly reloader: Pick<Reloader, 'changeSites'>
   readonly spec: () => Pick<GenerationSpec, 'sites'> & { readonly config: Pick<Config, 'server' | 'deploy'> }
@@ -27,6 +30,16 @@ interface ReleasesOptions {
 
 function keyOf(site: string): string {
   return `sites.${site}.release`
+}
+
+function releaseIn(overrides: Overrides, key: string): ReturnType<typeof releaseValue> | undefined {
+  const value = key.endsWith('.release') ? overrides.value(key) : undefined
+  return value === undefined ? undefined : releaseValue(value, key)
+}
+
+/** The names in a directory; none if it cannot be read. */
+function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch(() => [])
 }
 
 function newId(now: number): string {
@@ -60,10 +73,11 @@ export class Releases {
     return this.#alone(site, async () => {
       const { spec, records, now } = this.#options
       const { path, kind } = await findSource(spec().config, source, tenant)
-      if (kind === 'archive') throw new SupervisorError('SOURCE_INVALID', 'archives are not supported')
       if (records.of(site).length === 0) await records.put(site, this.#configured(site))
-      const plain = { id: newId(now()), created_at: new Date(now()).toISOString(), source, has_failed: false }
-      return await this.#serve(site, { ...plain, root: path, is_unpacked: false, previous: this.#live(site) }, username)
+      const id = newId(now())
+      const from = kind === 'archive' ? await this.#unpack(site, id, path) : { root: path, is_unpacked: false }
+      const plain = { id, created_at: new Date(now()).toISOString(), source, has_failed: false, previous: this.#live(site) }
+      return await this.#serve(site, { ...plain, ...from }, username)
     })
   }
 
@@ -84,6 +98,47 @@ export class Releases {
       if (target.has_failed) throw new SupervisorError('DEPLOY_FAILED', `the release ${target.id} has failed: deploy it again`)
       return target.id === live ? releaseOf(target, live) : await this.#serve(site, target, username)
     })
+  }
+
+  /** Deletes directories of releases that a crash has left behind. Resolves when they are known. */
+  async tidy(): Promise<void> {
+    const { records, overrides } = this.#options
+    if (!records.isComplete) return
+    const live = overrides.list().map(({ key }) => releaseIn(overrides, key)?.root)
+    const known = new Set([...records.unpacked, ...live])
+    const left: string[] = []
+    for (const site of await namesIn(this.#directory)) {
+      const dir = join(this.#directory, site)
+      for (const name of await namesIn(dir)) if (!known.has(join(dir, name))) left.push(join(dir, name))
+    }
+    void this.#remove(left)
+  }
+
+  get #directory(): string {
+    return join(this.#options.spec().config.server.state_dir, 'releases')
+  }
+
+  /** Unpacks an archive. Nothing is left of one that is refused. @throws SOURCE_INVALID */
+  async #unpack(site: string, id: string, archive: string): Promise<Pick<ReleaseRecord, 'root' | 'is_unpacked' | 'sha256'>> {
+    const { unpacking, spec } = this.#options
+    const root = join(this.#directory, directoryName(site), id)
+    await mkdir(dirname(root), { recursive: true, mode: 0o700 })
+    try {
+      const sha256 = await unpacking.unpack({ archive, directory: root, maxBytes: spec().config.deploy.max_bytes })
+      return { root, is_unpacked: true, sha256 }
+    } catch (error) {
+      await this.#remove([root])
+      throw error
+    }
+  }
+
+  /** Never rejects. */
+  async #remove(directories: readonly string[]): Promise<void> {
+    for (const directory of directories) {
+      await rm(directory, { recursive: true, force: true }).catch((error) => {
+        this.#options.logger.warn({ directory, err: asError(error) }, 'failed to delete the directory of a release')
+      })
+    }
   }
 
   async #alone<T>(id: string, task: () => Promise<T>): Promise<T> {
@@ -118,7 +173,10 @@ export class Releases {
         { site, release: record.id, root: record.root, username, err: error },
         'a release could not be put into service',
       )
-      if (isNew) await records.put(site, { ...record, has_failed: true })
+      if (isNew) {
+        await records.put(site, { ...record, has_failed: true, is_unpacked: false })
+        if (record.is_unpacked) await this.#remove([record.root])
+      }
       throw error
     } finally {
       await this.#prune(site)
@@ -149,7 +207,7 @@ export class Releases {
     const { records } = this.#options
     const live = this.#live(site)
     const previous = records.of(site).find(({ id }) => id === live)?.previous
-    await records.prune(site, [live, previous, CONFIGURED])
+    void this.#remove(await records.prune(site, [live, previous, CONFIGURED]))
   }
 
   /** The records of a site. The configuration may name another root by now than when it was recorded. */
@@ -169,8 +227,7 @@ export class Releases {
 
   /** The id of the release in service. */
   #live(site: string): string {
-    const value = this.#options.overrides.value(keyOf(site))
-    return (value === undefined ? undefined : releaseValue(value, 'release').id) ?? CONFIGURED
+    return releaseIn(this.#options.overrides, keyOf(site))?.id ?? CONFIGURED
   }
 
   #site(id: string): SiteConfig {
