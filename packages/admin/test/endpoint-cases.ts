@@ -70,6 +70,10 @@ const readsConfig = { ok: true, config: { admin: { jwt_secret: '***' } } }
 const reloads = { ok: true, generation: 8, needs_restart: ['server.workers'] }
 const purges = (layer: string, scope: object) => ({ ok: true, layer, scope })
 
+/** Of a part of the server that this version does not have: there is nothing that a request could name. */
+const missing = { status: 503, answer: { code: 'not_available' } } as const
+const wafRule = { action: 'block', when: { path: '^/x' } }
+
 /** By method and path. Endpoints below `/api/` have the cases of their twins below `/__svc/api/`. */
 export const endpointCases: Readonly<Record<string, EndpointCase>> = {
   'GET /__svc/health': { answer: { status: 'healthy', checks: { render_pool: 'ok' } } },
@@ -184,6 +188,24 @@ export const endpointCases: Readonly<Record<string, EndpointCase>> = {
     answer: { ok: true, ...flow },
     otherTenant: 404,
   },
+
+  'GET /__svc/admin/api/waf': missing,
+  'PUT /__svc/admin/api/waf/mode': { ...missing, body: { mode: 'monitor' } },
+  'GET /__svc/admin/api/waf/rules': missing,
+  'POST /__svc/admin/api/waf/rules': { ...missing, body: { id: 'r1', ...wafRule } },
+  'PUT /__svc/admin/api/waf/rules/:id': { ...missing, params: { id: 'r1' }, body: wafRule },
+  'DELETE /__svc/admin/api/waf/rules/:id': { ...missing, params: { id: 'r1' } },
+  'POST /__svc/admin/api/waf/test': { ...missing, body: { method: 'GET', path: '/' } },
+  'GET /__svc/admin/api/waf/events': missing,
+  'GET /__svc/admin/api/rate-limit': missing,
+  'DELETE /__svc/admin/api/rate-limit/:ip': { ...missing, params: { ip: '192.0.2.1' } },
+  'GET /__svc/admin/api/tasks': missing,
+  'PUT /__svc/admin/api/tasks/:name': { ...missing, params: { name: 'nightly' }, body: { enabled: true } },
+  'POST /__svc/admin/api/tasks/:name/run': { ...missing, params: { name: 'nightly' } },
+  'GET /__svc/admin/api/tasks/:name/runs': { ...missing, params: { name: 'nightly' } },
+  'GET /__svc/admin/api/plugins': missing,
+  'PUT /__svc/admin/api/plugins/:name': { ...missing, params: { name: 'auth' }, body: { enabled: true } },
+
   'GET /__svc/obs/logs': { answer: { ok: true, lines: [{ msg: 'hello' }, {}], dropped: 3 }, naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/logs/stream': { answer: 'data: {"msg":"hello"}', naming: { query: { site: 'shop' } } },
   'GET /__svc/obs/cache': { answer: { ok: true, cursor: '0.abc' }, naming: { query: { site: 'shop' } } },

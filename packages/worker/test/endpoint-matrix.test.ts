@@ -165,7 +165,8 @@ for (const [index, [user, place]] of who.entries()) {
 const forTenants = () => endpoints.filter((endpoint) => rowOf(endpoint)[6] === 'in' && endpoint.access !== 'open')
 
 test('an endpoint that names something of a tenant answers 404 to another tenant', async (t) => {
-  const named = forTenants().filter(namesTenantObject)
+  // A part that is missing has nothing that a request could name.
+  const named = forTenants().filter((endpoint) => namesTenantObject(endpoint) && caseOf(endpoint).status !== 503)
   const { server, operations } = await start(t)
   await eachOf(named, async (endpoint) => {
     const { otherTenant, naming } = caseOf(endpoint)
@@ -222,9 +223,10 @@ test('a right request is answered as declared', async (t) => {
       assert.ok(response.text.includes(answer), message)
       return
     }
-    assert.equal(response.headers['content-type'], 'application/json', message)
+    assert.equal(response.headers['content-type'], status === 503 ? 'application/problem+json' : 'application/json', message)
     const json = JSON.parse(response.text)
     assert.partialDeepStrictEqual(json, answer, message)
+    if (status === 503) return
     assert.equal(undeclaredParts(endpoint, json), undefined)
   })
 })

@@ -42,6 +42,11 @@ export function digits(description: string, min: number, max: number) {
   return z.coerce.number<number>().check(z.int(), z.minimum(min), z.maximum(max), z.describe(description))
 }
 
+/** One of a few words. */
+export function oneOf<const Words extends readonly string[]>(words: Words, description: string) {
+  return z.enum(words).check(z.describe(description))
+}
+
 /** Success: the fields and `ok: true`. */
 export function success<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.object({ ok: z.literal(true), ...shape })

@@ -17,6 +17,10 @@ import { loginPage } from '../endpoints/admin/login-page.ts'
 import { logout } from '../endpoints/admin/logout.ts'
 import { overview } from '../endpoints/admin/overview.ts'
 import { panel } from '../endpoints/admin/panel.ts'
+import { changePlugin } from '../endpoints/admin/plugins/[name].ts'
+import { plugins } from '../endpoints/admin/plugins.ts'
+import { unblockClient } from '../endpoints/admin/rate-limit/[ip].ts'
+import { rateLimit } from '../endpoints/admin/rate-limit.ts'
 import { refreshSession } from '../endpoints/admin/session/refresh.ts'
 import { session } from '../endpoints/admin/session.ts'
 import { endSession } from '../endpoints/admin/sessions/[jti].ts'
@@ -24,11 +28,21 @@ import { sessions } from '../endpoints/admin/sessions.ts'
 import { flushSite } from '../endpoints/admin/sites/[id]/flush.ts'
 import { maintenance } from '../endpoints/admin/sites/[id]/maintenance.ts'
 import { siteRoutes } from '../endpoints/admin/sites/[id]/routes.ts'
+import { runTask } from '../endpoints/admin/tasks/[name]/run.ts'
+import { taskRuns } from '../endpoints/admin/tasks/[name]/runs.ts'
+import { changeTask } from '../endpoints/admin/tasks/[name].ts'
+import { tasks } from '../endpoints/admin/tasks.ts'
 import { revokeToken } from '../endpoints/admin/tokens/[jti].ts'
 import { issueToken } from '../endpoints/admin/tokens.ts'
 import { upstreams } from '../endpoints/admin/upstreams.ts'
 import { users } from '../endpoints/admin/users.ts'
 import { vhosts } from '../endpoints/admin/vhosts.ts'
+import { wafEvents } from '../endpoints/admin/waf/events.ts'
+import { setWafMode } from '../endpoints/admin/waf/mode.ts'
+import { changeWafRule, removeWafRule } from '../endpoints/admin/waf/rules/[id].ts'
+import { addWafRule, wafRules } from '../endpoints/admin/waf/rules.ts'
+import { testWaf } from '../endpoints/admin/waf/test.ts'
+import { waf } from '../endpoints/admin/waf.ts'
 import { restartWorker } from '../endpoints/admin/workers/[n]/restart.ts'
 import { restartStatus } from '../endpoints/admin/workers/restart/[id].ts'
 import { restartWorkers } from '../endpoints/admin/workers/restart.ts'
@@ -159,6 +173,22 @@ const fixed: readonly Endpoint[] = [
   renewCert,
   upstreams,
   maintenance,
+  waf,
+  setWafMode,
+  wafRules,
+  addWafRule,
+  changeWafRule,
+  removeWafRule,
+  testWaf,
+  wafEvents,
+  rateLimit,
+  unblockClient,
+  tasks,
+  changeTask,
+  runTask,
+  taskRuns,
+  plugins,
+  changePlugin,
   audit,
   flows,
   oneFlow,

@@ -1,0 +1,29 @@
+import * as z from 'zod/mini'
+import { integer, list, oneOf, text } from '../../../contract/schemas.ts'
+
+const pattern = (description: string) => z.optional(text(`${description}, as a pattern (RE2).`))
+
+/** The fields of a rule but its id. */
+export const ruleFields = () => ({
+  site: z.optional(text('Id of the site that it is bound to; every site if it is left out.')),
+  action: oneOf(['block', 'monitor'], 'Effect on a request that matches.'),
+  when: z
+    .strictObject({
+      ip: z.optional(list(text('Address or CIDR range', 64), 'Addresses of the client.', 1000)),
+      path: pattern('Path'),
+      method: pattern('Method'),
+      header: pattern('Any header field as "name: value"'),
+      query: pattern('Query'),
+      user_agent: pattern('User-Agent'),
+      body: pattern('Body'),
+    })
+    .check(z.describe('Conditions, which must all hold.')),
+  rate: z.optional(
+    z
+      .strictObject({
+        count: integer('Requests.', 1, 1_000_000_000),
+        window_secs: integer('Seconds in which they are counted.', 1, 86_400),
+      })
+      .check(z.describe('It holds for a client past this rate only.')),
+  ),
+})
