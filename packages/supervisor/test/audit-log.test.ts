@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -54,6 +55,24 @@ test('a record that a crash has cut is left out, and the next one is whole', asy
   await first.close()
   truncateSync(file, statSync(file).size - 20)
   const log = opened(t, dir, 2)
+  await log.add(recordOf('c'))
+  assert.deepEqual(targetsOf((await log.page(10)).entries), ['c', 'a'])
+})
+
+test('a record that the file system takes in part is left out, and the next one is whole', async (t) => {
+  const dir = tempDir(t)
+  const log = opened(t, dir, 1)
+  await log.add(recordOf('a'))
+  const limitFiles = (bytes: number | 'unlimited') => execFileSync('prlimit', ['--pid', `${process.pid}`, `--fsize=${bytes}:`])
+  const ignore = () => undefined
+  process.on('SIGXFSZ', ignore)
+  try {
+    limitFiles(statSync(join(dir, 'audit.jsonl')).size + 20)
+    await assert.rejects(log.add(recordOf('b')), { code: 'EFBIG' })
+  } finally {
+    limitFiles('unlimited')
+    process.off('SIGXFSZ', ignore)
+  }
   await log.add(recordOf('c'))
   assert.deepEqual(targetsOf((await log.page(10)).entries), ['c', 'a'])
 })

@@ -28,7 +28,13 @@ export class RecordFile {
       const bytes = Buffer.from(`${line}\n`)
       if (this.#handle !== undefined && this.#bytes + bytes.byteLength > this.#maxBytes / 2) await this.#replace()
       const handle = await this.#open()
-      await handle.appendFile(bytes)
+      try {
+        await handle.appendFile(bytes)
+      } catch (error) {
+        // A part of the line may be in the file: opening it again ends that line.
+        await this.#closeHandle()
+        throw error
+      }
       this.#bytes += bytes.byteLength
     })
   }
