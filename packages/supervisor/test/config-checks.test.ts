@@ -57,10 +57,9 @@ test('a message quotes other files only if the running configuration reads them'
 })
 
 test('a check whose process ends without a verdict is unavailable, and the next one runs', async (t) => {
-  const { dir, checks } = checksIn(t, '/dev/null')
-  await assert.rejects(checks.check(''), { code: 'SUP_CONFIG_CHECK', status: 503 })
+  const { checks } = checksIn(t, '/dev/null')
+  await assert.rejects(checks.check(''), { code: 'SUP_CONFIG_CHECK', status: 503, message: /the process ended \(0\)/ })
   await assert.rejects(checks.check(''), { code: 'SUP_CONFIG_CHECK' })
-  assert.ok(dir !== '')
 })
 
 test('more checks than can wait are refused at once, and a stop ends the others', async (t) => {
@@ -68,7 +67,7 @@ test('more checks than can wait are refused at once, and a stop ends the others'
   const messages: string[] = []
   const all = Array.from({ length: 12 }, () => checks.check('').catch((error: Error) => messages.push(error.message)))
   await Promise.all(all.slice(9))
-  assert.deepEqual(messages, Array(3).fill('too many checks of configurations are queued'))
+  assert.deepEqual(messages, Array(3).fill('too many checks of configurations are queued: try again later'))
   checks.close()
   await Promise.all(all)
   assert.deepEqual(messages.slice(4), Array(8).fill('the server is stopping'))

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { Gate, withDeadline } from '@svc/core'
+import { Gate, messageOf, withDeadline } from '@svc/core'
 import { SupervisorError } from '@svc/processes'
 import { type ConfigVerdict, configVerdict } from '@svc/protocol'
 import type { CheckRequest } from './check-config-text.ts'
@@ -30,7 +30,7 @@ export class ConfigChecks {
   /** Validates a text as the content of the config file. @throws SUP_CONFIG_CHECK */
   async check(toml: string): Promise<ConfigVerdict> {
     if (this.#gate.waiting >= MAX_WAITING)
-      throw new SupervisorError('SUP_CONFIG_CHECK', 'too many checks of configurations are queued')
+      throw new SupervisorError('SUP_CONFIG_CHECK', 'too many checks of configurations are queued: try again later')
     return this.#gate.run(() => this.#run({ source: this.#options.source, toml }))
   }
 
@@ -52,7 +52,8 @@ export class ConfigChecks {
     try {
       return configVerdict(await withDeadline(replyOf(child, request), LIMIT_MS, 'the check'), 'verdict')
     } catch (error) {
-      throw new SupervisorError('SUP_CONFIG_CHECK', 'the configuration could not be checked in time', { cause: error })
+      const message = `failed to check the configuration: ${messageOf(error)}; "svc config check" on the server may say why`
+      throw new SupervisorError('SUP_CONFIG_CHECK', message, { cause: error })
     } finally {
       child.kill('SIGKILL')
       this.#running = undefined
