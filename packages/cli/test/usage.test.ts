@@ -18,6 +18,8 @@ const wrong: readonly [args: string, message: RegExp, help: string][] = [
   ['serve site --config f', /a directory and --config exclude each other/, 'svc serve --help'],
   ['config', /check, show, schema, reset, endpoints or credentials/, 'svc config --help'],
   ['config chek', /unknown command "config chek"; did you mean "check"\?/, 'svc config --help'],
+  ['config rest', /unknown command "config rest"; did you mean "reset"\?/, 'svc config --help'],
+  ['config reset', /an argument is missing/, 'svc config reset --help'],
   ['config endpoints', /list, show or disable/, 'svc config endpoints --help'],
   ['config endpoints lst', /unknown command "config endpoints lst"; did you mean "list"\?/, 'svc config endpoints --help'],
   ['config endpoints list all', /unexpected argument "all"/, 'svc config endpoints list --help'],

@@ -1,7 +1,7 @@
 /** The words that may follow those of a command; "" has the first words of a command line. */
 const commandNames: Readonly<Record<string, readonly string[]>> = {
   '': ['serve', 'config', 'reload', 'stop', 'status', 'sites', 'routes', 'purge', 'workers', 'isolate', 'new', 'systemd'],
-  config: ['check', 'show', 'schema', 'endpoints', 'credentials'],
+  config: ['check', 'show', 'schema', 'reset', 'endpoints', 'credentials'],
   'config endpoints': ['list', 'show', 'disable'],
   'config credentials': ['create', 'hash', 'token'],
   purge: ['l0', 'isr', 'proxy', 'modules', 'app'],

@@ -1,5 +1,5 @@
 import type { Config } from '@svc/config'
-import { ExitCode } from '@svc/protocol'
+import { ExitCode, sessionLimits } from '@svc/protocol'
 import { command, commandGroup } from '../command-line/command.ts'
 import { CliError } from '../command-line/errors.ts'
 import { printData, printMessage, printResult } from '../command-line/output.ts'
@@ -24,8 +24,6 @@ interface TokenArgs extends SourceArgs {
 }
 
 const roles = ['super_admin', 'tenant_admin', 'viewer'] as const satisfies readonly User['role'][]
-/** A year. A token cannot be changed, and only the server that signed it can revoke it. */
-const MAX_TTL_SECS = 31_536_000
 
 const REMINDER = `# Add this to the config file. Also set, in [admin]: enabled = true, and jwt_secret to a random text of at
 # least 32 bytes (as "env:NAME" or "file:/path" if others can read the config file).`
@@ -79,8 +77,8 @@ const token = command<TokenArgs>({
       .option('ttl', { type: 'number', requiresArg: true, describe: 'Lifetime in seconds [default: admin.session_ttl_secs]' })
       .example('$0 config credentials token --username alice --ttl 600', 'a token for ten minutes'),
   run: async ({ username, ttl, ...args }) => {
-    if (ttl !== undefined && !(Number.isInteger(ttl) && ttl >= 1 && ttl <= MAX_TTL_SECS)) {
-      throw new CliError('CLI_USAGE', `--ttl must be a whole number of seconds from 1 to ${MAX_TTL_SECS}`)
+    if (ttl !== undefined && !(Number.isInteger(ttl) && ttl >= 1 && ttl <= sessionLimits.ttlSecs)) {
+      throw new CliError('CLI_USAGE', `--ttl must be a whole number of seconds from 1 to ${sessionLimits.ttlSecs}`)
     }
     const loaded = await loadOrComplain(args)
     if (loaded === undefined) return ExitCode.config
