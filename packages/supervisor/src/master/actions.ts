@@ -15,12 +15,13 @@ import type {
   UpstreamServer,
   UpstreamSummary,
 } from '@svc/protocol'
+import type { RunningWorker } from '../fleet/running-worker.ts'
 import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'
 import { requireSite } from './status.ts'
 
-/** Time for a worker to report its caches. */
-const STATS_TIMEOUT_MS = 1_000
+/** Time for a worker to report its caches or upstreams. */
+const REPORT = { timeoutMs: 2_000 } as const
 /** Most sites listed in the figures of a cache. */
 const MAX_LISTED = 100
 
@@ -107,20 +108,22 @@ export function restartProcess({ restarts, workers, hosts, spec }: MasterParts, 
   return kind === undefined || one === undefined ? {} : { status: restarts.beginOne(one) }
 }
 
-/** Time for a worker to report its upstreams. */
-const REPORT_TIMEOUT_MS = 2_000
+/** The reports of the workers that answer in time. */
+async function reportsOf<Report>({ workers }: MasterParts, ask: (worker: RunningWorker) => Promise<Report>): Promise<Report[]> {
+  const replies = await Promise.allSettled(workers.ready.map(ask))
+  return replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : []))
+}
 
 /** State of the upstreams, summed over the workers that report in time. */
-export async function upstreamsOf({ workers }: MasterParts): Promise<UpstreamSummary> {
-  const asked = workers.ready.map(({ peer }) => peer.call('upstreams', undefined, { timeoutMs: REPORT_TIMEOUT_MS }))
-  const reports = (await Promise.allSettled(asked)).flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
+export async function upstreamsOf(parts: MasterParts): Promise<UpstreamSummary> {
+  const reports = await reportsOf(parts, ({ peer }) => peer.call('upstreams', undefined, REPORT))
   const groups = new Map<string, UpstreamSummary['groups'][number]>()
   for (const group of reports.flatMap((report) => report.groups)) {
     const known = groups.get(group.name)
     groups.set(group.name, known === undefined ? group : { ...group, servers: summed(known.servers, group.servers) })
   }
   const isCut = reports.some((report) => report.is_cut)
-  return { groups: [...groups.values()], is_cut: isCut, answered: reports.length, total: workers.count }
+  return { groups: [...groups.values()], is_cut: isCut, answered: reports.length, total: parts.workers.count }
 }
 
 /** Recorded flows of the workers that answer in time, the newest first. */
@@ -180,8 +183,7 @@ function largestUsers(usages: readonly SiteUsage[]): CacheReport['isr']['sites']
 export async function cacheStats(parts: MasterParts): Promise<CacheReport> {
   const { workers, hosts, caches, spec } = parts
   // A worker that does not respond counts as empty.
-  const asked = workers.ready.map(({ peer }) => peer.call('cacheStats', undefined, { timeoutMs: STATS_TIMEOUT_MS }))
-  const replies = (await Promise.allSettled(asked)).flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
+  const replies = await reportsOf(parts, ({ peer }) => peer.call('cacheStats', undefined, REPORT))
   const l0Entries = replies.reduce((sum, reply) => sum + reply.l0Entries, 0)
   const l0Bytes = replies.reduce((sum, reply) => sum + reply.l0Bytes, 0)
   const { l0, isr, proxy } = spec().config.cache

@@ -30,6 +30,7 @@ function sharedHandlers(parts: MasterParts) {
     status: () => statusOf(parts),
     reload: () => parts.reloader.reload(),
     restartRenderers: () => parts.restarts.begin(),
+    overrides: () => ({ overrides: parts.overrides.list() }),
     restartStatus: async ({ id, wait }) => ({ status: await parts.restarts.status(id, wait) }),
   } satisfies Partial<Handlers<typeof masterMethods>> & Partial<ControlHandlers>
 }
@@ -57,7 +58,6 @@ export function workerHandlers(
     deploy: (order) => parts.releases.deploy(order),
     rollback: (order) => parts.releases.rollback(order),
     releases: ({ site }) => ({ releases: parts.releases.list(site) }),
-    overrides: () => ({ overrides: parts.overrides.list() }),
     setMaintenance: ({ site, maintenance, username }) => setMaintenance(parts, site, maintenance ?? false, username),
     auditLog: ({ limit, before }) => parts.audit.page(limit, before),
     checkConfig: ({ toml }) => parts.configChecks.check(toml),
@@ -146,7 +146,6 @@ export function controlHandlers(parts: MasterParts, stop: () => void): ControlHa
       const { spec, hosts, surveys } = parts
       return { sites: siteStatuses(spec().sites, hosts.endpoints, hosts.quarantined, (site) => surveys.problemCount(site)) }
     },
-    overrides: () => ({ overrides: parts.overrides.list() }),
     resetOverride: ({ key }) => resetOverride(parts, key),
     routes: ({ site }) => routesOf(parts, site),
   }
