@@ -8,7 +8,7 @@ interface AdminHostPolicy {
   isSiteHost(hostname: string): boolean
 }
 
-/** Loopback names and addresses: a browser that names one of them was not sent by a name that somebody else controls. */
+/** Loopback names and addresses: no other party controls them, as it may a name in DNS that resolves to this machine. */
 function isMachineName(hostname: string): boolean {
   const address = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return hostname === 'localhost' || hostname.endsWith('.localhost') || canonicalAddress(address) !== undefined

@@ -14,7 +14,7 @@ interface LoopbackRequest {
 
 /** Settings for the decision. */
 interface LoopbackPolicy {
-  /** `server.loopback_trust`: whether a TCP peer on the loopback interface counts. */
+  /** `server.loopback_trust`: true if a TCP peer on the loopback interface counts. */
   readonly trustsTcp: boolean
   /** Returns true if an address is in `server.trusted_proxies`. */
   isTrustedProxy(address: string): boolean

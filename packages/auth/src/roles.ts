@@ -50,7 +50,7 @@ export function decideAccess({ access, isForTenants }: AccessRule, caller: Calle
   if (caller.kind !== 'user') return 401
   const { role } = caller.user
   if (role === 'tenant_admin' && !isForTenants) return 403
-  // What the machine itself may do is for those who administer all of it, or a share that the endpoint cuts.
+  // From elsewhere such a call takes an administrator: of all of the machine, or of a tenant if the endpoint cuts to one.
   const least = access !== 'loopback' ? access : isForTenants ? 'tenant_admin' : 'super_admin'
   return roles.indexOf(role) >= roles.indexOf(least) ? 'allow' : 403
 }

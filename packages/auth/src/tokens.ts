@@ -8,7 +8,7 @@ const ALGORITHM = 'HS256'
 const ISSUER = 'svc'
 /** A longer text is not parsed. Ours have a few hundred bytes. */
 const MAX_TOKEN_BYTES = 4_096
-/** Nobody guesses or repeats an id of so many random bytes. */
+/** Random bytes of an id: too many to be guessed, or drawn twice. */
 const ID_BYTES = 16
 
 /** Contents of a token. */

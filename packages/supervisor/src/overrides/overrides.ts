@@ -24,7 +24,7 @@ function fileIn(stateDir: string): string {
   return join(stateDir, 'overrides.json')
 }
 
-/** Rejects when the file is missing, or no such file. */
+/** Rejects when the file is missing, or its content is not that of overrides. */
 async function readEntries(file: string): Promise<Record<string, Entry>> {
   return entryGuard(JSON.parse(await readFile(file, 'utf8')), file)
 }

@@ -8,7 +8,7 @@ import { syncDirectory } from '../tls/private-files.ts'
 
 /** Sessions and tokens on record: past it the one that expires first ends. */
 const MAX_RECORDS = 10_000
-/** Of one user, so that nobody pushes out those of others. */
+/** Of one user, so that no user pushes out the records of others. */
 const MAX_RECORDS_OF_USER = 100
 /** Revoked tokens of one user that are remembered one by one. Past it, all that were issued to the user until then have ended. */
 const MAX_REVOKED_OF_USER = 100
