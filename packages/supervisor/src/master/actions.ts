@@ -20,7 +20,7 @@ import type { MasterParts } from './parts.ts'
 import type { SiteUsage } from './share-notices.ts'
 import { requireSite } from './status.ts'
 
-/** Time for a worker to report its caches or upstreams. */
+/** Time for a worker to report. */
 const REPORT = { timeoutMs: 2_000 } as const
 /** Most sites listed in the figures of a cache. */
 const MAX_LISTED = 100
@@ -127,11 +127,10 @@ export async function upstreamsOf(parts: MasterParts): Promise<UpstreamSummary> 
 }
 
 /** Recorded flows of the workers that answer in time, the newest first. */
-export async function flowsOf({ workers }: MasterParts, query: FlowQuery): Promise<FlowPage> {
-  const asked = workers.ready.map(({ peer }) => peer.call('flows', query, { timeoutMs: REPORT_TIMEOUT_MS }))
-  const lists = (await Promise.allSettled(asked)).flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value.flows] : []))
-  const flows = lists.flat().sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
-  return { flows: flows.slice(0, query.limit), answered: lists.length, total: workers.count }
+export async function flowsOf(parts: MasterParts, query: FlowQuery): Promise<FlowPage> {
+  const reports = await reportsOf(parts, ({ peer }) => peer.call('flows', query, REPORT))
+  const flows = reports.flatMap((report) => report.flows).sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
+  return { flows: flows.slice(0, query.limit), answered: reports.length, total: parts.workers.count }
 }
 
 /** Adds up the states of the same servers. During a reload workers may have different ones. */
