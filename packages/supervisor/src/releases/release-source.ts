@@ -1,5 +1,5 @@
-import { realpath, stat } from 'node:fs/promises'
-import { join, relative, resolve, sep } from 'node:path'
+import { lstat, realpath, stat } from 'node:fs/promises'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import type { Config } from '@svc/config'
 import { SupervisorError } from '@svc/processes'
 
@@ -18,6 +18,16 @@ function isInside(path: string, directory: string): boolean {
   return inner !== '' && inner !== '..' && !inner.startsWith(`..${sep}`)
 }
 
+/** True if a missing path would be inside of a directory: no link on the way, not even a dangling one, can lead elsewhere. */
+async function wouldBeInside(path: string, directory: string): Promise<boolean> {
+  if (!isInside(path, directory)) return false
+  for (let at = path; at !== directory; at = dirname(at)) {
+    const info = await lstat(at).catch(() => undefined)
+    if (info?.isSymbolicLink()) return false
+  }
+  return true
+}
+
 /** A source of a release without links. */
 interface ReleaseSource {
   readonly path: string
@@ -33,13 +43,19 @@ export async function findSource(
   source: string,
   tenant: string | undefined,
 ): Promise<ReleaseSource> {
-  const named = tenant === undefined ? [...config.deploy.sources, incomingDir(config)] : [incomingDir(config, tenant)]
+  const named = (tenant === undefined ? [...config.deploy.sources, incomingDir(config)] : [incomingDir(config, tenant)]).map(
+    (directory) => resolve(directory),
+  )
   const real = async (path: string) => await realpath(path).catch(() => undefined)
   const allowed = (await Promise.all(named.map(real))).filter((path) => path !== undefined)
-  const path = await real(source)
+  // The parts ".." are those of the name, whatever links it has.
+  const lexical = resolve(source)
+  const path = await real(lexical)
   // A path that does not exist is judged by its name: the answer must not tell what there is elsewhere.
   const isAllowed =
-    path === undefined ? named.some((dir) => isInside(resolve(source), dir)) : allowed.some((dir) => isInside(path, dir))
+    path === undefined
+      ? (await Promise.all(named.map((directory) => wouldBeInside(lexical, directory)))).includes(true)
+      : allowed.some((directory) => isInside(path, directory))
   if (!isAllowed) throw new SupervisorError('SOURCE_NOT_ALLOWED', { source, allowed: named.join(', ') })
   const info = path === undefined ? undefined : await stat(path).catch(() => undefined)
   if (path === undefined || info === undefined) throw new SupervisorError('SOURCE_INVALID', `${source} does not exist`)
