@@ -36,6 +36,15 @@ test('fields that are missing, unknown or of another type are all named', () => 
   assert.deepEqual(errorsOf({ x: 1 }, z.strictObject({})), ['x: is unknown: none is expected'])
 })
 
+test('an error repeats only the beginning of a name that the request made up', () => {
+  const name = 'n'.repeat(100_000)
+  assert.deepEqual(errorsOf({ host: 'a', [name]: 1 }), [`${name.slice(0, 100)}: is unknown; there are: host, paths, mode, isOn`])
+  const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`k${index}`, 1]))
+  assert.equal(errorsOf({ host: 'a', ...many }).length, 20)
+  const twice = parseQuery(`${name}=1&${name}=2`, schema)
+  assert.deepEqual(!twice.isOk && twice.errors, [{ path: name.slice(0, 100), message: 'is given twice' }])
+})
+
 test('names of built-in properties are unknown fields like any other', () => {
   assert.deepEqual(errorsOf(JSON.parse('{"host":"a","__proto__":1,"constructor":2}')), [
     '__proto__: is unknown; there are: host, paths, mode, isOn',

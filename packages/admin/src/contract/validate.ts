@@ -14,6 +14,8 @@ type Parsed<Values> =
   | { readonly isOk: false; readonly errors: readonly FieldError[] }
 
 const MAX_LISTED = 20
+/** Of a field that the request made up: the answer repeats it. */
+const MAX_NAME_CHARS = 100
 
 type Issue = z.core.$ZodIssue
 
@@ -62,7 +64,8 @@ function errorsOf(issue: Issue, schema: Fields, value: unknown): FieldError[] {
   if (issue.code !== 'unrecognized_keys') return [{ path, message: messageOf(issue, value) }]
   const known = Object.keys(schema.shape)
   const message = known.length === 0 ? 'is unknown: none is expected' : `is unknown; there are: ${known.join(', ')}`
-  return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message }))
+  const shown = issue.keys.slice(0, MAX_LISTED).map((key) => key.slice(0, MAX_NAME_CHARS))
+  return shown.map((key) => ({ path: pathOf([...issue.path, key]), message }))
 }
 
 /** Validates the JSON value of a body; no body is an empty object. */
@@ -78,7 +81,7 @@ export function parseQuery<Schema extends Fields>(query: string, schema: Schema)
   const entries = [...new URLSearchParams(query)]
   const names = new Set<string>()
   for (const [name] of entries) {
-    if (names.has(name)) return { isOk: false, errors: [{ path: name, message: 'is given twice' }] }
+    if (names.has(name)) return { isOk: false, errors: [{ path: name.slice(0, MAX_NAME_CHARS), message: 'is given twice' }] }
     names.add(name)
   }
   return parseBody(Object.fromEntries(entries), schema)
